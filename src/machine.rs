@@ -1,0 +1,47 @@
+//! [`Machine`]: all that was read of one computer, as plain data.
+//!
+//! Here: the PCI tree, drives with their queues, processors, memory, interrupts, the host. Not here: how any of it is
+//! read (`source`), what it can carry (`capacity`), what is wrong with it (`findings`).
+
+pub mod pci;
+pub mod drive;
+pub mod queue;
+pub mod processor;
+pub mod interrupts;
+pub mod host;
+
+pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature, Use};
+pub use host::{Host, IoUring, MemoryModule};
+pub use interrupts::{Interrupts, Vector};
+pub use pci::{Express, Link, NodeKind, PciNode, PciTree};
+pub use processor::{Cpu, IdleState, Processors};
+pub use queue::Queue;
+
+use crate::model::DriveName;
+
+/// One computer, as far as it could be read. Every value inside says itself when it could not be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Machine {
+    /// Name, board, kernel.
+    pub host: Host,
+    /// Root complexes, ports, switches, endpoints.
+    pub pci: PciTree,
+    /// Whole block devices: hardware in bus order, then software ones by name.
+    pub drives: Vec<Drive>,
+    /// Processors, NUMA nodes, frequency and idle governors.
+    pub processors: Processors,
+    /// Interrupt vectors of the drives.
+    pub interrupts: Interrupts,
+}
+
+impl Machine {
+    /// The drive of that kernel name.
+    pub fn drive(&self, name: &DriveName) -> Option<&Drive> {
+        self.drives.iter().find(|drive| drive.name == *name)
+    }
+
+    /// Drives backed by hardware, in bus order.
+    pub fn hardware_drives(&self) -> impl Iterator<Item = &Drive> {
+        self.drives.iter().filter(|drive| !drive.kind.is_software())
+    }
+}

@@ -1,0 +1,273 @@
+//! Drives: whole block devices, what they are made of and what uses them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::queue::Queue;
+use crate::{
+    model::{DriveName, NodeIndex, Reading},
+    text::Label,
+    units::Bytes,
+};
+
+/// What sort of block device it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DriveKind {
+    /// NVMe namespace.
+    Nvme,
+    /// Behind a SATA port.
+    Sata,
+    /// Other SCSI: SAS, USB, virtio-scsi.
+    Scsi,
+    /// virtio-blk.
+    Virtio,
+    /// MMC, SD, eMMC.
+    Mmc,
+    /// Loop device: software.
+    Loop,
+    /// Compressed memory: software.
+    Zram,
+    /// md array: software.
+    Md,
+    /// Device mapper: software.
+    Dm,
+    /// `null_blk`, brd, nbd and other software devices.
+    OtherSoftware,
+    /// Hardware iodyno has no name for.
+    Other,
+}
+
+/// One whole block device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drive {
+    /// Kernel name.
+    pub name: DriveName,
+    /// What sort.
+    pub kind: DriveKind,
+    /// Its folder: `/sys/devices/.../nvme0n1`, links resolved.
+    pub path: Arc<str>,
+    /// The PCI function it hangs on.
+    pub node: Option<NodeIndex>,
+    /// `major:minor` (`dev`).
+    pub device_number: Reading<Label>,
+    /// Sequence number, unique within a boot (`diskseq`).
+    pub diskseq: Reading<u64>,
+    /// Model name, padding cut.
+    pub model: Reading<Label>,
+    /// Serial number, padding cut.
+    pub serial: Reading<Label>,
+    /// Firmware revision.
+    pub firmware: Reading<Label>,
+    /// Size (`size` is in units of 512 B).
+    pub size: Reading<Bytes>,
+    /// `ro`.
+    pub read_only: Reading<bool>,
+    /// `removable`.
+    pub removable: Reading<bool>,
+    /// `alignment_offset`, bytes.
+    pub alignment_offset: Reading<i64>,
+    /// `device/numa_node`; `None` inside for -1.
+    pub numa_node: Reading<Option<u32>>,
+    /// Queue settings.
+    pub queue: Queue,
+    /// What only NVMe drives have.
+    pub nvme: Option<Nvme>,
+    /// Temperatures with thresholds, from hwmon (`nvme`, `drivetemp`).
+    pub temperature: Option<Temperature>,
+    /// Partitions in order of their start.
+    pub partitions: Vec<Partition>,
+    /// What uses it or one of its partitions.
+    pub used_by: Vec<Use>,
+    /// The file behind a loop device (`loop/backing_file`).
+    pub backing_file: Option<Label>,
+    /// `power/control` of the device the drive hangs on, `power/pm_qos_latency_tolerance_us` of its controller.
+    pub latency_tolerance_us: Reading<Label>,
+}
+
+/// NVMe: controller and namespace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Nvme {
+    /// Controller name: `nvme0`.
+    pub controller: Label,
+    /// Its folder, links resolved.
+    pub controller_path: Arc<str>,
+    /// `transport`: `pcie`, `tcp`...
+    pub transport: Reading<Label>,
+    /// `state`: `live`.
+    pub state: Reading<Label>,
+    /// I/O queues: `queue_count` less the admin queue.
+    pub io_queues: Reading<u32>,
+    /// Namespace id.
+    pub nsid: Reading<u32>,
+    /// Identify Namespace (NVM Command Set Specification 4.1.5.1).
+    pub namespace: Reading<Namespace>,
+    /// Identify Controller (NVM Express Base Specification 5.1.13.2.1).
+    pub identity: Reading<Controller>,
+    /// SMART / Health Information log page (Base Specification 5.1.12.1.3).
+    pub smart: Reading<Smart>,
+    /// Whether Autonomous Power State Transition is on: feature 0x0c.
+    pub apst: Reading<bool>,
+    /// Hidden path devices of native multipath: `nvme0c0n1`; statistics sit there.
+    pub paths: Vec<DriveName>,
+    /// Character device for passthrough: `/dev/ng0n1`.
+    pub generic: Option<Label>,
+}
+
+/// The part of Identify Namespace that matters here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Namespace {
+    /// NSZE, logical blocks.
+    pub blocks: u64,
+    /// LBA formats, as many as NLBAF tells.
+    pub formats: Vec<LbaFormat>,
+    /// Index of the one in use (FLBAS).
+    pub in_use: u8,
+}
+
+/// One LBA format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LbaFormat {
+    /// Its index, for `nvme format --lbaf`.
+    pub index: u8,
+    /// Data bytes of a block, `1 << LBADS`; `None` when the format is not available (LBADS 0).
+    pub data_bytes: Option<u64>,
+    /// Metadata bytes of a block (MS).
+    pub metadata_bytes: u16,
+    /// Relative performance (RP): 0 best, 1 better, 2 good, 3 degraded.
+    pub relative_performance: u8,
+}
+
+/// The part of Identify Controller that matters here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Controller {
+    /// MDTS in bytes; `None` for no limit. In units of the minimum page size, taken as 4 KiB (CAP.MPSMIN is not readable).
+    pub largest_transfer: Option<Bytes>,
+    /// OACS bit 1: Format NVM is supported.
+    pub format_supported: bool,
+    /// FNA bit 0: a format applies to every namespace.
+    pub format_all: bool,
+    /// WCTEMP and CCTEMP in degrees Celsius; `None` when not reported.
+    pub warning_celsius: Option<i32>,
+    /// See `warning_celsius`.
+    pub critical_celsius: Option<i32>,
+}
+
+/// SMART / Health Information.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Smart {
+    /// Critical Warning bits.
+    pub critical_warning: u8,
+    /// Composite Temperature, degrees Celsius.
+    pub celsius: i32,
+    /// Available Spare, percent.
+    pub spare_percent: u8,
+    /// Available Spare Threshold, percent.
+    pub spare_threshold_percent: u8,
+    /// Percentage Used, may exceed 100.
+    pub used_percent: u8,
+    /// Data Units Read, in bytes (units of 512 000 B).
+    pub read: u128,
+    /// Data Units Written, in bytes.
+    pub written: u128,
+    /// Power On Hours.
+    pub power_on_hours: u128,
+    /// Unsafe Shutdowns.
+    pub unsafe_shutdowns: u128,
+    /// Media and Data Integrity Errors.
+    pub media_errors: u128,
+    /// Warning Composite Temperature Time, minutes.
+    pub warning_minutes: u32,
+    /// Critical Composite Temperature Time, minutes.
+    pub critical_minutes: u32,
+    /// Thermal Management Temperature 1 and 2 Transition Count.
+    pub thermal_transitions: (u32, u32),
+}
+
+/// Temperatures of a hwmon device, degrees Celsius.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Temperature {
+    /// `temp1_input`, the composite.
+    pub now: Reading<f64>,
+    /// `temp1_max`.
+    pub max: Reading<f64>,
+    /// `temp1_crit`.
+    pub critical: Reading<f64>,
+    /// Further sensors by label.
+    pub sensors: BTreeMap<Label, Reading<f64>>,
+}
+
+/// One partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partition {
+    /// Kernel name: `nvme0n1p1`.
+    pub name: Label,
+    /// First byte.
+    pub start: Reading<Bytes>,
+    /// Length.
+    pub size: Reading<Bytes>,
+}
+
+/// Something that uses a drive.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Use {
+    /// Mounted: device part, mount point, file system.
+    Mount {
+        /// The partition, or the drive itself.
+        part: Label,
+        /// Where.
+        point: Label,
+        /// File system type.
+        filesystem: Label,
+    },
+    /// Swap on this part.
+    Swap(Label),
+    /// Held by another block device (md, dm, loop...): part, then holder.
+    Holder(Label, Label),
+}
+
+impl DriveKind {
+    /// Whether no hardware stands behind it by itself.
+    pub const fn is_software(self) -> bool {
+        matches!(self, Self::Loop | Self::Zram | Self::Md | Self::Dm | Self::OtherSoftware)
+    }
+
+    /// A short word for it: `NVMe`, `SATA`, `loop`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nvme => "NVMe",
+            Self::Sata => "SATA",
+            Self::Scsi => "SCSI",
+            Self::Virtio => "virtio",
+            Self::Mmc => "MMC",
+            Self::Loop => "loop",
+            Self::Zram => "zram",
+            Self::Md => "md",
+            Self::Dm => "dm",
+            Self::OtherSoftware => "software",
+            Self::Other => "disk",
+        }
+    }
+}
+
+impl Drive {
+    /// Bytes of a logical block: the kernel's word, else Identify Namespace's.
+    pub fn lba_bytes(&self) -> Option<u64> {
+        self.queue.logical_block_size.get()
+    }
+
+    /// The LBA format in use.
+    pub fn format_in_use(&self) -> Option<LbaFormat> {
+        let namespace = self.nvme.as_ref()?.namespace.value()?;
+        namespace.formats.iter().find(|format| format.index == namespace.in_use).copied()
+    }
+}
+
+impl std::fmt::Display for Use {
+    /// `/home (ext4)`, `swap`, `md0`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Mount { part, point, filesystem } => write!(f, "{part} mounted at {point} ({filesystem})"),
+            Self::Swap(part) => write!(f, "{part} is swap"),
+            Self::Holder(part, holder) => write!(f, "{part} held by {holder}"),
+        }
+    }
+}

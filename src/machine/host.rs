@@ -1,0 +1,70 @@
+//! The host: who it is, its board, memory and kernel.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{model::Reading, text::Label, units::Bytes};
+
+/// The host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Host {
+    /// Host name.
+    pub name: Reading<Label>,
+    /// Distribution, as os-release names it.
+    pub distribution: Reading<Label>,
+    /// Kernel release: `6.18.44`.
+    pub kernel: Reading<Label>,
+    /// `/proc/cmdline`.
+    pub command_line: Reading<Label>,
+    /// Options of the kernel's configuration iodyno asks for, `CONFIG_X=value`, from `/proc/config.gz` or `/boot`.
+    pub kernel_config: Reading<BTreeMap<Label, Label>>,
+    /// Board vendor and name (`/sys/class/dmi/id`).
+    pub board: Reading<Label>,
+    /// Product name.
+    pub product: Reading<Label>,
+    /// BIOS version and date.
+    pub bios: Reading<Label>,
+    /// `MemTotal` of `/proc/meminfo`.
+    pub memory: Reading<Bytes>,
+    /// Memory modules (SMBIOS type 17; root).
+    pub modules: Reading<Vec<MemoryModule>>,
+    /// `/proc/sys/kernel/io_uring_disabled`.
+    pub io_uring_disabled: Reading<u32>,
+    /// What making a ring answered.
+    pub io_uring: Reading<IoUring>,
+    /// `RLIMIT_MEMLOCK`, bytes; `None` inside for unlimited.
+    pub memlock: Reading<Option<Bytes>>,
+    /// Module parameters that matter: `nvme/poll_queues`, `nvme_core/default_ps_max_latency_us`, `pcie_aspm/policy`.
+    pub module_parameters: BTreeMap<&'static str, Reading<Label>>,
+    /// Effective user is root.
+    pub root: Reading<bool>,
+    /// Random id of this boot.
+    pub boot_id: Reading<Label>,
+}
+
+/// One memory module (SMBIOS Reference Specification, type 17).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryModule {
+    /// Device Locator.
+    pub locator: Label,
+    /// Bank Locator, which often names the channel.
+    pub bank: Label,
+    /// Size; `None` for an empty socket.
+    pub size: Option<Bytes>,
+    /// Total data width in bits, without error correction.
+    pub data_bits: Option<u16>,
+    /// Rated speed, MT/s.
+    pub rated_mts: Option<u32>,
+    /// Configured speed, MT/s.
+    pub configured_mts: Option<u32>,
+}
+
+/// What a ring offered when one was tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IoUring {
+    /// Setup flags that were accepted, best set first tried: `SINGLE_ISSUER`, `DEFER_TASKRUN`, `NO_SQARRAY`...
+    pub flags: Vec<Arc<str>>,
+    /// Flags that were refused, with the errno.
+    pub refused: Vec<(Arc<str>, Arc<str>)>,
+    /// Feature bits of `io_uring_params`.
+    pub features: u32,
+}

@@ -1,0 +1,23 @@
+//! Interrupt vectors of the drives, as they are laid out (their counts are in `counters`).
+
+use crate::{model::Reading, text::Label};
+
+/// What `/proc/interrupts` and `/proc/irq` tell about drives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interrupts {
+    /// Vectors of NVMe queues, by number.
+    pub vectors: Vec<Vector>,
+    /// Whether `/proc/interrupts` has a `PMN` row: this kernel was built with posted MSI.
+    pub posted_msi_row: Reading<bool>,
+}
+
+/// One vector.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Vector {
+    /// Linux interrupt number.
+    pub number: u32,
+    /// The kernel's name for it: `nvme0q3`.
+    pub name: Label,
+    /// `/proc/irq/N/effective_affinity_list`.
+    pub affinity: Reading<Vec<u32>>,
+}

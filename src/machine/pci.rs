@@ -1,0 +1,255 @@
+//! The PCI tree: root complexes, ports, switches, bridges, endpoints.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use crate::{
+    model::{NodeIndex, PciAddress, Reading},
+    text::Label,
+    units::{Lanes, TransferRate},
+};
+
+/// The tree, nodes in bus order (a parent always before its children).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PciTree {
+    /// All nodes; [`NodeIndex`] points in here.
+    pub nodes: Vec<PciNode>,
+}
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NodeKind {
+    /// A PCI host bridge and its root bus: a `pciDDDD:BB` folder.
+    RootComplex,
+    /// A PCI Express root port (device/port type 4).
+    RootPort,
+    /// The upstream port of a switch (type 5).
+    SwitchUpstream,
+    /// A downstream port of a switch (type 6).
+    SwitchDownstream,
+    /// Any other bridge.
+    Bridge,
+    /// Everything else.
+    Endpoint,
+}
+
+/// A node's own name on the bus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NodeAddress {
+    /// Domain and bus of a root complex: `0000:20`.
+    Root {
+        /// PCI domain.
+        domain: u32,
+        /// Root bus.
+        bus: u8,
+    },
+    /// A function: `0000:21:00.0`.
+    Device(PciAddress),
+}
+
+/// One node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PciNode {
+    /// Where it is on the bus.
+    pub address: NodeAddress,
+    /// What it is.
+    pub kind: NodeKind,
+    /// The node above; `None` for a root complex, unless it hangs under a device (VMD), which is then named here.
+    pub parent: Option<NodeIndex>,
+    /// The nodes below, in bus order.
+    pub children: Vec<NodeIndex>,
+    /// Its folder: `/sys/devices/pci0000:20/0000:20:00.0`.
+    pub path: Arc<str>,
+    /// Class code, 24 bits: base class, subclass, interface (`class`). Of a root complex: absent.
+    pub class: Reading<u32>,
+    /// Vendor id (`vendor`). Of a root complex: that of its host bridge function (class 0600), if it has one.
+    pub vendor: Reading<u16>,
+    /// Device id (`device`); likewise.
+    pub device: Reading<u16>,
+    /// Subsystem vendor and device id (`subsystem_vendor`, `subsystem_device`).
+    pub subsystem: Reading<(u16, u16)>,
+    /// Names from the PCI id database.
+    pub names: Names,
+    /// NUMA node (`numa_node`); `None` inside for -1, which is normal on desktops.
+    pub numa_node: Reading<Option<u32>>,
+    /// CPUs near it (`local_cpulist`), as the kernel writes a list.
+    pub local_cpus: Reading<Label>,
+    /// IOMMU group number (`iommu_group`).
+    pub iommu_group: Reading<u32>,
+    /// Its group's domain type: `DMA`, `DMA-FQ`, `identity` (`/sys/kernel/iommu_groups/N/type`).
+    pub iommu_type: Reading<Label>,
+    /// Bound driver (`driver`).
+    pub driver: Reading<Label>,
+    /// Secondary and subordinate bus of a bridge.
+    pub buses: Option<(u8, u8)>,
+    /// This device's own end of the link; `None` for what has no PCI Express link (root complexes, conventional PCI).
+    pub link: Option<Link>,
+    /// The PCI Express capability in configuration space; needs root beyond the first 64 bytes.
+    pub express: Reading<Express>,
+    /// `aer_dev_correctable`, counter by name, `TOTAL_ERR_COR` among them.
+    pub aer_correctable: Reading<BTreeMap<Label, u64>>,
+    /// `link/l1_aspm` and its kin by file name; on is true.
+    pub aspm: BTreeMap<&'static str, Reading<bool>>,
+    /// `power/control`: `auto` or `on`.
+    pub power_control: Reading<Label>,
+    /// `(cur_state, max_state)` of the port's link-speed cooling device (`PCIe_Port_Link_Speed_<BDF>`, since 6.13).
+    pub cooling: Reading<(u64, u64)>,
+    /// Its path, to be written by the tuner: `/sys/class/thermal/cooling_device0`.
+    pub cooling_path: Option<Arc<str>>,
+    /// Firmware's name for the slot (`label`, or `/sys/bus/pci/slots`).
+    pub slot: Option<Label>,
+    /// Interrupt vectors in use (`msi_irqs`), count.
+    pub vectors: usize,
+}
+
+/// Names of a device from the PCI id database. `None`: the database does not know the id.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Names {
+    /// Vendor.
+    pub vendor: Option<Label>,
+    /// Device.
+    pub device: Option<Label>,
+    /// Class and subclass: `Non-Volatile memory controller`.
+    pub class: Option<Label>,
+}
+
+/// One end's word about its link, from sysfs or, where an old kernel has no such file, configuration space.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// Rate now (`current_link_speed`).
+    pub speed: Reading<TransferRate>,
+    /// Width now (`current_link_width`). 0 and 255 are malformed, with the number in the reason.
+    pub width: Reading<Lanes>,
+    /// Highest rate of this end (`max_link_speed`).
+    pub max_speed: Reading<TransferRate>,
+    /// Widest of this end (`max_link_width`).
+    pub max_width: Reading<Lanes>,
+}
+
+/// Registers of the PCI Express capability (PCI Express Base Specification, section 7.5.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Express {
+    /// Device/port type of PCI Express Capabilities, bits 7:4.
+    pub port_type: u8,
+    /// Slot Implemented, bit 8 of the same; clear means an internal link whose speed and width may be fakes.
+    pub slot_implemented: bool,
+    /// Max Payload Size Supported of Device Capabilities, bytes.
+    pub payload_supported: u16,
+    /// Max Payload Size of Device Control, bytes.
+    pub payload: u16,
+    /// Max Read Request Size of Device Control, bytes.
+    pub read_request: u16,
+    /// Enable Relaxed Ordering of Device Control.
+    pub relaxed_ordering: bool,
+    /// Extended Tag Field Enable of Device Control.
+    pub extended_tags: bool,
+    /// Extended Tag Field Supported of Device Capabilities.
+    pub extended_tags_supported: bool,
+    /// Max Link Speed of Link Capabilities; `None` for a reserved code or no link.
+    pub max_speed: Option<TransferRate>,
+    /// Maximum Link Width of Link Capabilities, raw.
+    pub max_width: u8,
+    /// Current Link Speed of Link Status.
+    pub speed: Option<TransferRate>,
+    /// Negotiated Link Width of Link Status, raw.
+    pub width: u8,
+    /// Data Link Layer Link Active of Link Status, if the port reports it.
+    pub link_active: Option<bool>,
+    /// ASPM Support of Link Capabilities: bit 0 L0s, bit 1 L1.
+    pub aspm_supported: u8,
+    /// ASPM Control of Link Control: bit 0 L0s, bit 1 L1.
+    pub aspm_enabled: u8,
+    /// Supported Link Speeds Vector of Link Capabilities 2, bit 0 is 2.5 GT/s.
+    pub supported_speeds: u8,
+    /// Target Link Speed of Link Control 2.
+    pub target_speed: Option<TransferRate>,
+}
+
+impl fmt::Display for NodeAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root { domain, bus } => f.pad(&format!("{domain:04x}:{bus:02x}")),
+            Self::Device(address) => address.fmt(f),
+        }
+    }
+}
+
+impl NodeKind {
+    /// CONTRACT's word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RootComplex => "root-complex",
+            Self::RootPort => "root-port",
+            Self::SwitchUpstream => "switch-upstream",
+            Self::SwitchDownstream => "switch-downstream",
+            Self::Bridge => "bridge",
+            Self::Endpoint => "endpoint",
+        }
+    }
+}
+
+impl PciTree {
+    /// The node at `index`. Indices come from this tree, so it is there.
+    pub fn node(&self, index: NodeIndex) -> &PciNode {
+        &self.nodes[index.0]
+    }
+
+    /// All nodes with their indices, parents before children, in bus order.
+    pub fn iter(&self) -> impl Iterator<Item = (NodeIndex, &PciNode)> {
+        self.nodes.iter().enumerate().map(|(index, node)| (NodeIndex(index), node))
+    }
+
+    /// Root complexes, in bus order, nested ones (VMD) included.
+    pub fn roots(&self) -> impl Iterator<Item = NodeIndex> {
+        self.iter().filter(|(_, node)| node.kind == NodeKind::RootComplex).map(|(index, _)| index)
+    }
+
+    /// The function at `address`.
+    pub fn find(&self, address: PciAddress) -> Option<NodeIndex> {
+        self.iter().find(|(_, node)| node.address == NodeAddress::Device(address)).map(|(index, _)| index)
+    }
+
+    /// `index` itself and everything above it, up to and with its root complex (a nested one ends the walk too).
+    pub fn ancestry(&self, index: NodeIndex) -> impl Iterator<Item = NodeIndex> {
+        let step = move |at: &NodeIndex| {
+            let node = self.node(*at);
+            if node.kind == NodeKind::RootComplex { None } else { node.parent }
+        };
+        std::iter::successors(Some(index), step)
+    }
+
+    /// The root complex `index` hangs under.
+    pub fn root_of(&self, index: NodeIndex) -> NodeIndex {
+        self.ancestry(index).last().unwrap_or(index)
+    }
+
+    /// `index` and everything below it, depth first, in bus order.
+    pub fn subtree(&self, index: NodeIndex) -> Vec<NodeIndex> {
+        let mut found = vec![index];
+        let mut at = 0;
+        let mut stack: Vec<NodeIndex> = self.node(index).children.iter().rev().copied().collect();
+        while let Some(next) = stack.pop() {
+            at += 1;
+            debug_assert!(at <= self.nodes.len(), "the tree has no cycle");
+            found.push(next);
+            stack.extend(self.node(next).children.iter().rev());
+        }
+        found
+    }
+}
+
+impl PciNode {
+    /// `Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO`, ids where the database is silent.
+    pub fn name(&self) -> String {
+        let vendor = match (&self.names.vendor, self.vendor.get()) {
+            (Some(name), _) => name.to_string(),
+            (None, Some(id)) => format!("Vendor {id:04x}"),
+            (None, None) => String::new(),
+        };
+        let device = match (&self.names.device, self.device.get()) {
+            (Some(name), _) => name.to_string(),
+            (None, Some(id)) => format!("Device {id:04x}"),
+            (None, None) => String::new(),
+        };
+        format!("{vendor} {device}").trim().to_owned()
+    }
+}

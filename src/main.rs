@@ -1,0 +1,3 @@
+//! The `iodyno` program: everything is in the library.
+
+fn main() {}

@@ -1,0 +1,16 @@
+//! The plain data everybody speaks: readings, names, workloads, runs, limits, changes.
+//!
+//! Here: values without behaviour beyond their own consistency. Not here: anything that reads a machine, runs a test or
+//! draws; those modules import this one, never the other way round.
+
+pub mod ids;
+pub mod reading;
+pub mod limit;
+pub mod workload;
+pub mod run;
+
+pub use ids::{DriveName, FindingId, NodeIndex, PciAddress, SettingId, Severity};
+pub use limit::{Basis, Limit, Limits};
+pub use reading::{Outcome, Problem, ProblemKind, Reading};
+pub use run::{Effective, LatencySummary, RunSample, RunState, RunSummary, TargetSample, TargetSummary};
+pub use workload::{Completion, EngineKind, Pattern, Target, TargetKind, Workload, WorkloadError};

@@ -1,0 +1,188 @@
+//! A run while it goes and after it ended: samples and summaries.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{
+    ids::DriveName,
+    workload::{Completion, EngineKind, Workload},
+};
+use crate::{text::Label, units::Bytes};
+
+/// Where a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunState {
+    /// Files are laid out, targets checked, rings made.
+    Preparing,
+    /// Reads that are not counted yet (`--ramp_time`).
+    Ramping,
+    /// Reads that count.
+    Running,
+    /// Held by the user; time does not count.
+    Paused,
+    /// Ended, for whatever reason.
+    Ended,
+}
+
+/// Latency of completed reads, in nanoseconds. Percentiles of fio's list.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct LatencySummary {
+    /// Smallest.
+    pub min: u64,
+    /// Largest.
+    pub max: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub stddev: f64,
+    /// How many reads it is made of.
+    pub count: u64,
+    /// `(percent, nanoseconds)`, ascending: 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99.
+    pub percentiles: Vec<(f64, u64)>,
+}
+
+impl LatencySummary {
+    /// fio's default percentile list.
+    pub const PERCENTS: [f64; 17] = [
+        1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99,
+    ];
+
+    /// The value at one of [`Self::PERCENTS`], in nanoseconds.
+    pub fn percentile(&self, percent: f64) -> Option<u64> {
+        self.percentiles.iter().find(|(p, _)| (p - percent).abs() < 1e-9).map(|(_, ns)| *ns)
+    }
+}
+
+/// What has been counted on one target since the run began to count (cumulative, not a rate).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TargetSample {
+    /// The target, as the user named it.
+    pub name: Label,
+    /// The drive behind it.
+    pub drive: Option<DriveName>,
+    /// Reads completed.
+    pub ios: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Reads that failed.
+    pub errors: u64,
+    /// Latency of the reads completed since the previous sample; zeros when none or not measured.
+    pub latency: LatencySummary,
+    /// Why its workers ended before the others, if they did: `EIO on /dev/nvme3n1 at byte 4096`.
+    pub failed: Option<Label>,
+}
+
+/// A look at a run under way, taken without stopping a worker.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunSample {
+    /// Time since counting began, pauses excluded.
+    pub at: Duration,
+    /// Where the run is.
+    pub state: RunState,
+    /// What it is busy with while preparing: `laying out /mnt/x/iodyno.test, 640 of 1024 MiB`.
+    pub preparing: Option<String>,
+    /// One per target, in the workload's order.
+    pub targets: Vec<TargetSample>,
+    /// Whether a simulated engine made these figures.
+    pub simulated: bool,
+}
+
+/// What really ran: asked for and granted are different things.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Effective {
+    /// The engine.
+    pub engine: EngineKind,
+    /// How completions were found.
+    pub completion: Completion,
+    /// Ring flags granted: `SINGLE_ISSUER`, `DEFER_TASKRUN`, ...
+    pub ring_flags: Vec<String>,
+    /// How batches were chosen: `adaptive, waits for 8` or `submit 32, wait for 8`.
+    pub batch: String,
+    /// Each thing refused and what was used instead, a sentence each.
+    pub fallbacks: Vec<String>,
+}
+
+/// One target's result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TargetSummary {
+    /// The target, as the user named it.
+    pub name: Label,
+    /// The drive behind it.
+    pub drive: Option<DriveName>,
+    /// Reads completed.
+    pub ios: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Counted time.
+    pub runtime: Duration,
+    /// Reads that failed.
+    pub errors: u64,
+    /// The first error in words, with errno and offset.
+    pub first_error: Option<Label>,
+    /// Completion latency, if it was measured.
+    pub latency: Option<LatencySummary>,
+    /// CPU time of its workers in user mode and in the kernel.
+    pub cpu_user: Duration,
+    /// See `cpu_user`.
+    pub cpu_system: Duration,
+    /// Voluntary and involuntary context switches of its workers.
+    pub context_switches: u64,
+    /// `io_uring_enter` (or the engine's like) calls.
+    pub calls: u64,
+    /// Mean reads under way, as seen at each call; `None` where the engine cannot tell.
+    pub depth_reached: Option<f64>,
+    /// Why the figure is not the drive's own: sparse file, zeros, buffered, too short, other I/O, errors.
+    pub invalid_because: Vec<String>,
+}
+
+impl TargetSummary {
+    /// Reads per second.
+    pub fn iops(&self) -> f64 {
+        per_second(self.ios, self.runtime)
+    }
+
+    /// Bytes per second.
+    pub fn bytes_per_second(&self) -> f64 {
+        per_second(self.bytes, self.runtime)
+    }
+}
+
+fn per_second(count: u64, time: Duration) -> f64 {
+    if time.is_zero() { 0.0 } else { count as f64 / time.as_secs_f64() }
+}
+
+/// A run that ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// What was asked for.
+    pub workload: Workload,
+    /// What really ran.
+    pub effective: Effective,
+    /// One per target, in the workload's order.
+    pub targets: Vec<TargetSummary>,
+    /// Whether a simulated engine made these figures.
+    pub simulated: bool,
+    /// Whether it was stopped before its time.
+    pub interrupted: bool,
+    /// Unix seconds of the start.
+    pub started: i64,
+}
+
+impl RunSummary {
+    /// Reads per second of all targets.
+    pub fn iops(&self) -> f64 {
+        self.targets.iter().map(TargetSummary::iops).sum()
+    }
+
+    /// Bytes per second of all targets.
+    pub fn bytes_per_second(&self) -> f64 {
+        self.targets.iter().map(TargetSummary::bytes_per_second).sum()
+    }
+
+    /// Bytes of all targets.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.targets.iter().map(|t| t.bytes).sum())
+    }
+}

@@ -1,0 +1,224 @@
+//! [`Workload`]: what a test does, in fio's words.
+
+use std::{path::PathBuf, time::Duration};
+
+use serde::Serialize;
+
+use super::ids::DriveName;
+use crate::units::{self, Bytes};
+
+/// In what order blocks are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pattern {
+    /// `--rw=randread`.
+    #[serde(rename = "randread")]
+    Random,
+    /// `--rw=read`.
+    #[serde(rename = "read")]
+    Sequential,
+}
+
+/// Which way reads are handed to the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineKind {
+    /// io_uring.
+    IoUring,
+    /// NVMe passthrough through io_uring on /dev/ngXnY.
+    IoUringCmd,
+    /// Linux native AIO by raw system calls.
+    Libaio,
+    /// pread by one thread per slot of depth.
+    Psync,
+    /// POSIX AIO as the C library does it.
+    Posixaio,
+    /// No device at all: the capacity model's word.
+    Simulated,
+}
+
+/// How completions are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Completion {
+    /// The drive interrupts.
+    Interrupts,
+    /// The kernel polls (`IORING_SETUP_IOPOLL`, fio's `--hipri`).
+    Polled,
+}
+
+/// What a target is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetKind {
+    /// A block device.
+    Device,
+    /// A regular file.
+    File,
+}
+
+/// One thing to read from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Target {
+    /// What is opened.
+    pub path: PathBuf,
+    /// The drive it is, or lies on; `None` when that could not be told.
+    pub drive: Option<DriveName>,
+}
+
+/// What a test does. Depth and jobs are per target, as one fio process for each drive.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Workload {
+    /// `--filename`.
+    pub targets: Vec<Target>,
+    /// `--rw`.
+    pub pattern: Pattern,
+    /// `--bs`: bytes of one read.
+    pub block_size: Bytes,
+    /// `--bssplit`: block sizes with their weights in percent; empty for one size.
+    pub block_split: Vec<(Bytes, u8)>,
+    /// `--iodepth`: reads under way per job.
+    pub depth: u32,
+    /// `--numjobs`: worker threads per target.
+    pub jobs: u32,
+    /// `--ioengine`.
+    pub engine: EngineKind,
+    /// `--direct`: past the page cache.
+    pub direct: bool,
+    /// `--hipri`: polled completions.
+    pub hipri: bool,
+    /// `--fixedbufs`: buffers registered with the ring.
+    pub fixed_buffers: bool,
+    /// `--registerfiles`: files registered with the ring.
+    pub register_files: bool,
+    /// `--sqthread_poll`: a kernel thread submits.
+    pub submission_poll: bool,
+    /// `--iodepth_batch_submit`: most reads handed over in one call; `None` adapts.
+    pub batch_submit: Option<u32>,
+    /// `--iodepth_batch_complete_min`: completions waited for in one call; `None` adapts.
+    pub batch_complete_min: Option<u32>,
+    /// `--runtime`: how long is counted; `None` runs until stopped or `size` is read.
+    pub runtime: Option<Duration>,
+    /// `--ramp_time`: runs before counting.
+    pub ramp: Duration,
+    /// `--size`: the first bytes of each target that are read; also the size of a file laid out. `None`: all of it.
+    pub size: Option<Bytes>,
+    /// `--rate_iops`: reads per second per job at most.
+    pub rate_iops: Option<u32>,
+    /// `--randseed`.
+    pub seed: u64,
+    /// Latency measured (fio's `--gtod_reduce=0`).
+    pub latency: bool,
+}
+
+/// A workload that cannot be run. One line: the option and the fix.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("--{option}: {wrong}; {fix}")]
+pub struct WorkloadError {
+    /// The option at fault, in fio's name.
+    pub option: &'static str,
+    /// What is wrong with it.
+    pub wrong: String,
+    /// What to do.
+    pub fix: String,
+}
+
+impl Default for Workload {
+    /// CONTRACT's defaults: randread, 4k, depth 32, one job, direct, 10 s, io_uring, registered files, fixed buffers.
+    fn default() -> Self {
+        Self {
+            targets: Vec::new(),
+            pattern: Pattern::Random,
+            block_size: Bytes(4096),
+            block_split: Vec::new(),
+            depth: 32,
+            jobs: 1,
+            engine: EngineKind::IoUring,
+            direct: true,
+            hipri: false,
+            fixed_buffers: true,
+            register_files: true,
+            submission_poll: false,
+            batch_submit: None,
+            batch_complete_min: None,
+            runtime: Some(Duration::from_secs(10)),
+            ramp: Duration::ZERO,
+            size: None,
+            rate_iops: None,
+            seed: 0x1007_d140,
+            latency: true,
+        }
+    }
+}
+
+impl Workload {
+    /// Most reads under way per job.
+    pub const MOST_DEPTH: u32 = 4096;
+    /// Most jobs per target.
+    pub const MOST_JOBS: u32 = 1024;
+    /// Biggest block.
+    pub const MOST_BLOCK: Bytes = Bytes(64 << 20);
+
+    /// Refuses what no engine could run; targets themselves are checked when they are opened.
+    pub fn validate(&self) -> Result<(), WorkloadError> {
+        let fail =
+            |option, wrong: String, fix: &str| Err(WorkloadError { option, wrong, fix: fix.to_owned() });
+        if self.targets.is_empty() {
+            return fail(
+                "filename",
+                "no drive or file to read from".into(),
+                "name one: --filename /dev/nvme0n1",
+            );
+        }
+        let sizes = self.block_split.iter().map(|(size, _)| *size).chain([self.block_size]);
+        for size in sizes {
+            if size.0 == 0 || size > Self::MOST_BLOCK || (self.direct && !size.0.is_multiple_of(512)) {
+                return fail(
+                    "bs",
+                    format!("{} cannot be read at once", units::block_size(size)),
+                    "use a multiple of 512 B up to 64m, 4k for instance",
+                );
+            }
+        }
+        if !self.block_split.is_empty()
+            && self.block_split.iter().map(|(_, w)| u32::from(*w)).sum::<u32>() != 100
+        {
+            return fail("bssplit", "the shares do not add up to 100 %".into(), "write it as 4k/60:64k/40");
+        }
+        if self.depth == 0 || self.depth > Self::MOST_DEPTH {
+            return fail("iodepth", format!("{} is out of range", self.depth), "use 1 to 4096");
+        }
+        if self.jobs == 0 || self.jobs > Self::MOST_JOBS {
+            return fail("numjobs", format!("{} is out of range", self.jobs), "use 1 to 1024");
+        }
+        if self.hipri && !self.direct {
+            return fail(
+                "hipri",
+                "polled completions need direct I/O".into(),
+                "add --direct 1 or leave --hipri out",
+            );
+        }
+        if self.rate_iops == Some(0) {
+            return fail("rate_iops", "0 reads nothing".into(), "use 1 or more, or leave it out");
+        }
+        Ok(())
+    }
+
+    /// The largest block any read of it uses.
+    pub fn largest_block(&self) -> Bytes {
+        self.block_split.iter().map(|(size, _)| *size).fold(self.block_size, Bytes::max)
+    }
+
+    /// One line for a title: `4k randread, depth 32, 1 job`.
+    pub fn title(&self) -> String {
+        let pattern = match self.pattern {
+            Pattern::Random => "randread",
+            Pattern::Sequential => "read",
+        };
+        let block = units::block_size(self.block_size);
+        let jobs = if self.jobs == 1 { "1 job".to_owned() } else { format!("{} jobs", self.jobs) };
+        let buffered = if self.direct { "" } else { ", buffered" };
+        let polled = if self.hipri { ", polled" } else { "" };
+        format!("{block} {pattern}, depth {}, {jobs}{buffered}{polled}", self.depth)
+    }
+}

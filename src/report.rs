@@ -1,0 +1,3 @@
+//! Pure text from data: trees, tables, JSON documents.
+//!
+//! Not here: reading, drawing on a terminal, anything of `app`.

@@ -1,0 +1,1 @@
+//! What touches the world: the terminal, threads, the clock, signals, effects, tests under way.

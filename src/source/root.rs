@@ -1,0 +1,243 @@
+//! [`SysRoot`]: the one door to files, and the small readers every other reader is made of.
+
+use std::str::FromStr;
+
+use crate::{model::Reading, text::Label};
+
+/// Where files come from. Paths are absolute and normalised: `/sys/...`, `/proc/...`, `/etc/...`; answers of ioctls and
+/// probes are files of the pseudo-folders `/ioctl/NAME/...` and `/probe/...`.
+///
+/// Readers never walk through a symbolic link by accident: they ask [`SysRoot::link`] and go on at the target (see
+/// [`resolve`]), so that a root made of texts needs no links of its own.
+pub trait SysRoot: Send + Sync {
+    /// The whole content of a file, at most [`MOST_BYTES`].
+    fn read(&self, path: &str) -> Result<Vec<u8>, RootError>;
+
+    /// The target of a symbolic link, as it is written.
+    fn link(&self, path: &str) -> Result<String, RootError>;
+
+    /// The names in a folder, sorted as text.
+    fn list(&self, path: &str) -> Result<Vec<String>, RootError>;
+}
+
+/// Longer files are cut here; nothing iodyno reads comes near.
+pub const MOST_BYTES: usize = 16 << 20;
+
+/// Why a root did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RootError {
+    /// The kernel's errno.
+    #[error("{}", errno_words(*.0))]
+    Errno(i32),
+    /// This kind of root never holds such a thing (a capture made without it, an ioctl in a folder of files).
+    #[error("{0}")]
+    NotHere(String),
+}
+
+impl RootError {
+    /// From a failed call; errors without an errno count as EIO.
+    pub fn from_io(error: &std::io::Error) -> Self {
+        Self::Errno(error.raw_os_error().unwrap_or(libc::EIO))
+    }
+
+    /// Whether the thing simply is not there.
+    pub fn is_absent(&self) -> bool {
+        matches!(
+            self,
+            Self::NotHere(_) | Self::Errno(libc::ENOENT | libc::ENOTDIR | libc::ENODEV | libc::ENXIO)
+        )
+    }
+
+    /// The reading it amounts to: absent, denied (EACCES, EPERM) or malformed (everything else).
+    pub fn into_reading<T>(self, path: &str) -> Reading<T> {
+        match self {
+            Self::Errno(libc::EACCES) => Reading::denied(path, "EACCES: permission denied; run as root"),
+            Self::Errno(libc::EPERM) => {
+                Reading::denied(path, "EPERM: not permitted, by privilege or a security policy")
+            }
+            absent if absent.is_absent() => Reading::absent(path, absent.to_string()),
+            other => Reading::malformed(path, other.to_string()),
+        }
+    }
+}
+
+/// `EINVAL: Invalid argument`, for messages and captures.
+pub fn errno_words(errno: i32) -> String {
+    let io = std::io::Error::from_raw_os_error(errno).to_string();
+    let words = io.split(" (os error").next().unwrap_or_default();
+    match errno_name(errno) {
+        Some(name) => format!("{name}: {words}"),
+        None => format!("errno {errno}: {words}"),
+    }
+}
+
+/// The symbolic name of the errnos that files and block devices answer with.
+pub fn errno_name(errno: i32) -> Option<&'static str> {
+    ERRNOS.iter().find(|(number, _)| *number == errno).map(|(_, name)| *name)
+}
+
+/// The errno of that symbolic name.
+pub fn errno_number(name: &str) -> Option<i32> {
+    ERRNOS.iter().find(|(_, known)| *known == name).map(|(number, _)| *number)
+}
+
+const ERRNOS: &[(i32, &str)] = &[
+    (libc::EPERM, "EPERM"),
+    (libc::ENOENT, "ENOENT"),
+    (libc::EINTR, "EINTR"),
+    (libc::EIO, "EIO"),
+    (libc::ENXIO, "ENXIO"),
+    (libc::EBADF, "EBADF"),
+    (libc::EAGAIN, "EAGAIN"),
+    (libc::ENOMEM, "ENOMEM"),
+    (libc::EACCES, "EACCES"),
+    (libc::EBUSY, "EBUSY"),
+    (libc::ENODEV, "ENODEV"),
+    (libc::ENOTDIR, "ENOTDIR"),
+    (libc::EISDIR, "EISDIR"),
+    (libc::EINVAL, "EINVAL"),
+    (libc::EMFILE, "EMFILE"),
+    (libc::ENOTTY, "ENOTTY"),
+    (libc::ENOSPC, "ENOSPC"),
+    (libc::EROFS, "EROFS"),
+    (libc::ERANGE, "ERANGE"),
+    (libc::ENOSYS, "ENOSYS"),
+    (libc::ELOOP, "ELOOP"),
+    (libc::ENODATA, "ENODATA"),
+    (libc::EOVERFLOW, "EOVERFLOW"),
+    (libc::EILSEQ, "EILSEQ"),
+    (libc::EOPNOTSUPP, "EOPNOTSUPP"),
+    (libc::ETIMEDOUT, "ETIMEDOUT"),
+    (libc::EREMOTEIO, "EREMOTEIO"),
+];
+
+/// A file's whole content.
+pub fn bytes(root: &dyn SysRoot, path: &str) -> Reading<Vec<u8>> {
+    match root.read(path) {
+        Ok(content) => Reading::known(path, content),
+        Err(error) => error.into_reading(path),
+    }
+}
+
+/// A file's content as text, with what is no UTF-8 replaced.
+pub fn text(root: &dyn SysRoot, path: &str) -> Reading<String> {
+    bytes(root, path).map(|content| String::from_utf8_lossy(&content).into_owned())
+}
+
+/// A one-line file, neutralised; an empty one is absent.
+pub fn label(root: &dyn SysRoot, path: &str) -> Reading<Label> {
+    match root.read(path) {
+        Ok(content) => {
+            let label = Label::from_bytes(&content);
+            if label.is_empty() { Reading::absent(path, "empty") } else { Reading::known(path, label) }
+        }
+        Err(error) => error.into_reading(path),
+    }
+}
+
+/// A decimal number.
+pub fn number<T: FromStr>(root: &dyn SysRoot, path: &str) -> Reading<T> {
+    text(root, path)
+        .and_then(|content| content.trim().parse().map_err(|_| quoted(&content, "no number in range")))
+}
+
+/// A hexadecimal number with or without `0x`.
+pub fn hex(root: &dyn SysRoot, path: &str) -> Reading<u64> {
+    text(root, path).and_then(|content| {
+        let digits = content.trim();
+        let digits = digits.strip_prefix("0x").unwrap_or(digits);
+        u64::from_str_radix(digits, 16).map_err(|_| quoted(&content, "no hexadecimal number"))
+    })
+}
+
+/// `0` or `1`.
+pub fn flag(root: &dyn SysRoot, path: &str) -> Reading<bool> {
+    number::<u64>(root, path).and_then(|value| match value {
+        0 => Ok(false),
+        1 => Ok(true),
+        other => Err(quoted(&other.to_string(), "neither 0 nor 1")),
+    })
+}
+
+/// What was found, quoted and cut, with what is wrong with it: `"Unknown": no link speed`.
+pub fn quoted(content: &str, wrong: &str) -> String {
+    let label = Label::new(content);
+    let short: String = label.as_str().chars().take(60).collect();
+    format!("{short:?}: {wrong}")
+}
+
+/// Where a link leads, as a normalised absolute path; the path itself when it is no link.
+pub fn resolve(root: &dyn SysRoot, path: &str) -> Result<String, RootError> {
+    match root.link(path) {
+        Ok(target) => Ok(join(parent(path), &target)),
+        Err(RootError::Errno(libc::EINVAL)) => Ok(path.to_owned()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The last part of where a link leads: the name of a driver, a group, a subsystem.
+pub fn link_name(root: &dyn SysRoot, path: &str) -> Reading<Label> {
+    match root.link(path) {
+        Ok(target) => Reading::known(path, Label::new(file_name(&target))),
+        Err(error) => error.into_reading(path),
+    }
+}
+
+/// The part of a path before its last name.
+pub fn parent(path: &str) -> &str {
+    path.trim_end_matches('/')
+        .rsplit_once('/')
+        .map_or("/", |(before, _)| if before.is_empty() { "/" } else { before })
+}
+
+/// The last name of a path.
+pub fn file_name(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
+}
+
+/// `target` seen from the folder `base`, with `.` and `..` worked out as text.
+pub fn join(base: &str, target: &str) -> String {
+    let mut parts: Vec<&str> = if target.starts_with('/') { Vec::new() } else { split(base).collect() };
+    for part in split(target) {
+        match part {
+            "." => {}
+            ".." => {
+                parts.pop();
+            }
+            name => parts.push(name),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+fn split(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|part| !part.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_worked_out_as_text() {
+        assert_eq!(join("/sys/block", "../devices/virtual/block/loop0"), "/sys/devices/virtual/block/loop0");
+        assert_eq!(join("/a/b", "/c/./d"), "/c/d");
+        assert_eq!(join("/a", "../../../x"), "/x");
+        assert_eq!(parent("/sys/block"), "/sys");
+        assert_eq!(parent("/sys"), "/");
+        assert_eq!(file_name("../../bus/pci/drivers/nvme"), "nvme");
+    }
+
+    #[test]
+    fn errors_become_different_answers() {
+        let reading = |errno| RootError::Errno(errno).into_reading::<u8>("/x").problem().unwrap();
+        assert_eq!(reading(libc::ENOENT).kind, crate::model::ProblemKind::Absent);
+        assert_eq!(reading(libc::EACCES).kind, crate::model::ProblemKind::Denied);
+        let invalid = reading(libc::EINVAL);
+        assert_eq!(invalid.kind, crate::model::ProblemKind::Malformed);
+        assert_eq!(&*invalid.reason, "EINVAL: Invalid argument");
+        for (number, name) in ERRNOS {
+            assert_eq!(errno_number(name), Some(*number));
+        }
+    }
+}

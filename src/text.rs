@@ -1,0 +1,129 @@
+//! Text from outside, made harmless when it enters.
+//!
+//! Here: [`Label`], the only way a string that iodyno did not write itself reaches a screen, a terminal or a sheet.
+//! Not here: anything that knows where the text came from.
+
+use std::{borrow::Borrow, fmt, sync::Arc};
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// A short single-line text from outside: a model name, a path, a driver, a host name.
+///
+/// White space at both ends is cut, runs of it inside become one space, and every character that could steer a terminal
+/// or a reader's eye (control characters, escape sequences' first byte, bidirectional overrides, zero-width marks,
+/// private use) is replaced by `U+FFFD`. Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Label(Arc<str>);
+
+impl Label {
+    /// Neutralises `raw`. At most 4096 characters are kept.
+    pub fn new(raw: &str) -> Self {
+        const MOST: usize = 4096;
+        let mut text = String::with_capacity(raw.len().min(MOST));
+        let mut space = false;
+        for c in raw.trim_matches(|c: char| c.is_whitespace() || c == '\0').chars().take(MOST) {
+            if c.is_whitespace() {
+                space = true;
+                continue;
+            }
+            if std::mem::take(&mut space) {
+                text.push(' ');
+            }
+            text.push(if is_harmless(c) { c } else { char::REPLACEMENT_CHARACTER });
+        }
+        Self(text.into())
+    }
+
+    /// Neutralises bytes that should be UTF-8 and may not be.
+    pub fn from_bytes(raw: &[u8]) -> Self {
+        Self::new(&String::from_utf8_lossy(raw))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether nothing was left.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+fn is_harmless(c: char) -> bool {
+    !matches!(c,
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}'            // C0, DEL, C1
+        | '\u{ad}' | '\u{61c}'                              // soft hyphen, Arabic letter mark
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' // zero width and bidirectional marks
+        | '\u{2060}'..='\u{206f}' | '\u{feff}'              // invisible operators, isolates, byte order mark
+        | '\u{e000}'..='\u{f8ff}'                           // private use
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{10ffff}')
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl AsRef<str> for Label {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for Label {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Label {
+    fn from(raw: &str) -> Self {
+        Self::new(raw)
+    }
+}
+
+impl PartialEq<str> for Label {
+    fn eq(&self, other: &str) -> bool {
+        &*self.0 == other
+    }
+}
+
+impl PartialEq<&str> for Label {
+    fn eq(&self, other: &&str) -> bool {
+        &*self.0 == *other
+    }
+}
+
+impl<'de> Deserialize<'de> for Label {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|raw| Self::new(&raw))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn padding_goes_and_escape_sequences_lose_their_teeth() {
+        assert_eq!(Label::new("Samsung SSD 980 PRO 1TB                 "), "Samsung SSD 980 PRO 1TB");
+        assert_eq!(Label::new("a\u{1b}[2Jb"), "a\u{fffd}[2Jb");
+        assert_eq!(Label::new("x\ty\nz\0\0"), "x y z");
+        assert_eq!(Label::new("abc\u{202e}def"), "abc\u{fffd}def");
+    }
+
+    proptest! {
+        #[test]
+        fn no_label_ever_holds_a_control_character(raw in any::<String>()) {
+            let label = Label::new(&raw);
+            prop_assert!(label.as_str().chars().all(|c| !c.is_control() && is_harmless(c)));
+            prop_assert_eq!(Label::new(label.as_str()), label.clone(), "made twice is made once");
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Units: newtypes for the quantities iodyno speaks of, and how they are written.
+//!
+//! Here: bytes, bytes per second, lanes, transfer rates, microseconds, and the choice between powers of ten (GB/s, as
+//! links and vendors count) and powers of two (GiB/s). Not here: what the quantities mean or where they come from.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A number of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+/// A data rate in bytes per second. Never negative, never NaN: made by division of measured counts.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BytesPerSecond(pub f64);
+
+/// A link width in lanes, 1 to 32 (PCI Express Base Specification, Link Capabilities Register).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Lanes(pub u8);
+
+/// A raw signalling rate per lane and direction, in megatransfers per second (2500 is 2.5 GT/s).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransferRate {
+    mega: u32,
+}
+
+/// A duration in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Micros(pub f64);
+
+/// Which powers rates and sizes are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UnitSystem {
+    /// kB, MB, GB: powers of ten, as links, vendors and fio's `MB/s` count.
+    #[default]
+    Decimal,
+    /// KiB, MiB, GiB: powers of two, as dstat and fio's `MiB/s` count.
+    Binary,
+}
+
+impl UnitSystem {
+    /// The other one.
+    #[must_use]
+    pub const fn toggled(self) -> Self {
+        match self {
+            Self::Decimal => Self::Binary,
+            Self::Binary => Self::Decimal,
+        }
+    }
+
+    /// The name of the unit big rates are written in: `GB/s` or `GiB/s`.
+    pub const fn giga_per_second(self) -> &'static str {
+        match self {
+            Self::Decimal => "GB/s",
+            Self::Binary => "GiB/s",
+        }
+    }
+
+    /// How many bytes that unit is.
+    pub const fn giga(self) -> f64 {
+        match self {
+            Self::Decimal => 1e9,
+            Self::Binary => 1_073_741_824.0,
+        }
+    }
+
+    /// A rate in [`Self::giga_per_second`], the number alone.
+    pub fn in_giga(self, rate: BytesPerSecond) -> f64 {
+        rate.0 / self.giga()
+    }
+
+    /// A rate with its unit, three significant digits: `7.20 GB/s`, `812 MB/s`, `3.35 GiB/s`.
+    pub fn rate(self, rate: BytesPerSecond) -> String {
+        let (number, unit) = self.scaled(rate.0);
+        format!("{} {unit}/s", three_digits(number))
+    }
+
+    /// A size with its unit, three significant digits: `1.00 TB`, `931 GiB`.
+    pub fn size(self, bytes: Bytes) -> String {
+        let (number, unit) = self.scaled(bytes.0 as f64);
+        if unit == "B" { format!("{} B", bytes.0) } else { format!("{} {unit}", three_digits(number)) }
+    }
+
+    fn scaled(self, value: f64) -> (f64, &'static str) {
+        let (base, names): (f64, [&'static str; 6]) = match self {
+            Self::Decimal => (1000.0, ["B", "kB", "MB", "GB", "TB", "PB"]),
+            Self::Binary => (1024.0, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]),
+        };
+        let mut number = value;
+        let mut unit = names[0];
+        for name in names {
+            unit = name;
+            // 999.5 would round to four digits.
+            if number < 999.5 || name == names[5] {
+                break;
+            }
+            number /= base;
+        }
+        (number, unit)
+    }
+}
+
+/// A count with a suffix in powers of ten, four characters of number at most: `999`, `450 k`, `1.15 M`.
+pub fn count(value: f64) -> String {
+    let (number, suffix) = match value {
+        v if v < 999.5 => (v, ""),
+        v if v < 999.5e3 => (v / 1e3, " k"),
+        v if v < 999.5e6 => (v / 1e6, " M"),
+        v => (v / 1e9, " G"),
+    };
+    if suffix.is_empty() { format!("{number:.0}") } else { format!("{}{suffix}", three_digits(number)) }
+}
+
+/// A block size as fio writes it: `4k`, `1m`, `512`.
+pub fn block_size(bytes: Bytes) -> String {
+    match bytes.0 {
+        0 => "0".to_owned(),
+        b if b % (1 << 30) == 0 => format!("{}g", b >> 30),
+        b if b % (1 << 20) == 0 => format!("{}m", b >> 20),
+        b if b % (1 << 10) == 0 => format!("{}k", b >> 10),
+        b => b.to_string(),
+    }
+}
+
+/// A number with three significant digits and no exponent: `7.20`, `39.4`, `812`.
+pub fn three_digits(number: f64) -> String {
+    match number {
+        n if n < 9.995 => format!("{n:.2}"),
+        n if n < 99.95 => format!("{n:.1}"),
+        n => format!("{n:.0}"),
+    }
+}
+
+impl TransferRate {
+    /// From megatransfers per second; `None` unless it is a rate PCI Express knows.
+    pub const fn from_mega(mega: u32) -> Option<Self> {
+        match mega {
+            2500 | 5000 | 8000 | 16000 | 32000 | 64000 => Some(Self { mega }),
+            _ => None,
+        }
+    }
+
+    /// From the code of the Link Capabilities and Link Status registers, 1 to 6.
+    pub const fn from_code(code: u8) -> Option<Self> {
+        match code {
+            1 => Some(Self { mega: 2500 }),
+            2 => Some(Self { mega: 5000 }),
+            3 => Some(Self { mega: 8000 }),
+            4 => Some(Self { mega: 16000 }),
+            5 => Some(Self { mega: 32000 }),
+            6 => Some(Self { mega: 64000 }),
+            _ => None,
+        }
+    }
+
+    /// From the kernel's words: a leading number with `GT/s` behind it, `16.0 GT/s PCIe` (since 5.7) or `16 GT/s`.
+    ///
+    /// `None` for `Unknown`, `Unknown speed` and anything that is no PCI Express rate.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (number, rest) = text.trim().split_once(' ')?;
+        if !rest.starts_with("GT/s") {
+            return None;
+        }
+        [2500, 5000, 8000, 16000, 32000, 64000]
+            .into_iter()
+            .find(|&mega| number.parse::<f64>().is_ok_and(|gts| (gts * 1000.0 - f64::from(mega)).abs() < 0.5))
+            .and_then(Self::from_mega)
+    }
+
+    /// Gigatransfers per second.
+    pub fn gts(self) -> f64 {
+        f64::from(self.mega) / 1000.0
+    }
+
+    /// The generation of PCI Express this rate belongs to, 1 to 6.
+    pub const fn generation(self) -> u8 {
+        match self.mega {
+            2500 => 1,
+            5000 => 2,
+            8000 => 3,
+            16000 => 4,
+            32000 => 5,
+            _ => 6,
+        }
+    }
+
+    /// Bytes per second, lane and direction after line coding: 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s, and at
+    /// 64 GT/s 236 of every 256 bytes of a FLIT (PCI Express Base Specification 6.0, Physical Layer).
+    pub fn lane_bytes_per_second(self) -> BytesPerSecond {
+        let raw = f64::from(self.mega) * 1e6 / 8.0;
+        BytesPerSecond(match self.mega {
+            2500 | 5000 => raw * 8.0 / 10.0,
+            8000 | 16000 | 32000 => raw * 128.0 / 130.0,
+            _ => raw * 236.0 / 256.0,
+        })
+    }
+}
+
+impl fmt::Display for TransferRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.mega.is_multiple_of(1000) {
+            write!(f, "{} GT/s", self.mega / 1000)
+        } else {
+            write!(f, "{} GT/s", self.gts())
+        }
+    }
+}
+
+impl fmt::Display for Lanes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "x{}", self.0)
+    }
+}
+
+impl fmt::Display for Micros {
+    /// `870 ns`, `24.1 us`, `3.09 ms`, `1.20 s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            us if us < 0.9995 => write!(f, "{:.0} ns", us * 1e3),
+            us if us < 999.5 => write!(f, "{} us", three_digits(us)),
+            us if us < 999.5e3 => write!(f, "{} ms", three_digits(us / 1e3)),
+            us => write!(f, "{} s", three_digits(us / 1e6)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfer_rates_are_read_in_the_words_of_old_and_new_kernels() {
+        for (text, mega) in [
+            ("2.5 GT/s PCIe", 2500),
+            ("2.5 GT/s", 2500),
+            ("5 GT/s", 5000),
+            ("5.0 GT/s PCIe", 5000),
+            ("16.0 GT/s PCIe\n", 16000),
+            ("64.0 GT/s PCIe", 64000),
+        ] {
+            assert_eq!(TransferRate::parse(text), TransferRate::from_mega(mega), "{text}");
+        }
+        for text in ["Unknown", "Unknown speed", "33 MHz PCI", "", "GT/s", "17 GT/s", "NaN GT/s"] {
+            assert_eq!(TransferRate::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_gen4_x4_link_carries_the_published_7_877_gb_per_second() {
+        let lane = TransferRate::from_mega(16000).unwrap().lane_bytes_per_second();
+        assert_eq!(format!("{:.3}", lane.0 * 4.0 / 1e9), "7.877");
+        let old = TransferRate::from_mega(2500).unwrap().lane_bytes_per_second();
+        assert!((old.0 - 250e6).abs() < 1.0);
+    }
+
+    #[test]
+    fn rates_and_sizes_keep_three_digits_and_their_unit() {
+        let decimal = UnitSystem::Decimal;
+        assert_eq!(decimal.rate(BytesPerSecond(7.2e9)), "7.20 GB/s");
+        assert_eq!(decimal.rate(BytesPerSecond(999.6e6)), "1.00 GB/s");
+        assert_eq!(decimal.rate(BytesPerSecond(0.0)), "0.00 B/s");
+        assert_eq!(UnitSystem::Binary.rate(BytesPerSecond(7.2e9)), "6.71 GiB/s");
+        assert_eq!(decimal.size(Bytes(1_000_204_886_016)), "1.00 TB");
+        assert_eq!(decimal.size(Bytes(512)), "512 B");
+        assert_eq!(count(1_149_000.0), "1.15 M");
+        assert_eq!(count(450_000.0), "450 k");
+        assert_eq!(block_size(Bytes(4096)), "4k");
+        assert_eq!(block_size(Bytes(1 << 20)), "1m");
+        assert_eq!(Micros(0.870).to_string(), "870 ns");
+        assert_eq!(Micros(3090.0).to_string(), "3.09 ms");
+    }
+}
