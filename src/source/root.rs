@@ -1,6 +1,12 @@
 //! [`SysRoot`]: the one door to files, and the small readers every other reader is made of.
 
+mod folder;
+mod live;
+
 use std::str::FromStr;
+
+pub use folder::FolderRoot;
+pub use live::LiveRoot;
 
 use crate::{model::Reading, text::Label};
 

@@ -1,0 +1,152 @@
+//! [`FolderRoot`]: a machine's files copied into a folder, `DIR/sys`, `DIR/proc`, `DIR/etc`, and answers of ioctls as
+//! `DIR/ioctl/NAME/identify-ns.bin`.
+//!
+//! Here: finding files in the folder without ever leaving it, whatever its links say.
+
+use std::{fs, path::PathBuf};
+
+use super::{
+    RootError, SysRoot, join,
+    live::{list_folder, read_link, read_regular},
+};
+
+/// A tree on disk. Links in it are followed as if the folder were `/`.
+#[derive(Debug, Clone)]
+pub struct FolderRoot {
+    base: PathBuf,
+}
+
+/// As many links as the kernel follows in one path (`MAXSYMLINKS`).
+const MOST_LINKS: usize = 40;
+
+impl FolderRoot {
+    /// The tree below `base`.
+    pub fn new(base: impl Into<PathBuf>) -> Self {
+        Self { base: base.into() }
+    }
+
+    fn on_disk(&self, path: &str) -> PathBuf {
+        self.base.join(path.trim_start_matches('/'))
+    }
+
+    /// `path` with every link but a last one followed inside the folder.
+    fn settle(&self, path: &str, follow_last: bool) -> Result<PathBuf, RootError> {
+        let mut rest: Vec<String> = parts(path);
+        let mut at = String::from("/");
+        let mut links = 0;
+        while let Some(part) = rest.pop() {
+            let next = join(&at, &part);
+            let on_disk = self.on_disk(&next);
+            let is_link = fs::symlink_metadata(&on_disk).is_ok_and(|metadata| metadata.is_symlink());
+            if !is_link || (rest.is_empty() && !follow_last) {
+                at = next;
+                continue;
+            }
+            links += 1;
+            if links > MOST_LINKS {
+                return Err(RootError::Errno(libc::ELOOP));
+            }
+            let target = read_link(&on_disk)?;
+            if target.starts_with('/') {
+                "/".clone_into(&mut at);
+            }
+            rest.extend(parts(&target));
+        }
+        Ok(self.on_disk(&at))
+    }
+}
+
+/// The parts of a path, last one first.
+fn parts(path: &str) -> Vec<String> {
+    path.split('/').rev().filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+impl SysRoot for FolderRoot {
+    fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
+        if path.starts_with("/probe/") {
+            return Err(RootError::NotHere("a folder of files answers no probe".to_owned()));
+        }
+        if path.starts_with("/ioctl/") {
+            let answer = self.settle(&format!("{path}.bin"), true).and_then(|file| read_regular(&file));
+            return answer.map_err(|error| match error {
+                absent if absent.is_absent() => {
+                    RootError::NotHere(format!("no {}.bin in this folder", path.trim_start_matches('/')))
+                }
+                other => other,
+            });
+        }
+        read_regular(&self.settle(path, true)?)
+    }
+
+    fn link(&self, path: &str) -> Result<String, RootError> {
+        read_link(&self.settle(path, false)?)
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
+        list_folder(&self.settle(path, true)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, FolderRoot) {
+        let outside = tempfile::tempdir().unwrap();
+        let base = outside.path().join("machine");
+        fs::create_dir_all(base.join("sys/devices/d")).unwrap();
+        fs::create_dir_all(base.join("sys/block")).unwrap();
+        fs::create_dir_all(base.join("ioctl/nvme0n1")).unwrap();
+        for (name, content) in [("secret", "outside"), ("machine/sys/devices/d/size", "42\n")] {
+            std::io::Write::write_all(
+                &mut fs::File::create(outside.path().join(name)).unwrap(),
+                content.as_bytes(),
+            )
+            .unwrap();
+        }
+        let root = FolderRoot::new(&base);
+        (outside, root)
+    }
+
+    #[test]
+    fn links_are_followed_inside_the_folder() {
+        let (outside, root) = folder();
+        let base = outside.path().join("machine");
+        symlink("../devices/d", base.join("sys/block/relative")).unwrap();
+        symlink("/sys/devices/d", base.join("sys/block/absolute")).unwrap();
+        for name in ["relative", "absolute"] {
+            assert_eq!(root.read(&format!("/sys/block/{name}/size")).unwrap(), b"42\n");
+            assert_eq!(root.list(&format!("/sys/block/{name}")).unwrap(), ["size"]);
+        }
+        assert_eq!(root.link("/sys/block/relative").unwrap(), "../devices/d");
+        assert_eq!(root.link("/sys/block"), Err(RootError::Errno(libc::EINVAL)));
+    }
+
+    #[test]
+    fn no_link_leads_out() {
+        let (outside, root) = folder();
+        let base = outside.path().join("machine");
+        let secret = outside.path().join("secret");
+        symlink(&secret, base.join("sys/absolute")).unwrap();
+        symlink("../../secret", base.join("sys/relative")).unwrap();
+        symlink("../..", base.join("sys/up")).unwrap();
+        symlink("loop", base.join("sys/loop")).unwrap();
+        for path in ["/sys/absolute", "/sys/relative", "/sys/up/secret", "/../secret", "/sys/../../secret"] {
+            assert_eq!(root.read(path), Err(RootError::Errno(libc::ENOENT)), "{path}");
+        }
+        assert_eq!(root.read("/sys/loop"), Err(RootError::Errno(libc::ELOOP)));
+        assert_eq!(root.list("/sys/up").unwrap(), ["ioctl", "sys"]);
+    }
+
+    #[test]
+    fn ioctl_answers_are_files_and_probes_are_not_here() {
+        let (outside, root) = folder();
+        let file = outside.path().join("machine/ioctl/nvme0n1/identify-ns.bin");
+        std::io::Write::write_all(&mut fs::File::create(file).unwrap(), &[7; 4096]).unwrap();
+        assert_eq!(root.read("/ioctl/nvme0n1/identify-ns").unwrap(), [7; 4096]);
+        assert!(matches!(root.read("/ioctl/nvme0n1/identify-ctrl"), Err(RootError::NotHere(_))));
+        assert!(matches!(root.read("/probe/io_uring"), Err(RootError::NotHere(_))));
+    }
+}

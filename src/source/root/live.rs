@@ -1,0 +1,114 @@
+//! [`LiveRoot`]: this machine's own files.
+//!
+//! Here: reading regular files, links and folders without ever waiting for them. Not here: what ioctls and probes do.
+
+use std::{
+    fs::{self, File},
+    io::Read,
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+use super::{MOST_BYTES, RootError, SysRoot};
+
+/// The running kernel's files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LiveRoot;
+
+impl LiveRoot {
+    /// The root of this machine.
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
+impl SysRoot for LiveRoot {
+    fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
+        if is_pseudo(path) {
+            return Err(RootError::NotHere("nothing answers this".to_owned()));
+        }
+        read_regular(Path::new(path))
+    }
+
+    fn link(&self, path: &str) -> Result<String, RootError> {
+        read_link(Path::new(path))
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
+        list_folder(Path::new(path))
+    }
+}
+
+/// Whether `path` is no file but a question: an ioctl or a probe.
+pub(super) fn is_pseudo(path: &str) -> bool {
+    path.starts_with("/ioctl/") || path.starts_with("/probe/")
+}
+
+/// A regular file's content, at most [`MOST_BYTES`]. What is no regular file is not opened: opening a pipe or a device
+/// can wait, or do something.
+pub(super) fn read_regular(path: &Path) -> Result<Vec<u8>, RootError> {
+    check_regular(&fs::metadata(path).map_err(|error| RootError::from_io(&error))?)?;
+    let file = File::options()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
+        .map_err(|error| RootError::from_io(&error))?;
+    check_regular(&file.metadata().map_err(|error| RootError::from_io(&error))?)?;
+    let mut content = Vec::new();
+    file.take(MOST_BYTES as u64).read_to_end(&mut content).map_err(|error| RootError::from_io(&error))?;
+    Ok(content)
+}
+
+fn check_regular(metadata: &fs::Metadata) -> Result<(), RootError> {
+    match metadata.file_type() {
+        kind if kind.is_file() => Ok(()),
+        kind if kind.is_dir() => Err(RootError::Errno(libc::EISDIR)),
+        _ => Err(RootError::NotHere("no regular file; not opened".to_owned())),
+    }
+}
+
+/// A link's target as written; `EINVAL` for what is no link.
+pub(super) fn read_link(path: &Path) -> Result<String, RootError> {
+    fs::read_link(path)
+        .map(|target| target.to_string_lossy().into_owned())
+        .map_err(|error| RootError::from_io(&error))
+}
+
+/// A folder's names, sorted.
+pub(super) fn list_folder(path: &Path) -> Result<Vec<String>, RootError> {
+    let entries = fs::read_dir(path).map_err(|error| RootError::from_io(&error))?;
+    let mut names = entries
+        .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| RootError::from_io(&error))?;
+    names.sort_unstable();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_files_answer_at_once_and_are_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let status = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(status.success());
+        let root = LiveRoot::new();
+        assert!(matches!(root.read(pipe.to_str().unwrap()), Err(RootError::NotHere(_))));
+        assert!(matches!(root.read("/dev/zero"), Err(RootError::NotHere(_))));
+        assert_eq!(root.read("/proc"), Err(RootError::Errno(libc::EISDIR)));
+        assert_eq!(root.read("/sys/no such"), Err(RootError::Errno(libc::ENOENT)));
+        assert_eq!(root.link("/proc"), Err(RootError::Errno(libc::EINVAL)));
+    }
+
+    #[test]
+    fn names_come_sorted_and_files_whole() {
+        let root = LiveRoot::new();
+        let names = root.list("/proc/sys/kernel").unwrap();
+        assert!(names.is_sorted());
+        assert!(names.iter().any(|name| name == "osrelease"));
+        assert!(root.read("/proc/sys/kernel/osrelease").unwrap().ends_with(b"\n"));
+    }
+}
