@@ -5,5 +5,6 @@
 //! read, and writing anything.
 
 pub mod root;
+pub mod capture;
 
 pub use root::{RootError, SysRoot};

@@ -51,7 +51,8 @@ impl Label {
     }
 }
 
-fn is_harmless(c: char) -> bool {
+/// Whether a character can steer neither a terminal nor a reader's eye.
+pub(crate) fn is_harmless(c: char) -> bool {
     !matches!(c,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}'            // C0, DEL, C1
         | '\u{ad}' | '\u{61c}'                              // soft hyphen, Arabic letter mark

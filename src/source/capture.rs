@@ -1,0 +1,185 @@
+//! Captures: everything that was read of a machine, kept so that it can be read again.
+//!
+//! Here: [`Capture`] (the answers a root gave), [`Recorder`] (writes them down while a machine is read) and [`TextRoot`]
+//! (gives them again). The text they are kept as is [`mod@format`]'s. Not here: files on disk, pseudonyms (`redact`).
+
+pub mod format;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
+pub use format::CaptureError;
+
+use super::root::{RootError, SysRoot};
+
+/// What a root answered, by path.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Capture {
+    /// Remarks of the header, name and text: who made it, whether serials are pseudonyms.
+    pub notes: Vec<(String, String)>,
+    /// The answers.
+    pub answers: BTreeMap<String, Answers>,
+}
+
+/// The answers to the three questions about one path; `None`: never asked.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Answers {
+    /// See [`SysRoot::list`].
+    pub list: Option<Result<Vec<String>, RootError>>,
+    /// See [`SysRoot::link`].
+    pub link: Option<Result<String, RootError>>,
+    /// See [`SysRoot::read`].
+    pub read: Option<Result<Vec<u8>, RootError>>,
+}
+
+/// The word for a first line: `iodyno capture`, then the version of the format.
+pub const MAGIC: &str = "iodyno capture";
+
+/// A root that answers exactly what a capture holds.
+#[derive(Debug, Clone, Default)]
+pub struct TextRoot {
+    capture: Capture,
+}
+
+impl TextRoot {
+    /// Reads a capture's text.
+    pub fn parse(text: &str) -> Result<Self, CaptureError> {
+        format::parse(text).map(Self::from)
+    }
+
+    /// The capture it answers from.
+    pub fn capture(&self) -> &Capture {
+        &self.capture
+    }
+}
+
+impl From<Capture> for TextRoot {
+    fn from(capture: Capture) -> Self {
+        Self { capture }
+    }
+}
+
+/// Finds one of a path's answers, or says that there is none.
+macro_rules! answer {
+    ($self:ident, $path:ident, $which:ident) => {
+        $self
+            .capture
+            .answers
+            .get($path)
+            .and_then(|answers| answers.$which.clone())
+            .unwrap_or_else(|| Err(RootError::NotHere("not in this capture".to_owned())))
+    };
+}
+
+impl SysRoot for TextRoot {
+    fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
+        answer!(self, path, read)
+    }
+
+    fn link(&self, path: &str) -> Result<String, RootError> {
+        answer!(self, path, link)
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
+        answer!(self, path, list)
+    }
+}
+
+/// A root that passes questions on and writes the answers down. What was asked once is answered the same ever after, so
+/// that what is read through it is what the capture holds.
+pub struct Recorder<'a> {
+    inner: &'a dyn SysRoot,
+    answers: Mutex<BTreeMap<String, Answers>>,
+}
+
+impl<'a> Recorder<'a> {
+    /// Records what `inner` says.
+    pub fn new(inner: &'a dyn SysRoot) -> Self {
+        Self { inner, answers: Mutex::default() }
+    }
+
+    /// What was answered so far, as it was.
+    pub fn recorded(&self) -> Capture {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Capture { notes: Vec::new(), answers }
+    }
+
+    /// What was answered so far as the text of a capture, nothing replaced; see `redact` for captures that travel.
+    pub fn capture(&self) -> String {
+        format::write(&self.recorded())
+    }
+
+    fn answer<T: Clone>(
+        &self,
+        path: &str,
+        slot: impl Fn(&mut Answers) -> &mut Option<Result<T, RootError>>,
+        ask: impl FnOnce(&str) -> Result<T, RootError>,
+    ) -> Result<T, RootError> {
+        let lock = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answers) = lock().get_mut(path)
+            && let Some(known) = slot(answers)
+        {
+            return known.clone();
+        }
+        let answer = ask(path);
+        slot(lock().entry(path.to_owned()).or_default()).get_or_insert(answer).clone()
+    }
+}
+
+impl SysRoot for Recorder<'_> {
+    fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
+        self.answer(path, |answers| &mut answers.read, |path| self.inner.read(path))
+    }
+
+    fn link(&self, path: &str) -> Result<String, RootError> {
+        self.answer(path, |answers| &mut answers.link, |path| self.inner.link(path))
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
+        self.answer(path, |answers| &mut answers.list, |path| self.inner.list(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    /// A file that reads differently each time.
+    struct Moving(AtomicU32);
+
+    impl SysRoot for Moving {
+        fn read(&self, _: &str) -> Result<Vec<u8>, RootError> {
+            Ok(self.0.fetch_add(1, Ordering::Relaxed).to_string().into_bytes())
+        }
+
+        fn link(&self, _: &str) -> Result<String, RootError> {
+            Err(RootError::Errno(libc::EINVAL))
+        }
+
+        fn list(&self, _: &str) -> Result<Vec<String>, RootError> {
+            Err(RootError::NotHere("no folders at all".to_owned()))
+        }
+    }
+
+    #[test]
+    fn a_capture_answers_what_was_read_and_nothing_else() {
+        let moving = Moving(AtomicU32::new(7));
+        let recorder = Recorder::new(&moving);
+        assert_eq!(recorder.read("/a").unwrap(), b"7");
+        assert_eq!(recorder.read("/a").unwrap(), b"7", "asked once, answered for good");
+        assert_eq!(recorder.read("/b").unwrap(), b"8");
+        assert!(recorder.link("/a").is_err());
+        assert!(recorder.list("/a").is_err());
+
+        let root = TextRoot::parse(&recorder.capture()).unwrap();
+        assert_eq!(root.read("/a").unwrap(), b"7");
+        assert_eq!(root.read("/b").unwrap(), b"8");
+        assert_eq!(root.link("/a"), Err(RootError::Errno(libc::EINVAL)));
+        assert_eq!(root.list("/a"), Err(RootError::NotHere("no folders at all".to_owned())));
+        assert_eq!(root.link("/b"), Err(RootError::NotHere("not in this capture".to_owned())));
+    }
+}

@@ -1,0 +1,284 @@
+//! Reading the text of a capture. Captures come from strangers: everything is checked, nothing is guessed.
+
+use super::{
+    super::{Answers, Capture, MAGIC},
+    CaptureError, MOST_TEXT, VERSION,
+    escape::{unescape, unescape_name},
+};
+use crate::{
+    source::root::{MOST_BYTES, RootError, errno_number, join},
+    text::Label,
+};
+
+/// Reads a capture's text.
+pub fn parse(text: &str) -> Result<Capture, CaptureError> {
+    Parser::new(text).run()
+}
+
+struct Parser<'a> {
+    lines: std::iter::Peekable<std::str::Split<'a, char>>,
+    /// Number of the line last taken.
+    line: usize,
+    /// Bytes of content so far.
+    total: usize,
+    capture: Capture,
+}
+
+type Parsed<T> = Result<T, String>;
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Self {
+        let body = text.strip_suffix('\n').unwrap_or(text);
+        Self { lines: body.split('\n').peekable(), line: 0, total: text.len(), capture: Capture::default() }
+    }
+
+    fn run(mut self) -> Result<Capture, CaptureError> {
+        match self.parse() {
+            Ok(()) => Ok(self.capture),
+            Err(wrong) => Err(CaptureError { line: self.line, wrong }),
+        }
+    }
+
+    fn parse(&mut self) -> Parsed<()> {
+        self.header()?;
+        while let Some(line) = self.next_line() {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            check_characters(line)?;
+            self.entry(line)?;
+        }
+        Ok(())
+    }
+
+    fn next_line(&mut self) -> Option<&'a str> {
+        let line = self.lines.next()?;
+        self.line += 1;
+        Some(line)
+    }
+
+    /// The next line of a body, without its indentation.
+    fn next_indented(&mut self) -> Parsed<Option<&'a str>> {
+        let Some(body) = self.lines.peek().and_then(|line| line.strip_prefix("  ")) else { return Ok(None) };
+        self.next_line();
+        check_characters(body)?;
+        Ok(Some(body))
+    }
+
+    fn header(&mut self) -> Parsed<()> {
+        let first = self.next_line().unwrap_or_default();
+        if self.total > MOST_TEXT {
+            return Err(format!("longer than {} MiB", MOST_TEXT >> 20));
+        }
+        let version = first.strip_prefix(MAGIC).and_then(|rest| rest.strip_prefix(' '));
+        let version = version.ok_or_else(|| format!("does not begin with \"{MAGIC} {VERSION}\""))?;
+        if version != VERSION.to_string() {
+            return Err(format!("format {}; this iodyno reads {VERSION}", quote(version)));
+        }
+        while let Some(line) = self.next_line() {
+            if line.is_empty() {
+                break;
+            }
+            if line.starts_with('#') {
+                continue;
+            }
+            check_characters(line)?;
+            let (name, remark) = line
+                .split_once(':')
+                .ok_or("the header is lines of `name: text`, and ends with an empty one")?;
+            let remark = remark.strip_prefix(' ').unwrap_or(remark);
+            self.capture.notes.push((unescape_name(name)?, unescape_name(remark)?));
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, line: &'a str) -> Parsed<()> {
+        let (keyword, rest) = line.split_once(' ').ok_or_else(|| format!("{} is no entry", quote(line)))?;
+        match keyword {
+            "dir" => {
+                let path = absolute(rest)?;
+                let names = self.names()?;
+                put(&mut self.answers(path).list, Ok(names))
+            }
+            "link" => {
+                let (path, target) = rest.split_once(' ').ok_or("a link needs a path and a target")?;
+                let target = unescape_name(target)?;
+                put(&mut self.answers(absolute(path)?).link, Ok(target))
+            }
+            "file" => {
+                let (path, line) = rest.split_once(' ').unwrap_or((rest, ""));
+                let path = absolute(path)?;
+                let (mut content, newline) = unescape(line)?;
+                if newline {
+                    content.push('\n');
+                }
+                self.content(path, content.into_bytes())
+            }
+            "text" => {
+                let path = absolute(rest)?;
+                let content = self.text_body()?;
+                self.content(path, content.into_bytes())
+            }
+            "hex" => {
+                let (path, length) = rest.split_once(' ').ok_or("hex needs a path and a length")?;
+                let path = absolute(path)?;
+                let length = length
+                    .parse()
+                    .ok()
+                    .filter(|length| *length <= MOST_BYTES)
+                    .ok_or_else(|| format!("{} is no length up to {MOST_BYTES}", quote(length)))?;
+                self.count(length)?;
+                let content = self.hex_body(length)?;
+                put(&mut self.answers(path).read, Ok(content))
+            }
+            "fail" | "none" => self.error(keyword, rest),
+            other => Err(format!("{} is no kind of entry", quote(other))),
+        }
+    }
+
+    fn answers(&mut self, path: String) -> &mut Answers {
+        self.capture.answers.entry(path).or_default()
+    }
+
+    fn names(&mut self) -> Parsed<Vec<String>> {
+        let mut names = Vec::new();
+        while let Some(line) = self.next_indented()? {
+            let name = unescape_name(line)?;
+            if name.is_empty() || name == "." || name == ".." || name.contains('/') {
+                return Err(format!("{} is no name in a folder", quote(&name)));
+            }
+            names.push(name);
+        }
+        names.sort_unstable();
+        if names.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err("the same name twice in this folder".to_owned());
+        }
+        Ok(names)
+    }
+
+    fn text_body(&mut self) -> Parsed<String> {
+        let mut content = String::new();
+        while let Some(line) = self.next_indented()? {
+            let (text, newline) = unescape(line)?;
+            content.push_str(&text);
+            if !newline {
+                break;
+            }
+            content.push('\n');
+        }
+        Ok(content)
+    }
+
+    fn hex_body(&mut self, length: usize) -> Parsed<Vec<u8>> {
+        let mut content: Vec<u8> = Vec::with_capacity(length);
+        let mut last_row = 0..0;
+        let mut repeating = false;
+        while let Some(line) = self.next_indented()? {
+            if line == "*" {
+                if repeating || last_row.is_empty() {
+                    return Err("`*` without a row to repeat".to_owned());
+                }
+                repeating = true;
+                continue;
+            }
+            let (offset, row) = line.split_once(':').ok_or("a row is `offset: bytes`")?;
+            let offset = usize::from_str_radix(offset, 16).map_err(|_| "no hexadecimal offset")?;
+            if std::mem::take(&mut repeating) {
+                if offset > length || offset < content.len() {
+                    return Err(format!("row {offset:04x} is out of order"));
+                }
+                while content.len() < offset {
+                    content.extend_from_within(last_row.clone());
+                }
+            }
+            if offset != content.len() {
+                return Err(format!("row {offset:04x} where {:04x} is next", content.len()));
+            }
+            for byte in row.split_ascii_whitespace() {
+                let digits = byte.len() == 2 && byte.bytes().all(|digit| digit.is_ascii_hexdigit());
+                let byte = u8::from_str_radix(byte, 16).ok().filter(|_| digits);
+                content.push(byte.ok_or("bytes are two hexadecimal digits each")?);
+            }
+            if content.len() > length {
+                return Err(format!("more than the {length} bytes announced"));
+            }
+            last_row = offset..content.len();
+        }
+        if content.len() != length || repeating {
+            return Err(format!("{} of the {length} bytes announced", content.len()));
+        }
+        Ok(content)
+    }
+
+    fn content(&mut self, path: String, content: Vec<u8>) -> Parsed<()> {
+        if content.len() > MOST_BYTES {
+            return Err(format!("a file of more than {MOST_BYTES} bytes"));
+        }
+        self.count(content.len())?;
+        put(&mut self.answers(path).read, Ok(content))
+    }
+
+    fn count(&mut self, bytes: usize) -> Parsed<()> {
+        self.total += bytes;
+        // The text itself counts too, so a capture without repetition may use half.
+        if self.total > 2 * MOST_TEXT {
+            return Err(format!("contents of more than {} MiB", MOST_TEXT >> 20));
+        }
+        Ok(())
+    }
+
+    fn error(&mut self, keyword: &str, rest: &str) -> Parsed<()> {
+        let mut words = rest.splitn(3, ' ');
+        let (Some(question), Some(path), Some(why)) = (words.next(), words.next(), words.next()) else {
+            return Err(format!("{keyword} needs a question, a path and a reason"));
+        };
+        let error = if keyword == "none" {
+            RootError::NotHere(unescape_name(why)?)
+        } else {
+            let errno = errno_number(why).or_else(|| why.parse().ok().filter(|number| *number > 0));
+            RootError::Errno(errno.ok_or_else(|| format!("{} is no errno", quote(why)))?)
+        };
+        let answers = self.answers(absolute(path)?);
+        match question {
+            "read" => put(&mut answers.read, Err(error)),
+            "link" => put(&mut answers.link, Err(error)),
+            "list" => put(&mut answers.list, Err(error)),
+            other => Err(format!("{} is none of read, link, list", quote(other))),
+        }
+    }
+}
+
+fn put<T>(slot: &mut Option<T>, answer: T) -> Parsed<()> {
+    if slot.is_some() {
+        return Err("answered twice".to_owned());
+    }
+    *slot = Some(answer);
+    Ok(())
+}
+
+/// A path as roots take it: absolute, without `.`, `..`, doubled or trailing slashes.
+fn absolute(word: &str) -> Parsed<String> {
+    let path = unescape_name(word)?;
+    if !path.starts_with('/') || join("/", &path) != path {
+        return Err(format!("{} is no plain absolute path", quote(&path)));
+    }
+    Ok(path)
+}
+
+/// Lines hold printable characters and tabs; everything else is escaped.
+fn check_characters(line: &str) -> Parsed<()> {
+    if line.ends_with('\r') {
+        return Err("ends in CR LF; convert the file to Unix line ends".to_owned());
+    }
+    match line.chars().find(|c| *c != '\t' && !crate::text::is_harmless(*c)) {
+        Some(c) => {
+            Err(format!("holds the character U+{:04X}, which a capture writes as an escape", u32::from(c)))
+        }
+        None => Ok(()),
+    }
+}
+
+fn quote(text: &str) -> String {
+    let short: String = Label::new(text).as_str().chars().take(40).collect();
+    format!("{short:?}")
+}
