@@ -6,5 +6,7 @@
 
 pub mod root;
 pub mod capture;
+pub mod demo;
+pub mod origin;
 
 pub use root::{RootError, SysRoot};

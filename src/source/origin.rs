@@ -1,0 +1,238 @@
+//! [`Origin`]: which machine is read, and opening it.
+//!
+//! Here: telling captures from other files by their content, and errors that say what to do. Not here: options
+//! (`cli`), reading the machine.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    SysRoot,
+    capture::{MAGIC, TextRoot, format::MOST_TEXT},
+    demo,
+    root::{FolderRoot, LiveRoot},
+};
+use crate::text::Label;
+
+/// Where a machine comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Origin {
+    /// This machine.
+    #[default]
+    Live,
+    /// A built-in demo, by name.
+    Demo(String),
+    /// A capture file; `-` is standard input.
+    Capture(PathBuf),
+    /// A folder with `sys` and `proc` in it.
+    Sysroot(PathBuf),
+}
+
+/// Why an origin could not be opened: one line that names the path and the fix.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {wrong}; {fix}")]
+pub struct OpenError {
+    /// The path or option.
+    pub path: String,
+    /// What is wrong.
+    pub wrong: String,
+    /// What to do.
+    pub fix: String,
+}
+
+const MAKE_ONE: &str = "make a capture with `iodyno capture FILE` on that machine";
+
+impl Origin {
+    /// Opens it. A capture is read and checked whole.
+    pub fn open(&self) -> Result<Arc<dyn SysRoot>, OpenError> {
+        match self {
+            Self::Live => Ok(Arc::new(LiveRoot::new())),
+            Self::Demo(name) => open_demo(name),
+            Self::Capture(path) => open_capture(path),
+            Self::Sysroot(folder) => open_folder(folder),
+        }
+    }
+
+    /// Whether it is this machine, which alone can be tuned and tested.
+    pub fn is_live(&self) -> bool {
+        *self == Self::Live
+    }
+
+    /// Whether it is a built-in demo, where tests are simulated.
+    pub fn is_demo(&self) -> bool {
+        matches!(self, Self::Demo(_))
+    }
+}
+
+fn error(path: impl AsRef<str>, wrong: impl Into<String>, fix: impl Into<String>) -> OpenError {
+    OpenError { path: Label::new(path.as_ref()).to_string(), wrong: wrong.into(), fix: fix.into() }
+}
+
+fn open_demo(name: &str) -> Result<Arc<dyn SysRoot>, OpenError> {
+    let path = format!("--demo {name}");
+    let demo = demo::find(name).ok_or_else(|| error(&path, "no such demo", "`iodyno demos` lists them"))?;
+    parse(&path, demo.capture)
+}
+
+fn open_folder(folder: &Path) -> Result<Arc<dyn SysRoot>, OpenError> {
+    let path = folder.display().to_string();
+    let fix = "give the folder that holds a machine's `sys` and `proc`";
+    match fs::metadata(folder) {
+        Err(failed) => Err(error(path, words(&failed), fix)),
+        Ok(metadata) if !metadata.is_dir() => {
+            Err(error(path, "is no folder", "a capture file is opened with --open"))
+        }
+        Ok(_) if !folder.join("sys").is_dir() => Err(error(path, "has no folder `sys`", fix)),
+        Ok(_) => Ok(Arc::new(FolderRoot::new(folder))),
+    }
+}
+
+fn open_capture(path: &Path) -> Result<Arc<dyn SysRoot>, OpenError> {
+    let is_stdin = path == Path::new("-");
+    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let content = if is_stdin { read_some(io::stdin().lock()) } else { read_file(path, &name)? };
+    let content =
+        content.map_err(|failed| error(&name, words(&failed), "check the file and its permissions"))?;
+    if content.len() > MOST_TEXT {
+        return Err(error(&name, format!("longer than {} MiB", MOST_TEXT >> 20), MAKE_ONE));
+    }
+    let text = std::str::from_utf8(&content);
+    if !content.starts_with(MAGIC.as_bytes()) {
+        let (wrong, fix) = recognise(&content);
+        return Err(error(&name, wrong, fix));
+    }
+    match text {
+        Ok(text) => parse(&name, text),
+        Err(bad) => {
+            let line = content[..bad.valid_up_to()].split(|byte| *byte == b'\n').count();
+            Err(error(&name, format!("line {line}: no UTF-8"), MAKE_ONE))
+        }
+    }
+}
+
+fn read_file(path: &Path, name: &str) -> Result<io::Result<Vec<u8>>, OpenError> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            Err(error(name, "is a folder", "a folder with `sys` and `proc` is opened with --sysroot"))
+        }
+        _ => Ok(File::open(path).and_then(read_some)),
+    }
+}
+
+fn read_some(source: impl Read) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    source.take(MOST_TEXT as u64 + 1).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+fn parse(name: &str, text: &str) -> Result<Arc<dyn SysRoot>, OpenError> {
+    match TextRoot::parse(text) {
+        Ok(root) => Ok(Arc::new(root)),
+        Err(wrong) => Err(error(name, wrong.to_string(), "correct that line or capture the machine again")),
+    }
+}
+
+/// `No such file or directory`, without the number.
+fn words(failed: &io::Error) -> String {
+    let words = failed.to_string();
+    words.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// What a file that is no capture seems to be, and what to do with it.
+fn recognise(content: &[u8]) -> (&'static str, &'static str) {
+    let text = String::from_utf8_lossy(&content[..content.len().min(4096)]);
+    let first = text.lines().next().unwrap_or_default();
+    if content.is_empty() {
+        ("is empty", MAKE_ONE)
+    } else if content.starts_with(&[0x1f, 0x8b])
+        || content.starts_with(b"\x28\xb5\x2f\xfd")
+        || content.starts_with(b"\xfd7zXZ")
+        || content.starts_with(b"BZh")
+    {
+        ("is compressed", "unpack it and open what is inside")
+    } else if content.get(257..262) == Some(b"ustar") {
+        ("is a tar archive", "unpack it and give the folder to --sysroot")
+    } else if is_lspci(first) {
+        ("looks like the output of lspci, which this version cannot read", MAKE_ONE)
+    } else if first.starts_with(['{', '[']) {
+        ("looks like JSON, and results cannot be opened", MAKE_ONE)
+    } else {
+        ("is no iodyno capture", MAKE_ONE)
+    }
+}
+
+/// `00:1f.2 SATA controller: ...`, `0000:00:00.0 ...`, or the tree's ` -[0000:00]-+-00.0`.
+fn is_lspci(line: &str) -> bool {
+    let word = line.split_whitespace().next().unwrap_or_default();
+    let with_domain = format!("0000:{word}");
+    word.starts_with("-[0000")
+        || [word, &with_domain].iter().any(|address| address.parse::<crate::model::PciAddress>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn complaint(origin: &Origin) -> String {
+        origin.open().err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    fn capture(content: &[u8]) -> (tempfile::NamedTempFile, String) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(content).unwrap();
+        let path = file.path().to_owned();
+        let prefix = format!("{}: ", path.display());
+        let said = complaint(&Origin::Capture(path));
+        let said = said.strip_prefix(&prefix).unwrap_or(&said).to_owned();
+        (file, said)
+    }
+
+    #[test]
+    fn a_capture_opens_and_answers() {
+        let (file, said) = capture(b"iodyno capture 1\n\nfile /a x\n");
+        assert_eq!(said, "");
+        let root = Origin::Capture(file.path().to_owned()).open().unwrap();
+        assert_eq!(root.read("/a").unwrap(), b"x\n");
+    }
+
+    #[test]
+    fn every_other_file_is_told_apart_in_one_line_with_a_fix() {
+        for (content, wrong) in [
+            (&b""[..], "is empty; make a capture"),
+            (b"\x1f\x8b\x08\0", "is compressed; unpack it"),
+            (b"00:00.0 Host bridge: Intel\n", "looks like the output of lspci"),
+            (b"-[0000:00]-+-00.0  Intel\n", "looks like the output of lspci"),
+            (b"{\"schema\": 1}", "looks like JSON"),
+            (b"hello", "is no iodyno capture; make"),
+            (b"iodyno capture 9\n", "line 1: format \"9\""),
+            (b"iodyno capture 1\n\nfile /a \xff\n", "line 3: no UTF-8"),
+            (b"iodyno capture 1\n\nfile a x\n", "line 3: \"a\" is no plain absolute path; correct that line"),
+        ] {
+            let (_file, said) = capture(content);
+            assert!(said.starts_with(wrong), "{said}");
+            assert!(!said.contains('\n') && said.contains("; "), "{said}");
+        }
+    }
+
+    #[test]
+    fn folders_and_missing_files_say_which_option_was_meant() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        assert!(complaint(&Origin::Capture(path.clone())).ends_with("is opened with --sysroot"));
+        assert!(complaint(&Origin::Sysroot(path.clone())).contains("has no folder `sys`"));
+        assert!(
+            complaint(&Origin::Sysroot(path.join("none"))).contains("none: No such file or directory; give")
+        );
+        assert!(complaint(&Origin::Capture(path.join("none"))).contains("No such file or directory; check"));
+        assert_eq!(
+            complaint(&Origin::Demo("none\u{1b}[2J".to_owned())),
+            "--demo none\u{fffd}[2J: no such demo; `iodyno demos` lists them"
+        );
+    }
+}
