@@ -2,3 +2,69 @@
 //!
 //! Here: opening targets, the engines, latency histograms, batching. Devices are opened `O_RDONLY` and nothing here knows
 //! a write opcode. Not here: threads of the screen, the meaning of a result.
+
+use std::time::Instant;
+
+use crate::{
+    model::{RunSample, RunSummary, Workload, WorkloadError},
+    text::Label,
+};
+
+/// Something that can carry out a [`Workload`]: the kernel, or a model of a machine.
+///
+/// The time is always an argument, so that a simulated run is a function of what it is told.
+pub trait Engine: Send + Sync {
+    /// Whether no device is read. Sessions then neither lay files out nor check targets.
+    fn simulated(&self) -> bool;
+
+    /// Opens the targets and starts reading them. May block for as long as opening takes.
+    fn start(&self, workload: &Workload, now: Instant) -> Result<Box<dyn Running>, LoadError>;
+}
+
+/// A workload under way. Only [`Running::finish`] may block.
+pub trait Running: Send {
+    /// What has been counted so far; [`crate::model::RunState::Ended`] once every worker is done.
+    /// Latencies are those of the reads completed since the previous sample.
+    fn sample(&mut self, now: Instant) -> RunSample;
+
+    /// Holds the workers; time stops counting.
+    fn pause(&mut self, now: Instant);
+
+    /// Lets them go on.
+    fn resume(&mut self, now: Instant);
+
+    /// Ends the run before its time. Workers are done within one batch.
+    fn stop(&mut self, now: Instant);
+
+    /// Stops what still runs, waits for the workers and sums up.
+    fn finish(self: Box<Self>, now: Instant) -> RunSummary;
+}
+
+/// Why a workload could not be run. One line: the path or option, what is wrong, what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// The workload makes no sense by itself.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// A target cannot be read as asked.
+    #[error("{path}: {wrong}; {fix}")]
+    Target {
+        /// The target as the user named it.
+        path: Label,
+        /// What is wrong with it.
+        wrong: String,
+        /// What to do.
+        fix: String,
+    },
+    /// The machine cannot carry it out.
+    #[error("{wrong}; {fix}")]
+    Machine {
+        /// What was refused, with the errno.
+        wrong: String,
+        /// What to do.
+        fix: String,
+    },
+    /// It was stopped while it was still being prepared.
+    #[error("stopped before the first read; nothing was measured")]
+    Stopped,
+}
