@@ -1,3 +1,132 @@
-//! What holds the machine back: `FINDINGS`, one row each, and the pure checks behind them.
+//! What holds the machine back: [`FINDINGS`], one row each, and the pure checks behind them.
 //!
-//! Not here: reading, drawing, applying remedies.
+//! A check looks at [`Evidence`] and returns what it saw as [`Sighting`]s; [`check`] joins each with its row into a
+//! [`Finding`] that says what was read, why it matters, what it costs and by whose figure, what to do at which risk, and
+//! what would make it wrong. One file per family: `links`, `packets`, `topology`, `drives`, `queues`, `host`,
+//! `interrupts`, `run`. Not here: reading, drawing, applying remedies.
+
+pub mod evidence;
+pub mod finding;
+mod flow;
+mod links;
+mod packets;
+mod topology;
+mod drives;
+mod queues;
+mod host;
+mod interrupts;
+mod run;
+mod defaults;
+
+pub use evidence::{Evidence, Load};
+use finding::Sighting;
+pub use finding::{Finding, Gain, Proof, Remedy, Risk, Subject, SubjectKind};
+
+use crate::model::FindingId;
+
+/// One row of the catalogue.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// Its id: what `check --explain` takes, and what documents and screens call it.
+    pub id: FindingId,
+    /// What it is about, in a few words.
+    pub title: &'static str,
+    /// When it fires, and what is read for it.
+    pub fires: &'static str,
+    /// Why that matters.
+    pub why: &'static str,
+    /// Where the figure behind the claim comes from; empty when it claims none.
+    pub source: &'static str,
+    /// What to do: a template, `{name}` filled in by the check.
+    pub remedy: &'static str,
+    /// What doing so risks.
+    pub risk: Risk,
+    /// What would make the finding wrong.
+    pub wrong_if: &'static str,
+    /// Whether it can only be judged fully while a test runs.
+    pub needs_load: bool,
+    /// Whether every machine has it as delivered; at rest it is then part of the one row `defaults`.
+    pub is_default: bool,
+    /// Looks for it.
+    check: fn(&Evidence) -> Vec<Sighting>,
+}
+
+/// The catalogue.
+pub static FINDINGS: &[Row] = &[
+    links::LINK_DOWNTRAINED,
+    links::SLOT_LIMITED,
+    links::LINK_CAPPED_BY_SOFTWARE,
+    links::LINK_ERRORS,
+    topology::SHARED_ROOT_COMPLEX,
+    topology::OVERSUBSCRIBED_HOP,
+    topology::BIFURCATION_MISSING,
+    topology::BEHIND_VMD_OR_RAID,
+    packets::PAYLOAD_SIZE,
+    packets::RELAXED_ORDERING_OFF,
+    packets::EXT_TAGS_OFF,
+    packets::READ_REQUEST,
+    packets::ASPM_ON,
+    drives::LBA_512,
+    drives::DRIVE_HOT,
+    drives::DRIVE_WORN,
+    drives::FEW_QUEUES,
+    drives::NO_POLL_QUEUES,
+    drives::REMOTE_NUMA,
+    drives::IN_USE,
+    drives::MULTIPATH,
+    drives::APST_LATENCY,
+    queues::SCHEDULER,
+    queues::READAHEAD,
+    queues::MAX_SECTORS,
+    queues::HW_SECTORS_BELOW_MDTS,
+    queues::NR_REQUESTS,
+    queues::IOSTATS,
+    queues::NOMERGES,
+    queues::RQ_AFFINITY,
+    queues::WBT,
+    queues::MISALIGNED,
+    interrupts::INTERRUPT_LOAD,
+    interrupts::POSTED_MSI_OFF,
+    host::IOMMU_TRANSLATING,
+    host::GOVERNOR,
+    host::DEEP_C_STATES,
+    host::MEMORY_BANDWIDTH,
+    host::IO_URING_DISABLED,
+    host::RING_FEATURES,
+    host::MITIGATIONS,
+    host::SMT,
+    host::MEMORY_BELOW_RATING,
+    run::TEST_NOT_VALID,
+    defaults::DEFAULTS,
+];
+
+/// The row of that id.
+pub fn row(id: &str) -> Option<&'static Row> {
+    FINDINGS.iter().find(|row| row.id.0 == id)
+}
+
+/// All that holds the machine back, most costly first: by gain, then severity, then id. Gains that are not known come
+/// after those that are. What every machine has as delivered is one finding, `defaults`, at the end.
+pub fn check(evidence: &Evidence) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut folded = Vec::new();
+    for row in FINDINGS {
+        for sighting in (row.check)(evidence) {
+            let delivered = row.is_default && sighting.is_delivered();
+            let finding = sighting.into_finding(row);
+            if delivered { folded.push(finding) } else { findings.push(finding) }
+        }
+    }
+    findings.sort_by(Finding::cost_order);
+    findings.extend(defaults::fold(folded));
+    findings
+}
+
+/// The ids that need a running test to be judged, when none runs: what `check` says it has not looked at.
+pub fn not_judged(evidence: &Evidence, found: &[Finding]) -> Vec<FindingId> {
+    if evidence.load.is_some() {
+        return Vec::new();
+    }
+    let is_found = |id| found.iter().any(|finding| finding.id == id || finding.folds.contains(&id));
+    FINDINGS.iter().filter(|row| row.needs_load && !is_found(row.id)).map(|row| row.id).collect()
+}

@@ -1,0 +1,54 @@
+//! What every machine has as delivered, as one finding: no alarm until a running workload shows its cost.
+
+use super::{Finding, Gain, Remedy, Risk, Row, Sighting};
+use crate::model::{FindingId, Severity};
+
+pub(super) const DEFAULTS: Row = Row {
+    id: FindingId("defaults"),
+    title: "settings as delivered",
+    fires: "any finding that every machine has as delivered, while no workload shows that it costs something",
+    why: "Each has its price under some workload; none matters by itself.",
+    source: "",
+    remedy: "Leave them; run the test that matters to you and look again.",
+    risk: Risk::None,
+    wrong_if: "A workload that iodyno does not see runs into one of them.",
+    needs_load: false,
+    is_default: false,
+    check: nothing,
+};
+
+/// The row has no check of its own: [`fold`] makes its finding of others.
+fn nothing(_: &super::Evidence) -> Vec<Sighting> {
+    Vec::new()
+}
+
+/// One finding of many; `None` of none.
+pub(super) fn fold(findings: Vec<Finding>) -> Option<Finding> {
+    if findings.is_empty() {
+        return None;
+    }
+    let mut folded = Finding {
+        id: DEFAULTS.id,
+        severity: Severity::Info,
+        subjects: Vec::new(),
+        title: String::new(),
+        why: DEFAULTS.why.to_owned(),
+        evidence: Vec::new(),
+        gain: Gain::words("none until a workload shows it", ""),
+        remedy: Remedy { text: DEFAULTS.remedy.to_owned(), command: None, risk: DEFAULTS.risk },
+        wrong_if: DEFAULTS.wrong_if.to_owned(),
+        folds: Vec::new(),
+    };
+    for finding in findings {
+        folded.folds.push(finding.id);
+        folded.subjects.extend(finding.subjects);
+        folded.evidence.extend(finding.evidence);
+    }
+    folded.subjects.sort_unstable();
+    folded.subjects.dedup();
+    folded.folds.dedup();
+    let ids: Vec<_> = folded.folds.iter().map(|id| id.0).collect();
+    folded.title =
+        format!("{} as delivered: {}", super::evidence::count_of(ids.len(), "setting"), ids.join(", "));
+    Some(folded)
+}

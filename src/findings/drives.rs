@@ -1,0 +1,477 @@
+//! Drives: their format, health, heat, queues, and what else touches them.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
+    evidence::{count_of, names, shell_names, verb},
+};
+use crate::{
+    machine::{Drive, LbaFormat, Nvme, drive::Controller},
+    model::{FindingId, Severity},
+};
+
+pub(super) const LBA_512: Row = Row {
+    id: FindingId("lba-512"),
+    title: "512 B blocks although 4096 B are offered",
+    fires: "an NVMe namespace uses 512 B blocks and offers a format with 4096 B data, the same metadata and no worse relative \
+            performance: a warning when the drive itself rates it better, information when equal",
+    why: "Many drives handle 4096 B blocks with less work inside. The drive's own rating (relative performance, 0 best to 3 \
+          degraded) is all that is known before it is measured.",
+    source: "the drive's own relative performance (Identify Namespace, LBAF)",
+    remedy: "{remedy}",
+    risk: Risk::DestroysData,
+    wrong_if: "Drives rate formats carelessly; only a test before and after shows what it is worth.",
+    needs_load: false,
+    is_default: false,
+    check: lba_512,
+};
+
+pub(super) const DRIVE_HOT: Row = Row {
+    id: FindingId("drive-hot"),
+    title: "drive near its temperature limit",
+    fires: "temp1_input is within 5 degrees of temp1_max, or the drive reports thermal throttling",
+    why: "A hot drive throttles: a test on it measures the cooling.",
+    source: "",
+    remedy: "Give it air or a heat sink; discard results taken meanwhile.",
+    risk: Risk::Hardware,
+    wrong_if: "The sensor's threshold is a default of the kernel rather than the drive's.",
+    needs_load: true,
+    is_default: false,
+    check: drive_hot,
+};
+
+pub(super) const DRIVE_WORN: Row = Row {
+    id: FindingId("drive-worn"),
+    title: "drive reports wear or errors",
+    fires: "SMART: percentage used at 80 or above, available spare at or under its threshold, a critical warning, media errors",
+    why: "It says itself that data on it is less safe than it was.",
+    source: "",
+    remedy: "Have a copy of what is on it, and plan its replacement.",
+    risk: Risk::None,
+    wrong_if: "Percentage used is the vendor's estimate of endurance, not a failure; drives often live on past 100.",
+    needs_load: false,
+    is_default: false,
+    check: drive_worn,
+};
+
+pub(super) const FEW_QUEUES: Row = Row {
+    id: FindingId("few-queues"),
+    title: "fewer queues than processors",
+    fires: "a drive has fewer default hardware queues than there are processors online",
+    why: "Processors share a submission queue and its lock, and interrupts arrive on fewer of them.",
+    source: "",
+    remedy: "Worth knowing only: it is usually the firmware's limit, or that of the interrupt vectors.",
+    risk: Risk::None,
+    wrong_if: "Queues were given away on purpose (poll or write queues).",
+    needs_load: false,
+    is_default: false,
+    check: few_queues,
+};
+
+pub(super) const NO_POLL_QUEUES: Row = Row {
+    id: FindingId("no-poll-queues"),
+    title: "no poll queues",
+    fires: "queue/io_poll is 0 or no hardware queue is of type poll; a warning while a test asks for polled completions",
+    why: "Polled completions (--hipri) cannot be used. They serve direct I/O only, and burn the processor that polls.",
+    source: "source I: 14.37 -> 20.36 M reads/s on four Optane drives",
+    remedy: "Kernel argument nvme.poll_queues=N; or write the module parameter and rebind the drive while nothing uses it. Never \
+             reset a controller that was probed without poll queues: some of its I/O then stalls for 30 s.",
+    risk: Risk::Reboot,
+    wrong_if: "Completions by interrupt are fast enough, as they are for most.",
+    needs_load: false,
+    is_default: true,
+    check: no_poll_queues,
+};
+
+pub(super) const REMOTE_NUMA: Row = Row {
+    id: FindingId("remote-numa"),
+    title: "test runs far from the drive",
+    fires: "while a test runs, the busy processors belong to another NUMA node than device/numa_node of the drive; -1 is normal \
+            on desktops and says nothing",
+    why: "Data crosses the link between processor packages.",
+    source: "",
+    remedy: "Pin the workers to the drive's processors ({cpus}).",
+    risk: Risk::Live,
+    wrong_if: "Something else keeps those processors busy.",
+    needs_load: true,
+    is_default: false,
+    check: remote_numa,
+};
+
+pub(super) const IN_USE: Row = Row {
+    id: FindingId("in-use"),
+    title: "drive is in use",
+    fires: "a drive or one of its partitions is mounted, swapped on, or held by md, device mapper or another device",
+    why: "Other I/O disturbs a test, and remedies that take the drive from its driver or destroy data are out of question.",
+    source: "",
+    remedy: "Nothing to do; iodyno only ever reads.",
+    risk: Risk::None,
+    wrong_if: "It is mounted and idle.",
+    needs_load: false,
+    is_default: false,
+    check: in_use,
+};
+
+pub(super) const MULTIPATH: Row = Row {
+    id: FindingId("multipath"),
+    title: "native multipath",
+    fires: "hidden path devices (nvmeXcYnZ) stand behind a namespace",
+    why: "Statistics sit on the path devices, not on the namespace other tools look at.",
+    source: "",
+    remedy: "Worth knowing only.",
+    risk: Risk::None,
+    wrong_if: "The drive has one path, as nearly all do.",
+    needs_load: false,
+    is_default: false,
+    check: multipath,
+};
+
+pub(super) const APST_LATENCY: Row = Row {
+    id: FindingId("apst-latency"),
+    title: "drive dozes between reads",
+    fires: "autonomous power state transitions are on (feature 0x0c) while a test with one read under way runs on the drive",
+    why: "A read that finds the drive in a power-saving state waits for it to wake.",
+    source: "",
+    remedy: "Ask for less latency during the test (0 forbids power states that take time to leave).",
+    risk: Risk::Live,
+    wrong_if: "Reads follow each other faster than the drive falls asleep, as they do in most tests.",
+    needs_load: true,
+    is_default: false,
+    check: apst_latency,
+};
+
+/// A drive, its format in use, and the better one.
+type Formats<'a> = (&'a Drive, LbaFormat, LbaFormat);
+
+/// The format with 4096 B blocks that could replace the one in use.
+fn better_format(drive: &Drive) -> Option<(LbaFormat, LbaFormat)> {
+    let now = drive.format_in_use().filter(|format| format.data_bytes == Some(512))?;
+    let formats = &drive.nvme.as_ref()?.namespace.value()?.formats;
+    let fits = |format: &&LbaFormat| {
+        format.data_bytes == Some(4096)
+            && format.metadata_bytes == now.metadata_bytes
+            && format.relative_performance <= now.relative_performance
+    };
+    let other = formats.iter().filter(fits).min_by_key(|format| format.relative_performance)?;
+    Some((now, *other))
+}
+
+fn lba_512(evidence: &Evidence) -> Vec<Sighting> {
+    let mut groups: BTreeMap<(u8, u8), Vec<Formats>> = BTreeMap::new();
+    for drive in evidence.nvme() {
+        if let Some((now, other)) = better_format(drive) {
+            groups
+                .entry((now.relative_performance, other.relative_performance))
+                .or_default()
+                .push((drive, now, other));
+        }
+    }
+    groups.into_values().map(|found| lba_group(&found)).collect()
+}
+
+const PERFORMANCE: [&str; 4] = ["best", "better", "good", "degraded"];
+
+fn lba_group(found: &[Formats]) -> Sighting {
+    let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
+    let word = |format: &LbaFormat| PERFORMANCE[usize::from(format.relative_performance.min(3))];
+    let (now, other) = found.first().map_or(("", ""), |(_, now, other)| (word(now), word(other)));
+    let is_better = found.iter().any(|(_, now, other)| other.relative_performance < now.relative_performance);
+    let (severity, verdict) = if is_better {
+        (
+            Severity::Warning,
+            format!(
+                "{} own rating is {now:?}, of 4096 B {other:?}",
+                if drives.len() == 1 { "its" } else { "their" }
+            ),
+        )
+    } else {
+        (Severity::Info, format!("both it and 4096 B are rated {now:?}"))
+    };
+    let title = format!("{} {} 512 B blocks; {verdict}", names(&drives), verb(&drives, "uses", "use"));
+    let proofs = found.iter().flat_map(|(drive, now, other)| {
+        let path = drive.nvme.as_ref().map_or(String::new(), |nvme| nvme.namespace.path().to_string());
+        [(now, "in use"), (other, "offered")].map(|(format, state)| {
+            let value = format!(
+                "LBA format {}: {} B data, {} B metadata, relative performance {} ({}), {state}",
+                format.index,
+                format.data_bytes.unwrap_or(0),
+                format.metadata_bytes,
+                format.relative_performance,
+                word(format)
+            );
+            Proof::new(path.clone(), value)
+        })
+    });
+    Sighting::new(severity, title)
+        .about(drives.iter().map(|drive| Subject::drive(drive)))
+        .proved_by(proofs)
+        .gaining(Gain::words(
+            "what the drive's rating is worth is not known until it is measured",
+            LBA_512.source,
+        ))
+        .fill("remedy", format_advice(&drives))
+        .with_command(format_command(found))
+}
+
+fn identity(drive: &Drive) -> Option<&Controller> {
+    drive.nvme.as_ref()?.identity.value()
+}
+
+fn format_advice(drives: &[&Drive]) -> String {
+    let mut advice =
+        "Formatting to 4096 B destroys everything on the drive; do it before it is used, never after."
+            .to_owned();
+    if drives.iter().any(|drive| identity(drive).is_some_and(|identity| identity.format_all)) {
+        advice.push_str(" A format of this controller applies to every namespace it has.");
+    }
+    let used: Vec<_> = drives.iter().filter(|drive| !drive.used_by.is_empty()).copied().collect();
+    if !used.is_empty() {
+        let told = format!(" {} {} in use now.", names(&used), verb(&used, "is", "are"));
+        advice.push_str(&told);
+    }
+    if drives.iter().any(|drive| identity(drive).is_some_and(|identity| !identity.format_supported)) {
+        advice.push_str(" Not every controller here takes the Format NVM command.");
+    }
+    advice
+}
+
+/// `nvme format` for each drive that supports it.
+fn format_command(found: &[Formats]) -> Option<String> {
+    let commands: Vec<_> = found
+        .iter()
+        .filter(|(drive, ..)| identity(drive).is_some_and(|identity| identity.format_supported))
+        .filter_map(|(drive, _, other)| {
+            Some(format!("nvme format --lbaf={} /dev/{}", other.index, shell_names(&[*drive])?))
+        })
+        .collect();
+    (!commands.is_empty()).then(|| commands.join("; "))
+}
+
+/// Degrees below its threshold at which a drive counts as near it.
+const NEAR_CELSIUS: f64 = 5.0;
+
+fn drive_hot(evidence: &Evidence) -> Vec<Sighting> {
+    evidence
+        .machine
+        .hardware_drives()
+        .filter_map(|drive| {
+            let temperature = drive.temperature.as_ref()?;
+            let now = temperature.now.get()?;
+            // Thresholds at or below zero are what drives report that have none.
+            let threshold =
+                |reading: &crate::model::Reading<f64>| reading.get().filter(|celsius| *celsius > 0.0);
+            let (max, critical) = (threshold(&temperature.max), threshold(&temperature.critical));
+            let severity = match (max.or(critical), critical) {
+                (_, Some(critical)) if now >= critical => Severity::High,
+                (Some(max), _) if now >= max => Severity::Warning,
+                (Some(max), _) if now >= max - NEAR_CELSIUS => Severity::Info,
+                _ => return None,
+            };
+            let limit = max.or(critical)?;
+            let title = format!("{}: {now:.0} °C of {limit:.0} °C", drive.name);
+            let degrees = |reading: &crate::model::Reading<f64>| {
+                reading.get().map(|celsius| Proof::new(&**reading.path(), format!("{celsius:.0} °C")))
+            };
+            let proofs =
+                [&temperature.now, &temperature.max, &temperature.critical].into_iter().filter_map(degrees);
+            Some(Sighting::new(severity, title).about([Subject::drive(drive)]).proved_by(proofs))
+        })
+        .collect()
+}
+
+fn drive_worn(evidence: &Evidence) -> Vec<Sighting> {
+    evidence
+        .nvme()
+        .filter_map(|drive| {
+            let reading = &drive.nvme.as_ref()?.smart;
+            let smart = reading.value()?;
+            let mut signs: Vec<(Severity, String)> = Vec::new();
+            if smart.critical_warning != 0 {
+                signs.push((Severity::High, format!("critical warning {:#04x}", smart.critical_warning)));
+            }
+            if smart.spare_threshold_percent > 0 && smart.spare_percent <= smart.spare_threshold_percent {
+                let text =
+                    format!("spare {} %, threshold {} %", smart.spare_percent, smart.spare_threshold_percent);
+                signs.push((Severity::High, text));
+            }
+            if smart.media_errors > 0 {
+                signs.push((Severity::Warning, format!("media errors {}", smart.media_errors)));
+            }
+            if smart.used_percent >= 80 {
+                let severity = if smart.used_percent >= 100 { Severity::Warning } else { Severity::Info };
+                signs.push((severity, format!("{} % used", smart.used_percent)));
+            }
+            let severity = signs.iter().map(|(severity, _)| *severity).max()?;
+            let said: Vec<_> = signs.iter().map(|(_, text)| text.as_str()).collect();
+            let title = format!("{}: {}", drive.name, said.join(", "));
+            let proofs = signs.iter().map(|(_, text)| Proof::new(&**reading.path(), text.clone()));
+            Some(Sighting::new(severity, title).about([Subject::drive(drive)]).proved_by(proofs))
+        })
+        .collect()
+}
+
+fn few_queues(evidence: &Evidence) -> Vec<Sighting> {
+    let cpus = evidence.machine.processors.count();
+    let mut groups: BTreeMap<u32, Vec<&Drive>> = BTreeMap::new();
+    for drive in evidence.nvme() {
+        if let Some(queues) = drive.queue.hardware_queues.get()
+            && queues.default > 0
+            && (queues.default as usize) < cpus
+        {
+            groups.entry(queues.default).or_default().push(drive);
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(queues, drives)| {
+            let each = if drives.len() == 1 { "" } else { " each" };
+            let title = format!(
+                "{}: {}{each} for {cpus} processors",
+                names(&drives),
+                count_of(queues as usize, "queue")
+            );
+            Sighting::new(Severity::Info, title)
+                .about(drives.iter().map(|drive| Subject::drive(drive)))
+                .proved_by(drives.iter().map(|drive| {
+                    Proof::new(&**drive.queue.hardware_queues.path(), format!("{queues} default queues"))
+                }))
+        })
+        .collect()
+}
+
+fn no_poll_queues(evidence: &Evidence) -> Vec<Sighting> {
+    let without: Vec<_> = evidence
+        .nvme()
+        .filter(|drive| match (drive.queue.io_poll.get(), drive.queue.hardware_queues.get()) {
+            (Some(on), _) => on == 0,
+            (None, Some(queues)) => queues.poll == 0,
+            (None, None) => false,
+        })
+        .collect();
+    if without.is_empty() {
+        return Vec::new();
+    }
+    let polls = evidence.load.is_some_and(|load| load.workload.hipri);
+    let asked: Vec<_> = without.iter().filter(|drive| evidence.is_tested(&drive.name)).copied().collect();
+    let (drives, severity) =
+        if polls && !asked.is_empty() { (asked, Severity::Warning) } else { (without, Severity::Info) };
+    let parameter = evidence.machine.host.module_parameters.get("nvme/poll_queues").and_then(Proof::of);
+    let proofs = drives.iter().filter_map(|drive| Proof::of(&drive.queue.io_poll)).chain(parameter);
+    let sighting = Sighting::new(
+        severity,
+        format!("{} {} no poll queues", names(&drives), verb(&drives, "has", "have")),
+    )
+    .proved_by(proofs)
+    .about(drives.iter().map(|drive| Subject::drive(drive)));
+    vec![if severity == Severity::Info { sighting.delivered() } else { sighting }]
+}
+
+/// Percent of a processor's time from which on it counts as working for the test.
+const BUSY_PERCENT: f64 = 20.0;
+
+fn remote_numa(evidence: &Evidence) -> Vec<Sighting> {
+    let processors = &evidence.machine.processors;
+    let (Some(rates), true) = (evidence.rates, processors.numa.len() > 1) else { return Vec::new() };
+    let busy: Vec<_> = rates
+        .cpus
+        .iter()
+        .filter(|(_, cpu)| cpu.usr + cpu.sys >= BUSY_PERCENT)
+        .map(|(number, _)| *number)
+        .collect();
+    evidence
+        .nvme()
+        .filter(|drive| evidence.is_tested(&drive.name))
+        .filter_map(|drive| {
+            let home = drive.numa_node.get()??;
+            let near = processors.numa.get(&home)?;
+            if busy.is_empty() || busy.iter().any(|cpu| near.contains(cpu)) {
+                return None;
+            }
+            let local = evidence.machine.pci.node(drive.node?).local_cpus.value();
+            let cpus = local.map_or_else(|| format!("node {home}"), ToString::to_string);
+            let title = format!("{}: on NUMA node {home}, the busy processors are not", drive.name);
+            Some(
+                Sighting::new(Severity::Warning, title)
+                    .about([Subject::drive(drive)])
+                    .proved_by([
+                        Proof::new(&**drive.numa_node.path(), home.to_string()),
+                        Proof::new("/proc/stat", format!("busy: {}", list(&busy))),
+                    ])
+                    .fill("cpus", cpus),
+            )
+        })
+        .collect()
+}
+
+fn list(cpus: &[u32]) -> String {
+    cpus.iter().map(|cpu| format!("cpu{cpu}")).collect::<Vec<_>>().join(" ")
+}
+
+fn in_use(evidence: &Evidence) -> Vec<Sighting> {
+    let used: Vec<_> = evidence.machine.hardware_drives().filter(|drive| !drive.used_by.is_empty()).collect();
+    if used.is_empty() {
+        return Vec::new();
+    }
+    let proofs = used
+        .iter()
+        .flat_map(|drive| drive.used_by.iter().map(|using| Proof::new(&*drive.path, using.to_string())));
+    vec![
+        Sighting::new(Severity::Info, format!("{} {} in use", names(&used), verb(&used, "is", "are")))
+            .about(used.iter().map(|drive| Subject::drive(drive)))
+            .proved_by(proofs)
+            .gaining(Gain::words("none", "")),
+    ]
+}
+
+fn multipath(evidence: &Evidence) -> Vec<Sighting> {
+    let found: Vec<(&Drive, &Nvme)> = evidence
+        .nvme()
+        .filter_map(|drive| Some((drive, drive.nvme.as_ref().filter(|nvme| !nvme.paths.is_empty())?)))
+        .collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
+    let proofs = found.iter().map(|(drive, nvme)| {
+        let paths: Vec<_> = nvme.paths.iter().map(crate::model::DriveName::as_str).collect();
+        Proof::new(&*drive.path, format!("paths {}", paths.join(" ")))
+    });
+    vec![
+        Sighting::new(Severity::Info, format!("{}: statistics sit on hidden path devices", names(&drives)))
+            .proved_by(proofs)
+            .about(drives.iter().map(|drive| Subject::drive(drive)))
+            .gaining(Gain::words("none", "")),
+    ]
+}
+
+fn apst_latency(evidence: &Evidence) -> Vec<Sighting> {
+    if !evidence.is_depth_one() {
+        return Vec::new();
+    }
+    let parameter = evidence.machine.host.module_parameters.get("nvme_core/default_ps_max_latency_us");
+    let found: Vec<_> = evidence
+        .nvme()
+        .filter(|drive| evidence.is_tested(&drive.name))
+        .filter(|drive| drive.nvme.as_ref().is_some_and(|nvme| nvme.apst.get() == Some(true)))
+        .collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let proofs = found
+        .iter()
+        .filter_map(|drive| drive.nvme.as_ref())
+        .map(|nvme| Proof::new(&**nvme.apst.path(), "autonomous power state transitions on"))
+        .chain(parameter.and_then(Proof::of));
+    let command: Vec<_> = found
+        .iter()
+        .filter(|drive| shell_names(&[**drive]).is_some())
+        .map(|drive| format!("echo 0 | sudo tee {}", drive.latency_tolerance_us.path()))
+        .collect();
+    vec![
+        Sighting::new(Severity::Info, format!("{}: may doze between reads at depth 1", names(&found)))
+            .proved_by(proofs)
+            .about(found.iter().map(|drive| Subject::drive(drive)))
+            .with_command((!command.is_empty()).then(|| command.join("; "))),
+    ]
+}

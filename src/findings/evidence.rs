@@ -1,0 +1,122 @@
+//! [`Evidence`]: what checks look at, and the small questions many of them ask.
+
+use crate::{
+    counters::Rates,
+    machine::{Drive, DriveKind, Machine},
+    model::{DriveName, Limits, NodeIndex, RunSummary, Severity, Workload},
+};
+
+use super::flow;
+
+/// What there is to judge by.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// What its places can carry.
+    pub limits: &'a Limits,
+    /// What happened in the last second or so, when somebody counts.
+    pub rates: Option<&'a Rates>,
+    /// The test that runs, or the one that was just run.
+    pub load: Option<Load<'a>>,
+}
+
+/// A test.
+#[derive(Debug, Clone, Copy)]
+pub struct Load<'a> {
+    /// What it does.
+    pub workload: &'a Workload,
+    /// How it ended, if it has.
+    pub summary: Option<&'a RunSummary>,
+}
+
+impl<'a> Evidence<'a> {
+    /// A machine that does nothing: no counters, no test.
+    pub const fn at_rest(machine: &'a Machine, limits: &'a Limits) -> Self {
+        Self { machine, limits, rates: None, load: None }
+    }
+
+    /// The NVMe drives, in bus order.
+    pub(super) fn nvme(&self) -> impl Iterator<Item = &'a Drive> {
+        self.machine.drives.iter().filter(|drive| drive.kind == DriveKind::Nvme)
+    }
+
+    /// The hardware drives at or below a node.
+    pub(super) fn drives_below(&self, node: NodeIndex) -> Vec<&'a Drive> {
+        let below = self.machine.pci.subtree(node);
+        self.machine
+            .hardware_drives()
+            .filter(|drive| drive.node.is_some_and(|at| below.contains(&at)))
+            .collect()
+    }
+
+    /// Whether the test reads from this drive.
+    pub(super) fn is_tested(&self, drive: &DriveName) -> bool {
+        self.load.is_some_and(|load| {
+            load.workload.targets.iter().any(|target| target.drive.as_ref() == Some(drive))
+        })
+    }
+
+    /// Whether a test runs that has one read under way at a time: latency is all it shows.
+    pub(super) fn is_depth_one(&self) -> bool {
+        self.load.is_some_and(|load| load.workload.depth == 1 && load.workload.jobs == 1)
+    }
+
+    /// Whether all processors are busy, as far as anybody counts.
+    pub(super) fn is_cpu_full(&self) -> bool {
+        self.rates.and_then(|rates| rates.cpu).is_some_and(|cpu| cpu.idl + cpu.wai < 5.0)
+    }
+
+    /// How much a gain of so many bytes per second matters here: high from 15 % of what the machine could do with it,
+    /// a warning from 1 %.
+    pub(super) fn weigh(&self, gain: f64) -> Severity {
+        let could = flow::total(self.machine, self.limits) + gain;
+        match if could > 0.0 { gain / could } else { 0.0 } {
+            share if share >= 0.15 => Severity::High,
+            share if share >= 0.01 => Severity::Warning,
+            _ => Severity::Info,
+        }
+    }
+}
+
+/// `1 drive`, `8 drives`.
+pub(super) fn count_of(number: usize, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
+/// Names in a sentence: `nvme0n1`, `nvme0n1 and nvme1n1`, `nvme0n1 to nvme9n1 (10 drives)`.
+pub(super) fn names(drives: &[&Drive]) -> String {
+    match drives {
+        [] => "no drive".to_owned(),
+        [one] => one.name.to_string(),
+        [first, second] => format!("{} and {}", first.name, second.name),
+        [first, second, third] => format!("{}, {} and {}", first.name, second.name, third.name),
+        [first, .., last] => format!("{} drives ({} ... {})", drives.len(), first.name, last.name),
+    }
+}
+
+/// A verb that agrees: `is` for one drive, `are` for many.
+pub(super) fn verb(drives: &[&Drive], one: &'static str, many: &'static str) -> &'static str {
+    if drives.len() == 1 { one } else { many }
+}
+
+/// A command that writes `value` to `file` below the queue folder of each drive; `None` when a name is not one that the
+/// kernel would give (a capture is not to be trusted with a shell).
+pub(super) fn write_queue(drives: &[&Drive], file: &str, value: &str) -> Option<String> {
+    let names = shell_names(drives)?;
+    Some(format!("echo {value} | sudo tee /sys/block/{names}/queue/{file}"))
+}
+
+/// `nvme0n1`, `{nvme0n1,nvme1n1}`: names a shell takes for what they are, or `None`.
+pub(super) fn shell_names(drives: &[&Drive]) -> Option<String> {
+    let is_plain = |name: &str| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+    };
+    let names: Vec<_> = drives.iter().map(|drive| drive.name.as_str()).collect();
+    match names.as_slice() {
+        [] => None,
+        names if !names.iter().all(|name| is_plain(name)) => None,
+        [one] => Some((*one).to_owned()),
+        many => Some(format!("{{{}}}", many.join(","))),
+    }
+}

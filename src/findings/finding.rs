@@ -1,0 +1,353 @@
+//! What a check saw, and the finding it becomes: plain data, without judgement.
+
+use std::{cmp::Ordering, fmt::Display};
+
+use serde::Serialize;
+
+use super::Row;
+use crate::{
+    machine::{Drive, Machine, pci::NodeAddress},
+    model::{FindingId, NodeIndex, Reading, Severity},
+    units::{BytesPerSecond, UnitSystem},
+};
+
+/// What following a remedy risks, mildest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Risk {
+    /// Nothing to do: worth knowing only.
+    None,
+    /// Reversible, at once.
+    Live,
+    /// Live, but the drive leaves its driver for a moment: only when nothing uses it.
+    Rebind,
+    /// A kernel argument.
+    Reboot,
+    /// A BIOS setting.
+    Firmware,
+    /// A card or drive has to be moved.
+    Hardware,
+    /// What is on the drive is lost. iodyno shows such commands and never runs them.
+    DestroysData,
+}
+
+/// What sort of thing a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SubjectKind {
+    /// A block device, by kernel name.
+    Drive,
+    /// A PCI function, by address.
+    Device,
+    /// A root complex: `0000:40`.
+    RootComplex,
+    /// A logical processor: `cpu3`; all of them: `cpu`.
+    Cpu,
+    /// The machine as a whole.
+    Host,
+}
+
+/// What a finding is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Subject {
+    /// What sort of thing.
+    pub kind: SubjectKind,
+    /// Its name.
+    pub name: String,
+}
+
+/// Something that was read: where, and what it said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Proof {
+    /// The file, register or counter.
+    pub path: String,
+    /// What it said, with its unit.
+    pub value: String,
+}
+
+/// What would be won.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Gain {
+    /// In words: `about +17.7 GB/s`, `not known`.
+    pub text: String,
+    /// Whose figure it is: `computed from the limits of the tree`, a publication.
+    pub source: String,
+    /// Whether it is an estimate for this machine rather than a measurement on it.
+    pub estimate: bool,
+    /// Bytes per second, if it can be told for this machine.
+    pub bytes_per_second: Option<f64>,
+    /// Reads per second, if it can be told for this machine.
+    pub iops: Option<f64>,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Remedy {
+    /// In words.
+    pub text: String,
+    /// The command, where there is one.
+    pub command: Option<String>,
+    /// What it risks.
+    pub risk: Risk,
+}
+
+/// Something that holds the machine back.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// The row of `FINDINGS`.
+    pub id: FindingId,
+    /// How much it matters on this machine.
+    pub severity: Severity,
+    /// What it is about; many drives with the same trouble are one finding.
+    pub subjects: Vec<Subject>,
+    /// What was seen, in one line.
+    pub title: String,
+    /// Why it matters.
+    pub why: String,
+    /// What was read.
+    pub evidence: Vec<Proof>,
+    /// What would be won.
+    pub gain: Gain,
+    /// What to do.
+    pub remedy: Remedy,
+    /// What would make it wrong.
+    pub wrong_if: String,
+    /// The ids folded into it; only `defaults` has some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub folds: Vec<FindingId>,
+}
+
+/// What a check saw: the part of a finding that its row does not know.
+#[derive(Debug, Clone)]
+pub(super) struct Sighting {
+    severity: Severity,
+    title: String,
+    subjects: Vec<Subject>,
+    evidence: Vec<Proof>,
+    gain: Option<Gain>,
+    remedy: Option<&'static str>,
+    fill: Vec<(&'static str, String)>,
+    command: Option<String>,
+    risk: Option<Risk>,
+    delivered: bool,
+}
+
+impl Sighting {
+    pub fn new(severity: Severity, title: impl Into<String>) -> Self {
+        Self {
+            severity,
+            title: title.into(),
+            subjects: Vec::new(),
+            evidence: Vec::new(),
+            gain: None,
+            remedy: None,
+            fill: Vec::new(),
+            command: None,
+            risk: None,
+            delivered: false,
+        }
+    }
+
+    pub fn about(mut self, subjects: impl IntoIterator<Item = Subject>) -> Self {
+        self.subjects.extend(subjects);
+        self
+    }
+
+    pub fn proved_by(mut self, evidence: impl IntoIterator<Item = Proof>) -> Self {
+        self.evidence.extend(evidence);
+        self
+    }
+
+    pub fn gaining(mut self, gain: Gain) -> Self {
+        self.gain = Some(gain);
+        self
+    }
+
+    /// Fills `{name}` of the remedy.
+    pub fn fill(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.fill.push((name, value.into()));
+        self
+    }
+
+    /// Another remedy than the row's, at another risk.
+    pub fn remedied_by(mut self, remedy: &'static str, risk: Risk) -> Self {
+        self.remedy = Some(remedy);
+        self.risk = Some(risk);
+        self
+    }
+
+    pub fn with_command(mut self, command: Option<String>) -> Self {
+        self.command = command;
+        self
+    }
+
+    /// Nothing shows yet that it costs anything here.
+    pub fn delivered(mut self) -> Self {
+        self.delivered = true;
+        self
+    }
+
+    pub fn is_delivered(&self) -> bool {
+        self.delivered
+    }
+
+    pub fn into_finding(self, row: &Row) -> Finding {
+        let template = self.remedy.unwrap_or(row.remedy);
+        let text = self
+            .fill
+            .iter()
+            .fold(template.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value));
+        Finding {
+            id: row.id,
+            severity: self.severity,
+            subjects: self.subjects,
+            title: self.title,
+            why: row.why.to_owned(),
+            evidence: self.evidence,
+            gain: self.gain.unwrap_or_else(|| Gain::unknown(row.source)),
+            remedy: Remedy { text, command: self.command, risk: self.risk.unwrap_or(row.risk) },
+            wrong_if: row.wrong_if.to_owned(),
+            folds: Vec::new(),
+        }
+    }
+}
+
+impl Finding {
+    /// Most costly first: known gains before unknown ones, then severity, then id.
+    pub(super) fn cost_order(&self, other: &Self) -> Ordering {
+        let worth = |finding: &Self| finding.gain.worth().unwrap_or(-1.0);
+        worth(other)
+            .total_cmp(&worth(self))
+            .then(other.severity.cmp(&self.severity))
+            .then(self.id.cmp(&other.id))
+            .then_with(|| self.subjects.cmp(&other.subjects))
+    }
+
+    /// The nodes of the tree it is about, each once.
+    pub fn nodes(&self, machine: &Machine) -> Vec<NodeIndex> {
+        let mut nodes: Vec<_> = self.subjects.iter().filter_map(|subject| subject.node(machine)).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+}
+
+impl Gain {
+    /// A figure for this machine in bytes per second.
+    pub fn rate(rate: f64, source: impl Into<String>) -> Self {
+        Self {
+            text: format!("about +{}", UnitSystem::Decimal.rate(BytesPerSecond(rate))),
+            source: source.into(),
+            estimate: true,
+            bytes_per_second: Some(rate),
+            iops: None,
+        }
+    }
+
+    /// No figure for this machine; `source` says whose figure for another one the claim rests on, if there is any.
+    pub fn unknown(source: &str) -> Self {
+        Self::words(if source.is_empty() { "no figure" } else { "not known for this machine" }, source)
+    }
+
+    /// Words only.
+    pub fn words(text: impl Into<String>, source: &str) -> Self {
+        Self { text: text.into(), source: source.into(), estimate: false, bytes_per_second: None, iops: None }
+    }
+
+    /// One number to sort by: bytes per second, reads counted as 4 KiB each.
+    fn worth(&self) -> Option<f64> {
+        let reads = self.iops.map(|iops| iops * 4096.0);
+        self.bytes_per_second.into_iter().chain(reads).reduce(f64::max)
+    }
+}
+
+impl Proof {
+    /// What was read, and where.
+    pub fn new(path: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { path: path.into(), value: value.into() }
+    }
+
+    /// What a reading said; nothing when it has no value.
+    pub fn of<T: Display>(reading: &Reading<T>) -> Option<Self> {
+        reading.value().map(|value| Self::new(&**reading.path(), value.to_string()))
+    }
+}
+
+impl Subject {
+    fn new(kind: SubjectKind, name: impl Into<String>) -> Self {
+        Self { kind, name: name.into() }
+    }
+
+    /// A drive.
+    pub fn drive(drive: &Drive) -> Self {
+        Self::new(SubjectKind::Drive, drive.name.as_str())
+    }
+
+    /// A PCI function or root complex.
+    pub fn node(&self, machine: &Machine) -> Option<NodeIndex> {
+        match self.kind {
+            SubjectKind::Drive => {
+                machine.drives.iter().find(|drive| drive.name.as_str() == self.name).and_then(|d| d.node)
+            }
+            SubjectKind::Device | SubjectKind::RootComplex => machine
+                .pci
+                .iter()
+                .find(|(_, node)| node.address.to_string() == self.name)
+                .map(|(index, _)| index),
+            SubjectKind::Cpu | SubjectKind::Host => None,
+        }
+    }
+
+    /// The function or root complex at `index`.
+    pub fn of_node(machine: &Machine, index: NodeIndex) -> Self {
+        let address = machine.pci.node(index).address;
+        let kind = match address {
+            NodeAddress::Root { .. } => SubjectKind::RootComplex,
+            NodeAddress::Device(_) => SubjectKind::Device,
+        };
+        Self::new(kind, address.to_string())
+    }
+
+    /// A logical processor.
+    pub fn cpu(number: u32) -> Self {
+        Self::new(SubjectKind::Cpu, format!("cpu{number}"))
+    }
+
+    /// All processors.
+    pub fn cpus() -> Self {
+        Self::new(SubjectKind::Cpu, "cpu")
+    }
+
+    /// The machine as a whole.
+    pub fn host() -> Self {
+        Self::new(SubjectKind::Host, "host")
+    }
+}
+
+impl Risk {
+    /// CONTRACT's word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Live => "live",
+            Self::Rebind => "rebind",
+            Self::Reboot => "reboot",
+            Self::Firmware => "firmware",
+            Self::Hardware => "hardware",
+            Self::DestroysData => "destroys-data",
+        }
+    }
+
+    /// What that means for who follows it.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::None => "nothing to do",
+            Self::Live => "takes effect at once and can be undone",
+            Self::Rebind => "the drive leaves its driver for a moment: only when nothing uses it",
+            Self::Reboot => "a kernel argument: needs a reboot",
+            Self::Firmware => "a BIOS setting",
+            Self::Hardware => "power down and move hardware",
+            Self::DestroysData => "DESTROYS what is on the drive; iodyno shows the command and never runs it",
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! The host: IOMMU, frequency and idle governors, memory, io_uring, and who sets the switches.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
+    evidence::{count_of, names},
+};
+use crate::{
+    machine::{Cpu, Drive, MemoryModule},
+    model::{FindingId, Reading, Severity},
+    text::Label,
+    units::{BytesPerSecond, UnitSystem},
+};
+
+pub(super) const IOMMU_TRANSLATING: Row = Row {
+    id: FindingId("iommu-translating"),
+    title: "IOMMU translates the drives' addresses",
+    fires: "the IOMMU group of a drive is of type DMA (strict: a warning) or DMA-FQ (lazy: information); identity is silent",
+    why: "Every read maps and unmaps its buffers; strict mode also waits for the IOMMU to forget them.",
+    source: "",
+    remedy: "Kernel argument {argument}. Passthrough gives up the protection that a device cannot reach memory it was not given.",
+    risk: Risk::Reboot,
+    wrong_if: "Buffers registered once (--fixedbufs) are mapped per read all the same; only a test shows the cost.",
+    needs_load: false,
+    is_default: false,
+    check: iommu_translating,
+};
+
+pub(super) const GOVERNOR: Row = Row {
+    id: FindingId("governor"),
+    title: "processors held at low frequency",
+    fires: "scaling_governor is powersave under a driver without hardware-managed preference (intel_pstate and amd-pstate-epp use \
+            that name normally), or energy_performance_preference is power",
+    why: "Reads per second follow the clock of the core that submits them.",
+    source: "",
+    remedy: "Choose the performance governor or preference for the test.",
+    risk: Risk::Live,
+    wrong_if: "Reads are limited by the drive rather than by a core.",
+    needs_load: false,
+    is_default: false,
+    check: governor,
+};
+
+pub(super) const DEEP_C_STATES: Row = Row {
+    id: FindingId("deep-c-states"),
+    title: "processors sleep deeply between reads",
+    fires: "a test with one read under way runs and an idle state that takes 50 us or longer to leave is enabled",
+    why: "The completion's interrupt has to wake the core first.",
+    source: "",
+    remedy: "Hold /dev/cpu_dma_latency open at 0 during the test; it is undone when the file is closed.",
+    risk: Risk::Live,
+    wrong_if: "The core that waits never gets that deep: compare the state's usage before and after.",
+    needs_load: true,
+    is_default: false,
+    check: deep_c_states,
+};
+
+pub(super) const MEMORY_BANDWIDTH: Row = Row {
+    id: FindingId("memory-bandwidth"),
+    title: "test near the bandwidth of memory",
+    fires: "a test reads more than 60 % of what the memory channels carry at their configured speed",
+    why: "Every byte read is written to memory once, and read again by whoever wants it.",
+    source: "arithmetic: 8 bytes per transfer and channel; 66 GiB/s are 35 % of eight channels DDR4-3200 and 138 % of two",
+    remedy: "More channels populated, or faster memory.",
+    risk: Risk::Hardware,
+    wrong_if: "Data goes to the cache and is thrown away before it reaches memory.",
+    needs_load: true,
+    is_default: false,
+    check: memory_bandwidth,
+};
+
+pub(super) const IO_URING_DISABLED: Row = Row {
+    id: FindingId("io-uring-disabled"),
+    title: "io_uring cannot be used",
+    fires: "kernel.io_uring_disabled is not 0, or making a ring was refused",
+    why: "The test falls back to an engine that costs more per read, or cannot run.",
+    source: "",
+    remedy: "sysctl kernel.io_uring_disabled=0; in a container its seccomp profile decides.",
+    risk: Risk::Live,
+    wrong_if: "It was disabled on purpose, for security.",
+    needs_load: false,
+    is_default: false,
+    check: io_uring_disabled,
+};
+
+pub(super) const RING_FEATURES: Row = Row {
+    id: FindingId("ring-features"),
+    title: "ring flags the kernel refuses",
+    fires: "a ring was tried and a setup flag was refused (the version is never asked)",
+    why: "The engine does without them, at some cost per read.",
+    source: "",
+    remedy: "Worth knowing only: a newer kernel has them.",
+    risk: Risk::None,
+    wrong_if: "The flag does not matter for the test at hand.",
+    needs_load: false,
+    is_default: false,
+    check: ring_features,
+};
+
+pub(super) const MITIGATIONS: Row = Row {
+    id: FindingId("mitigations"),
+    title: "mitigations of processor flaws",
+    fires: "a file of cpu/vulnerabilities says Mitigation",
+    why: "System calls cost more with them. Reported only; iodyno never recommends to switch them off.",
+    source: "",
+    remedy: "Nothing to do; compare figures only between machines with the same ones.",
+    risk: Risk::None,
+    wrong_if: "Never: it is what the kernel says.",
+    needs_load: false,
+    is_default: true,
+    check: mitigations,
+};
+
+pub(super) const SMT: Row = Row {
+    id: FindingId("smt"),
+    title: "two threads per core",
+    fires: "smt/active is 1",
+    why: "Two workers on one core share it: count cores, not processors, when placing them.",
+    source: "",
+    remedy: "Nothing to do.",
+    risk: Risk::None,
+    wrong_if: "Never: it is what the kernel says.",
+    needs_load: false,
+    is_default: true,
+    check: smt,
+};
+
+pub(super) const MEMORY_BELOW_RATING: Row = Row {
+    id: FindingId("memory-below-rating"),
+    title: "memory slower than its rating",
+    fires: "a memory module's configured speed is below its rated one (SMBIOS type 17; needs root)",
+    why: "After a firmware update boards start memory at its slowest setting until the profile is chosen again (source R).",
+    source: "",
+    remedy: "Choose the memory profile (XMP, EXPO, DOCP) in the BIOS.",
+    risk: Risk::Firmware,
+    wrong_if: "The processor or the number of modules per channel does not allow the rated speed.",
+    needs_load: false,
+    is_default: false,
+    check: memory_below_rating,
+};
+
+fn iommu_translating(evidence: &Evidence) -> Vec<Sighting> {
+    let mut strict: Vec<(&Drive, Proof)> = Vec::new();
+    let mut lazy: Vec<(&Drive, Proof)> = Vec::new();
+    for drive in evidence.nvme() {
+        let Some(node) = drive.node else { continue };
+        let reading = &evidence.machine.pci.node(node).iommu_type;
+        let Some(proof) = Proof::of(reading) else { continue };
+        match proof.value.as_str() {
+            "DMA" => strict.push((drive, proof)),
+            "DMA-FQ" => lazy.push((drive, proof)),
+            _ => {}
+        }
+    }
+    [
+        (strict, Severity::Warning, "strict", "iommu.strict=0, or iommu=pt"),
+        (lazy, Severity::Info, "lazy", "iommu=pt"),
+    ]
+    .into_iter()
+    .filter(|(found, ..)| !found.is_empty())
+    .map(|(found, severity, mode, argument)| {
+        let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
+        Sighting::new(severity, format!("the IOMMU translates for {} ({mode} mode)", names(&drives)))
+            .about(drives.into_iter().map(Subject::drive))
+            .proved_by(found.into_iter().map(|(_, proof)| proof))
+            .fill("argument", argument)
+    })
+    .collect()
+}
+
+fn governor(evidence: &Evidence) -> Vec<Sighting> {
+    let slow = |cpu: &Cpu| {
+        let driver = cpu.driver.value().map_or("", Label::as_str);
+        let managed = matches!(driver, "intel_pstate" | "amd-pstate-epp" | "amd_pstate_epp");
+        if !managed && cpu.governor.value().is_some_and(|governor| *governor == *"powersave") {
+            return Proof::of(&cpu.governor);
+        }
+        cpu.energy_preference
+            .value()
+            .filter(|preference| **preference == *"power")
+            .and(Proof::of(&cpu.energy_preference))
+    };
+    let found: Vec<_> = evidence.machine.processors.cpus.iter().filter_map(slow).collect();
+    let Some(first) = found.first() else { return Vec::new() };
+    let (file, count) = (first.path.rsplit('/').next().unwrap_or_default(), found.len());
+    let title = format!("{file} is {} on {}", first.value, count_of(count, "processor"));
+    let command = format!("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/{file}");
+    vec![
+        Sighting::new(Severity::Warning, title)
+            .about([Subject::cpus()])
+            .with_command(Some(command))
+            .proved_by(found.into_iter().take(4)),
+    ]
+}
+
+/// Idle states that take this long to leave count as deep, microseconds.
+const DEEP_MICROS: u64 = 50;
+
+fn deep_c_states(evidence: &Evidence) -> Vec<Sighting> {
+    if !evidence.is_depth_one() {
+        return Vec::new();
+    }
+    let deep: Vec<_> = evidence
+        .machine
+        .processors
+        .idle_states
+        .iter()
+        .filter(|state| state.disabled.get() != Some(true))
+        .filter_map(|state| {
+            Some((state.name.value()?, state.latency_us.get().filter(|us| *us >= DEEP_MICROS)?, state))
+        })
+        .collect();
+    let Some((name, latency, _)) = deep.iter().max_by_key(|(_, latency, _)| *latency) else {
+        return Vec::new();
+    };
+    let title = format!("idle state {name} takes {latency} us to leave, and reads come one at a time");
+    let proofs = deep
+        .iter()
+        .map(|(name, latency, state)| Proof::new(&**state.latency_us.path(), format!("{name} {latency} us")));
+    vec![Sighting::new(Severity::Info, title).about([Subject::cpus()]).proved_by(proofs)]
+}
+
+/// What the populated channels carry at their configured speed, bytes per second, and how many there are.
+///
+/// Where channels are not named, every module counts as one: the peak is then rather too high than too low.
+fn memory_peak(modules: &[MemoryModule]) -> Option<(f64, usize)> {
+    let populated: Vec<_> = modules.iter().filter(|module| module.size.is_some()).collect();
+    let named: Option<BTreeSet<_>> = populated.iter().map(|module| channel(module)).collect();
+    let channels = named.map_or(populated.len(), |names| names.len());
+    let speed = populated.iter().map(|module| module.configured_mts).min()??;
+    let bits = populated.iter().filter_map(|module| module.data_bits).min().unwrap_or(64);
+    (channels > 0).then(|| (channels as f64 * f64::from(speed) * 1e6 * f64::from(bits) / 8.0, channels))
+}
+
+/// The channel a module sits in: the letter or number after `CHANNEL`, or the letter of `DIMM_A1`.
+fn channel(module: &MemoryModule) -> Option<String> {
+    let after = |text: &str, word: &str| {
+        let upper = text.to_ascii_uppercase();
+        let at = upper.find(word)?;
+        let rest = upper[at + word.len()..].trim_start_matches([' ', '_', '-']);
+        let name: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
+        (!name.is_empty()).then_some((upper[..at].to_owned(), name))
+    };
+    let by_word =
+        after(module.bank.as_str(), "CHANNEL").or_else(|| after(module.locator.as_str(), "CHANNEL"));
+    let by_letter = || {
+        let (before, name) = after(module.locator.as_str(), "DIMM")?;
+        let letter = name.chars().next().filter(char::is_ascii_alphabetic)?;
+        Some((before, letter.to_string()))
+    };
+    by_word.or_else(by_letter).map(|(before, name)| format!("{before}{name}"))
+}
+
+/// Share of the peak that memory seldom exceeds in practice.
+const MEMORY_SHARE: f64 = 0.6;
+
+fn memory_bandwidth(evidence: &Evidence) -> Vec<Sighting> {
+    let reading = &evidence.machine.host.modules;
+    let Some((peak, channels)) = reading.value().and_then(|modules| memory_peak(modules)) else {
+        return Vec::new();
+    };
+    let Some(read) =
+        evidence.load.and_then(|load| load.summary).map(crate::model::RunSummary::bytes_per_second)
+    else {
+        return Vec::new();
+    };
+    if read <= peak * MEMORY_SHARE {
+        return Vec::new();
+    }
+    let giga = |rate| UnitSystem::Decimal.rate(BytesPerSecond(rate));
+    let percent = 100.0 * read / peak;
+    let title = format!(
+        "the test reads {}, {percent:.0} % of what {} carry",
+        giga(read),
+        count_of(channels, "memory channel")
+    );
+    let proof =
+        Proof::new(&**reading.path(), format!("{}, peak {}", count_of(channels, "channel"), giga(peak)));
+    vec![Sighting::new(Severity::Warning, title).about([Subject::host()]).proved_by([proof])]
+}
+
+fn io_uring_disabled(evidence: &Evidence) -> Vec<Sighting> {
+    let host = &evidence.machine.host;
+    let is_root = host.root.get() == Some(true);
+    let switched = host.io_uring_disabled.get().filter(|level| *level > 0);
+    let refused = matches!(
+        host.io_uring.problem().map(|problem| problem.kind),
+        Some(crate::model::ProblemKind::Denied | crate::model::ProblemKind::Malformed)
+    );
+    if switched.is_none() && !refused {
+        return Vec::new();
+    }
+    // Level 1 keeps it from the unprivileged only.
+    let harmless = switched == Some(1) && is_root && !refused;
+    let title = match switched {
+        Some(1) => "io_uring is for privileged users only",
+        Some(_) => "io_uring is switched off",
+        None => "the kernel refused to make a ring",
+    };
+    let probe = host
+        .io_uring
+        .problem()
+        .map(|problem| Proof::new(&*problem.path, &*problem.reason))
+        .filter(|_| refused);
+    vec![
+        Sighting::new(if harmless { Severity::Info } else { Severity::Warning }, title)
+            .about([Subject::host()])
+            .proved_by(Proof::of(&host.io_uring_disabled))
+            .proved_by(probe)
+            .with_command(switched.map(|_| "sudo sysctl kernel.io_uring_disabled=0".to_owned())),
+    ]
+}
+
+fn ring_features(evidence: &Evidence) -> Vec<Sighting> {
+    let reading = &evidence.machine.host.io_uring;
+    let Some(ring) = reading.value().filter(|ring| !ring.refused.is_empty()) else { return Vec::new() };
+    let flags: Vec<_> = ring.refused.iter().map(|(flag, _)| &**flag).collect();
+    let proofs = ring
+        .refused
+        .iter()
+        .map(|(flag, errno)| Proof::new(&**reading.path(), format!("{flag} refused: {errno}")));
+    vec![
+        Sighting::new(Severity::Info, format!("the ring goes without {}", flags.join(", ")))
+            .about([Subject::host()])
+            .proved_by(proofs),
+    ]
+}
+
+fn mitigations(evidence: &Evidence) -> Vec<Sighting> {
+    let found: Vec<_> = evidence
+        .machine
+        .processors
+        .vulnerabilities
+        .values()
+        .filter(|state| state.value().is_some_and(|text| text.as_str().starts_with("Mitigation")))
+        .filter_map(Proof::of)
+        .collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let title = format!("{} of processor flaws active", count_of(found.len(), "mitigation"));
+    vec![
+        Sighting::new(Severity::Info, title)
+            .about([Subject::cpus()])
+            .proved_by(found)
+            .gaining(Gain::words("none to be had", ""))
+            .delivered(),
+    ]
+}
+
+fn smt(evidence: &Evidence) -> Vec<Sighting> {
+    let reading = &evidence.machine.processors.smt_active;
+    if reading.get() != Some(true) {
+        return Vec::new();
+    }
+    vec![
+        Sighting::new(Severity::Info, "two threads per core")
+            .about([Subject::cpus()])
+            .proved_by([Proof::new(&**reading.path(), "1")])
+            .gaining(Gain::words("none to be had", ""))
+            .delivered(),
+    ]
+}
+
+fn memory_below_rating(evidence: &Evidence) -> Vec<Sighting> {
+    let reading: &Reading<Vec<MemoryModule>> = &evidence.machine.host.modules;
+    let mut groups: BTreeMap<(u32, u32), Vec<&MemoryModule>> = BTreeMap::new();
+    for module in reading.value().into_iter().flatten() {
+        if let (Some(rated), Some(now)) = (module.rated_mts, module.configured_mts)
+            && now > 0
+            && now < rated
+        {
+            groups.entry((now, rated)).or_default().push(module);
+        }
+    }
+    groups
+        .into_iter()
+        .map(|((now, rated), modules)| {
+            // A step or two below is what a full board or an older processor allows.
+            let severity = if now * 10 <= rated * 9 { Severity::Warning } else { Severity::Info };
+            let title =
+                format!("{} run at {now} MT/s, rated {rated}", count_of(modules.len(), "memory module"));
+            Sighting::new(severity, title)
+                .about([Subject::host()])
+                .gaining(Gain::unknown("SMBIOS: configured against rated speed"))
+                .proved_by(modules.iter().map(|module| {
+                    Proof::new(&**reading.path(), format!("{}: {now} of {rated} MT/s", module.locator))
+                }))
+        })
+        .collect()
+}

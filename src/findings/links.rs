@@ -1,0 +1,381 @@
+//! Links: trained below what both ends can do, limited by the slot, capped by software, failing.
+//!
+//! Only links on the way of a drive are judged, and only those whose both ends say something sensible: internal ports
+//! (slot bit clear), tunnels and the fake links inside chipsets report speeds that mean nothing.
+
+use std::collections::BTreeMap;
+
+use super::{Evidence, Gain, Proof, Risk, Row, Sighting, Subject, flow};
+use crate::{
+    machine::{Link, PciNode, pci::NodeAddress},
+    model::{FindingId, NodeIndex, Severity},
+    units::{Lanes, TransferRate},
+};
+
+pub(super) const LINK_DOWNTRAINED: Row = Row {
+    id: FindingId("link-downtrained"),
+    title: "link trained below what both ends can do",
+    fires: "on the way of a drive, current link speed or width is below the lower of what the device and its port can do, \
+            and no software asked for that",
+    why: "Every generation lost halves what the link carries, and so does every halving of its width. Both ends can do \
+          more, so it is neither the drive nor the slot: it is what lies between them, or the firmware.",
+    source: "computed from speed, width and encoding of the link",
+    remedy: "{blame} Reseat the drive or card, try it without riser or cable, then set the slot's link speed in the BIOS by \
+             hand instead of Auto (source P had to).",
+    risk: Risk::Hardware,
+    wrong_if: "The link was asleep when it was read; look again while a test runs.",
+    needs_load: false,
+    is_default: false,
+    check: link_downtrained,
+};
+
+pub(super) const SLOT_LIMITED: Row = Row {
+    id: FindingId("slot-limited"),
+    title: "slot slower than the drive",
+    fires: "the drive's highest link speed or width is above its port's",
+    why: "The drive is fine and so is its link; the slot offers less than the drive could use.",
+    source: "computed from speed, width and encoding of the link",
+    remedy: "A port of this machine can do {port}: move the drive there.",
+    risk: Risk::Hardware,
+    wrong_if: "The port's capability register does not describe the slot (some boards say x16 for a slot wired x4).",
+    needs_load: false,
+    is_default: false,
+    check: slot_limited,
+};
+
+pub(super) const LINK_CAPPED_BY_SOFTWARE: Row = Row {
+    id: FindingId("link-capped-by-software"),
+    title: "link told to be slower",
+    fires: "the port's target link speed (Link Control 2) is below the lower of what the device and its port can do",
+    why: "Firmware or the kernel asked for a slower link than both ends can do. A cooling device that is not at 0 proves \
+          nothing by itself, for a slow device makes it so too; the target register does.",
+    source: "computed from speed, width and encoding of the link",
+    remedy: "Set the slot's link speed in the BIOS to Auto or the highest generation; if the kernel lowered it after errors, \
+             cure those first.",
+    risk: Risk::Firmware,
+    wrong_if: "The cap was set on purpose, to keep a link with errors alive.",
+    needs_load: false,
+    is_default: false,
+    check: link_capped_by_software,
+};
+
+pub(super) const LINK_ERRORS: Row = Row {
+    id: FindingId("link-errors"),
+    title: "correctable errors on a link",
+    fires: "aer_dev_correctable of either end of a drive's link grows while a test runs; more than one per second is bad",
+    why: "Signal integrity: packets are sent again, and it is the usual cause of a link that trains low.",
+    source: "",
+    remedy: "Reseat, shorten or replace the riser or cable; a generation lower in the BIOS proves it.",
+    risk: Risk::Hardware,
+    wrong_if: "The port counts errors of another function behind it.",
+    needs_load: true,
+    is_default: false,
+    check: link_errors,
+};
+
+/// One link: the device below and the port above, with what both say.
+struct Judged<'a> {
+    child: NodeIndex,
+    device: &'a PciNode,
+    port: &'a PciNode,
+    speed: TransferRate,
+    width: Lanes,
+    device_most: (TransferRate, Lanes),
+    port_most: (TransferRate, Lanes),
+}
+
+impl Judged<'_> {
+    fn both_most(&self) -> (TransferRate, Lanes) {
+        (self.device_most.0.min(self.port_most.0), self.device_most.1.min(self.port_most.1))
+    }
+
+    fn is_below(&self) -> bool {
+        let (speed, width) = self.both_most();
+        self.speed < speed || self.width < width
+    }
+
+    /// The port's target speed, when it is below what both ends can do.
+    fn cap(&self) -> Option<TransferRate> {
+        let target = self.port.express.value()?.target_speed?;
+        (target < self.both_most().0).then_some(target)
+    }
+
+    fn proofs(&self) -> Vec<Proof> {
+        let end = |node: &PciNode| {
+            let link: Option<&Link> = node.link.as_ref();
+            let entry = |name: &str, value: Option<String>| {
+                value.map(|v| Proof::new(format!("{}/{name}", node.path), v))
+            };
+            link.map_or_else(Vec::new, |link| {
+                [
+                    entry("current_link_speed", link.speed.get().map(|s| s.to_string())),
+                    entry("max_link_speed", link.max_speed.get().map(|s| s.to_string())),
+                    entry("current_link_width", link.width.get().map(|w| w.to_string())),
+                    entry("max_link_width", link.max_width.get().map(|w| w.to_string())),
+                ]
+                .into_iter()
+                .flatten()
+                .collect()
+            })
+        };
+        [end(self.device), end(self.port)].concat()
+    }
+}
+
+fn raw((speed, width): (TransferRate, Lanes)) -> f64 {
+    speed.lane_bytes_per_second().0 * f64::from(width.0)
+}
+
+fn said((speed, width): (TransferRate, Lanes)) -> String {
+    format!("{speed} {width}")
+}
+
+/// The link above `child`, if it means anything.
+///
+/// Left out: links of ports without a slot (internal, often fakes), of ports that can do 2.5 GT/s only (Thunderbolt
+/// tunnels and chipset-internal ports say that whatever they carry), and those where an end does not know.
+fn judged<'a>(evidence: &Evidence<'a>, child: NodeIndex) -> Option<Judged<'a>> {
+    let tree = &evidence.machine.pci;
+    let device = tree.node(child);
+    let port = tree.node(device.parent?);
+    if port.express.value().is_some_and(|express| !express.slot_implemented) {
+        return None;
+    }
+    let most = |link: &Link| Some((link.max_speed.get()?, link.max_width.get()?));
+    let (link, port_link) = (device.link.as_ref()?, port.link.as_ref()?);
+    let port_most = most(port_link)?;
+    if port_most.0.generation() == 1 {
+        return None;
+    }
+    let (speed, width) = (link.speed.get()?, link.width.get()?);
+    Some(Judged { child, device, port, speed, width, device_most: most(link)?, port_most })
+}
+
+/// Links on the way of at least one hardware drive, each once.
+fn on_the_way<'a>(evidence: &Evidence<'a>) -> Vec<Judged<'a>> {
+    let tree = &evidence.machine.pci;
+    let mut nodes: Vec<_> = evidence
+        .machine
+        .hardware_drives()
+        .filter_map(|drive| drive.node)
+        .flat_map(|node| tree.ancestry(node).collect::<Vec<_>>())
+        .collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes.into_iter().filter_map(|node| judged(evidence, node)).collect()
+}
+
+/// What the whole machine wins when the hop above each node carries `ratio` times what it does.
+fn gain_of(evidence: &Evidence, faster: &[(NodeIndex, f64)]) -> Option<f64> {
+    let instead: BTreeMap<_, _> = faster
+        .iter()
+        .filter_map(|(node, ratio)| Some((*node, evidence.limits.hop(*node)?.bytes_per_second.0 * ratio)))
+        .collect();
+    if instead.is_empty() {
+        return None;
+    }
+    let now = flow::total(evidence.machine, evidence.limits);
+    Some(flow::total_with(evidence.machine, evidence.limits, &instead) - now)
+}
+
+/// A gain and its weight; a gain nobody can compute is a warning.
+pub(super) fn weighed(evidence: &Evidence, faster: &[(NodeIndex, f64)], source: &str) -> (Severity, Gain) {
+    match gain_of(evidence, faster) {
+        Some(rate) if rate > 0.0 => (evidence.weigh(rate), Gain::rate(rate, source)),
+        Some(_) => (Severity::Info, Gain::words("nothing: something else is slower", source)),
+        None => (Severity::Warning, Gain::unknown(source)),
+    }
+}
+
+/// The drives behind a link, or the device itself where it is a switch.
+fn subjects(evidence: &Evidence, links: &[Judged]) -> Vec<Subject> {
+    let mut subjects = Vec::new();
+    for link in links {
+        let drives: Vec<_> =
+            evidence.machine.hardware_drives().filter(|drive| drive.node == Some(link.child)).collect();
+        if drives.is_empty() {
+            subjects.push(Subject::of_node(evidence.machine, link.child));
+        }
+        subjects.extend(drives.into_iter().map(Subject::drive));
+    }
+    subjects
+}
+
+fn subject_words(subjects: &[Subject]) -> String {
+    match subjects {
+        [one] => one.name.clone(),
+        many => many.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn link_downtrained(evidence: &Evidence) -> Vec<Sighting> {
+    // Links in the same state are one finding.
+    let mut groups: BTreeMap<_, Vec<Judged>> = BTreeMap::new();
+    for link in on_the_way(evidence).into_iter().filter(Judged::is_below) {
+        let narrow = link.width < link.both_most().1;
+        if link.cap().is_some() && !narrow {
+            continue; // link-capped-by-software tells that.
+        }
+        groups.entry(((link.speed, link.width), link.both_most())).or_default().push(link);
+    }
+    groups
+        .into_iter()
+        .map(|((now, most), links)| {
+            let faster: Vec<_> = links.iter().map(|link| (link.child, raw(most) / raw(now))).collect();
+            let (severity, gain) = weighed(evidence, &faster, LINK_DOWNTRAINED.source);
+            let about = subjects(evidence, &links);
+            let ends = links
+                .first()
+                .map(|link| {
+                    format!(
+                        "The drive's side can do {} and the port {} can do {}, so neither is to blame.",
+                        said(link.device_most),
+                        link.port.address,
+                        said(link.port_most)
+                    )
+                })
+                .unwrap_or_default();
+            let which = if links.len() == 1 { "its link runs" } else { "their links run" };
+            let title = format!(
+                "{}: {which} at {}, both ends can do {}",
+                subject_words(&about),
+                said(now),
+                said(most)
+            );
+            Sighting::new(severity, title)
+                .about(about)
+                .proved_by(links.iter().flat_map(Judged::proofs))
+                .proved_by(links.iter().flat_map(|link| error_counts(&[link.device, link.port])))
+                .gaining(gain)
+                .fill("blame", ends)
+        })
+        .collect()
+}
+
+/// Correctable errors an end has counted since boot, where it counted any.
+fn error_counts(ends: &[&PciNode]) -> Vec<Proof> {
+    ends.iter()
+        .filter_map(|node| {
+            let total =
+                node.aer_correctable.value()?.get("TOTAL_ERR_COR").copied().filter(|total| *total > 0)?;
+            Some(Proof::new(&**node.aer_correctable.path(), format!("TOTAL_ERR_COR {total} since boot")))
+        })
+        .collect()
+}
+
+fn slot_limited(evidence: &Evidence) -> Vec<Sighting> {
+    let fastest_port = evidence
+        .machine
+        .pci
+        .iter()
+        .filter(|(_, node)| node.buses.is_some() && node.express.value().is_none_or(|e| e.slot_implemented))
+        .filter_map(|(_, node)| {
+            Some((node.link.as_ref()?.max_speed.get()?, node.link.as_ref()?.max_width.get()?))
+        })
+        .map(|(speed, width)| (speed, width.min(Lanes(4))))
+        .max_by(|a, b| raw(*a).total_cmp(&raw(*b)));
+    let mut groups: BTreeMap<_, Vec<Judged>> = BTreeMap::new();
+    for link in on_the_way(evidence) {
+        let is_drive = evidence.machine.hardware_drives().any(|drive| drive.node == Some(link.child));
+        let limited = link.device_most.0 > link.port_most.0 || link.device_most.1 > link.port_most.1;
+        if is_drive && limited {
+            groups.entry((link.device_most, link.both_most())).or_default().push(link);
+        }
+    }
+    groups
+        .into_iter()
+        .map(|((device, slot), links)| {
+            let about = subjects(evidence, &links);
+            let title = format!(
+                "{}: could do {}, the slot gives {}",
+                subject_words(&about),
+                said(device),
+                said(slot)
+            );
+            let sighting = Sighting::new(Severity::Info, title)
+                .about(about)
+                .proved_by(links.iter().flat_map(Judged::proofs));
+            let Some(port) = fastest_port.filter(|port| raw(*port) > raw(slot)) else {
+                return sighting
+                    .gaining(Gain::words("none on this machine", SLOT_LIMITED.source))
+                    .remedied_by("No slot of this machine is faster; nothing is wrong.", Risk::None);
+            };
+            let ratio = raw((port.0.min(device.0), port.1.min(device.1))) / raw(slot);
+            let gain = gain_of(evidence, &links.iter().map(|link| (link.child, ratio)).collect::<Vec<_>>());
+            sighting.fill("port", said(port)).gaining(match gain.filter(|gain| *gain > 0.0) {
+                Some(rate) => Gain::rate(rate, SLOT_LIMITED.source),
+                None => Gain::unknown(SLOT_LIMITED.source),
+            })
+        })
+        .collect()
+}
+
+fn link_capped_by_software(evidence: &Evidence) -> Vec<Sighting> {
+    on_the_way(evidence)
+        .into_iter()
+        .filter_map(|link| {
+            let cap = link.cap()?;
+            let most = link.both_most();
+            let (severity, gain) = if link.speed < most.0 {
+                let ratio = raw((most.0, link.width)) / raw((link.speed, link.width));
+                weighed(evidence, &[(link.child, ratio)], LINK_CAPPED_BY_SOFTWARE.source)
+            } else {
+                // The target only counts at the next training.
+                (
+                    Severity::Info,
+                    Gain::words("none until the link trains again", LINK_CAPPED_BY_SOFTWARE.source),
+                )
+            };
+            let about = subjects(evidence, std::slice::from_ref(&link));
+            let title = format!(
+                "{}: the port {} is told {cap}, both ends can do {}",
+                subject_words(&about),
+                link.port.address,
+                most.0
+            );
+            let target =
+                Proof::new(format!("{}/config LnkCtl2", link.port.path), format!("Target Link Speed {cap}"));
+            let mut sighting = Sighting::new(severity, title)
+                .about(about)
+                .proved_by([target])
+                .proved_by(link.proofs())
+                .gaining(gain);
+            if let (Some((state, most)), Some(path)) =
+                (link.port.cooling.get(), link.port.cooling_path.as_ref())
+                && state > 0
+            {
+                sighting = sighting
+                    .proved_by([Proof::new(format!("{path}/cur_state"), format!("{state} of {most}"))])
+                    .remedied_by("The port's cooling device slows it down: set it to 0.", Risk::Live)
+                    .with_command(Some(format!("echo 0 | sudo tee {path}/cur_state")));
+            }
+            Some(sighting)
+        })
+        .collect()
+}
+
+fn link_errors(evidence: &Evidence) -> Vec<Sighting> {
+    let Some(rates) = evidence.rates else { return Vec::new() };
+    on_the_way(evidence)
+        .into_iter()
+        .filter_map(|link| {
+            let counted: Vec<_> = [link.device, link.port]
+                .into_iter()
+                .filter_map(|end| {
+                    let NodeAddress::Device(address) = end.address else { return None };
+                    let rate = rates.aer.get(&address).copied().filter(|rate| *rate > 0.0)?;
+                    Some((end, rate))
+                })
+                .collect();
+            let worst = counted.iter().map(|(_, rate)| *rate).reduce(f64::max)?;
+            let severity = if worst > 1.0 { Severity::Warning } else { Severity::Info };
+            let about = subjects(evidence, std::slice::from_ref(&link));
+            let title =
+                format!("{}: {worst:.1} correctable errors per second on its link", subject_words(&about));
+            let proofs = counted.iter().map(|(end, rate)| {
+                Proof::new(format!("{}/aer_dev_correctable", end.path), format!("TOTAL_ERR_COR +{rate:.1}/s"))
+            });
+            Some(Sighting::new(severity, title).about(about).proved_by(proofs))
+        })
+        .collect()
+}

@@ -1,0 +1,205 @@
+//! How packets go over the links: payload, ordering, tags, read requests, and links that sleep.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Evidence, Proof, Risk, Row, Sighting, Subject,
+    evidence::{count_of, names},
+    links::weighed,
+};
+use crate::{
+    machine::{Drive, pci::Express},
+    model::{FindingId, NodeIndex, Severity},
+};
+
+pub(super) const PAYLOAD_SIZE: Row = Row {
+    id: FindingId("payload-size"),
+    title: "packets smaller than every hop could carry",
+    fires: "the smallest Max Payload Size set between a drive and its root port is below the smallest one that all of them support",
+    why: "Every packet carries about 24 bytes of header and framing, whatever its payload.",
+    source: "arithmetic: payload / (payload + 24 B) per packet",
+    remedy: "Kernel argument pci=pcie_bus_safe (or pcie_bus_perf), then look again. iodyno never writes this live: both ends of \
+             every hop must change together.",
+    risk: Risk::Reboot,
+    wrong_if: "The drive, not the link, is the limit.",
+    needs_load: false,
+    is_default: false,
+    check: payload_size,
+};
+
+pub(super) const RELAXED_ORDERING_OFF: Row = Row {
+    id: FindingId("relaxed-ordering-off"),
+    title: "relaxed ordering off",
+    fires: "Enable Relaxed Ordering of a drive's Device Control is clear",
+    why: "Writes of the drive may not pass one another on their way to memory; on some platforms that costs throughput.",
+    source: "",
+    remedy: "Worth knowing only: the kernel clears it where a root port handles it badly.",
+    risk: Risk::None,
+    wrong_if: "The drive never asks for relaxed ordering anyway.",
+    needs_load: false,
+    is_default: false,
+    check: |evidence| {
+        register(evidence, "do not use relaxed ordering", |express| {
+            (!express.relaxed_ordering).then(|| "DevCtl RlxdOrd-".to_owned())
+        })
+    },
+};
+
+pub(super) const EXT_TAGS_OFF: Row = Row {
+    id: FindingId("ext-tags-off"),
+    title: "extended tags off",
+    fires: "a drive supports extended tags and Extended Tag Field Enable of its Device Control is clear",
+    why: "At most 32 requests of the drive to memory can be under way; that binds on long paths.",
+    source: "",
+    remedy: "Worth knowing only: the kernel enables them where every port above agrees.",
+    risk: Risk::None,
+    wrong_if: "The drive uses fewer tags than that.",
+    needs_load: false,
+    is_default: false,
+    check: |evidence| {
+        register(evidence, "have extended tags off", |express| {
+            (express.extended_tags_supported && !express.extended_tags).then(|| "DevCtl ExtTag-".to_owned())
+        })
+    },
+};
+
+pub(super) const READ_REQUEST: Row = Row {
+    id: FindingId("read-request"),
+    title: "small read requests",
+    fires: "Max Read Request Size of a drive's Device Control is below 512 B",
+    why: "It bounds what the drive fetches from memory at once: commands and the data of writes. Reads do not depend on it.",
+    source: "",
+    remedy: "Worth knowing only.",
+    risk: Risk::None,
+    wrong_if: "Only reads are of interest.",
+    needs_load: false,
+    is_default: false,
+    check: |evidence| {
+        register(evidence, "fetch less than 512 B at once", |express| {
+            (express.read_request < 512).then(|| format!("DevCtl MaxReadReq {} bytes", express.read_request))
+        })
+    },
+};
+
+pub(super) const ASPM_ON: Row = Row {
+    id: FindingId("aspm-on"),
+    title: "link sleeps between reads",
+    fires: "a test with one read under way runs on a drive whose link may enter L1 (link/l1_aspm and its kin)",
+    why: "Waking the link is part of every read that finds it asleep; with many reads under way it never sleeps.",
+    source: "",
+    remedy: "Keep the link awake during the test.",
+    risk: Risk::Live,
+    wrong_if: "The policy file allows L1 but the drive never asks for it.",
+    needs_load: true,
+    is_default: false,
+    check: aspm_on,
+};
+
+/// Share of a packet that is payload (TLP header, framing and LCRC: 24 B).
+fn payload_share(payload: u16) -> f64 {
+    f64::from(payload) / (f64::from(payload) + 24.0)
+}
+
+/// A drive whose packets are too small: its node, and what every hop says.
+type SmallPackets<'a> = (&'a Drive, NodeIndex, Vec<Proof>);
+
+fn payload_size(evidence: &Evidence) -> Vec<Sighting> {
+    let tree = &evidence.machine.pci;
+    let mut groups: BTreeMap<(u16, u16), Vec<SmallPackets>> = BTreeMap::new();
+    for drive in evidence.nvme() {
+        let Some(node) = drive.node else { continue };
+        let path: Vec<_> = tree.ancestry(node).map(|at| tree.node(at)).filter(|n| n.link.is_some()).collect();
+        let known: Vec<_> = path.iter().filter_map(|n| Some((*n, n.express.value()?))).collect();
+        if known.is_empty() || known.len() < path.len() {
+            continue;
+        }
+        let set = known.iter().map(|(_, e)| e.payload).min().unwrap_or(0);
+        let could = known.iter().map(|(_, e)| e.payload_supported).min().unwrap_or(0);
+        if set > 0 && set < could {
+            let proofs = known.iter().map(|(n, e)| {
+                let value = format!("MaxPayload {} of {} bytes", e.payload, e.payload_supported);
+                Proof::new(format!("{}/config DevCtl", n.path), value)
+            });
+            groups.entry((set, could)).or_default().push((drive, node, proofs.collect()));
+        }
+    }
+    groups
+        .into_iter()
+        .map(|((set, could), found)| {
+            let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
+            let ratio = payload_share(could) / payload_share(set);
+            // The payload of a path is the payload of each of its hops.
+            let mut hops: Vec<_> = found.iter().flat_map(|(_, node, _)| tree.ancestry(*node)).collect();
+            hops.sort_unstable();
+            hops.dedup();
+            hops.retain(|hop| tree.node(*hop).link.is_some());
+            let faster: Vec<_> = hops.into_iter().map(|hop| (hop, ratio)).collect();
+            let (severity, gain) = weighed(evidence, &faster, PAYLOAD_SIZE.source);
+            let percent = (ratio - 1.0) * 100.0;
+            let title = format!(
+                "{}: packets of {set} B where every hop could carry {could} B (+{percent:.1} %)",
+                names(&drives)
+            );
+            Sighting::new(severity.min(Severity::Warning), title)
+                .about(drives.into_iter().map(Subject::drive))
+                .proved_by(found.into_iter().flat_map(|(.., proofs)| proofs))
+                .gaining(gain)
+        })
+        .collect()
+}
+
+/// NVMe drives of whose Device Control something is to be known.
+fn register(evidence: &Evidence, what: &str, wrong: impl Fn(&Express) -> Option<String>) -> Vec<Sighting> {
+    let found: Vec<_> = evidence
+        .nvme()
+        .filter_map(|drive| {
+            let node = evidence.machine.pci.node(drive.node?);
+            let value = wrong(node.express.value()?)?;
+            Some((drive, Proof::new(format!("{}/config DevCtl", node.path), value)))
+        })
+        .collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let title = format!("{} {what}", count_of(found.len(), "drive"));
+    vec![
+        Sighting::new(Severity::Info, title)
+            .about(found.iter().map(|(drive, _)| Subject::drive(drive)))
+            .proved_by(found.into_iter().map(|(_, proof)| proof)),
+    ]
+}
+
+fn aspm_on(evidence: &Evidence) -> Vec<Sighting> {
+    if !evidence.is_depth_one() {
+        return Vec::new();
+    }
+    let found: Vec<_> = evidence
+        .nvme()
+        .filter(|drive| evidence.is_tested(&drive.name))
+        .filter_map(|drive| {
+            let node = evidence.machine.pci.node(drive.node?);
+            let on: Vec<_> = node
+                .aspm
+                .iter()
+                .filter(|(name, state)| name.starts_with("l1") && state.get() == Some(true))
+                .map(|(_, state)| Proof::new(&**state.path(), "1"))
+                .collect();
+            (!on.is_empty()).then_some((drive, node, on))
+        })
+        .collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
+    let command: Vec<_> = found
+        .iter()
+        .flat_map(|(_, _, on)| on.iter().map(|proof| format!("echo 0 | sudo tee {}", proof.path)))
+        .collect();
+    let title = format!("{}: the link may sleep between reads at depth 1", names(&drives));
+    vec![
+        Sighting::new(Severity::Warning, title)
+            .about(drives.iter().map(|drive| Subject::drive(drive)))
+            .proved_by(found.iter().flat_map(|(_, _, on)| on.clone()))
+            .with_command(Some(command.join("; "))),
+    ]
+}

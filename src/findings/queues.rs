@@ -1,0 +1,412 @@
+//! Block queue settings: `/sys/block/D/queue/*`. All of them can be changed live.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
+    evidence::{names, verb, write_queue},
+};
+use crate::{
+    machine::{Drive, Queue},
+    model::{FindingId, Pattern, Reading, Severity},
+    units::{self, Bytes},
+};
+
+pub(super) const SCHEDULER: Row = Row {
+    id: FindingId("scheduler"),
+    title: "I/O scheduler on an NVMe drive",
+    fires: "queue/scheduler of an NVMe drive is not none",
+    why: "A scheduler costs processor time per read and a lock. A trade, not an error: kyber costs about 3 % of throughput and \
+          some distributions choose it for latency on the desktop.",
+    source: "source P: 1 149 k -> 525 k reads/s with mq-deadline, same processor use",
+    remedy: "Choose none. Changing it resets nr_requests.",
+    risk: Risk::Live,
+    wrong_if: "Latency of a busy desktop matters more than reads per second.",
+    needs_load: false,
+    is_default: false,
+    check: scheduler,
+};
+
+pub(super) const READAHEAD: Row = Row {
+    id: FindingId("readahead"),
+    title: "readahead of 128 KiB or less",
+    fires: "queue/read_ahead_kb is 128 or less; it counts while a buffered sequential test runs",
+    why: "Buffered sequential reads ask the drive for little at a time. Direct I/O is not touched by it.",
+    source: "",
+    remedy: "Raise it for buffered sequential work.",
+    risk: Risk::Live,
+    wrong_if: "Nothing reads sequentially through the page cache.",
+    needs_load: false,
+    is_default: true,
+    check: readahead,
+};
+
+pub(super) const MAX_SECTORS: Row = Row {
+    id: FindingId("max-sectors"),
+    title: "reads are split by the kernel",
+    fires: "max_sectors_kb is below max_hw_sectors_kb and a test reads bigger blocks than that",
+    why: "One read becomes several requests; dstat and iostat then count more reads than the test made.",
+    source: "source P: 1 MiB reads seen as 512 KiB",
+    remedy: "Raise max_sectors_kb to what the hardware takes.",
+    risk: Risk::Live,
+    wrong_if: "The drive splits big reads itself, as most do.",
+    needs_load: true,
+    is_default: false,
+    check: max_sectors,
+};
+
+pub(super) const HW_SECTORS_BELOW_MDTS: Row = Row {
+    id: FindingId("hw-sectors-below-mdts"),
+    title: "kernel takes less at once than the drive",
+    fires: "max_hw_sectors_kb is below the drive's largest transfer (MDTS)",
+    why: "Something between the drive and memory bounds a transfer, most often an IOMMU that translates.",
+    source: "",
+    remedy: "Put the drive's IOMMU group into passthrough (iommu=pt), if big transfers matter.",
+    risk: Risk::Reboot,
+    wrong_if: "The driver's own bound is the lower one, whatever the IOMMU does.",
+    needs_load: false,
+    is_default: false,
+    check: hw_sectors_below_mdts,
+};
+
+pub(super) const NR_REQUESTS: Row = Row {
+    id: FindingId("nr-requests"),
+    title: "fewer requests than the test has under way",
+    fires: "nr_requests is smaller than the depth of the test",
+    why: "Reads wait in line for a request before they reach the drive.",
+    source: "",
+    remedy: "Raise nr_requests.",
+    risk: Risk::Live,
+    wrong_if: "Workers on several processors use several hardware queues, each with its own requests.",
+    needs_load: true,
+    is_default: false,
+    check: nr_requests,
+};
+
+pub(super) const IOSTATS: Row = Row {
+    id: FindingId("iostats"),
+    title: "I/O accounting on",
+    fires: "queue/iostats is 1; it counts while a test has every processor busy",
+    why: "Accounting costs a little processor time per read. Without it every monitor that reads diskstats is blind.",
+    source: "",
+    remedy: "Set iostats to 0 for a record attempt only.",
+    risk: Risk::Live,
+    wrong_if: "Processors are not the limit.",
+    needs_load: false,
+    is_default: true,
+    check: iostats,
+};
+
+pub(super) const NOMERGES: Row = Row {
+    id: FindingId("nomerges"),
+    title: "merging tried on random reads",
+    fires: "queue/nomerges is 0; it counts while a random test has every processor busy",
+    why: "The kernel looks for neighbours to merge with, and random reads have none.",
+    source: "",
+    remedy: "Set nomerges to 2 for random work; it hurts small sequential work.",
+    risk: Risk::Live,
+    wrong_if: "Processors are not the limit.",
+    needs_load: false,
+    is_default: true,
+    check: nomerges,
+};
+
+pub(super) const RQ_AFFINITY: Row = Row {
+    id: FindingId("rq-affinity"),
+    title: "completions may pile up on one processor",
+    fires: "queue/rq_affinity is 1; it counts while one processor is saturated by interrupts and others idle",
+    why: "Completions are handled somewhere in the group of the submitting processor rather than on it.",
+    source: "",
+    remedy: "Set rq_affinity to 2.",
+    risk: Risk::Live,
+    wrong_if: "One queue per processor already brings completions home.",
+    needs_load: false,
+    is_default: true,
+    check: rq_affinity,
+};
+
+pub(super) const WBT: Row = Row {
+    id: FindingId("wbt"),
+    title: "writeback throttled",
+    fires: "queue/wbt_lat_usec is above 0; it counts while something writes to the drive",
+    why: "Background writes are held back to keep reads quick.",
+    source: "",
+    remedy: "Set wbt_lat_usec to 0 where write throughput is all that counts.",
+    risk: Risk::Live,
+    wrong_if: "Reads beside writes should stay quick.",
+    needs_load: false,
+    is_default: true,
+    check: wbt,
+};
+
+pub(super) const MISALIGNED: Row = Row {
+    id: FindingId("misaligned"),
+    title: "partition not aligned to 4096 B",
+    fires: "alignment_offset is not 0, or a partition above 16 MiB starts at no multiple of 4096 B",
+    why: "Every write of a block touches two pages of the drive, and small reads touch two as well.",
+    source: "",
+    remedy: "Repartition, starting at 1 MiB; that destroys what is on it.",
+    risk: Risk::DestroysData,
+    wrong_if: "The partition is not used.",
+    needs_load: false,
+    is_default: false,
+    check: misaligned,
+};
+
+/// Drives whose setting is wrong, with the file as proof.
+fn where_number<'a>(
+    drives: impl Iterator<Item = &'a Drive>,
+    read: impl Fn(&Queue) -> &Reading<u64>,
+    wrong: impl Fn(u64) -> bool,
+) -> Vec<(&'a Drive, Proof)> {
+    drives
+        .filter_map(|drive| {
+            let reading = read(&drive.queue);
+            reading.get().filter(|value| wrong(*value))?;
+            Some((drive, Proof::of(reading)?))
+        })
+        .collect()
+}
+
+/// One sighting for all drives found, or none.
+fn one(
+    severity: Severity,
+    found: Vec<(&Drive, Proof)>,
+    title: impl FnOnce(&[&Drive]) -> String,
+) -> Option<Sighting> {
+    if found.is_empty() {
+        return None;
+    }
+    let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
+    Some(
+        Sighting::new(severity, title(&drives))
+            .about(drives.iter().map(|drive| Subject::drive(drive)))
+            .proved_by(found.into_iter().map(|(_, proof)| proof)),
+    )
+}
+
+/// A setting every machine has as delivered: information at rest, and a finding of its own on the tested drives once
+/// `counts` says that it costs something.
+fn delivered(
+    evidence: &Evidence,
+    counts: bool,
+    file: &str,
+    value: &str,
+    read: impl Fn(&Queue) -> &Reading<u64>,
+    wrong: impl Fn(u64) -> bool,
+) -> Vec<Sighting> {
+    let found = where_number(evidence.nvme(), read, wrong);
+    let (tested, resting): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|(drive, _)| counts && evidence.is_tested(&drive.name));
+    let (found, shows) = if tested.is_empty() { (resting, false) } else { (tested, true) };
+    let now = found.first().map_or(String::new(), |(_, proof)| proof.value.clone());
+    let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
+    let command = write_queue(&drives, file, value);
+    let sighting = one(Severity::Info, found, |drives| format!("{file} is {now} on {}", names(drives)));
+    sighting
+        .map(|sighting| sighting.with_command(command))
+        .map(|sighting| if shows { sighting } else { sighting.delivered() })
+        .into_iter()
+        .collect()
+}
+
+fn scheduler(evidence: &Evidence) -> Vec<Sighting> {
+    let mut groups: BTreeMap<String, Vec<(&Drive, Proof)>> = BTreeMap::new();
+    for drive in evidence.nvme() {
+        let reading = &drive.queue.scheduler;
+        let Some(choice) = reading.value().filter(|choice| choice.current != *"none") else { continue };
+        let words: Vec<_> = choice
+            .choices
+            .iter()
+            .map(|word| if *word == choice.current { format!("[{word}]") } else { word.to_string() })
+            .collect();
+        groups
+            .entry(choice.current.to_string())
+            .or_default()
+            .push((drive, Proof::new(&**reading.path(), words.join(" "))));
+    }
+    groups
+        .into_iter()
+        .filter_map(|(name, found)| {
+            let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
+            let severity = if name == "kyber" { Severity::Info } else { Severity::Warning };
+            let source =
+                if name == "kyber" { "about 3 % of throughput, by reputation" } else { SCHEDULER.source };
+            let sighting = one(severity, found, |drives| {
+                format!("{} {} the {name} scheduler", names(drives), verb(drives, "runs", "run"))
+            })?;
+            Some(sighting.gaining(Gain::unknown(source)).with_command(write_queue(
+                &drives,
+                "scheduler",
+                "none",
+            )))
+        })
+        .collect()
+}
+
+fn readahead(evidence: &Evidence) -> Vec<Sighting> {
+    let counts = evidence
+        .load
+        .is_some_and(|load| !load.workload.direct && load.workload.pattern == Pattern::Sequential);
+    delivered(evidence, counts, "read_ahead_kb", "1024", |queue| &queue.read_ahead_kb, |kib| kib <= 128)
+}
+
+fn max_sectors(evidence: &Evidence) -> Vec<Sighting> {
+    let Some(load) = evidence.load else { return Vec::new() };
+    let block = load.workload.largest_block();
+    let found: Vec<_> = evidence
+        .machine
+        .hardware_drives()
+        .filter(|drive| evidence.is_tested(&drive.name))
+        .filter_map(|drive| {
+            let (now, most) = (drive.queue.max_sectors_kb.get()?, drive.queue.max_hw_sectors_kb.get()?);
+            (now < most && block.0 > now * 1024).then_some((drive, now, most))
+        })
+        .collect();
+    found
+        .into_iter()
+        .map(|(drive, now, most)| {
+            let title =
+                format!("{}: reads of {} are split at {now} KiB", drive.name, units::block_size(block));
+            Sighting::new(Severity::Info, title)
+                .about([Subject::drive(drive)])
+                .proved_by(Proof::of(&drive.queue.max_sectors_kb))
+                .proved_by(Proof::of(&drive.queue.max_hw_sectors_kb))
+                .with_command(write_queue(&[drive], "max_sectors_kb", &most.to_string()))
+        })
+        .collect()
+}
+
+fn hw_sectors_below_mdts(evidence: &Evidence) -> Vec<Sighting> {
+    let mut groups: BTreeMap<(u64, u64), Vec<(&Drive, Proof)>> = BTreeMap::new();
+    for drive in evidence.nvme() {
+        let translated = drive.node.is_some_and(|node| {
+            let kind = evidence.machine.pci.node(node).iommu_type.value();
+            kind.is_some_and(|kind| kind.as_str().starts_with("DMA"))
+        });
+        let mdts = drive.nvme.as_ref().and_then(|nvme| nvme.identity.value()?.largest_transfer);
+        if let (Some(kib), Some(Bytes(mdts)), true) = (drive.queue.max_hw_sectors_kb.get(), mdts, translated)
+            && kib * 1024 < mdts
+            && let Some(proof) = Proof::of(&drive.queue.max_hw_sectors_kb)
+        {
+            groups.entry((kib, mdts / 1024)).or_default().push((drive, proof));
+        }
+    }
+    groups
+        .into_iter()
+        .filter_map(|((kib, mdts), found)| {
+            let identity = found
+                .first()
+                .and_then(|(drive, _)| drive.nvme.as_ref())
+                .map(|nvme| nvme.identity.path().to_string());
+            let extra = identity.map(|path| Proof::new(path, format!("MDTS {mdts} KiB")));
+            let sighting = one(Severity::Info, found, |drives| {
+                format!("{}: {kib} KiB at once, the drive takes {mdts} KiB", names(drives))
+            })?;
+            Some(sighting.proved_by(extra))
+        })
+        .collect()
+}
+
+fn nr_requests(evidence: &Evidence) -> Vec<Sighting> {
+    let Some(load) = evidence.load else { return Vec::new() };
+    let depth = u64::from(load.workload.depth);
+    let tested = evidence.machine.hardware_drives().filter(|drive| evidence.is_tested(&drive.name));
+    let found = where_number(tested, |queue| &queue.nr_requests, |requests| requests < depth);
+    let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
+    let command = write_queue(&drives, "nr_requests", &depth.to_string());
+    let now = found.first().map_or(String::new(), |(_, proof)| proof.value.clone());
+    one(Severity::Warning, found, |drives| format!("{}: depth {depth}, but {now} requests", names(drives)))
+        .map(|sighting| sighting.with_command(command))
+        .into_iter()
+        .collect()
+}
+
+fn iostats(evidence: &Evidence) -> Vec<Sighting> {
+    delivered(evidence, evidence.is_cpu_full(), "iostats", "0", |queue| &queue.iostats, |on| on == 1)
+}
+
+fn nomerges(evidence: &Evidence) -> Vec<Sighting> {
+    let random = evidence.load.is_some_and(|load| load.workload.pattern == Pattern::Random);
+    delivered(
+        evidence,
+        random && evidence.is_cpu_full(),
+        "nomerges",
+        "2",
+        |queue| &queue.nomerges,
+        |level| level == 0,
+    )
+}
+
+fn rq_affinity(evidence: &Evidence) -> Vec<Sighting> {
+    let piled = evidence.rates.is_some_and(|rates| {
+        let saturated = rates.cpus.values().any(|cpu| cpu.idl < 5.0 && cpu.irq > 30.0);
+        saturated && rates.cpus.values().any(|cpu| cpu.idl > 50.0)
+    });
+    delivered(evidence, piled, "rq_affinity", "2", |queue| &queue.rq_affinity, |level| level == 1)
+}
+
+/// Bytes written per second from which on a drive counts as being written to.
+const WRITES: f64 = 10e6;
+
+fn wbt(evidence: &Evidence) -> Vec<Sighting> {
+    let found: Vec<_> = evidence
+        .nvme()
+        .filter_map(|drive| {
+            let reading = &drive.queue.wbt_lat_usec;
+            let value = reading.get().filter(|micros| *micros > 0)?;
+            Some((drive, Proof::new(&**reading.path(), format!("{value} us"))))
+        })
+        .collect();
+    let is_written = |drive: &Drive| {
+        evidence
+            .rates
+            .and_then(|rates| rates.disks.get(&drive.name))
+            .is_some_and(|disk| disk.written_bytes >= WRITES)
+    };
+    let (written, resting): (Vec<_>, Vec<_>) = found.into_iter().partition(|(drive, _)| is_written(drive));
+    let (found, shows) = if written.is_empty() { (resting, false) } else { (written, true) };
+    let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
+    let command = write_queue(&drives, "wbt_lat_usec", "0");
+    one(Severity::Info, found, |drives| format!("writeback is throttled on {}", names(drives)))
+        .map(|sighting| sighting.with_command(command))
+        .map(|sighting| if shows { sighting } else { sighting.delivered() })
+        .into_iter()
+        .collect()
+}
+
+/// Partitions below this are boot code that nothing reads at speed (the BIOS boot partition starts at sector 34).
+const SMALL_PARTITION: Bytes = Bytes(16 << 20);
+
+fn misaligned(evidence: &Evidence) -> Vec<Sighting> {
+    evidence
+        .machine
+        .hardware_drives()
+        .filter_map(|drive| {
+            let mut proofs: Vec<_> = drive
+                .partitions
+                .iter()
+                .filter(|part| part.size.get().is_some_and(|size| size > SMALL_PARTITION))
+                .filter_map(|part| {
+                    let start = part.start.get().filter(|start| start.0 % 4096 != 0)?;
+                    Some(Proof::new(
+                        &**part.start.path(),
+                        format!("{} starts at byte {}", part.name, start.0),
+                    ))
+                })
+                .collect();
+            proofs.extend(
+                drive
+                    .alignment_offset
+                    .get()
+                    .filter(|offset| *offset != 0)
+                    .and(Proof::of(&drive.alignment_offset)),
+            );
+            if proofs.is_empty() {
+                return None;
+            }
+            let title = format!("{}: not aligned to 4096 B", drive.name);
+            Some(Sighting::new(Severity::Warning, title).about([Subject::drive(drive)]).proved_by(proofs))
+        })
+        .collect()
+}

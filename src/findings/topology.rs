@@ -1,0 +1,368 @@
+//! The tree: who shares what on the way to memory.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
+    evidence::{count_of, names},
+    flow,
+};
+use crate::{
+    machine::{Drive, DriveKind, NodeKind, PciTree, pci::NodeAddress},
+    model::{FindingId, NodeIndex, Severity},
+    units::{BytesPerSecond, Lanes, UnitSystem},
+};
+
+pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
+    id: FindingId("shared-root-complex"),
+    title: "drives bunch under one root complex",
+    fires: "drives of several slots hang under one root complex (a pciDDDD:BB folder) while another one with a slot wide enough \
+            carries none; and either what they want together is more than the root complex is known to carry, or nobody \
+            knows what it carries",
+    why: "All that hangs under a root complex shares its way to memory. Source P got 50 GiB/s from ten drives with two quad \
+          cards under one root complex, and 66 GiB/s after one card changed places with the graphics card.",
+    source: "computed from the limits of the tree; the root complex's own limit: {basis}",
+    remedy: "Move {what} to {target}: let it change places with what is in that slot, or take a free one.",
+    risk: Risk::Hardware,
+    wrong_if: "The drives are never busy at the same time, or the root complex carries more than it is thought to: run all \
+               its drives at once to measure it.",
+    needs_load: false,
+    is_default: false,
+    check: shared_root_complex,
+};
+
+pub(super) const OVERSUBSCRIBED_HOP: Row = Row {
+    id: FindingId("oversubscribed-hop"),
+    title: "drives want more than their common link",
+    fires: "the path limits of the drives below a switch, bridge or root complex add up to more than its own limit: above 1.0 \
+            information, above 1.5 a warning",
+    why: "Each drive alone gets its full speed; all at once they share what the common hop carries.",
+    source: "computed from the limits of the tree",
+    remedy: "Spread the drives over several slots, or never count on all of them at once.",
+    risk: Risk::Hardware,
+    wrong_if: "The drives are never busy at the same time.",
+    needs_load: false,
+    is_default: false,
+    check: oversubscribed_hop,
+};
+
+pub(super) const BIFURCATION_MISSING: Row = Row {
+    id: FindingId("bifurcation-missing"),
+    title: "a wide slot shows one narrow drive",
+    fires: "a port with a slot of at least x8 has a single x4 drive behind it",
+    why: "A card for several drives without a switch needs the slot split (x4x4x4x4); otherwise only its first drive appears.",
+    source: "",
+    remedy: "How many drives does the card in that slot hold? If more than one, set the slot's bifurcation to x4x4x4x4 in the \
+             BIOS (some call it PCIe RAID mode).",
+    risk: Risk::Firmware,
+    wrong_if: "The card holds one drive.",
+    needs_load: false,
+    is_default: false,
+    check: bifurcation_missing,
+};
+
+pub(super) const BEHIND_VMD_OR_RAID: Row = Row {
+    id: FindingId("behind-vmd-or-raid"),
+    title: "drives behind VMD",
+    fires: "a drive's PCI domain is 0x10000 or above, or the vmd driver is bound above it",
+    why: "The drives share VMD's interrupt vectors, and their real root ports are hidden from the kernel.",
+    source: "",
+    remedy: "Worth knowing only. VMD is switched off in the BIOS, but a system installed with it may not boot without.",
+    risk: Risk::None,
+    wrong_if: "The domain belongs to another host bridge with a large number.",
+    needs_load: false,
+    is_default: false,
+    check: behind_vmd,
+};
+
+fn giga(rate: f64) -> String {
+    UnitSystem::Decimal.rate(BytesPerSecond(rate))
+}
+
+/// Drives of one slot: of the ports of one device number (`01.1` to `01.4` are one bifurcated slot), or of one port
+/// with a switch behind.
+struct Card<'a> {
+    ports: Vec<NodeIndex>,
+    drives: Vec<&'a Drive>,
+    wants: f64,
+    lanes: u32,
+}
+
+/// The occupied slots of a root complex.
+fn cards<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Vec<Card<'a>> {
+    let tree = &evidence.machine.pci;
+    let mut by_device: BTreeMap<u8, Card> = BTreeMap::new();
+    for port in &tree.node(root).children {
+        let NodeAddress::Device(address) = tree.node(*port).address else { continue };
+        let drives: Vec<_> =
+            evidence.drives_below(*port).into_iter().filter(|drive| drive.kind == DriveKind::Nvme).collect();
+        if drives.is_empty() {
+            continue;
+        }
+        let card = by_device.entry(address.device).or_insert_with(|| Card {
+            ports: Vec::new(),
+            drives: Vec::new(),
+            wants: 0.0,
+            lanes: 0,
+        });
+        // What comes through the port, its own link included.
+        card.wants += flow::demand(evidence.machine, evidence.limits, *port);
+        card.lanes += drive_side_lanes(tree, *port);
+        card.ports.push(*port);
+        card.drives.extend(drives);
+    }
+    by_device.into_values().collect()
+}
+
+/// Lanes that what hangs on a port uses, 4 where nobody says.
+fn drive_side_lanes(tree: &PciTree, port: NodeIndex) -> u32 {
+    let child = tree.node(port).children.first().map(|child| tree.node(*child));
+    let width = child.and_then(|child| child.link.as_ref()?.width.get());
+    width.map_or(4, |Lanes(lanes)| u32::from(lanes))
+}
+
+/// The widest slot of a root complex: its port and its lanes. Ports of one device number count together.
+fn widest_slot(tree: &PciTree, root: NodeIndex) -> Option<(NodeIndex, u32)> {
+    let mut slots: BTreeMap<u8, (NodeIndex, u32)> = BTreeMap::new();
+    for port in &tree.node(root).children {
+        let node = tree.node(*port);
+        let NodeAddress::Device(address) = node.address else { continue };
+        let is_slot = node.express.value().is_none_or(|express| express.slot_implemented);
+        if node.kind != NodeKind::RootPort || !is_slot {
+            continue;
+        }
+        let Some(Lanes(lanes)) = node.link.as_ref().and_then(|link| link.max_width.get()) else { continue };
+        slots.entry(address.device).or_insert((*port, 0)).1 += u32::from(lanes);
+    }
+    slots.into_values().max_by_key(|(port, lanes)| (*lanes, std::cmp::Reverse(*port)))
+}
+
+/// A card that could go to another root complex, and what that wins; `None` for the win when no limit is known.
+struct Offer<'a> {
+    card: Card<'a>,
+    target: NodeIndex,
+    port: NodeIndex,
+    gain: Option<f64>,
+}
+
+/// The best way to take a card from `root` to a root complex without drives.
+fn best_offer<'a>(evidence: &Evidence<'a>, root: NodeIndex, wanted: f64) -> Option<Offer<'a>> {
+    let tree = &evidence.machine.pci;
+    let own = |node| evidence.limits.hop(node).map(|limit| limit.bytes_per_second.0);
+    let mut best: Option<Offer> = None;
+    for target in tree.roots().filter(|node| *node != root && flow::is_top(evidence.machine, *node)) {
+        let carries_none = !evidence.drives_below(target).iter().any(|drive| drive.kind == DriveKind::Nvme);
+        let Some((port, lanes)) = widest_slot(tree, target).filter(|_| carries_none) else { continue };
+        for card in cards(evidence, root).into_iter().filter(|card| card.lanes <= lanes) {
+            let gain = own(root).map(|limit| {
+                let arrives = own(target).map_or(card.wants, |most| most.min(card.wants));
+                (wanted - card.wants).min(limit) + arrives - wanted.min(limit)
+            });
+            let worth = |offer: &Offer| (offer.gain.unwrap_or(0.0), offer.card.wants);
+            let offer = Offer { card, target, port, gain };
+            if best.as_ref().is_none_or(|best| worth(&offer) > worth(best)) {
+                best = Some(offer);
+            }
+        }
+    }
+    best
+}
+
+/// More lanes of drives than one x16 slot has: below that, a root complex is hardly the limit.
+const ONE_SLOT: u32 = 16;
+
+fn shared_root_complex(evidence: &Evidence) -> Vec<Sighting> {
+    let tree = &evidence.machine.pci;
+    let tops: Vec<_> = tree.roots().filter(|node| flow::is_top(evidence.machine, *node)).collect();
+    tops.iter().filter_map(|root| bunched_under(evidence, *root)).collect()
+}
+
+fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Sighting> {
+    let tree = &evidence.machine.pci;
+    let here = cards(evidence, root);
+    if here.len() < 2 {
+        return None;
+    }
+    let drives: Vec<_> = here.iter().flat_map(|card| card.drives.iter().copied()).collect();
+    let wanted: f64 = here.iter().map(|card| card.wants).sum();
+    let lanes: u32 = here.iter().map(|card| card.lanes).sum();
+    let limit = evidence.limits.hop(root);
+    if limit.map_or(lanes <= ONE_SLOT, |limit| wanted <= limit.bytes_per_second.0) {
+        return None;
+    }
+    let offer = best_offer(evidence, root, wanted)?;
+    let (name, target) = (tree.node(root).address, tree.node(offer.target).address);
+    let title =
+        format!("{} share root complex {name} while {target} carries none", count_of(drives.len(), "drive"));
+    let ports: Vec<_> = offer.card.ports.iter().map(|port| tree.node(*port).address.to_string()).collect();
+    let moved = format!("what is behind {} ({})", range(&ports), names(&offer.card.drives));
+    let mut proofs: Vec<_> =
+        drives.iter().map(|drive| Proof::new(&*drive.path, format!("under root complex {name}"))).collect();
+    proofs.push(Proof::new(&*tree.node(offer.target).path, "no drive below"));
+    if wanted > 0.0 {
+        proofs.push(Proof::new(&*tree.node(root).path, format!("its drives want {} together", giga(wanted))));
+    }
+    let (severity, gain) = match (limit, offer.gain) {
+        (Some(limit), Some(gain)) => {
+            proofs.push(Proof::new(
+                &*tree.node(root).path,
+                format!("carries {} ({})", giga(limit.bytes_per_second.0), limit.because),
+            ));
+            (
+                evidence.weigh(gain),
+                Gain::rate(gain, SHARED_ROOT_COMPLEX.source.replace("{basis}", &limit.because)),
+            )
+        }
+        _ => (
+            Severity::Warning,
+            Gain::words(
+                format!(
+                    "not known: nobody has published what {name} carries; run its drives at once to measure it"
+                ),
+                "no measured or published limit for this host bridge",
+            ),
+        ),
+    };
+    Some(
+        Sighting::new(severity, title)
+            .about([Subject::of_node(evidence.machine, root)])
+            .about(drives.into_iter().map(Subject::drive))
+            .proved_by(proofs)
+            .gaining(gain)
+            .fill("what", moved)
+            .fill("target", format!("{target}, port {}", tree.node(offer.port).address)),
+    )
+}
+
+/// `0000:40:03.1 to 0000:40:03.4`, or the one there is.
+fn range(ports: &[String]) -> String {
+    match ports {
+        [first, .., last] => format!("{first} to {last}"),
+        [one] => one.clone(),
+        [] => String::new(),
+    }
+}
+
+fn oversubscribed_hop(evidence: &Evidence) -> Vec<Sighting> {
+    let tree = &evidence.machine.pci;
+    let told: Vec<_> = shared_root_complexes(evidence);
+    let mut found: Vec<(NodeIndex, f64)> = Vec::new();
+    for (node, ratio) in &evidence.limits.oversubscription {
+        let (node, ratio) = (*node, *ratio);
+        // The same shortage seen from a port and from the bus below it is one.
+        let drives = evidence.drives_below(node);
+        let is_repeated = tree.ancestry(node).skip(1).any(|above| {
+            let same_drives = evidence.drives_below(above).len() == drives.len();
+            same_drives && evidence.limits.oversubscription.get(&above).is_some_and(|above| *above >= ratio)
+        });
+        if ratio > 1.005 && drives.len() > 1 && !told.contains(&node) && !is_repeated {
+            found.push((node, ratio));
+        }
+    }
+    found
+        .into_iter()
+        .filter_map(|(node, ratio)| {
+            let limit = evidence.limits.hop(node)?;
+            let drives = evidence.drives_below(node);
+            let wanted: f64 = drives
+                .iter()
+                .filter_map(|drive| evidence.limits.path(drive.node?))
+                .map(|path| path.bytes_per_second.0)
+                .sum();
+            let trusted = drives.iter().all(|drive| drive.node.is_some_and(|at| both_ends_known(tree, at)));
+            let severity = if ratio > 1.5 && trusted { Severity::Warning } else { Severity::Info };
+            let short =
+                (flow::demand(evidence.machine, evidence.limits, node) - limit.bytes_per_second.0).max(0.0);
+            let title = format!(
+                "{} together want {ratio:.2} times what {} carries",
+                count_of(drives.len(), "drive"),
+                tree.node(node).address
+            );
+            let gain = if short > 0.0 {
+                let rate = giga(short);
+                Gain {
+                    text: format!("about +{rate} with all of them busy"),
+                    ..Gain::rate(short, OVERSUBSCRIBED_HOP.source)
+                }
+            } else {
+                Gain::words("none: the drives themselves are slower than that", OVERSUBSCRIBED_HOP.source)
+            };
+            Some(
+                Sighting::new(severity, title)
+                    .about([Subject::of_node(evidence.machine, node)])
+                    .about(drives.into_iter().map(Subject::drive))
+                    .proved_by([
+                        Proof::new(
+                            &*tree.node(node).path,
+                            format!("carries {} ({})", giga(limit.bytes_per_second.0), limit.because),
+                        ),
+                        Proof::new(&*tree.node(node).path, format!("paths below add up to {}", giga(wanted))),
+                    ])
+                    .gaining(gain),
+            )
+        })
+        .collect()
+}
+
+/// Whether both ends of the link above a node say what they can do: emulated switches do not.
+fn both_ends_known(tree: &PciTree, node: NodeIndex) -> bool {
+    let most = |index| {
+        tree.node(index).link.as_ref().is_some_and(|l| l.max_speed.is_known() && l.max_width.is_known())
+    };
+    most(node) && tree.node(node).parent.is_some_and(most)
+}
+
+/// Root complexes that `shared-root-complex` tells about.
+fn shared_root_complexes(evidence: &Evidence) -> Vec<NodeIndex> {
+    evidence.machine.pci.roots().filter(|root| bunched_under(evidence, *root).is_some()).collect()
+}
+
+fn bifurcation_missing(evidence: &Evidence) -> Vec<Sighting> {
+    let tree = &evidence.machine.pci;
+    evidence
+        .nvme()
+        .filter_map(|drive| {
+            let node = tree.node(drive.node?);
+            let port = tree.node(node.parent?);
+            let (own, slot) = (node.link.as_ref()?.max_width.get()?, port.link.as_ref()?.max_width.get()?);
+            // Without configuration space nobody says that it is a slot.
+            let is_slot = port.express.value().is_some_and(|express| express.slot_implemented);
+            (is_slot
+                && port.kind == NodeKind::RootPort
+                && slot.0 >= 8
+                && own.0 <= 4
+                && port.children.len() == 1)
+                .then(|| {
+                    let title =
+                        format!("{}: one {own} drive in the {slot} slot {}", drive.name, port.address);
+                    Sighting::new(Severity::Info, title).about([Subject::drive(drive)]).proved_by([
+                        Proof::new(format!("{}/max_link_width", port.path), slot.0.to_string()),
+                        Proof::new(format!("{}/max_link_width", node.path), own.0.to_string()),
+                    ])
+                })
+        })
+        .collect()
+}
+
+fn behind_vmd(evidence: &Evidence) -> Vec<Sighting> {
+    let tree = &evidence.machine.pci;
+    let found: Vec<_> = evidence
+        .nvme()
+        .filter(|drive| {
+            let Some(at) = drive.node else { return false };
+            let far =
+                matches!(tree.node(at).address, NodeAddress::Device(address) if address.domain >= 0x10000);
+            let host = tree.node(tree.root_of(at)).parent.map(|parent| tree.node(parent));
+            far || host.is_some_and(|host| host.driver.value().is_some_and(|driver| *driver == *"vmd"))
+        })
+        .collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let title = format!("{} behind Intel VMD", names(&found));
+    vec![
+        Sighting::new(Severity::Info, title)
+            .about(found.iter().map(|drive| Subject::drive(drive)))
+            .proved_by(found.iter().map(|drive| Proof::new(&*drive.path, "PCI domain 0x10000 or above"))),
+    ]
+}
