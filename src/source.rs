@@ -6,6 +6,8 @@
 
 pub mod root;
 pub mod capture;
+pub mod block;
+pub mod nvme;
 pub mod demo;
 pub mod origin;
 

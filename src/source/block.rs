@@ -1,0 +1,285 @@
+//! Block devices: `/sys/block`, whatever stands behind them.
+//!
+//! Here: finding the drives, telling their kinds apart, who they are, their partitions. In the files below: queue
+//! settings, temperatures, what uses them. Not here: what only NVMe drives have ([`super::nvme`]).
+
+mod queue;
+mod temperature;
+mod uses;
+
+use std::{cmp::Ordering, collections::HashMap};
+
+use super::{
+    nvme::{self, Place},
+    root::{SysRoot, flag, label, number, parent, resolve},
+};
+use crate::{
+    machine::{Drive, DriveKind, Partition, PciTree},
+    model::{DriveName, NodeIndex, Outcome, Problem, Reading},
+    text::Label,
+    units::Bytes,
+};
+
+/// Unit of `size` and `start`, whatever the device's block size.
+const SECTOR: u64 = 512;
+
+/// All whole block devices: hardware in bus order, then software ones by name; and what stood in the way. Hidden paths of
+/// native NVMe multipath are joined to their namespace; loop, zram and kin are listed when something is in them.
+pub fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Problem>) {
+    const FOLDER: &str = "/sys/block";
+    let mut problems = Vec::new();
+    let names = match root.list(FOLDER) {
+        Ok(names) => names,
+        Err(error) => {
+            problems.extend(error.into_reading::<()>(FOLDER).problem());
+            return (Vec::new(), problems);
+        }
+    };
+    let nodes: HashMap<&str, NodeIndex> = tree.iter().map(|(index, node)| (&*node.path, index)).collect();
+    let paths = nvme::hidden_paths(root, &names);
+    let mut drives: Vec<Drive> = names
+        .iter()
+        .filter(|name| !nvme::is_hidden_path(name))
+        .filter_map(|name| read_drive(root, name, &paths, &nodes, tree))
+        .collect();
+    drives.sort_by(order);
+    problems.extend(uses::read(root, &mut drives));
+    (drives, problems)
+}
+
+fn order(a: &Drive, b: &Drive) -> Ordering {
+    let group = |drive: &Drive| (drive.kind.is_software(), drive.node.is_none(), drive.node);
+    group(a).cmp(&group(b)).then_with(|| natural(a.name.as_str(), b.name.as_str()))
+}
+
+/// `nvme9n1` before `nvme10n1`.
+fn natural(a: &str, b: &str) -> Ordering {
+    let split = |text: &str| -> Vec<(String, u64)> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let digits = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+            let (word, tail) = rest.split_at(digits);
+            let end = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+            parts.push((word.to_owned(), tail[..end].parse().unwrap_or(0)));
+            rest = &tail[end..];
+        }
+        parts
+    };
+    split(a).cmp(&split(b)).then_with(|| a.cmp(b))
+}
+
+/// One drive; `None` when it is empty software or went away while it was read.
+fn read_drive(
+    root: &dyn SysRoot,
+    name: &str,
+    paths: &nvme::Paths,
+    nodes: &HashMap<&str, NodeIndex>,
+    tree: &PciTree,
+) -> Option<Drive> {
+    let path = resolve(root, &format!("/sys/block/{name}")).ok()?;
+    let at = |file: &str| format!("{path}/{file}");
+    let nvme_place = nvme::place(root, name, &path, paths);
+    let device = match &nvme_place {
+        Some(place) => place.controller_path.clone(),
+        None => resolve(root, &at("device")).unwrap_or_else(|_| path.clone()),
+    };
+    let node = nearest(nodes, &device);
+    let kind = kind_of(root, name, &path, &device);
+    let size = number::<u64>(root, &at("size")).and_then(in_bytes);
+    let device_number = label(root, &at("dev"));
+    if is_gone(&size) && is_gone(&device_number) {
+        return None;
+    }
+    let backing_file = label(root, &at("loop/backing_file")).value().cloned();
+    if kind.is_software() && size.get() == Some(Bytes(0)) && backing_file.is_none() {
+        return None;
+    }
+    let identity = Identity::read(root, kind, &path, &device);
+    let queue_device = nvme_place.as_ref().and_then(|place| place.paths.first()).map_or(name, String::as_str);
+    let pci_path = node.map(|index| &*tree.node(index).path);
+    Some(Drive {
+        name: DriveName::new(name),
+        kind,
+        node,
+        device_number,
+        diskseq: number(root, &at("diskseq")),
+        model: identity.model,
+        serial: identity.serial,
+        firmware: identity.firmware,
+        size,
+        read_only: flag(root, &at("ro")),
+        removable: flag(root, &at("removable")),
+        alignment_offset: number(root, &at("alignment_offset")),
+        numa_node: numa_node(root, nvme_place.as_ref(), &device, pci_path),
+        queue: queue::read(root, &path, queue_device),
+        temperature: temperature::read(root, &device, pci_path),
+        partitions: partitions(root, name, &path),
+        used_by: Vec::new(),
+        backing_file,
+        latency_tolerance_us: label(root, &format!("{device}/power/pm_qos_latency_tolerance_us")),
+        nvme: nvme_place.map(|place| nvme::read(root, name, &path, &place)),
+        path: path.into(),
+    })
+}
+
+fn is_gone<T>(reading: &Reading<T>) -> bool {
+    matches!(reading.outcome(), Outcome::Absent(_))
+}
+
+fn in_bytes(sectors: u64) -> Result<Bytes, String> {
+    sectors.checked_mul(SECTOR).map(Bytes).ok_or_else(|| format!("{sectors} sectors are beyond 2^64 bytes"))
+}
+
+/// The PCI function a folder lies below.
+fn nearest(nodes: &HashMap<&str, NodeIndex>, path: &str) -> Option<NodeIndex> {
+    std::iter::successors(Some(path), |path| Some(parent(path)).filter(|above| above.len() < path.len()))
+        .find_map(|path| nodes.get(path).copied())
+}
+
+/// `device/numa_node`, else that of the PCI function.
+fn numa_node(
+    root: &dyn SysRoot,
+    place: Option<&Place>,
+    device: &str,
+    pci_path: Option<&str>,
+) -> Reading<Option<u32>> {
+    let node_of = |folder: &str| {
+        number::<i64>(root, &format!("{folder}/numa_node")).and_then(|node| match node {
+            -1 => Ok(None),
+            node => u32::try_from(node).map(Some).map_err(|_| format!("{node} is no NUMA node")),
+        })
+    };
+    match (place, pci_path) {
+        (None, Some(pci)) => node_of(pci),
+        (Some(_), Some(pci)) => node_of(device).or(|| node_of(pci)),
+        (_, None) => node_of(device),
+    }
+}
+
+fn kind_of(root: &dyn SysRoot, name: &str, path: &str, device: &str) -> DriveKind {
+    const NAMES: &[(&str, DriveKind)] = &[
+        ("nvme", DriveKind::Nvme),
+        ("loop", DriveKind::Loop),
+        ("zram", DriveKind::Zram),
+        ("dm-", DriveKind::Dm),
+        ("mmcblk", DriveKind::Mmc),
+    ];
+    if let Some((_, kind)) = NAMES.iter().find(|(prefix, _)| name.starts_with(prefix)) {
+        return *kind;
+    }
+    if path.starts_with("/sys/devices/virtual/") {
+        let is_array = name
+            .strip_prefix("md")
+            .is_some_and(|rest| rest.starts_with(|c: char| c == '_' || c.is_ascii_digit()));
+        return if is_array { DriveKind::Md } else { DriveKind::OtherSoftware };
+    }
+    if name.starts_with("vd") && path.contains("/virtio") {
+        return DriveKind::Virtio;
+    }
+    if name.starts_with("sd") || name.starts_with("sr") {
+        let has_ata_port = path.split('/').any(|part| is_numbered(part, "ata"));
+        let behind_usb = path.split('/').any(|part| is_numbered(part, "usb"));
+        let is_ata =
+            || label(root, &format!("{device}/vendor")).value().is_some_and(|vendor| *vendor == "ATA");
+        return if has_ata_port || (!behind_usb && is_ata()) { DriveKind::Sata } else { DriveKind::Scsi };
+    }
+    DriveKind::Other
+}
+
+/// `ata3` for `ata`.
+fn is_numbered(part: &str, word: &str) -> bool {
+    part.strip_prefix(word)
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
+/// Who a drive says it is.
+struct Identity {
+    model: Reading<Label>,
+    serial: Reading<Label>,
+    firmware: Reading<Label>,
+}
+
+impl Identity {
+    fn read(root: &dyn SysRoot, kind: DriveKind, path: &str, device: &str) -> Self {
+        let on_disk = |file: &str| label(root, &format!("{path}/{file}"));
+        let on_device = |file: &str| label(root, &format!("{device}/{file}"));
+        let none = |what: &str| Reading::absent(path, format!("a {} device has no {what}", kind.name()));
+        match kind {
+            DriveKind::Nvme => Self {
+                model: on_device("model"),
+                serial: on_device("serial"),
+                firmware: on_device("firmware_rev"),
+            },
+            DriveKind::Sata | DriveKind::Scsi => Self {
+                model: scsi_model(&on_device("vendor"), on_device("model")),
+                serial: scsi_serial(root, &format!("{device}/vpd_pg80")),
+                firmware: on_device("rev"),
+            },
+            DriveKind::Mmc => {
+                Self { model: on_device("name"), serial: on_device("serial"), firmware: on_device("fwrev") }
+            }
+            DriveKind::Virtio => {
+                Self { model: none("model"), serial: on_disk("serial"), firmware: none("firmware") }
+            }
+            DriveKind::Md => {
+                Self { model: on_disk("md/level"), serial: none("serial"), firmware: none("firmware") }
+            }
+            DriveKind::Dm => {
+                Self { model: on_disk("dm/name"), serial: none("serial"), firmware: none("firmware") }
+            }
+            DriveKind::Loop | DriveKind::Zram | DriveKind::OtherSoftware => {
+                Self { model: none("model"), serial: none("serial"), firmware: none("firmware") }
+            }
+            DriveKind::Other => {
+                Self { model: on_device("model"), serial: on_device("serial"), firmware: on_device("rev") }
+            }
+        }
+    }
+}
+
+/// `vendor` and `model`, unless the vendor is only the protocol's name.
+fn scsi_model(vendor: &Reading<Label>, model: Reading<Label>) -> Reading<Label> {
+    match vendor.value() {
+        Some(vendor) if *vendor != "ATA" => {
+            let vendor = vendor.clone();
+            model.map(|model| Label::new(&format!("{vendor} {model}")))
+        }
+        _ => model,
+    }
+}
+
+/// Unit Serial Number (SCSI Primary Commands, VPD page 80h): a header of four bytes with the length, then text.
+fn scsi_serial(root: &dyn SysRoot, path: &str) -> Reading<Label> {
+    super::root::bytes(root, path).and_then(|page| {
+        let length = match page.get(..4) {
+            Some(&[_, 0x80, high, low]) => usize::from(u16::from_be_bytes([high, low])),
+            _ => return Err("no page 80h".to_owned()),
+        };
+        let text = page.get(4..4 + length).ok_or("page 80h is cut off")?;
+        let serial = Label::from_bytes(text);
+        if serial.is_empty() { Err("an empty serial number".to_owned()) } else { Ok(serial) }
+    })
+}
+
+fn partitions(root: &dyn SysRoot, name: &str, path: &str) -> Vec<Partition> {
+    let names = root.list(path).unwrap_or_default();
+    let mut partitions: Vec<Partition> = names
+        .iter()
+        .filter(|part| part.starts_with(name) && part.len() > name.len())
+        .filter(|part| number::<u32>(root, &format!("{path}/{part}/partition")).is_known())
+        .map(|part| Partition {
+            name: Label::new(part),
+            start: number(root, &format!("{path}/{part}/start")).and_then(in_bytes),
+            size: number(root, &format!("{path}/{part}/size")).and_then(in_bytes),
+        })
+        .collect();
+    partitions.sort_by(|a, b| {
+        let start = |part: &Partition| part.start.get().unwrap_or(Bytes(u64::MAX));
+        start(a).cmp(&start(b)).then_with(|| natural(a.name.as_str(), b.name.as_str()))
+    });
+    partitions
+}
+
+#[cfg(test)]
+mod tests;

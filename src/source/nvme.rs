@@ -1,0 +1,120 @@
+//! NVMe: controllers, namespaces, native multipath, Identify and SMART.
+//!
+//! Here: where a namespace's controller is and what it says. The records themselves are taken apart in
+//! [`mod@records`]; the ioctl is `nvme_ioctl`'s.
+
+pub mod records;
+
+use std::collections::BTreeMap;
+
+use super::root::{RootError, SysRoot, bytes, file_name, label, number, parent, quoted, resolve};
+use crate::{
+    machine::Nvme,
+    model::{DriveName, Reading},
+    text::Label,
+};
+
+/// Hidden path devices (`nvme0c1n1`) with their folders, by the namespace they lead to (`nvme0n1`).
+pub(super) type Paths = BTreeMap<String, Vec<(String, String)>>;
+
+/// Where a namespace's controller is.
+pub(super) struct Place {
+    /// The controller's folder, links resolved.
+    pub controller_path: String,
+    /// Hidden path devices of this namespace.
+    pub paths: Vec<String>,
+}
+
+/// Whether a block device is a path of native multipath: `nvmeScCnN`.
+pub(super) fn is_hidden_path(name: &str) -> bool {
+    namespace_of_path(name).is_some()
+}
+
+/// `nvme0n1` for `nvme0c1n1`: subsystem, controller, namespace, by number.
+fn namespace_of_path(name: &str) -> Option<String> {
+    let (subsystem, rest) = name.strip_prefix("nvme")?.split_once('c')?;
+    let (controller, namespace) = rest.split_once('n')?;
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let numbers = [subsystem, controller, namespace];
+    numbers.into_iter().all(is_number).then(|| format!("nvme{subsystem}n{namespace}"))
+}
+
+/// All hidden paths among the names in `/sys/block`.
+pub(super) fn hidden_paths(root: &dyn SysRoot, names: &[String]) -> Paths {
+    let mut paths = Paths::new();
+    for name in names {
+        let Some(namespace) = namespace_of_path(name) else { continue };
+        let Ok(folder) = resolve(root, &format!("/sys/block/{name}")) else { continue };
+        paths.entry(namespace).or_default().push((name.clone(), folder));
+    }
+    paths
+}
+
+/// The controller of the namespace `name` whose folder is `path`: the folder it lies in, or, for a namespace that hangs
+/// under its subsystem (`/sys/devices/virtual/nvme-subsystem`), that of its first path.
+pub(super) fn place(root: &dyn SysRoot, name: &str, path: &str, paths: &Paths) -> Option<Place> {
+    name.strip_prefix("nvme")?;
+    let above = parent(path);
+    let hidden = paths.get(name).map(Vec::as_slice).unwrap_or_default();
+    let controller_path = match hidden.first() {
+        Some((_, folder)) => parent(folder).to_owned(),
+        None if is_controller(file_name(above)) => above.to_owned(),
+        None => {
+            let members = root.list(above).unwrap_or_default();
+            let member = members.iter().find(|member| is_controller(member))?;
+            resolve(root, &format!("{above}/{member}")).ok()?
+        }
+    };
+    Some(Place { controller_path, paths: hidden.iter().map(|(name, _)| name.clone()).collect() })
+}
+
+/// `nvme0`.
+fn is_controller(name: &str) -> bool {
+    name.strip_prefix("nvme")
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
+/// What only NVMe drives have.
+pub(super) fn read(root: &dyn SysRoot, name: &str, path: &str, place: &Place) -> Nvme {
+    let controller = file_name(&place.controller_path);
+    let at = |file: &str| format!("{}/{file}", place.controller_path);
+    let state = label(root, &at("state"));
+    // A controller that is resetting or dead answers nothing, and its driver waits for it.
+    let answers = state.value().is_none_or(|state| *state == "live");
+    let ask = |question: String| -> Reading<Vec<u8>> {
+        match (answers, state.value()) {
+            (false, Some(state)) => {
+                Reading::absent(question, format!("not asked: the controller is {state}"))
+            }
+            _ => bytes(root, &question),
+        }
+    };
+    Nvme {
+        controller: Label::new(controller),
+        controller_path: place.controller_path.as_str().into(),
+        transport: label(root, &at("transport")),
+        io_queues: number::<u32>(root, &at("queue_count"))
+            .and_then(|count| count.checked_sub(1).ok_or_else(|| "no admin queue".to_owned())),
+        nsid: number(root, &format!("{path}/nsid")),
+        namespace: ask(format!("/ioctl/{name}/identify-ns")).and_then(|record| records::namespace(&record)),
+        identity: ask(format!("/ioctl/{name}/identify-ctrl")).and_then(|record| records::controller(&record)),
+        smart: ask(format!("/ioctl/{controller}/smart-log")).and_then(|record| records::smart(&record)),
+        apst: ask(format!("/ioctl/{controller}/apst")).and_then(|answer| match answer.trim_ascii() {
+            b"0" => Ok(false),
+            b"1" => Ok(true),
+            other => Err(quoted(&String::from_utf8_lossy(other), "neither 0 nor 1")),
+        }),
+        paths: place.paths.iter().map(|path| DriveName::new(path)).collect(),
+        generic: generic(root, name),
+        state,
+    }
+}
+
+/// The character device of a namespace: `ng0n1` for `nvme0n1`.
+fn generic(root: &dyn SysRoot, name: &str) -> Option<Label> {
+    let generic = name.strip_prefix("nvme").map(|rest| format!("ng{rest}"))?;
+    match root.link(&format!("/sys/class/nvme-generic/{generic}")) {
+        Ok(_) => Some(Label::new(&format!("/dev/{generic}"))),
+        Err(RootError::Errno(_) | RootError::NotHere(_)) => None,
+    }
+}
