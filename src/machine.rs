@@ -9,6 +9,7 @@ pub mod queue;
 pub mod processor;
 pub mod interrupts;
 pub mod host;
+pub mod rules;
 
 pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature, Use};
 pub use host::{Host, IoUring, MemoryModule};

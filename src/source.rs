@@ -5,6 +5,7 @@
 //! read, and writing anything.
 
 pub mod root;
+pub mod rules;
 pub mod capture;
 pub mod block;
 pub mod nvme;
