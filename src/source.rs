@@ -9,6 +9,8 @@ pub mod rules;
 pub mod capture;
 pub mod block;
 pub mod nvme;
+mod nvme_ioctl;
+mod probe;
 pub mod demo;
 pub mod origin;
 

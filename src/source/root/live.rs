@@ -1,6 +1,7 @@
 //! [`LiveRoot`]: this machine's own files.
 //!
-//! Here: reading regular files, links and folders without ever waiting for them. Not here: what ioctls and probes do.
+//! Here: reading regular files, links and folders without ever waiting for them. Not here: what ioctls and probes do
+//! (`nvme_ioctl`, `probe`).
 
 use std::{
     fs::{self, File},
@@ -24,8 +25,11 @@ impl LiveRoot {
 
 impl SysRoot for LiveRoot {
     fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
-        if is_pseudo(path) {
-            return Err(RootError::NotHere("nothing answers this".to_owned()));
+        if let Some(probe) = path.strip_prefix("/probe/") {
+            return crate::source::probe::ask(probe);
+        }
+        if let Some((name, question)) = path.strip_prefix("/ioctl/").and_then(|rest| rest.split_once('/')) {
+            return crate::source::nvme_ioctl::ask(name, question);
         }
         read_regular(Path::new(path))
     }
@@ -37,11 +41,6 @@ impl SysRoot for LiveRoot {
     fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
         list_folder(Path::new(path))
     }
-}
-
-/// Whether `path` is no file but a question: an ioctl or a probe.
-pub(super) fn is_pseudo(path: &str) -> bool {
-    path.starts_with("/ioctl/") || path.starts_with("/probe/")
 }
 
 /// A regular file's content, at most [`MOST_BYTES`]. What is no regular file is not opened: opening a pipe or a device

@@ -1,0 +1,157 @@
+//! Probes: questions that no file answers, tried on the live machine and kept as pseudo-files.
+//!
+//! Here: `/probe/io_uring` (which set-up flags a ring may have), `/probe/memlock`, `/probe/euid`, `/probe/host`. Not here:
+//! choosing flags for a test (`load`).
+
+use std::fmt::Write as _;
+
+use io_uring::{Builder, IoUring, Parameters, cqueue, squeue};
+use sysinfo::System;
+
+use super::root::{RootError, errno_name};
+
+/// The answer to `/probe/NAME`.
+pub(super) fn ask(name: &str) -> Result<Vec<u8>, RootError> {
+    match name {
+        "io_uring" => io_uring_text().map(String::into_bytes),
+        "memlock" => Ok(memlock().into_bytes()),
+        "euid" => Ok(format!("{}\n", rustix::process::geteuid().as_raw()).into_bytes()),
+        "host" => Ok(host().into_bytes()),
+        other => Err(RootError::NotHere(format!("no probe of that name: {other}"))),
+    }
+}
+
+/// Entries of a ring that is only tried.
+const ENTRIES: u32 = 2;
+
+/// What a kernel thread of a tried ring may idle, milliseconds.
+const SQPOLL_IDLE: u32 = 10;
+
+type SetUp = fn(&mut Builder);
+
+/// Flags of `io_uring_setup(2)`, each with the flags it needs beside it.
+const FLAGS: &[(&str, SetUp)] = &[
+    ("SINGLE_ISSUER", |ring| drop_ref(ring.setup_single_issuer())),
+    ("DEFER_TASKRUN", |ring| drop_ref(ring.setup_single_issuer().setup_defer_taskrun())),
+    ("COOP_TASKRUN", |ring| drop_ref(ring.setup_coop_taskrun())),
+    ("NO_SQARRAY", |ring| drop_ref(ring.setup_no_sqarray())),
+    ("SUBMIT_ALL", |ring| drop_ref(ring.setup_submit_all())),
+    ("IOPOLL", |ring| drop_ref(ring.setup_iopoll())),
+    ("SQPOLL", |ring| drop_ref(ring.setup_sqpoll(SQPOLL_IDLE))),
+];
+
+/// The builder's methods give themselves back; what counts is what they did.
+fn drop_ref(_: &mut Builder) {}
+
+/// `flag NAME accepted`, `flag NAME refused ERRNO` and `features N`, a line each; an error when not even a plain ring can
+/// be had.
+fn io_uring_text() -> Result<String, RootError> {
+    let plain = IoUring::new(ENTRIES).map_err(|error| RootError::from_io(&error))?;
+    let mut text = String::new();
+    for (name, set_up) in FLAGS {
+        let mut builder = IoUring::builder();
+        set_up(&mut builder);
+        say(&mut text, name, builder.build(ENTRIES).map(drop));
+    }
+    // The wide entries of passthrough are types of their own.
+    let wide: std::io::Result<IoUring<squeue::Entry128, cqueue::Entry32>> = IoUring::builder().build(ENTRIES);
+    say(&mut text, "SQE128_CQE32", wide.map(drop));
+    let _ = writeln!(text, "features {}", features(plain.params()));
+    Ok(text)
+}
+
+fn say(text: &mut String, name: &str, tried: std::io::Result<()>) {
+    let _ = match tried {
+        Ok(()) => writeln!(text, "flag {name} accepted"),
+        Err(error) => {
+            let errno = error.raw_os_error().unwrap_or(libc::EIO);
+            let word = errno_name(errno).map_or_else(|| errno.to_string(), str::to_owned);
+            writeln!(text, "flag {name} refused {word}")
+        }
+    };
+}
+
+/// `IORING_FEAT_*` bits, as far as the crate tells them.
+fn features(parameters: &Parameters) -> u32 {
+    let bits: &[(u32, bool)] = &[
+        (0, parameters.is_feature_single_mmap()),
+        (1, parameters.is_feature_nodrop()),
+        (2, parameters.is_feature_submit_stable()),
+        (3, parameters.is_feature_rw_cur_pos()),
+        (4, parameters.is_feature_cur_personality()),
+        (5, parameters.is_feature_fast_poll()),
+        (6, parameters.is_feature_poll_32bits()),
+        (7, parameters.is_feature_sqpoll_nonfixed()),
+        (8, parameters.is_feature_ext_arg()),
+        (9, parameters.is_feature_native_workers()),
+        (10, parameters.is_feature_resource_tagging()),
+        (11, parameters.is_feature_skip_cqe_on_success()),
+        (12, parameters.is_feature_linked_file()),
+        (14, parameters.is_feature_recvsend_bundle()),
+        (15, parameters.is_feature_min_timeout()),
+        (17, parameters.is_feature_no_iowait()),
+    ];
+    bits.iter().filter(|(_, on)| *on).fold(0, |sum, (bit, _)| sum | (1 << bit))
+}
+
+/// The soft limit in bytes, or `unlimited`.
+fn memlock() -> String {
+    match rustix::process::getrlimit(rustix::process::Resource::Memlock).current {
+        Some(bytes) => format!("{bytes}\n"),
+        None => "unlimited\n".to_owned(),
+    }
+}
+
+/// What sysinfo says; it reads no files of a root, so its answers are kept instead.
+fn host() -> String {
+    [
+        ("name", System::host_name()),
+        ("distribution", System::long_os_version()),
+        ("kernel", System::kernel_version()),
+    ]
+    .into_iter()
+    .filter_map(|(key, value)| {
+        let value = crate::text::Label::new(&value.ok()?);
+        (!value.is_empty()).then(|| format!("{key}={value}\n"))
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(name: &str) -> String {
+        String::from_utf8(ask(name).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn probes_answer_in_lines() {
+        assert!(text("euid").trim().parse::<u32>().is_ok());
+        assert!(text("memlock") == "unlimited\n" || text("memlock").trim().parse::<u64>().is_ok());
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+        assert!(text("host").contains(&format!("kernel={kernel}")), "{}", text("host"));
+        assert!(matches!(ask("weather"), Err(RootError::NotHere(_))));
+    }
+
+    #[test]
+    fn a_ring_tells_its_flags_or_why_there_is_none() {
+        match ask("io_uring") {
+            Ok(answer) => {
+                let answer = String::from_utf8(answer).unwrap();
+                assert_eq!(answer.lines().count(), FLAGS.len() + 2, "{answer}");
+                for line in answer.lines() {
+                    let words: Vec<&str> = line.split(' ').collect();
+                    let fits = match words[..] {
+                        ["flag", _, "accepted"] => true,
+                        ["flag", _, "refused", errno] => errno.starts_with('E'),
+                        ["features", bits] => bits.parse::<u32>().is_ok_and(|bits| bits & 1 == 1),
+                        _ => false,
+                    };
+                    assert!(fits, "{line}");
+                }
+            }
+            Err(error) => assert!(matches!(error, RootError::Errno(_))),
+        }
+    }
+}
