@@ -1,1 +1,163 @@
 //! The command line: options, commands, exit statuses.
+//!
+//! Here: what may be written after `iodyno`, and which part of the program each command hands over to; how a command
+//! ends ([`Status`], [`Failure`]). Not here: what commands print (`report`), how tests run (`runtime`), the screen.
+
+mod failure;
+
+use std::{
+    ffi::OsString,
+    io::{self, IsTerminal, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use clap::{Args, Parser, Subcommand};
+
+pub use failure::{Complaint, Failure, Status};
+
+use crate::{
+    report,
+    source::{demo, origin::Origin},
+};
+
+/// Everything that may be written after `iodyno`.
+#[derive(Debug, Parser)]
+#[command(
+    name = "iodyno",
+    version,
+    about = "A dynamometer for storage",
+    long_about = "A dynamometer for storage: maps the PCIe tree of this machine, says what holds its drives back, and \
+                  runs io_uring read tests under rolling graphs.\n\nWithout a command it opens the screen. It only \
+                  ever reads: no device is opened for writing.",
+    disable_help_subcommand = true,
+    // `iodyno --demo tree` means the command, not a demo of that name.
+    subcommand_precedence_over_arg = true
+)]
+pub struct CommandLine {
+    #[command(flatten)]
+    origin: OriginOptions,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// Which machine is read: this one, unless one of these says otherwise.
+#[derive(Debug, Args)]
+struct OriginOptions {
+    /// A built-in machine instead of this one; `iodyno demos` lists them
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Machine")]
+    #[expect(clippy::option_option, reason = "absent, `--demo` alone and `--demo NAME` are three things")]
+    demo: Option<Option<String>>,
+    /// A machine captured with `iodyno capture`; `-` reads standard input
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Machine")]
+    open: Option<PathBuf>,
+    /// A machine's files: DIR/sys and DIR/proc instead of /sys and /proc
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Machine")]
+    sysroot: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// The built-in machines
+    Demos(Format),
+}
+
+/// How a command prints.
+#[derive(Debug, Clone, Copy, Args)]
+struct Format {
+    /// One JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `iodyno` with these arguments, the first being the program's own name.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let outcome = match CommandLine::try_parse_from(&arguments) {
+        Ok(line) => line.run(),
+        Err(error) => failure::refused(&error, &arguments),
+    };
+    failure::exit(outcome)
+}
+
+impl CommandLine {
+    fn run(self) -> Result<Status, Failure> {
+        let origin = self.origin.origin()?;
+        match self.command {
+            None => screen(&origin),
+            Some(Command::Demos(format)) => demos(format),
+        }
+    }
+}
+
+impl OriginOptions {
+    /// The one machine that was asked for.
+    fn origin(self) -> Result<Origin, Complaint> {
+        match (self.demo, self.open, self.sysroot) {
+            (None, None, None) => Ok(Origin::Live),
+            (Some(name), None, None) => {
+                let first = demo::DEMOS.first().map_or("", |demo| demo.name);
+                Ok(Origin::Demo(name.unwrap_or_else(|| first.to_owned())))
+            }
+            (None, Some(file), None) => Ok(Origin::Capture(file)),
+            (None, None, Some(folder)) => Ok(Origin::Sysroot(folder)),
+            (demo, open, _) => {
+                let second = if demo.is_some() && open.is_some() { "--open" } else { "--sysroot" };
+                Err(Complaint::new(
+                    second,
+                    "another machine was named already",
+                    "keep one of --demo, --open and --sysroot",
+                ))
+            }
+        }
+    }
+}
+
+/// The full screen. Keys come from the terminal even when a capture arrives on standard input.
+fn screen(origin: &Origin) -> Result<Status, Failure> {
+    let keys_from_terminal = io::stdin().is_terminal() || *origin == Origin::Capture(PathBuf::from("-"));
+    for (name, is_terminal) in
+        [("standard output", io::stdout().is_terminal()), ("standard input", keys_from_terminal)]
+    {
+        if !is_terminal {
+            return Err(Complaint::new(
+                name,
+                "no terminal, and the screen needs one",
+                "use `iodyno tree`, or `iodyno --help` for the other commands",
+            )
+            .into());
+        }
+    }
+    origin.open()?;
+    Ok(Status::Done)
+}
+
+fn demos(format: Format) -> Result<Status, Failure> {
+    let rows = demo::DEMOS.iter().map(|demo| report::demos::DemoRow { name: demo.name, title: demo.title });
+    let document = report::demos::DemosDocument::new(rows);
+    print(&if format.json {
+        report::json::text(&document)
+    } else {
+        report::demos::text(&document, columns())
+    })
+}
+
+/// Writes a command's text to standard output.
+fn print(text: &str) -> Result<Status, Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::from_stdout(&error))?;
+    Ok(Status::Done)
+}
+/// Columns of the terminal that standard output is; `None` when it is none, and lines may be as long as they are.
+fn columns() -> Option<usize> {
+    let out = io::stdout();
+    if !out.is_terminal() {
+        return None;
+    }
+    rustix::termios::tcgetwinsize(&out)
+        .ok()
+        .map(|size| usize::from(size.ws_col))
+        .filter(|columns| *columns > 0)
+}

@@ -1,3 +1,7 @@
 //! The `iodyno` program: everything is in the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    iodyno::cli::main(std::env::args_os())
+}

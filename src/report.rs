@@ -2,4 +2,23 @@
 //!
 //! Not here: reading, drawing on a terminal, anything of `app`.
 
+pub mod json;
+pub mod tree;
+pub mod drives;
 pub mod check;
+pub mod demos;
+mod table;
+
+use crate::model::{Problem, ProblemKind};
+
+/// The line under a table that says what more privilege would add; empty when there is nothing.
+fn needs_root(problems: &[Problem], command: &str) -> String {
+    let denied = problems.iter().filter(|problem| problem.kind == ProblemKind::Denied).count();
+    match denied {
+        0 => String::new(),
+        1 => format!("\n1 value may not be read; run it as root. `iodyno {command} --json` names it.\n"),
+        _ => format!(
+            "\n{denied} values may not be read; run it as root. `iodyno {command} --json` names them.\n"
+        ),
+    }
+}

@@ -50,6 +50,18 @@ pub struct Limits {
     pub oversubscription: BTreeMap<NodeIndex, f64>,
 }
 
+impl Basis {
+    /// CONTRACT's word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Published => "published",
+            Self::Link => "link",
+            Self::Table => "table",
+        }
+    }
+}
+
 impl Limits {
     /// The limit of the link above `node`.
     pub fn hop(&self, node: NodeIndex) -> Option<&Limit> {

@@ -1,0 +1,223 @@
+//! How a command ends: statuses, the one line for what could not be done, closed pipes.
+//!
+//! Here: [`Status`], [`Complaint`], [`Failure`], and turning clap's errors into them. Not here: what was wrong; each
+//! command knows that itself.
+
+use std::{
+    ffi::OsString,
+    fmt,
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::{
+    CommandFactory,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+
+use super::CommandLine;
+use crate::{model::WorkloadError, source::origin::OpenError, text::Label};
+
+/// How a command ended that did what it was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Exit status 0.
+    Done,
+    /// Exit status 1: the answer is "no".
+    No,
+    /// Exit status 128 + the signal, after everything was put back.
+    Stopped(u8),
+}
+
+/// What could not be done, in one line: the path or option, what is wrong with it, what to do. Exit status 2.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Complaint {
+    /// The path or option.
+    pub about: String,
+    /// What is wrong with it.
+    pub wrong: String,
+    /// What to do.
+    pub fix: String,
+}
+
+/// Why a command ended early.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// Something to say, and exit status 2.
+    Said(Complaint),
+    /// Nobody reads standard output any more: nothing to say, exit status 0.
+    ClosedPipe,
+}
+
+impl Complaint {
+    /// From its three parts; whatever they quote is neutralised.
+    pub fn new(about: impl AsRef<str>, wrong: impl AsRef<str>, fix: impl AsRef<str>) -> Self {
+        let clean = |text: &str| Label::new(text).to_string();
+        Self { about: clean(about.as_ref()), wrong: clean(wrong.as_ref()), fix: clean(fix.as_ref()) }
+    }
+
+    /// From a line that already reads `what: wrong; fix`.
+    fn from_line(line: &str) -> Self {
+        let (problem, fix) = line.rsplit_once("; ").unwrap_or((line, "see `iodyno --help`"));
+        let (about, wrong) = problem.split_once(": ").unwrap_or(("iodyno", problem));
+        Self::new(about, wrong, fix)
+    }
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.about, self.wrong, self.fix)
+    }
+}
+
+impl std::error::Error for Complaint {}
+
+impl Failure {
+    /// From a failed write to standard output.
+    pub fn from_stdout(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::Said(Complaint::new("standard output", words(error), "write somewhere else")),
+        }
+    }
+}
+
+impl From<Complaint> for Failure {
+    fn from(complaint: Complaint) -> Self {
+        Self::Said(complaint)
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        Self::Said(Complaint::new(error.path, error.wrong, error.fix))
+    }
+}
+
+impl From<WorkloadError> for Failure {
+    fn from(error: WorkloadError) -> Self {
+        Self::Said(Complaint::new(format!("--{}", error.option), error.wrong, error.fix))
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    /// Keeps what was said in three parts, and cuts other errors at their last semicolon.
+    fn from(error: anyhow::Error) -> Self {
+        let closed = |cause: &(dyn std::error::Error + 'static)| {
+            cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+        };
+        if error.chain().any(closed) {
+            return Self::ClosedPipe;
+        }
+        match error.downcast::<Complaint>() {
+            Ok(complaint) => Self::Said(complaint),
+            Err(error) => Self::Said(Complaint::from_line(&format!("{error:#}"))),
+        }
+    }
+}
+
+/// `No such file or directory`, without the number behind it.
+pub fn words(error: &io::Error) -> String {
+    let words = error.to_string();
+    words.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// Says what there is to say and turns the outcome into the program's exit status.
+pub(super) fn exit(outcome: Result<Status, Failure>) -> ExitCode {
+    match outcome {
+        Ok(Status::Done) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Ok(Status::No) => ExitCode::from(1),
+        Ok(Status::Stopped(signal)) => ExitCode::from(128_u8.saturating_add(signal)),
+        Err(Failure::Said(complaint)) => {
+            // There is nowhere left to complain about standard error itself.
+            let _ = writeln!(io::stderr(), "iodyno: {complaint}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// What clap did not run: help and version, which are printed, or arguments it could not make sense of.
+pub(super) fn refused(error: &clap::Error, arguments: &[OsString]) -> Result<Status, Failure> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            error.print().map_err(|error| Failure::from_stdout(&error)).map(|()| Status::Done)
+        }
+        _ => Err(Failure::Said(complaint(error, &help_of(arguments)))),
+    }
+}
+
+/// The command line that explains the options in question: `iodyno tree --help`.
+fn help_of(arguments: &[OsString]) -> String {
+    let commands = CommandLine::command();
+    let named = arguments
+        .iter()
+        .skip(1)
+        .filter_map(|word| word.to_str())
+        .find(|word| commands.get_subcommands().any(|command| command.get_name() == *word));
+    named.map_or_else(|| "iodyno --help".to_owned(), |command| format!("iodyno {command} --help"))
+}
+
+fn complaint(error: &clap::Error, help: &str) -> Complaint {
+    let context = |kind| error.get(kind).map(in_words).filter(|words| !words.is_empty());
+    let see = format!("see `{help}`");
+    // `--size <WxH>` is about `--size`.
+    let option = context(ContextKind::InvalidArg).unwrap_or_default();
+    let about = option.split([' ', '=', '[']).next().unwrap_or_default().to_owned();
+    let value = context(ContextKind::InvalidValue);
+    let meant = |kind| context(kind).map(|close| format!("did you mean {close}?"));
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let word = context(ContextKind::InvalidSubcommand).unwrap_or_default();
+            let fix = meant(ContextKind::SuggestedSubcommand)
+                .unwrap_or_else(|| "`iodyno --help` lists the commands".to_owned());
+            Complaint::new(word, "no such command", fix)
+        }
+        ErrorKind::UnknownArgument if about.starts_with('-') => {
+            Complaint::new(about, "no such option", meant(ContextKind::SuggestedArg).unwrap_or(see))
+        }
+        ErrorKind::UnknownArgument => Complaint::new(about, "one word too many", see),
+        ErrorKind::InvalidValue if value.is_none() => Complaint::new(about, "it needs a value", see),
+        ErrorKind::InvalidValue => {
+            let fix = match (meant(ContextKind::SuggestedValue), context(ContextKind::ValidValue)) {
+                (Some(close), _) => close,
+                (None, Some(valid)) => format!("use one of {valid}"),
+                (None, None) => see,
+            };
+            Complaint::new(with_value(&about, value), "no such value", fix)
+        }
+        ErrorKind::ValueValidation => {
+            let why = std::error::Error::source(error)
+                .map_or_else(|| "cannot be used".to_owned(), ToString::to_string);
+            let (wrong, fix) = why.split_once("; ").unwrap_or((&why, &see));
+            Complaint::new(with_value(&about, value), wrong, fix)
+        }
+        ErrorKind::ArgumentConflict => {
+            let other = context(ContextKind::PriorArg).unwrap_or_default();
+            let wrong = if other == option || other.is_empty() {
+                "given twice".to_owned()
+            } else {
+                format!("cannot go with {other}")
+            };
+            Complaint::new(about, wrong, "leave one out")
+        }
+        ErrorKind::MissingRequiredArgument => Complaint::new(option, "it is needed", see),
+        ErrorKind::TooManyValues => Complaint::new(with_value(&about, value), "it takes no such value", see),
+        ErrorKind::InvalidUtf8 => Complaint::new("the arguments", "no UTF-8", "only file names may be"),
+        _ => {
+            let said = error.to_string();
+            let first = said.lines().next().unwrap_or_default();
+            Complaint::new("the arguments", first.strip_prefix("error: ").unwrap_or(first), see)
+        }
+    }
+}
+
+fn with_value(option: &str, value: Option<String>) -> String {
+    value.map_or_else(|| option.to_owned(), |value| format!("{option} {value}"))
+}
+
+fn in_words(value: &ContextValue) -> String {
+    match value {
+        ContextValue::Strings(all) => all.join(", "),
+        other => other.to_string(),
+    }
+}

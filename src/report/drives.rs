@@ -1,0 +1,75 @@
+//! The text of `iodyno drives`: one row per drive.
+//!
+//! Here: the drawing of a [`DrivesDocument`]. Not here: its values.
+
+use super::{
+    json::{DriveRow, DrivesDocument, FormatRow},
+    needs_root,
+    table::{self, Column},
+};
+use crate::units::{Bytes, UnitSystem};
+
+const COLUMNS: [Column; 11] = [
+    Column { heading: "drive", right: false, optional: false },
+    Column { heading: "kind", right: false, optional: true },
+    Column { heading: "address", right: false, optional: false },
+    Column { heading: "size", right: true, optional: false },
+    Column { heading: "LBA", right: true, optional: false },
+    Column { heading: "better LBA", right: true, optional: true },
+    Column { heading: "queues", right: true, optional: true },
+    Column { heading: "temp", right: true, optional: false },
+    Column { heading: "scheduler", right: false, optional: true },
+    Column { heading: "model", right: false, optional: false },
+    Column { heading: "in use by", right: false, optional: false },
+];
+
+/// The drives as text, for a terminal of `width` columns or, without one, as wide as it is.
+pub fn text(document: &DrivesDocument, width: Option<usize>) -> String {
+    if document.drives.is_empty() {
+        return "no drives\n".to_owned();
+    }
+    let rows: Vec<Vec<String>> = document.drives.iter().map(row).collect();
+    let mut text = table::text(&COLUMNS, &rows, width);
+    text.push_str(&needs_root(&document.problems, "drives"));
+    text
+}
+
+fn row(drive: &DriveRow) -> Vec<String> {
+    let or_unknown = |known: Option<String>| known.unwrap_or_else(|| "?".to_owned());
+    vec![
+        drive.name.to_string(),
+        drive.kind.to_owned(),
+        drive.address.clone().unwrap_or_default(),
+        or_unknown(drive.size_bytes.map(|size| UnitSystem::Decimal.size(Bytes(size)))),
+        or_unknown(drive.lba_bytes.map(|size| format!("{size} B"))),
+        better_format(drive)
+            .map(|format| format!("{} B", format.data_bytes.unwrap_or_default()))
+            .unwrap_or_default(),
+        queues(drive),
+        drive.temperature_celsius.map(|celsius| format!("{celsius:.0} °C")).unwrap_or_default(),
+        drive.settings.scheduler.clone().unwrap_or_default(),
+        drive.model.clone().unwrap_or_default(),
+        drive.in_use_by.join(", "),
+    ]
+}
+
+/// The format that the drive itself says is faster than the one in use.
+fn better_format(drive: &DriveRow) -> Option<&FormatRow> {
+    let formats = drive.lba_formats.as_ref()?;
+    let in_use = formats.iter().find(|format| format.in_use)?;
+    formats
+        .iter()
+        .filter(|format| {
+            format.data_bytes.is_some() && format.relative_performance < in_use.relative_performance
+        })
+        .min_by_key(|format| (format.relative_performance, format.metadata_bytes))
+}
+
+/// `32`, or `30+2 poll`.
+fn queues(drive: &DriveRow) -> String {
+    match (drive.default_queues, drive.poll_queues) {
+        (Some(default), Some(poll)) if poll > 0 => format!("{default}+{poll} poll"),
+        (Some(default), _) => default.to_string(),
+        _ => String::new(),
+    }
+}

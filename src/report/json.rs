@@ -1,0 +1,77 @@
+//! The JSON documents of `iodyno tree` and `iodyno drives`: names that scripts rely on.
+//!
+//! Here: one struct per object, fields in the order they are printed, and the rule that every `null` has a row in
+//! `problems` saying why. Fields may be added, never renamed. Not here: text for people, which is made from these same
+//! documents so that both say the same.
+
+mod tree;
+mod drives;
+
+use std::{collections::BTreeSet, fmt::Display, sync::Arc};
+
+use serde::Serialize;
+
+pub use drives::{DriveRow, DrivesDocument, FormatRow, SettingsRow};
+pub use tree::{LinkRow, NodeRow, TreeDocument};
+
+use crate::model::{Problem, ProblemKind, Reading};
+
+/// The version of the documents' form.
+pub const SCHEMA: u32 = 1;
+
+/// The version of the program that made them.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A document as text, indented, with a line end.
+pub fn text(document: &impl Serialize) -> String {
+    // Documents are structs of strings, numbers and lists: no map with odd keys, no failing `Serialize`.
+    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Takes values out of readings and keeps the reasons of those that are not there.
+#[derive(Debug, Default)]
+struct Reasons {
+    problems: BTreeSet<Problem>,
+}
+
+impl Reasons {
+    /// The value of a reading.
+    fn take<T: Clone>(&mut self, reading: &Reading<T>) -> Option<T> {
+        self.problems.extend(reading.problem());
+        reading.value().cloned()
+    }
+
+    /// The value of a reading, as JSON writes it.
+    fn turn<T, U>(&mut self, reading: &Reading<T>, turn: impl FnOnce(&T) -> U) -> Option<U> {
+        self.problems.extend(reading.problem());
+        reading.value().map(turn)
+    }
+
+    /// The value of a reading that may say that there is none, which `why` puts in words.
+    fn flatten<T: Copy>(&mut self, reading: &Reading<Option<T>>, why: &str) -> Option<T> {
+        match reading.value() {
+            Some(None) => self.absent(reading.path().clone(), why),
+            _ => self.take(reading).flatten(),
+        }
+    }
+
+    /// Nothing, because this machine has no such thing.
+    fn absent<T>(&mut self, path: impl Into<Arc<str>>, why: impl Display) -> Option<T> {
+        let reason = why.to_string().into();
+        self.problems.insert(Problem { path: path.into(), reason, kind: ProblemKind::Absent });
+        None
+    }
+
+    /// `value`, or the reason there is none.
+    fn or_absent<T>(&mut self, value: Option<T>, path: &str, why: impl Display) -> Option<T> {
+        if value.is_none() { self.absent(path, why) } else { value }
+    }
+
+    /// All reasons together with those of the readers, by path.
+    fn into_problems(mut self, readers: &[Problem]) -> Vec<Problem> {
+        self.problems.extend(readers.iter().cloned());
+        self.problems.into_iter().collect()
+    }
+}

@@ -1,0 +1,186 @@
+//! The document of `iodyno drives --json`.
+
+use serde::Serialize;
+
+use super::{Reasons, SCHEMA, VERSION};
+use crate::{
+    machine::{Drive, LbaFormat, Machine, Queue},
+    model::{DriveName, Outcome, Problem, Reading},
+};
+
+/// `iodyno drives --json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DrivesDocument {
+    /// See [`SCHEMA`].
+    pub schema: u32,
+    /// See [`VERSION`].
+    pub version: &'static str,
+    /// Hardware in bus order, then software by name.
+    pub drives: Vec<DriveRow>,
+    /// Why what is `null` is `null`.
+    pub problems: Vec<Problem>,
+}
+
+/// One whole block device.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DriveRow {
+    /// Kernel name: `nvme0n1`.
+    pub name: DriveName,
+    /// Device file: `/dev/nvme0n1`.
+    pub path: String,
+    /// Where sysfs keeps it: `/sys/devices/...`.
+    pub sysfs_path: String,
+    /// `NVMe`, `SATA`, `virtio`, `loop`...
+    pub kind: &'static str,
+    /// The PCI function it hangs on.
+    pub address: Option<String>,
+    /// Model.
+    pub model: Option<String>,
+    /// Serial number.
+    pub serial: Option<String>,
+    /// Firmware revision.
+    pub firmware: Option<String>,
+    /// Bytes.
+    pub size_bytes: Option<u64>,
+    /// Bytes of a logical block in use.
+    pub lba_bytes: Option<u64>,
+    /// All formats an NVMe namespace offers; none for other drives.
+    pub lba_formats: Option<Vec<FormatRow>>,
+    /// Whether the controller takes Format NVM; `false` for other drives.
+    pub format_supported: Option<bool>,
+    /// Interrupt-driven hardware queues.
+    pub default_queues: Option<u32>,
+    /// Polled hardware queues.
+    pub poll_queues: Option<u32>,
+    /// NUMA node.
+    pub numa_node: Option<u32>,
+    /// Degrees Celsius now.
+    pub temperature_celsius: Option<f64>,
+    /// What uses it or a part of it; empty when nothing does.
+    pub in_use_by: Vec<String>,
+    /// Queue settings as they are now.
+    pub settings: SettingsRow,
+}
+
+/// One LBA format of an NVMe namespace.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FormatRow {
+    /// What `nvme format --lbaf` takes.
+    pub index: u8,
+    /// Data bytes of a block.
+    pub data_bytes: Option<u64>,
+    /// Metadata bytes of a block.
+    pub metadata_bytes: u16,
+    /// 0 best, 1 better, 2 good, 3 degraded.
+    pub relative_performance: u8,
+    /// Whether the namespace is formatted so.
+    pub in_use: bool,
+}
+
+/// Settings of `/sys/block/D/queue`, named as there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the kernel's names; crate::machine::Queue says what they mean")]
+pub struct SettingsRow {
+    pub scheduler: Option<String>,
+    pub read_ahead_kb: Option<u64>,
+    pub nr_requests: Option<u64>,
+    pub max_sectors_kb: Option<u64>,
+    pub nomerges: Option<u64>,
+    pub rq_affinity: Option<u64>,
+    pub wbt_lat_usec: Option<i64>,
+    pub iostats: Option<u64>,
+    pub add_random: Option<u64>,
+    pub io_poll: Option<u64>,
+    pub write_cache: Option<String>,
+    pub rotational: Option<bool>,
+}
+
+impl DrivesDocument {
+    /// The document of `machine`'s drives; `problems` are what its readers could not read.
+    pub fn new(machine: &Machine, problems: &[Problem]) -> Self {
+        let mut reasons = Reasons::default();
+        let drives = machine.drives.iter().map(|drive| row(drive, machine, &mut reasons)).collect();
+        Self { schema: SCHEMA, version: VERSION, drives, problems: reasons.into_problems(problems) }
+    }
+}
+
+fn row(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> DriveRow {
+    let address = drive.node.map(|index| machine.pci.node(index).address.to_string());
+    let queues = &drive.queue.hardware_queues;
+    DriveRow {
+        name: drive.name.clone(),
+        path: drive.name.device_file(),
+        sysfs_path: drive.path.to_string(),
+        kind: drive.kind.name(),
+        address: reasons.or_absent(address, &drive.path, "it hangs on no PCI function"),
+        model: reasons.turn(&drive.model, ToString::to_string),
+        serial: reasons.turn(&drive.serial, ToString::to_string),
+        firmware: reasons.turn(&drive.firmware, ToString::to_string),
+        size_bytes: reasons.turn(&drive.size, |size| size.0),
+        lba_bytes: reasons.take(&drive.queue.logical_block_size),
+        lba_formats: formats(drive, reasons),
+        format_supported: match &drive.nvme {
+            Some(nvme) => reasons.turn(&nvme.identity, |controller| controller.format_supported),
+            None => Some(false),
+        },
+        default_queues: reasons.turn(queues, |queues| queues.default),
+        poll_queues: reasons.turn(queues, |queues| queues.poll),
+        numa_node: reasons.flatten(&drive.numa_node, "-1: the firmware tells no NUMA node"),
+        temperature_celsius: temperature(drive, reasons),
+        in_use_by: drive.used_by.iter().map(ToString::to_string).collect(),
+        settings: settings(&drive.queue, reasons),
+    }
+}
+
+fn formats(drive: &Drive, reasons: &mut Reasons) -> Option<Vec<FormatRow>> {
+    let Some(nvme) = &drive.nvme else { return Some(Vec::new()) };
+    let namespace = reasons.take(&nvme.namespace)?;
+    let path = nvme.namespace.path();
+    let row = |format: &LbaFormat| FormatRow {
+        index: format.index,
+        data_bytes: reasons.or_absent(
+            format.data_bytes,
+            path,
+            format_args!("LBA format {} has a data size of 0: not available", format.index),
+        ),
+        metadata_bytes: format.metadata_bytes,
+        relative_performance: format.relative_performance,
+        in_use: format.index == namespace.in_use,
+    };
+    Some(namespace.formats.iter().map(row).collect())
+}
+
+/// The sensor's word, or without one the SMART log's.
+fn temperature(drive: &Drive, reasons: &mut Reasons) -> Option<f64> {
+    let sensor = drive.temperature.as_ref().map(|temperature| &temperature.now);
+    let smart = drive.nvme.as_ref().map(|nvme| &nvme.smart);
+    if let Some(Outcome::Known(celsius)) = sensor.map(Reading::outcome) {
+        return Some(*celsius);
+    }
+    if let Some(Outcome::Known(smart)) = smart.map(Reading::outcome) {
+        return Some(f64::from(smart.celsius));
+    }
+    if sensor.is_none() && smart.is_none() {
+        return reasons.absent(drive.path.clone(), "it has no temperature sensor");
+    }
+    sensor.and_then(|reading| reasons.take(reading));
+    smart.and_then(|reading| reasons.turn(reading, |_| ()));
+    None
+}
+
+fn settings(queue: &Queue, reasons: &mut Reasons) -> SettingsRow {
+    SettingsRow {
+        scheduler: reasons.turn(&queue.scheduler, |choice| choice.current.to_string()),
+        read_ahead_kb: reasons.take(&queue.read_ahead_kb),
+        nr_requests: reasons.take(&queue.nr_requests),
+        max_sectors_kb: reasons.take(&queue.max_sectors_kb),
+        nomerges: reasons.take(&queue.nomerges),
+        rq_affinity: reasons.take(&queue.rq_affinity),
+        wbt_lat_usec: reasons.take(&queue.wbt_lat_usec),
+        iostats: reasons.take(&queue.iostats),
+        add_random: reasons.take(&queue.add_random),
+        io_poll: reasons.take(&queue.io_poll),
+        write_cache: reasons.turn(&queue.write_cache, ToString::to_string),
+        rotational: reasons.take(&queue.rotational),
+    }
+}

@@ -1,0 +1,145 @@
+//! The document of `iodyno tree --json`.
+
+use serde::Serialize;
+
+use super::{Reasons, SCHEMA, VERSION};
+use crate::{
+    machine::{Machine, NodeKind, PciNode},
+    model::{DriveName, Limit, Limits, NodeIndex, Problem},
+};
+
+/// `iodyno tree --json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TreeDocument {
+    /// See [`SCHEMA`].
+    pub schema: u32,
+    /// See [`VERSION`].
+    pub version: &'static str,
+    /// All of them in bus order. Those that hang under a device (VMD) stand here too and name it in `parent`.
+    pub root_complexes: Vec<NodeRow>,
+    /// Why what is `null` is `null`.
+    pub problems: Vec<Problem>,
+}
+
+/// One node with everything below it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NodeRow {
+    /// `0000:21:00.0`; of a root complex `0000:20`.
+    pub address: String,
+    /// `root-complex`, `root-port`, `switch-upstream`, `switch-downstream`, `bridge` or `endpoint`.
+    pub kind: &'static str,
+    /// Class code: `0x010802`.
+    pub class: Option<String>,
+    /// Vendor id: `0x144d`.
+    pub vendor: Option<String>,
+    /// Device id: `0xa80c`.
+    pub device: Option<String>,
+    /// From the PCI id database, with ids where it knows none.
+    pub name: Option<String>,
+    /// NUMA node.
+    pub numa_node: Option<u32>,
+    /// IOMMU group.
+    pub iommu_group: Option<u32>,
+    /// Bound driver.
+    pub driver: Option<String>,
+    /// This device's own end of the link above it.
+    pub link: Option<LinkRow>,
+    /// Payload limit of the path from here to the root complex; of a root complex its own.
+    pub limit: Option<Limit>,
+    /// Drives that hang on this function.
+    pub drives: Vec<DriveName>,
+    /// The nodes below, in bus order.
+    pub children: Vec<Self>,
+    /// The node above.
+    pub parent: Option<String>,
+}
+
+/// One end's word about its link.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LinkRow {
+    /// GT/s now.
+    pub speed_gts: Option<f64>,
+    /// Lanes now.
+    pub width: Option<u8>,
+    /// GT/s at most.
+    pub max_speed_gts: Option<f64>,
+    /// Lanes at most.
+    pub max_width: Option<u8>,
+}
+
+impl TreeDocument {
+    /// The document of `machine`; `problems` are what its readers could not read.
+    pub fn new(machine: &Machine, limits: &Limits, problems: &[Problem]) -> Self {
+        let mut maker = Maker { machine, limits, reasons: Reasons::default() };
+        let root_complexes = machine.pci.roots().map(|root| maker.node(root)).collect();
+        let problems = maker.reasons.into_problems(problems);
+        Self { schema: SCHEMA, version: VERSION, root_complexes, problems }
+    }
+}
+
+struct Maker<'a> {
+    machine: &'a Machine,
+    limits: &'a Limits,
+    reasons: Reasons,
+}
+
+impl Maker<'_> {
+    fn node(&mut self, index: NodeIndex) -> NodeRow {
+        let tree = &self.machine.pci;
+        let node = tree.node(index);
+        let reasons = &mut self.reasons;
+        let name = Some(node.name()).filter(|name| !name.is_empty());
+        let parent = node.parent.map(|above| tree.node(above).address.to_string());
+        NodeRow {
+            address: node.address.to_string(),
+            kind: node.kind.name(),
+            class: reasons.turn(&node.class, |id| format!("0x{id:06x}")),
+            vendor: reasons.turn(&node.vendor, |id| format!("0x{id:04x}")),
+            device: reasons.turn(&node.device, |id| format!("0x{id:04x}")),
+            name: reasons.or_absent(name, &node.path, "no vendor and device id to name it by"),
+            numa_node: reasons.flatten(&node.numa_node, "-1: the firmware tells no NUMA node"),
+            iommu_group: reasons.take(&node.iommu_group),
+            driver: reasons.turn(&node.driver, ToString::to_string),
+            link: self.link(node),
+            limit: self.limit(index, node),
+            drives: self.drives(index),
+            // A nested root complex stands in the list of them, once.
+            children: node
+                .children
+                .iter()
+                .filter(|child| tree.node(**child).kind != NodeKind::RootComplex)
+                .map(|child| self.node(*child))
+                .collect(),
+            parent: self.reasons.or_absent(parent, &node.path, "it hangs under no device"),
+        }
+    }
+
+    fn link(&mut self, node: &PciNode) -> Option<LinkRow> {
+        let Some(link) = &node.link else {
+            let why = match node.kind {
+                NodeKind::RootComplex => "a root complex has no link above it",
+                _ => "no PCI Express link",
+            };
+            return self.reasons.absent(format!("{}/current_link_speed", node.path), why);
+        };
+        Some(LinkRow {
+            speed_gts: self.reasons.turn(&link.speed, |rate| rate.gts()),
+            width: self.reasons.turn(&link.width, |lanes| lanes.0),
+            max_speed_gts: self.reasons.turn(&link.max_speed, |rate| rate.gts()),
+            max_width: self.reasons.turn(&link.max_width, |lanes| lanes.0),
+        })
+    }
+
+    fn limit(&mut self, index: NodeIndex, node: &PciNode) -> Option<Limit> {
+        let (limit, why) = match node.kind {
+            NodeKind::RootComplex => (self.limits.hop(index), "the limit of this root complex is not known"),
+            _ => (self.limits.path(index), "no limit is known of any link from here to the root complex"),
+        };
+        self.reasons.or_absent(limit.cloned(), &node.path, why)
+    }
+
+    fn drives(&self, index: NodeIndex) -> Vec<DriveName> {
+        let here = self.machine.drives.iter().filter(|drive| drive.node == Some(index));
+        here.map(|drive| drive.name.clone()).collect()
+    }
+}

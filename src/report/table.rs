@@ -1,0 +1,121 @@
+//! Rows of cells as aligned text.
+//!
+//! Here: column widths by what is in them, and cutting to a terminal's width. Not here: what cells say.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Spaces between columns.
+const GAP: usize = 2;
+
+/// Least columns the last one keeps before optional ones go.
+const LEAST_LAST: usize = 20;
+
+/// A column.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Column {
+    /// Its heading.
+    pub heading: &'static str,
+    /// Numbers stand at the right edge.
+    pub right: bool,
+    /// Left out when the terminal is too narrow for the last column to be read.
+    pub optional: bool,
+}
+
+/// The last column is as long as its text, or cut where the terminal ends. Columns with nothing in them are left out.
+pub(super) fn text(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) -> String {
+    let filled = |at: usize| rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty()));
+    let mut shown: Vec<usize> = (0..columns.len()).filter(|at| filled(*at)).collect();
+    let mut widths = widths(columns, rows);
+    while let Some(width) = width
+        && let Some(last) = shown.last().copied()
+        && let before = shown.iter().filter(|at| **at != last).map(|at| widths[*at] + GAP).sum::<usize>()
+        && before + LEAST_LAST > width
+        && let Some(at) = shown.iter().rposition(|at| columns[*at].optional)
+    {
+        shown.remove(at);
+    }
+    if let Some(last) = shown.last() {
+        widths[*last] = 0;
+    }
+    let headings: Vec<String> = columns.iter().map(|column| column.heading.to_owned()).collect();
+    let mut text = String::new();
+    for row in std::iter::once(&headings).chain(rows) {
+        let mut line = String::new();
+        for at in &shown {
+            let cell = row.get(*at).map_or("", String::as_str);
+            let padding = " ".repeat(widths[*at].saturating_sub(cell.width()));
+            let (before, after) = if columns[*at].right { (&*padding, "") } else { ("", &*padding) };
+            line.extend([before, cell, after, &" ".repeat(GAP)]);
+        }
+        text.push_str(&cut(line.trim_end(), width.unwrap_or(usize::MAX)));
+        text.push('\n');
+    }
+    text
+}
+
+fn widths(columns: &[Column], rows: &[Vec<String>]) -> Vec<usize> {
+    let widest = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.width()).max();
+    columns
+        .iter()
+        .enumerate()
+        .map(|(at, column)| column.heading.width().max(widest(at).unwrap_or_default()))
+        .collect()
+}
+
+/// At most `width` columns of a line, with `…` where something is missing.
+fn cut(line: &str, width: usize) -> String {
+    if line.width() <= width {
+        return line.to_owned();
+    }
+    let mut kept = String::new();
+    let mut used = 0;
+    for c in line.chars() {
+        used += c.width().unwrap_or_default();
+        if used + 1 > width {
+            break;
+        }
+        kept.push(c);
+    }
+    kept.push('…');
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: [Column; 3] = [
+        Column { heading: "name", right: false, optional: false },
+        Column { heading: "size", right: true, optional: true },
+        Column { heading: "model", right: false, optional: false },
+    ];
+
+    fn rows() -> Vec<Vec<String>> {
+        [["a", "1 TB", "Något långt namn på en disk"], ["bbbbbb", "12 TB", "東芝 KIOXIA"]]
+            .map(|row| row.map(str::to_owned).to_vec())
+            .to_vec()
+    }
+
+    #[test]
+    fn columns_line_up_and_numbers_stand_right() {
+        let expected =
+            "name     size  model\na        1 TB  Något långt namn på en disk\nbbbbbb  12 TB  東芝 KIOXIA\n";
+        assert_eq!(text(&COLUMNS, &rows(), None), expected);
+    }
+
+    #[test]
+    fn a_narrow_terminal_loses_the_optional_column_first_and_then_the_ends_of_lines() {
+        let narrow = text(&COLUMNS, &rows(), Some(30));
+        assert!(narrow.starts_with("name    model\n"), "{narrow}");
+        for width in 1..60 {
+            let cut = text(&COLUMNS, &rows(), Some(width));
+            assert!(cut.lines().all(|line| line.width() <= width), "{width}: {cut}");
+        }
+    }
+
+    #[test]
+    fn empty_columns_are_not_shown() {
+        let rows = vec![vec!["a".to_owned(), String::new(), "m".to_owned()]];
+        assert_eq!(text(&COLUMNS, &rows, None), "name  model\na     m\n");
+    }
+}

@@ -1,0 +1,70 @@
+//! The text of `iodyno tree`: one row per node, drawn as a tree, with links, limits and drives in columns.
+//!
+//! Here: the drawing of a [`TreeDocument`]. Not here: its values.
+
+use super::{
+    json::{LinkRow, NodeRow, TreeDocument},
+    needs_root,
+    table::{self, Column},
+};
+use crate::{model::DriveName, units::UnitSystem};
+
+const COLUMNS: [Column; 7] = [
+    Column { heading: "device", right: false, optional: false },
+    Column { heading: "link now", right: true, optional: false },
+    Column { heading: "at most", right: true, optional: false },
+    Column { heading: "path limit", right: true, optional: false },
+    Column { heading: "basis", right: false, optional: true },
+    Column { heading: "drives", right: false, optional: false },
+    Column { heading: "name", right: false, optional: false },
+];
+
+/// The tree as text, for a terminal of `width` columns or, without one, as wide as it is.
+pub fn text(document: &TreeDocument, width: Option<usize>) -> String {
+    let mut rows = Vec::new();
+    for root in &document.root_complexes {
+        rows.push(row(root, "", "root complex"));
+        below(root, "", &mut rows);
+    }
+    let mut text = table::text(&COLUMNS, &rows, width);
+    text.push_str(&needs_root(&document.problems, "tree"));
+    text
+}
+
+/// The rows below `node`, which itself was drawn behind `lead`.
+fn below(node: &NodeRow, lead: &str, rows: &mut Vec<Vec<String>>) {
+    for (at, child) in node.children.iter().enumerate() {
+        let (branch, trunk) = if at + 1 == node.children.len() { ("└ ", "  ") } else { ("├ ", "│ ") };
+        rows.push(row(child, &format!("{lead}{branch}"), ""));
+        below(child, &format!("{lead}{trunk}"), rows);
+    }
+}
+
+fn row(node: &NodeRow, lead: &str, kind: &str) -> Vec<String> {
+    let link = |pick: fn(&LinkRow) -> (Option<f64>, Option<u8>)| {
+        node.link.as_ref().map(|link| link_text(pick(link))).unwrap_or_default()
+    };
+    let limit = node.limit.as_ref();
+    let under = match (&node.parent, node.kind) {
+        (Some(device), "root-complex") => format!(", under {device}"),
+        _ => String::new(),
+    };
+    let name = node.name.clone().unwrap_or_default();
+    let drives: Vec<&str> = node.drives.iter().map(DriveName::as_str).collect();
+    vec![
+        format!("{lead}{} {kind}", node.address).trim_end().to_owned(),
+        link(|link| (link.speed_gts, link.width)),
+        link(|link| (link.max_speed_gts, link.max_width)),
+        limit.map(|limit| UnitSystem::Decimal.rate(limit.bytes_per_second)).unwrap_or_default(),
+        limit.map(|limit| limit.basis.name().to_owned()).unwrap_or_default(),
+        drives.join(" "),
+        format!("{name}{under}"),
+    ]
+}
+
+/// `16 GT/s x4`, with a question mark for what could not be read.
+fn link_text((speed, width): (Option<f64>, Option<u8>)) -> String {
+    let speed = speed.map_or_else(|| "?".to_owned(), |speed| speed.to_string());
+    let width = width.map_or_else(|| "?".to_owned(), |width| width.to_string());
+    format!("{speed} GT/s x{width}")
+}
