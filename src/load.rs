@@ -3,6 +3,24 @@
 //! Here: opening targets, the engines, latency histograms, batching. Devices are opened `O_RDONLY` and nothing here knows
 //! a write opcode. Not here: threads of the screen, the meaning of a result.
 
+mod clock;
+mod usage;
+mod memory;
+mod blocks;
+mod pace;
+mod batching;
+mod histogram;
+mod control;
+mod tally;
+mod target;
+mod crew;
+mod ring;
+mod worker;
+mod threads;
+mod real;
+
+pub use real::RealEngine;
+
 use std::time::Instant;
 
 use crate::{

@@ -3,12 +3,14 @@
 //! Here: values without behaviour beyond their own consistency. Not here: anything that reads a machine, runs a test or
 //! draws; those modules import this one, never the other way round.
 
+pub mod errno;
 pub mod ids;
 pub mod reading;
 pub mod limit;
 pub mod workload;
 pub mod run;
 
+pub use errno::{errno_name, errno_number, errno_words};
 pub use ids::{DriveName, FindingId, NodeIndex, PciAddress, SettingId, Severity};
 pub use limit::{Basis, Limit, Limits};
 pub use reading::{Outcome, Problem, ProblemKind, Reading};

@@ -37,6 +37,23 @@ pub enum EngineKind {
     Simulated,
 }
 
+impl EngineKind {
+    /// Every engine that fio has too.
+    pub const ALL: [Self; 5] = [Self::IoUring, Self::IoUringCmd, Self::Libaio, Self::Psync, Self::Posixaio];
+
+    /// Its name, fio's.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::IoUring => "io_uring",
+            Self::IoUringCmd => "io_uring_cmd",
+            Self::Libaio => "libaio",
+            Self::Psync => "psync",
+            Self::Posixaio => "posixaio",
+            Self::Simulated => "simulated",
+        }
+    }
+}
+
 /// How completions are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -8,6 +8,7 @@ use std::str::FromStr;
 pub use folder::FolderRoot;
 pub use live::LiveRoot;
 
+pub use crate::model::{errno_name, errno_number, errno_words};
 use crate::{model::Reading, text::Label};
 
 /// Where files come from. Paths are absolute and normalised: `/sys/...`, `/proc/...`, `/etc/...`; answers of ioctls and
@@ -66,56 +67,6 @@ impl RootError {
         }
     }
 }
-
-/// `EINVAL: Invalid argument`, for messages and captures.
-pub fn errno_words(errno: i32) -> String {
-    let io = std::io::Error::from_raw_os_error(errno).to_string();
-    let words = io.split(" (os error").next().unwrap_or_default();
-    match errno_name(errno) {
-        Some(name) => format!("{name}: {words}"),
-        None => format!("errno {errno}: {words}"),
-    }
-}
-
-/// The symbolic name of the errnos that files and block devices answer with.
-pub fn errno_name(errno: i32) -> Option<&'static str> {
-    ERRNOS.iter().find(|(number, _)| *number == errno).map(|(_, name)| *name)
-}
-
-/// The errno of that symbolic name.
-pub fn errno_number(name: &str) -> Option<i32> {
-    ERRNOS.iter().find(|(_, known)| *known == name).map(|(number, _)| *number)
-}
-
-const ERRNOS: &[(i32, &str)] = &[
-    (libc::EPERM, "EPERM"),
-    (libc::ENOENT, "ENOENT"),
-    (libc::EINTR, "EINTR"),
-    (libc::EIO, "EIO"),
-    (libc::ENXIO, "ENXIO"),
-    (libc::EBADF, "EBADF"),
-    (libc::EAGAIN, "EAGAIN"),
-    (libc::ENOMEM, "ENOMEM"),
-    (libc::EACCES, "EACCES"),
-    (libc::EBUSY, "EBUSY"),
-    (libc::ENODEV, "ENODEV"),
-    (libc::ENOTDIR, "ENOTDIR"),
-    (libc::EISDIR, "EISDIR"),
-    (libc::EINVAL, "EINVAL"),
-    (libc::EMFILE, "EMFILE"),
-    (libc::ENOTTY, "ENOTTY"),
-    (libc::ENOSPC, "ENOSPC"),
-    (libc::EROFS, "EROFS"),
-    (libc::ERANGE, "ERANGE"),
-    (libc::ENOSYS, "ENOSYS"),
-    (libc::ELOOP, "ELOOP"),
-    (libc::ENODATA, "ENODATA"),
-    (libc::EOVERFLOW, "EOVERFLOW"),
-    (libc::EILSEQ, "EILSEQ"),
-    (libc::EOPNOTSUPP, "EOPNOTSUPP"),
-    (libc::ETIMEDOUT, "ETIMEDOUT"),
-    (libc::EREMOTEIO, "EREMOTEIO"),
-];
 
 /// A file's whole content.
 pub fn bytes(root: &dyn SysRoot, path: &str) -> Reading<Vec<u8>> {
@@ -242,8 +193,5 @@ mod tests {
         let invalid = reading(libc::EINVAL);
         assert_eq!(invalid.kind, crate::model::ProblemKind::Malformed);
         assert_eq!(&*invalid.reason, "EINVAL: Invalid argument");
-        for (number, name) in ERRNOS {
-            assert_eq!(errno_number(name), Some(*number));
-        }
     }
 }

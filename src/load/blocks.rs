@@ -1,0 +1,230 @@
+//! Which block comes next: offsets and lengths, random or in order, of one size or several.
+//!
+//! Here: the generator and the patterns, as types so that the loop over them is compiled for each. Not here: reading.
+
+use crate::{
+    model::{Pattern, Workload},
+    units::Bytes,
+};
+
+/// One read: where and how long, bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Block {
+    pub offset: u64,
+    pub length: u32,
+}
+
+/// An endless series of reads within the first bytes of a target.
+pub(super) trait Blocks {
+    fn next(&mut self) -> Block;
+}
+
+/// The wyrand generator (Wang Yi, public domain): 64 random bits for one multiplication.
+#[derive(Debug, Clone)]
+pub(super) struct Wyrand(u64);
+
+impl Wyrand {
+    /// A series of its own for every worker of one seed.
+    pub(super) fn new(seed: u64, worker: u64) -> Self {
+        let mut generator = Self(seed ^ worker.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        // Seeds that differ in few bits need a step to part.
+        generator.next();
+        generator
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0xa076_1d64_78bd_642f);
+        let product = u128::from(self.0) * u128::from(self.0 ^ 0xe703_7ed1_a0b4_28db);
+        #[expect(clippy::cast_possible_truncation, reason = "the halves of the product")]
+        let (low, high) = (product as u64, (product >> 64) as u64);
+        low ^ high
+    }
+
+    /// 0 to `bound` - 1, by a multiplication instead of a division.
+    #[inline]
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+    }
+}
+
+/// A block size, and how many whole blocks of it the target has.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    bytes: u32,
+    blocks: u64,
+}
+
+/// Chooses the size of each read.
+pub(super) trait Sizes {
+    fn next(&mut self, random: &mut Wyrand) -> (u32, u64);
+}
+
+/// All of one size.
+#[derive(Debug)]
+pub(super) struct One(Size);
+
+/// `--bssplit`: sizes drawn by their shares, one entry per percent.
+#[derive(Debug)]
+pub(super) struct Split(Box<[Size; 100]>);
+
+impl Sizes for One {
+    #[inline]
+    fn next(&mut self, _: &mut Wyrand) -> (u32, u64) {
+        (self.0.bytes, self.0.blocks)
+    }
+}
+
+impl Sizes for Split {
+    #[inline]
+    fn next(&mut self, random: &mut Wyrand) -> (u32, u64) {
+        #[expect(clippy::cast_possible_truncation, reason = "below 100")]
+        let Size { bytes, blocks } = self.0[random.below(100) as usize];
+        (bytes, blocks)
+    }
+}
+
+/// Every block as likely as any other, the last one too.
+#[derive(Debug)]
+pub(super) struct Random<S> {
+    random: Wyrand,
+    sizes: S,
+}
+
+impl<S: Sizes> Blocks for Random<S> {
+    #[inline]
+    fn next(&mut self) -> Block {
+        let (length, blocks) = self.sizes.next(&mut self.random);
+        Block { offset: self.random.below(blocks) * u64::from(length), length }
+    }
+}
+
+/// One block after the other, from the start again after the end.
+#[derive(Debug)]
+pub(super) struct Sequential<S> {
+    random: Wyrand,
+    sizes: S,
+    at: u64,
+    span: u64,
+}
+
+impl<S: Sizes> Blocks for Sequential<S> {
+    #[inline]
+    fn next(&mut self) -> Block {
+        let (length, _) = self.sizes.next(&mut self.random);
+        let offset = if self.at + u64::from(length) <= self.span { self.at } else { 0 };
+        self.at = offset + u64::from(length);
+        Block { offset, length }
+    }
+}
+
+/// The series of one worker.
+pub(super) enum Series {
+    Random(Random<One>),
+    RandomSplit(Random<Split>),
+    Sequential(Sequential<One>),
+    SequentialSplit(Sequential<Split>),
+}
+
+impl Series {
+    /// The series of job number `job` (of `workload.jobs` on its target) within the first `span` bytes. Jobs that read in
+    /// order start evenly apart, so that none reads what another just brought into a cache.
+    pub(super) fn new(workload: &Workload, span: Bytes, job: u32, worker: u64) -> Self {
+        let random = Wyrand::new(workload.seed, worker);
+        let size = |bytes: Bytes| Size {
+            // Workload::validate keeps blocks within MOST_BLOCK.
+            bytes: u32::try_from(bytes.0).unwrap_or(u32::MAX),
+            blocks: (span.0 / bytes.0.max(1)).max(1),
+        };
+        let one = One(size(workload.block_size));
+        let split = || {
+            let mut shares = workload
+                .block_split
+                .iter()
+                .flat_map(|(bytes, share)| std::iter::repeat_n(size(*bytes), usize::from(*share)));
+            Split(Box::new(std::array::from_fn(|_| shares.next().unwrap_or(size(workload.block_size)))))
+        };
+        let largest = workload.largest_block().0.max(1);
+        let at = span.0 / largest * u64::from(job) / u64::from(workload.jobs.max(1)) * largest;
+        match (workload.pattern, workload.block_split.is_empty()) {
+            (Pattern::Random, true) => Self::Random(Random { random, sizes: one }),
+            (Pattern::Random, false) => Self::RandomSplit(Random { random, sizes: split() }),
+            (Pattern::Sequential, true) => {
+                Self::Sequential(Sequential { random, sizes: one, at, span: span.0 })
+            }
+            (Pattern::Sequential, false) => {
+                Self::SequentialSplit(Sequential { random, sizes: split(), at, span: span.0 })
+            }
+        }
+    }
+}
+
+impl Blocks for Series {
+    fn next(&mut self) -> Block {
+        match self {
+            Self::Random(series) => series.next(),
+            Self::RandomSplit(series) => series.next(),
+            Self::Sequential(series) => series.next(),
+            Self::SequentialSplit(series) => series.next(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+
+    fn workload(pattern: Pattern, split: &[(u64, u8)]) -> Workload {
+        let block_split = split.iter().map(|(bytes, share)| (Bytes(*bytes), *share)).collect();
+        Workload { pattern, block_split, ..Workload::default() }
+    }
+
+    #[test]
+    fn random_reads_reach_every_block_and_nothing_beyond() {
+        // 17 blocks and a piece too short for one.
+        let mut series = Series::new(&workload(Pattern::Random, &[]), Bytes(17 * 4096 + 512), 0, 0);
+        let offsets: BTreeSet<u64> = (0..2000).map(|_| series.next().offset).collect();
+        assert_eq!(offsets, (0..17).map(|block| block * 4096).collect());
+    }
+
+    #[test]
+    fn workers_of_one_seed_read_differently_and_each_the_same_again() {
+        let series = |worker| {
+            let mut series = Series::new(&workload(Pattern::Random, &[]), Bytes(1 << 40), 0, worker);
+            (0..8).map(|_| series.next().offset).collect::<Vec<_>>()
+        };
+        assert_eq!(series(0), series(0));
+        assert_ne!(series(0), series(1));
+    }
+
+    #[test]
+    fn reads_in_order_wrap_and_jobs_start_apart() {
+        let mut workload = workload(Pattern::Sequential, &[]);
+        workload.jobs = 2;
+        let offsets = |job| {
+            let mut series = Series::new(&workload, Bytes(4 * 4096), job, 0);
+            (0..5).map(|_| series.next().offset / 4096).collect::<Vec<_>>()
+        };
+        assert_eq!(offsets(0), [0, 1, 2, 3, 0]);
+        assert_eq!(offsets(1), [2, 3, 0, 1, 2]);
+    }
+
+    #[test]
+    fn split_sizes_come_in_their_shares_aligned_to_themselves() {
+        for pattern in [Pattern::Random, Pattern::Sequential] {
+            let workload = workload(pattern, &[(4096, 60), (65536, 40)]);
+            let mut series = Series::new(&workload, Bytes(1 << 30), 0, 0);
+            let mut seen = BTreeMap::new();
+            for _ in 0..10_000 {
+                let block = series.next();
+                assert!(block.offset + u64::from(block.length) <= 1 << 30);
+                assert!(pattern == Pattern::Sequential || block.offset.is_multiple_of(block.length.into()));
+                *seen.entry(block.length).or_insert(0) += 1;
+            }
+            assert!((5700..6300).contains(&seen[&4096]), "{seen:?}");
+            assert_eq!(seen.len(), 2);
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! All workers of a run: starting them together, looking at them, summing them up.
+//!
+//! Here: [`Crew`], the [`Running`] of every engine that reads for real. Not here: how a worker reads.
+
+use std::{
+    io,
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        mpsc::{self, Receiver, SyncSender},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use super::{
+    LoadError, Running,
+    clock::{self, Epoch},
+    control::{Control, Phase},
+    histogram::Counts,
+    tally::{self, Tally},
+    target::Open,
+};
+use crate::{
+    model::{
+        Completion, Effective, EngineKind, LatencySummary, RunSample, RunState, RunSummary, TargetSample,
+        TargetSummary, Workload,
+    },
+    text::Label,
+};
+
+/// What one worker is to do.
+pub(super) struct Assignment {
+    pub target: Arc<Open>,
+    pub workload: Arc<Workload>,
+    pub control: Arc<Control>,
+    pub epoch: Epoch,
+    pub tally: Arc<Tally>,
+    /// Number of the job on its target.
+    pub job: u32,
+    /// Number of the worker in the run.
+    pub worker: u64,
+}
+
+/// What a worker was given of what it asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Granted {
+    pub engine: EngineKind,
+    pub completion: Completion,
+    pub ring_flags: Vec<String>,
+    pub fallbacks: Vec<String>,
+}
+
+/// Where a worker says that it is ready, before it waits for the others.
+pub(super) struct Ready<'a> {
+    answer: &'a SyncSender<Result<Granted, LoadError>>,
+    control: &'a Control,
+}
+
+impl Ready<'_> {
+    /// Waits until all workers are ready. False when there is nothing to do any more.
+    pub(super) fn wait(&self, granted: Granted) -> bool {
+        self.answer.send(Ok(granted)).is_ok() && self.control.wait_while(Phase::Gate) != Phase::Stop
+    }
+}
+
+/// The work of one worker, on its own thread: prepares, waits at [`Ready`], reads until the run stops.
+pub(super) type Work = fn(&Assignment, &Ready<'_>) -> Result<(), LoadError>;
+
+/// Workers under way.
+pub(super) struct Crew {
+    workload: Arc<Workload>,
+    control: Arc<Control>,
+    targets: Vec<Member>,
+    roster: Arc<Roster>,
+    threads: Vec<JoinHandle<()>>,
+    effective: Effective,
+    started: i64,
+}
+
+/// One target and its workers.
+struct Member {
+    open: Arc<Open>,
+    tallies: Vec<Arc<Tally>>,
+    /// Latencies of the previous sample.
+    previous: Counts,
+}
+
+/// How many workers are left.
+#[derive(Debug, Default)]
+struct Roster {
+    left: Mutex<usize>,
+    changed: Condvar,
+}
+
+/// How long [`Running::finish`] waits for reads that do not come back.
+const PATIENCE: Duration = Duration::from_millis(180);
+
+/// Counting for less says little about a drive.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+impl Crew {
+    /// Starts `threads_per_job` workers for every job on every target, and lets them go once all are ready.
+    pub(super) fn start(
+        workload: &Workload,
+        targets: Vec<Open>,
+        threads_per_job: u32,
+        work: Work,
+    ) -> Result<Self, LoadError> {
+        let members = targets.into_iter().map(|open| Member {
+            open: Arc::new(open),
+            tallies: (0..workload.jobs * threads_per_job).map(|_| Arc::new(Tally::new())).collect(),
+            previous: Counts::default(),
+        });
+        let mut crew = Self {
+            workload: Arc::new(workload.clone()),
+            control: Arc::new(Control::new(workload.ramp, workload.runtime)),
+            targets: members.collect(),
+            roster: Arc::default(),
+            threads: Vec::new(),
+            effective: Effective {
+                engine: workload.engine,
+                completion: Completion::Interrupts,
+                ring_flags: Vec::new(),
+                batch: String::new(),
+                fallbacks: Vec::new(),
+            },
+            started: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX)),
+        };
+        let begun = crew.spawn(threads_per_job, work).and_then(|answers| crew.hear(&answers));
+        match begun {
+            Ok(()) => {
+                crew.control.open();
+                Ok(crew)
+            }
+            Err(error) => {
+                crew.control.stop(true);
+                crew.dismiss();
+                Err(error)
+            }
+        }
+    }
+
+    /// Adds a sentence about something refused before the workers began.
+    pub(super) fn explain(&mut self, fallback: String) {
+        self.effective.fallbacks.insert(0, fallback);
+    }
+
+    fn spawn(
+        &mut self,
+        threads_per_job: u32,
+        work: Work,
+    ) -> Result<Receiver<Result<Granted, LoadError>>, LoadError> {
+        let count = self.targets.iter().map(|member| member.tallies.len()).sum();
+        let (answer, answers) = mpsc::sync_channel(count);
+        let epoch = Epoch::new();
+        let mut worker = 0;
+        for member in &self.targets {
+            for (index, tally) in (0..).zip(&member.tallies) {
+                let assignment = Assignment {
+                    target: Arc::clone(&member.open),
+                    workload: Arc::clone(&self.workload),
+                    control: Arc::clone(&self.control),
+                    epoch,
+                    tally: Arc::clone(tally),
+                    job: index / threads_per_job.max(1),
+                    worker,
+                };
+                let roster = Arc::clone(&self.roster);
+                let answer = answer.clone();
+                roster.enter();
+                let thread = thread::Builder::new().name(format!("read {worker}")).spawn(move || {
+                    let _present = Present { roster: &roster, control: &assignment.control };
+                    let ready = Ready { answer: &answer, control: &assignment.control };
+                    if let Err(error) = work(&assignment, &ready) {
+                        // Nobody listens any more once the run goes.
+                        let _ = answer.send(Err(error));
+                    }
+                });
+                match thread {
+                    Ok(thread) => self.threads.push(thread),
+                    Err(error) => {
+                        self.roster.leave();
+                        return Err(no_thread(&error));
+                    }
+                }
+                worker += 1;
+            }
+        }
+        let keeper = thread::Builder::new().name("keeper".to_owned()).spawn({
+            let control = Arc::clone(&self.control);
+            move || control.keep()
+        });
+        self.threads.push(keeper.map_err(|error| no_thread(&error))?);
+        Ok(answers)
+    }
+
+    /// Hears from every worker what it was granted.
+    fn hear(&mut self, answers: &Receiver<Result<Granted, LoadError>>) -> Result<(), LoadError> {
+        let count: usize = self.targets.iter().map(|member| member.tallies.len()).sum();
+        for _ in 0..count {
+            // All senders gone means that a worker ended without a word.
+            let granted = answers.recv().unwrap_or(Err(LoadError::Stopped))?;
+            let effective = &mut self.effective;
+            effective.engine = granted.engine;
+            effective.completion = granted.completion;
+            effective.ring_flags = granted.ring_flags;
+            for fallback in granted.fallbacks {
+                if !effective.fallbacks.contains(&fallback) {
+                    effective.fallbacks.push(fallback);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the workers, [`PATIENCE`] at the longest; reads that hang keep their worker and its memory. Says how
+    /// many are left.
+    fn dismiss(&mut self) -> usize {
+        let left = self.roster.wait(PATIENCE);
+        if left == 0 {
+            for thread in self.threads.drain(..) {
+                // A panic of a worker has been printed and its target has what it counted.
+                let _ = thread.join();
+            }
+        }
+        left
+    }
+
+    fn state(&self, phase: Phase) -> RunState {
+        match phase {
+            _ if self.roster.left() == 0 => RunState::Ended,
+            Phase::Gate | Phase::Ramp => RunState::Ramping,
+            Phase::Count | Phase::Stop => RunState::Running,
+            Phase::Hold => RunState::Paused,
+        }
+    }
+}
+
+fn no_thread(error: &io::Error) -> LoadError {
+    LoadError::Machine {
+        wrong: format!("a worker thread cannot be made: {error}"),
+        fix: "use fewer --numjobs, or raise `ulimit -u`".to_owned(),
+    }
+}
+
+impl Running for Crew {
+    fn sample(&mut self, _: Instant) -> RunSample {
+        let (phase, at) = self.control.progress();
+        let targets = self.targets.iter_mut().zip(&self.workload.targets).map(|(member, target)| {
+            let (totals, counts) = tally::sum(member.tallies.iter().map(|tally| &**tally));
+            let latency = counts.since(&member.previous).summary();
+            member.previous = counts;
+            TargetSample {
+                name: member.open.name.clone(),
+                drive: target.drive.clone(),
+                ios: totals.ios,
+                bytes: totals.bytes,
+                errors: totals.errors,
+                latency,
+                failed: member.tallies.iter().find_map(|tally| tally.closing().failed.clone()),
+            }
+        });
+        let targets = targets.collect();
+        RunSample { at, state: self.state(phase), preparing: None, targets, simulated: false }
+    }
+
+    fn pause(&mut self, _: Instant) {
+        self.control.pause();
+    }
+
+    fn resume(&mut self, _: Instant) {
+        self.control.resume();
+    }
+
+    fn stop(&mut self, _: Instant) {
+        self.control.stop(true);
+    }
+
+    fn finish(mut self: Box<Self>, _: Instant) -> RunSummary {
+        self.control.stop(true);
+        let left = self.dismiss();
+        let interrupted = self.control.interrupted();
+        let (_, counted) = self.control.progress();
+        let targets = self
+            .targets
+            .iter()
+            .zip(&self.workload.targets)
+            .map(|(member, target)| {
+                let mut summary = member.summary(&self.workload, counted);
+                summary.drive.clone_from(&target.drive);
+                if left > 0 {
+                    summary.invalid_because.push(format!(
+                        "{left} workers still waited for reads {} ms after the stop: a drive hangs, or is throttled",
+                        PATIENCE.as_millis()
+                    ));
+                }
+                summary
+            })
+            .collect();
+        let mut effective = self.effective.clone();
+        let tallies = || self.targets.iter().flat_map(|member| &member.tallies);
+        effective.batch = tallies().find_map(|tally| tally.closing().batch.clone()).unwrap_or_default();
+        RunSummary {
+            workload: (*self.workload).clone(),
+            effective,
+            targets,
+            simulated: false,
+            interrupted,
+            started: self.started,
+        }
+    }
+}
+
+impl Member {
+    /// The sum of its workers. `counted` is the run's own time, for workers that gave no account.
+    fn summary(&self, workload: &Workload, counted: Duration) -> TargetSummary {
+        let (totals, counts) = tally::sum(self.tallies.iter().map(|tally| &**tally));
+        let closings: Vec<_> = self.tallies.iter().map(|tally| tally.closing().clone()).collect();
+        let own = closings.iter().map(|closing| closing.counted).max().unwrap_or_default();
+        let runtime = if own.is_zero() { counted } else { own };
+        let first =
+            |pick: fn(&tally::Closing) -> &Option<Label>| closings.iter().find_map(|c| pick(c).clone());
+        let mut invalid_because = Vec::new();
+        if let Some(failed) = first(|closing| &closing.failed) {
+            invalid_because.push(format!("given up: {failed}"));
+        } else if totals.errors > 0 {
+            invalid_because.push(format!("{} reads failed", totals.errors));
+        }
+        if runtime < SHORTEST {
+            let ms = runtime.as_millis();
+            invalid_because
+                .push(format!("counted for {ms} ms only; a second is the least that says something"));
+        }
+        TargetSummary {
+            name: self.open.name.clone(),
+            drive: None,
+            ios: totals.ios,
+            bytes: totals.bytes,
+            runtime,
+            errors: totals.errors,
+            first_error: first(|closing| &closing.first_error),
+            latency: workload.latency.then(|| counts.summary()).filter(|l: &LatencySummary| l.count > 0),
+            cpu_user: closings.iter().map(|closing| closing.usage.user).sum(),
+            cpu_system: closings.iter().map(|closing| closing.usage.system).sum(),
+            context_switches: closings.iter().map(|closing| closing.usage.switches).sum(),
+            calls: totals.calls,
+            depth_reached: (totals.calls > 0).then(|| totals.depth_sum as f64 / totals.calls as f64),
+            invalid_because,
+        }
+    }
+}
+
+/// A worker on its thread; leaving, also by a panic, is noticed.
+struct Present<'a> {
+    roster: &'a Roster,
+    control: &'a Control,
+}
+
+impl Drop for Present<'_> {
+    fn drop(&mut self) {
+        if self.roster.leave() == 0 {
+            self.control.stop(false);
+        }
+    }
+}
+
+impl Roster {
+    fn enter(&self) {
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    }
+
+    fn leave(&self) -> usize {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        *left -= 1;
+        self.changed.notify_all();
+        *left
+    }
+
+    fn left(&self) -> usize {
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until nobody is left, `most` at the longest; says how many are.
+    fn wait(&self, most: Duration) -> usize {
+        let end = clock::now() + most;
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        while *left > 0 {
+            let patience = end.saturating_duration_since(clock::now());
+            if patience.is_zero() {
+                break;
+            }
+            left = self.changed.wait_timeout(left, patience).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *left
+    }
+}

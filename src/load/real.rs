@@ -1,0 +1,199 @@
+//! [`RealEngine`]: reads real targets, in the way the workload asks for or the best this machine has instead.
+
+use std::time::Instant;
+
+use super::{Engine, LoadError, Running, crew::Crew, ring, target::Open, threads, worker};
+use crate::model::{EngineKind, Workload, WorkloadError};
+
+/// The kernel's reads: io_uring, or threads in pread.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RealEngine;
+
+/// Most threads of a psync run; more than this, and the machine measures its scheduler.
+const MOST_THREADS: u64 = 4096;
+
+impl Engine for RealEngine {
+    fn simulated(&self) -> bool {
+        false
+    }
+
+    fn start(&self, workload: &Workload, _: Instant) -> Result<Box<dyn Running>, LoadError> {
+        match workload.engine {
+            EngineKind::IoUring => match ring::available() {
+                Ok(()) => Ok(Box::new(Crew::start(workload, open(workload)?, 1, worker::work)?)),
+                Err(error) => {
+                    let mut crew = with_threads(workload)?;
+                    crew.explain(ring::unavailable(&error));
+                    Ok(Box::new(crew))
+                }
+            },
+            EngineKind::Psync => Ok(Box::new(with_threads(workload)?)),
+            engine => Err(WorkloadError {
+                option: "ioengine",
+                wrong: format!("{} is not among the engines of this version", engine.name()),
+                fix: "use io_uring or psync".to_owned(),
+            }
+            .into()),
+        }
+    }
+}
+
+fn open(workload: &Workload) -> Result<Vec<Open>, LoadError> {
+    workload.targets.iter().map(|target| Open::new(target, workload)).collect()
+}
+
+fn with_threads(workload: &Workload) -> Result<Crew, LoadError> {
+    let threads = u64::from(workload.depth) * u64::from(workload.jobs) * workload.targets.len() as u64;
+    if threads > MOST_THREADS {
+        return Err(WorkloadError {
+            option: "iodepth",
+            wrong: format!("{threads} reads under way would need as many threads without io_uring"),
+            fix: format!("use fewer --iodepth and --numjobs, {MOST_THREADS} together at most"),
+        }
+        .into());
+    }
+    Crew::start(workload, open(workload)?, workload.depth, threads::work)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::File,
+        io::Write,
+        path::{Path, PathBuf},
+        thread,
+        time::Duration,
+    };
+
+    use super::*;
+    use crate::{
+        load::clock,
+        model::{Pattern, RunState, RunSummary, Target},
+        units::Bytes,
+    };
+
+    /// A file of 4 MiB, none of it zeros, on a real file system.
+    fn file() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("target");
+        let content: Vec<u8> = (0..4_u32 << 20).map(|n| (n % 251) as u8 + 1).collect();
+        let mut file = File::create(&path).unwrap();
+        file.write_all(&content).unwrap();
+        file.sync_all().unwrap();
+        (folder, path)
+    }
+
+    fn workload(path: &Path) -> Workload {
+        Workload {
+            targets: vec![Target { path: path.to_owned(), drive: None }],
+            runtime: Some(Duration::from_millis(120)),
+            ..Workload::default()
+        }
+    }
+
+    fn run(workload: &Workload) -> RunSummary {
+        let mut running = RealEngine.start(workload, clock::now()).unwrap();
+        while running.sample(clock::now()).state != RunState::Ended {
+            thread::sleep(Duration::from_millis(5));
+        }
+        running.finish(clock::now())
+    }
+
+    #[test]
+    fn every_way_of_reading_a_file_reads_it_without_an_error() {
+        let (_folder, path) = file();
+        let plain = workload(&path);
+        for workload in [
+            plain.clone(),
+            Workload { fixed_buffers: false, ..plain.clone() },
+            Workload { register_files: false, ..plain.clone() },
+            Workload { register_files: false, fixed_buffers: false, latency: false, ..plain.clone() },
+            Workload { pattern: Pattern::Sequential, block_size: Bytes(65536), jobs: 2, ..plain.clone() },
+            Workload { block_split: vec![(Bytes(4096), 50), (Bytes(16384), 50)], ..plain.clone() },
+            Workload { direct: false, ..plain.clone() },
+            Workload { submission_poll: true, ..plain.clone() },
+            Workload { engine: EngineKind::Psync, depth: 4, ..plain.clone() },
+            Workload { ramp: Duration::from_millis(50), ..plain.clone() },
+        ] {
+            let summary = run(&workload);
+            let target = &summary.targets[0];
+            assert!(target.ios > 10 && target.errors == 0, "{}: {target:?}", workload.title());
+            assert_eq!(
+                target.latency.as_ref().map(|latency| latency.count),
+                workload.latency.then_some(target.ios)
+            );
+            assert!(workload.block_split.is_empty() == (target.bytes == target.ios * workload.block_size.0));
+            assert_eq!(summary.effective.engine, workload.engine);
+            assert!(target.runtime >= Duration::from_millis(110), "{target:?}");
+        }
+    }
+
+    #[test]
+    fn an_amount_is_read_to_the_last_block_and_no_further() {
+        let (_folder, path) = file();
+        for engine in [EngineKind::IoUring, EngineKind::Psync] {
+            let workload = Workload {
+                runtime: None,
+                size: Some(Bytes(1 << 20)),
+                jobs: 2,
+                depth: 8,
+                engine,
+                ..workload(&path)
+            };
+            let summary = run(&workload);
+            assert_eq!((summary.targets[0].ios, summary.interrupted), (2 * 256, false));
+        }
+    }
+
+    #[test]
+    fn polling_what_cannot_be_polled_says_so_and_reads_by_interrupts() {
+        let (_folder, path) = file();
+        let summary = run(&Workload { hipri: true, ..workload(&path) });
+        assert!(summary.targets[0].ios > 10);
+        let polled = summary.effective.completion == crate::model::Completion::Polled;
+        let said = summary.effective.fallbacks.iter().any(|sentence| sentence.contains("cannot be polled"));
+        assert!(polled != said, "{:?}", summary.effective);
+    }
+
+    #[test]
+    fn a_pause_stops_reads_and_the_clock() {
+        let (_folder, path) = file();
+        let workload = Workload { runtime: None, size: None, ..workload(&path) };
+        let endless = Workload { runtime: Some(Duration::from_secs(100)), ..workload };
+        let mut running = RealEngine.start(&endless, clock::now()).unwrap();
+        thread::sleep(Duration::from_millis(50));
+        running.pause(clock::now());
+        thread::sleep(Duration::from_millis(50));
+        let before = running.sample(clock::now());
+        thread::sleep(Duration::from_millis(50));
+        let after = running.sample(clock::now());
+        assert_eq!(before.state, RunState::Paused);
+        assert_eq!((before.at, before.targets[0].ios), (after.at, after.targets[0].ios));
+        running.resume(clock::now());
+        thread::sleep(Duration::from_millis(50));
+        assert!(running.sample(clock::now()).targets[0].ios > after.targets[0].ios);
+        let summary = running.finish(clock::now());
+        assert!(summary.interrupted);
+    }
+
+    #[test]
+    fn a_file_that_becomes_shorter_is_named_and_ends_only_its_own_workers() {
+        let ((_one, short), (_other, whole)) = (file(), file());
+        let mut workload = workload(&short);
+        workload.runtime = Some(Duration::from_millis(300));
+        workload.targets.push(Target { path: whole, drive: None });
+        let mut running = RealEngine.start(&workload, clock::now()).unwrap();
+        thread::sleep(Duration::from_millis(30));
+        File::options().write(true).open(&short).unwrap().set_len(0).unwrap();
+        while running.sample(clock::now()).state != RunState::Ended {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let summary = running.finish(clock::now());
+        let [short, whole] = &summary.targets[..] else { panic!() };
+        let words = short.first_error.as_ref().unwrap().as_str();
+        assert!(words.contains("0 of 4096 bytes") && words.contains("target at byte "), "{words}");
+        assert!(short.invalid_because[0].starts_with("given up"), "{:?}", short.invalid_because);
+        assert_eq!((whole.errors, summary.interrupted), (0, false));
+        assert!(whole.runtime > short.runtime);
+    }
+}

@@ -1,0 +1,245 @@
+//! Making a worker's ring, as good as this kernel lets it be.
+//!
+//! Here: the ladder of flags, registered files and buffers, the probe for polled completions, and a sentence for each
+//! thing refused. Not here: the loop ([`super::worker`]).
+#![expect(unsafe_code, reason = "buffers are registered with, and reads handed to, the kernel by address")]
+
+use std::{io, os::fd::AsRawFd};
+
+use io_uring::{Builder, IoUring, Submitter, opcode, types};
+
+use super::{LoadError, crew::Granted, memory::Mapping, target::Open};
+use crate::{
+    model::{Completion, EngineKind, Workload, errno_words},
+    units::{self, Bytes},
+};
+
+/// A ring, the memory its reads land in, and what was granted.
+pub(super) struct Rig {
+    /// Before `buffers`: the ring goes first, so that no read is under way when the memory does.
+    pub ring: IoUring,
+    pub buffers: Mapping,
+    /// Bytes of a slot.
+    pub block: usize,
+    pub granted: Granted,
+    /// Reads name buffers by their registration.
+    pub fixed_buffers: bool,
+    /// Slots whose buffers one registration holds.
+    pub slots_per_buffer: usize,
+}
+
+/// One set of setup flags, best first.
+struct Rung {
+    flags: &'static [&'static str],
+    set: fn(&mut Builder),
+}
+
+const LADDER: [Rung; 4] = [
+    Rung {
+        flags: &["SINGLE_ISSUER", "DEFER_TASKRUN", "NO_SQARRAY"],
+        set: |builder| {
+            builder.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray();
+        },
+    },
+    // Kernels before 6.6.
+    Rung {
+        flags: &["SINGLE_ISSUER", "DEFER_TASKRUN"],
+        set: |builder| {
+            builder.setup_single_issuer().setup_defer_taskrun();
+        },
+    },
+    // Kernels before 6.1.
+    Rung {
+        flags: &["SINGLE_ISSUER", "COOP_TASKRUN"],
+        set: |builder| {
+            builder.setup_single_issuer().setup_coop_taskrun();
+        },
+    },
+    // Kernels before 6.0.
+    Rung { flags: &[], set: |_| {} },
+];
+
+/// With `--sqthread_poll`, which goes with neither way of running task work.
+const POLLED_LADDER: [Rung; 2] = [
+    Rung {
+        flags: &["SQPOLL", "SINGLE_ISSUER", "NO_SQARRAY"],
+        set: |builder| {
+            builder.setup_sqpoll(SQ_IDLE_MS).setup_single_issuer().setup_no_sqarray();
+        },
+    },
+    Rung {
+        flags: &["SQPOLL"],
+        set: |builder| {
+            builder.setup_sqpoll(SQ_IDLE_MS);
+        },
+    },
+];
+
+/// Milliseconds after which the kernel's submitting thread sleeps.
+const SQ_IDLE_MS: u32 = 1000;
+
+/// The longest buffer the kernel registers in one piece.
+const LONGEST_BUFFER: usize = 1 << 30;
+
+impl Rig {
+    /// Makes the ring of the calling thread, which alone may use it.
+    pub(super) fn new(workload: &Workload, target: &Open) -> Result<Self, LoadError> {
+        let mut fallbacks = Vec::new();
+        let mut polled = workload.hipri;
+        let (mut ring, mut flags) = make(workload, polled, &mut fallbacks)?;
+        let block = usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX);
+        let buffers = Mapping::new(block.saturating_mul(workload.depth as usize)).map_err(|error| {
+            let all = units::block_size(Bytes(workload.largest_block().0 * u64::from(workload.depth)));
+            LoadError::Machine {
+                wrong: format!("no memory for {all} of buffers: {error}"),
+                fix: "use a smaller --bs, --iodepth or --numjobs".to_owned(),
+            }
+        })?;
+        if polled && let Err(errno) = probe(&mut ring, target, &buffers, block) {
+            fallbacks.push(format!(
+                "{} cannot be polled ({}): completions come by interrupts; polling needs a drive with poll queues \
+                 (nvme.poll_queues=N)",
+                target.name,
+                errno_words(errno)
+            ));
+            polled = false;
+            (ring, flags) = make(workload, polled, &mut fallbacks)?;
+        }
+        if polled {
+            flags.push("IOPOLL".to_owned());
+        }
+        let slots_per_buffer = (LONGEST_BUFFER / block.max(1)).max(1);
+        let fixed_buffers = workload.fixed_buffers
+            && match register_buffers(&ring.submitter(), &buffers, block * slots_per_buffer) {
+                Ok(()) => true,
+                Err(error) => {
+                    fallbacks.push(unregistered_buffers(&error, buffers.len()));
+                    false
+                }
+            };
+        let completion = if polled { Completion::Polled } else { Completion::Interrupts };
+        let granted = Granted { engine: EngineKind::IoUring, completion, ring_flags: flags, fallbacks };
+        Ok(Self { ring, buffers, block, granted, fixed_buffers, slots_per_buffer })
+    }
+}
+
+/// Registers the target with the ring; false, with a sentence, when the kernel will not.
+pub(super) fn register_file(submitter: &Submitter<'_>, target: &Open, fallbacks: &mut Vec<String>) -> bool {
+    match submitter.register_files(&[target.file.as_raw_fd()]) {
+        Ok(()) => true,
+        Err(error) => {
+            fallbacks.push(format!("files cannot be registered ({}): plain ones are used", words(&error)));
+            false
+        }
+    }
+}
+
+/// Whether a ring can be made at all.
+pub(super) fn available() -> io::Result<()> {
+    IoUring::new(2).map(drop)
+}
+
+fn make(
+    workload: &Workload,
+    polled: bool,
+    fallbacks: &mut Vec<String>,
+) -> Result<(IoUring, Vec<String>), LoadError> {
+    let rungs = POLLED_LADDER.iter().filter(|_| workload.submission_poll).chain(&LADDER);
+    let mut refused: Vec<&str> = Vec::new();
+    for rung in rungs {
+        let mut builder = IoUring::builder();
+        (rung.set)(&mut builder);
+        if polled {
+            builder.setup_iopoll();
+        }
+        match builder.build(workload.depth) {
+            Ok(ring) => {
+                refused.retain(|flag| !rung.flags.contains(flag));
+                if !refused.is_empty() {
+                    let instead =
+                        if rung.flags.is_empty() { "no flags".to_owned() } else { rung.flags.join(", ") };
+                    fallbacks.push(format!(
+                        "this kernel refuses rings with {} (EINVAL): {instead} instead",
+                        refused.join(", ")
+                    ));
+                }
+                return Ok((ring, rung.flags.iter().map(ToString::to_string).collect()));
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+                refused.extend(
+                    rung.flags.iter().filter(|flag| !refused.contains(flag)).copied().collect::<Vec<_>>(),
+                );
+            }
+            Err(error) => return Err(no_ring(&error)),
+        }
+    }
+    Err(no_ring(&io::Error::from_raw_os_error(libc::EINVAL)))
+}
+
+fn no_ring(error: &io::Error) -> LoadError {
+    let fix = match error.raw_os_error() {
+        Some(libc::ENOMEM) => "raise `ulimit -l`, or use fewer --numjobs",
+        Some(libc::EMFILE | libc::ENFILE) => "raise `ulimit -n`, or use fewer --numjobs",
+        _ => "use --ioengine psync",
+    };
+    LoadError::Machine { wrong: format!("io_uring gives no ring: {}", words(error)), fix: fix.to_owned() }
+}
+
+/// Why io_uring cannot be had, for the sentence about threads.
+pub(super) fn unavailable(error: &io::Error) -> String {
+    let why = match error.raw_os_error() {
+        Some(libc::EPERM) => "kernel.io_uring_disabled or a security policy forbids it",
+        Some(libc::ENOSYS) => "this kernel has none, or a filter of system calls hides it",
+        _ => "no ring can be made",
+    };
+    format!(
+        "io_uring is not to be had ({}): {why}; threads with pread read instead, at a higher cost",
+        words(error)
+    )
+}
+
+fn register_buffers(submitter: &Submitter<'_>, buffers: &Mapping, piece: usize) -> io::Result<()> {
+    let vectors: Vec<libc::iovec> = (0..buffers.len())
+        .step_by(piece.max(1))
+        .map(|start| libc::iovec {
+            iov_base: buffers.as_ptr().wrapping_add(start).cast(),
+            iov_len: piece.min(buffers.len() - start),
+        })
+        .collect();
+    // SAFETY: every vector lies within the mapping, which outlives the ring (field order of `Rig`).
+    unsafe { submitter.register_buffers(&vectors) }
+}
+
+fn unregistered_buffers(error: &io::Error, asked: usize) -> String {
+    let asked = units::block_size(Bytes(asked as u64));
+    let why = match error.raw_os_error() {
+        Some(libc::ENOMEM) => match rustix::process::getrlimit(rustix::process::Resource::Memlock).current {
+            Some(limit) => format!(
+                "RLIMIT_MEMLOCK allows {} for all rings together; raise `ulimit -l`",
+                units::block_size(Bytes(limit))
+            ),
+            None => "the kernel has no memory for it".to_owned(),
+        },
+        _ => "the kernel refuses".to_owned(),
+    };
+    format!("{asked} of buffers cannot be registered ({}): {why}; plain buffers are used", words(error))
+}
+
+/// Reads the first block with a polling ring. The errno when the device cannot be polled.
+fn probe(ring: &mut IoUring, target: &Open, buffers: &Mapping, block: usize) -> Result<(), i32> {
+    let length = u32::try_from(block).unwrap_or(u32::MAX);
+    let read = opcode::Read::new(types::Fd(target.file.as_raw_fd()), buffers.as_ptr(), length).build();
+    let errno = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
+    // SAFETY: the first slot of the mapping has `block` bytes, and this function waits for the read.
+    unsafe { ring.submission().push(&read) }.map_err(|_| libc::EBUSY)?;
+    ring.submit_and_wait(1).map_err(errno)?;
+    match ring.completion().next().map(|completion| completion.result()) {
+        Some(result) if result < 0 => Err(-result),
+        Some(_) => Ok(()),
+        None => Err(libc::EIO),
+    }
+}
+
+fn words(error: &io::Error) -> String {
+    error.raw_os_error().map_or_else(|| error.to_string(), errno_words)
+}

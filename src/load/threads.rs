@@ -1,0 +1,96 @@
+//! psync: one thread per read under way, each in a plain pread. What is left where io_uring is not to be had.
+//!
+//! Here: the loop of such a thread. Not here: deciding when it is used.
+
+use std::time::Duration;
+
+use rustix::io::{Errno, pread};
+
+use super::{
+    LoadError,
+    blocks::{Blocks, Series},
+    control::Phase,
+    crew::{Assignment, Granted, Ready},
+    memory::Mapping,
+    pace::Pace,
+    tally::{Failure, Shift, Tally},
+};
+use crate::model::{Completion, EngineKind};
+
+/// A limited worker looks around at least this often.
+const NAP: Duration = Duration::from_millis(50);
+
+/// The work of one thread.
+pub(super) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), LoadError> {
+    let Assignment { target, workload, control, epoch, tally, job, worker } = assignment;
+    let length = usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX);
+    let mut memory = Mapping::new(length).map_err(|error| LoadError::Machine {
+        wrong: format!("no memory for a block: {error}"),
+        fix: "use a smaller --bs or fewer --iodepth and --numjobs".to_owned(),
+    })?;
+    let buffer = memory.as_mut_slice();
+    let mut series = Series::new(workload, target.span, *job, *worker);
+    let mut pace = Pace::new(workload, target.span.0, workload.depth);
+    let granted = Granted {
+        engine: EngineKind::Psync,
+        completion: Completion::Interrupts,
+        ring_flags: Vec::new(),
+        fallbacks: Vec::new(),
+    };
+    if !ready.wait(granted) {
+        return Ok(());
+    }
+    let uncounted = Tally::new();
+    let mut shift = Shift::new(control, *epoch, tally, &uncounted);
+    let mut now = epoch.elapsed();
+    loop {
+        match shift.follow() {
+            Phase::Stop => break,
+            Phase::Hold => {
+                shift.wait();
+                pace.restart();
+                now = epoch.elapsed();
+                continue;
+            }
+            Phase::Gate | Phase::Ramp | Phase::Count => {}
+        }
+        if pace.quota(now) == 0 {
+            if pace.is_exhausted() {
+                break;
+            }
+            shift.sleep(pace.next_in(now).min(NAP));
+            now = epoch.elapsed();
+            continue;
+        }
+        let block = series.next();
+        pace.issued(1, u64::from(block.length));
+        // The buffer holds the largest block.
+        let Some(part) = buffer.get_mut(..block.length as usize) else { break };
+        let result = match pread(&target.file, part, block.offset) {
+            Ok(read) => i32::try_from(read).unwrap_or(i32::MAX),
+            Err(Errno::INTR | Errno::AGAIN) => continue,
+            Err(errno) => -errno.raw_os_error(),
+        };
+        let before = std::mem::replace(&mut now, epoch.elapsed());
+        shift.totals.calls += 1;
+        shift.totals.depth_sum += 1;
+        if i64::from(result) == i64::from(block.length) {
+            shift.totals.ios += 1;
+            shift.totals.bytes += u64::from(block.length);
+            shift.succeeded();
+            if workload.latency {
+                shift.tally().latency.record(now - before);
+            }
+        } else {
+            let failure = Failure { offset: block.offset, length: block.length, result };
+            if shift.failed(&failure, &target.name) {
+                shift.publish();
+                break;
+            }
+        }
+        shift.publish();
+    }
+    shift.close();
+    tally.closing().batch = Some("one read a call".to_owned());
+    Ok(())
+}
