@@ -1,3 +1,233 @@
 //! The state of the screen, how it changes and where its regions are.
 //!
-//! Here: `App`, `Message`, `Effect`, `update`, the layout, `COMMANDS`. Not here: drawing, reading, threads, the clock.
+//! Here: [`App`], [`Message`], [`Effect`], the pure [`update`], the layout, [`COMMANDS`](commands::COMMANDS). Not here:
+//! drawing, reading, threads, the clock. What a key does is in [`act`], what the mouse does in [`pointer`].
+
+pub mod screen;
+pub mod commands;
+pub mod keymap;
+pub mod message;
+pub mod effect;
+pub mod series;
+pub mod load;
+pub mod strip;
+pub mod bottleneck;
+pub mod tree;
+pub mod dyno;
+pub mod overlay;
+pub mod layout;
+pub mod act;
+pub mod pointer;
+
+use std::{sync::Arc, time::Duration};
+
+use self::{
+    bottleneck::Bottleneck,
+    dyno::Dyno,
+    layout::Layout,
+    load::Load,
+    overlay::Overlay,
+    strip::{Strip, StripRow},
+    tree::Tree,
+};
+pub use self::{
+    effect::Effect,
+    message::{MachineRead, Message},
+    screen::Screen,
+};
+use crate::{
+    counters::Rates,
+    machine::Machine,
+    model::{DriveName, Limits, Problem, RunSample, RunSummary},
+    text::Label,
+    units::UnitSystem,
+};
+
+/// Where the machine on the screen comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mode {
+    /// This computer.
+    Live,
+    /// A built-in demo, by name: its drives are simulated.
+    Demo(Label),
+    /// A capture, by file name.
+    Capture(Label),
+    /// A folder of files, by name.
+    Folder(Label),
+}
+
+/// A line for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// What it says.
+    pub text: String,
+    /// Whether something went wrong.
+    pub problem: bool,
+}
+
+/// Everything the screen shows.
+#[derive(Debug, Clone)]
+pub struct App {
+    /// Where the machine comes from.
+    pub mode: Mode,
+    /// The machine.
+    pub machine: Arc<Machine>,
+    /// What could not be read of it.
+    pub problems: Vec<Problem>,
+    /// What its places can carry.
+    pub limits: Arc<Limits>,
+    /// Columns and rows of the terminal.
+    pub size: (u16, u16),
+    /// Time since the program started.
+    pub now: Duration,
+    /// The screen shown.
+    pub screen: Screen,
+    /// GB/s or GiB/s.
+    pub units: UnitSystem,
+    /// What lies over the screen.
+    pub overlay: Option<Overlay>,
+    /// The line above the footer.
+    pub notice: Option<Notice>,
+    /// The machine screen.
+    pub tree: Tree,
+    /// The dyno screen.
+    pub dyno: Dyno,
+    /// The strip at the foot.
+    pub strip: Strip,
+    /// What every drive reads now.
+    pub load: Load,
+    /// What holds the machine back, the most expensive first.
+    pub bottlenecks: Vec<Bottleneck>,
+    strip_row_at: Duration,
+}
+
+impl App {
+    /// A screen of this machine, on the first tab.
+    pub fn new(mode: Mode, read: MachineRead, size: (u16, u16)) -> Self {
+        let mut app = Self {
+            mode,
+            machine: read.machine,
+            problems: read.problems,
+            limits: read.limits,
+            size,
+            now: Duration::ZERO,
+            screen: Screen::Machine,
+            units: UnitSystem::default(),
+            overlay: None,
+            notice: None,
+            tree: Tree::default(),
+            dyno: Dyno::default(),
+            strip: Strip::default(),
+            load: Load::default(),
+            bottlenecks: Vec::new(),
+            strip_row_at: Duration::ZERO,
+        };
+        app.refresh();
+        app
+    }
+
+    /// Where everything is right now.
+    pub fn layout(&self) -> Layout {
+        Layout::new(self)
+    }
+
+    /// Whether this machine's drives can be tested: the live one's and a demo's simulated ones.
+    pub fn can_test(&self) -> bool {
+        matches!(self.mode, Mode::Live | Mode::Demo(_))
+    }
+
+    /// Whether the figures on the screen come from simulated drives.
+    pub fn is_simulated(&self) -> bool {
+        matches!(self.mode, Mode::Demo(_))
+    }
+
+    /// Tells the user something.
+    pub fn tell(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), problem: false });
+    }
+
+    /// Tells the user that something went wrong.
+    pub fn warn(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), problem: true });
+    }
+
+    /// Makes what follows from the state: rows, bottlenecks.
+    fn refresh(&mut self) {
+        let height = usize::from(self.layout().tree_rows.height);
+        self.tree.refresh(&self.machine, &self.load, height);
+        self.bottlenecks = bottleneck::find(&self.machine, &self.limits, &self.load);
+    }
+
+    fn take_machine(&mut self, read: MachineRead) {
+        self.machine = read.machine;
+        self.problems = read.problems;
+        self.limits = read.limits;
+    }
+
+    fn take_rates(&mut self, rates: &Rates, at: Duration) {
+        // A loop device or an md array would count what the drive below it counts already.
+        let hardware =
+            |name: &DriveName| self.machine.drive(name).is_some_and(|drive| !drive.kind.is_software());
+        let row = StripRow::from_rates(rates, hardware);
+        if self.dyno.running().is_none() {
+            self.load = Load::from_rates(rates);
+            self.strip.push_reads(at, row.disk.map_or(0.0, |(read, _)| read));
+        }
+        self.strip.push_row(row);
+    }
+
+    fn take_sample(&mut self, sample: &RunSample, now: Duration) {
+        let simulated = self.is_simulated();
+        let Some(test) = self.dyno.running_mut() else { return };
+        test.take(sample, now);
+        let rates = test
+            .targets
+            .iter()
+            .filter_map(|t| Some((t.drive.clone()?, t.curves.bytes.last().unwrap_or(0.0))));
+        self.load = Load::from_test(rates);
+        let (bytes, iops) = (test.total.bytes.last().unwrap_or(0.0), test.total.iops.last().unwrap_or(0.0));
+        self.strip.push_reads(now, bytes);
+        // A demo has no kernel that counts: its rows hold what the simulated drives did.
+        if simulated && now >= self.strip_row_at + Duration::from_secs(1) {
+            self.strip_row_at = now;
+            let row = StripRow { io: Some((iops, 0.0)), disk: Some((bytes, 0.0)), ..StripRow::default() };
+            self.strip.push_row(row);
+        }
+    }
+
+    fn end_run(&mut self, result: Result<RunSummary, String>, now: Duration) {
+        if let Err(why) = &result {
+            self.warn(why.clone());
+        } else if self.overlay.as_ref().is_some_and(|overlay| *overlay == Overlay::Quit) {
+            self.overlay = None;
+        }
+        if let Some(test) = self.dyno.running_mut() {
+            test.end(result);
+        }
+        self.load = Load::default();
+        self.strip.push_reads(now, 0.0);
+    }
+}
+
+/// How the state changes: the only place where it does.
+pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    match message {
+        Message::Key(key) => effects = act::key(app, key),
+        Message::Paste(text) => act::paste(app, &text),
+        Message::Mouse(mouse) => effects = pointer::mouse(app, mouse),
+        Message::Resize(columns, rows) => app.size = (columns, rows),
+        Message::Tick(now) => {
+            app.now = now;
+            return effects;
+        }
+        Message::Machine(read) => app.take_machine(*read),
+        Message::Rates(rates, at) => app.take_rates(&rates, at),
+        Message::Sample(sample, now) => app.take_sample(&sample, now),
+        Message::RunEnded(result, now) => app.end_run(*result, now),
+        Message::Notice(text) => app.warn(text),
+        Message::Leave => effects.push(Effect::Quit),
+    }
+    app.refresh();
+    effects
+}

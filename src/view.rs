@@ -1,3 +1,44 @@
 //! The picture: a pure function of the state and the size.
 //!
-//! Not here: any change of state.
+//! Here: [`draw`], one file per region, the theme. Not here: any change of state.
+
+pub mod theme;
+pub mod paint;
+pub mod words;
+pub mod frame;
+pub mod tree_rows;
+pub mod facts;
+pub mod facts_pane;
+pub mod verdict;
+pub mod graph;
+pub mod heat;
+pub mod strip;
+pub mod machine;
+pub mod dyno;
+pub mod form;
+pub mod targets;
+pub mod overlay;
+
+use ratatui::buffer::Buffer;
+
+use self::{paint::Brush, theme::Theme};
+use crate::app::{App, Screen};
+
+/// Draws the state into `buffer`, which has the state's size.
+pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) {
+    let layout = app.layout();
+    let mut brush = Brush { buffer, theme, layout: &layout };
+    if layout.too_small {
+        frame::too_small(app, &mut brush);
+        return;
+    }
+    frame::title(app, &mut brush);
+    frame::tabs(app, &mut brush);
+    match app.screen {
+        Screen::Machine => machine::draw(app, &mut brush),
+        Screen::Dyno => dyno::draw(app, &mut brush),
+    }
+    strip::draw(app, &mut brush);
+    frame::footer(app, &mut brush);
+    overlay::draw(app, &mut brush);
+}

@@ -1,0 +1,293 @@
+//! What a key does: fields take it as text, else it is a command of [`COMMANDS`](super::commands::COMMANDS).
+
+use tui_input::{Input, InputRequest};
+
+use super::{
+    App, Effect,
+    commands::CommandId as Id,
+    dyno::{self, test::Test},
+    keymap::{self, Key},
+    overlay::{Overlay, Palette},
+    screen::Screen,
+};
+
+/// A key was pressed.
+pub fn key(app: &mut App, key: Key) -> Vec<Effect> {
+    app.notice = None;
+    if key == Key::Ctrl('c') {
+        return command(app, Id::Leave);
+    }
+    if app.overlay.is_some() {
+        return overlay_key(app, key);
+    }
+    if app.screen == Screen::Machine && app.tree.find.is_some() {
+        find_key(app, key);
+        return Vec::new();
+    }
+    if app.screen == Screen::Dyno && app.dyno.form.edit.is_some() {
+        form_key(app, key);
+        return Vec::new();
+    }
+    keymap::lookup(key, app.screen).map_or_else(Vec::new, |found| command(app, found.id))
+}
+
+/// Text was pasted: it goes into the field that is open, and nowhere else.
+pub fn paste(app: &mut App, text: &str) {
+    let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
+    let field = match (&mut app.overlay, app.screen) {
+        (Some(Overlay::Palette(palette)), _) => Some(&mut palette.input),
+        (Some(_), _) => None,
+        (None, Screen::Machine) => app.tree.find.as_mut(),
+        (None, Screen::Dyno) => app.dyno.form.edit.as_mut(),
+    };
+    let Some(field) = field else {
+        app.tell("Nothing takes text here: open a field first");
+        return;
+    };
+    for c in line.chars().take(4096) {
+        field.handle(InputRequest::InsertChar(c));
+    }
+    if app.overlay.is_none() && app.screen == Screen::Machine {
+        app.tree.find_here(&app.machine);
+    }
+}
+
+/// Carries a command out.
+pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
+    match id {
+        Id::Show(screen) => app.screen = screen,
+        Id::NextScreen => app.screen = app.screen.neighbour(1),
+        Id::PreviousScreen => app.screen = app.screen.neighbour(-1),
+        Id::Up | Id::Down | Id::PageUp | Id::PageDown | Id::First | Id::Last => movement(app, id),
+        Id::Fold => app.tree.left(),
+        Id::Unfold => app.tree.right(),
+        Id::ChoiceBefore => choose(app, -1),
+        Id::ChoiceAfter => choose(app, 1),
+        Id::Details => details(app),
+        Id::Edit => app.dyno.form.begin_edit(),
+        Id::NextDrive => app.tree.step_drive(1),
+        Id::PreviousDrive => app.tree.step_drive(-1),
+        Id::Mark => mark(app),
+        Id::MarkAll => mark_all(app),
+        Id::Find => app.tree.open_find(),
+        Id::Sort => {
+            app.tree.next_sort();
+            app.tell(format!("Siblings stand {}", app.tree.sort.name().replacen("bus", "in bus", 1)));
+        }
+        Id::Everything => app.tree.everything = !app.tree.everything,
+        Id::Paths => app.tree.paths = !app.tree.paths,
+        Id::Run => return run(app),
+        Id::Pause => return pause(app),
+        Id::Stop => return stop(app),
+        Id::Curve => app.dyno.curve = app.dyno.curve.next(),
+        Id::OlderRun => app.dyno.step_history(1),
+        Id::NewerRun => app.dyno.step_history(-1),
+        Id::Units => app.units = app.units.toggled(),
+        Id::Help => app.overlay = Some(Overlay::Help(0)),
+        Id::Palette => app.overlay = Some(Overlay::Palette(Palette::default())),
+        Id::Back => app.screen = Screen::Machine,
+        Id::Redraw => return vec![Effect::Redraw, Effect::ReadMachine],
+        Id::Suspend => return vec![Effect::Suspend],
+        Id::Quit if app.dyno.running().is_some() => app.overlay = Some(Overlay::Quit),
+        Id::Quit | Id::Leave => return vec![Effect::Quit],
+    }
+    Vec::new()
+}
+
+fn movement(app: &mut App, id: Id) {
+    let layout = app.layout();
+    let page = isize::from(layout.tree_rows.height.max(2).cast_signed() - 1);
+    let step = match id {
+        Id::Up => -1,
+        Id::Down => 1,
+        Id::PageUp => -page,
+        Id::PageDown => page,
+        Id::First => isize::MIN / 2,
+        _ => isize::MAX / 2,
+    };
+    match app.screen {
+        Screen::Machine => app.tree.step(step),
+        Screen::Dyno => app.dyno.form.step(step),
+    }
+}
+
+fn choose(app: &mut App, step: isize) {
+    if !app.dyno.form.step_choice(step) {
+        app.tell("This field has no choices: Enter opens it for text");
+    }
+}
+
+fn details(app: &mut App) {
+    let closed = app.tree.row().is_some_and(|row| row.open == Some(false) || row.node.is_none());
+    if !(closed && app.tree.toggle()) {
+        app.overlay = Some(Overlay::Facts(0));
+    }
+}
+
+fn mark(app: &mut App) {
+    if app.tree.mark() {
+        let text = match app.tree.marks.len() {
+            0 => "No drive is marked: a test runs on every hardware drive".to_owned(),
+            1 => "1 drive marked for the test".to_owned(),
+            n => format!("{n} drives marked for the test"),
+        };
+        app.tell(text);
+        app.tree.step(1);
+    } else {
+        app.tell("No drive at or below this row");
+    }
+}
+
+fn mark_all(app: &mut App) {
+    let drives: Vec<_> = app.machine.hardware_drives().map(|drive| drive.name.clone()).collect();
+    app.tree.mark_all_of(&drives);
+    app.tell(format!("{} of {} drives marked for the test", app.tree.marks.len(), drives.len()));
+}
+
+fn run(app: &mut App) -> Vec<Effect> {
+    if !app.can_test() {
+        app.tell("The drives of a capture are not here to be tested; --demo shows a test on simulated ones");
+        return Vec::new();
+    }
+    if app.dyno.running().is_some() {
+        app.tell("A test is running: x stops it");
+        return Vec::new();
+    }
+    let targets = dyno::targets(&app.dyno.form, &app.tree.marks, &app.machine);
+    let workload = dyno::workload(&app.dyno.form, targets);
+    if let Err(wrong) = workload.validate() {
+        app.warn(wrong.to_string());
+        return Vec::new();
+    }
+    app.dyno.begin(Test::new(workload.clone()));
+    vec![Effect::StartRun(Box::new(workload))]
+}
+
+fn pause(app: &mut App) -> Vec<Effect> {
+    use crate::model::RunState;
+    match app.dyno.running().map(|test| test.state) {
+        Some(RunState::Paused) => vec![Effect::ResumeRun],
+        Some(_) => vec![Effect::PauseRun],
+        None => {
+            app.tell("No test is running: r starts one");
+            Vec::new()
+        }
+    }
+}
+
+fn stop(app: &mut App) -> Vec<Effect> {
+    let Some(test) = app.dyno.running_mut() else {
+        app.tell("No test is running: r starts one");
+        return Vec::new();
+    };
+    test.stopping = true;
+    vec![Effect::StopRun]
+}
+
+fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
+    let Some(overlay) = app.overlay.as_mut() else { return Vec::new() };
+    let meant = keymap::lookup(key, app.screen).map(|found| found.id);
+    match overlay {
+        Overlay::Help(top) | Overlay::Facts(top) => match meant {
+            Some(Id::Up) => *top = top.saturating_sub(1),
+            Some(Id::Down) => *top = top.saturating_add(1),
+            Some(Id::PageUp) => *top = top.saturating_sub(10),
+            Some(Id::PageDown) => *top = top.saturating_add(10),
+            Some(Id::First) => *top = 0,
+            Some(Id::Paths) => app.tree.paths = !app.tree.paths,
+            Some(Id::Units) => app.units = app.units.toggled(),
+            Some(Id::Back | Id::Help | Id::Quit | Id::Details | Id::Edit | Id::Fold) => app.overlay = None,
+            _ => {}
+        },
+        Overlay::Palette(palette) => match palette_key(app.screen, palette, key) {
+            Chosen::Nothing => {}
+            Chosen::Close => app.overlay = None,
+            Chosen::Command(id) => {
+                app.overlay = None;
+                return command(app, id);
+            }
+        },
+        Overlay::Quit => match key {
+            Key::Char('q' | 'y') | Key::Enter => return vec![Effect::Quit],
+            Key::Esc | Key::Char('n') => app.overlay = None,
+            _ => {}
+        },
+    }
+    Vec::new()
+}
+
+/// What came of a key in the palette.
+enum Chosen {
+    Nothing,
+    Close,
+    Command(Id),
+}
+
+fn palette_key(screen: Screen, palette: &mut Palette, key: Key) -> Chosen {
+    let found = palette.matches(screen);
+    match key {
+        Key::Esc => return Chosen::Close,
+        Key::Enter => {
+            return found.get(palette.selected).map_or(Chosen::Close, |chosen| Chosen::Command(chosen.id));
+        }
+        Key::Up => palette.selected = palette.selected.saturating_sub(1),
+        Key::Down | Key::Tab => palette.selected = (palette.selected + 1).min(found.len().saturating_sub(1)),
+        key => {
+            edit(&mut palette.input, key);
+            palette.selected = 0;
+        }
+    }
+    Chosen::Nothing
+}
+
+fn find_key(app: &mut App, key: Key) {
+    match key {
+        Key::Esc => app.tree.find = None,
+        Key::Enter => app.tree.close_find(&app.machine),
+        Key::Down | Key::Tab => app.tree.find_next(&app.machine, 1),
+        Key::Up | Key::BackTab => app.tree.find_next(&app.machine, -1),
+        key => {
+            let Some(input) = app.tree.find.as_mut() else { return };
+            edit(input, key);
+            if !app.tree.find_here(&app.machine) {
+                app.tell("No such row");
+            }
+        }
+    }
+}
+
+fn form_key(app: &mut App, key: Key) {
+    let form = &mut app.dyno.form;
+    match key {
+        Key::Esc => form.edit = None,
+        Key::Enter | Key::Tab | Key::Down => {
+            if let Err(wrong) = form.accept_edit() {
+                app.warn(wrong);
+            } else if key != Key::Enter {
+                form.step(1);
+            }
+        }
+        key => {
+            if let Some(input) = form.edit.as_mut() {
+                edit(input, key);
+            }
+        }
+    }
+}
+
+fn edit(input: &mut Input, key: Key) {
+    let request = match key {
+        Key::Char(c) => InputRequest::InsertChar(c),
+        Key::Backspace => InputRequest::DeletePrevChar,
+        Key::Delete => InputRequest::DeleteNextChar,
+        Key::Left => InputRequest::GoToPrevChar,
+        Key::Right => InputRequest::GoToNextChar,
+        Key::Home | Key::Ctrl('a') => InputRequest::GoToStart,
+        Key::End | Key::Ctrl('e') => InputRequest::GoToEnd,
+        Key::Ctrl('w') => InputRequest::DeletePrevWord,
+        Key::Ctrl('u') => InputRequest::DeleteLine,
+        Key::Ctrl('k') => InputRequest::DeleteTillEnd,
+        _ => return,
+    };
+    input.handle(request);
+}

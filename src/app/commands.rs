@@ -1,0 +1,220 @@
+//! [`COMMANDS`]: everything a key can do, one row each.
+//!
+//! Dispatch, the footer's hints, the `?` help, the `:` palette and the README's key table are all made from these rows.
+//! Not here: what a command does to the state (`app::update`).
+
+use std::fmt::Write as _;
+
+use super::{
+    keymap::Key,
+    screen::{SCREENS, Screen},
+};
+
+/// What a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each is described by its row of COMMANDS")]
+pub enum CommandId {
+    Show(Screen),
+    NextScreen,
+    PreviousScreen,
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    First,
+    Last,
+    Fold,
+    Unfold,
+    ChoiceBefore,
+    ChoiceAfter,
+    Details,
+    Edit,
+    NextDrive,
+    PreviousDrive,
+    Mark,
+    MarkAll,
+    Find,
+    Sort,
+    Everything,
+    Paths,
+    Run,
+    Pause,
+    Stop,
+    Curve,
+    OlderRun,
+    NewerRun,
+    Units,
+    Help,
+    Palette,
+    Back,
+    Redraw,
+    Suspend,
+    Quit,
+    Leave,
+}
+
+/// On which screens a command exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum On {
+    /// All of them.
+    Every,
+    /// This one.
+    Only(Screen),
+}
+
+impl On {
+    /// Whether `screen` is among them.
+    pub fn includes(self, screen: Screen) -> bool {
+        match self {
+            Self::Every => true,
+            Self::Only(only) => only == screen,
+        }
+    }
+
+    fn overlaps(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Only(one), Self::Only(two)) => one == two,
+            _ => true,
+        }
+    }
+}
+
+/// One command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Command {
+    /// Which.
+    pub id: CommandId,
+    /// Its keys, the one to advertise first.
+    pub keys: &'static [Key],
+    /// Its name in the palette.
+    pub name: &'static str,
+    /// What it does, one line.
+    pub help: &'static str,
+    /// Its word in the footer; empty where the footer need not tell.
+    pub hint: &'static str,
+    /// Where it exists.
+    pub on: On,
+}
+
+const fn row(
+    id: CommandId,
+    keys: &'static [Key],
+    on: On,
+    hint: &'static str,
+    name: &'static str,
+    help: &'static str,
+) -> Command {
+    Command { id, keys, name, help, hint, on }
+}
+
+use CommandId as Id;
+use Key::{Char, Ctrl};
+
+const MACHINE: On = On::Only(Screen::Machine);
+const DYNO: On = On::Only(Screen::Dyno);
+
+/// All commands; the footer shows hints in this order.
+#[rustfmt::skip]
+pub const COMMANDS: &[Command] = &[
+    row(Id::Show(Screen::Machine), &[Char('1')], On::Every, "", "machine", "Show the machine: the PCIe tree, links, limits and load"),
+    row(Id::Show(Screen::Dyno), &[Char('4')], On::Every, "", "dyno", "Show the dyno: read tests and their curves"),
+    row(Id::NextScreen, &[Key::Tab], On::Every, "", "next screen", "Go to the screen on the right"),
+    row(Id::PreviousScreen, &[Key::BackTab], On::Every, "", "previous screen", "Go to the screen on the left"),
+    row(Id::Run, &[Char('r')], On::Every, "run", "run", "Run the workload on the marked drives, on all of them when none is marked"),
+    row(Id::Pause, &[Char(' ')], DYNO, "pause", "pause", "Pause the test, or let it go on"),
+    row(Id::Stop, &[Char('x')], On::Every, "stop", "stop", "Stop the test under way; what it read so far counts"),
+    row(Id::Up, &[Key::Up, Char('k')], On::Every, "move", "up", "Move up"),
+    row(Id::Down, &[Key::Down, Char('j')], On::Every, "", "down", "Move down"),
+    row(Id::Fold, &[Key::Left, Char('h')], MACHINE, "fold", "fold", "Fold the row, or go to the one it hangs under"),
+    row(Id::Unfold, &[Key::Right, Char('l')], MACHINE, "", "unfold", "Unfold the row, or go to the first one below it"),
+    row(Id::ChoiceBefore, &[Key::Left, Char('h')], DYNO, "change", "choice before", "The choice before in the field"),
+    row(Id::ChoiceAfter, &[Key::Right, Char('l')], DYNO, "", "choice after", "The next choice in the field"),
+    row(Id::NextDrive, &[Char('n')], MACHINE, "next drive", "next drive", "Jump to the next drive"),
+    row(Id::PreviousDrive, &[Char('N')], MACHINE, "", "previous drive", "Jump to the drive before"),
+    row(Id::Mark, &[Char(' ')], MACHINE, "mark", "mark", "Mark the drive for the test, or every drive below this row"),
+    row(Id::MarkAll, &[Char('*')], On::Every, "", "mark all", "Mark every drive, or none when all are marked"),
+    row(Id::Details, &[Key::Enter], MACHINE, "details", "details", "Everything about the selected row; a folded one opens"),
+    row(Id::Edit, &[Key::Enter], DYNO, "edit", "edit", "Write into the field; Enter takes it, Esc leaves it as it was"),
+    row(Id::Find, &[Char('/')], MACHINE, "find", "find", "Find by name, model, address or driver; Enter keeps the match, arrows go to the next"),
+    row(Id::Sort, &[Char('s')], MACHINE, "sort", "sort", "Sort siblings by bus, by load, by name"),
+    row(Id::Everything, &[Char('z')], MACHINE, "all devices", "every device", "Show every device, or fold the ones that do not matter here"),
+    row(Id::Paths, &[Char('p')], MACHINE, "paths", "paths", "Show the path each value was read from"),
+    row(Id::Curve, &[Char('c')], DYNO, "curve", "curve", "Show another curve: throughput, IOPS, latency"),
+    row(Id::OlderRun, &[Char('[')], DYNO, "older run", "older run", "Show the run before"),
+    row(Id::NewerRun, &[Char(']')], DYNO, "", "newer run", "Show the run after"),
+    row(Id::PageUp, &[Key::PageUp], On::Every, "", "page up", "Move up by a page"),
+    row(Id::PageDown, &[Key::PageDown], On::Every, "", "page down", "Move down by a page"),
+    row(Id::First, &[Key::Home, Char('g')], On::Every, "", "first", "Go to the first row"),
+    row(Id::Last, &[Key::End, Char('G')], On::Every, "", "last", "Go to the last row"),
+    row(Id::Units, &[Char('u')], On::Every, "units", "units", "Switch every rate between GB/s (powers of ten) and GiB/s (powers of two)"),
+    row(Id::Help, &[Char('?')], On::Every, "", "help", "Explain this screen: its keys and its marks"),
+    row(Id::Palette, &[Char(':')], On::Every, "palette", "palette", "Find a command by its name"),
+    row(Id::Back, &[Key::Esc], On::Every, "", "back", "Go back: close what is open, leave the field"),
+    row(Id::Redraw, &[Ctrl('l')], On::Every, "", "redraw", "Draw the screen afresh and read the machine again"),
+    row(Id::Suspend, &[Ctrl('z')], On::Every, "", "suspend", "Back to the shell; fg returns"),
+    row(Id::Quit, &[Char('q')], On::Every, "quit", "quit", "Leave; asks while a test runs"),
+    row(Id::Leave, &[Ctrl('c')], On::Every, "", "leave at once", "Stop everything and leave without asking"),
+];
+
+/// The key to advertise for a command.
+pub fn key_of(id: CommandId) -> Option<Key> {
+    COMMANDS.iter().find(|command| command.id == id).and_then(|command| command.keys.first().copied())
+}
+
+/// The table of keys for the README, in Markdown.
+pub fn markdown() -> String {
+    let mut text = String::from("| key | where | what it does |\n|---|---|---|\n");
+    for command in COMMANDS {
+        let keys: Vec<String> = command.keys.iter().map(|key| format!("`{key}`")).collect();
+        let place = match command.on {
+            On::Every => "everywhere",
+            On::Only(screen) => screen.tab().name,
+        };
+        let _ = writeln!(text, "| {} | {place} | {} |", keys.join(" "), command.help);
+    }
+    text
+}
+
+/// Pairs of commands that one key could mean at once, and screens whose tab no command shows. Empty, or the table is wrong.
+pub fn conflicts() -> Vec<String> {
+    let mut found = Vec::new();
+    for (index, one) in COMMANDS.iter().enumerate() {
+        for two in &COMMANDS[index + 1..] {
+            if one.id == two.id || one.name == two.name {
+                found.push(format!("{} has two rows", one.name));
+            }
+            for key in one.keys.iter().filter(|key| two.keys.contains(key)) {
+                if one.on.overlaps(two.on) {
+                    found.push(format!("{key} means {} and {}", one.name, two.name));
+                }
+            }
+        }
+    }
+    for tab in SCREENS {
+        let shown = COMMANDS.iter().any(|c| c.id == Id::Show(tab.screen) && c.keys == [Char(tab.digit)]);
+        if !shown {
+            found.push(format!("{} has no command on {}", tab.name, tab.digit));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_means_two_things_and_every_tab_has_its_digit() {
+        assert_eq!(conflicts(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_command_says_what_it_does_in_one_line() {
+        for command in COMMANDS {
+            assert!(!command.keys.is_empty() && !command.name.is_empty(), "{command:?}");
+            assert!(command.help.len() <= 96 && !command.help.ends_with('.'), "{}", command.help);
+            assert!(command.hint.len() <= 12, "{}", command.hint);
+        }
+        assert_eq!(markdown().lines().count(), COMMANDS.len() + 2);
+    }
+}

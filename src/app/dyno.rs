@@ -1,0 +1,113 @@
+//! The state of the dyno: the workload's form, the test under way, the tests before it.
+//!
+//! Here: [`Dyno`]. The form is in [`form`], curves of a test in [`test`]. Not here: running anything.
+
+pub mod form;
+pub mod test;
+
+use std::collections::VecDeque;
+
+use self::{form::Form, test::Test};
+use crate::{
+    machine::Machine,
+    model::{DriveName, Target, Workload},
+};
+
+/// How many tests are remembered.
+pub const REMEMBERED: usize = 50;
+
+/// What a curve shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Curve {
+    /// Bytes per second.
+    #[default]
+    Throughput,
+    /// Reads per second.
+    Iops,
+    /// Completion latency.
+    Latency,
+}
+
+impl Curve {
+    /// All of them, in the order `c` goes through.
+    pub const ALL: [Self; 3] = [Self::Throughput, Self::Iops, Self::Latency];
+
+    /// The next one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        match self {
+            Self::Throughput => Self::Iops,
+            Self::Iops => Self::Latency,
+            Self::Latency => Self::Throughput,
+        }
+    }
+}
+
+/// The dyno.
+#[derive(Debug, Clone, Default)]
+pub struct Dyno {
+    /// The workload as the form has it.
+    pub form: Form,
+    /// Tests, the newest last; the last one may be under way.
+    pub tests: VecDeque<Test>,
+    /// Which of them is shown, counted from the newest.
+    pub back: usize,
+    /// The curve shown where there is room for one.
+    pub curve: Curve,
+}
+
+impl Dyno {
+    /// The test on the screen.
+    pub fn shown(&self) -> Option<&Test> {
+        self.tests.iter().rev().nth(self.back)
+    }
+
+    /// The test under way.
+    pub fn running(&self) -> Option<&Test> {
+        self.tests.back().filter(|test| test.is_running())
+    }
+
+    /// The test under way, to be changed.
+    pub fn running_mut(&mut self) -> Option<&mut Test> {
+        self.tests.back_mut().filter(|test| test.is_running())
+    }
+
+    /// Puts a new test on the screen.
+    pub fn begin(&mut self, test: Test) {
+        self.tests.push_back(test);
+        while self.tests.len() > REMEMBERED {
+            self.tests.pop_front();
+        }
+        self.back = 0;
+    }
+
+    /// Shows the test `step` before (1) or after (-1) the one shown.
+    pub fn step_history(&mut self, step: isize) {
+        let most = self.tests.len().saturating_sub(1);
+        self.back = self.back.saturating_add_signed(step).min(most);
+    }
+}
+
+/// The targets a test would run on: the form's file, else the marked drives, else every hardware drive.
+pub fn targets(form: &Form, marks: &std::collections::BTreeSet<DriveName>, machine: &Machine) -> Vec<Target> {
+    if let Some(file) = &form.file {
+        return vec![Target { path: file.clone(), drive: None }];
+    }
+    let wanted = |drive: &&crate::machine::Drive| {
+        if marks.is_empty() {
+            !drive.kind.is_software() && drive.removable.get() != Some(true)
+        } else {
+            marks.contains(&drive.name)
+        }
+    };
+    let target = |drive: &crate::machine::Drive| Target {
+        path: drive.name.device_file().into(),
+        drive: Some(drive.name.clone()),
+    };
+    machine.drives.iter().filter(wanted).map(target).collect()
+}
+
+/// The workload the form describes, on those targets.
+pub fn workload(form: &Form, targets: Vec<Target>) -> Workload {
+    Workload { targets, ..form.workload.clone() }
+}

@@ -1,0 +1,258 @@
+//! One test: its curves while it runs, its figures after.
+//!
+//! Here: how samples become curves. Not here: how they are drawn.
+
+use std::{collections::VecDeque, time::Duration};
+
+use crate::{
+    app::series::{Scale, Series, WINDOW},
+    model::{DriveName, LatencySummary, RunSample, RunState, RunSummary, TargetSample, Workload},
+    text::Label,
+};
+
+/// Rates are taken over this much time, so that they do not flicker.
+const SMOOTHING: Duration = Duration::from_millis(500);
+
+/// A test.
+#[derive(Debug, Clone)]
+pub struct Test {
+    /// What was asked for.
+    pub workload: Workload,
+    /// Where it is.
+    pub state: RunState,
+    /// Counted time so far.
+    pub elapsed: Duration,
+    /// What it is busy with while preparing.
+    pub preparing: Option<String>,
+    /// Whether a simulated engine makes the figures.
+    pub simulated: bool,
+    /// The user asked for its end.
+    pub stopping: bool,
+    /// All targets together.
+    pub total: Curves,
+    /// Each target.
+    pub targets: Vec<TargetCurves>,
+    /// Tops of the axes: bytes per second, reads per second, nanoseconds.
+    pub scales: Scales,
+    /// The result, or the one line that says why there is none.
+    pub result: Option<Result<RunSummary, String>>,
+    /// Latency of all targets, a column of the heat map per entry, newest last.
+    pub heat: VecDeque<(Duration, Vec<LatencySummary>)>,
+}
+
+/// Tops of a test's axes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Scales {
+    /// Bytes per second.
+    pub bytes: Scale,
+    /// Reads per second.
+    pub iops: Scale,
+    /// Nanoseconds.
+    pub latency: Scale,
+}
+
+/// Curves of one target, or of all.
+#[derive(Debug, Clone, Default)]
+pub struct Curves {
+    /// Bytes per second.
+    pub bytes: Series,
+    /// Reads per second.
+    pub iops: Series,
+    /// Median latency, nanoseconds.
+    pub p50: Series,
+    /// 99th percentile, nanoseconds.
+    pub p99: Series,
+}
+
+/// Curves of one target.
+#[derive(Debug, Clone)]
+pub struct TargetCurves {
+    /// The target, as the user named it.
+    pub name: Label,
+    /// The drive behind it.
+    pub drive: Option<DriveName>,
+    /// Its curves.
+    pub curves: Curves,
+    /// Reads that failed.
+    pub errors: u64,
+    /// Why its workers ended early.
+    pub failed: Option<Label>,
+    /// Latency of the newest sample that had any.
+    pub latency: LatencySummary,
+    counts: VecDeque<(Duration, u64, u64)>,
+}
+
+impl Test {
+    /// A test that was just asked for.
+    pub fn new(workload: Workload) -> Self {
+        let targets = workload.targets.iter().map(|target| TargetCurves {
+            name: Label::new(&target.path.to_string_lossy()),
+            drive: target.drive.clone(),
+            curves: Curves::default(),
+            errors: 0,
+            failed: None,
+            latency: LatencySummary::default(),
+            counts: VecDeque::new(),
+        });
+        Self {
+            targets: targets.collect(),
+            workload,
+            state: RunState::Preparing,
+            elapsed: Duration::ZERO,
+            preparing: None,
+            simulated: false,
+            stopping: false,
+            total: Curves::default(),
+            scales: Scales::default(),
+            result: None,
+            heat: VecDeque::new(),
+        }
+    }
+
+    /// Whether it has not ended yet.
+    pub fn is_running(&self) -> bool {
+        self.result.is_none()
+    }
+
+    /// Takes a look at the test, seen at `now`.
+    pub fn take(&mut self, sample: &RunSample, now: Duration) {
+        let went_on = sample.at > self.elapsed;
+        self.state = sample.state;
+        self.elapsed = sample.at;
+        self.simulated = sample.simulated;
+        self.preparing.clone_from(&sample.preparing);
+        for (target, seen) in self.targets.iter_mut().zip(&sample.targets) {
+            target.take(seen, sample.at, now);
+        }
+        if !went_on {
+            return;
+        }
+        let sum = |of: fn(&Curves) -> &Series| -> f64 {
+            self.targets.iter().filter_map(|target| of(&target.curves).last()).sum()
+        };
+        let worst = |of: fn(&Curves) -> &Series| -> Option<f64> {
+            self.targets.iter().filter_map(|target| of(&target.curves).last()).reduce(f64::max)
+        };
+        let (bytes, iops) = (sum(|c| &c.bytes), sum(|c| &c.iops));
+        let (p50, p99) = (worst(|c| &c.p50), worst(|c| &c.p99));
+        self.total.bytes.push(now, bytes);
+        self.total.iops.push(now, iops);
+        if let Some(value) = p50 {
+            self.total.p50.push(now, value);
+        }
+        if let Some(value) = p99 {
+            self.total.p99.push(now, value);
+        }
+        self.scales.bytes.fit(now, self.total.bytes.window_most());
+        self.scales.iops.fit(now, self.total.iops.window_most());
+        self.scales.latency.fit(now, self.total.p99.window_most());
+        let latencies: Vec<LatencySummary> =
+            sample.targets.iter().map(|t| t.latency.clone()).filter(|l| l.count > 0).collect();
+        if !latencies.is_empty() {
+            self.heat.push_back((now, latencies));
+            while self.heat.front().is_some_and(|(at, _)| *at + WINDOW < now) {
+                self.heat.pop_front();
+            }
+        }
+    }
+
+    /// Takes the end of the test.
+    pub fn end(&mut self, result: Result<RunSummary, String>) {
+        self.state = RunState::Ended;
+        if let Ok(summary) = &result {
+            self.simulated = summary.simulated;
+        }
+        self.result = Some(result);
+    }
+
+    /// Its summary, once it ended well.
+    pub fn summary(&self) -> Option<&RunSummary> {
+        self.result.as_ref().and_then(|result| result.as_ref().ok())
+    }
+
+    /// Bytes per second of all targets: of the whole test once it ended, else now.
+    pub fn bytes_per_second(&self) -> f64 {
+        let summary = self.summary().map(RunSummary::bytes_per_second);
+        summary.or_else(|| self.total.bytes.last()).unwrap_or(0.0)
+    }
+
+    /// Reads per second likewise.
+    pub fn iops(&self) -> f64 {
+        self.summary().map(RunSummary::iops).or_else(|| self.total.iops.last()).unwrap_or(0.0)
+    }
+}
+
+impl TargetCurves {
+    fn take(&mut self, seen: &TargetSample, at: Duration, now: Duration) {
+        self.errors = seen.errors;
+        self.failed.clone_from(&seen.failed);
+        if self.counts.back().is_some_and(|(last, _, _)| *last >= at) {
+            return;
+        }
+        self.counts.push_back((at, seen.ios, seen.bytes));
+        while self.counts.len() > 2 && self.counts.get(1).is_some_and(|(then, _, _)| *then + SMOOTHING <= at)
+        {
+            self.counts.pop_front();
+        }
+        let Some((then, ios, bytes)) = self.counts.front().copied() else { return };
+        // The first look counts from the beginning.
+        let (then, ios, bytes) =
+            if self.counts.len() == 1 { (Duration::ZERO, 0, 0) } else { (then, ios, bytes) };
+        let span = at.saturating_sub(then).as_secs_f64();
+        if span > 0.0 {
+            self.curves.iops.push(now, seen.ios.saturating_sub(ios) as f64 / span);
+            self.curves.bytes.push(now, seen.bytes.saturating_sub(bytes) as f64 / span);
+        }
+        if seen.latency.count > 0 {
+            let nanoseconds = |percent| seen.latency.percentile(percent).map(|ns| ns as f64);
+            if let Some(value) = nanoseconds(50.0) {
+                self.curves.p50.push(now, value);
+            }
+            if let Some(value) = nanoseconds(99.0) {
+                self.curves.p99.push(now, value);
+            }
+            self.latency = seen.latency.clone();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Target;
+
+    fn sample(at_ms: u64, ios: u64) -> RunSample {
+        RunSample {
+            at: Duration::from_millis(at_ms),
+            state: RunState::Running,
+            preparing: None,
+            targets: vec![TargetSample {
+                name: Label::new("/dev/nvme0n1"),
+                drive: None,
+                ios,
+                bytes: ios * 4096,
+                errors: 0,
+                latency: LatencySummary::default(),
+                failed: None,
+            }],
+            simulated: true,
+        }
+    }
+
+    #[test]
+    fn rates_come_from_counts_and_a_pause_does_not_dent_them() {
+        let workload = Workload {
+            targets: vec![Target { path: "/dev/nvme0n1".into(), drive: None }],
+            ..Workload::default()
+        };
+        let mut test = Test::new(workload);
+        for (now, at, ios) in [(100, 100, 1000), (200, 200, 2000), (900, 200, 2000), (1000, 300, 3000)] {
+            test.take(&sample(at, ios), Duration::from_millis(now));
+        }
+        let rates: Vec<f64> = test.total.iops.points().map(|(_, value)| value).collect();
+        assert_eq!(rates, [10_000.0, 10_000.0, 10_000.0]);
+        assert!(test.simulated && test.scales.iops.top() >= 10_000.0);
+        test.end(Err("/dev/nvme0n1: EACCES".into()));
+        assert!(!test.is_running());
+    }
+}

@@ -1,0 +1,158 @@
+//! [`Key`]: one press of a key, how it is written, and which command it means where.
+//!
+//! Here: the notation `jj<Enter><C-c>` of `iodyno render --keys`, and the lookup in [`COMMANDS`]. Not here: what a
+//! command does (`app`), which bytes a terminal sends (`runtime::input`).
+
+use std::fmt;
+
+use super::{
+    commands::{COMMANDS, Command},
+    screen::Screen,
+};
+
+/// One press of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// A printable character, the space among them.
+    Char(char),
+    /// A letter with the control key held.
+    Ctrl(char),
+    /// Enter.
+    Enter,
+    /// Escape.
+    Esc,
+    /// Tab.
+    Tab,
+    /// Shift and Tab.
+    BackTab,
+    /// Backspace.
+    Backspace,
+    /// Delete.
+    Delete,
+    /// Arrow up.
+    Up,
+    /// Arrow down.
+    Down,
+    /// Arrow left.
+    Left,
+    /// Arrow right.
+    Right,
+    /// Page up.
+    PageUp,
+    /// Page down.
+    PageDown,
+    /// Home.
+    Home,
+    /// End.
+    End,
+}
+
+const NAMES: &[(Key, &str, &str)] = &[
+    (Key::Enter, "Enter", "Enter"),
+    (Key::Esc, "Esc", "Esc"),
+    (Key::Tab, "Tab", "Tab"),
+    (Key::BackTab, "S-Tab", "Shift-Tab"),
+    (Key::Backspace, "BS", "Backspace"),
+    (Key::Delete, "Del", "Delete"),
+    (Key::Up, "Up", "↑"),
+    (Key::Down, "Down", "↓"),
+    (Key::Left, "Left", "←"),
+    (Key::Right, "Right", "→"),
+    (Key::PageUp, "PageUp", "PgUp"),
+    (Key::PageDown, "PageDown", "PgDn"),
+    (Key::Home, "Home", "Home"),
+    (Key::End, "End", "End"),
+    (Key::Char(' '), "Space", "Space"),
+    (Key::Char('<'), "lt", "<"),
+];
+
+impl fmt::Display for Key {
+    /// As footers and help write it: `↑`, `Space`, `Ctrl-C`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((_, _, shown)) = NAMES.iter().find(|(key, _, _)| key == self) {
+            return f.pad(shown);
+        }
+        match self {
+            Self::Char(c) => f.pad(&c.to_string()),
+            Self::Ctrl(c) => f.pad(&format!("Ctrl-{}", c.to_ascii_uppercase())),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Keys that make no sense.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "<{0}> is no key; use letters, <Enter> <Esc> <Tab> <Space> <Up> <PageDown> <C-c> and the like, <lt> for <"
+)]
+pub struct BadKeys(String);
+
+/// Reads `jj<Enter>`: characters stand for themselves, names stand in angle brackets.
+///
+/// # Errors
+/// The name that is no key's.
+pub fn parse(notation: &str) -> Result<Vec<Key>, BadKeys> {
+    let mut keys = Vec::new();
+    let mut rest = notation;
+    while let Some(c) = rest.chars().next() {
+        if c == '<' {
+            let name = rest[1..].split_once('>').map(|(name, _)| name);
+            let name = name.ok_or_else(|| BadKeys(rest[1..].chars().take(12).collect()))?;
+            keys.push(named(name).ok_or_else(|| BadKeys(name.chars().take(12).collect()))?);
+            rest = &rest[name.len() + 2..];
+        } else {
+            keys.push(if c == '\n' { Key::Enter } else { Key::Char(c) });
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    Ok(keys)
+}
+
+fn named(name: &str) -> Option<Key> {
+    if let Some((key, _, _)) = NAMES.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name)) {
+        return Some(*key);
+    }
+    let letter = name.strip_prefix("C-").or_else(|| name.strip_prefix("c-"))?;
+    let mut letters = letter.chars();
+    match (letters.next(), letters.next()) {
+        (Some(c), None) if c.is_ascii_alphabetic() => Some(Key::Ctrl(c.to_ascii_lowercase())),
+        _ => None,
+    }
+}
+
+/// The command `key` means on `screen`.
+pub fn lookup(key: Key, screen: Screen) -> Option<&'static Command> {
+    COMMANDS.iter().find(|command| command.keys.contains(&key) && command.on.includes(screen))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notation_names_every_key() {
+        assert_eq!(
+            parse("j1<Enter><C-c><lt><space>é").unwrap(),
+            [
+                Key::Char('j'),
+                Key::Char('1'),
+                Key::Enter,
+                Key::Ctrl('c'),
+                Key::Char('<'),
+                Key::Char(' '),
+                Key::Char('é')
+            ]
+        );
+        for (key, name, _) in NAMES {
+            assert_eq!(parse(&format!("<{name}>")).unwrap(), [*key]);
+        }
+    }
+
+    #[test]
+    fn bad_notation_is_refused_by_name() {
+        for bad in ["<", "<Nope>", "<C-1>", "<C->", "a<Enter"] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+        assert!(parse("<Nope>").unwrap_err().to_string().starts_with("<Nope> is no key"));
+    }
+}

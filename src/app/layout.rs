@@ -1,0 +1,307 @@
+//! [`Layout`]: where everything is, for a size and a state. The view draws into it, the mouse is looked up in it.
+//!
+//! ```text
+//!  title                                                 machine, 100 columns or more
+//!  tabs                                                  ┌ tree ───────────────┐┌ facts ──┐
+//!  ┌ body, by screen ────────────────────────┐           │                     ││         │
+//!  │                                         │           └─────────────────────┘└─────────┘
+//!  └─────────────────────────────────────────┘           ┌ verdict ───────────────────────┐
+//!  ┌ dstat ───────────────┐┌ reads ──────────┐           └────────────────────────────────┘
+//!  └──────────────────────┘└─────────────────┘           dyno
+//!  message                                               ┌ form ─┐┌ curve ────┐┌ curve ───┐
+//!  hints                                                 ├ past ─┤├ targets ──┴──────────┤
+//! ```
+//! From 30 rows on panels have boxes; below that a rule at the top is all a panel gets.
+
+use ratatui::layout::Rect;
+use unicode_width::UnicodeWidthStr;
+
+use super::{
+    App,
+    commands::{COMMANDS, Command, CommandId},
+    dyno::{Curve, form::FIELDS},
+    overlay::Overlay,
+    screen::{SCREENS, Screen},
+};
+
+/// The smallest terminal that holds a screen.
+pub const SMALLEST: (u16, u16) = (80, 24);
+
+/// What a panel of the dyno draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plot {
+    /// A curve over time.
+    Curve(Curve),
+    /// Latency over time as shades.
+    Heat,
+}
+
+/// Regions of the screen. Those of the other screens are empty.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Layout {
+    /// The terminal is smaller than [`SMALLEST`].
+    pub too_small: bool,
+    /// Panels have boxes.
+    pub boxed: bool,
+    /// The first row.
+    pub title: Rect,
+    /// The second row.
+    pub tabs: Rect,
+    /// The tree's panel.
+    pub tree: Rect,
+    /// The row of its column headings.
+    pub tree_head: Rect,
+    /// Its rows.
+    pub tree_rows: Rect,
+    /// The facts beside it.
+    pub facts: Rect,
+    /// What holds the machine back.
+    pub verdict: Rect,
+    /// The workload's form.
+    pub form: Rect,
+    /// Its fields.
+    pub form_rows: Rect,
+    /// The tests before.
+    pub past: Rect,
+    /// The dyno's plots.
+    pub plots: Vec<(Plot, Rect)>,
+    /// The table of targets.
+    pub targets: Rect,
+    /// The strip's table.
+    pub dstat: Rect,
+    /// The strip's curve.
+    pub reads: Rect,
+    /// The row for a message; the same as `hints` on low terminals.
+    pub message: Rect,
+    /// The last row.
+    pub hints: Rect,
+    /// What lies over the screen.
+    pub overlay: Rect,
+}
+
+/// What is under a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hit {
+    /// Nothing that answers.
+    Nothing,
+    /// A tab.
+    Tab(Screen),
+    /// A hint of the footer, or `? help`.
+    Command(CommandId),
+    /// A row of the tree, by index.
+    TreeRow(usize),
+    /// The facts panel.
+    Facts,
+    /// A field of the form.
+    Field(usize),
+    /// A plot.
+    Curve,
+    /// A row of what lies over the screen, counted from its top edge.
+    OverlayRow(usize),
+}
+
+impl Layout {
+    /// The regions for the state's size.
+    pub fn new(app: &App) -> Self {
+        let (width, height) = app.size;
+        if width < SMALLEST.0 || height < SMALLEST.1 {
+            return Self { too_small: true, ..Self::default() };
+        }
+        let boxed = height >= 30 && width >= 100;
+        let all = Rect::new(0, 0, width, height);
+        let (title, rest) = cut_top(all, 1);
+        let (tabs, rest) = cut_top(rest, 1);
+        let (rest, hints) = cut_bottom(rest, 1);
+        let (rest, message) = if boxed { cut_bottom(rest, 1) } else { (rest, hints) };
+        let strip_height = match (boxed, height) {
+            (false, _) => 4,
+            (true, ..50) => 7,
+            (true, _) => 9,
+        };
+        let (body, strip) = cut_bottom(rest, strip_height);
+        let (dstat, reads) = cut_left(strip, dstat_width(width, boxed));
+        let mut layout = Self { boxed, title, tabs, dstat, reads, message, hints, ..Self::default() };
+        match app.screen {
+            Screen::Machine => layout.place_machine(body),
+            Screen::Dyno => layout.place_dyno(body),
+        }
+        layout.overlay = overlay_area(app, all);
+        layout
+    }
+
+    fn place_machine(&mut self, body: Rect) {
+        let verdict_height = if self.boxed { if body.height >= 36 { 5 } else { 4 } } else { 2 };
+        let (rest, verdict) = cut_bottom(body, verdict_height);
+        self.verdict = verdict;
+        if body.width >= 100 {
+            let facts = (body.width * 31 / 100).clamp(36, 64);
+            (self.tree, self.facts) = cut_left(rest, body.width - facts);
+        } else {
+            (self.tree, self.facts) = cut_bottom(rest, 4);
+        }
+        let inner = self.inner(self.tree);
+        if self.boxed {
+            (self.tree_head, self.tree_rows) = cut_top(inner, 1);
+        } else {
+            self.tree_head = Rect { height: 1, y: self.tree.y, ..inner };
+            self.tree_rows = inner;
+        }
+    }
+
+    fn place_dyno(&mut self, body: Rect) {
+        let fields = u16::try_from(FIELDS.len()).unwrap_or(u16::MAX);
+        let form_width = match body.width {
+            ..100 => 27,
+            100..160 => 35,
+            _ => 44,
+        };
+        let (left, right) = cut_left(body, form_width);
+        let frame = if self.boxed { 2 } else { 1 };
+        (self.form, self.past) = cut_top(left, fields + frame + u16::from(self.boxed));
+        self.form_rows = self.inner(self.form);
+        let (right, verdict) = cut_bottom(right, if self.boxed { 4 } else { 2 });
+        self.verdict = verdict;
+        let share = if right.height >= 40 { 58 } else { 46 };
+        let (plots, targets) = cut_top(right, (right.height * share / 100).max(7));
+        self.targets = targets;
+        self.plots = match (right.width, right.height) {
+            (..80, _) => vec![(Plot::Curve(Curve::Throughput), plots)],
+            (_, ..40) => {
+                let (one, two) = cut_left(plots, right.width * 57 / 100);
+                vec![(Plot::Curve(Curve::Throughput), one), (Plot::Heat, two)]
+            }
+            _ => {
+                let (upper, lower) = cut_top(plots, plots.height.div_ceil(2));
+                let (one, two) = cut_left(upper, right.width / 2);
+                let (three, four) = cut_left(lower, right.width / 2);
+                vec![
+                    (Plot::Curve(Curve::Throughput), one),
+                    (Plot::Curve(Curve::Iops), two),
+                    (Plot::Curve(Curve::Latency), three),
+                    (Plot::Heat, four),
+                ]
+            }
+        };
+    }
+
+    /// The inside of a panel.
+    pub fn inner(&self, panel: Rect) -> Rect {
+        let (edge, foot) = if self.boxed { (2, 1) } else { (1, 0) };
+        Rect {
+            x: panel.x + edge.min(panel.width),
+            y: panel.y + 1.min(panel.height),
+            width: panel.width.saturating_sub(2 * edge),
+            height: panel.height.saturating_sub(1 + foot),
+        }
+    }
+
+    /// What is under a cell.
+    pub fn hit(&self, app: &App, column: u16, row: u16) -> Hit {
+        let at = ratatui::layout::Position::new(column, row);
+        if app.overlay.is_some() {
+            let inside = self.overlay.contains(at);
+            return if inside { Hit::OverlayRow(usize::from(row - self.overlay.y)) } else { Hit::Nothing };
+        }
+        if let Some((_, screen)) = tabs(self.tabs).into_iter().find(|(area, _)| area.contains(at)) {
+            return Hit::Tab(screen);
+        }
+        if self.title.contains(at) && column + 8 >= self.title.width {
+            return Hit::Command(CommandId::Help);
+        }
+        if let Some((_, command)) =
+            hints(self.hints, app.screen).into_iter().find(|(area, _)| area.contains(at))
+        {
+            return Hit::Command(command.id);
+        }
+        if self.tree_rows.contains(at) {
+            return Hit::TreeRow(app.tree.top + usize::from(row - self.tree_rows.y));
+        }
+        if self.form_rows.contains(at) && usize::from(row - self.form_rows.y) < FIELDS.len() {
+            return Hit::Field(usize::from(row - self.form_rows.y));
+        }
+        if self.facts.contains(at) {
+            return Hit::Facts;
+        }
+        if self.plots.iter().any(|(_, area)| area.contains(at)) {
+            return Hit::Curve;
+        }
+        Hit::Nothing
+    }
+}
+
+/// The tabs' places in their row.
+pub fn tabs(area: Rect) -> Vec<(Rect, Screen)> {
+    let mut x = area.x + 1;
+    let mut places = Vec::new();
+    for tab in SCREENS {
+        let width = cells(tab.name) + 4;
+        places.push((Rect::new(x, area.y, width, area.height), tab.screen));
+        x += width + 1;
+    }
+    places
+}
+
+/// The hints' places in the footer, as many as fit, each with its command.
+pub fn hints(area: Rect, screen: Screen) -> Vec<(Rect, &'static Command)> {
+    let mut x = area.x + 1;
+    let mut places = Vec::new();
+    for command in COMMANDS.iter().filter(|c| !c.hint.is_empty() && c.on.includes(screen)) {
+        let width = cells(&hint_keys(command)) + 1 + cells(command.hint);
+        if x + width + 1 > area.right() {
+            continue;
+        }
+        places.push((Rect::new(x, area.y, width, 1), command));
+        x += width + 2;
+    }
+    places
+}
+
+/// The keys a hint shows: pairs of arrows stand together.
+pub fn hint_keys(command: &Command) -> String {
+    match command.id {
+        CommandId::Up => "↑↓".to_owned(),
+        CommandId::Fold | CommandId::ChoiceBefore => "←→".to_owned(),
+        CommandId::OlderRun => "[ ]".to_owned(),
+        _ => command.keys.first().map(ToString::to_string).unwrap_or_default(),
+    }
+}
+
+fn overlay_area(app: &App, all: Rect) -> Rect {
+    let (width, height) = match app.overlay {
+        None => return Rect::default(),
+        Some(Overlay::Quit) => (52, 5),
+        Some(Overlay::Palette(_)) => (84, 22),
+        Some(Overlay::Help(_)) => (100, 48),
+        Some(Overlay::Facts(_)) => (96, 60),
+    };
+    let width = width.min(all.width.saturating_sub(4));
+    let height = height.min(all.height.saturating_sub(4));
+    Rect::new((all.width - width) / 2, (all.height - height) / 2, width, height)
+}
+
+fn dstat_width(width: u16, boxed: bool) -> u16 {
+    match (width, boxed) {
+        (..100, _) => 48,
+        (100..160, _) => 75,
+        _ => 88,
+    }
+}
+
+fn cells(text: &str) -> u16 {
+    u16::try_from(text.width()).unwrap_or(u16::MAX)
+}
+
+fn cut_top(area: Rect, height: u16) -> (Rect, Rect) {
+    let height = height.min(area.height);
+    (Rect { height, ..area }, Rect { y: area.y + height, height: area.height - height, ..area })
+}
+
+fn cut_bottom(area: Rect, height: u16) -> (Rect, Rect) {
+    let height = height.min(area.height);
+    cut_top(area, area.height - height)
+}
+
+fn cut_left(area: Rect, width: u16) -> (Rect, Rect) {
+    let width = width.min(area.width);
+    (Rect { width, ..area }, Rect { x: area.x + width, width: area.width - width, ..area })
+}

@@ -1,0 +1,66 @@
+//! [`Load`]: what every drive reads right now, and who says so.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    counters::Rates,
+    model::{DriveName, Limits, NodeIndex},
+};
+
+/// Who counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LoadSource {
+    /// Nobody: a capture, or nothing was seen yet.
+    #[default]
+    Nothing,
+    /// The kernel's disk counters.
+    Counters,
+    /// The test under way counts its own reads.
+    Test,
+}
+
+/// Bytes read per second, by drive.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Load {
+    /// Who counted.
+    pub source: LoadSource,
+    drives: BTreeMap<DriveName, f64>,
+}
+
+impl Load {
+    /// From disk counters.
+    pub fn from_rates(rates: &Rates) -> Self {
+        let drives = rates.disks.iter().map(|(name, disk)| (name.clone(), disk.read_bytes)).collect();
+        Self { source: LoadSource::Counters, drives }
+    }
+
+    /// From a test's own counts.
+    pub fn from_test(drives: impl IntoIterator<Item = (DriveName, f64)>) -> Self {
+        let mut load = Self { source: LoadSource::Test, drives: BTreeMap::new() };
+        for (drive, rate) in drives {
+            *load.drives.entry(drive).or_default() += rate;
+        }
+        load
+    }
+
+    /// Bytes per second of these drives together.
+    pub fn of(&self, drives: &[DriveName]) -> f64 {
+        drives.iter().filter_map(|drive| self.drives.get(drive)).sum()
+    }
+
+    /// Whether anything is being read at all worth a bar: more than 1 MB/s.
+    pub fn is_busy(&self) -> bool {
+        self.drives.values().sum::<f64>() > 1e6
+    }
+}
+
+/// What `drives` below a place could read together if nothing but their own paths held them back.
+/// `None` when one of them is unknown.
+pub fn possible(limits: &Limits, drives: &[DriveName]) -> Option<f64> {
+    drives.iter().map(|drive| limits.drive(drive).map(|limit| limit.bytes_per_second.0)).sum()
+}
+
+/// The limit of a place, in bytes per second.
+pub fn hop_limit(limits: &Limits, node: NodeIndex) -> Option<f64> {
+    limits.hop(node).map(|limit| limit.bytes_per_second.0).filter(|limit| *limit > 0.0)
+}

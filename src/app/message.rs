@@ -1,0 +1,70 @@
+//! [`Message`]: everything that can happen to the state, in one type.
+
+use std::{sync::Arc, time::Duration};
+
+use super::keymap::Key;
+use crate::{
+    counters::Rates,
+    machine::Machine,
+    model::{Limits, Problem, RunSample, RunSummary},
+};
+
+/// Something that happened. Times are since the start of the program.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// A key was pressed.
+    Key(Key),
+    /// Text was pasted.
+    Paste(String),
+    /// The mouse did something.
+    Mouse(Mouse),
+    /// The terminal has this many columns and rows now.
+    Resize(u16, u16),
+    /// Time went on.
+    Tick(Duration),
+    /// The machine was read again.
+    Machine(Box<MachineRead>),
+    /// Counters were read again: what happened per second since the look before.
+    Rates(Box<Rates>, Duration),
+    /// A look at the test under way.
+    Sample(Box<RunSample>, Duration),
+    /// The test ended; an error is one line with its fix.
+    RunEnded(Box<Result<RunSummary, String>>, Duration),
+    /// Something to tell the user, from the runtime.
+    Notice(String),
+    /// The terminal or the system asks to leave (SIGTERM, SIGHUP, closed input).
+    Leave,
+}
+
+/// A machine with what follows from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MachineRead {
+    /// All that was read.
+    pub machine: Arc<Machine>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+    /// What its places can carry.
+    pub limits: Arc<Limits>,
+}
+
+/// A mouse event at a cell, column and row from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mouse {
+    /// Column.
+    pub column: u16,
+    /// Row.
+    pub row: u16,
+    /// What it did.
+    pub action: MouseAction,
+}
+
+/// What the mouse did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MouseAction {
+    /// The left button went down.
+    Press,
+    /// The wheel turned away from the user.
+    WheelUp,
+    /// The wheel turned towards the user.
+    WheelDown,
+}

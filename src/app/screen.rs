@@ -1,0 +1,82 @@
+//! [`SCREENS`]: the tabs, one row each.
+//!
+//! A new screen is a row here, a file of state beside this one and a file in `view`. Not here: what a screen shows.
+
+/// A full screen of its own, reached by its tab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Screen {
+    /// The PCI tree and what hangs on it.
+    Machine,
+    /// Read tests.
+    Dyno,
+}
+
+/// One tab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tab {
+    /// Which screen.
+    pub screen: Screen,
+    /// Its digit; fixed for good, so that fingers need not learn twice when screens are added.
+    pub digit: char,
+    /// What the tab says.
+    pub name: &'static str,
+    /// What `iodyno render` calls it.
+    pub word: &'static str,
+    /// What the screen is for, one sentence.
+    pub purpose: &'static str,
+}
+
+/// All tabs, left to right.
+pub const SCREENS: &[Tab] = &[
+    Tab {
+        screen: Screen::Machine,
+        digit: '1',
+        name: "Machine",
+        word: "machine",
+        purpose: "The PCIe tree of this machine: every link now and at most, and the load each place carries.",
+    },
+    Tab {
+        screen: Screen::Dyno,
+        digit: '4',
+        name: "Dyno",
+        word: "dyno",
+        purpose: "Read tests: set a workload, run it on the marked drives, watch the curves.",
+    },
+];
+
+impl Screen {
+    /// Its row of [`SCREENS`].
+    pub fn tab(self) -> &'static Tab {
+        SCREENS.iter().find(|tab| tab.screen == self).unwrap_or(&SCREENS[0])
+    }
+
+    /// The screen of that word, for `iodyno render`.
+    pub fn from_word(word: &str) -> Option<Self> {
+        SCREENS.iter().find(|tab| tab.word.eq_ignore_ascii_case(word)).map(|tab| tab.screen)
+    }
+
+    /// The one `step` tabs to the right, around the corner.
+    #[must_use]
+    pub fn neighbour(self, step: isize) -> Self {
+        let here = SCREENS.iter().position(|tab| tab.screen == self).unwrap_or(0);
+        let there = (here.cast_signed() + step).rem_euclid(SCREENS.len().cast_signed());
+        SCREENS[there.cast_unsigned()].screen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_screen_has_one_tab_with_a_digit_and_a_word_of_its_own() {
+        for (index, tab) in SCREENS.iter().enumerate() {
+            assert_eq!(tab.screen.tab(), tab);
+            assert_eq!(Screen::from_word(tab.word), Some(tab.screen));
+            for other in &SCREENS[index + 1..] {
+                assert!(other.digit > tab.digit && other.word != tab.word);
+            }
+        }
+        assert_eq!(Screen::Machine.neighbour(-1).neighbour(1), Screen::Machine);
+    }
+}

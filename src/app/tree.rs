@@ -1,0 +1,248 @@
+//! The state of the machine screen: which rows there are, which one is selected, what is open, marked, searched.
+//!
+//! Here: [`Tree`] and its movements. How a machine becomes rows is in [`rows`]. Not here: how rows look.
+
+pub mod rows;
+pub mod link;
+
+use std::collections::BTreeSet;
+
+use tui_input::Input;
+
+use self::rows::{Flattening, Group, Row, RowKey, RowKind};
+use super::load::Load;
+use crate::{machine::Machine, model::DriveName};
+
+/// In which order siblings stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// As the bus has them.
+    #[default]
+    Bus,
+    /// The busiest first.
+    Load,
+    /// By drive name and model.
+    Name,
+}
+
+impl Sort {
+    /// What a heading calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bus => "bus order",
+            Self::Load => "by load",
+            Self::Name => "by name",
+        }
+    }
+
+    const fn next(self) -> Self {
+        match self {
+            Self::Bus => Self::Load,
+            Self::Load => Self::Name,
+            Self::Name => Self::Bus,
+        }
+    }
+}
+
+/// The tree on the screen.
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    /// Rows as they stand now, top to bottom.
+    pub rows: Vec<Row>,
+    /// Index of the selected row.
+    pub selected: usize,
+    /// Index of the first row shown.
+    pub top: usize,
+    /// Drives marked for the test.
+    pub marks: BTreeSet<DriveName>,
+    /// Rows whose folding differs from what it is by itself.
+    pub toggled: BTreeSet<RowKey>,
+    /// Nothing is folded away.
+    pub everything: bool,
+    /// The order of siblings.
+    pub sort: Sort,
+    /// Whether the facts beside the tree show the path each was read from.
+    pub paths: bool,
+    /// The field behind `/`, while it is open.
+    pub find: Option<Input>,
+    /// How far the facts of the selected row are scrolled down.
+    pub facts_top: usize,
+    found: String,
+    selected_key: Option<RowKey>,
+}
+
+impl Tree {
+    /// Makes the rows afresh, with the selection on the row it was on, and `height` rows to be seen.
+    pub fn refresh(&mut self, machine: &Machine, load: &Load, height: usize) {
+        let flattening = Flattening {
+            machine,
+            toggled: &self.toggled,
+            everything: self.everything,
+            sort: self.sort,
+            load,
+            height,
+        };
+        self.rows = rows::flatten(&flattening);
+        let at = self.selected_key.as_ref().and_then(|key| self.rows.iter().position(|row| row.key == *key));
+        self.selected = match (at, &self.selected_key) {
+            (Some(at), _) => at,
+            (None, None) => self.rows.iter().position(Row::is_drive).unwrap_or(0),
+            (None, Some(_)) => self.selected,
+        };
+        self.select(self.selected);
+        self.scroll_to_selection(height);
+    }
+
+    /// The selected row.
+    pub fn row(&self) -> Option<&Row> {
+        self.rows.get(self.selected)
+    }
+
+    /// Selects the row at `index`, or the last one.
+    pub fn select(&mut self, index: usize) {
+        let index = index.min(self.rows.len().saturating_sub(1));
+        let key = self.rows.get(index).map(|row| row.key.clone());
+        if key != self.selected_key {
+            self.facts_top = 0;
+        }
+        self.selected = index;
+        self.selected_key = key;
+    }
+
+    /// Moves the selection by `step` rows.
+    pub fn step(&mut self, step: isize) {
+        self.select(self.selected.saturating_add_signed(step));
+    }
+
+    /// Jumps to the next (`step` 1) or previous (-1) row that stands for drives, around the corner.
+    pub fn step_drive(&mut self, step: isize) {
+        self.step_to(step, Row::is_drive);
+    }
+
+    fn step_to(&mut self, step: isize, wanted: impl Fn(&Row) -> bool) {
+        let count = self.rows.len().cast_signed();
+        let here = self.selected.cast_signed();
+        let next = (1..=count).map(|distance| (here + step * distance).rem_euclid(count).cast_unsigned());
+        if let Some(index) = next.into_iter().find(|index| wanted(&self.rows[*index])) {
+            self.select(index);
+        }
+    }
+
+    /// Opens or closes the selected row; false when there is nothing to open.
+    pub fn toggle(&mut self) -> bool {
+        let Some(row) = self.row() else { return false };
+        if row.open.is_none() {
+            return false;
+        }
+        let key = row.key.clone();
+        if !self.toggled.remove(&key) {
+            self.toggled.insert(key);
+        }
+        true
+    }
+
+    /// Left: closes an open row, else goes to the row above it in the tree.
+    pub fn left(&mut self) {
+        let Some(row) = self.row() else { return };
+        if row.open == Some(true) {
+            self.toggle();
+            return;
+        }
+        let depth = row.depth;
+        if let Some(above) = self.rows[..self.selected].iter().rposition(|row| row.depth < depth) {
+            self.select(above);
+        }
+    }
+
+    /// Right: opens a closed row, else goes to the first row below it in the tree.
+    pub fn right(&mut self) {
+        let Some(row) = self.row() else { return };
+        if row.open == Some(false) {
+            self.toggle();
+        } else if self.rows.get(self.selected + 1).is_some_and(|below| below.depth > row.depth) {
+            self.select(self.selected + 1);
+        }
+    }
+
+    /// Marks the drives at or below the selected row, or unmarks them when all are marked.
+    pub fn mark(&mut self) -> bool {
+        let drives = self.row().map(|row| row.drives.clone()).unwrap_or_default();
+        self.mark_all_of(&drives);
+        !drives.is_empty()
+    }
+
+    /// Marks all of `drives`, or unmarks them when they are all marked.
+    pub fn mark_all_of(&mut self, drives: &[DriveName]) {
+        if drives.iter().all(|drive| self.marks.contains(drive)) {
+            for drive in drives {
+                self.marks.remove(drive);
+            }
+        } else {
+            self.marks.extend(drives.iter().cloned());
+        }
+    }
+
+    /// The next order of siblings.
+    pub fn next_sort(&mut self) {
+        self.sort = self.sort.next();
+    }
+
+    /// Opens the field behind `/`.
+    pub fn open_find(&mut self) {
+        self.find = Some(Input::default());
+    }
+
+    /// Leaves the field; an empty one goes to the next match of what was looked for before.
+    pub fn close_find(&mut self, machine: &Machine) {
+        let Some(input) = self.find.take() else { return };
+        if input.value().is_empty() {
+            self.find_next(machine, 1);
+        } else {
+            input.value().clone_into(&mut self.found);
+        }
+    }
+
+    /// Selects the first row from here on that matches the field.
+    pub fn find_here(&mut self, machine: &Machine) -> bool {
+        let text = self.find.as_ref().map(|input| input.value().to_lowercase()).unwrap_or_default();
+        let matches = |row: &Row| rows::search_text(machine, row).contains(&text);
+        if text.is_empty() || self.row().is_some_and(&matches) {
+            return true;
+        }
+        let before = self.selected;
+        self.step_to(1, matches);
+        self.selected != before
+    }
+
+    /// Goes to the next or previous match.
+    pub fn find_next(&mut self, machine: &Machine, step: isize) {
+        let field = self.find.as_ref().map(|input| input.value().to_lowercase());
+        let text = field.filter(|text| !text.is_empty()).unwrap_or_else(|| self.found.to_lowercase());
+        if !text.is_empty() {
+            self.step_to(step, |row| rows::search_text(machine, row).contains(&text));
+        }
+    }
+
+    /// What the rows are searched for right now, in lower case; empty for nothing.
+    pub fn searched(&self) -> String {
+        self.find.as_ref().map(|input| input.value().to_lowercase()).unwrap_or_default()
+    }
+
+    /// Moves the first row shown so that the selection is among `height` rows.
+    fn scroll_to_selection(&mut self, height: usize) {
+        if height == 0 {
+            return;
+        }
+        let lowest = self.rows.len().saturating_sub(height);
+        self.top = self.top.clamp(self.selected.saturating_sub(height - 1), self.selected).min(lowest);
+    }
+}
+
+/// Whether a row is folded away by default.
+pub(super) fn open_by_default(kind: &RowKind) -> bool {
+    match kind {
+        RowKind::Root | RowKind::Port | RowKind::Device | RowKind::Drive => true,
+        RowKind::Folded { .. } | RowKind::Alike => false,
+        RowKind::Group(group) => *group == Group::NotOnPci,
+    }
+}

@@ -1,0 +1,62 @@
+//! [`HopLink`]: both ends' words about one link, put together.
+
+use crate::{
+    machine::{Machine, pci::Link},
+    model::NodeIndex,
+    units::{Lanes, TransferRate},
+};
+
+/// A rate and a width.
+pub type Pair = (TransferRate, Lanes);
+
+/// The link above a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HopLink {
+    /// What it runs at.
+    pub now: Option<Pair>,
+    /// What both ends together could do.
+    pub most: Option<Pair>,
+    /// What the device's end could do.
+    pub device_most: Option<Pair>,
+    /// What the port's end could do.
+    pub port_most: Option<Pair>,
+}
+
+impl HopLink {
+    /// The link above `node`; `None` where there is no PCI Express link.
+    pub fn above(machine: &Machine, node: NodeIndex) -> Option<Self> {
+        let own = machine.pci.node(node).link.as_ref()?;
+        let port = machine.pci.node(node).parent.and_then(|parent| machine.pci.node(parent).link.as_ref());
+        let most = |link: &Link| link.max_speed.get().zip(link.max_width.get());
+        let (device_most, port_most) = (most(own), port.and_then(most));
+        let both = match (device_most, port_most) {
+            (Some(device), Some(port)) => Some((device.0.min(port.0), device.1.min(port.1))),
+            (one, other) => one.or(other),
+        };
+        Some(Self { now: own.speed.get().zip(own.width.get()), most: both, device_most, port_most })
+    }
+
+    /// Whether it runs slower or narrower than both ends can.
+    pub fn is_slow(&self) -> bool {
+        self.now.zip(self.most).is_some_and(|(now, most)| now.0 < most.0 || now.1 < most.1)
+    }
+
+    /// Whether the port holds the device to less than the device can.
+    pub fn is_slot_limited(&self) -> bool {
+        self.device_most
+            .zip(self.port_most)
+            .is_some_and(|(device, port)| port.0 < device.0 || port.1 < device.1)
+    }
+}
+
+/// `16 x4`, `2.5 x16`: gigatransfers per second and lanes, for a column whose heading names the unit.
+pub fn short(pair: Pair) -> String {
+    let gts = pair.0.gts();
+    let speed = if gts.fract() == 0.0 { format!("{gts:.0}") } else { format!("{gts}") };
+    format!("{speed:>3} {:<3}", pair.1.to_string())
+}
+
+/// `16 GT/s x4`.
+pub fn long(pair: Pair) -> String {
+    format!("{} {}", pair.0, pair.1)
+}

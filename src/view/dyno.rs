@@ -1,0 +1,213 @@
+//! The dyno screen: the workload's form, curves, the table of targets, what held the test back, the tests before it.
+
+use ratatui::layout::Rect;
+
+use super::{
+    form,
+    graph::{Curve as Line, Graph},
+    heat,
+    paint::{Brush, Piece, fit, piece, wrap},
+    targets,
+    theme::Meaning,
+    tree_rows::FULL_MARK,
+    verdict,
+    words::{giga, nanoseconds, rate},
+};
+use crate::{
+    app::{
+        App,
+        dyno::{
+            Curve,
+            test::{Curves, Test},
+        },
+        layout::Plot,
+        series::Series,
+    },
+    units::count,
+};
+
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
+    form::draw(app, brush);
+    form::past(app, brush);
+    let plots = brush.layout.plots.clone();
+    for (plot, area) in &plots {
+        // Where there is room for one curve only, it is the chosen one.
+        let plot = match plot {
+            Plot::Curve(_) if plots.len() < 3 => Plot::Curve(app.dyno.curve),
+            other => *other,
+        };
+        draw_plot(app, brush, plot, *area);
+    }
+    targets::draw(app, brush);
+    outcome(app, brush);
+}
+
+fn draw_plot(app: &App, brush: &mut Brush<'_>, plot: Plot, area: Rect) {
+    let test = app.dyno.shown();
+    let title = match (plot, test) {
+        (Plot::Heat, _) => {
+            vec![piece("latency", Meaning::Heading), piece("  share of reads", Meaning::Quiet)]
+        }
+        (Plot::Curve(curve), Some(test)) => curve_title(app, curve, test),
+        (Plot::Curve(curve), None) => vec![piece(curve_name(curve), Meaning::Heading)],
+    };
+    let note = match test {
+        Some(test) if test.simulated => vec![piece("SIMULATED", Meaning::NotLive)],
+        _ => Vec::new(),
+    };
+    let inner = brush.panel(area, &title, &note);
+    let Some(test) = test else {
+        if matches!(plot, Plot::Curve(_)) {
+            empty(app, brush, inner);
+        }
+        return;
+    };
+    let now = test.total.bytes.points().next_back().map_or(app.now, |(at, _)| at);
+    match plot {
+        Plot::Heat => heat::draw(test, brush, inner, now),
+        Plot::Curve(curve) => draw_curve(app, brush, curve, test, inner, now),
+    }
+}
+
+const fn curve_name(curve: Curve) -> &'static str {
+    match curve {
+        Curve::Throughput => "throughput",
+        Curve::Iops => "IOPS",
+        Curve::Latency => "latency",
+    }
+}
+
+fn curve_title(app: &App, curve: Curve, test: &Test) -> Vec<Piece> {
+    let figure = |text: String| piece(format!("  {text}"), Meaning::Figure);
+    let quiet = |text: String| piece(format!("  {text}"), Meaning::Quiet);
+    let mut pieces = vec![piece(curve_name(curve), Meaning::Heading)];
+    match curve {
+        Curve::Throughput => {
+            pieces.push(figure(rate(app.units, test.bytes_per_second())));
+            pieces.push(quiet(format!("most {}", giga(app.units, test.total.bytes.most()))));
+        }
+        Curve::Iops => {
+            pieces.push(figure(format!("{} per s", count(test.iops()))));
+            pieces.push(quiet(format!("most {}", count(test.total.iops.most()))));
+        }
+        Curve::Latency => {
+            if let (Some(p50), Some(p99)) = (test.total.p50.last(), test.total.p99.last()) {
+                pieces.push(figure(format!("{} median", nanoseconds(p50))));
+                pieces.push(quiet(format!("{} at 99 %", nanoseconds(p99))));
+            }
+        }
+    }
+    pieces
+}
+
+fn empty(app: &App, brush: &mut Brush<'_>, inner: Rect) {
+    let text = if app.can_test() {
+        "Set the workload on the left and press r. The test only reads. Space on the machine screen marks drives for it."
+    } else {
+        "The drives of a capture are not here to be tested. A demo has simulated ones: iodyno --demo"
+    };
+    for (y, line) in (inner.y..inner.bottom()).zip(wrap(text, inner.width)) {
+        brush.text(inner.x, y, inner.width, &line, Meaning::Quiet);
+    }
+}
+
+fn draw_curve(
+    app: &App,
+    brush: &mut Brush<'_>,
+    curve: Curve,
+    test: &Test,
+    inner: Rect,
+    now: std::time::Duration,
+) {
+    let units = app.units;
+    let pick = |curves: &'_ Curves| -> Series {
+        match curve {
+            Curve::Throughput => curves.bytes.clone(),
+            Curve::Iops => curves.iops.clone(),
+            Curve::Latency => curves.p99.clone(),
+        }
+    };
+    let drives: Vec<Series> = test.targets.iter().map(|target| pick(&target.curves)).collect();
+    let total = pick(&test.total);
+    let median = &test.total.p50;
+    let mut curves: Vec<Line<'_>> = Vec::new();
+    if drives.len() > 1 {
+        let lines = drives.iter().enumerate();
+        curves.extend(lines.map(|(index, series)| Line {
+            series,
+            meaning: Meaning::Curve(index),
+            filled: false,
+        }));
+    }
+    if curve == Curve::Latency {
+        curves.push(Line { series: median, meaning: Meaning::Figure, filled: false });
+    }
+    if curve != Curve::Latency || drives.len() == 1 {
+        curves.push(Line { series: &total, meaning: Meaning::Brand, filled: false });
+    }
+    let (top, label): (f64, Box<dyn Fn(f64) -> String>) = match curve {
+        Curve::Throughput => (test.scales.bytes.top(), Box::new(move |value| giga(units, value))),
+        Curve::Iops => (test.scales.iops.top(), Box::new(|value| count(value).replace(' ', ""))),
+        Curve::Latency => (test.scales.latency.top(), Box::new(|value| nanoseconds(value).replace(' ', ""))),
+    };
+    let level = app.bottlenecks.iter().find(|b| curve == Curve::Throughput && b.is_full());
+    let level = level.map(|b| (b.limit, format!("limit {}", rate(units, b.limit))));
+    Graph { curves, top, label: &*label, level: level.filter(|_| test.is_running()) }.draw(brush, inner, now);
+}
+
+/// What came of the test, in words: while it runs, what holds it back.
+fn outcome(app: &App, brush: &mut Brush<'_>) {
+    let Some(test) = app.dyno.shown() else {
+        verdict::draw(app, brush);
+        return;
+    };
+    if test.is_running() {
+        verdict::draw(app, brush);
+        return;
+    }
+    let inner = brush.panel(brush.layout.verdict, &[piece("Result", Meaning::Heading)], &[]);
+    let mut lines: Vec<Vec<Piece>> = Vec::new();
+    match (&test.result, test.summary()) {
+        (Some(Err(why)), _) => {
+            lines.push(vec![piece("! ", Meaning::Problem), piece(why.clone(), Meaning::Text)]);
+        }
+        (_, Some(summary)) => {
+            lines.push(result_line(app, test, summary));
+            for why in summary.targets.iter().flat_map(|target| &target.invalid_because) {
+                let text = format!("not the drive's own figure: {why}");
+                lines
+                    .push(vec![piece(format!("{FULL_MARK} "), Meaning::Warning), piece(text, Meaning::Text)]);
+            }
+            for fallback in &summary.effective.fallbacks {
+                lines.push(vec![piece("  ", Meaning::Text), piece(fallback.clone(), Meaning::Quiet)]);
+            }
+        }
+        _ => {}
+    }
+    lines.dedup();
+    for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
+        brush.write(inner.x, y, inner.width, line);
+    }
+}
+
+fn result_line(app: &App, test: &Test, summary: &crate::model::RunSummary) -> Vec<Piece> {
+    let stopped = if summary.interrupted { ", stopped early" } else { "" };
+    let expected: Option<f64> = summary
+        .targets
+        .iter()
+        .map(|target| {
+            target.drive.as_ref().and_then(|drive| app.limits.drive(drive)).map(|l| l.bytes_per_second.0)
+        })
+        .sum();
+    let share = expected.filter(|expected| *expected > 0.0).map(|expected| {
+        let percent = summary.bytes_per_second() / expected * 100.0;
+        format!(", {percent:.0} % of the {} these drives could read", rate(app.units, expected))
+    });
+    let engine = fit(&format!("{:?}, {}", summary.effective.engine, summary.effective.batch), 60);
+    vec![
+        piece(rate(app.units, summary.bytes_per_second()), Meaning::Figure),
+        piece(format!("  {} IOPS", count(summary.iops())), Meaning::Figure),
+        piece(format!("  {}{stopped}{}", test.workload.title(), share.unwrap_or_default()), Meaning::Text),
+        piece(format!("  {engine}"), Meaning::Quiet),
+    ]
+}

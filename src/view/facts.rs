@@ -1,0 +1,323 @@
+//! The facts of a row: what is known of it, each with its unit and the path it was read from.
+//!
+//! Here: which facts there are, as text. Not here: where they stand (`facts_pane`).
+
+use std::sync::Arc;
+
+use super::{
+    theme::Meaning,
+    words::{basis, counted, giga, iops, nanoseconds, place, rate, short_name},
+};
+use crate::{
+    app::{
+        App,
+        load::LoadSource,
+        tree::{
+            link::{self, HopLink},
+            rows::{Row, RowKind},
+        },
+    },
+    machine::{Drive, PciNode, Temperature},
+    model::{DriveName, Limit, NodeIndex, Reading},
+    text::Label,
+    units::Bytes,
+};
+
+/// One fact.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fact {
+    /// What it is about; empty for a line that speaks for itself.
+    pub label: &'static str,
+    /// What it says, with its unit.
+    pub value: String,
+    /// How it is to be taken.
+    pub meaning: Meaning,
+    /// Where it was read.
+    pub path: Option<Arc<str>>,
+}
+
+/// A fact that was not read from one place.
+fn fact(label: &'static str, value: impl Into<String>) -> Fact {
+    Fact { label, value: value.into(), meaning: Meaning::Text, path: None }
+}
+
+/// A fact from a reading; what could not be read says why. What is simply not there gives no fact.
+fn read<T>(label: &'static str, reading: &Reading<T>, show: impl FnOnce(&T) -> String) -> Option<Fact> {
+    use crate::model::ProblemKind::{Absent, Denied, Malformed};
+    let path = Some(Arc::clone(reading.path()));
+    if let Some(value) = reading.value() {
+        return Some(Fact { path, ..fact(label, show(value)) });
+    }
+    let problem = reading.problem()?;
+    let value = match problem.kind {
+        Absent => return None,
+        Denied => format!("not readable: {}", problem.reason),
+        Malformed => format!("unclear: {}", problem.reason),
+    };
+    Some(Fact { path, meaning: Meaning::Quiet, ..fact(label, value) })
+}
+
+/// The heading for a row's facts.
+pub fn heading(app: &App, row: &Row) -> String {
+    match (&row.kind, row.drive(), row.node) {
+        (_, Some(drive), _) => drive.to_string(),
+        (RowKind::Alike, ..) => format!("{} drives", row.drives.len()),
+        (RowKind::Root, _, Some(node)) => format!("root complex {}", app.machine.pci.node(node).address),
+        (_, _, Some(node)) => app.machine.pci.node(node).address.to_string(),
+        (RowKind::Group(_), ..) => "drives without a PCI device".to_owned(),
+        _ => "folded devices".to_owned(),
+    }
+}
+
+/// All facts of a row, the ones people look for first.
+pub fn of_row(app: &App, row: &Row) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    if let Some(drive) = row.drive().and_then(|name| app.machine.drive(name)) {
+        about_drive(app, drive, row, &mut facts);
+        if let Some(node) = row.node {
+            about_function(app, node, &mut facts);
+        }
+        return facts;
+    }
+    if let Some(node) = row.node {
+        about_node(app, node, row, &mut facts);
+        about_function(app, node, &mut facts);
+    }
+    if matches!(row.kind, RowKind::Folded { .. }) {
+        facts.push(fact("", "Devices that neither hold drives nor take lanes from them."));
+        facts.push(fact("", "→ opens them here, z shows every device."));
+    }
+    if !row.drives.is_empty() {
+        let names: Vec<&str> = row.drives.iter().map(DriveName::as_str).collect();
+        facts.push(fact("drives", names.join(" ")));
+    }
+    facts
+}
+
+fn about_drive(app: &App, drive: &Drive, row: &Row, facts: &mut Vec<Fact>) {
+    let units = app.units;
+    facts.extend(read("model", &drive.model, ToString::to_string));
+    if let Some(file) = &drive.backing_file {
+        facts.push(fact("file", file.to_string()));
+    }
+    measured(app, drive, facts);
+    if let Some(node) = row.node {
+        about_link(app, node, facts);
+    }
+    if let Some(limit) = app.limits.drive(&drive.name) {
+        facts.push(limit_fact("limit", app, limit));
+    }
+    facts.extend(read("size", &drive.size, |size| units.size(*size)));
+    facts.push(lba(drive));
+    facts.extend(read("queues", &drive.queue.hardware_queues, |queues| {
+        let poll = match queues.poll {
+            0 => "no poll queues".to_owned(),
+            n => counted(usize::try_from(n).unwrap_or(usize::MAX), "poll queue"),
+        };
+        format!("{} default, {poll}", queues.default)
+    }));
+    facts.extend(read("sched", &drive.queue.scheduler, |choice| choice.current.to_string()));
+    facts.extend(read("readahead", &drive.queue.read_ahead_kb, |kib| format!("{kib} KiB")));
+    facts.extend(read("largest", &drive.queue.max_sectors_kb, |kib| {
+        let hardware = drive.queue.max_hw_sectors_kb.get().map(|most| format!(" of {most} KiB"));
+        format!("{kib} KiB a request{}", hardware.unwrap_or_default().replacen(" of", ", hardware", 1))
+    }));
+    facts.extend(read("requests", &drive.queue.nr_requests, ToString::to_string));
+    if let Some(temperature) = &drive.temperature {
+        facts.extend(heat(temperature));
+    }
+    facts.push(in_use(drive));
+    facts.extend(read("NUMA", &drive.numa_node, |node| {
+        node.map_or_else(|| "no node, one memory".to_owned(), |node| format!("node {node}"))
+    }));
+    facts.extend(read("firmware", &drive.firmware, ToString::to_string));
+    facts.extend(read("serial", &drive.serial, ToString::to_string));
+    facts.extend(read("wbt", &drive.queue.wbt_lat_usec, |us| format!("{us} us")));
+    facts.extend(read("affinity", &drive.queue.rq_affinity, |mode| format!("rq_affinity {mode}")));
+    facts.extend(read("merges", &drive.queue.nomerges, |mode| format!("nomerges {mode}")));
+    facts.extend(read("iostats", &drive.queue.iostats, ToString::to_string));
+    health(app, drive, facts);
+}
+
+/// What the test under way reads from the drive, against what it could.
+fn measured(app: &App, drive: &Drive, facts: &mut Vec<Fact>) {
+    if app.load.source != LoadSource::Test {
+        return;
+    }
+    let test = app.dyno.running();
+    let seen = test.and_then(|t| t.targets.iter().find(|target| target.drive.as_ref() == Some(&drive.name)));
+    let Some(seen) = seen else { return };
+    let bytes = seen.curves.bytes.last().unwrap_or(0.0);
+    let against = app.limits.drive(&drive.name).map(|limit| limit.bytes_per_second.0);
+    let of = against.map_or(String::new(), |limit| format!(" of {}", giga(app.units, limit)));
+    let value = format!("{}{of} {}", giga(app.units, bytes), app.units.giga_per_second());
+    facts.push(Fact { meaning: Meaning::Figure, ..fact("reads", value) });
+    facts.push(fact("", iops(seen.curves.iops.last().unwrap_or(0.0))));
+    if let (Some(p50), Some(p99)) = (seen.latency.percentile(50.0), seen.latency.percentile(99.0)) {
+        let value = format!("{} median, {} at 99 %", nanoseconds(p50 as f64), nanoseconds(p99 as f64));
+        facts.push(fact("latency", value));
+    }
+    let holder = app.bottlenecks.iter().find(|b| b.is_full() && b.drives.contains(&drive.name));
+    if let Some(holder) = holder {
+        let value =
+            format!("{}, {} at most", place(&app.machine, holder.node), rate(app.units, holder.limit));
+        facts.push(Fact { meaning: Meaning::Warning, ..fact("held by", value) });
+    }
+    if seen.errors > 0 {
+        facts.push(Fact { meaning: Meaning::Problem, ..fact("errors", seen.errors.to_string()) });
+    }
+}
+
+fn limit_fact(label: &'static str, app: &App, limit: &Limit) -> Fact {
+    let number = rate(app.units, limit.bytes_per_second.0);
+    fact(label, format!("{number}, {}: {}", basis(limit.basis), limit.because))
+}
+
+fn lba(drive: &Drive) -> Fact {
+    let path = Some(Arc::clone(drive.queue.logical_block_size.path()));
+    let Some(bytes) = drive.lba_bytes() else {
+        return Fact { path, meaning: Meaning::Quiet, ..fact("LBA", "not known") };
+    };
+    let namespace = drive.nvme.as_ref().map(|nvme| &nvme.namespace);
+    let Some(namespace) = namespace.and_then(Reading::value) else {
+        return Fact { path, ..fact("LBA", format!("{bytes} B")) };
+    };
+    let offered = namespace.formats.iter().filter_map(|format| format.data_bytes.map(|data| (format, data)));
+    let others: Vec<String> = offered
+        .filter(|(format, _)| format.index != namespace.in_use)
+        .map(|(format, data)| match format.metadata_bytes {
+            0 => format!("{data}"),
+            metadata => format!("{data}+{metadata}"),
+        })
+        .collect();
+    let tail = if others.is_empty() {
+        "the only format".to_owned()
+    } else {
+        format!("also {} B", others.join(", "))
+    };
+    Fact { path, ..fact("LBA", format!("{bytes} B, {tail}")) }
+}
+
+fn heat(temperature: &Temperature) -> Option<Fact> {
+    let most = temperature.max.get().or(temperature.critical.get());
+    let mut found = read("temp", &temperature.now, |now| match most {
+        Some(most) => format!("{now:.0} of {most:.0} °C"),
+        None => format!("{now:.0} °C"),
+    })?;
+    if temperature.now.get().zip(most).is_some_and(|(now, most)| now >= most) {
+        found.meaning = Meaning::Warning;
+    }
+    Some(found)
+}
+
+fn in_use(drive: &Drive) -> Fact {
+    if drive.used_by.is_empty() {
+        return Fact { meaning: Meaning::Quiet, ..fact("in use", "by nothing") };
+    }
+    let all: Vec<String> = drive.used_by.iter().map(ToString::to_string).collect();
+    fact("in use", all.join(", "))
+}
+
+fn health(app: &App, drive: &Drive, facts: &mut Vec<Fact>) {
+    let Some(nvme) = &drive.nvme else { return };
+    facts.extend(read("worn", &nvme.smart, |smart| {
+        format!(
+            "{} %, spare {} % of {} % needed",
+            smart.used_percent, smart.spare_percent, smart.spare_threshold_percent
+        )
+    }));
+    facts.extend(read("lifetime", &nvme.smart, |smart| {
+        let clamp = |bytes: u128| app.units.size(Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)));
+        format!("{} read, {} written, {} h on", clamp(smart.read), clamp(smart.written), smart.power_on_hours)
+    }));
+    facts.extend(read("errors", &nvme.smart, |smart| format!("{} of media", smart.media_errors)));
+    facts.extend(read("MDTS", &nvme.identity, |controller| {
+        controller
+            .largest_transfer
+            .map_or_else(|| "no limit".to_owned(), |most| format!("{} KiB", most.0 >> 10))
+    }));
+    facts.extend(read("APST", &nvme.apst, |on| if *on { "on" } else { "off" }.to_owned()));
+}
+
+fn about_node(app: &App, index: NodeIndex, row: &Row, facts: &mut Vec<Fact>) {
+    let node = app.machine.pci.node(index);
+    let name = node.name();
+    if !name.is_empty() {
+        facts.push(fact("name", name));
+    }
+    if let Some(class) = &node.names.class {
+        facts.push(Fact { path: Some(Arc::clone(node.class.path())), ..fact("class", class.to_string()) });
+    }
+    about_link(app, index, facts);
+    if let Some(limit) = app.limits.hop(index) {
+        facts.push(limit_fact("limit", app, limit));
+    } else if row.kind == RowKind::Root {
+        facts.push(Fact {
+            meaning: Meaning::Quiet,
+            ..fact("limit", "not known: nobody measured or published it")
+        });
+    }
+    if let Some(share) = app.limits.oversubscription.get(&index).filter(|_| row.drives.len() > 1) {
+        let meaning = if *share > 1.0 { Meaning::Warning } else { Meaning::Text };
+        facts.push(Fact {
+            meaning,
+            ..fact("demand", format!("{share:.2} of its limit, from the drives below"))
+        });
+    }
+    if let Some(slot) = &node.slot {
+        facts.push(fact("slot", slot.to_string()));
+    }
+}
+
+fn about_link(app: &App, index: NodeIndex, facts: &mut Vec<Fact>) {
+    let Some(link) = HopLink::above(&app.machine, index) else { return };
+    let node = app.machine.pci.node(index);
+    let path = node.link.as_ref().map(|link| Arc::clone(link.speed.path()));
+    let now = link.now.map_or_else(|| "not known".to_owned(), link::long);
+    let (value, meaning) = match link.most {
+        Some(most) if link.is_slow() => (format!("{now}, could be {}", link::long(most)), Meaning::Warning),
+        Some(_) if link.now.is_some() => (format!("{now}, all it can"), Meaning::Text),
+        _ => (now, Meaning::Text),
+    };
+    facts.push(Fact { meaning, path, ..fact("link", value) });
+    let parent = node.parent.map(|parent| app.machine.pci.node(parent));
+    if let (Some(port), Some(parent)) = (link.port_most, parent) {
+        let tail = if link.is_slot_limited() { ", less than the device" } else { "" };
+        let path = parent.link.as_ref().map(|link| Arc::clone(link.max_speed.path()));
+        facts.push(Fact { path, ..fact("port", format!("{} {}{tail}", link::long(port), parent.address)) });
+    }
+    if let Some(device) = link.device_most.filter(|_| link.is_slot_limited()) {
+        facts.push(fact("device", format!("{} at most", link::long(device))));
+    }
+}
+
+/// What every function has: address, driver, IOMMU, configuration space.
+fn about_function(app: &App, index: NodeIndex, facts: &mut Vec<Fact>) {
+    let node: &PciNode = app.machine.pci.node(index);
+    let ids = node.vendor.get().zip(node.device.get()).map(|(v, d)| format!("  {v:04x}:{d:04x}"));
+    let address = format!("{}{}", node.address, ids.unwrap_or_default());
+    facts.push(Fact { path: Some(Arc::clone(&node.path)), ..fact("address", address) });
+    if !app.machine.drives.iter().any(|drive| drive.node == Some(index)) {
+        facts.extend(read("NUMA", &node.numa_node, |numa| {
+            numa.map_or_else(|| "no node, one memory".to_owned(), |numa| format!("node {numa}"))
+        }));
+    } else if !short_name(node).is_empty() {
+        facts.push(fact("chip", short_name(node)));
+    }
+    facts.extend(read("driver", &node.driver, ToString::to_string));
+    let domain = node.iommu_type.value().map(|kind: &Label| format!(", {kind}")).unwrap_or_default();
+    facts.extend(read("IOMMU", &node.iommu_group, |group| format!("group {group}{domain}")));
+    facts.extend(read("payload", &node.express, |express| {
+        format!("MPS {} of {} B, MRRS {} B", express.payload, express.payload_supported, express.read_request)
+    }));
+    facts.extend(read("ASPM", &node.express, |express| match express.aspm_enabled {
+        0 => "off".to_owned(),
+        1 => "L0s".to_owned(),
+        2 => "L1".to_owned(),
+        _ => "L0s and L1".to_owned(),
+    }));
+    facts.extend(read("AER", &node.aer_correctable, |counters| {
+        let total = counters.get("TOTAL_ERR_COR").copied().unwrap_or(0);
+        format!("{total} corrected errors")
+    }));
+}

@@ -1,0 +1,116 @@
+//! The workload's form and the list of tests before.
+
+use super::{
+    paint::{Brush, fit, fit_end, piece},
+    theme::Meaning,
+    words::{counted, rate},
+};
+use crate::{
+    app::{
+        App,
+        dyno::{form::FIELDS, targets},
+    },
+    units::{UnitSystem, count},
+};
+
+const LABEL: u16 = 14;
+
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
+    let form = &app.dyno.form;
+    let chosen = targets(form, &app.tree.marks, &app.machine).len();
+    let what = match (&form.file, app.tree.marks.is_empty()) {
+        (Some(_), _) => "on a file".to_owned(),
+        (None, true) => format!("on all {}", counted(chosen, "drive")),
+        (None, false) => format!("on {} marked", counted(chosen, "drive")),
+    };
+    let title = [piece("workload", Meaning::Heading), piece(format!("  {what}"), Meaning::Quiet)];
+    brush.panel(brush.layout.form, &title, &[]);
+    let rows = brush.layout.form_rows;
+    for (y, (index, field)) in (rows.y..rows.bottom()).zip(FIELDS.iter().enumerate()) {
+        let selected = index == form.at;
+        if selected {
+            brush.text(rows.x, y, 1, "›", Meaning::Brand);
+        }
+        let label = if selected { Meaning::Text } else { Meaning::Quiet };
+        brush.text(rows.x + 2, y, LABEL, field.name, label);
+        let x = rows.x + 2 + LABEL;
+        let room = rows.right().saturating_sub(x);
+        let editing = selected.then_some(form.edit.as_ref()).flatten();
+        if let Some(input) = editing {
+            let text = fit_end(&format!("{}▏", input.value()), room);
+            brush.text(x, y, room, &format!("{text:<wide$}", wide = usize::from(room)), Meaning::Field);
+            continue;
+        }
+        let value = (field.show)(form);
+        let shown = match (value.is_empty(), field.name) {
+            (false, _) => fit(&value, room),
+            (true, "filename") => "the drives".to_owned(),
+            (true, "runtime") => "until stopped".to_owned(),
+            (true, "size") => "all of it".to_owned(),
+            (true, _) => "no limit".to_owned(),
+        };
+        let meaning = if value.is_empty() { Meaning::Quiet } else { Meaning::Figure };
+        let end = brush.text(x, y, room, &shown, meaning);
+        if selected {
+            let area = ratatui::layout::Rect { x, y, width: end - x, height: 1 };
+            brush.shade(area, Meaning::Selected);
+        }
+    }
+    help(app, brush);
+}
+
+/// What the field takes, below the fields.
+fn help(app: &App, brush: &mut Brush<'_>) {
+    let rows = brush.layout.form_rows;
+    let below = rows.y + u16::try_from(FIELDS.len()).unwrap_or(0);
+    if below < rows.bottom() {
+        let text = fit(app.dyno.form.field().help, rows.width);
+        brush.text(rows.x, below, rows.width, &text, Meaning::Quiet);
+    }
+}
+
+/// Tests before, the newest first.
+pub(super) fn past(app: &App, brush: &mut Brush<'_>) {
+    let panel = brush.layout.past;
+    if panel.height < 2 {
+        return;
+    }
+    let title =
+        [piece("tests", Meaning::Heading), piece(format!("  {}", app.dyno.tests.len()), Meaning::Quiet)];
+    let inner = brush.panel(panel, &title, &[]);
+    if app.dyno.tests.is_empty() {
+        brush.text(inner.x, inner.y, inner.width, "none yet: r runs one", Meaning::Quiet);
+        return;
+    }
+    for (y, (back, test)) in (inner.y..inner.bottom()).zip(app.dyno.tests.iter().rev().enumerate()) {
+        let shown = back == app.dyno.back;
+        let figure = match &test.result {
+            None => "running".to_owned(),
+            Some(Err(_)) => "failed".to_owned(),
+            Some(Ok(summary)) => headline(app.units, summary),
+        };
+        let w = &test.workload;
+        let what = format!(
+            "{} {} d{} j{}",
+            crate::units::block_size(w.block_size),
+            if w.pattern == crate::model::Pattern::Random { "rand" } else { "seq" },
+            w.depth,
+            w.jobs
+        );
+        if shown {
+            brush.text(inner.x, y, 1, "›", Meaning::Brand);
+        }
+        let meaning = if shown { Meaning::Text } else { Meaning::Quiet };
+        brush.text(inner.x + 2, y, inner.width - 2, &what, meaning);
+        brush.write_right(inner.right(), y, &[piece(" ", Meaning::Text), piece(figure, Meaning::Figure)]);
+    }
+}
+
+/// Small blocks are about reads, big ones about bytes.
+fn headline(units: UnitSystem, summary: &crate::model::RunSummary) -> String {
+    if summary.workload.block_size.0 < 64 << 10 {
+        format!("{} IOPS", count(summary.iops()))
+    } else {
+        rate(units, summary.bytes_per_second())
+    }
+}

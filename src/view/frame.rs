@@ -1,0 +1,189 @@
+//! What every screen has: the title bar, the tabs, the footer with its message, the word to a terminal that is too small.
+
+use super::{
+    paint::{Brush, Piece, cells, fit, piece, width},
+    theme::Meaning,
+    words::counted,
+};
+use crate::{
+    app::{App, Mode, Screen, layout, screen::SCREENS},
+    model::RunState,
+    text::Label,
+};
+
+/// `iodyno  host · CPU · 32 CPUs · Linux 5.8.0 · 10 drives        DEMO · SIMULATED   ? help`.
+pub(super) fn title(app: &App, brush: &mut Brush<'_>) {
+    let area = brush.layout.title;
+    let right = [
+        mode(app),
+        vec![piece("   ", Meaning::Text), piece("?", Meaning::Key), piece(" help ", Meaning::Quiet)],
+    ]
+    .concat();
+    let room = area.width.saturating_sub(width(&right) + 2);
+    let machine = &app.machine;
+    let known = |label: Option<&Label>| label.map(ToString::to_string).unwrap_or_default();
+    let host = known(machine.host.name.value());
+    let kernel = machine.host.kernel.value().map(|kernel| format!("Linux {kernel}")).unwrap_or_default();
+    let model = known(machine.processors.model.value());
+    let parts = [
+        host,
+        model,
+        counted(machine.processors.count(), "CPU"),
+        kernel,
+        counted(machine.hardware_drives().count(), "drive"),
+    ];
+    let line = parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" · ");
+    let line = fit(&line, room.saturating_sub(9));
+    brush.write(
+        area.x,
+        area.y,
+        room,
+        &[piece(" iodyno", Meaning::Brand), piece("  ", Meaning::Text), piece(line, Meaning::Text)],
+    );
+    brush.write_right(area.right(), area.y, &right);
+}
+
+fn mode(app: &App) -> Vec<Piece> {
+    let simulated = |mut pieces: Vec<Piece>| {
+        pieces.push(piece(" · ", Meaning::Quiet));
+        pieces.push(piece("SIMULATED", Meaning::NotLive));
+        pieces
+    };
+    match &app.mode {
+        Mode::Live => {
+            let root = app.machine.host.root.get();
+            let mut pieces = vec![piece("LIVE", Meaning::Live)];
+            if root == Some(false) {
+                pieces.push(piece(" · not root", Meaning::Quiet));
+            }
+            pieces
+        }
+        Mode::Demo(_) => simulated(vec![piece("DEMO", Meaning::NotLive)]),
+        Mode::Capture(_) => vec![piece("CAPTURE", Meaning::NotLive)],
+        Mode::Folder(_) => vec![piece("FOLDER", Meaning::NotLive)],
+    }
+}
+
+pub(super) fn tabs(app: &App, brush: &mut Brush<'_>) {
+    for ((area, screen), tab) in layout::tabs(brush.layout.tabs).into_iter().zip(SCREENS) {
+        let shown = app.screen == screen;
+        let name = if shown { Meaning::Brand } else { Meaning::Quiet };
+        let digit = if shown { Meaning::Brand } else { Meaning::Key };
+        let running = screen == Screen::Dyno && app.dyno.running().is_some();
+        let dot = if running { "●" } else { " " };
+        brush.write(
+            area.x,
+            area.y,
+            area.width,
+            &[
+                piece(tab.digit.to_string(), digit),
+                piece(" ", Meaning::Text),
+                piece(tab.name, name),
+                piece(" ", Meaning::Text),
+                piece(dot, Meaning::Warning),
+            ],
+        );
+        if shown {
+            let underlined = ratatui::layout::Rect { width: cells(tab.name) + 2, ..area };
+            brush.shade(underlined, Meaning::Field);
+        }
+    }
+    let right = running_line(app);
+    if !right.is_empty() {
+        brush.write_right(brush.layout.tabs.right() - 1, brush.layout.tabs.y, &right);
+    }
+}
+
+/// What the test does, beside the tabs on every screen.
+fn running_line(app: &App) -> Vec<Piece> {
+    let Some(test) = app.dyno.running() else { return Vec::new() };
+    let word = match test.state {
+        _ if test.stopping => "stopping",
+        RunState::Preparing => "preparing",
+        RunState::Ramping => "warming up",
+        RunState::Running => "running",
+        RunState::Paused => "paused",
+        RunState::Ended => "ending",
+    };
+    let time = match test.workload.runtime {
+        Some(all) => format!("{:.0} of {} s", test.elapsed.as_secs_f64(), all.as_secs()),
+        None => format!("{:.0} s", test.elapsed.as_secs_f64()),
+    };
+    let what = test.preparing.clone().unwrap_or_else(|| test.workload.title());
+    vec![
+        piece("● ", Meaning::Warning),
+        piece(word, Meaning::Text),
+        piece(format!("  {what}  "), Meaning::Quiet),
+        piece(time, Meaning::Figure),
+    ]
+}
+
+pub(super) fn footer(app: &App, brush: &mut Brush<'_>) {
+    let (message, hints) = (brush.layout.message, brush.layout.hints);
+    let told = message_line(app);
+    if !told.is_empty() && message == hints {
+        brush.write(message.x + 1, message.y, message.width - 2, &told);
+        return;
+    }
+    brush.write(message.x + 1, message.y, message.width.saturating_sub(2), &told);
+    if let Some(pieces) = field_hints(app) {
+        brush.write(hints.x + 1, hints.y, hints.width.saturating_sub(2), &pieces);
+        return;
+    }
+    for (area, command) in layout::hints(hints, app.screen) {
+        let keys = layout::hint_keys(command);
+        let pieces =
+            [piece(keys, Meaning::Key), piece(" ", Meaning::Text), piece(command.hint, Meaning::Quiet)];
+        brush.write(area.x, area.y, area.width, &pieces);
+    }
+}
+
+fn message_line(app: &App) -> Vec<Piece> {
+    match &app.notice {
+        Some(notice) if notice.problem => {
+            vec![piece("! ", Meaning::Problem), piece(notice.text.clone(), Meaning::Text)]
+        }
+        Some(notice) => vec![piece(notice.text.clone(), Meaning::Text)],
+        None => Vec::new(),
+    }
+}
+
+/// While a field is open, keys are text: the footer says how to leave.
+fn field_hints(app: &App) -> Option<Vec<Piece>> {
+    let keys: &[(&str, &str)] = match app.screen {
+        _ if app.overlay.is_some() => return None,
+        Screen::Machine if app.tree.find.is_some() => {
+            &[("Enter", "keep"), ("↑↓", "other matches"), ("Esc", "leave")]
+        }
+        Screen::Dyno if app.dyno.form.edit.is_some() => {
+            &[("Enter", "take"), ("Tab", "take and go on"), ("Esc", "leave as it was")]
+        }
+        _ => return None,
+    };
+    let mut pieces = Vec::new();
+    if let (Screen::Machine, Some(input)) = (app.screen, &app.tree.find) {
+        pieces.push(piece("find ", Meaning::Quiet));
+        pieces.push(piece(format!("{}▏", input.value()), Meaning::Field));
+        pieces.push(piece("   ", Meaning::Text));
+    }
+    for (key, word) in keys {
+        pieces.push(piece(*key, Meaning::Key));
+        pieces.push(piece(format!(" {word}  "), Meaning::Quiet));
+    }
+    Some(pieces)
+}
+
+pub(super) fn too_small(app: &App, brush: &mut Brush<'_>) {
+    let (columns, rows) = app.size;
+    let (wide, high) = layout::SMALLEST;
+    let lines = [
+        format!("iodyno needs {wide} columns and {high} rows;"),
+        format!("this terminal has {columns} and {rows}."),
+        "Make it larger, or press q.".to_owned(),
+    ];
+    let top = rows.saturating_sub(3) / 2;
+    for (y, line) in (top..).zip(&lines) {
+        let x = columns.saturating_sub(cells(line)) / 2;
+        brush.text(x, y, columns, line, Meaning::Text);
+    }
+}

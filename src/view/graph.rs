@@ -1,0 +1,243 @@
+//! The rolling graph: curves of Braille dots over a scale that stays put, with its unit and its time.
+
+use std::time::Duration;
+
+use ratatui::layout::Rect;
+
+use super::{
+    paint::{Brush, cells, piece},
+    theme::Meaning,
+};
+use crate::app::series::{Series, WINDOW};
+
+/// One curve.
+pub struct Curve<'a> {
+    /// Its points.
+    pub series: &'a Series,
+    /// Its style.
+    pub meaning: Meaning,
+    /// Filled down to zero.
+    pub filled: bool,
+}
+
+/// A graph.
+pub struct Graph<'a> {
+    /// Curves, the last one on top.
+    pub curves: Vec<Curve<'a>>,
+    /// The value at the top.
+    pub top: f64,
+    /// How a value is written beside the axis.
+    pub label: &'a dyn Fn(f64) -> String,
+    /// A level to mark with a dotted line, with its word.
+    pub level: Option<(f64, String)>,
+}
+
+/// Columns the axis takes.
+const AXIS: u16 = 6;
+/// Points further apart than this are not joined: nothing was seen between them.
+const GAP: Duration = Duration::from_secs(3);
+
+impl Graph<'_> {
+    /// Draws into `area`; the right edge is `now`.
+    pub fn draw(&self, brush: &mut Brush<'_>, area: Rect, now: Duration) {
+        if area.width < AXIS + 8 || area.height < 2 {
+            return;
+        }
+        let foot = u16::from(area.height >= 4);
+        let plot = Rect { x: area.x + AXIS, width: area.width - AXIS, height: area.height - foot, ..area };
+        self.axis(brush, area, plot);
+        if foot == 1 {
+            time_axis(brush, plot);
+        }
+        self.mark_level(brush, plot);
+        for curve in &self.curves {
+            let mut dots = Dots::new(plot);
+            dots.trace(curve, self.top, now);
+            dots.paint(brush, plot, curve.meaning);
+        }
+    }
+
+    fn axis(&self, brush: &mut Brush<'_>, area: Rect, plot: Rect) {
+        let line = brush.theme.style(Meaning::Lines);
+        for y in plot.top()..plot.bottom() {
+            brush.cell(plot.x - 1, y, '│', line);
+        }
+        let steps: u16 = if plot.height >= 9 {
+            4
+        } else if plot.height >= 4 {
+            2
+        } else {
+            1
+        };
+        for step in 0..=steps {
+            let share = f64::from(step) / f64::from(steps);
+            let y = plot.y + share_of(plot.height - 1, 1.0 - share);
+            // Zero belongs to the lower edge, where the time axis names it.
+            if step == 0 && steps > 1 && area.height > plot.height {
+                continue;
+            }
+            let text = (self.label)(share * self.top);
+            brush.write_right(plot.x - 1, y, &[piece(text, Meaning::Quiet)]);
+            brush.cell(plot.x - 1, y, '┤', line);
+        }
+        if area.height > plot.height {
+            brush.write_right(plot.x - 1, plot.bottom(), &[piece("0", Meaning::Quiet)]);
+        }
+    }
+
+    fn mark_level(&self, brush: &mut Brush<'_>, plot: Rect) {
+        let Some((level, word)) = &self.level else { return };
+        if *level > self.top || *level <= 0.0 {
+            return;
+        }
+        let y = plot.y + share_of(plot.height - 1, 1.0 - level / self.top);
+        let style = brush.theme.style(Meaning::Lines);
+        for x in plot.left()..plot.right() {
+            brush.cell(x, y, '┈', style);
+        }
+        brush.text(plot.x + 1, y, plot.width, &format!(" {word} "), Meaning::Quiet);
+    }
+}
+
+fn time_axis(brush: &mut Brush<'_>, plot: Rect) {
+    let line = brush.theme.style(Meaning::Lines);
+    brush.cell(plot.x - 1, plot.bottom(), '└', line);
+    for x in plot.left()..plot.right() {
+        brush.cell(x, plot.bottom(), '─', line);
+    }
+    let back = format!(" {} s ago ", WINDOW.as_secs());
+    brush.text(plot.x + 1, plot.bottom(), plot.width, &back, Meaning::Quiet);
+    if plot.width > cells(&back) + 10 {
+        brush.write_right(plot.right() - 1, plot.bottom(), &[piece(" now ", Meaning::Quiet)]);
+    }
+}
+
+/// `share` (0 to 1) of `most`, rounded.
+pub(super) fn share_of(most: u16, share: f64) -> u16 {
+    let value = (f64::from(most) * share.clamp(0.0, 1.0)).round();
+    (0..=most).rev().find(|candidate| f64::from(*candidate) <= value).unwrap_or(0)
+}
+
+/// A grid of Braille dots, two by four to a cell.
+struct Dots {
+    width: usize,
+    height: usize,
+    bits: Vec<u8>,
+}
+
+impl Dots {
+    fn new(plot: Rect) -> Self {
+        let (width, height) = (usize::from(plot.width), usize::from(plot.height));
+        Self { width, height, bits: vec![0; width * height] }
+    }
+
+    fn set(&mut self, x: usize, y: usize) {
+        const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
+        if x < self.width * 2 && y < self.height * 4 {
+            self.bits[y / 4 * self.width + x / 2] |= BITS[y % 4][x % 2];
+        }
+    }
+
+    fn trace(&mut self, curve: &Curve<'_>, top: f64, now: Duration) {
+        let levels = self.levels(curve.series, top, now);
+        let mut before: Option<usize> = None;
+        for (x, level) in levels.into_iter().enumerate() {
+            let Some(level) = level else {
+                before = None;
+                continue;
+            };
+            let lowest = if curve.filled { self.height * 4 - 1 } else { level };
+            let (from, to) = match before {
+                Some(before) if !curve.filled => (level.min(before), level.max(before)),
+                _ => (level, lowest),
+            };
+            for y in from..=to.max(level) {
+                self.set(x, y);
+            }
+            before = Some(level);
+        }
+    }
+
+    /// The dot row of the curve in every dot column: the mean of the points that fall there, or on the way between two.
+    fn levels(&self, series: &Series, top: f64, now: Duration) -> Vec<Option<usize>> {
+        let columns = self.width * 2;
+        let mut sums = vec![(0.0, 0u32); columns];
+        let at = |time: Duration| {
+            let back = now.saturating_sub(time).as_secs_f64() / WINDOW.as_secs_f64();
+            (1.0 - back) * (columns as f64 - 1.0)
+        };
+        let mut add = |position: f64, value: f64| {
+            if let Some(slot) = index(position, columns).and_then(|column| sums.get_mut(column)) {
+                slot.0 += value;
+                slot.1 += 1;
+            }
+        };
+        let mut before: Option<(Duration, f64)> = None;
+        for (time, value) in series.points() {
+            if let Some((then, old)) = before.filter(|(then, _)| time.saturating_sub(*then) <= GAP) {
+                let (from, to) = (at(then), at(time));
+                let between = (to - from).ceil().max(1.0);
+                let mut step = 1.0;
+                while step < between {
+                    let share = step / between;
+                    add(from + (to - from) * share, old + (value - old) * share);
+                    step += 1.0;
+                }
+            }
+            add(at(time), value);
+            before = Some((time, value));
+        }
+        let rows = (self.height * 4) as f64 - 1.0;
+        let level = |(sum, count): (f64, u32)| {
+            let share = (sum / f64::from(count) / top).clamp(0.0, 1.0);
+            index((1.0 - share) * rows, self.height * 4)
+        };
+        sums.into_iter().map(|slot| if slot.1 == 0 { None } else { level(slot) }).collect()
+    }
+
+    fn paint(&self, brush: &mut Brush<'_>, plot: Rect, meaning: Meaning) {
+        let style = brush.theme.style(meaning);
+        for (row, y) in (plot.top()..plot.bottom()).enumerate() {
+            for (column, x) in (plot.left()..plot.right()).enumerate() {
+                let bits = self.bits[row * self.width + column];
+                if bits != 0
+                    && let Some(symbol) = char::from_u32(0x2800 + u32::from(bits))
+                {
+                    brush.cell(x, y, symbol, style);
+                }
+            }
+        }
+    }
+}
+
+/// A position as an index below `count`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be within 0..count")]
+fn index(position: f64, count: usize) -> Option<usize> {
+    let rounded = position.round();
+    (rounded >= 0.0 && rounded < count as f64).then_some(rounded as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_land_on_rows() {
+        assert_eq!(share_of(9, 0.0), 0);
+        assert_eq!(share_of(9, 1.0), 9);
+        assert_eq!(share_of(9, 0.5), 5);
+        assert_eq!(share_of(9, f64::MAX), 9);
+    }
+
+    #[test]
+    fn a_constant_curve_is_a_straight_line_and_a_gap_stays_open() {
+        let mut series = Series::default();
+        for second in [0, 1, 2, 50, 51] {
+            series.push(Duration::from_secs(second), 5.0);
+        }
+        let dots = Dots::new(Rect::new(0, 0, 30, 2));
+        let levels = dots.levels(&series, 10.0, Duration::from_mins(1));
+        assert!(levels.iter().flatten().all(|level| *level == 4), "{levels:?}");
+        assert!(levels[20].is_none() && levels[0].is_some() && levels[50].is_some());
+    }
+}

@@ -1,0 +1,156 @@
+//! What lies over a screen: help, the palette, all facts of a row, the question before leaving.
+
+use ratatui::layout::Rect;
+
+use super::{
+    facts, facts_pane,
+    paint::{Brush, Piece, fit, piece},
+    theme::Meaning,
+    tree_rows::{FULL_MARK, SLOT_MARK, SLOW_MARK},
+};
+use crate::app::{
+    App, Screen,
+    commands::{COMMANDS, Command, On},
+    overlay::{Overlay, Palette},
+};
+
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
+    let area = brush.layout.overlay;
+    match &app.overlay {
+        None => {}
+        Some(Overlay::Help(top)) => {
+            let title = format!("{}: keys and marks", app.screen.tab().name);
+            scrolled(brush, area, &title, &help_lines(app), *top);
+        }
+        Some(Overlay::Facts(top)) => {
+            let Some(row) = app.tree.row() else { return };
+            let width = area.width.saturating_sub(4);
+            let facts = facts::of_row(app, row);
+            let lines = facts_pane::lines(&facts, width, app.tree.paths);
+            scrolled(brush, area, &facts::heading(app, row), &lines, *top);
+        }
+        Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
+        Some(Overlay::Quit) => {
+            let inner = open(brush, area, "A test is running");
+            let line = [
+                piece("q", Meaning::Key),
+                piece(" stops it and leaves   ", Meaning::Text),
+                piece("Esc", Meaning::Key),
+                piece(" stays", Meaning::Text),
+            ];
+            brush.write(inner.x, inner.y + 1, inner.width, &line);
+        }
+    }
+}
+
+/// Clears the area and frames it; a box on every size, for it floats.
+fn open(brush: &mut Brush<'_>, area: Rect, title: &str) -> Rect {
+    brush.clear(area);
+    let layout = crate::app::layout::Layout { boxed: true, ..brush.layout.clone() };
+    let mut boxed = Brush { buffer: brush.buffer, theme: brush.theme, layout: &layout };
+    boxed.panel(area, &[piece(title, Meaning::Heading)], &[])
+}
+
+fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>], top: usize) {
+    let needed = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
+    let area = Rect { height: area.height.min(needed), ..area };
+    let inner = open(brush, area, title);
+    let rows = usize::from(inner.height);
+    let top = top.min(lines.len().saturating_sub(rows));
+    for (y, line) in (inner.y..inner.bottom()).zip(lines.iter().skip(top)) {
+        brush.write(inner.x, y, inner.width, line);
+    }
+    let below = lines.len().saturating_sub(top + rows);
+    let hint = match (top, below) {
+        (0, 0) => " Esc closes ".to_owned(),
+        (_, 0) => " ↑ more   Esc closes ".to_owned(),
+        (_, below) => format!(" ↓ {below} more   Esc closes "),
+    };
+    brush.write_right(area.right() - 1, area.bottom() - 1, &[piece(hint, Meaning::Quiet)]);
+}
+
+fn help_lines(app: &App) -> Vec<Vec<Piece>> {
+    let screen = app.screen;
+    let heading = |text: &str| vec![piece(text, Meaning::Heading)];
+    let mut lines = vec![vec![piece(screen.tab().purpose, Meaning::Text)], Vec::new()];
+    let here = COMMANDS.iter().filter(|command| command.on == On::Only(screen));
+    lines.extend(here.map(command_line));
+    lines.push(Vec::new());
+    lines.extend(marks(screen));
+    lines.push(Vec::new());
+    lines.push(heading("Everywhere"));
+    lines.extend(COMMANDS.iter().filter(|command| command.on == On::Every).map(command_line));
+    lines
+}
+
+fn command_line(command: &Command) -> Vec<Piece> {
+    let keys: Vec<String> = command.keys.iter().map(ToString::to_string).collect();
+    vec![piece(format!("{:<12}", keys.join(" ")), Meaning::Key), piece(command.help, Meaning::Text)]
+}
+
+fn marks(screen: Screen) -> Vec<Vec<Piece>> {
+    let rows: &[(String, Meaning, &str)] = match screen {
+        Screen::Machine => &[
+            (
+                FULL_MARK.to_string(),
+                Meaning::Warning,
+                "several drives share this place and it carries less than they could read",
+            ),
+            (
+                SLOW_MARK.to_string(),
+                Meaning::Warning,
+                "a drive's link runs slower or narrower than both its ends can",
+            ),
+            (SLOT_MARK.to_string(), Meaning::Quiet, "the slot holds the drive to less than the drive can"),
+            ("●".to_string(), Meaning::Marked, "marked for the test; ○ some of the drives below are"),
+            ("████".to_string(), Meaning::Load, "load against the limit of the link it crosses"),
+            (
+                "████".to_string(),
+                Meaning::Good,
+                "a drive that reads all its own link carries: as good as it gets",
+            ),
+            ("████".to_string(), Meaning::Warning, "a shared place that is full: the bottleneck"),
+        ],
+        Screen::Dyno => &[
+            (
+                "──".to_string(),
+                Meaning::Brand,
+                "all targets together; each target has the colour of its name",
+            ),
+            ("┈┈".to_string(), Meaning::Lines, "the limit of the place that is full"),
+            ("█▓▒░".to_string(), Meaning::Good, "share of reads that took about that long, per moment"),
+            (FULL_MARK.to_string(), Meaning::Warning, "the figure is not the drive's own, and why"),
+        ],
+    };
+    rows.iter()
+        .map(|(mark, meaning, text)| {
+            vec![piece(format!("{mark:<12}"), *meaning), piece(*text, Meaning::Text)]
+        })
+        .collect()
+}
+
+fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette) {
+    let inner = open(brush, area, "commands");
+    let field =
+        format!("{:<wide$}", format!(": {}▏", palette.input.value()), wide = usize::from(inner.width));
+    brush.text(inner.x, inner.y, inner.width, &field, Meaning::Field);
+    let found = palette.matches(app.screen);
+    let rows = usize::from(inner.height.saturating_sub(1));
+    let top = palette.selected.saturating_sub(rows.saturating_sub(1));
+    for (y, (index, command)) in (inner.y + 1..inner.bottom()).zip(found.iter().enumerate().skip(top)) {
+        let key = command.keys.first().map(ToString::to_string).unwrap_or_default();
+        let help = fit(command.help, inner.width.saturating_sub(28));
+        let pieces = [
+            piece(format!(" {:<17}", command.name), Meaning::Text),
+            piece(format!("{key:<9}"), Meaning::Key),
+            piece(help, Meaning::Quiet),
+        ];
+        brush.write(inner.x, y, inner.width, &pieces);
+        if index == palette.selected {
+            brush.shade(Rect { y, height: 1, width: 18, ..inner }, Meaning::Selected);
+        }
+    }
+    if found.is_empty() {
+        brush.text(inner.x + 1, inner.y + 1, inner.width, "no command of that name here", Meaning::Quiet);
+    }
+}

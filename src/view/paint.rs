@@ -1,0 +1,242 @@
+//! [`Brush`]: writing styled text, panels and bars into the buffer, never beyond their area.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+};
+use unicode_width::UnicodeWidthStr;
+
+use super::theme::{Meaning, Theme};
+use crate::app::layout::Layout;
+
+/// A buffer with the theme and the layout it is drawn by.
+pub struct Brush<'a> {
+    /// What is drawn into.
+    pub buffer: &'a mut Buffer,
+    /// Styles.
+    pub theme: Theme,
+    /// Regions.
+    pub layout: &'a Layout,
+}
+
+/// A piece of text with its meaning.
+pub type Piece = (String, Meaning);
+
+/// A piece.
+pub fn piece(text: impl Into<String>, meaning: Meaning) -> Piece {
+    (text.into(), meaning)
+}
+
+/// How many cells pieces take.
+pub fn width(pieces: &[Piece]) -> u16 {
+    pieces.iter().map(|(text, _)| cells(text)).sum()
+}
+
+/// How many cells a text takes.
+pub fn cells(text: &str) -> u16 {
+    u16::try_from(text.width()).unwrap_or(u16::MAX)
+}
+
+/// `text`, cut to `most` cells with an ellipsis where something is missing.
+pub fn fit(text: &str, most: u16) -> String {
+    if cells(text) <= most {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        let wide = cells(c.encode_utf8(&mut [0; 4]));
+        if used + wide + 1 > most {
+            break;
+        }
+        used += wide;
+        out.push(c);
+    }
+    if most > 0 {
+        out.push('…');
+    }
+    out
+}
+
+/// `text`, cut at its beginning: the end of a path says more.
+pub fn fit_end(text: &str, most: u16) -> String {
+    if cells(text) <= most {
+        return text.to_owned();
+    }
+    let keep = usize::from(most.saturating_sub(1));
+    let count = text.chars().count();
+    let tail: String = text.chars().skip(count.saturating_sub(keep)).collect();
+    if most > 0 { format!("…{tail}") } else { String::new() }
+}
+
+/// `text` broken at spaces into lines of at most `most` cells; words longer than that are broken too.
+pub fn wrap(text: &str, most: u16) -> Vec<String> {
+    let most = most.max(4);
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let mut word = word.to_owned();
+        while let Some(line) = lines.last_mut() {
+            let gap = u16::from(!line.is_empty());
+            if cells(line) + gap + cells(&word) <= most {
+                if gap == 1 {
+                    line.push(' ');
+                }
+                line.push_str(&word);
+                break;
+            }
+            if line.is_empty() {
+                let head: String = word.chars().take(usize::from(most)).collect();
+                word = word[head.len()..].to_owned();
+                line.push_str(&head);
+            }
+            lines.push(String::new());
+        }
+    }
+    lines
+}
+
+impl Brush<'_> {
+    /// Writes pieces from `x` on, at most `most` cells; returns the column after them.
+    pub fn write(&mut self, x: u16, y: u16, most: u16, pieces: &[Piece]) -> u16 {
+        let area = self.buffer.area;
+        if y >= area.bottom() || x >= area.right() {
+            return x;
+        }
+        let spans: Vec<Span<'_>> = pieces
+            .iter()
+            .map(|(text, meaning)| Span::styled(text.as_str(), self.theme.style(*meaning)))
+            .collect();
+        let most = most.min(area.right() - x);
+        self.buffer.set_line(x, y, &Line::from(spans), most).0
+    }
+
+    /// Writes one piece.
+    pub fn text(&mut self, x: u16, y: u16, most: u16, text: &str, meaning: Meaning) -> u16 {
+        self.write(x, y, most, &[piece(text, meaning)])
+    }
+
+    /// Writes pieces so that they end at `right`.
+    pub fn write_right(&mut self, right: u16, y: u16, pieces: &[Piece]) {
+        let wide = width(pieces);
+        self.write(right.saturating_sub(wide), y, wide, pieces);
+    }
+
+    /// Writes one character.
+    pub fn cell(&mut self, x: u16, y: u16, symbol: char, style: Style) {
+        if let Some(cell) = self.buffer.cell_mut((x, y)) {
+            cell.set_char(symbol).set_style(style);
+        }
+    }
+
+    /// Lays a style over an area.
+    pub fn shade(&mut self, area: Rect, meaning: Meaning) {
+        let area = area.intersection(self.buffer.area);
+        self.buffer.set_style(area, self.theme.style(meaning));
+    }
+
+    /// Draws a panel's frame with its title on the left and a note on the right; returns its inside.
+    pub fn panel(&mut self, area: Rect, title: &[Piece], note: &[Piece]) -> Rect {
+        if area.height == 0 || area.width < 4 {
+            return Rect { width: 0, height: 0, ..area };
+        }
+        let line = self.theme.style(Meaning::Lines);
+        for x in area.left()..area.right() {
+            self.cell(x, area.y, '─', line);
+        }
+        if self.layout.boxed {
+            self.frame_sides(area, line);
+        }
+        let edge = if self.layout.boxed { 2 } else { 1 };
+        let room = area.width.saturating_sub(2 * edge);
+        let mut shown: Vec<Piece> = Vec::with_capacity(title.len() + 2);
+        shown.push(piece(" ", Meaning::Text));
+        shown.extend_from_slice(title);
+        shown.push(piece(" ", Meaning::Text));
+        let end = self.write(area.x + edge - 1, area.y, room, &shown);
+        let wide = width(note) + 2;
+        if !note.is_empty() && end + wide < area.right() {
+            let mut padded = vec![piece(" ", Meaning::Text)];
+            padded.extend_from_slice(note);
+            padded.push(piece(" ", Meaning::Text));
+            self.write_right(area.right() - (edge - 1), area.y, &padded);
+        }
+        self.layout.inner(area)
+    }
+
+    fn frame_sides(&mut self, area: Rect, line: Style) {
+        let (left, right, bottom) = (area.x, area.right() - 1, area.bottom() - 1);
+        for x in area.left()..area.right() {
+            self.cell(x, bottom, '─', line);
+        }
+        for y in area.top()..area.bottom() {
+            self.cell(left, y, '│', line);
+            self.cell(right, y, '│', line);
+        }
+        for (x, y, corner) in
+            [(left, area.y, '┌'), (right, area.y, '┐'), (left, bottom, '└'), (right, bottom, '┘')]
+        {
+            self.cell(x, y, corner, line);
+        }
+    }
+
+    /// Empties an area.
+    pub fn clear(&mut self, area: Rect) {
+        for position in area.intersection(self.buffer.area).positions() {
+            if let Some(cell) = self.buffer.cell_mut(position) {
+                cell.reset();
+            }
+        }
+    }
+
+    /// A bar `share` (0 to 1) full, in eighths of a cell; the empty part is drawn as a faint track.
+    pub fn bar(&mut self, x: u16, y: u16, cells: u16, share: f64, meaning: Meaning) {
+        const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+        let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+        let eighths = (share * f64::from(cells) * 8.0).round();
+        let filled = self.theme.style(meaning);
+        let track = self.theme.style(Meaning::Lines);
+        for cell in 0..cells {
+            let left = eighths - f64::from(cell) * 8.0;
+            if left >= 8.0 {
+                self.cell(x + cell, y, '█', filled);
+            } else if left >= 1.0 {
+                let part = (1u8..8).rev().find(|part| left >= f64::from(*part)).unwrap_or(1);
+                self.cell(x + cell, y, EIGHTHS[usize::from(part)], filled);
+            } else {
+                self.cell(x + cell, y, '·', track);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_where_they_say_least() {
+        assert_eq!(fit("Samsung SSD 980 PRO", 8), "Samsung…");
+        assert_eq!(fit_end("/sys/block/nvme0n1/queue/scheduler", 12), "…e/scheduler");
+        assert_eq!(wrap("held back by root complex", 12), ["held back by", "root complex"]);
+        assert_eq!(fit("anything", 0), "");
+    }
+
+    proptest! {
+        #[test]
+        fn wrapped_lines_fit_and_lose_nothing(text in "[a-z äß中 ]{0,80}", most in 4u16..40) {
+            let lines = wrap(&text, most);
+            prop_assert!(lines.iter().all(|line| line.chars().count() <= usize::from(most)));
+            let letters = |s: &str| s.chars().filter(|c| *c != ' ').collect::<String>();
+            prop_assert_eq!(letters(&lines.concat()), letters(&text));
+        }
+
+        #[test]
+        fn what_was_cut_fits(text in any::<String>(), most in 0u16..30) {
+            prop_assert!(cells(&fit(&text, most)) <= most.max(cells(&text).min(most)));
+        }
+    }
+}

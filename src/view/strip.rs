@@ -1,0 +1,207 @@
+//! The strip at the foot of every screen: rows as dstat prints them, and the curve of all reads.
+
+use ratatui::layout::Rect;
+
+use super::{
+    graph::{Curve, Graph},
+    paint::{Brush, cells, piece},
+    theme::Meaning,
+    words::{giga, rate},
+};
+use crate::app::{App, Mode, strip::StripRow};
+
+/// A group of dstat's columns.
+struct Group {
+    heading: &'static str,
+    cells: fn(&StripRow) -> Vec<Option<f64>>,
+    format: fn(f64) -> String,
+    width: usize,
+}
+
+const GROUPS: &[Group] = &[
+    Group {
+        heading: "run blk new",
+        cells: |row| vec![row.running.map(|n| n as f64), row.blocked.map(|n| n as f64), row.forks],
+        format: |value| if value == 0.0 { "0".into() } else { format!("{value:.0}") },
+        width: 3,
+    },
+    Group {
+        heading: "usr sys idl wai stl",
+        cells: |row| {
+            let cpu = row.cpu;
+            [
+                cpu.map(|c| c.usr),
+                cpu.map(|c| c.sys),
+                cpu.map(|c| c.idl),
+                cpu.map(|c| c.wai),
+                cpu.map(|c| c.stl),
+            ]
+            .into()
+        },
+        format: |value| format!("{value:.0}"),
+        width: 3,
+    },
+    Group {
+        heading: " used  free  buff  cach",
+        cells: |row| {
+            let memory = row.memory;
+            let bytes = |of: fn(&crate::counters::Memory) -> u64| memory.as_ref().map(|m| of(m) as f64);
+            vec![bytes(|m| m.used), bytes(|m| m.free), bytes(|m| m.buffers), bytes(|m| m.cached)]
+        },
+        format: binary,
+        width: 5,
+    },
+    Group {
+        heading: " read  writ",
+        cells: |row| vec![row.io.map(|io| io.0), row.io.map(|io| io.1)],
+        format: decimal,
+        width: 5,
+    },
+    Group {
+        heading: " read  writ",
+        cells: |row| vec![row.disk.map(|disk| disk.0), row.disk.map(|disk| disk.1)],
+        format: binary,
+        width: 5,
+    },
+];
+
+/// Which groups fit, and what their headings say.
+fn groups(width: u16) -> &'static [usize] {
+    match width {
+        ..70 => &[0, 1, 4],
+        70..82 => &[0, 1, 2, 4],
+        _ => &[0, 1, 2, 3, 4],
+    }
+}
+
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
+    let (left, right) = (brush.layout.dstat, brush.layout.reads);
+    let width = brush.layout.inner(left).width;
+    let shown = groups(width);
+    let title = [piece("dstat", Meaning::Heading), piece(format!("  {}", unit_note(shown)), Meaning::Quiet)];
+    let inner = brush.panel(left, &title, &[]);
+    table(app, brush, inner, shown);
+    curve(app, brush, right);
+}
+
+/// dstat's own units, said once.
+fn unit_note(shown: &[usize]) -> &'static str {
+    match shown.len() {
+        3 => "% of CPU, disk in B/s, K = 1024",
+        4 => "processes, % of CPU, memory in B, disk in B/s, K = 1024",
+        _ => "processes, % of CPU, memory in B, I/O per s, disk in B/s, K = 1024",
+    }
+}
+
+fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[usize]) {
+    let heading: Vec<&str> =
+        shown.iter().filter_map(|at| GROUPS.get(*at)).map(|group| group.heading).collect();
+    brush.text(inner.x, inner.y, inner.width, &heading.join("|"), Meaning::Quiet);
+    let body = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
+    if app.strip.rows.is_empty() {
+        let text = match app.mode {
+            Mode::Capture(_) | Mode::Folder(_) => "A capture holds one moment: it has no live counters.",
+            Mode::Demo(_) => "A demo has no live counters until a simulated test runs: r",
+            Mode::Live => "Counting; the first row comes after a second.",
+        };
+        brush.text(body.x, body.y, body.width, text, Meaning::Quiet);
+        return;
+    }
+    let rows = usize::from(body.height);
+    let newest = app.strip.rows.len().saturating_sub(rows);
+    for (y, row) in (body.y..).zip(app.strip.rows.iter().skip(newest)) {
+        let mut x = body.x;
+        for (index, group) in shown.iter().filter_map(|at| GROUPS.get(*at)).enumerate() {
+            if index > 0 {
+                x = brush.text(x, y, 1, "|", Meaning::Lines);
+            }
+            x = group_cells(brush, group, row, x, y);
+        }
+    }
+}
+
+fn group_cells(brush: &mut Brush<'_>, group: &Group, row: &StripRow, x: u16, y: u16) -> u16 {
+    let mut x = x;
+    for (index, value) in (group.cells)(row).into_iter().enumerate() {
+        if index > 0 {
+            x += 1;
+        }
+        let text = value.map_or_else(|| "-".to_owned(), group.format);
+        let meaning = match value {
+            Some(value) if value >= 0.5 => Meaning::Text,
+            _ => Meaning::Quiet,
+        };
+        let text = format!("{text:>wide$}", wide = group.width);
+        x = brush.text(x, y, cells(&text), &text, meaning);
+    }
+    x
+}
+
+fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
+    let strip = &app.strip;
+    let units = app.units;
+    let mut title = vec![piece("reads", Meaning::Heading)];
+    if let Some(now) = strip.reads.last() {
+        title.push(piece(format!("  {}", rate(units, now)), Meaning::Figure));
+        title.push(piece(format!("  most {}", giga(units, strip.reads.most())), Meaning::Quiet));
+    } else {
+        title.push(piece(format!("  {}", units.giga_per_second()), Meaning::Quiet));
+    }
+    let inner = brush.panel(area, &title, &[]);
+    let now = strip.reads.points().next_back().map_or(app.now, |(at, _)| at);
+    let graph = Graph {
+        curves: vec![Curve { series: &strip.reads, meaning: Meaning::Load, filled: true }],
+        top: strip.scale.top(),
+        label: &|value| giga(units, value),
+        level: None,
+    };
+    graph.draw(brush, inner, now);
+}
+
+/// As dstat writes bytes: powers of 1024, up to four digits, `2402M`, `51.1G`.
+fn binary(value: f64) -> String {
+    suffixed(value, 1024.0, ["B", "k", "M", "G", "T"])
+}
+
+/// As dstat writes counts: `138k`, `11.1M`.
+fn decimal(value: f64) -> String {
+    suffixed(value, 1000.0, ["", "k", "M", "G", "T"])
+}
+
+fn suffixed(value: f64, base: f64, suffixes: [&str; 5]) -> String {
+    let mut number = value;
+    let mut at = 0;
+    while number >= 1000.0 && at < 4 {
+        number /= base;
+        at += 1;
+    }
+    if value < 0.5 {
+        return "0".to_owned();
+    }
+    if at == 0 || number >= 99.95 {
+        format!("{number:.0}{}", suffixes[at])
+    } else {
+        format!("{number:.1}{}", suffixes[at])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_fit_their_columns_as_dstat_writes_them() {
+        assert_eq!(binary(66.0 * 1024f64.powi(3)), "66.0G");
+        assert_eq!(decimal(11_100_000.0), "11.1M");
+        assert_eq!(decimal(138_000.0), "138k");
+        assert_eq!(binary(0.0), "0");
+        assert_eq!(binary(1023.0), "1.0k");
+        for group in GROUPS {
+            let cells = (group.cells)(&StripRow::default()).len();
+            assert_eq!(group.heading.len(), cells * (group.width + 1) - 1, "{}", group.heading);
+        }
+        for value in [1.0, 999.0, 1000.0, 1e6, 99.96 * 1024.0, 1e12, 1e15] {
+            assert!(binary(value).len() <= 5 && decimal(value).len() <= 5, "{value}");
+        }
+    }
+}

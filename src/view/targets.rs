@@ -1,0 +1,230 @@
+//! The table of a test's targets: each with its curve in small, its rates, its latency, and what was expected of it.
+
+use ratatui::layout::Rect;
+
+use super::{
+    paint::{Brush, cells, fit, piece},
+    theme::Meaning,
+    words::{giga, nanoseconds},
+};
+use crate::{
+    app::{
+        App,
+        bottleneck::FULL,
+        dyno::test::{TargetCurves, Test},
+        series::Series,
+    },
+    model::{LatencySummary, TargetSummary},
+    units::count,
+};
+
+/// A column of figures: heading, width, and what stands in it.
+struct Column {
+    heading: &'static str,
+    width: u16,
+    percent: Option<f64>,
+}
+
+const PERCENTILES: &[Column] = &[
+    Column { heading: "median", width: 8, percent: Some(50.0) },
+    Column { heading: "99 %", width: 8, percent: Some(99.0) },
+    Column { heading: "99.9 %", width: 8, percent: Some(99.9) },
+    Column { heading: "99.99 %", width: 8, percent: Some(99.99) },
+    Column { heading: "most", width: 8, percent: None },
+];
+
+struct Places {
+    name: u16,
+    spark: u16,
+    rate: u16,
+    bar: u16,
+    percentiles: &'static [Column],
+}
+
+impl Places {
+    fn new(width: u16, name: u16) -> Self {
+        // Name, curve, GB/s of limit, bar, IOPS; percentiles take what is left, the median first.
+        let (spark, bar) = match width {
+            ..60 => (0, 0),
+            60..100 => (10, 8),
+            _ => (24, 20),
+        };
+        let fixed = name + 1 + spark + u16::from(spark > 0) + 13 + 1 + bar + u16::from(bar > 0) + 8;
+        let left = width.saturating_sub(fixed);
+        let count = usize::from(left / 9).min(PERCENTILES.len());
+        Self {
+            name,
+            spark,
+            rate: name + 1 + spark + u16::from(spark > 0),
+            bar,
+            percentiles: &PERCENTILES[..count],
+        }
+    }
+}
+
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
+    let panel = brush.layout.targets;
+    let test = app.dyno.shown();
+    let mut title = vec![piece("targets", Meaning::Heading)];
+    if let Some(test) = test {
+        let span = if test.is_running() { "latency of the last tenth of a second" } else { "the whole test" };
+        title.push(piece(format!("  {span}"), Meaning::Quiet));
+    }
+    let inner = brush.panel(panel, &title, &[]);
+    let Some(test) = test else { return };
+    let longest = test.targets.iter().map(|target| cells(&name(target))).max().unwrap_or(0).max(5);
+    let places = Places::new(inner.width, longest.min(inner.width / 4));
+    heading(app, brush, inner, &places);
+    let room = usize::from(inner.height.saturating_sub(2));
+    let all = test.targets.len();
+    let shown = if all > room { room.saturating_sub(1) } else { all };
+    let mut y = inner.y + 1;
+    for (index, target) in test.targets.iter().take(shown).enumerate() {
+        let summary = test.summary().and_then(|summary| summary.targets.get(index));
+        let row = Row { app, places: &places, inner, y };
+        row.target(brush, index, target, summary);
+        y += 1;
+    }
+    if shown < all {
+        let text = format!("{} more", all - shown);
+        brush.text(inner.x, y, inner.width, &text, Meaning::Quiet);
+        y += 1;
+    }
+    if all > 1 {
+        Row { app, places: &places, inner, y }.total(brush, test);
+    }
+}
+
+fn heading(app: &App, brush: &mut Brush<'_>, inner: Rect, places: &Places) {
+    let x = inner.x + places.rate;
+    let unit = app.units.giga_per_second();
+    let x = brush.text(x, inner.y, 13, &format!("{unit:>5} of limit"), Meaning::Quiet).max(x + 13);
+    let x = x + 1 + places.bar + u16::from(places.bar > 0);
+    brush.text(x, inner.y, 7, &format!("{:>7}", "IOPS"), Meaning::Quiet);
+    let mut x = x + 8;
+    for column in places.percentiles {
+        brush.text(x, inner.y, 8, &format!("{:>8}", column.heading), Meaning::Quiet);
+        x += column.width + 1;
+    }
+}
+
+fn name(target: &TargetCurves) -> String {
+    target.drive.as_ref().map_or_else(|| target.name.to_string(), ToString::to_string)
+}
+
+struct Row<'a> {
+    app: &'a App,
+    places: &'a Places,
+    inner: Rect,
+    y: u16,
+}
+
+impl Row<'_> {
+    fn target(
+        &self,
+        brush: &mut Brush<'_>,
+        index: usize,
+        target: &TargetCurves,
+        summary: Option<&TargetSummary>,
+    ) {
+        let limit = target.drive.as_ref().and_then(|drive| self.app.limits.drive(drive));
+        let limit = limit.map(|limit| limit.bytes_per_second.0);
+        brush.text(
+            self.inner.x,
+            self.y,
+            self.places.name,
+            &fit(&name(target), self.places.name),
+            Meaning::Curve(index),
+        );
+        self.spark(brush, &target.curves.bytes, Meaning::Curve(index));
+        let errors = summary.map_or(target.errors, |summary| summary.errors);
+        if errors > 0 || target.failed.is_some() {
+            let why = summary.and_then(|s| s.first_error.as_ref()).or(target.failed.as_ref());
+            let text = format!("! {errors} errors: {}", why.map_or("", |why| why.as_str()));
+            let x = self.inner.x + self.places.rate;
+            let room = self.inner.right().saturating_sub(x);
+            brush.text(x, self.y, room, &fit(&text, room), Meaning::Problem);
+            return;
+        }
+        let bytes = summary.map(TargetSummary::bytes_per_second).or_else(|| target.curves.bytes.last());
+        let iops = summary.map(TargetSummary::iops).or_else(|| target.curves.iops.last());
+        let x = self.rates(brush, bytes, limit, iops, false);
+        let whole = summary.and_then(|summary| summary.latency.as_ref());
+        self.percentiles(brush, x, whole.unwrap_or(&target.latency));
+    }
+
+    fn total(&self, brush: &mut Brush<'_>, test: &Test) {
+        brush.text(self.inner.x, self.y, self.places.name, "total", Meaning::Figure);
+        self.spark(brush, &test.total.bytes, Meaning::Brand);
+        let limits: Option<f64> = test
+            .targets
+            .iter()
+            .map(|target| {
+                target.drive.as_ref().and_then(|d| self.app.limits.drive(d)).map(|l| l.bytes_per_second.0)
+            })
+            .sum();
+        self.rates(brush, Some(test.bytes_per_second()), limits, Some(test.iops()), true);
+    }
+
+    /// Returns the column after the rates.
+    fn rates(
+        &self,
+        brush: &mut Brush<'_>,
+        bytes: Option<f64>,
+        limit: Option<f64>,
+        iops: Option<f64>,
+        total: bool,
+    ) -> u16 {
+        let units = self.app.units;
+        let x = self.inner.x + self.places.rate;
+        let value = bytes.map_or_else(|| "-".to_owned(), |bytes| giga(units, bytes));
+        let end = brush.text(x, self.y, 5, &format!("{value:>5}"), Meaning::Figure);
+        if let Some(limit) = limit {
+            brush.text(end, self.y, 8, &format!(" of {}", giga(units, limit)), Meaning::Quiet);
+        }
+        let mut x = x + 14;
+        if self.places.bar > 0 {
+            if let Some((bytes, limit)) = bytes.zip(limit) {
+                let share = bytes / limit;
+                let meaning = if share >= FULL && !total { Meaning::Good } else { Meaning::Load };
+                brush.bar(x, self.y, self.places.bar, share, meaning);
+            }
+            x += self.places.bar + 1;
+        }
+        let value = iops.map_or_else(|| "-".to_owned(), count);
+        brush.text(x, self.y, 7, &format!("{value:>7}"), Meaning::Figure);
+        x + 8
+    }
+
+    fn percentiles(&self, brush: &mut Brush<'_>, x: u16, latency: &LatencySummary) {
+        let mut x = x;
+        for column in self.places.percentiles {
+            let value = match column.percent {
+                _ if latency.count == 0 => None,
+                Some(percent) => latency.percentile(percent),
+                None => Some(latency.max),
+            };
+            let text = value.map_or_else(|| "-".to_owned(), |ns| nanoseconds(ns as f64));
+            brush.text(x, self.y, column.width, &format!("{text:>8}"), Meaning::Text);
+            x += column.width + 1;
+        }
+    }
+
+    /// A curve in one row of blocks, over its own highest value.
+    fn spark(&self, brush: &mut Brush<'_>, series: &Series, meaning: Meaning) {
+        const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+        let width = usize::from(self.places.spark);
+        if width == 0 || series.most() <= 0.0 {
+            return;
+        }
+        let points: Vec<f64> = series.points().map(|(_, value)| value).collect();
+        let first = points.len().saturating_sub(width * 5);
+        let chunks: Vec<&[f64]> = points[first..].chunks(5).collect();
+        let start = self.inner.x + self.places.name + 1;
+        for (x, chunk) in (start..).zip(chunks.iter().take(width)) {
+            let mean = chunk.iter().sum::<f64>() / chunk.len() as f64;
+            let level = super::graph::share_of(7, mean / series.most());
+            brush.cell(x, self.y, BLOCKS[usize::from(level)], brush.theme.style(meaning));
+        }
+    }
+}

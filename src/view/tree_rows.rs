@@ -1,0 +1,376 @@
+//! The tree: a row per place, with its link now and at most, and its load as a bar against its limit.
+
+use ratatui::layout::Rect;
+
+use super::{
+    paint::{Brush, Piece, cells, fit, piece, width},
+    theme::Meaning,
+    words::{counted, giga, short_model, short_name},
+};
+use crate::{
+    app::{
+        App,
+        bottleneck::FULL,
+        load::{LoadSource, hop_limit, possible},
+        tree::{
+            Sort,
+            link::{self, HopLink},
+            rows::{Group, Row, RowKind},
+        },
+    },
+    machine::{
+        Machine,
+        pci::{NodeAddress, NodeKind},
+    },
+    model::{DriveName, NodeIndex},
+};
+
+/// Something here is full, or a finding points here.
+pub const FULL_MARK: char = '▲';
+/// A link that is slower than both its ends can be.
+pub const SLOW_MARK: char = '▼';
+/// A slot that holds a device to less than the device can.
+pub const SLOT_MARK: char = '▽';
+
+/// Where the columns stand, from the left edge of the rows.
+struct Columns {
+    name: u16,
+    link: u16,
+    most: u16,
+    load: u16,
+    bar: u16,
+    bar_width: u16,
+}
+
+const LINK_WIDTH: u16 = 7;
+const LOAD_WIDTH: u16 = 12;
+
+impl Columns {
+    fn new(area: Rect) -> Self {
+        let bar_width = match area.width {
+            ..72 => 6,
+            72..90 => 10,
+            90..110 => 18,
+            _ => 30,
+        };
+        let bar = area.width - bar_width;
+        let load = bar - LOAD_WIDTH - 1;
+        let most = load - LINK_WIDTH - 2;
+        let link = most - LINK_WIDTH - 2;
+        // The cell before the link column holds its mark.
+        Self { name: link - 2, link, most, load, bar, bar_width }
+    }
+}
+
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
+    let (panel, head, area) = (brush.layout.tree, brush.layout.tree_head, brush.layout.tree_rows);
+    let columns = Columns::new(area);
+    brush.panel(panel, &title(app), &[]);
+    heading(app, brush, head, &columns);
+    let names = name_width(app);
+    let searched = app.tree.searched();
+    let shown = app.tree.rows.iter().enumerate().skip(app.tree.top).take(usize::from(area.height));
+    for (y, (index, row)) in (area.y..).zip(shown) {
+        let painter = RowPainter { app, row, columns: &columns, area, y, names };
+        painter.draw(brush, index == app.tree.selected, &searched);
+    }
+    more_below(app, brush, area);
+}
+
+fn title(app: &App) -> Vec<Piece> {
+    let mut pieces = vec![piece("PCIe tree", Meaning::Heading)];
+    if app.tree.sort != Sort::Bus {
+        pieces.push(piece(format!(", siblings {}", app.tree.sort.name()), Meaning::Quiet));
+    }
+    if !app.tree.marks.is_empty() {
+        pieces.push(piece(format!("  ● {} marked", app.tree.marks.len()), Meaning::Marked));
+    }
+    pieces
+}
+
+fn heading(app: &App, brush: &mut Brush<'_>, head: Rect, columns: &Columns) {
+    let load = match app.load.source {
+        LoadSource::Nothing => format!("limit {}", app.units.giga_per_second()),
+        _ => format!("{} of limit", app.units.giga_per_second()),
+    };
+    let load = format!("{load:>12}");
+    for (x, text) in [(columns.link, "GT/s now"), (columns.most, "at most"), (columns.load, load.as_str())] {
+        let text = if brush.layout.boxed { text.to_owned() } else { format!("{text} ") };
+        brush.text(head.x + x, head.y, head.width - x, &text, Meaning::Quiet);
+    }
+}
+
+/// A word at the lower edge when rows are out of sight.
+fn more_below(app: &App, brush: &mut Brush<'_>, area: Rect) {
+    let seen = app.tree.top + usize::from(area.height);
+    let hidden = app.tree.rows.len().saturating_sub(seen);
+    let above = app.tree.top;
+    if !brush.layout.boxed || hidden + above == 0 {
+        return;
+    }
+    let text = match (above, hidden) {
+        (0, below) => format!(" ↓ {below} more "),
+        (above, 0) => format!(" ↑ {above} more "),
+        (above, below) => format!(" ↑ {above}  ↓ {below} more "),
+    };
+    let panel = brush.layout.tree;
+    brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(text, Meaning::Quiet)]);
+}
+
+/// The widest name of a drive, so that models stand in a column of their own.
+fn name_width(app: &App) -> u16 {
+    let drives = app.machine.drives.iter().filter(|drive| !drive.kind.is_software());
+    drives.map(|drive| cells(drive.name.as_str())).max().unwrap_or(0).min(12)
+}
+
+struct RowPainter<'a> {
+    app: &'a App,
+    row: &'a Row,
+    columns: &'a Columns,
+    area: Rect,
+    y: u16,
+    names: u16,
+}
+
+impl RowPainter<'_> {
+    fn draw(&self, brush: &mut Brush<'_>, selected: bool, searched: &str) {
+        self.gutter(brush, selected);
+        let start = self.area.x + 2;
+        let mut x = brush.text(start, self.y, self.columns.name, &self.row.guides, Meaning::Lines);
+        let first = x;
+        let pieces = self.name();
+        let room = (self.area.x + self.columns.name).saturating_sub(x + 1);
+        let total = width(&pieces);
+        if total <= room {
+            x = brush.write(x, self.y, room, &pieces);
+        } else {
+            x = self.cut_name(brush, x, room, &pieces);
+        }
+        let found = !searched.is_empty()
+            && crate::app::tree::rows::search_text(&self.app.machine, self.row).contains(searched);
+        let name = Rect { x: first, y: self.y, width: x - first, height: 1 };
+        if selected {
+            brush.shade(name, Meaning::Selected);
+        } else if found {
+            brush.shade(name, Meaning::Field);
+        }
+        self.link(brush);
+        self.load(brush);
+    }
+
+    /// The cut is taken from the last piece, the model.
+    fn cut_name(&self, brush: &mut Brush<'_>, x: u16, room: u16, pieces: &[Piece]) -> u16 {
+        let mut x = x;
+        let end = x + room;
+        for (text, meaning) in pieces {
+            let text = fit(text, end.saturating_sub(x));
+            x = brush.text(x, self.y, end.saturating_sub(x), &text, *meaning);
+        }
+        x
+    }
+
+    fn gutter(&self, brush: &mut Brush<'_>, selected: bool) {
+        if selected {
+            brush.text(self.area.x, self.y, 1, "›", Meaning::Brand);
+        }
+        let marks = &self.app.tree.marks;
+        let marked = self.row.drives.iter().filter(|drive| marks.contains(*drive)).count();
+        let mark = match marked {
+            0 => return,
+            n if n == self.row.drives.len() => "●",
+            _ => "○",
+        };
+        brush.text(self.area.x + 1, self.y, 1, mark, Meaning::Marked);
+    }
+
+    fn name(&self) -> Vec<Piece> {
+        let fold = match self.row.open {
+            Some(true) => "▾ ",
+            Some(false) => "▸ ",
+            None => "",
+        };
+        let mut pieces = vec![piece(fold, Meaning::Quiet)];
+        match &self.row.kind {
+            RowKind::Root => pieces.extend(self.root_name()),
+            RowKind::Port | RowKind::Device => pieces.extend(self.device_name()),
+            RowKind::Drive => pieces.extend(self.drive_name()),
+            RowKind::Folded { count, words } => {
+                let more = words.iter().filter(|word| !matches!(**word, "host bridge" | "port" | "IOMMU"));
+                let listed: Vec<&str> = more.copied().take(4).collect();
+                let tail = if listed.is_empty() { String::new() } else { format!(": {}", listed.join(", ")) };
+                pieces.push(piece(format!("{count} folded{tail}"), Meaning::Quiet));
+            }
+            RowKind::Alike => {
+                let names = [self.row.drives.first(), self.row.drives.last()];
+                let names: Vec<&str> = names.into_iter().flatten().map(DriveName::as_str).collect();
+                pieces.push(piece(format!("{} more like it", self.row.drives.len()), Meaning::Text));
+                pieces.push(piece(format!("  {}", names.join(" to ")), Meaning::Quiet));
+            }
+            RowKind::Group(group) => {
+                let word = match group {
+                    Group::NotOnPci => "not on PCI",
+                    Group::Software => "software drives",
+                };
+                pieces.push(piece(word, Meaning::Text));
+                pieces.push(piece(format!("  {}", counted(self.row.drives.len(), "drive")), Meaning::Quiet));
+            }
+        }
+        pieces
+    }
+
+    fn root_name(&self) -> Vec<Piece> {
+        let Some(node) = self.row.node else { return Vec::new() };
+        let drives = match self.row.drives.len() {
+            0 => "  no drives".to_owned(),
+            n => format!("  {}", counted(n, "drive")),
+        };
+        let mut pieces = vec![
+            piece(self.app.machine.pci.node(node).address.to_string(), Meaning::Figure),
+            piece(" root complex", Meaning::Text),
+            piece(drives, Meaning::Quiet),
+        ];
+        if self.is_bottleneck(node) {
+            pieces.push(piece(format!(" {FULL_MARK}"), Meaning::Warning));
+        }
+        pieces
+    }
+
+    fn device_name(&self) -> Vec<Piece> {
+        let mut pieces = vec![piece(format!("{} ", self.place()), Meaning::Quiet)];
+        let Some(index) = self.row.node else { return pieces };
+        let node = self.app.machine.pci.node(index);
+        if self.row.drive().is_some() {
+            pieces.extend(self.drive_name());
+            return pieces;
+        }
+        let word = match node.kind {
+            NodeKind::SwitchUpstream | NodeKind::SwitchDownstream if self.row.kind == RowKind::Port => {
+                "switch "
+            }
+            NodeKind::RootPort if self.row.open.is_none() => "empty port ",
+            _ => "",
+        };
+        let driver = node.driver.value().filter(|_| node.kind == NodeKind::Endpoint);
+        pieces.push(piece(word, Meaning::Text));
+        pieces.push(piece(short_name(node), Meaning::Text));
+        if self.row.drives.len() > 1 {
+            pieces.push(piece(format!("  {}", counted(self.row.drives.len(), "drive")), Meaning::Quiet));
+        } else if let Some(driver) = driver {
+            pieces.push(piece(format!("  {driver}"), Meaning::Quiet));
+        }
+        if self.is_bottleneck(index) {
+            pieces.push(piece(format!(" {FULL_MARK}"), Meaning::Warning));
+        }
+        pieces
+    }
+
+    /// Device and function on the bus of the root complex or switch: `01.1`.
+    fn place(&self) -> String {
+        let head = self.row.head.map(|head| self.app.machine.pci.node(head).address);
+        match head {
+            Some(NodeAddress::Device(address)) => format!("{:02x}.{}", address.device, address.function),
+            Some(root) => root.to_string(),
+            None => String::new(),
+        }
+    }
+
+    fn drive_name(&self) -> Vec<Piece> {
+        let Some(name) = self.row.drives.first() else { return Vec::new() };
+        let model = self.app.machine.drive(name).map(short_model).unwrap_or_default();
+        let padded = format!("{name:<wide$}", wide = usize::from(self.names));
+        vec![piece(padded, Meaning::Drive), piece(format!("  {model}"), Meaning::Quiet)]
+    }
+
+    fn is_bottleneck(&self, node: NodeIndex) -> bool {
+        self.app.bottlenecks.iter().any(|bottleneck| bottleneck.node == node)
+    }
+
+    fn link(&self, brush: &mut Brush<'_>) {
+        let link = self.row.node.filter(|_| self.row.kind != RowKind::Drive);
+        let Some(link) = link.and_then(|node| HopLink::above(&self.app.machine, node)) else { return };
+        let judged = !self.row.drives.is_empty();
+        let x = self.area.x + self.columns.link;
+        let (mark, meaning) = match (judged, link.is_slow(), link.is_slot_limited()) {
+            (true, true, _) => (Some(SLOW_MARK), Meaning::Warning),
+            (true, false, true) => (Some(SLOT_MARK), Meaning::Quiet),
+            (true, false, false) => (None, Meaning::Text),
+            (false, _, _) => (None, Meaning::Quiet),
+        };
+        if let Some(mark) = mark {
+            brush.text(x - 2, self.y, 1, &mark.to_string(), meaning);
+        }
+        let now = link.now.map_or_else(|| "  ?".to_owned(), link::short);
+        let most = link.most.map_or_else(|| "  ?".to_owned(), link::short);
+        brush.text(x, self.y, LINK_WIDTH, &now, meaning);
+        brush.text(self.area.x + self.columns.most, self.y, LINK_WIDTH, &most, Meaning::Quiet);
+    }
+
+    fn load(&self, brush: &mut Brush<'_>) {
+        let limit = self.limit();
+        let known = self.app.load.source != LoadSource::Nothing && !self.row.drives.is_empty();
+        if limit.is_none() && !known {
+            return;
+        }
+        let load = self.app.load.of(&self.row.drives);
+        let share = limit.map_or(0.0, |limit| load / limit);
+        let full = share >= FULL;
+        let meaning = match (full, self.shares()) {
+            (true, true) => Meaning::Warning,
+            (true, false) => Meaning::Good,
+            (false, _) => Meaning::Load,
+        };
+        let figure = if known && load > 1e6 { Meaning::Figure } else { Meaning::Quiet };
+        let left = if known { giga(self.app.units, load) } else { String::new() };
+        let (of, limit) = match limit {
+            Some(limit) => (if known { " of " } else { "    " }, giga(self.app.units, limit)),
+            None => ("    ", String::new()),
+        };
+        let x = self.area.x + self.columns.load;
+        let x = brush.text(x, self.y, 4, &format!("{left:>4}"), figure);
+        let x = brush.text(x, self.y, 4, of, Meaning::Quiet);
+        brush.text(x, self.y, 4, &format!("{limit:>4}"), Meaning::Quiet);
+        if known && share > 0.0 {
+            let x = self.area.x + self.columns.bar;
+            brush.bar(x, self.y, self.columns.bar_width, share, meaning);
+        }
+    }
+
+    /// Bytes per second this row can carry.
+    fn limit(&self) -> Option<f64> {
+        let limits = &self.app.limits;
+        match self.row.kind {
+            RowKind::Folded { .. } | RowKind::Group(_) => None,
+            RowKind::Alike => possible(limits, &self.row.drives),
+            _ => match self.row.drive() {
+                Some(_) => possible(limits, &self.row.drives),
+                None => {
+                    self.row.node.and_then(|node| narrowest(&self.app.machine, limits, self.row.head, node))
+                }
+            },
+        }
+    }
+
+    /// Whether several drives share what this row stands for.
+    fn shares(&self) -> bool {
+        self.row.drives.len() > 1 && self.row.kind != RowKind::Alike
+    }
+}
+
+/// The lowest limit of the hops that one row stands for, from the port at its head down to its device.
+fn narrowest(
+    machine: &Machine,
+    limits: &crate::model::Limits,
+    head: Option<NodeIndex>,
+    node: NodeIndex,
+) -> Option<f64> {
+    let mut lowest = hop_limit(limits, node);
+    for above in machine.pci.ancestry(node) {
+        if let Some(limit) = hop_limit(limits, above) {
+            lowest = Some(lowest.map_or(limit, |low: f64| low.min(limit)));
+        }
+        if Some(above) == head {
+            break;
+        }
+    }
+    lowest
+}

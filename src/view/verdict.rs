@@ -1,0 +1,83 @@
+//! The sentence that says what holds the machine back, and what that costs.
+
+use super::{
+    paint::{Brush, Piece, piece, wrap},
+    theme::Meaning,
+    tree_rows::FULL_MARK,
+    words::{basis, counted, place, rate},
+};
+use crate::app::{App, bottleneck::Bottleneck, load::LoadSource};
+
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
+    let panel = brush.layout.verdict;
+    let count = app.bottlenecks.len();
+    let title = if count == 0 { "Held back by" } else { "Held back by " };
+    let mut heading = vec![piece(title.trim_end(), Meaning::Heading)];
+    if count > 1 {
+        heading.push(piece(format!("  {count} places"), Meaning::Quiet));
+    }
+    let inner = brush.panel(panel, &heading, &[]);
+    let mut lines: Vec<Vec<Piece>> = Vec::new();
+    for bottleneck in &app.bottlenecks {
+        lines.extend(sentence(app, bottleneck, inner.width));
+    }
+    if lines.is_empty() {
+        lines.push(vec![piece(nothing(app), Meaning::Quiet)]);
+    }
+    for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
+        brush.write(inner.x, y, inner.width, line);
+    }
+}
+
+/// `▲ 8 drives share root complex 0000:40: it carries 39.4 GB/s, they could read 57.6 GB/s.   costs 18.2 GB/s`.
+fn sentence(app: &App, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
+    let units = app.units;
+    let place = place(&app.machine, found.node);
+    let drives = counted(found.drives.len(), "drive");
+    let (limit, possible) = (rate(units, found.limit), rate(units, found.possible));
+    let cost = rate(units, found.cost());
+    let because = app.limits.hop(found.node).map(|limit| (basis(limit.basis), limit.because.clone()));
+    let source = because.as_ref().map_or("", |(basis, _)| basis);
+    let text = match found.load {
+        Some(load) if found.is_full() => format!(
+            "{place} is full: {} for {drives} that could read {possible}. {cost} are lost here.",
+            rate(units, load)
+        ),
+        Some(load) => format!(
+            "{place} carries {} of {limit} for {drives} that could read {possible} at full speed.",
+            rate(units, load)
+        ),
+        None => format!(
+            "{drives} share {place}: they could read {possible}, it carries {limit} ({source}). That costs {cost}."
+        ),
+    };
+    let meaning = if found.is_full() || found.load.is_none() { Meaning::Warning } else { Meaning::Quiet };
+    let mut lines: Vec<Vec<Piece>> = Vec::new();
+    for (index, line) in wrap(&text, width.saturating_sub(2)).into_iter().enumerate() {
+        let mark = if index == 0 { format!("{FULL_MARK} ") } else { "  ".to_owned() };
+        lines.push(vec![piece(mark, meaning), piece(line, Meaning::Text)]);
+    }
+    if let Some((_, because)) = because.filter(|_| brush_has_room(width)) {
+        for line in wrap(&format!("Its limit, {limit}: {because}"), width.saturating_sub(2)) {
+            lines.push(vec![piece("  ", Meaning::Text), piece(line, Meaning::Quiet)]);
+        }
+    }
+    lines
+}
+
+/// Reasons are given where a line holds them; narrow screens keep the sentence alone.
+const fn brush_has_room(width: u16) -> bool {
+    width >= 90
+}
+
+fn nothing(app: &App) -> String {
+    match app.load.source {
+        LoadSource::Test if app.load.is_busy() => {
+            "Nothing that several drives share: each reads what its own link and flash allow.".into()
+        }
+        _ if app.machine.hardware_drives().count() < 2 => {
+            "Nothing shared: this machine has one drive or none.".into()
+        }
+        _ => "No place with a known limit that several drives share is narrower than they are.".into(),
+    }
+}

@@ -1,0 +1,131 @@
+//! How numbers and names are worded, the same on every screen.
+
+use crate::{
+    machine::{Drive, Machine, PciNode, pci::NodeKind},
+    model::{Basis, NodeIndex},
+    text::Label,
+    units::{BytesPerSecond, UnitSystem, count, three_digits},
+};
+
+/// A rate in GB/s or GiB/s, the number alone, four characters at most below 1000.
+pub fn giga(units: UnitSystem, bytes_per_second: f64) -> String {
+    three_digits(units.in_giga(BytesPerSecond(bytes_per_second.max(0.0))))
+}
+
+/// A rate with its unit.
+pub fn rate(units: UnitSystem, bytes_per_second: f64) -> String {
+    format!("{} {}", giga(units, bytes_per_second), units.giga_per_second())
+}
+
+/// Reads per second with their unit.
+pub fn iops(value: f64) -> String {
+    let text = count(value);
+    if text.contains(' ') {
+        format!("{text}IOPS").replace(" k", " k ").replace(" M", " M ")
+    } else {
+        format!("{text} IOPS")
+    }
+}
+
+/// Nanoseconds with the unit that suits them.
+pub fn nanoseconds(value: f64) -> String {
+    crate::units::Micros(value / 1e3).to_string()
+}
+
+/// `1 drive`, `8 drives`.
+pub fn counted(number: usize, one: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}
+
+/// The word for where a limit comes from.
+pub const fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Measured => "measured",
+        Basis::Published => "published",
+        Basis::Link => "link arithmetic",
+        Basis::Table => "from a table",
+    }
+}
+
+/// What a place in the tree is called in a sentence: `root complex 0000:40`, `switch 0000:02:00.0`.
+pub fn place(machine: &Machine, node: NodeIndex) -> String {
+    let data = machine.pci.node(node);
+    let word = match data.kind {
+        NodeKind::RootComplex => "root complex",
+        NodeKind::RootPort => "port",
+        NodeKind::SwitchUpstream => "the uplink of switch",
+        NodeKind::SwitchDownstream => "switch port",
+        NodeKind::Bridge => "bridge",
+        NodeKind::Endpoint => "device",
+    };
+    format!("{word} {}", data.address)
+}
+
+/// A device's name, short: vendor's first word, and the bracketed product name where there is one.
+pub fn short_name(node: &PciNode) -> String {
+    let vendor = node.names.vendor.as_ref().map(|vendor| short_vendor(vendor.as_str()));
+    let device = match (&node.names.device, node.device.get()) {
+        (Some(name), _) => bracketed(name.as_str()).unwrap_or(name.as_str()).to_owned(),
+        (None, Some(id)) => format!("device {id:04x}"),
+        (None, None) => String::new(),
+    };
+    let vendor =
+        vendor.or_else(|| node.vendor.get().map(|id| format!("vendor {id:04x}"))).unwrap_or_default();
+    if device.starts_with(&vendor) { device } else { format!("{vendor} {device}").trim().to_owned() }
+}
+
+fn short_vendor(vendor: &str) -> String {
+    if let Some(short) = bracketed(vendor) {
+        return short.to_owned();
+    }
+    let words = vendor.split([',', ' ']).filter(|word| !word.is_empty());
+    let company = [
+        "Corporation",
+        "Corp.",
+        "Corp",
+        "Co",
+        "Co.",
+        "Ltd",
+        "Ltd.",
+        "Inc",
+        "Inc.",
+        "Electronics",
+        "Technology",
+    ];
+    words.take_while(|word| !company.contains(word)).take(2).collect::<Vec<_>>().join(" ")
+}
+
+fn bracketed(text: &str) -> Option<&str> {
+    let (_, rest) = text.rsplit_once('[')?;
+    rest.split_once(']').map(|(inside, _)| inside).filter(|inside| !inside.is_empty())
+}
+
+/// A drive's model, without the words every model of its maker carries.
+pub fn short_model(drive: &Drive) -> String {
+    let model = drive.model.value().map(Label::as_str).unwrap_or_default();
+    let short = ["Samsung SSD ", "SAMSUNG ", "Seagate ", "WDC ", "WD_BLACK "]
+        .iter()
+        .find_map(|maker| model.strip_prefix(maker));
+    match (short.unwrap_or(model), &drive.backing_file) {
+        (_, Some(file)) => file.to_string(),
+        ("", None) => drive.kind.name().to_owned(),
+        (short, None) => short.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vendors_are_called_what_people_call_them() {
+        assert_eq!(short_vendor("Advanced Micro Devices, Inc. [AMD]"), "AMD");
+        assert_eq!(short_vendor("Red Hat, Inc."), "Red Hat");
+        assert_eq!(short_vendor("NVIDIA Corporation"), "NVIDIA");
+        assert_eq!(short_vendor("Samsung Electronics Co Ltd"), "Samsung");
+        assert_eq!(bracketed("GP107GL [Quadro P620]"), Some("Quadro P620"));
+        assert_eq!(iops(1_149_000.0), "1.15 M IOPS");
+        assert_eq!(iops(450_000.0), "450 k IOPS");
+        assert_eq!(iops(17.0), "17 IOPS");
+    }
+}
