@@ -11,6 +11,9 @@ pub mod block;
 pub mod nvme;
 mod nvme_ioctl;
 mod probe;
+pub mod ids;
+pub mod config_space;
+pub mod pci;
 pub mod demo;
 pub mod origin;
 

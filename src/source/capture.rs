@@ -133,6 +133,10 @@ impl SysRoot for Recorder<'_> {
         self.answer(path, |answers| &mut answers.read, |path| self.inner.read(path))
     }
 
+    fn read_start(&self, path: &str, most: usize) -> Result<Vec<u8>, RootError> {
+        self.answer(path, |answers| &mut answers.read, |path| self.inner.read_start(path, most))
+    }
+
     fn link(&self, path: &str) -> Result<String, RootError> {
         self.answer(path, |answers| &mut answers.link, |path| self.inner.link(path))
     }

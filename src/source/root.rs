@@ -20,6 +20,14 @@ pub trait SysRoot: Send + Sync {
     /// The whole content of a file, at most [`MOST_BYTES`].
     fn read(&self, path: &str) -> Result<Vec<u8>, RootError>;
 
+    /// The first `most` bytes of a file whose rest is costly to read and not wanted. A recorder keeps no more than that,
+    /// so a path is read one way or the other, never both.
+    fn read_start(&self, path: &str, most: usize) -> Result<Vec<u8>, RootError> {
+        let mut content = self.read(path)?;
+        content.truncate(most);
+        Ok(content)
+    }
+
     /// The target of a symbolic link, as it is written.
     fn link(&self, path: &str) -> Result<String, RootError>;
 

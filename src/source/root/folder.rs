@@ -6,7 +6,7 @@
 use std::{fs, path::PathBuf};
 
 use super::{
-    RootError, SysRoot, join,
+    MOST_BYTES, RootError, SysRoot, join,
     live::{list_folder, read_link, read_regular},
 };
 
@@ -67,7 +67,8 @@ impl SysRoot for FolderRoot {
             return Err(RootError::NotHere("a folder of files answers no probe".to_owned()));
         }
         if path.starts_with("/ioctl/") {
-            let answer = self.settle(&format!("{path}.bin"), true).and_then(|file| read_regular(&file));
+            let answer =
+                self.settle(&format!("{path}.bin"), true).and_then(|file| read_regular(&file, MOST_BYTES));
             return answer.map_err(|error| match error {
                 absent if absent.is_absent() => {
                     RootError::NotHere(format!("no {}.bin in this folder", path.trim_start_matches('/')))
@@ -75,7 +76,7 @@ impl SysRoot for FolderRoot {
                 other => other,
             });
         }
-        read_regular(&self.settle(path, true)?)
+        read_regular(&self.settle(path, true)?, MOST_BYTES)
     }
 
     fn link(&self, path: &str) -> Result<String, RootError> {

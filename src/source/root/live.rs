@@ -11,6 +11,7 @@ use std::{
 };
 
 use super::{MOST_BYTES, RootError, SysRoot};
+use crate::source::ids;
 
 /// The running kernel's files.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,13 +26,20 @@ impl LiveRoot {
 
 impl SysRoot for LiveRoot {
     fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
+        if let Some(names) = ids::answer(path) {
+            return Ok(names);
+        }
         if let Some(probe) = path.strip_prefix("/probe/") {
             return crate::source::probe::ask(probe);
         }
         if let Some((name, question)) = path.strip_prefix("/ioctl/").and_then(|rest| rest.split_once('/')) {
             return crate::source::nvme_ioctl::ask(name, question);
         }
-        read_regular(Path::new(path))
+        read_regular(Path::new(path), MOST_BYTES)
+    }
+
+    fn read_start(&self, path: &str, most: usize) -> Result<Vec<u8>, RootError> {
+        if is_pseudo(path) { self.read(path) } else { read_regular(Path::new(path), most.min(MOST_BYTES)) }
     }
 
     fn link(&self, path: &str) -> Result<String, RootError> {
@@ -43,9 +51,14 @@ impl SysRoot for LiveRoot {
     }
 }
 
-/// A regular file's content, at most [`MOST_BYTES`]. What is no regular file is not opened: opening a pipe or a device
-/// can wait, or do something.
-pub(super) fn read_regular(path: &Path) -> Result<Vec<u8>, RootError> {
+/// Whether `path` is no file but a question: an ioctl or a probe.
+fn is_pseudo(path: &str) -> bool {
+    path.starts_with("/ioctl/") || path.starts_with("/probe/")
+}
+
+/// A regular file's content, the first `most` bytes of it. What is no regular file is not opened: opening a pipe or a
+/// device can wait, or do something.
+pub(super) fn read_regular(path: &Path, most: usize) -> Result<Vec<u8>, RootError> {
     check_regular(&fs::metadata(path).map_err(|error| RootError::from_io(&error))?)?;
     let file = File::options()
         .read(true)
@@ -53,8 +66,8 @@ pub(super) fn read_regular(path: &Path) -> Result<Vec<u8>, RootError> {
         .open(path)
         .map_err(|error| RootError::from_io(&error))?;
     check_regular(&file.metadata().map_err(|error| RootError::from_io(&error))?)?;
-    let mut content = Vec::new();
-    file.take(MOST_BYTES as u64).read_to_end(&mut content).map_err(|error| RootError::from_io(&error))?;
+    let mut content = Vec::with_capacity(most.min(4096));
+    file.take(most as u64).read_to_end(&mut content).map_err(|error| RootError::from_io(&error))?;
     Ok(content)
 }
 

@@ -1,0 +1,269 @@
+//! Names of vendors, devices and classes: the PCI id database.
+//!
+//! Here: [`Database`], the one that is built in and the system's. Names travel as answers to the pseudo-paths
+//! `/probe/pci-ids/VVVV:DDDD` and `/probe/pci-ids/class-CCSS`, so that a capture holds the few names it needs and shows
+//! the same ones wherever it is opened; a root that holds no such answers gets the built-in database's.
+//!
+//! A scanner of our own rather than a crate: `pci-ids` compiles its list in and cannot read the system's newer one,
+//! `pciid-parser` turns the whole list into maps of maps before the first question. A start has 100 ms for everything
+//! and asks a few dozen names: one pass notes where the vendors stand, a name is a walk along one vendor's lines.
+
+use std::{
+    borrow::Cow,
+    fs::File,
+    io::Read,
+    sync::{LazyLock, OnceLock},
+};
+
+use crate::{machine::pci::Names, model::Reading, source::SysRoot, text::Label};
+
+/// The list of the PCI ID Project (<https://pci-ids.ucw.cz>) as it came with the crate `pci-ids`, under its 3-clause
+/// BSD option.
+const EMBEDDED: &[u8] = include_bytes!("../../assets/pci.ids");
+
+/// Where distributions keep theirs.
+const SYSTEM: [&str; 4] = [
+    "/usr/share/misc/pci.ids",
+    "/usr/share/hwdata/pci.ids",
+    "/usr/share/pci.ids",
+    "/var/lib/pciutils/pci.ids",
+];
+
+/// The head of a list, which holds its date.
+const HEAD: u64 = 4096;
+
+/// A list of ids in the format of `pci.ids`.
+#[derive(Debug)]
+pub struct Database {
+    text: Cow<'static, [u8]>,
+    index: OnceLock<Index>,
+}
+
+/// Where the blocks start, in order of their ids.
+#[derive(Debug, Default)]
+struct Index {
+    vendors: Vec<(u16, usize)>,
+    classes: Vec<(u16, usize)>,
+}
+
+impl Database {
+    /// The list that is built in.
+    pub const fn embedded() -> Self {
+        Self { text: Cow::Borrowed(EMBEDDED), index: OnceLock::new() }
+    }
+
+    /// A list read from somewhere else. Lines that make no sense are passed over.
+    pub const fn from_text(text: Vec<u8>) -> Self {
+        Self { text: Cow::Owned(text), index: OnceLock::new() }
+    }
+
+    /// The system's list if there is one with a later `Date:`, else the one that is built in. Reads this machine's files.
+    pub fn newest() -> Self {
+        let embedded = date(EMBEDDED);
+        let later = SYSTEM
+            .into_iter()
+            .filter_map(|path| Some((date(&read_most(path, HEAD)?)?, path)))
+            .filter(|(date, _)| Some(date) > embedded.as_ref())
+            .max();
+        later
+            .and_then(|(_, path)| read_most(path, crate::source::root::MOST_BYTES as u64))
+            .map_or_else(Self::embedded, Self::from_text)
+    }
+
+    /// The vendor's name.
+    pub fn vendor(&self, vendor: u16) -> Option<Label> {
+        self.block(&self.index().vendors, vendor).and_then(|block| name(first_line(block), 4))
+    }
+
+    /// The device's name.
+    pub fn device(&self, vendor: u16, device: u16) -> Option<Label> {
+        self.block(&self.index().vendors, vendor).and_then(|block| entry(block, &format!("\t{device:04x}")))
+    }
+
+    /// The name of class and subclass (`class` is 24 bits, the interface is left out); the class's alone where the list
+    /// has no such subclass.
+    pub fn class(&self, class: u32) -> Option<Label> {
+        let [_, subclass, base, _] = class.to_le_bytes();
+        let block = self.block(&self.index().classes, base.into())?;
+        entry(block, &format!("\t{subclass:02x}")).or_else(|| name(first_line(block), 4))
+    }
+
+    fn block(&self, starts: &[(u16, usize)], id: u16) -> Option<&[u8]> {
+        let found = starts.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        self.text.get(starts[found].1..)
+    }
+
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| {
+            let mut index = Index::default();
+            let mut at = 0;
+            for line in self.text.split_inclusive(|byte| *byte == b'\n') {
+                match line {
+                    [b'\t' | b'#' | b'\n', ..] => {}
+                    [b'C', b' ', rest @ ..] => index.classes.extend(hex(rest, 2).map(|id| (id, at))),
+                    line => index.vendors.extend(hex(line, 4).map(|id| (id, at))),
+                }
+                at += line.len();
+            }
+            // Kept sorted by its authors; nothing depends on that.
+            index.vendors.sort_unstable();
+            index.classes.sort_unstable();
+            index
+        })
+    }
+}
+
+/// Names for these ids: the root's own answers, else `database`'s.
+pub fn names(
+    root: &dyn SysRoot,
+    database: &Database,
+    vendor: &Reading<u16>,
+    device: &Reading<u16>,
+    class: &Reading<u32>,
+) -> Names {
+    let (vendor, device) = (vendor.get(), device.get());
+    let mut names = Names::default();
+    if let (Some(vendor), Some(device)) = (vendor, device) {
+        if let Ok(answer) = root.read(&format!("{PROBE}{vendor:04x}:{device:04x}")) {
+            names.vendor = answered(&answer, "vendor ");
+            names.device = answered(&answer, "device ");
+        } else {
+            names.vendor = database.vendor(vendor);
+            names.device = database.device(vendor, device);
+        }
+    }
+    names.class =
+        class.get().and_then(|class| match root.read(&format!("{PROBE}class-{:04x}", class >> 8)) {
+            Ok(answer) => answered(&answer, "class "),
+            Err(_) => database.class(class),
+        });
+    names
+}
+
+const PROBE: &str = "/probe/pci-ids/";
+
+/// What this machine answers to one of the pseudo-paths: lines `vendor NAME`, `device NAME`, `class NAME`, none for what
+/// is unknown; `None` for other paths.
+pub fn answer(path: &str) -> Option<Vec<u8>> {
+    static LIVE: LazyLock<Database> = LazyLock::new(Database::newest);
+    let question = path.strip_prefix(PROBE)?;
+    let line =
+        |word: &str, name: Option<Label>| name.map_or(String::new(), |name| format!("{word} {name}\n"));
+    let parse = |digits: &str| hex(digits.as_bytes(), 4).filter(|_| digits.len() == 4);
+    if let Some(class) = question.strip_prefix("class-") {
+        let class = u32::from(parse(class)?) << 8;
+        return Some(line("class", LIVE.class(class)).into_bytes());
+    }
+    let (vendor, device) = question.split_once(':')?;
+    let (vendor, device) = (parse(vendor)?, parse(device)?);
+    let both = line("vendor", LIVE.vendor(vendor)) + &line("device", LIVE.device(vendor, device));
+    Some(both.into_bytes())
+}
+
+fn answered(answer: &[u8], word: &str) -> Option<Label> {
+    let line = answer.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(word.as_bytes()))?;
+    Some(Label::from_bytes(line)).filter(|label| !label.is_empty())
+}
+
+/// `2025-07-11 03:15:02` of the line `#  Date:`, which sorts as text.
+fn date(list: &[u8]) -> Option<String> {
+    let head = String::from_utf8_lossy(&list[..list.len().min(4096)]).into_owned();
+    let line = head.lines().find_map(|line| line.strip_prefix('#')?.trim().strip_prefix("Date:"))?;
+    let date = line.trim();
+    let starts_with_year = date.len() >= 10 && date.bytes().take(4).all(|byte| byte.is_ascii_digit());
+    starts_with_year.then(|| date.to_owned())
+}
+
+fn read_most(path: &str, most: u64) -> Option<Vec<u8>> {
+    let file = File::open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut text = Vec::new();
+    file.take(most).read_to_end(&mut text).ok()?;
+    Some(text)
+}
+
+/// The entry of a block whose line starts with `key` and blanks.
+fn entry(block: &[u8], key: &str) -> Option<Label> {
+    block
+        .split(|byte| *byte == b'\n')
+        .skip(1)
+        .take_while(|line| matches!(line, [b'\t' | b'#', ..] | []))
+        .find(|line| line.starts_with(key.as_bytes()))
+        .and_then(|line| name(line, key.len()))
+}
+
+fn first_line(block: &[u8]) -> &[u8] {
+    block.split(|byte| *byte == b'\n').next().unwrap_or_default()
+}
+
+/// What stands behind an id that ends at `end`.
+fn name(line: &[u8], end: usize) -> Option<Label> {
+    let rest = line.get(end..)?.strip_prefix(b" ")?;
+    Some(Label::from_bytes(rest)).filter(|label| !label.is_empty())
+}
+
+/// The number in the first `digits` hexadecimal digits.
+fn hex(text: &[u8], digits: usize) -> Option<u16> {
+    let head = text.get(..digits).filter(|head| head.iter().all(u8::is_ascii_hexdigit))?;
+    u16::from_str_radix(std::str::from_utf8(head).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_built_in_list_knows_the_drives_and_bridges_of_the_trade() {
+        let list = Database::embedded();
+        assert_eq!(list.vendor(0x144d).unwrap(), "Samsung Electronics Co Ltd");
+        assert_eq!(list.device(0x144d, 0xa80a).unwrap(), "NVMe SSD Controller PM9A1/PM9A3/980PRO");
+        assert_eq!(list.device(0x1022, 0x1480).unwrap(), "Starship/Matisse Root Complex");
+        assert_eq!(list.class(0x01_08_02).unwrap(), "Non-Volatile memory controller");
+        assert_eq!(list.class(0x01_fe_00).unwrap(), "Mass storage controller");
+        assert_eq!(list.device(0x144d, 0xa80c), None);
+        assert_eq!(list.vendor(0xfffe), None);
+        assert_eq!(list.class(0x7e_00_00), None);
+    }
+
+    #[test]
+    fn a_device_is_looked_for_among_its_vendors_own_and_not_in_subsystems() {
+        let list = Database::from_text(
+            b"1111  One\n\taaaa  A\n\t\t2222 bbbb  not a device\n# remark\n\n2222  Two\n\tbbbb  B\n\nC 01  Store\n\t08  NVM\n"
+                .to_vec(),
+        );
+        assert_eq!(list.device(0x1111, 0xaaaa).unwrap(), "A");
+        assert_eq!(list.device(0x1111, 0xbbbb), None);
+        assert_eq!(list.device(0x2222, 0xbbbb).unwrap(), "B");
+        assert_eq!(list.class(0x01_08_00).unwrap(), "NVM");
+    }
+
+    #[test]
+    fn dates_sort_and_nonsense_has_none() {
+        assert_eq!(date(EMBEDDED).unwrap(), "2025-07-11 03:15:02");
+        assert!(date(b"#\tDate:    2026-01-02 03:15:02\n") > date(EMBEDDED));
+        assert_eq!(date(b"#\tDate:    soon\n"), None);
+        assert_eq!(date(b""), None);
+    }
+
+    #[test]
+    fn answers_say_what_names_reads() {
+        let answer = answer("/probe/pci-ids/144d:a80a").unwrap();
+        assert_eq!(answered(&answer, "vendor ").unwrap(), "Samsung Electronics Co Ltd");
+        assert!(super::answer("/probe/pci-ids/class-0108").unwrap().starts_with(b"class Non-Volatile"));
+        assert_eq!(super::answer("/probe/pci-ids/fffe:0001").unwrap(), b"");
+        assert_eq!(super::answer("/probe/pci-ids/144d"), None);
+        assert_eq!(super::answer("/probe/io_uring"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_list(text in prop::collection::vec(any::<u8>(), 0..600), vendor: u16, device: u16) {
+            let list = Database::from_text(text);
+            let _ = (list.vendor(vendor), list.device(vendor, device), list.class(u32::from(device) << 8));
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The PCI tree of `/sys/bus/pci/devices`.
+//!
+//! Here: which devices there are, where each hangs, and in which order they come. What one device's files say is
+//! [`function`]'s, what its link says [`link`]'s, what kind of thing it is [`kind`]'s.
+
+mod function;
+mod kind;
+mod link;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use crate::{
+    machine::{
+        NodeKind, PciNode, PciTree,
+        pci::{Names, NodeAddress},
+    },
+    model::{NodeIndex, PciAddress, Problem, ProblemKind, Reading},
+    source::{
+        SysRoot,
+        ids::Database,
+        root::{self, file_name, join, parent},
+    },
+    text::Label,
+};
+
+const DEVICES: &str = "/sys/bus/pci/devices";
+
+/// Reads the tree. Problems are what has no reading of its own: devices that went away while they were read, folders that
+/// may not be listed. What a device's own file answered stands in its [`PciNode`].
+pub fn read(root: &dyn SysRoot, database: &Database) -> (PciTree, Vec<Problem>) {
+    let mut problems = Vec::new();
+    let places = places(root, &mut problems);
+    let shared = function::Shared::read(root, database);
+    let mut functions = BTreeMap::new();
+    for (address, path) in places {
+        match function::read(root, &shared, address, &path) {
+            Some(node) => {
+                functions.insert(address, node);
+            }
+            None => problems.push(gone(path)),
+        }
+    }
+    let roots = root_complexes(root, &functions);
+    let mut tree = plant(root, functions, roots, database);
+    kind::infer(&mut tree);
+    (tree, problems)
+}
+
+/// Where the kernel says each device is.
+fn places(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAddress, String)> {
+    let names = match root.list(DEVICES) {
+        Ok(names) => names,
+        Err(error) => {
+            problems.extend(error.into_reading::<()>(DEVICES).problem());
+            return Vec::new();
+        }
+    };
+    let mut places = Vec::new();
+    for name in names {
+        let link = format!("{DEVICES}/{name}");
+        let Ok(address) = name.parse::<PciAddress>() else {
+            problems.push(malformed(&link, root::quoted(&name, "no PCI address")));
+            continue;
+        };
+        match root.link(&link) {
+            Ok(target) => places.push((address, join(DEVICES, &target))),
+            Err(error) if error.is_absent() => problems.push(gone(link)),
+            Err(error) => problems.extend(error.into_reading::<()>(&link).problem()),
+        }
+    }
+    places
+}
+
+fn gone(path: String) -> Problem {
+    Problem {
+        path: path.into(),
+        reason: "the device went away while it was read; read again".into(),
+        kind: ProblemKind::Absent,
+    }
+}
+
+fn malformed(path: &str, reason: String) -> Problem {
+    Problem { path: path.into(), reason: reason.into(), kind: ProblemKind::Malformed }
+}
+
+/// A root complex: how many others it hangs under, domain and bus, in the order they are told.
+type RootKey = (usize, u32, u8);
+
+/// Every `pciDDDD:BB` folder on the way to a device, and those at the top of `/sys/devices` that have no device.
+fn root_complexes(
+    root: &dyn SysRoot,
+    functions: &BTreeMap<PciAddress, PciNode>,
+) -> BTreeMap<RootKey, Arc<str>> {
+    let mut found = BTreeMap::new();
+    for function in functions.values() {
+        let mut depth = 0;
+        for (at, _) in function.path.match_indices('/').skip(1) {
+            let folder = &function.path[..at];
+            if let Some((domain, bus)) = root_name(file_name(folder)) {
+                found.entry((depth, domain, bus)).or_insert_with(|| Arc::from(folder));
+                depth += 1;
+            }
+        }
+    }
+    // What cannot be listed here shows in no reading: it would only add root complexes without a device.
+    for name in root.list("/sys/devices").unwrap_or_default() {
+        if let Some((domain, bus)) = root_name(&name) {
+            found.entry((0, domain, bus)).or_insert_with(|| format!("/sys/devices/{name}").into());
+        }
+    }
+    found
+}
+
+/// Domain and bus of a folder named `pciDDDD:BB`, with domains of up to eight digits.
+fn root_name(name: &str) -> Option<(u32, u8)> {
+    let digits = name.strip_prefix("pci")?;
+    let address: PciAddress = format!("{digits}:00.0").parse().ok()?;
+    Some((address.domain, address.bus))
+}
+
+/// Puts everything under its parent: root complexes in order, what hangs under each depth first, in bus order.
+fn plant(
+    root: &dyn SysRoot,
+    functions: BTreeMap<PciAddress, PciNode>,
+    roots: BTreeMap<RootKey, Arc<str>>,
+    database: &Database,
+) -> PciTree {
+    let mut known: BTreeSet<Arc<str>> = roots.values().cloned().collect();
+    known.extend(functions.values().map(|node| node.path.clone()));
+    let mut below: BTreeMap<Arc<str>, Vec<PciNode>> = BTreeMap::new();
+    for function in functions.into_values() {
+        // A bridge that went away leaves its devices to the next node above it.
+        if let Some(above) = nearest(&function.path, &known) {
+            below.entry(above).or_default().push(function);
+        }
+    }
+    let mut tree = PciTree::default();
+    let mut planted: BTreeMap<Arc<str>, NodeIndex> = BTreeMap::new();
+    for ((_, domain, bus), path) in roots {
+        let above = nearest(&path, &known).and_then(|above| planted.get(&above).copied());
+        let children = below.get(&path).map_or(&[][..], Vec::as_slice);
+        let node = root_complex(root, domain, bus, &path, children, database);
+        let mut stack = vec![(PciNode { parent: above, ..node }, None)];
+        while let Some((node, parent)) = stack.pop() {
+            let index = NodeIndex(tree.nodes.len());
+            planted.insert(node.path.clone(), index);
+            let children = below.remove(&node.path).unwrap_or_default();
+            tree.nodes.push(PciNode { parent: parent.or(node.parent), ..node });
+            if let Some(NodeIndex(parent)) = parent {
+                tree.nodes[parent].children.push(index);
+            }
+            stack.extend(children.into_iter().rev().map(|child| (child, Some(index))));
+        }
+    }
+    tree
+}
+
+/// The closest known folder above `path`.
+fn nearest(path: &str, known: &BTreeSet<Arc<str>>) -> Option<Arc<str>> {
+    let mut above = parent(path);
+    while above != "/" {
+        if let Some(found) = known.get(above) {
+            return Some(found.clone());
+        }
+        above = parent(above);
+    }
+    None
+}
+
+/// A root complex as far as its folder and the devices on its root bus tell.
+fn root_complex(
+    root: &dyn SysRoot,
+    domain: u32,
+    bus: u8,
+    path: &Arc<str>,
+    children: &[PciNode],
+    database: &Database,
+) -> PciNode {
+    const HOST_BRIDGE: u32 = 0x0600;
+    let host_bridge =
+        children.iter().find(|child| child.class.get().is_some_and(|class| class >> 8 == HOST_BRIDGE));
+    let none = |what: &str| format!("no host bridge function among its devices, so no {what}");
+    let vendor = host_bridge.map(|bridge| bridge.vendor.clone());
+    let device = host_bridge.map(|bridge| bridge.device.clone());
+    let subsystem = host_bridge.map(|bridge| bridge.subsystem.clone());
+    let vendor = vendor.unwrap_or_else(|| Reading::absent(path.clone(), none("vendor")));
+    let device = device.unwrap_or_else(|| Reading::absent(path.clone(), none("device id")));
+    let absent = |why: &str| Reading::absent(path.clone(), why);
+    let class = Reading::absent(path.clone(), "a root complex is no function and has no class");
+    let names = super::ids::names(root, database, &vendor, &device, &class);
+    PciNode {
+        address: NodeAddress::Root { domain, bus },
+        kind: NodeKind::RootComplex,
+        parent: None,
+        children: Vec::new(),
+        path: path.clone(),
+        names: Names { class: None, ..names },
+        class,
+        vendor,
+        device,
+        subsystem: subsystem.unwrap_or_else(|| Reading::absent(path.clone(), none("subsystem"))),
+        numa_node: children.first().map_or_else(
+            || Reading::absent(path.clone(), "no device on its root bus tells"),
+            |child| child.numa_node.clone(),
+        ),
+        local_cpus: root::label(root, &format!("{path}/pci_bus/{domain:04x}:{bus:02x}/cpulistaffinity")),
+        iommu_group: Reading::absent(path.clone(), "groups hold functions"),
+        iommu_type: Reading::<Label>::absent(path.clone(), "groups hold functions"),
+        driver: absent("a root complex has no driver"),
+        buses: None,
+        link: None,
+        express: Reading::absent(path.clone(), "a root complex has no configuration space"),
+        aer_correctable: Reading::absent(path.clone(), "errors are counted by functions"),
+        aspm: BTreeMap::new(),
+        power_control: root::label(root, &format!("{path}/power/control")),
+        cooling: Reading::absent(path.clone(), "no port"),
+        cooling_path: None,
+        slot: None,
+        vectors: 0,
+    }
+}

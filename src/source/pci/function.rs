@@ -1,0 +1,231 @@
+//! What the files of one PCI function say.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{kind, link};
+use crate::{
+    machine::{Express, PciNode, pci::NodeAddress},
+    model::{PciAddress, Reading},
+    source::{
+        SysRoot,
+        config_space::{self, ConfigError, ConfigSpace},
+        ids::{self, Database},
+        root::{self, quoted},
+    },
+    text::Label,
+};
+
+/// The switches of `link/`, one file each (`Documentation/ABI/testing/sysfs-bus-pci`).
+const ASPM: [&str; 7] =
+    ["clkpm", "l0s_aspm", "l1_1_aspm", "l1_1_pcipm", "l1_2_aspm", "l1_2_pcipm", "l1_aspm"];
+
+/// What is read once and asked for by every function.
+pub(super) struct Shared<'a> {
+    database: &'a Database,
+    /// Cooling devices of ports by the port's address.
+    cooling: BTreeMap<PciAddress, Arc<str>>,
+    /// Slot names by `DDDD:BB:DD`.
+    slots: BTreeMap<String, Label>,
+}
+
+impl<'a> Shared<'a> {
+    pub(super) fn read(root: &dyn SysRoot, database: &'a Database) -> Self {
+        Self { database, cooling: cooling_devices(root), slots: slots(root) }
+    }
+}
+
+/// Ports that can be slowed down: `/sys/class/thermal/cooling_device*/type` of `PCIe_Port_Link_Speed_<BDF>`.
+fn cooling_devices(root: &dyn SysRoot) -> BTreeMap<PciAddress, Arc<str>> {
+    let folder = "/sys/class/thermal";
+    let names = root.list(folder).unwrap_or_default();
+    names
+        .iter()
+        .filter(|name| name.starts_with("cooling_device"))
+        .filter_map(|name| {
+            let path = format!("{folder}/{name}");
+            let kind = root::label(root, &format!("{path}/type"));
+            let address = kind.value()?.as_str().strip_prefix("PCIe_Port_Link_Speed_")?.parse().ok()?;
+            Some((address, Arc::from(path)))
+        })
+        .collect()
+}
+
+/// `/sys/bus/pci/slots/NAME/address`, which names a device without its function.
+fn slots(root: &dyn SysRoot) -> BTreeMap<String, Label> {
+    let folder = "/sys/bus/pci/slots";
+    let names = root.list(folder).unwrap_or_default();
+    names
+        .iter()
+        .filter_map(|name| {
+            let address = root::label(root, &format!("{folder}/{name}/address"));
+            Some((address.value()?.to_string(), Label::new(name)))
+        })
+        .collect()
+}
+
+/// The function at `path`; `None` if there is nothing any more.
+pub(super) fn read(
+    root: &dyn SysRoot,
+    shared: &Shared<'_>,
+    address: PciAddress,
+    path: &str,
+) -> Option<PciNode> {
+    let file = |name: &str| format!("{path}/{name}");
+    let class = root::hex(root, &file("class")).and_then(|value| narrow::<u32>(value, 0xff_ffff));
+    let vendor = id(root, &file("vendor"));
+    if !class.is_known() && !vendor.is_known() && root.list(path).is_err_and(|error| error.is_absent()) {
+        return None;
+    }
+    let device = id(root, &file("device"));
+    let subsystem_device = id(root, &file("subsystem_device"));
+    let subsystem = id(root, &file("subsystem_vendor"))
+        .and_then(|vendor| Ok((vendor, subsystem_device.get().ok_or("its device id cannot be read")?)));
+    let config = configuration(root, path);
+    let express = express(&config);
+    let iommu_group = iommu_group(root, &file("iommu_group"));
+    let cooling_path = shared.cooling.get(&address).cloned();
+    let link = link::read(root, path, &express);
+    Some(PciNode {
+        address: NodeAddress::Device(address),
+        kind: kind::of(&class, &express),
+        parent: None,
+        children: Vec::new(),
+        path: path.into(),
+        names: ids::names(root, shared.database, &vendor, &device, &class),
+        numa_node: numa_node(root, &file("numa_node")),
+        local_cpus: root::label(root, &file("local_cpulist")),
+        iommu_type: iommu_type(root, &iommu_group),
+        iommu_group,
+        driver: root::link_name(root, &file("driver")),
+        buses: buses(root, path, &class, &config),
+        link,
+        aer_correctable: aer(root, &file("aer_dev_correctable")),
+        aspm: aspm(root, &file("link")),
+        power_control: root::label(root, &file("power/control")),
+        cooling: cooling(root, cooling_path.as_deref(), path),
+        cooling_path,
+        slot: slot(root, &file("label"), address, &shared.slots),
+        vectors: root.list(&file("msi_irqs")).map_or(0, |names| names.len()),
+        class,
+        vendor,
+        device,
+        subsystem,
+        express,
+    })
+}
+
+fn id(root: &dyn SysRoot, path: &str) -> Reading<u16> {
+    root::hex(root, path).and_then(|value| narrow(value, u64::from(u16::MAX)))
+}
+
+fn narrow<T: TryFrom<u64>>(value: u64, most: u64) -> Result<T, String> {
+    let wrong = || format!("{value:#x}: more than {most:#x}");
+    if value > most { Err(wrong()) } else { T::try_from(value).map_err(|_| wrong()) }
+}
+
+/// The `config` file; absent for a device that sleeps without power, because reading would wake it.
+fn configuration(root: &dyn SysRoot, path: &str) -> Reading<Vec<u8>> {
+    let file = format!("{path}/config");
+    let power = root::label(root, &format!("{path}/power_state"));
+    if power.value().is_some_and(|state| *state == "D3cold") {
+        return Reading::absent(file, "asleep in D3cold; not read, because that would wake the device");
+    }
+    match root.read_start(&file, config_space::WANTED) {
+        Ok(bytes) => Reading::known(file, bytes),
+        Err(error) => error.into_reading(&file),
+    }
+}
+
+fn express(config: &Reading<Vec<u8>>) -> Reading<Express> {
+    let path = config.path().clone();
+    let Some(bytes) = config.value() else {
+        return config.clone().and_then(|_| Err(String::new()));
+    };
+    match ConfigSpace::new(bytes).and_then(|config| config.express()) {
+        Ok(express) => Reading::known(path, express),
+        Err(error @ ConfigError::NeedsRoot) => Reading::denied(path, error.to_string()),
+        Err(error @ ConfigError::NotExpress) => Reading::absent(path, error.to_string()),
+        Err(error) => Reading::malformed(path, error.to_string()),
+    }
+}
+
+/// -1, no node, is what every machine with one node says.
+fn numa_node(root: &dyn SysRoot, path: &str) -> Reading<Option<u32>> {
+    root::number::<i64>(root, path).and_then(|node| match node {
+        -1 => Ok(None),
+        node => u32::try_from(node).map(Some).map_err(|_| quoted(&node.to_string(), "no NUMA node")),
+    })
+}
+
+fn iommu_group(root: &dyn SysRoot, path: &str) -> Reading<u32> {
+    root::link_name(root, path)
+        .and_then(|name| name.as_str().parse().map_err(|_| quoted(name.as_str(), "no group number")))
+}
+
+fn iommu_type(root: &dyn SysRoot, group: &Reading<u32>) -> Reading<Label> {
+    match group.get() {
+        Some(group) => root::label(root, &format!("/sys/kernel/iommu_groups/{group}/type")),
+        None => group.clone().and_then(|_| Err(String::new())),
+    }
+}
+
+/// Secondary and subordinate bus of a bridge, from their files (since 4.13) or configuration space.
+fn buses(
+    root: &dyn SysRoot,
+    path: &str,
+    class: &Reading<u32>,
+    config: &Reading<Vec<u8>>,
+) -> Option<(u8, u8)> {
+    if class.get().is_some_and(|class| !kind::is_bridge_class(class)) {
+        return None;
+    }
+    let file = |name: &str| root::number::<u8>(root, &format!("{path}/{name}")).get();
+    file("secondary_bus_number")
+        .zip(file("subordinate_bus_number"))
+        .or_else(|| ConfigSpace::new(config.value()?).ok()?.buses())
+}
+
+/// Lines of a name and a count.
+fn aer(root: &dyn SysRoot, path: &str) -> Reading<BTreeMap<Label, u64>> {
+    root::text(root, path).and_then(|text| {
+        text.lines()
+            .map(|line| {
+                let counter = line
+                    .rsplit_once(' ')
+                    .and_then(|(name, count)| Some((Label::new(name), count.trim().parse::<u64>().ok()?)));
+                counter.ok_or_else(|| quoted(line, "no error counter"))
+            })
+            .collect()
+    })
+}
+
+fn aspm(root: &dyn SysRoot, folder: &str) -> BTreeMap<&'static str, Reading<bool>> {
+    let names = root.list(folder).unwrap_or_default();
+    ASPM.into_iter()
+        .filter(|known| names.iter().any(|name| name == known))
+        .map(|known| (known, root::flag(root, &format!("{folder}/{known}"))))
+        .collect()
+}
+
+fn cooling(root: &dyn SysRoot, device: Option<&str>, path: &str) -> Reading<(u64, u64)> {
+    let Some(device) = device else {
+        return Reading::absent(path, "no cooling device slows this link (ports have one since kernel 6.13)");
+    };
+    let most = root::number::<u64>(root, &format!("{device}/max_state"));
+    root::number::<u64>(root, &format!("{device}/cur_state"))
+        .and_then(|now| Ok((now, most.get().ok_or("its max_state cannot be read")?)))
+}
+
+/// Firmware's label for the device, else the name of the slot it sits in.
+fn slot(
+    root: &dyn SysRoot,
+    label: &str,
+    address: PciAddress,
+    slots: &BTreeMap<String, Label>,
+) -> Option<Label> {
+    let PciAddress { domain, bus, device, .. } = address;
+    root::label(root, label)
+        .value()
+        .or_else(|| slots.get(&format!("{domain:04x}:{bus:02x}:{device:02x}")))
+        .cloned()
+}

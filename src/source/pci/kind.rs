@@ -1,0 +1,48 @@
+//! What kind of thing a function is: by its PCI Express registers, or without them by where it stands.
+
+use crate::{
+    machine::{Express, NodeKind, PciTree},
+    model::{NodeIndex, Reading},
+};
+
+/// Whether a class (24 bits) is one of bridges with a bus behind: PCI to PCI, `CardBus`, semi-transparent.
+pub(super) fn is_bridge_class(class: u32) -> bool {
+    matches!(class >> 8, 0x0604 | 0x0607 | 0x0609)
+}
+
+/// What the function itself says. A bridge whose registers cannot be read stays [`NodeKind::Bridge`] until [`infer`].
+pub(super) fn of(class: &Reading<u32>, express: &Reading<Express>) -> NodeKind {
+    let bridge = class.get().is_some_and(is_bridge_class);
+    match express.value().map(|express| express.port_type) {
+        Some(4) => NodeKind::RootPort,
+        Some(5) => NodeKind::SwitchUpstream,
+        Some(6) => NodeKind::SwitchDownstream,
+        Some(7 | 8) => NodeKind::Bridge,
+        _ if bridge => NodeKind::Bridge,
+        _ => NodeKind::Endpoint,
+    }
+}
+
+/// Bridges whose registers could not be read, told from the tree: on a root bus with a link it is a root port; below a
+/// root port or a switch's downstream port, with bridges of its own, the upstream port of a switch; below that, its
+/// downstream ports. Nodes stand behind their parents, so one pass will do.
+pub(super) fn infer(tree: &mut PciTree) {
+    for at in 0..tree.nodes.len() {
+        let node = &tree.nodes[at];
+        if node.kind != NodeKind::Bridge || node.express.is_known() || node.link.is_none() {
+            continue;
+        }
+        let above = node.parent.map(|NodeIndex(parent)| tree.nodes[parent].kind);
+        let has_ports = node.children.iter().any(|NodeIndex(child)| {
+            let child = &tree.nodes[*child];
+            child.link.is_some() && child.class.get().is_some_and(is_bridge_class)
+        });
+        let kind = match above {
+            Some(NodeKind::RootComplex) => NodeKind::RootPort,
+            Some(NodeKind::RootPort | NodeKind::SwitchDownstream) if has_ports => NodeKind::SwitchUpstream,
+            Some(NodeKind::SwitchUpstream) => NodeKind::SwitchDownstream,
+            _ => NodeKind::Bridge,
+        };
+        tree.nodes[at].kind = kind;
+    }
+}

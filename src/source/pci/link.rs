@@ -1,0 +1,80 @@
+//! One end's word about its link.
+//!
+//! The files are there since kernel 4.13, for PCI Express devices alone. What one of them does not say the Link
+//! Capabilities and Link Status registers may.
+
+use crate::{
+    machine::{Express, Link},
+    model::{ProblemKind, Reading},
+    source::{
+        SysRoot,
+        root::{self, quoted},
+    },
+    units::{Lanes, TransferRate},
+};
+
+/// Root complex integrated endpoint and event collector: on the root bus itself, without a link.
+const INTEGRATED: [u8; 2] = [9, 10];
+
+/// The link of the function at `path`; `None` for what has none.
+pub(super) fn read(root: &dyn SysRoot, path: &str, express: &Reading<Express>) -> Option<Link> {
+    let registers = express.value();
+    if registers.is_some_and(|express| INTEGRATED.contains(&express.port_type)) {
+        return None;
+    }
+    let speed = |file: &str, register: &str, of: fn(&Express) -> Option<TransferRate>| {
+        let second =
+            || second(express, register, |it| of(it).ok_or_else(|| "a reserved link speed".to_owned()));
+        speed(root, &format!("{path}/{file}")).or(second)
+    };
+    let width = |file: &str, register: &str, of: fn(&Express) -> u8| {
+        let second = || second(express, register, |it| lanes(of(it).into()));
+        width(root, &format!("{path}/{file}")).or(second)
+    };
+    let link = Link {
+        speed: speed("current_link_speed", "LnkSta", |it| it.speed),
+        width: width("current_link_width", "LnkSta", |it| it.width),
+        max_speed: speed("max_link_speed", "LnkCap", |it| it.max_speed),
+        max_width: width("max_link_width", "LnkCap", |it| it.max_width),
+    };
+    let nothing = is_absent(&link.speed)
+        && is_absent(&link.width)
+        && is_absent(&link.max_speed)
+        && is_absent(&link.max_width);
+    (!nothing || registers.is_some()).then_some(link)
+}
+
+fn is_absent<T>(reading: &Reading<T>) -> bool {
+    reading.problem().is_some_and(|problem| problem.kind == ProblemKind::Absent)
+}
+
+/// What a register says, with its name behind the path.
+fn second<T>(
+    express: &Reading<Express>,
+    register: &str,
+    of: impl FnOnce(&Express) -> Result<T, String>,
+) -> Reading<T> {
+    let path = format!("{} {register}", express.path());
+    match express.value().map(of) {
+        Some(Ok(value)) => Reading::known(path, value),
+        Some(Err(wrong)) => Reading::malformed(path, wrong),
+        None => Reading::absent(path, "no PCI Express registers"),
+    }
+}
+
+fn speed(root: &dyn SysRoot, path: &str) -> Reading<TransferRate> {
+    root::text(root, path)
+        .and_then(|text| TransferRate::parse(&text).ok_or_else(|| quoted(&text, "no PCI Express link speed")))
+}
+
+fn width(root: &dyn SysRoot, path: &str) -> Reading<Lanes> {
+    root::number::<u64>(root, path).and_then(lanes)
+}
+
+/// Widths there are; 0 is a link that is down or unknown, 63 a device that gives ones, 255 the kernel's unknown.
+fn lanes(width: u64) -> Result<Lanes, String> {
+    match width {
+        1 | 2 | 4 | 8 | 12 | 16 | 32 => u8::try_from(width).map(Lanes).map_err(|error| error.to_string()),
+        other => Err(quoted(&other.to_string(), "no PCI Express link width")),
+    }
+}
