@@ -17,8 +17,11 @@ mod crew;
 mod ring;
 mod worker;
 mod threads;
+mod checks;
+mod layout;
 mod real;
 
+pub use layout::{LaidOut, lay_out};
 pub use real::RealEngine;
 
 use std::time::Instant;

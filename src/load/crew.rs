@@ -322,7 +322,7 @@ impl Member {
         let runtime = if own.is_zero() { counted } else { own };
         let first =
             |pick: fn(&tally::Closing) -> &Option<Label>| closings.iter().find_map(|c| pick(c).clone());
-        let mut invalid_because = Vec::new();
+        let mut invalid_because = self.open.doubts.clone();
         if let Some(failed) = first(|closing| &closing.failed) {
             invalid_because.push(format!("given up: {failed}"));
         } else if totals.errors > 0 {

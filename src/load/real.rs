@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Engine, LoadError, Running, crew::Crew, ring, target::Open, threads, worker};
+use super::{Engine, LoadError, Running, checks, crew::Crew, ring, target::Open, threads, worker};
 use crate::model::{EngineKind, Workload, WorkloadError};
 
 /// The kernel's reads: io_uring, or threads in pread.
@@ -39,7 +39,12 @@ impl Engine for RealEngine {
 }
 
 fn open(workload: &Workload) -> Result<Vec<Open>, LoadError> {
-    workload.targets.iter().map(|target| Open::new(target, workload)).collect()
+    let open = |target| {
+        let mut open = Open::new(target, workload)?;
+        open.doubts = checks::doubts(&open, workload);
+        Ok(open)
+    };
+    workload.targets.iter().map(open).collect()
 }
 
 fn with_threads(workload: &Workload) -> Result<Crew, LoadError> {
@@ -192,7 +197,11 @@ mod tests {
         let [short, whole] = &summary.targets[..] else { panic!() };
         let words = short.first_error.as_ref().unwrap().as_str();
         assert!(words.contains("0 of 4096 bytes") && words.contains("target at byte "), "{words}");
-        assert!(short.invalid_because[0].starts_with("given up"), "{:?}", short.invalid_because);
+        assert!(
+            short.invalid_because.iter().any(|why| why.starts_with("given up")),
+            "{:?}",
+            short.invalid_because
+        );
         assert_eq!((whole.errors, summary.interrupted), (0, false));
         assert!(whole.runtime > short.runtime);
     }

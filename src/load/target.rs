@@ -27,6 +27,8 @@ pub(super) struct Open {
     pub name: Label,
     /// The first bytes that are read: all of it, or `--size`.
     pub span: Bytes,
+    /// Why its figures will not be the drive's own.
+    pub doubts: Vec<String>,
 }
 
 impl Open {
@@ -73,7 +75,7 @@ impl Open {
                 }
             }
         }
-        Ok(Self { file, name, span })
+        Ok(Self { file, name, span, doubts: Vec::new() })
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use crate::{
-    load::{Engine, LoadError, Running},
+    load::{Engine, LaidOut, LoadError, Running, lay_out},
     model::{RunSample, RunState, RunSummary, TargetSample, Workload},
     text::Label,
 };
@@ -29,6 +29,8 @@ pub struct Session {
 struct Shared {
     workload: Workload,
     simulated: bool,
+    /// Whether files laid out stay.
+    keep: bool,
     /// Asked to stop: preparations look at it between steps.
     stop: AtomicBool,
     state: Mutex<State>,
@@ -40,7 +42,7 @@ enum State {
         busy_with: String,
         hold: bool,
     },
-    Running(Box<dyn Running>),
+    Running(Box<dyn Running>, Vec<LaidOut>),
     Failed(LoadError),
     /// Summed up already.
     Over,
@@ -50,7 +52,7 @@ impl std::fmt::Debug for State {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Preparing { .. } => "Preparing",
-            Self::Running(_) => "Running",
+            Self::Running(..) => "Running",
             Self::Failed(_) => "Failed",
             Self::Over => "Over",
         })
@@ -62,8 +64,18 @@ impl Session {
     ///
     /// A test that cannot run ends at once; [`Session::finish`] then says why.
     pub fn start(engine: Arc<dyn Engine>, workload: Workload) -> Self {
+        Self::begin(engine, workload, false)
+    }
+
+    /// The same, but files laid out for it stay.
+    pub fn start_and_keep(engine: Arc<dyn Engine>, workload: Workload) -> Self {
+        Self::begin(engine, workload, true)
+    }
+
+    fn begin(engine: Arc<dyn Engine>, workload: Workload, keep: bool) -> Self {
         let shared = Arc::new(Shared {
             simulated: engine.simulated(),
+            keep,
             stop: AtomicBool::new(false),
             state: Mutex::new(State::Preparing { busy_with: "opening the targets".to_owned(), hold: false }),
             workload,
@@ -78,7 +90,7 @@ impl Session {
     /// A look at the test; [`RunState::Ended`] when there is nothing left but to [`Session::finish`] it.
     pub fn sample(&self) -> RunSample {
         match &mut *self.shared.lock() {
-            State::Running(running) => running.sample(now()),
+            State::Running(running, _) => running.sample(now()),
             State::Preparing { busy_with, .. } => {
                 self.shared.blank(RunState::Preparing, Some(busy_with.clone()))
             }
@@ -94,7 +106,7 @@ impl Session {
     /// Holds the workers.
     pub fn pause(&self) {
         match &mut *self.shared.lock() {
-            State::Running(running) => running.pause(now()),
+            State::Running(running, _) => running.pause(now()),
             State::Preparing { hold, .. } => *hold = true,
             State::Failed(_) | State::Over => {}
         }
@@ -103,7 +115,7 @@ impl Session {
     /// Lets them go on.
     pub fn resume(&self) {
         match &mut *self.shared.lock() {
-            State::Running(running) => running.resume(now()),
+            State::Running(running, _) => running.resume(now()),
             State::Preparing { hold, .. } => *hold = false,
             State::Failed(_) | State::Over => {}
         }
@@ -112,7 +124,7 @@ impl Session {
     /// Ends the test before its time.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
-        if let State::Running(running) = &mut *self.shared.lock() {
+        if let State::Running(running, _) = &mut *self.shared.lock() {
             running.stop(now());
         }
     }
@@ -130,7 +142,11 @@ impl Session {
         }
         let state = std::mem::replace(&mut *self.shared.lock(), State::Over);
         match state {
-            State::Running(running) => Ok(running.finish(now())),
+            State::Running(running, laid_out) => {
+                let summary = running.finish(now());
+                drop(laid_out);
+                Ok(summary)
+            }
             State::Failed(error) => Err(error),
             State::Preparing { .. } | State::Over => Err(LoadError::Stopped),
         }
@@ -175,30 +191,123 @@ impl Shared {
     }
 }
 
+/// Everything before the first read, and setting it going.
 fn prepare(shared: &Shared, engine: &dyn Engine) {
     let started = shared.workload.validate().map_err(LoadError::from).and_then(|()| {
+        let laid_out = if shared.simulated { Vec::new() } else { lay_out_missing(shared)? };
         if shared.stopped() {
             return Err(LoadError::Stopped);
         }
-        engine.start(&shared.workload, now())
+        Ok((engine.start(&shared.workload, now())?, laid_out))
     });
     let mut state = shared.lock();
     let hold = matches!(*state, State::Preparing { hold: true, .. });
     *state = match started {
-        Ok(mut running) => {
+        Ok((mut running, laid_out)) => {
             if hold {
                 running.pause(now());
             }
             if shared.stopped() {
                 running.stop(now());
             }
-            State::Running(running)
+            State::Running(running, laid_out)
         }
         Err(error) => State::Failed(error),
     };
 }
 
+/// Lays out the targets that are not there, if the workload says how big: `--filename PATH --size 1G`.
+fn lay_out_missing(shared: &Shared) -> Result<Vec<LaidOut>, LoadError> {
+    let Some(size) = shared.workload.size else { return Ok(Vec::new()) };
+    let mut laid_out = Vec::new();
+    for target in &shared.workload.targets {
+        let path = target.path.as_path();
+        // What a path into /dev names is a device that is not there, never a file to be made.
+        if path.starts_with("/dev") || !matches!(path.try_exists(), Ok(false)) {
+            continue;
+        }
+        let name = Label::new(&path.to_string_lossy());
+        laid_out.push(lay_out(path, size, shared.workload.seed, shared.keep, &mut |done| {
+            if let State::Preparing { busy_with, .. } = &mut *shared.lock() {
+                *busy_with = format!("laying out {name}, {} of {} MiB", done.0 >> 20, size.0 >> 20);
+            }
+            !shared.stopped()
+        })?);
+    }
+    Ok(laid_out)
+}
+
 #[expect(clippy::disallowed_methods, reason = "the session is where a run's clock is read")]
 fn now() -> Instant {
     Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{load::RealEngine, model::Target, units::Bytes};
+
+    fn workload(path: std::path::PathBuf) -> Workload {
+        Workload {
+            targets: vec![Target { path, drive: None }],
+            runtime: Some(Duration::from_millis(200)),
+            size: Some(Bytes(16 << 20)),
+            ..Workload::default()
+        }
+    }
+
+    fn wait_for(session: &Session, what: impl Fn(&RunSample) -> bool) -> RunSample {
+        loop {
+            let sample = session.sample();
+            if what(&sample) {
+                return sample;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    #[test]
+    fn a_missing_file_is_laid_out_read_and_removed() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("iodyno.test");
+        let session = Session::start(Arc::new(RealEngine), workload(path.clone()));
+        wait_for(&session, |sample| sample.state == RunState::Running);
+        assert!(path.exists());
+        wait_for(&session, |sample| sample.state == RunState::Ended);
+        let summary = session.finish().unwrap();
+        assert!(summary.targets[0].ios > 0 && !summary.interrupted);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn stopping_is_quick_in_every_state_and_leaves_no_file() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("iodyno.test");
+        let mut long = workload(path.clone());
+        long.runtime = None;
+        long.size = Some(Bytes(1 << 30));
+        let laying_out = Session::start(Arc::new(RealEngine), long.clone());
+        wait_for(&laying_out, |sample| sample.preparing.as_ref().is_some_and(|p| p.contains("laying out")));
+        assert_eq!(laying_out.finish().unwrap_err(), LoadError::Stopped);
+        assert!(!path.exists());
+
+        long.size = Some(Bytes(16 << 20));
+        long.runtime = Some(Duration::from_secs(100));
+        let running = Session::start(Arc::new(RealEngine), long);
+        wait_for(&running, |sample| sample.state == RunState::Running);
+        running.pause();
+        running.resume();
+        running.stop();
+        assert!(running.finish().unwrap().interrupted);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_test_that_cannot_run_ends_at_once_and_says_why() {
+        let session = Session::start(Arc::new(RealEngine), workload("/nowhere/file".into()));
+        wait_for(&session, |sample| sample.state == RunState::Ended);
+        let error = session.finish().unwrap_err().to_string();
+        assert!(error.starts_with("/nowhere/file: ") && error.contains("ENOENT"), "{error}");
+        drop(Session::start(Arc::new(RealEngine), Workload::default()));
+    }
 }
