@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::ids::{DriveName, NodeIndex};
-use crate::units::BytesPerSecond;
+use crate::units::{Bytes, BytesPerSecond};
 
 /// Where a limit comes from, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -35,10 +35,28 @@ pub struct Limit {
     pub node: Option<NodeIndex>,
 }
 
+/// What a read costs the processors: cycles of one hardware thread per request, by block size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProcessorLimit {
+    /// Hardware threads that run.
+    pub threads: u32,
+    /// Cycles per second of one, under load.
+    pub hertz: f64,
+    /// Cycles per request of one worker alone, at some block sizes, ascending.
+    pub alone: Vec<(Bytes, f64)>,
+    /// The same of several workers.
+    pub together: Vec<(Bytes, f64)>,
+    /// Measured here, or published.
+    pub basis: Basis,
+    /// For which processor, and by whom.
+    pub because: String,
+}
+
 /// All limits of a machine. A node or drive without an entry has no known limit.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Limits {
-    /// Of the link above each node (the hop towards the root complex); for a root complex, its own.
+    /// Of the link above each node (the hop towards the root complex); for a root complex, its own. Behind an Intel chipset,
+    /// the entry of a port on the root bus is DMI, which all of them share: its `node` is the chipset's bridge.
     pub hops: BTreeMap<NodeIndex, Limit>,
     /// Of the whole path from each node to its root complex: the lowest hop.
     pub paths: BTreeMap<NodeIndex, Limit>,
@@ -48,6 +66,10 @@ pub struct Limits {
     pub drive_iops: BTreeMap<DriveName, (f64, Basis, String)>,
     /// Sum of path limits of the drives below a node over that node's own limit; 1.0 is just enough.
     pub oversubscription: BTreeMap<NodeIndex, f64>,
+    /// What reads cost the processors.
+    pub processors: Option<ProcessorLimit>,
+    /// What memory carries, where its channels are known.
+    pub memory: Option<Limit>,
 }
 
 impl Basis {
@@ -76,5 +98,56 @@ impl Limits {
     /// What `drive` can deliver at most.
     pub fn drive(&self, drive: &DriveName) -> Option<&Limit> {
         self.drives.get(drive)
+    }
+}
+
+impl ProcessorLimit {
+    /// Cycles of one hardware thread per request of that size, with so many workers.
+    pub fn cycles(&self, request: Bytes, workers: u32) -> f64 {
+        between(if workers <= 1 { &self.alone } else { &self.together }, request)
+    }
+
+    /// Requests per second that so many workers can make, one thread each.
+    pub fn iops(&self, request: Bytes, workers: u32) -> f64 {
+        f64::from(workers.min(self.threads)) * self.hertz / self.cycles(request, workers).max(1.0)
+    }
+}
+
+/// The value at `at` on straight lines between points, flat beyond the ends.
+fn between(points: &[(Bytes, f64)], at: Bytes) -> f64 {
+    let after = points.partition_point(|(size, _)| *size < at);
+    match (after.checked_sub(1).and_then(|before| points.get(before)), points.get(after)) {
+        (Some((low, from)), Some((high, to))) => {
+            from + (to - from) * (at.0 - low.0) as f64 / (high.0 - low.0) as f64
+        }
+        (Some((_, value)), None) | (None, Some((_, value))) => *value,
+        (None, None) => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_straight_between_points_and_flat_beyond() {
+        let cost = ProcessorLimit {
+            threads: 32,
+            hertz: 3.9e9,
+            alone: vec![(Bytes(4096), 8_667.0)],
+            together: vec![(Bytes(4096), 10_000.0), (Bytes(8192), 20_000.0)],
+            basis: Basis::Published,
+            because: String::new(),
+        };
+        for (size, cycles) in
+            [(512, 10_000.0), (4096, 10_000.0), (6144, 15_000.0), (8192, 20_000.0), (1 << 20, 20_000.0)]
+        {
+            assert!((cost.cycles(Bytes(size), 3) - cycles).abs() < 1e-6, "{size}");
+        }
+        assert!((cost.iops(Bytes(4096), 1) - 450e3).abs() < 100.0);
+        assert!(
+            (cost.iops(Bytes(4096), 64) - 32.0 * 3.9e9 / 1e4).abs() < 1.0,
+            "no more workers than threads at once"
+        );
     }
 }

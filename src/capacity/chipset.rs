@@ -1,0 +1,133 @@
+//! Chipsets: what hangs behind one, and what its uplink carries.
+//!
+//! AMD's are switches with a PCI Express uplink, known by their upstream port. Intel's hang on DMI, which no register
+//! shows: the chipset is known by its LPC or eSPI bridge and the rest is a table.
+
+use crate::{
+    machine::{
+        Machine, PciNode, PciTree,
+        pci::{NodeAddress, NodeKind},
+    },
+    model::{Basis, Limit, NodeIndex},
+    units::{Lanes, TransferRate},
+};
+
+use super::{
+    link,
+    tables::{self, AmdChipset},
+};
+
+/// A chipset between a device and its processor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chipset {
+    /// Its name: `AMD B550/A520`, `Intel Z690`.
+    pub name: String,
+    /// Its upstream port (AMD), or its LPC or eSPI bridge (Intel).
+    pub node: NodeIndex,
+    /// The node whose entry in `Limits::hops` is the uplink: the same upstream port, or the port on the root bus.
+    pub uplink: NodeIndex,
+    /// Whether the uplink is a link that can be read; otherwise it is a value from a table.
+    pub readable: bool,
+    /// What the uplink is documented to be, and how sure that is: `PCIe 3.0 x4 (verified)`.
+    pub documented: String,
+}
+
+/// The chipset that `index` hangs behind, nearest to the processor; `None` when it hangs on the processor itself or the
+/// ids say nothing.
+pub fn above(machine: &Machine, index: NodeIndex) -> Option<Chipset> {
+    let tree = &machine.pci;
+    let ancestry = whole_ancestry(tree, index);
+    let amd = ancestry.iter().rev().find_map(|at| {
+        let row = of_port(tree.node(*at)).filter(|_| *at != index)?;
+        let documented = format!("{} ({})", row.uplink, row.mark.words());
+        Some(Chipset { name: row.name.clone(), node: *at, uplink: *at, readable: true, documented })
+    });
+    amd.or_else(|| {
+        let port = *ancestry.iter().find(|at| is_on_root_bus(tree, **at))?;
+        let (bridge, name) = intel_bridge(tree, port)?;
+        let documented =
+            dmi(machine, port).map_or_else(|| "DMI of unknown width".to_owned(), |limit| limit.because);
+        Some(Chipset {
+            name: format!("Intel {name}"),
+            node: bridge,
+            uplink: port,
+            readable: false,
+            documented,
+        })
+    })
+}
+
+/// The row of an AMD chipset's upstream port.
+pub(super) fn of_port(node: &PciNode) -> Option<&'static AmdChipset> {
+    let (vendor, device) = (node.vendor.get()?, node.device.get()?);
+    tables::chipsets().chipset.iter().find(|row| row.vendor == vendor && row.device == device)
+}
+
+/// A node and everything above it, through nested root complexes (VMD) up to the outermost.
+pub(super) fn whole_ancestry(tree: &PciTree, index: NodeIndex) -> Vec<NodeIndex> {
+    let mut nodes = Vec::new();
+    let mut at = Some(index);
+    while let Some(node) = at {
+        if nodes.len() > tree.nodes.len() {
+            break;
+        }
+        nodes.push(node);
+        at = tree.node(node).parent;
+    }
+    nodes
+}
+
+fn is_on_root_bus(tree: &PciTree, index: NodeIndex) -> bool {
+    tree.node(index).parent.is_some_and(|above| tree.node(above).kind == NodeKind::RootComplex)
+}
+
+/// The bridge of the Intel chipset that a device of a root bus belongs to: it is on the same bus, and the device's number
+/// is one of the chipset's. (Devices 10 to 1f of that bus are the chipset's; processor ports have lower numbers.)
+fn intel_bridge(tree: &PciTree, port: NodeIndex) -> Option<(NodeIndex, &'static str)> {
+    const FIRST_OF_CHIPSET: u8 = 0x10;
+    let root = tree.node(port).parent?;
+    let NodeAddress::Device(address) = tree.node(port).address else { return None };
+    if address.device < FIRST_OF_CHIPSET {
+        return None;
+    }
+    // Behind VMD the chipset's own functions stay in the outer domain.
+    let roots = [Some(root), tree.node(root).parent.and_then(|vmd| tree.node(vmd).parent)];
+    roots.into_iter().flatten().flat_map(|root| &tree.node(root).children).find_map(|index| {
+        let node = tree.node(*index);
+        let is_bridge =
+            node.vendor.get() == Some(0x8086) && node.class.get().is_some_and(|class| class >> 8 == 0x06_01);
+        let device = node.device.get().filter(|_| is_bridge)?;
+        let bridges = tables::chipsets().dmi.iter().flat_map(|row| &row.bridges);
+        bridges.into_iter().find(|(id, _)| *id == device).map(|(_, name)| (*index, name.as_str()))
+    })
+}
+
+/// DMI, for a device on a root bus that belongs to an Intel chipset.
+pub(super) fn dmi(machine: &Machine, port: NodeIndex) -> Option<Limit> {
+    let tree = &machine.pci;
+    if !is_on_root_bus(tree, port) {
+        return None;
+    }
+    let (bridge, name) = intel_bridge(tree, port)?;
+    let row = tables::chipsets().dmi.iter().find(|row| row.bridges.iter().any(|(_, other)| other == name))?;
+    let lanes = match (&row.lanes_need_processor, row.otherwise_lanes) {
+        (Some(words), Some(fewer)) => {
+            let model = machine.processors.model.value()?;
+            if model.as_str().contains(words.as_str()) { row.lanes } else { fewer }
+        }
+        _ => row.lanes,
+    };
+    let (speed, width) = (TransferRate::from_mega(row.speed)?, Lanes(lanes));
+    let payload = tree.node(port).express.value().map(|express| express.payload);
+    let with = payload.map_or_else(String::new, |bytes| format!(" at MPS {bytes}"));
+    Some(Limit {
+        bytes_per_second: link::payload_rate(speed, width, payload),
+        basis: Basis::Table,
+        because: format!(
+            "DMI of the Intel {name}, {speed} {width}{with}, shared by all behind the chipset; from a table ({}), no register \
+             shows it",
+            row.mark.words()
+        ),
+        node: Some(bridge),
+    })
+}

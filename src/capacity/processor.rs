@@ -1,0 +1,135 @@
+//! What reads cost the processors, and what memory carries.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    machine::{Drive, Machine},
+    model::{Basis, EngineKind, Limit, ProcessorLimit, Workload},
+    units::{Bytes, BytesPerSecond},
+};
+
+use super::tables;
+
+/// The published cost of reads on this model of processor, or, on another one, that of the first row of the table at this
+/// one's own clock; the words say which. `None` when neither model nor clock can be read.
+pub(super) fn published(machine: &Machine) -> Option<ProcessorLimit> {
+    let costs = tables::costs()?;
+    let model = machine.processors.model.value();
+    let named = model.and_then(|name| {
+        let name = name.as_str().to_lowercase();
+        costs.processor.iter().find(|row| name.contains(&row.model.to_lowercase()))
+    });
+    let row = named.or_else(|| costs.processor.first())?;
+    let (hertz, because) = if named.is_some() {
+        (row.hertz, format!("published for this processor, {} ({})", row.model, row.source))
+    } else {
+        let khz = machine.processors.cpus.iter().filter_map(|cpu| cpu.max_khz.get()).max()?;
+        let because = format!(
+            "published for another processor, {}, taken at this one's {:.1} GHz; measure it here ({})",
+            row.model,
+            khz as f64 / 1e6,
+            row.source
+        );
+        (khz as f64 * 1e3, because)
+    };
+    let points =
+        |points: &[(u64, f64)]| points.iter().map(|(size, cycles)| (Bytes(*size), *cycles)).collect();
+    Some(ProcessorLimit {
+        threads: u32::try_from(machine.processors.count()).ok().filter(|threads| *threads > 0)?,
+        hertz,
+        alone: points(&row.alone),
+        together: points(&row.together),
+        basis: Basis::Published,
+        because,
+    })
+}
+
+/// Cycles that one read of `block` bytes costs with `workers` of them, as this drive's queue and the workload are set: the
+/// block layer splits it into requests, a scheduler adds to each, polling takes away.
+pub fn cycles_per_read(
+    processors: &ProcessorLimit,
+    drive: &Drive,
+    workload: &Workload,
+    block: Bytes,
+    workers: u32,
+) -> f64 {
+    let Some(costs) = tables::costs() else { return 0.0 };
+    if !workload.direct {
+        return costs.buffered.cycles_per_byte * block.0 as f64;
+    }
+    let (requests, size) = requests(drive, block);
+    let mut each = processors.cycles(size, workers);
+    if workload.hipri && drive.queue.io_poll.get() == Some(1) {
+        each *= costs.polled.factor;
+    }
+    if let Some(row) = costs.engine.iter().find(|row| row.name == engine_name(workload.engine)) {
+        each *= row.factor;
+    }
+    let scheduler = drive.queue.scheduler.value().map(|choice| choice.current.as_str());
+    if let Some(row) = costs.scheduler.iter().find(|row| scheduler == Some(row.name.as_str())) {
+        each = each * row.factor + row.cycles;
+    }
+    each * requests
+}
+
+/// What else than the processor itself makes a read cost what [`cycles_per_read`] says, a clause each with its source.
+pub fn notes(drive: &Drive, workload: &Workload) -> Vec<String> {
+    let Some(costs) = tables::costs() else { return Vec::new() };
+    if !workload.direct {
+        return vec![format!("buffered ({})", costs.buffered.source)];
+    }
+    let scheduler = drive.queue.scheduler.value().map(|choice| choice.current.as_str());
+    let schedulers = costs.scheduler.iter().filter(|row| scheduler == Some(row.name.as_str()));
+    let engines = costs.engine.iter().filter(|row| row.name == engine_name(workload.engine));
+    let polled = (workload.hipri && drive.queue.io_poll.get() == Some(1)).then_some(&costs.polled);
+    schedulers
+        .map(|row| format!("with {} ({})", row.name, row.source))
+        .chain(engines.map(|row| format!("by {} ({})", row.name, row.source)))
+        .chain(polled.map(|row| format!("polled ({})", row.source)))
+        .collect()
+}
+
+/// What a drive gives through the page cache without readahead, where the kernel's settings say so.
+pub fn without_readahead(drive: &Drive, workload: &Workload) -> Option<BytesPerSecond> {
+    let off = !workload.direct && drive.queue.read_ahead_kb.get() == Some(0);
+    Some(BytesPerSecond(tables::costs().filter(|_| off)?.buffered.without_readahead_bytes_per_second))
+}
+
+/// Into how many requests the block layer splits a read, and how big each is (`queue/max_sectors_kb`).
+pub fn requests(drive: &Drive, block: Bytes) -> (f64, Bytes) {
+    let most = drive.queue.max_sectors_kb.get().map_or(block.0, |kib| kib.saturating_mul(1024)).max(512);
+    let requests = block.0.div_ceil(most).max(1);
+    (requests as f64, Bytes(block.0 / requests))
+}
+
+const fn engine_name(engine: EngineKind) -> &'static str {
+    match engine {
+        EngineKind::Libaio => "libaio",
+        _ => "",
+    }
+}
+
+/// What memory carries: its channels at the speed they are set to, 8 bytes wide. Only where firmware names the channel of
+/// every module (SMBIOS type 17, Bank or Device Locator).
+pub(super) fn memory(machine: &Machine) -> Option<Limit> {
+    let modules: Vec<_> =
+        machine.host.modules.value()?.iter().filter(|module| module.size.is_some()).collect();
+    let channel = |text: &str| {
+        let upper = text.to_uppercase();
+        let (before, after) = upper.split_once("CHANNEL")?;
+        let name = after.trim_start_matches([' ', '-', '_']).split([' ', '-', '_', '/']).next()?.to_owned();
+        (!name.is_empty()).then(|| format!("{before}{name}"))
+    };
+    let channels: Option<BTreeSet<_>> = modules
+        .iter()
+        .map(|module| channel(module.bank.as_str()).or_else(|| channel(module.locator.as_str())))
+        .collect();
+    let channels = channels.filter(|names| !names.is_empty())?;
+    let slowest = modules.iter().map(|module| module.configured_mts.or(module.rated_mts)).min()??;
+    Some(Limit {
+        bytes_per_second: BytesPerSecond(channels.len() as f64 * f64::from(slowest) * 1e6 * 8.0),
+        basis: Basis::Link,
+        because: format!("{} memory channels at {slowest} MT/s, 8 bytes wide", channels.len()),
+        node: None,
+    })
+}

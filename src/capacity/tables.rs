@@ -1,0 +1,273 @@
+//! The tables of `assets/`: what cannot be read of a machine and somebody found out.
+//!
+//! Here: their rows and how they are looked up. Every table is checked by this file's tests; one that could not be read
+//! would be empty, and what it knows unknown.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, de::DeserializeOwned};
+
+/// How sure a row of the chipset table is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mark {
+    /// Seen in a dump of a real machine or a reliable source.
+    Verified,
+    /// Common knowledge.
+    Common,
+}
+
+impl Mark {
+    /// In words for a sentence.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Verified => "verified",
+            Self::Common => "common knowledge",
+        }
+    }
+}
+
+/// A host bridge whose root complex has a known limit.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RootComplex {
+    pub vendor: u16,
+    pub device: u16,
+    pub name: String,
+    pub bytes_per_second: f64,
+    pub because: String,
+    pub source: String,
+}
+
+/// Drive models that somebody measured.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DriveModel {
+    pub models: Vec<String>,
+    pub bytes_per_second: Option<f64>,
+    pub iops: Option<f64>,
+    pub because: String,
+    pub source: String,
+}
+
+impl DriveModel {
+    /// What was measured and by whom.
+    pub fn words(&self) -> String {
+        format!("{} ({})", self.because, self.source)
+    }
+}
+
+/// What reads cost one model of processor.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Processor {
+    /// Part of the model name.
+    pub model: String,
+    pub hertz: f64,
+    pub alone: Vec<(u64, f64)>,
+    pub together: Vec<(u64, f64)>,
+    pub source: String,
+}
+
+/// What a scheduler adds to every request.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Scheduler {
+    pub name: String,
+    pub cycles: f64,
+    pub factor: f64,
+    pub source: String,
+}
+
+/// Reads through the page cache.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Buffered {
+    pub cycles_per_byte: f64,
+    pub without_readahead_bytes_per_second: f64,
+    pub source: String,
+}
+
+/// A factor on the cost of a request.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Relative {
+    #[serde(default)]
+    pub name: String,
+    pub factor: f64,
+    pub source: String,
+}
+
+/// `processors.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Costs {
+    pub processor: Vec<Processor>,
+    pub scheduler: Vec<Scheduler>,
+    pub buffered: Buffered,
+    pub polled: Relative,
+    pub engine: Vec<Relative>,
+}
+
+/// A chipset whose uplink is a PCI Express link, known by its upstream switch port.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AmdChipset {
+    pub vendor: u16,
+    pub device: u16,
+    pub name: String,
+    pub uplink: String,
+    pub mark: Mark,
+}
+
+/// Ports whose links are fakes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Internal {
+    pub vendor: u16,
+    pub devices: Vec<u16>,
+    pub name: String,
+    pub mark: Mark,
+}
+
+/// Intel chipsets with the same DMI, known by their LPC or eSPI bridge.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Dmi {
+    /// Megatransfers per second.
+    pub speed: u32,
+    pub lanes: u8,
+    pub mark: Mark,
+    /// Part of the processor's model name without which there are fewer lanes.
+    pub lanes_need_processor: Option<String>,
+    pub otherwise_lanes: Option<u8>,
+    pub bridges: Vec<(u16, String)>,
+}
+
+/// `chipsets.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Chipsets {
+    pub chipset: Vec<AmdChipset>,
+    pub internal: Vec<Internal>,
+    pub dmi: Vec<Dmi>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RootComplexes {
+    #[serde(rename = "root-complex")]
+    rows: Vec<RootComplex>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DriveModels {
+    #[serde(rename = "drive")]
+    rows: Vec<DriveModel>,
+}
+
+const ROOT_COMPLEXES: &str = include_str!("../../assets/root-complexes.toml");
+const DRIVES: &str = include_str!("../../assets/drives.toml");
+const PROCESSORS: &str = include_str!("../../assets/processors.toml");
+const CHIPSETS: &str = include_str!("../../assets/chipsets.toml");
+
+fn table<T: DeserializeOwned>(text: &str) -> Option<T> {
+    toml::from_str(text).ok()
+}
+
+/// Root complexes with a published limit.
+pub(super) fn root_complexes() -> &'static [RootComplex] {
+    static TABLE: LazyLock<RootComplexes> = LazyLock::new(|| table(ROOT_COMPLEXES).unwrap_or_default());
+    &TABLE.rows
+}
+
+/// Drives with published figures.
+pub(super) fn drive_models() -> &'static [DriveModel] {
+    static TABLE: LazyLock<DriveModels> = LazyLock::new(|| table(DRIVES).unwrap_or_default());
+    &TABLE.rows
+}
+
+/// What reads cost.
+pub(super) fn costs() -> Option<&'static Costs> {
+    static TABLE: LazyLock<Option<Costs>> = LazyLock::new(|| table(PROCESSORS));
+    TABLE.as_ref()
+}
+
+/// Chipsets and what is inside them.
+pub(super) fn chipsets() -> &'static Chipsets {
+    static TABLE: LazyLock<Chipsets> = LazyLock::new(|| table(CHIPSETS).unwrap_or_default());
+    &TABLE
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::units::TransferRate;
+
+    #[test]
+    fn every_table_can_be_read() {
+        toml::from_str::<RootComplexes>(ROOT_COMPLEXES).unwrap();
+        toml::from_str::<DriveModels>(DRIVES).unwrap();
+        toml::from_str::<Costs>(PROCESSORS).unwrap();
+        toml::from_str::<Chipsets>(CHIPSETS).unwrap();
+    }
+
+    #[test]
+    fn every_published_figure_is_positive_and_names_its_source() {
+        for row in root_complexes() {
+            assert!(row.bytes_per_second > 1e9 && row.because.starts_with("published"), "{row:?}");
+            assert!(!row.source.is_empty() && !row.name.is_empty());
+        }
+        let mut models = BTreeSet::new();
+        for row in drive_models() {
+            assert!(row.bytes_per_second.or(row.iops).is_some_and(|figure| figure > 1e5), "{row:?}");
+            assert!(row.because.starts_with("published") && !row.source.is_empty());
+            assert!(row.models.iter().all(|model| models.insert(model)), "a model has one row");
+        }
+    }
+
+    #[test]
+    fn every_cost_has_ascending_points_and_names_its_source() {
+        let costs = costs().unwrap();
+        for row in &costs.processor {
+            for points in [&row.alone, &row.together] {
+                assert!(!points.is_empty() && points.is_sorted_by(|a, b| a.0 < b.0), "{}", row.model);
+                assert!(points.iter().all(|(_, cycles)| *cycles > 100.0), "{}", row.model);
+            }
+            assert!((1e9..1e10).contains(&row.hertz) && !row.source.is_empty());
+        }
+        for row in &costs.scheduler {
+            assert!(row.cycles >= 0.0 && row.factor >= 1.0 && !row.source.is_empty(), "{}", row.name);
+        }
+        assert!(
+            costs.engine.iter().chain([&costs.polled]).all(|row| row.factor > 0.1 && !row.source.is_empty())
+        );
+        assert!(costs.engine.iter().all(|row| !row.name.is_empty()));
+        assert!(costs.buffered.cycles_per_byte > 0.0 && !costs.buffered.source.is_empty());
+    }
+
+    #[test]
+    fn every_chipset_is_named_once_with_a_link_that_exists() {
+        let table = chipsets();
+        let mut seen = BTreeSet::new();
+        for row in &table.chipset {
+            assert!(seen.insert((row.vendor, row.device)) && row.uplink.starts_with("PCIe "), "{row:?}");
+            assert!(row.name.starts_with("AMD "));
+        }
+        for row in &table.internal {
+            assert!(row.devices.iter().all(|device| seen.insert((row.vendor, *device))), "{row:?}");
+            assert!(!row.name.is_empty() && row.mark == Mark::Verified);
+        }
+        for row in &table.dmi {
+            assert!(TransferRate::from_mega(row.speed).is_some() && [4, 8].contains(&row.lanes), "{row:?}");
+            assert_eq!(row.lanes_need_processor.is_some(), row.otherwise_lanes.is_some());
+            for (device, name) in &row.bridges {
+                assert!(seen.insert((0x8086, *device)), "{name} has two rows");
+                assert!(name.len() >= 3 && name.chars().all(|c| c.is_ascii_alphanumeric()), "{name}");
+            }
+        }
+    }
+}
