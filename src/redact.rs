@@ -1,3 +1,356 @@
 //! Pseudonyms for serials, names and addresses: same length, stable within one file.
 //!
-//! Not here: deciding where a sheet or capture goes.
+//! Here: [`Redactor`], which learns from all files of a machine what must not travel and then replaces it, in text and in
+//! binary records. Not here: deciding where a sheet or capture goes.
+//!
+//! A pseudonym is a running number in the shape of what it stands for, so it tells nothing about it and everything still
+//! parses: `S4EWNX0R123456` becomes `X0XXXX0X000001`, `192.168.1.10` becomes `100.100.0.11`.
+
+mod patterns;
+mod pseudonyms;
+mod records;
+mod tables;
+
+use pseudonyms::{Pseudonyms, Shape};
+
+/// Replaces what identifies a person or a piece of hardware.
+#[derive(Debug, Default)]
+pub struct Redactor {
+    pseudonyms: Pseudonyms,
+    /// Serials long enough to be looked for wherever they may stand.
+    serials: Vec<String>,
+    /// Host and user names, looked for in what people or systems name (`/proc`, `/etc`, mounts), not in `/sys`.
+    names: Vec<String>,
+}
+
+/// Shorter serials are replaced only where a serial is expected.
+const LEAST_SERIAL: usize = 5;
+
+/// Serials of this length are replaced even inside longer words; shorter ones only where they stand alone.
+const LEAST_UNMISTAKABLE: usize = 8;
+
+/// What firmware writes where it has no serial.
+const PLACEHOLDERS: &[&str] = &[
+    "none",
+    "n/a",
+    "unknown",
+    "default string",
+    "not specified",
+    "not provided",
+    "not available",
+    "not applicable",
+    "no asset tag",
+    "no asset information",
+    "to be filled by o.e.m.",
+    "system serial number",
+    "asset-1234567890",
+    "chassis serial number",
+];
+
+/// What a file of `/sys` or `/proc` is, as far as names and serials are concerned, by its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum File {
+    /// All of it is one serial.
+    Serial,
+    /// A worldwide id in one of several notations.
+    WorldwideId,
+    /// All of it is hexadecimal digits of an id.
+    HexId,
+    /// The host's name.
+    HostName,
+    /// `name=` among other lines.
+    HostProbe,
+    /// A mount table or list of swap files.
+    Mounts,
+    /// A path.
+    Path,
+    /// The kernel command line.
+    CommandLine,
+    /// `/proc/version`, with who built the kernel where.
+    KernelVersion,
+    /// Text by people or systems.
+    Worldly,
+    /// A version, which may look like an address and is none.
+    Version,
+    /// Identify Controller.
+    IdentifyController,
+    /// Identify Namespace.
+    IdentifyNamespace,
+    /// SMBIOS structures.
+    Smbios,
+    /// PCI configuration space.
+    ConfigSpace,
+    /// SCSI vital product data.
+    VitalProductData,
+    /// Anything else.
+    Other,
+}
+
+impl File {
+    fn of(path: &str) -> Self {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        match name {
+            "mountinfo" | "mounts" | "swaps" | "fstab" => return Self::Mounts,
+            "hostname" | "domainname" => return Self::HostName,
+            "cmdline" => return Self::CommandLine,
+            "version" if path.starts_with("/proc/") => return Self::KernelVersion,
+            "backing_file" => return Self::Path,
+            "identify-ctrl" => return Self::IdentifyController,
+            "identify-ns" => return Self::IdentifyNamespace,
+            "wwid" => return Self::WorldwideId,
+            "eui" | "cid" | "nguid" | "machine-id" => return Self::HexId,
+            "serial" | "serial_number" | "unique_id" => return Self::Serial,
+            "config" if path.starts_with("/sys/") => return Self::ConfigSpace,
+            "firmware_rev" | "fwrev" | "rev" | "osrelease" | "modalias" | "version" => return Self::Version,
+            _ => {}
+        }
+        if path == "/probe/host" {
+            Self::HostProbe
+        } else if name.ends_with("_serial") || name.ends_with("_asset_tag") {
+            Self::Serial
+        } else if name.ends_with("_version") || name.ends_with("_release") {
+            Self::Version
+        } else if name.starts_with("vpd") {
+            Self::VitalProductData
+        } else if path.starts_with("/sys/firmware/dmi/") {
+            Self::Smbios
+        } else if path.starts_with("/sys/") || path.starts_with("/ioctl/") || path.starts_with("/probe/") {
+            Self::Other
+        } else {
+            Self::Worldly
+        }
+    }
+}
+
+impl Redactor {
+    /// One that knows nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Learns what a file tells: a serial in one file may stand in another. Every file first, then [`Self::content`].
+    pub fn learn(&mut self, path: &str, content: &[u8]) {
+        let text = std::str::from_utf8(content).unwrap_or_default();
+        match File::of(path) {
+            File::Serial => self.learn_serial(text),
+            File::HostName => self.learn_name(text.trim()),
+            File::HostProbe => {
+                for name in text.lines().filter_map(|line| line.strip_prefix("name=")) {
+                    self.learn_name(name);
+                }
+            }
+            File::Mounts | File::Path | File::CommandLine => {
+                for user in tables::users(text) {
+                    self.learn_name(&user);
+                }
+            }
+            File::IdentifyController | File::Smbios | File::VitalProductData => {
+                for serial in records::serials(path, content) {
+                    self.learn_serial(&serial);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn learn_serial(&mut self, raw: &str) {
+        let serial = raw.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        if is_placeholder(serial) {
+            return;
+        }
+        self.pseudonyms.of(serial, Shape::Text);
+        let only_digits = serial.bytes().all(|byte| byte.is_ascii_digit());
+        let least = if only_digits { 2 * LEAST_SERIAL } else { LEAST_SERIAL };
+        if serial.len() >= least && !self.serials.iter().any(|known| known == serial) {
+            self.serials.push(serial.to_owned());
+            // Longer ones first: one may be part of another.
+            self.serials.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        }
+    }
+
+    fn learn_name(&mut self, name: &str) {
+        const SAYS_NOTHING: &[&str] = &["", "localhost", "(none)", "root"];
+        if SAYS_NOTHING.contains(&name) || self.names.iter().any(|known| known == name) {
+            return;
+        }
+        self.names.push(name.to_owned());
+        // A full name's first part stands alone, too.
+        if let Some((host, _)) = name.split_once('.') {
+            self.learn_name(host);
+        }
+        self.names.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    }
+
+    /// A file's content with pseudonyms: as long as before, and of the same structure.
+    pub fn content(&mut self, path: &str, content: &[u8]) -> Vec<u8> {
+        let file = File::of(path);
+        let Ok(text) = std::str::from_utf8(content) else { return self.binary(file, path, content) };
+        let replaced = match file {
+            File::Serial => self.serial_in(text),
+            File::WorldwideId => self.worldwide_id(text),
+            File::HexId => self.whole(text, Shape::Hex),
+            File::HostName => self.whole(text, Shape::Text),
+            File::HostProbe => self.host_probe(text),
+            File::Mounts => tables::mounts(self, text),
+            File::Path => tables::path(self, text),
+            File::CommandLine => tables::command_line(self, text),
+            File::KernelVersion => tables::kernel_version(self, text),
+            File::Worldly => self.worldly(text),
+            File::Version => self.sweep(text),
+            File::Other => {
+                let text = self.sweep(text);
+                patterns::addresses(&mut self.pseudonyms, &text)
+            }
+            File::IdentifyController
+            | File::IdentifyNamespace
+            | File::Smbios
+            | File::ConfigSpace
+            | File::VitalProductData => return self.binary(file, path, content),
+        };
+        replaced.into_bytes()
+    }
+
+    /// A path, a name in a folder, or a link's target.
+    pub fn name(&mut self, name: &str) -> String {
+        self.sweep(name)
+    }
+
+    /// Text by people or systems: serials, ids, addresses and names are replaced wherever they stand.
+    pub fn worldly(&mut self, text: &str) -> String {
+        let text = self.sweep(text);
+        let text = patterns::addresses(&mut self.pseudonyms, &text);
+        self.named(&text)
+    }
+
+    /// Replaces known serials, and ids that show by their form.
+    fn sweep(&mut self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for serial in &self.serials {
+            let pseudonyms = &mut self.pseudonyms;
+            text = if serial.len() >= LEAST_UNMISTAKABLE && text.contains(serial) {
+                text.replace(serial, &pseudonyms.of(serial, Shape::Text))
+            } else {
+                patterns::replace_word(&text, serial, || pseudonyms.of(serial, Shape::Text))
+            };
+        }
+        patterns::ids(&mut self.pseudonyms, &text)
+    }
+
+    /// Replaces known host and user names.
+    fn named(&mut self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for name in &self.names {
+            text = patterns::replace_word(&text, name, || self.pseudonyms.of(name, Shape::Text));
+        }
+        text
+    }
+
+    fn pseudonym(&mut self, original: &str, shape: Shape) -> String {
+        self.pseudonyms.of(original, shape)
+    }
+
+    /// Content that is one secret with white space or zeros around it.
+    fn whole(&mut self, text: &str, shape: Shape) -> String {
+        let is_padding = |c: char| c.is_whitespace() || c == '\0';
+        let trimmed = text.trim_matches(is_padding);
+        if is_placeholder(trimmed) || trimmed == "localhost" || trimmed == "(none)" {
+            return text.to_owned();
+        }
+        let start = text.len() - text.trim_start_matches(is_padding).len();
+        let end = start + trimmed.len();
+        format!("{}{}{}", &text[..start], self.pseudonym(trimmed, shape), &text[end..])
+    }
+
+    fn serial_in(&mut self, text: &str) -> String {
+        self.whole(text, Shape::Text)
+    }
+
+    fn host_probe(&mut self, text: &str) -> String {
+        let lines = text.split_inclusive('\n').map(|line| match line.strip_prefix("name=") {
+            Some(name) => format!("name={}", self.whole(name, Shape::Text)),
+            None => line.to_owned(),
+        });
+        lines.collect()
+    }
+
+    /// `eui.0025385b71b01e26`, `uuid.6b1d...`, `naa.5002...`, `nvme.144d-<serial in hex>-<model in hex>-00000001`,
+    /// `t10.ATA     Model      Serial`.
+    fn worldwide_id(&mut self, text: &str) -> String {
+        let trimmed = text.trim_end();
+        let end = &text[trimmed.len()..];
+        let replaced = match trimmed.split_once('.') {
+            Some(("nvme", rest)) => {
+                let mut parts: Vec<String> = rest.split('-').map(str::to_owned).collect();
+                if let Some(serial) = parts.get_mut(1) {
+                    *serial = self.serial_in_hex(serial);
+                }
+                format!("nvme.{}", parts.join("-"))
+            }
+            Some(("t10", rest)) => {
+                let (model, serial) = rest.rsplit_once(' ').unwrap_or(("", rest));
+                let gap = if model.is_empty() { "" } else { " " };
+                let model = self.sweep(model);
+                format!("t10.{model}{gap}{}", self.whole(serial, Shape::Text))
+            }
+            Some((kind, id)) => format!("{kind}.{}", self.whole(id, Shape::Hex)),
+            None => self.whole(trimmed, Shape::Hex),
+        };
+        replaced + end
+    }
+
+    /// A serial written as the hexadecimal digits of its bytes.
+    fn serial_in_hex(&mut self, digits: &str) -> String {
+        let pairs = digits.as_bytes().chunks(2).map(|pair| {
+            std::str::from_utf8(pair)
+                .ok()
+                .filter(|pair| pair.len() == 2)
+                .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+        });
+        let bytes: Option<Vec<u8>> = pairs.collect();
+        match bytes.map(String::from_utf8) {
+            Some(Ok(serial)) => records::hex(self.whole(&serial, Shape::Text).as_bytes()),
+            _ => self.whole(digits, Shape::Hex),
+        }
+    }
+
+    fn binary(&mut self, file: File, path: &str, content: &[u8]) -> Vec<u8> {
+        let mut bytes = content.to_vec();
+        match file {
+            File::IdentifyController => records::identify_controller(self, &mut bytes),
+            File::IdentifyNamespace => records::identify_namespace(self, &mut bytes),
+            File::Smbios => records::smbios(self, path, &mut bytes),
+            File::ConfigSpace => records::config_space(self, &mut bytes),
+            File::VitalProductData => records::vital_product_data(self, path, &mut bytes),
+            _ => {}
+        }
+        self.sweep_bytes(&mut bytes);
+        bytes
+    }
+
+    /// Known serials wherever they stand in a record.
+    fn sweep_bytes(&mut self, bytes: &mut [u8]) {
+        for serial in &self.serials {
+            let needle = serial.as_bytes();
+            let mut at = 0;
+            while let Some(found) = bytes[at..].windows(needle.len()).position(|window| window == needle) {
+                let pseudonym = self.pseudonyms.of(serial, Shape::Text);
+                bytes[at + found..at + found + needle.len()].copy_from_slice(pseudonym.as_bytes());
+                at += found + needle.len();
+            }
+        }
+    }
+}
+
+/// Whether a serial says that there is none.
+fn is_placeholder(serial: &str) -> bool {
+    let lower = serial.to_ascii_lowercase();
+    let says_nothing = serial.chars().all(|c| matches!(c, '0' | ' ' | '-' | '.' | '_' | ':')) || {
+        let mut chars = lower.chars();
+        let first = chars.next();
+        matches!(first, Some('f' | 'x')) && chars.all(|c| Some(c) == first)
+    };
+    says_nothing || PLACEHOLDERS.contains(&lower.as_str())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! What shows by its form: UUIDs, hexadecimal ids, MAC and IP addresses; and words that are known.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::pseudonyms::{Pseudonyms, Shape};
+
+/// Replaces `word` where it stands alone: no letter or digit before it or behind it.
+pub(super) fn replace_word(text: &str, word: &str, mut by: impl FnMut() -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut before = None;
+    while let Some(at) = rest.find(word) {
+        let end = at + word.len();
+        let previous = rest[..at].chars().next_back().or(before);
+        let next = rest[end..].chars().next();
+        let alone = ![previous, next].into_iter().flatten().any(char::is_alphanumeric);
+        out.push_str(&rest[..at]);
+        if alone {
+            out.push_str(&by());
+        } else {
+            out.push_str(word);
+        }
+        before = word.chars().next_back();
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
+/// Replaces UUIDs and ids of 32 hexadecimal digits.
+pub(super) fn ids(pseudonyms: &mut Pseudonyms, text: &str) -> String {
+    replace_runs(text, |c| c.is_ascii_hexdigit() || c == '-', |run| replace_ids(pseudonyms, run))
+}
+
+/// Replaces MAC and IP addresses.
+pub(super) fn addresses(pseudonyms: &mut Pseudonyms, text: &str) -> String {
+    let is_part = |c: char| c.is_ascii_hexdigit() || matches!(c, ':' | '.' | '-');
+    replace_runs(text, is_part, |run| {
+        // `interface:10.0.0.2`: what runs into a word is no part of an address.
+        let mut core = run.text;
+        if !run.starts_alone {
+            core = core.split_once(':').map_or("", |(_, rest)| rest);
+        }
+        if !run.ends_alone {
+            core = core.rsplit_once(':').map_or("", |(rest, _)| rest);
+        }
+        let core = core.trim_matches(['.', '-']);
+        let without_colons = core.strip_prefix(':').unwrap_or(core);
+        let without_colons = without_colons.strip_suffix(':').unwrap_or(without_colons);
+        for whole in [core, without_colons] {
+            if let Some(replaced) = address(pseudonyms, whole) {
+                return Some(run.text.replacen(whole, &replaced, 1));
+            }
+        }
+        // `10.0.0.2:4420`, or the colon-separated fields of `ip=`.
+        let mut replaced = run.text.to_owned();
+        for field in core.split(':').filter(|field| field.parse::<Ipv4Addr>().is_ok()) {
+            if let Some(other) = address(pseudonyms, field) {
+                replaced = replaced.replacen(field, &other, 1);
+            }
+        }
+        Some(replaced)
+    })
+}
+
+/// The pseudonym of what is one address from end to end, unless it is everybody's.
+pub(super) fn address(pseudonyms: &mut Pseudonyms, text: &str) -> Option<String> {
+    if is_mac(text) {
+        return Some(pseudonyms.of(text, Shape::Hex));
+    }
+    match text.parse::<IpAddr>().ok()? {
+        IpAddr::V4(address) if is_everybodys(address) => None,
+        IpAddr::V4(_) => Some(pseudonyms.of(text, Shape::Ipv4)),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED | Ipv6Addr::LOCALHOST) => None,
+        // One with an IPv4 address inside would not keep its form.
+        IpAddr::V6(_) if text.contains('.') => {
+            let (head, tail) = text.rsplit_once(':')?;
+            Some(format!("{head}:{}", pseudonyms.of(tail, Shape::Ipv4)))
+        }
+        IpAddr::V6(_) => Some(pseudonyms.of(text, Shape::Hex)),
+    }
+}
+
+fn is_everybodys(address: Ipv4Addr) -> bool {
+    address.is_loopback() || address.is_unspecified() || address.octets()[0] == 255
+}
+
+/// Six pairs of digits with one separator, none of them everybody's.
+fn is_mac(text: &str) -> bool {
+    let separator = match text.as_bytes().get(2) {
+        Some(b'-') => '-',
+        _ => ':',
+    };
+    let pairs: Vec<&str> = text.split(separator).collect();
+    let is_pair = |pair: &&str| pair.len() == 2 && pair.bytes().all(|digit| digit.is_ascii_hexdigit());
+    pairs.len() == 6
+        && pairs.iter().all(is_pair)
+        && !pairs.iter().all(|pair| *pair == "00")
+        && !pairs.iter().all(|pair| pair.eq_ignore_ascii_case("ff"))
+}
+
+/// A longest run of characters of one sort.
+struct Run<'a> {
+    text: &'a str,
+    /// No letter or digit stands before it.
+    starts_alone: bool,
+    /// No letter or digit stands behind it.
+    ends_alone: bool,
+}
+
+/// Hands every longest run of such characters to `turn`; what it gives replaces the run.
+fn replace_runs(
+    text: &str,
+    is_part: impl Fn(char) -> bool,
+    mut turn: impl FnMut(&Run<'_>) -> Option<String>,
+) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(&is_part) {
+        let run = &rest[start..];
+        let run = &run[..run.find(|c| !is_part(c)).unwrap_or(run.len())];
+        let end = start + run.len();
+        // Before the run stands no part of one, so the last run is no neighbour.
+        let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let starts_alone = run.starts_with('-') || !is_word(rest[..start].chars().next_back());
+        let ends_alone = run.ends_with('-') || !is_word(rest[end..].chars().next());
+        out.push_str(&rest[..start]);
+        match turn(&Run { text: run, starts_alone, ends_alone }) {
+            Some(replaced) => out.push_str(&replaced),
+            None => out.push_str(run),
+        }
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
+const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
+
+/// UUIDs in a run of hexadecimal digits and dashes, whatever else is in it.
+fn replace_ids(pseudonyms: &mut Pseudonyms, run: &Run<'_>) -> Option<String> {
+    let mut groups: Vec<String> = run.text.split('-').map(str::to_owned).collect();
+    let mut changed = false;
+    let mut at = 0;
+    let count = groups.len();
+    let alone = |first: usize, end: usize| (first > 0 || run.starts_alone) && (end < count || run.ends_alone);
+    while at < count {
+        let lengths = groups[at..].iter().take(5).map(String::len);
+        if lengths.eq(UUID_GROUPS) && alone(at, at + 5) {
+            let id = groups[at..at + 5].join("-");
+            if !is_blank(&id) {
+                let pseudonym = pseudonyms.of(&id, Shape::Hex);
+                for (group, replaced) in groups[at..at + 5].iter_mut().zip(pseudonym.split('-')) {
+                    replaced.clone_into(group);
+                }
+                changed = true;
+            }
+            at += 5;
+            continue;
+        }
+        if groups[at].len() == 32 && alone(at, at + 1) && !is_blank(&groups[at]) {
+            groups[at] = pseudonyms.of(&groups[at], Shape::Hex);
+            changed = true;
+        }
+        at += 1;
+    }
+    changed.then(|| groups.join("-"))
+}
+
+/// All zeros or all ones: no id.
+fn is_blank(id: &str) -> bool {
+    let mut digits = id.chars().filter(char::is_ascii_hexdigit);
+    let first = digits.next();
+    matches!(first, Some('0' | 'f' | 'F')) && digits.all(|digit| Some(digit) == first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_addresses_are_found_by_their_form() {
+        let replace = |text: &str| {
+            let mut pseudonyms = Pseudonyms::default();
+            let text = ids(&mut pseudonyms, text);
+            addresses(&mut pseudonyms, &text)
+        };
+        for (text, expected) in [
+            ("luks-6b1dcb5e-00aa-4d3c-9c1e-0123456789ab x", "luks-00000000-0000-0000-0000-000000000001 x"),
+            (
+                "interface-6b1dcb5e-00aa-4d3c-9c1e-0123456789ab",
+                "interface-00000000-0000-0000-0000-000000000001",
+            ),
+            ("interface:10.0.0.2 interface:fe80::7", "interface:10.0.0.1 interface:0000::1"),
+            ("addr:fe80::7, fe80::8:", "addr:0000::1, 0000::2:"),
+            ("mac 52:54:00:12:34:5F.", "mac 00:00:00:00:00:01."),
+            ("traddr=10.0.0.2,trsvcid=4420", "traddr=10.0.0.1,trsvcid=4420"),
+            ("ip=10.0.0.9::10.0.0.254:255.255.255.0", "ip=10.0.0.1::10.0.0.102:255.255.255.0"),
+            ("fe80::5054:ff:fe12:3456", "0000::0000:00:0000:0001"),
+            ("0123456789abcdef0123456789abcdef", "00000000000000000000000000000001"),
+        ] {
+            assert_eq!(replace(text), expected);
+        }
+        for kept in [
+            "0000:41:00.0 16.0 GT/s PCIe",
+            "addr 127.0.0.1 :: ::1 0.0.0.0:2024",
+            "6.18.44 pci0000:00 0-3,8-11 0x010802",
+            "00000000-0000-0000-0000-000000000000",
+            "12:34:56 deadbeef v1.2.3.4",
+        ] {
+            assert_eq!(replace(kept), kept);
+        }
+    }
+
+    #[test]
+    fn words_are_replaced_where_they_stand_alone() {
+        let replace = |text: &str| replace_word(text, "bob", || "xx1".to_owned());
+        assert_eq!(replace("/home/bob/x bob-desk"), "/home/xx1/x xx1-desk");
+        assert_eq!(replace("bobsled kabob bobbob"), "bobsled kabob bobbob");
+    }
+}

@@ -1,0 +1,326 @@
+//! Tables and lines full of names: mounts, swap, the kernel command line.
+
+use std::net::IpAddr;
+
+use super::{Redactor, pseudonyms::Shape};
+
+/// Folders that every system has; every other part of a path is somebody's choice.
+const COMMON: &[&str] = &[
+    "bin",
+    "boot",
+    "efi",
+    "EFI",
+    "esp",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib64",
+    "media",
+    "mnt",
+    "opt",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "snap",
+    "snapd",
+    "srv",
+    "sys",
+    "tmp",
+    "usr",
+    "var",
+    "local",
+    "share",
+    "log",
+    "cache",
+    "shm",
+    "pts",
+    "mqueue",
+    "hugepages",
+    "user",
+    "lock",
+    "credentials",
+    "cgroup",
+    "unified",
+    "systemd",
+    "fs",
+    "kernel",
+    "debug",
+    "tracing",
+    "security",
+    "config",
+    "fuse",
+    "connections",
+    "pstore",
+    "bpf",
+    "firmware",
+    "efivars",
+    "selinux",
+    "binfmt_misc",
+    "data",
+    "scratch",
+    "docker",
+    "containers",
+    "containerd",
+    "overlay",
+    "overlay2",
+    "overlayfs",
+    "merged",
+    "netns",
+    "rpc_pipefs",
+    "nfs",
+    "nfsd",
+    "storage",
+    "images",
+    "libvirt",
+    "machines",
+    "backup",
+    "swap",
+    "swapfile",
+    "swap.img",
+    "games",
+    "doc",
+    "mapper",
+    "disk",
+    "cpu",
+    "cpuacct",
+    "cpuset",
+    "memory",
+    "devices",
+    "freezer",
+    "blkio",
+    "pids",
+    "ubuntu-software",
+    "snapshots",
+    ".snapshots",
+    "ROOT",
+    "rpool",
+    "bpool",
+    "zroot",
+];
+
+/// File systems whose source is a word of the kernel's or the distribution's, not a server or a person.
+const KERNEL_SOURCES: &[&str] = &[
+    "proc",
+    "sysfs",
+    "devtmpfs",
+    "tmpfs",
+    "devpts",
+    "cgroup",
+    "cgroup2",
+    "securityfs",
+    "debugfs",
+    "tracefs",
+    "configfs",
+    "fusectl",
+    "pstore",
+    "bpf",
+    "hugetlbfs",
+    "mqueue",
+    "efivarfs",
+    "autofs",
+    "binfmt_misc",
+    "selinuxfs",
+    "ramfs",
+    "rpc_pipefs",
+    "nsfs",
+    "overlay",
+    "rootfs",
+    "squashfs",
+    "nfsd",
+];
+
+/// Mount options whose values name people, machines or secrets.
+const NAMING_OPTIONS: &[&str] = &[
+    "user",
+    "username",
+    "domain",
+    "addr",
+    "mountaddr",
+    "clientaddr",
+    "unc",
+    "share",
+    "host",
+    "secret",
+    "password",
+    "pass",
+];
+
+/// Arguments of the kernel whose values are names, labels or short ids.
+const NAMING_ARGUMENTS: &[&str] = &[
+    "ip",
+    "nfsroot",
+    "hostname",
+    "systemd.hostname",
+    "ifname",
+    "bridge",
+    "bond",
+    "vlan",
+    "netroot",
+    "netdev",
+    "user",
+];
+
+/// Words of `ip=` and its kin that are no names.
+const COMMON_WORDS: &[&str] = &[
+    "dhcp", "dhcp4", "dhcp6", "on", "off", "any", "none", "both", "auto", "auto6", "bootp", "rarp", "tcp",
+    "nfs", "vers",
+];
+
+/// Users that show in paths: what follows `/home/`, `/run/media/`, `/media/`.
+pub(super) fn users(text: &str) -> Vec<String> {
+    let mut users = Vec::new();
+    for prefix in ["/home/", "/media/"] {
+        let mut rest = text;
+        while let Some(at) = rest.find(prefix) {
+            rest = &rest[at + prefix.len()..];
+            let end = rest
+                .find(|c: char| c.is_whitespace() || matches!(c, '/' | ',' | ':' | '\\'))
+                .unwrap_or(rest.len());
+            let user = &rest[..end];
+            if user.chars().any(char::is_alphanumeric) && !COMMON.contains(&user) {
+                users.push(user.to_owned());
+            }
+        }
+    }
+    users
+}
+
+/// A mount table, a list of swap files or fstab: fields between white space.
+pub(super) fn mounts(redactor: &mut Redactor, table: &str) -> String {
+    table.split_inclusive('\n').map(|line| line_of_mounts(redactor, line)).collect()
+}
+
+fn line_of_mounts(redactor: &mut Redactor, line: &str) -> String {
+    // mountinfo: the type and the source follow a dash; mounts and fstab: the source comes first.
+    let mut fields: Vec<String> = Vec::new();
+    let mut behind_dash: Option<usize> = None;
+    let is_mountinfo = line.contains(" - ");
+    for (index, field) in line.split_inclusive([' ', '\t']).enumerate() {
+        let word = field.trim_end();
+        let is_source = if is_mountinfo { behind_dash == Some(index.wrapping_sub(2)) } else { index == 0 };
+        let replaced = field_of_mounts(redactor, word, is_source);
+        if word == "-" && behind_dash.is_none() {
+            behind_dash = Some(index);
+        }
+        fields.push(replaced + &field[word.len()..]);
+    }
+    fields.concat()
+}
+
+fn field_of_mounts(redactor: &mut Redactor, field: &str, is_source: bool) -> String {
+    let is_device = field.starts_with("/dev/") && !field.contains("/by-");
+    if is_device {
+        return redactor.worldly(field);
+    }
+    if field.starts_with('/') {
+        return path(redactor, field);
+    }
+    if is_source && !KERNEL_SOURCES.contains(&field) && field != "none" && !field.starts_with('#') {
+        if let Some((tag, value)) = field.split_once('=') {
+            return format!("{tag}={}", words(redactor, value));
+        }
+        return words(redactor, field);
+    }
+    let options = field.split(',').map(|option| match option.split_once('=') {
+        Some((name, value)) if NAMING_OPTIONS.contains(&name) => format!("{name}={}", words(redactor, value)),
+        Some((name, value)) if value.contains('/') => format!("{name}={}", path(redactor, value)),
+        _ => redactor.worldly(option),
+    });
+    options.collect::<Vec<_>>().join(",")
+}
+
+/// A path: words in it that not every system has get pseudonyms.
+pub(super) fn path(redactor: &mut Redactor, path: &str) -> String {
+    words(redactor, path)
+}
+
+/// Every word that is neither common nor a number: folders, server names, shares, labels.
+fn words(redactor: &mut Redactor, text: &str) -> String {
+    let parts = text.split_inclusive(is_gap).map(|part| {
+        let name = part.trim_end_matches(is_gap);
+        let is_common = COMMON.contains(&name) || COMMON_WORDS.contains(&name) || is_number(name);
+        let replaced = if is_common || name.parse::<IpAddr>().is_ok() {
+            redactor.worldly(name)
+        } else {
+            // Serials, ids and addresses have their own pseudonyms wherever they stand.
+            let swept = redactor.sweep(name);
+            let swept = if swept == name { single_words(redactor, name) } else { redactor.named(&swept) };
+            if name.is_empty() { String::new() } else { swept }
+        };
+        replaced + &part[name.len()..]
+    });
+    parts.collect()
+}
+
+/// What ends a folder's, server's or share's name.
+fn is_gap(c: char) -> bool {
+    matches!(c, '/' | ':' | '@' | ',' | '[' | ']' | '=' | '\n')
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Letters and digits between anything else; `\040` and kin are no word.
+fn single_words(redactor: &mut Redactor, name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(c) = rest.chars().next() {
+        let escape = rest.get(..4).filter(|escape| {
+            escape.starts_with('\\') && escape.bytes().skip(1).all(|digit| (b'0'..=b'7').contains(&digit))
+        });
+        let end = match escape {
+            Some(escape) => escape.len(),
+            None if c.is_alphanumeric() => rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len()),
+            None => c.len_utf8(),
+        };
+        let (word, tail) = rest.split_at(end);
+        let is_word = escape.is_none() && c.is_alphanumeric() && !COMMON.contains(&word) && !is_number(word);
+        if is_word {
+            out.push_str(&redactor.pseudonym(word, Shape::Text));
+        } else {
+            out.push_str(word);
+        }
+        rest = tail;
+    }
+    out
+}
+
+/// `Linux version 6.1.0 (user@host) (gcc ...) #1 ...`: user and host of whoever built it.
+pub(super) fn kernel_version(redactor: &mut Redactor, line: &str) -> String {
+    let builder = line.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map(|(builder, _)| builder);
+    match builder.filter(|builder| builder.contains('@')) {
+        Some(builder) => line.replacen(builder, &words(redactor, builder), 1),
+        None => redactor.worldly(line),
+    }
+}
+
+/// The kernel command line.
+pub(super) fn command_line(redactor: &mut Redactor, line: &str) -> String {
+    line.split_inclusive([' ', '\n'])
+        .map(|piece| {
+            let word = piece.trim_end();
+            argument(redactor, word) + &piece[word.len()..]
+        })
+        .collect()
+}
+
+fn argument(redactor: &mut Redactor, word: &str) -> String {
+    for tag in ["PARTUUID=", "PARTLABEL=", "UUID=", "LABEL=", "ZFS="] {
+        if let Some((before, value)) = word.split_once(tag) {
+            return format!("{before}{tag}{}", words(redactor, value));
+        }
+    }
+    match word.split_once('=') {
+        Some((name, value)) if NAMING_ARGUMENTS.contains(&name) => {
+            format!("{name}={}", words(redactor, value))
+        }
+        Some((name @ ("BOOT_IMAGE" | "initrd"), value)) => format!("{name}={}", redactor.worldly(value)),
+        Some((name, value)) if value.starts_with('/') && !value.starts_with("/dev/") => {
+            format!("{name}={}", path(redactor, value))
+        }
+        _ => redactor.worldly(word),
+    }
+}
