@@ -13,6 +13,7 @@ pub mod load;
 pub mod strip;
 pub mod bottleneck;
 pub mod tree;
+pub mod findings;
 pub mod dyno;
 pub mod overlay;
 pub mod layout;
@@ -24,6 +25,7 @@ use std::{sync::Arc, time::Duration};
 use self::{
     bottleneck::Bottleneck,
     dyno::Dyno,
+    findings::Findings,
     layout::Layout,
     load::Load,
     overlay::Overlay,
@@ -90,6 +92,8 @@ pub struct App {
     pub notice: Option<Notice>,
     /// The machine screen.
     pub tree: Tree,
+    /// The findings screen.
+    pub findings: Findings,
     /// The dyno screen.
     pub dyno: Dyno,
     /// The strip at the foot.
@@ -99,6 +103,7 @@ pub struct App {
     /// What holds the machine back, the most expensive first.
     pub bottlenecks: Vec<Bottleneck>,
     strip_row_at: Duration,
+    rates: Option<Rates>,
 }
 
 impl App {
@@ -116,12 +121,15 @@ impl App {
             overlay: None,
             notice: None,
             tree: Tree::default(),
+            findings: Findings::default(),
             dyno: Dyno::default(),
             strip: Strip::default(),
             load: Load::default(),
             bottlenecks: Vec::new(),
             strip_row_at: Duration::ZERO,
+            rates: None,
         };
+        app.judge();
         app.refresh();
         app
     }
@@ -155,13 +163,29 @@ impl App {
     fn refresh(&mut self) {
         let height = usize::from(self.layout().tree_rows.height);
         self.tree.refresh(&self.machine, &self.load, height);
+        let height = usize::from(self.layout().finding_rows.height);
+        self.findings.scroll_to_selection(height);
         self.bottlenecks = bottleneck::find(&self.machine, &self.limits, &self.load);
+    }
+
+    /// Looks for findings again: after a new reading, new counters, a test that began or ended.
+    fn judge(&mut self) {
+        // A test that failed says nothing about the machine.
+        let load = self.dyno.tests.back().and_then(|test| match &test.result {
+            None => Some(crate::findings::Load { workload: &test.workload, summary: None }),
+            Some(Ok(summary)) => {
+                Some(crate::findings::Load { workload: &test.workload, summary: Some(summary) })
+            }
+            Some(Err(_)) => None,
+        });
+        self.findings.judge(&self.machine, &self.limits, self.rates.as_ref(), load);
     }
 
     fn take_machine(&mut self, read: MachineRead) {
         self.machine = read.machine;
         self.problems = read.problems;
         self.limits = read.limits;
+        self.judge();
     }
 
     fn take_rates(&mut self, rates: &Rates, at: Duration) {
@@ -174,6 +198,8 @@ impl App {
             self.strip.push_reads(at, row.disk.map_or(0.0, |(read, _)| read));
         }
         self.strip.push_row(row);
+        self.rates = Some(rates.clone());
+        self.judge();
     }
 
     fn take_sample(&mut self, sample: &RunSample, now: Duration) {
@@ -206,6 +232,7 @@ impl App {
         }
         self.load = Load::default();
         self.strip.push_reads(now, 0.0);
+        self.judge();
     }
 }
 

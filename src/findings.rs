@@ -2,7 +2,7 @@
 //!
 //! A check looks at [`Evidence`] and returns what it saw as [`Sighting`]s; [`check`] joins each with its row into a
 //! [`Finding`] that says what was read, why it matters, what it costs and by whose figure, what to do at which risk, and
-//! what would make it wrong. One file per family: `links`, `packets`, `topology`, `drives`, `queues`, `host`,
+//! what would make it wrong. One file per family: `links`, `packets`, `topology`, `chipset`, `drives`, `queues`, `host`,
 //! `interrupts`, `run`. Not here: reading, drawing, applying remedies.
 
 pub mod evidence;
@@ -11,6 +11,7 @@ mod flow;
 mod links;
 mod packets;
 mod topology;
+mod chipset;
 mod drives;
 mod queues;
 mod host;
@@ -59,6 +60,7 @@ pub static FINDINGS: &[Row] = &[
     links::LINK_ERRORS,
     topology::SHARED_ROOT_COMPLEX,
     topology::OVERSUBSCRIBED_HOP,
+    chipset::CHIPSET_UPLINK,
     topology::BIFURCATION_MISSING,
     topology::BEHIND_VMD_OR_RAID,
     packets::PAYLOAD_SIZE,

@@ -14,6 +14,7 @@ pub mod graph;
 pub mod heat;
 pub mod strip;
 pub mod machine;
+pub mod findings;
 pub mod dyno;
 pub mod form;
 pub mod targets;
@@ -36,6 +37,7 @@ pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) {
     frame::tabs(app, &mut brush);
     match app.screen {
         Screen::Machine => machine::draw(app, &mut brush),
+        Screen::Findings => findings::draw(app, &mut brush),
         Screen::Dyno => dyno::draw(app, &mut brush),
     }
     strip::draw(app, &mut brush);

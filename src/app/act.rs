@@ -36,7 +36,7 @@ pub fn paste(app: &mut App, text: &str) {
     let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
     let field = match (&mut app.overlay, app.screen) {
         (Some(Overlay::Palette(palette)), _) => Some(&mut palette.input),
-        (Some(_), _) => None,
+        (Some(_), _) | (None, Screen::Findings) => None,
         (None, Screen::Machine) => app.tree.find.as_mut(),
         (None, Screen::Dyno) => app.dyno.form.edit.as_mut(),
     };
@@ -64,6 +64,7 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
         Id::ChoiceBefore => choose(app, -1),
         Id::ChoiceAfter => choose(app, 1),
         Id::Details => details(app),
+        Id::GoThere => go_there(app),
         Id::Edit => app.dyno.form.begin_edit(),
         Id::NextDrive => app.tree.step_drive(1),
         Id::PreviousDrive => app.tree.step_drive(-1),
@@ -96,7 +97,7 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
 
 fn movement(app: &mut App, id: Id) {
     let layout = app.layout();
-    let page = isize::from(layout.tree_rows.height.max(2).cast_signed() - 1);
+    let page = isize::from(layout.tree_rows.height.max(layout.finding.height).max(2).cast_signed() - 1);
     let step = match id {
         Id::Up => -1,
         Id::Down => 1,
@@ -107,7 +108,30 @@ fn movement(app: &mut App, id: Id) {
     };
     match app.screen {
         Screen::Machine => app.tree.step(step),
+        Screen::Findings if matches!(id, Id::PageUp | Id::PageDown) => app.findings.scroll(step),
+        Screen::Findings => app.findings.step(step),
         Screen::Dyno => app.dyno.form.step(step),
+    }
+}
+
+/// Shows where on the machine screen the selected finding is.
+fn go_there(app: &mut App) {
+    let machine = app.machine.clone();
+    let Some((subject, node)) = app.findings.selected_place(&machine) else {
+        app.tell("This one is about the machine as a whole: it has no place in the tree");
+        return;
+    };
+    let drive = machine
+        .drives
+        .iter()
+        .find(|drive| drive.name.as_str() == subject.name)
+        .map(|drive| drive.name.clone());
+    app.screen = Screen::Machine;
+    app.refresh();
+    if !app.tree.reveal(&machine, node, drive.as_ref()) {
+        app.tree.unfold_all();
+        app.refresh();
+        app.tree.reveal(&machine, node, drive.as_ref());
     }
 }
 
@@ -160,6 +184,7 @@ fn run(app: &mut App) -> Vec<Effect> {
         return Vec::new();
     }
     app.dyno.begin(Test::new(workload.clone()));
+    app.judge();
     vec![Effect::StartRun(Box::new(workload))]
 }
 
@@ -196,7 +221,9 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
             Some(Id::First) => *top = 0,
             Some(Id::Paths) => app.tree.paths = !app.tree.paths,
             Some(Id::Units) => app.units = app.units.toggled(),
-            Some(Id::Back | Id::Help | Id::Quit | Id::Details | Id::Edit | Id::Fold) => app.overlay = None,
+            Some(Id::Back | Id::Help | Id::Quit | Id::Details | Id::GoThere | Id::Edit | Id::Fold) => {
+                app.overlay = None;
+            }
             _ => {}
         },
         Overlay::Palette(palette) => match palette_key(app.screen, palette, key) {

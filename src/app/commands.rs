@@ -28,6 +28,7 @@ pub enum CommandId {
     ChoiceBefore,
     ChoiceAfter,
     Details,
+    GoThere,
     Edit,
     NextDrive,
     PreviousDrive,
@@ -111,12 +112,14 @@ use CommandId as Id;
 use Key::{Char, Ctrl};
 
 const MACHINE: On = On::Only(Screen::Machine);
+const FINDINGS: On = On::Only(Screen::Findings);
 const DYNO: On = On::Only(Screen::Dyno);
 
 /// All commands; the footer shows hints in this order.
 #[rustfmt::skip]
 pub const COMMANDS: &[Command] = &[
     row(Id::Show(Screen::Machine), &[Char('1')], On::Every, "", "machine", "Show the machine: the PCIe tree, links, limits and load"),
+    row(Id::Show(Screen::Findings), &[Char('2')], On::Every, "", "findings", "Show the findings: what holds this machine back, and what to do"),
     row(Id::Show(Screen::Dyno), &[Char('4')], On::Every, "", "dyno", "Show the dyno: read tests and their curves"),
     row(Id::NextScreen, &[Key::Tab], On::Every, "", "next screen", "Go to the screen on the right"),
     row(Id::PreviousScreen, &[Key::BackTab], On::Every, "", "previous screen", "Go to the screen on the left"),
@@ -134,6 +137,7 @@ pub const COMMANDS: &[Command] = &[
     row(Id::Mark, &[Char(' ')], MACHINE, "mark", "mark", "Mark the drive for the test, or every drive below this row"),
     row(Id::MarkAll, &[Char('*')], On::Every, "", "mark all", "Mark every drive, or none when all are marked"),
     row(Id::Details, &[Key::Enter], MACHINE, "details", "details", "Everything about the selected row; a folded one opens"),
+    row(Id::GoThere, &[Key::Enter], FINDINGS, "show there", "show there", "Go to the place on the machine screen that the finding is about"),
     row(Id::Edit, &[Key::Enter], DYNO, "edit", "edit", "Write into the field; Enter takes it, Esc leaves it as it was"),
     row(Id::Find, &[Char('/')], MACHINE, "find", "find", "Find by name, model, address or driver; Enter keeps the match, arrows go to the next"),
     row(Id::Sort, &[Char('s')], MACHINE, "sort", "sort", "Sort siblings by bus, by load, by name"),

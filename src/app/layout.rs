@@ -57,6 +57,12 @@ pub struct Layout {
     pub facts: Rect,
     /// What holds the machine back.
     pub verdict: Rect,
+    /// The list of findings.
+    pub findings: Rect,
+    /// Its rows.
+    pub finding_rows: Rect,
+    /// All about the selected one.
+    pub finding: Rect,
     /// The workload's form.
     pub form: Rect,
     /// Its fields.
@@ -92,6 +98,10 @@ pub enum Hit {
     TreeRow(usize),
     /// The facts panel.
     Facts,
+    /// A finding, by index.
+    Finding(usize),
+    /// The findings on the machine screen.
+    Findings,
     /// A field of the form.
     Field(usize),
     /// A plot.
@@ -123,6 +133,7 @@ impl Layout {
         let mut layout = Self { boxed, title, tabs, dstat, reads, message, hints, ..Self::default() };
         match app.screen {
             Screen::Machine => layout.place_machine(body),
+            Screen::Findings => layout.place_findings(body, app.findings.list.len()),
             Screen::Dyno => layout.place_dyno(body),
         }
         layout.overlay = overlay_area(app, all);
@@ -146,6 +157,15 @@ impl Layout {
             self.tree_head = Rect { height: 1, y: self.tree.y, ..inner };
             self.tree_rows = inner;
         }
+    }
+
+    /// The list is as high as it needs to be, up to half of the body.
+    fn place_findings(&mut self, body: Rect, count: usize) {
+        let frame = if self.boxed { 2 } else { 1 };
+        let rows = u16::try_from(count.max(1)).unwrap_or(u16::MAX);
+        let height = rows.saturating_add(frame).min(body.height / 2);
+        (self.findings, self.finding) = cut_top(body, height);
+        self.finding_rows = self.inner(self.findings);
     }
 
     fn place_dyno(&mut self, body: Rect) {
@@ -218,6 +238,12 @@ impl Layout {
         }
         if self.form_rows.contains(at) && usize::from(row - self.form_rows.y) < FIELDS.len() {
             return Hit::Field(usize::from(row - self.form_rows.y));
+        }
+        if self.finding_rows.contains(at) {
+            return Hit::Finding(app.findings.top + usize::from(row - self.finding_rows.y));
+        }
+        if app.screen == Screen::Machine && self.verdict.contains(at) {
+            return Hit::Findings;
         }
         if self.facts.contains(at) {
             return Hit::Facts;

@@ -30,6 +30,7 @@ fn wheel(app: &mut App, step: isize) {
         }
         (Some(Overlay::Quit), _) => {}
         (None, Screen::Machine) => app.tree.step(step),
+        (None, Screen::Findings) => app.findings.step(step),
         (None, Screen::Dyno) => app.dyno.form.step(step),
     }
 }
@@ -54,6 +55,13 @@ fn press(app: &mut App, mouse: Mouse) -> Vec<Effect> {
                 return act::command(app, Id::Details);
             }
         }
+        Hit::Finding(index) if index < app.findings.list.len() => {
+            if app.findings.selected == index {
+                return act::command(app, Id::GoThere);
+            }
+            app.findings.select(index);
+        }
+        Hit::Findings => app.screen = Screen::Findings,
         Hit::Facts => return act::command(app, Id::Details),
         Hit::Field(index) => {
             app.dyno.form.edit = None;

@@ -7,6 +7,8 @@
 pub enum Screen {
     /// The PCI tree and what hangs on it.
     Machine,
+    /// What holds the machine back.
+    Findings,
     /// Read tests.
     Dyno,
 }
@@ -34,6 +36,13 @@ pub const SCREENS: &[Tab] = &[
         name: "Machine",
         word: "machine",
         purpose: "The PCIe tree of this machine: every link now and at most, and the load each place carries.",
+    },
+    Tab {
+        screen: Screen::Findings,
+        digit: '2',
+        name: "Findings",
+        word: "findings",
+        purpose: "What holds this machine back, most costly first: what was read, what it costs, what to do at which risk.",
     },
     Tab {
         screen: Screen::Dyno,

@@ -11,7 +11,10 @@ use tui_input::Input;
 
 use self::rows::{Flattening, Group, Row, RowKey, RowKind};
 use super::load::Load;
-use crate::{machine::Machine, model::DriveName};
+use crate::{
+    machine::Machine,
+    model::{DriveName, NodeIndex},
+};
 
 /// In which order siblings stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -107,6 +110,29 @@ impl Tree {
         }
         self.selected = index;
         self.selected_key = key;
+    }
+
+    /// Selects the row that shows `node`, or `drive` where several hang on one device; false when no row does.
+    pub fn reveal(&mut self, machine: &Machine, node: NodeIndex, drive: Option<&DriveName>) -> bool {
+        let shows_drive = |row: &Row| row.drive().is_some_and(|own| Some(own) == drive);
+        let shows_node = |row: &Row| {
+            let ports =
+                |from| machine.pci.ancestry(from).take_while(|at| row.head != machine.pci.node(*at).parent);
+            row.node == Some(node)
+                || row.head == Some(node)
+                || row.node.is_some_and(|from| row.head.is_some() && ports(from).any(|at| at == node))
+        };
+        let at = self.rows.iter().position(shows_drive).or_else(|| self.rows.iter().position(shows_node));
+        if let Some(at) = at {
+            self.select(at);
+        }
+        at.is_some()
+    }
+
+    /// Folds nothing away any more.
+    pub fn unfold_all(&mut self) {
+        self.toggled.clear();
+        self.everything = true;
     }
 
     /// Moves the selection by `step` rows.

@@ -1,6 +1,6 @@
 //! The host: IOMMU, frequency and idle governors, memory, io_uring, and who sets the switches.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{
     Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     machine::{Cpu, Drive, MemoryModule},
-    model::{FindingId, Reading, Severity},
+    model::{FindingId, Reading, RunSummary, Severity},
     text::Label,
     units::{BytesPerSecond, UnitSystem},
 };
@@ -221,62 +221,23 @@ fn deep_c_states(evidence: &Evidence) -> Vec<Sighting> {
     vec![Sighting::new(Severity::Info, title).about([Subject::cpus()]).proved_by(proofs)]
 }
 
-/// What the populated channels carry at their configured speed, bytes per second, and how many there are.
-///
-/// Where channels are not named, every module counts as one: the peak is then rather too high than too low.
-fn memory_peak(modules: &[MemoryModule]) -> Option<(f64, usize)> {
-    let populated: Vec<_> = modules.iter().filter(|module| module.size.is_some()).collect();
-    let named: Option<BTreeSet<_>> = populated.iter().map(|module| channel(module)).collect();
-    let channels = named.map_or(populated.len(), |names| names.len());
-    let speed = populated.iter().map(|module| module.configured_mts).min()??;
-    let bits = populated.iter().filter_map(|module| module.data_bits).min().unwrap_or(64);
-    (channels > 0).then(|| (channels as f64 * f64::from(speed) * 1e6 * f64::from(bits) / 8.0, channels))
-}
-
-/// The channel a module sits in: the letter or number after `CHANNEL`, or the letter of `DIMM_A1`.
-fn channel(module: &MemoryModule) -> Option<String> {
-    let after = |text: &str, word: &str| {
-        let upper = text.to_ascii_uppercase();
-        let at = upper.find(word)?;
-        let rest = upper[at + word.len()..].trim_start_matches([' ', '_', '-']);
-        let name: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
-        (!name.is_empty()).then_some((upper[..at].to_owned(), name))
-    };
-    let by_word =
-        after(module.bank.as_str(), "CHANNEL").or_else(|| after(module.locator.as_str(), "CHANNEL"));
-    let by_letter = || {
-        let (before, name) = after(module.locator.as_str(), "DIMM")?;
-        let letter = name.chars().next().filter(char::is_ascii_alphabetic)?;
-        Some((before, letter.to_string()))
-    };
-    by_word.or_else(by_letter).map(|(before, name)| format!("{before}{name}"))
-}
-
 /// Share of the peak that memory seldom exceeds in practice.
 const MEMORY_SHARE: f64 = 0.6;
 
 fn memory_bandwidth(evidence: &Evidence) -> Vec<Sighting> {
-    let reading = &evidence.machine.host.modules;
-    let Some((peak, channels)) = reading.value().and_then(|modules| memory_peak(modules)) else {
+    let Some(memory) = &evidence.limits.memory else { return Vec::new() };
+    let Some(read) = evidence.load.and_then(|load| load.summary).map(RunSummary::bytes_per_second) else {
         return Vec::new();
     };
-    let Some(read) =
-        evidence.load.and_then(|load| load.summary).map(crate::model::RunSummary::bytes_per_second)
-    else {
-        return Vec::new();
-    };
+    let peak = memory.bytes_per_second.0;
     if read <= peak * MEMORY_SHARE {
         return Vec::new();
     }
     let giga = |rate| UnitSystem::Decimal.rate(BytesPerSecond(rate));
     let percent = 100.0 * read / peak;
-    let title = format!(
-        "the test reads {}, {percent:.0} % of what {} carry",
-        giga(read),
-        count_of(channels, "memory channel")
-    );
+    let title = format!("the test reads {}, {percent:.0} % of what memory carries", giga(read));
     let proof =
-        Proof::new(&**reading.path(), format!("{}, peak {}", count_of(channels, "channel"), giga(peak)));
+        Proof::new(&**evidence.machine.host.modules.path(), format!("{}: {}", memory.because, giga(peak)));
     vec![Sighting::new(Severity::Warning, title).about([Subject::host()]).proved_by([proof])]
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
+    Evidence, Gain, Proof, Risk, Row, Sighting, Subject, chipset,
     evidence::{count_of, names},
     flow,
 };
@@ -122,13 +122,14 @@ fn drive_side_lanes(tree: &PciTree, port: NodeIndex) -> u32 {
 }
 
 /// The widest slot of a root complex: its port and its lanes. Ports of one device number count together.
-fn widest_slot(tree: &PciTree, root: NodeIndex) -> Option<(NodeIndex, u32)> {
+fn widest_slot(evidence: &Evidence, root: NodeIndex) -> Option<(NodeIndex, u32)> {
+    let tree = &evidence.machine.pci;
     let mut slots: BTreeMap<u8, (NodeIndex, u32)> = BTreeMap::new();
     for port in &tree.node(root).children {
         let node = tree.node(*port);
         let NodeAddress::Device(address) = node.address else { continue };
         let is_slot = node.express.value().is_none_or(|express| express.slot_implemented);
-        if node.kind != NodeKind::RootPort || !is_slot {
+        if node.kind != NodeKind::RootPort || !is_slot || chipset::hangs_on(evidence, *port) {
             continue;
         }
         let Some(Lanes(lanes)) = node.link.as_ref().and_then(|link| link.max_width.get()) else { continue };
@@ -152,7 +153,7 @@ fn best_offer<'a>(evidence: &Evidence<'a>, root: NodeIndex, wanted: f64) -> Opti
     let mut best: Option<Offer> = None;
     for target in tree.roots().filter(|node| *node != root && flow::is_top(evidence.machine, *node)) {
         let carries_none = !evidence.drives_below(target).iter().any(|drive| drive.kind == DriveKind::Nvme);
-        let Some((port, lanes)) = widest_slot(tree, target).filter(|_| carries_none) else { continue };
+        let Some((port, lanes)) = widest_slot(evidence, target).filter(|_| carries_none) else { continue };
         for card in cards(evidence, root).into_iter().filter(|card| card.lanes <= lanes) {
             let gain = own(root).map(|limit| {
                 let arrives = own(target).map_or(card.wants, |most| most.min(card.wants));
@@ -255,7 +256,12 @@ fn oversubscribed_hop(evidence: &Evidence) -> Vec<Sighting> {
             let same_drives = evidence.drives_below(above).len() == drives.len();
             same_drives && evidence.limits.oversubscription.get(&above).is_some_and(|above| *above >= ratio)
         });
-        if ratio > 1.005 && drives.len() > 1 && !told.contains(&node) && !is_repeated {
+        if ratio > 1.005
+            && drives.len() > 1
+            && !told.contains(&node)
+            && !is_repeated
+            && !chipset::is_uplink(evidence, node)
+        {
             found.push((node, ratio));
         }
     }

@@ -3,12 +3,13 @@
 //! The text is made to be read in ten seconds: what costs most comes first and in full, what is only worth knowing is a
 //! line each, and what was not looked at is named. Not here: judging (`findings`), options and exit statuses (`cli`).
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
+use super::json::{SCHEMA, VERSION};
 use crate::{
     findings::{Finding, Gain, Risk, Row},
     machine::Machine,
-    model::{FindingId, Problem, ProblemKind, Severity},
+    model::{FindingId, Problem, ProblemKind, Reading, Severity},
 };
 
 /// All that `check` has to say.
@@ -20,21 +21,62 @@ pub struct Verdict<'a> {
     pub findings: &'a [Finding],
     /// What needs a running test to be judged.
     pub not_judged: &'a [FindingId],
-    /// What could not be read.
+    /// What the readers could not read.
     pub problems: &'a [Problem],
 }
 
 /// CONTRACT's document.
-pub fn json(verdict: &Verdict) -> Value {
-    let not_judged: Vec<_> =
-        verdict.not_judged.iter().map(|id| json!({ "id": id, "because": "no test runs" })).collect();
-    json!({
-        "schema": 1,
-        "version": env!("CARGO_PKG_VERSION"),
-        "findings": verdict.findings,
-        "not_judged": not_judged,
-        "problems": verdict.problems,
-    })
+#[derive(Debug, Serialize)]
+pub struct CheckDocument<'a> {
+    schema: u32,
+    version: &'static str,
+    findings: &'a [Finding],
+    not_judged: Vec<NotJudged>,
+    problems: Vec<Problem>,
+}
+
+/// A finding that was not looked for.
+#[derive(Debug, Serialize)]
+struct NotJudged {
+    id: FindingId,
+    because: &'static str,
+}
+
+impl<'a> CheckDocument<'a> {
+    /// The document of a verdict. Its problems are what the readers met and what findings would have needed.
+    pub fn new(verdict: &Verdict<'a>) -> Self {
+        let mut problems: Vec<_> = verdict.problems.iter().cloned().chain(missed(verdict.machine)).collect();
+        problems.sort();
+        problems.dedup();
+        Self {
+            schema: SCHEMA,
+            version: VERSION,
+            findings: verdict.findings,
+            not_judged: verdict
+                .not_judged
+                .iter()
+                .map(|id| NotJudged { id: *id, because: "no test runs" })
+                .collect(),
+            problems,
+        }
+    }
+}
+
+/// What findings would have needed and what could not be read.
+fn missed(machine: &Machine) -> Vec<Problem> {
+    fn of<T>(reading: &Reading<T>) -> Option<Problem> {
+        reading.problem()
+    }
+    let mut problems: Vec<Option<Problem>> = vec![of(&machine.host.modules), of(&machine.host.io_uring)];
+    for drive in machine.hardware_drives() {
+        let way =
+            drive.node.into_iter().flat_map(|node| machine.pci.ancestry(node)).map(|at| machine.pci.node(at));
+        problems.extend(way.filter(|node| node.link.is_some()).map(|node| of(&node.express)));
+        if let Some(nvme) = &drive.nvme {
+            problems.extend([of(&nvme.namespace), of(&nvme.identity), of(&nvme.smart)]);
+        }
+    }
+    problems.into_iter().flatten().collect()
 }
 
 /// Lines of at most `width` columns (at least 60; paths and commands are never broken).
@@ -198,7 +240,11 @@ fn footer(verdict: &Verdict, width: usize) -> String {
         out.push('\n');
         wrapped(&mut out, "not judged, for no test runs: ", &ids.join(", "), width);
     }
-    let denied = verdict.problems.iter().filter(|problem| problem.kind == ProblemKind::Denied).count();
+    let denied = CheckDocument::new(verdict)
+        .problems
+        .iter()
+        .filter(|problem| problem.kind == ProblemKind::Denied)
+        .count();
     if denied > 0 {
         out.push('\n');
         let told = format!(

@@ -70,7 +70,13 @@ pub(super) fn tabs(app: &App, brush: &mut Brush<'_>) {
         let name = if shown { Meaning::Brand } else { Meaning::Quiet };
         let digit = if shown { Meaning::Brand } else { Meaning::Key };
         let running = screen == Screen::Dyno && app.dyno.running().is_some();
-        let dot = if running { "●" } else { " " };
+        let loud = if screen == Screen::Findings { app.findings.loud().count() } else { 0 };
+        let dot = match loud {
+            _ if running => "●".to_owned(),
+            0 => " ".to_owned(),
+            1..=9 => loud.to_string(),
+            _ => "+".to_owned(),
+        };
         brush.write(
             area.x,
             area.y,

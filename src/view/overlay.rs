@@ -111,6 +111,19 @@ fn marks(screen: Screen) -> Vec<Vec<Piece>> {
             ),
             ("████".to_string(), Meaning::Warning, "a shared place that is full: the bottleneck"),
         ],
+        Screen::Findings => &[
+            (
+                "▲".to_string(),
+                Meaning::Problem,
+                "high: costs at least 15 % of what the machine could do, or data is at risk",
+            ),
+            ("!".to_string(), Meaning::Warning, "warning: costs something on this machine"),
+            (
+                "·".to_string(),
+                Meaning::Quiet,
+                "information: worth knowing; what every machine has as delivered is one row",
+            ),
+        ],
         Screen::Dyno => &[
             (
                 "──".to_string(),

@@ -241,6 +241,9 @@ impl RowPainter<'_> {
         let node = self.app.machine.pci.node(index);
         if self.row.drive().is_some() {
             pieces.extend(self.drive_name());
+            if self.is_bottleneck(index) {
+                pieces.push(piece(format!(" {FULL_MARK}"), Meaning::Warning));
+            }
             return pieces;
         }
         let word = match node.kind {
@@ -281,8 +284,10 @@ impl RowPainter<'_> {
         vec![piece(padded, Meaning::Drive), piece(format!("  {model}"), Meaning::Quiet)]
     }
 
+    /// Whether several drives share it and are held back, or a finding points here.
     fn is_bottleneck(&self, node: NodeIndex) -> bool {
-        self.app.bottlenecks.iter().any(|bottleneck| bottleneck.node == node)
+        self.app.findings.marked.contains(&node)
+            || self.app.bottlenecks.iter().any(|bottleneck| bottleneck.node == node)
     }
 
     fn link(&self, brush: &mut Brush<'_>) {

@@ -1,15 +1,26 @@
 //! The sentence that says what holds the machine back, and what that costs.
 
 use super::{
+    findings,
     paint::{Brush, Piece, piece, wrap},
     theme::Meaning,
     tree_rows::FULL_MARK,
     words::{basis, counted, place, rate},
 };
-use crate::app::{App, bottleneck::Bottleneck, load::LoadSource};
+use crate::app::{App, Screen, bottleneck::Bottleneck, load::LoadSource};
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let panel = brush.layout.verdict;
+    // At rest the machine screen tells all that was found; under load, what is full right now.
+    if app.screen == Screen::Machine && !app.load.is_busy() {
+        let heading = [
+            piece("Findings", Meaning::Heading),
+            piece(format!("  {}", findings::summary(app)), Meaning::Quiet),
+        ];
+        let inner = brush.panel(panel, &heading, &[]);
+        findings::strip(app, brush, inner);
+        return;
+    }
     let count = app.bottlenecks.len();
     let title = if count == 0 { "Held back by" } else { "Held back by " };
     let mut heading = vec![piece(title.trim_end(), Meaning::Heading)];

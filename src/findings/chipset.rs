@@ -1,0 +1,102 @@
+//! Drives that share the chipset's uplink with everything else behind it.
+
+use super::{
+    Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
+    evidence::{names, verb},
+};
+use crate::{
+    capacity::chipset::{self, Chipset},
+    machine::Drive,
+    model::{Basis, FindingId, NodeIndex, Severity},
+    units::{BytesPerSecond, UnitSystem},
+};
+
+pub(super) const CHIPSET_UPLINK: Row = Row {
+    id: FindingId("chipset-uplink"),
+    title: "drive behind the chipset",
+    fires: "an NVMe drive has a chipset above it: AMD's by the id of its upstream port, Intel's by the id of its LPC or eSPI bridge",
+    why: "Everything behind a chipset shares its one link to the processor: the drive, USB, SATA, the network, other slots.",
+    source: "computed from the uplink and the links below it",
+    remedy: "Put the drive into an M.2 slot of the processor, or a card in one of its slots; which ones those are, the board's \
+             manual says.",
+    risk: Risk::Hardware,
+    wrong_if: "Nothing else behind the chipset is busy while the drive is.",
+    needs_load: false,
+    is_default: false,
+    check: chipset_uplink,
+};
+
+/// Chipsets with the NVMe drives behind them.
+fn with_drives<'a>(evidence: &Evidence<'a>) -> Vec<(Chipset, Vec<&'a Drive>)> {
+    let mut found: Vec<(Chipset, Vec<&Drive>)> = Vec::new();
+    for drive in evidence.nvme() {
+        let Some(chipset) = drive.node.and_then(|node| chipset::above(evidence.machine, node)) else {
+            continue;
+        };
+        match found.iter_mut().find(|(known, _)| known.node == chipset.node) {
+            Some((_, drives)) => drives.push(drive),
+            None => found.push((chipset, vec![drive])),
+        }
+    }
+    found
+}
+
+/// Whether a node's link is the uplink of a chipset.
+pub(super) fn is_uplink(evidence: &Evidence, node: NodeIndex) -> bool {
+    with_drives(evidence).iter().any(|(chipset, _)| chipset.node == node || chipset.uplink == node)
+}
+
+/// Whether a chipset hangs on a port: its slot holds no card that could move.
+pub(super) fn hangs_on(evidence: &Evidence, port: NodeIndex) -> bool {
+    let below = evidence.machine.pci.subtree(port);
+    below.into_iter().skip(1).any(|node| chipset::above(evidence.machine, node).is_some_and(|c| c.readable))
+}
+
+/// What a drive could read if its own link were all that held it back.
+fn wants(evidence: &Evidence, drive: &Drive) -> Option<f64> {
+    let link = evidence.limits.hop(drive.node?).map(|limit| limit.bytes_per_second.0)?;
+    let own = evidence.limits.drive(&drive.name).filter(|limit| limit.basis <= Basis::Published);
+    Some(own.map_or(link, |own| own.bytes_per_second.0.min(link)))
+}
+
+fn chipset_uplink(evidence: &Evidence) -> Vec<Sighting> {
+    with_drives(evidence).into_iter().map(|(chipset, drives)| behind(evidence, &chipset, &drives)).collect()
+}
+
+fn behind(evidence: &Evidence, chipset: &Chipset, drives: &[&Drive]) -> Sighting {
+    let tree = &evidence.machine.pci;
+    let giga = |rate| UnitSystem::Decimal.rate(BytesPerSecond(rate));
+    let uplink = evidence.limits.hop(chipset.uplink);
+    let wanted: Option<f64> = drives.iter().map(|drive| wants(evidence, drive)).sum();
+    let carries = uplink.map_or_else(
+        || "nobody says what its uplink carries".to_owned(),
+        |limit| format!("its uplink carries {} for all behind it", giga(limit.bytes_per_second.0)),
+    );
+    let title = format!(
+        "{} {} behind the chipset {}; {carries}",
+        names(drives),
+        verb(drives, "hangs", "hang"),
+        chipset.name
+    );
+    let short = uplink.zip(wanted).map(|(limit, wanted)| wanted - limit.bytes_per_second.0);
+    // Rounding apart, a drive whose own link is as fast as the uplink loses nothing while nothing else is busy.
+    let (severity, gain) = match short {
+        Some(short) if short > 0.01 * wanted.unwrap_or(0.0) => {
+            (evidence.weigh(short), Gain::rate(short, CHIPSET_UPLINK.source))
+        }
+        Some(_) => (
+            Severity::Info,
+            Gain::words("only while something else behind the chipset is busy", CHIPSET_UPLINK.source),
+        ),
+        None => (Severity::Info, Gain::unknown(CHIPSET_UPLINK.source)),
+    };
+    let path = &tree.node(chipset.node).path;
+    let mut proofs = vec![Proof::new(&**path, format!("the chipset, {}", tree.node(chipset.node).name()))];
+    proofs.extend(uplink.map(|limit| Proof::new(&*tree.node(chipset.uplink).path, limit.because.clone())));
+    proofs.extend(drives.iter().map(|drive| Proof::new(&*drive.path, "behind it")));
+    Sighting::new(severity, title)
+        .about(drives.iter().map(|drive| Subject::drive(drive)))
+        .about([Subject::of_node(evidence.machine, chipset.node)])
+        .proved_by(proofs)
+        .gaining(gain)
+}
