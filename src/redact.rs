@@ -6,11 +6,13 @@
 //! A pseudonym is a running number in the shape of what it stands for, so it tells nothing about it and everything still
 //! parses: `S4EWNX0R123456` becomes `X0XXXX0X000001`, `192.168.1.10` becomes `100.100.0.11`.
 
+mod capture;
 mod patterns;
 mod pseudonyms;
 mod records;
 mod tables;
 
+pub use capture::{Meta, capture_text};
 use pseudonyms::{Pseudonyms, Shape};
 
 /// Replaces what identifies a person or a piece of hardware.
