@@ -72,15 +72,19 @@ fn hops(machine: &Machine, measured: &Measurements) -> BTreeMap<NodeIndex, Limit
 fn root_complex(machine: &Machine, index: NodeIndex, measured: &Measurements) -> Option<Limit> {
     let node = machine.pci.node(index);
     if let Some((rate, run)) = measured.root_complexes.get(&node.address) {
-        let because = format!("measured: {run}");
-        return Some(Limit { bytes_per_second: *rate, basis: Basis::Measured, because, node: Some(index) });
+        return Some(Limit {
+            bytes_per_second: *rate,
+            basis: Basis::Measured,
+            because: run.clone(),
+            node: Some(index),
+        });
     }
     let (vendor, device) = (node.vendor.get()?, node.device.get()?);
     let row = tables::root_complexes().iter().find(|row| row.vendor == vendor && row.device == device)?;
     Some(Limit {
         bytes_per_second: BytesPerSecond(row.bytes_per_second),
         basis: Basis::Published,
-        because: format!("{}; host bridge {} ({})", row.because, row.name, row.source),
+        because: format!("{}, {} ({})", row.name, row.because, row.source),
         node: Some(index),
     })
 }
@@ -108,14 +112,14 @@ fn lower<'a>(least: &'a Limit, next: &'a Limit) -> &'a Limit {
 fn drive_limit(drive: &Drive, limits: &Limits, measured: &Measurements) -> Option<Limit> {
     let path = drive.node.and_then(|node| limits.path(node));
     let own = match measured.drives.get(&drive.name) {
-        Some((_, rate, run)) => Some((*rate, Basis::Measured, format!("measured: {run}"))),
+        Some((_, rate, run)) => Some((*rate, Basis::Measured, run.clone())),
         None => published(drive)
             .and_then(|row| Some((BytesPerSecond(row.bytes_per_second?), Basis::Published, row.words()))),
     };
     let own = own.map(|(bytes_per_second, basis, because)| Limit {
         bytes_per_second,
         basis,
-        because: format!("the drive itself, {because}"),
+        because: format!("the drive: {because}"),
         node: drive.node,
     });
     match (path, own) {
@@ -127,7 +131,7 @@ fn drive_limit(drive: &Drive, limits: &Limits, measured: &Measurements) -> Optio
 
 fn drive_iops(drive: &Drive, measured: &Measurements) -> Option<(f64, Basis, String)> {
     if let Some((iops, _, run)) = measured.drives.get(&drive.name) {
-        return Some((*iops, Basis::Measured, format!("measured: {run}")));
+        return Some((*iops, Basis::Measured, run.clone()));
     }
     let row = published(drive)?;
     Some((row.iops?, Basis::Published, row.words()))

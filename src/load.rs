@@ -20,9 +20,11 @@ mod threads;
 mod checks;
 mod layout;
 mod real;
+pub mod simulated;
 
 pub use layout::{LaidOut, lay_out};
 pub use real::RealEngine;
+pub use simulated::Simulated;
 
 use std::time::Instant;
 

@@ -127,14 +127,10 @@ fn of_drive(limits: &Limits, workload: &Workload, drive: &Drive, block: f64) -> 
         take(limit.bytes_per_second.0 / block, limit.basis, limit.because.clone());
     }
     if let Some((iops, basis, because)) = limits.drive_iops.get(&drive.name) {
-        take(*iops, *basis, format!("the drive itself, {because}"));
+        take(*iops, *basis, format!("the drive: {because}"));
     }
     if let Some(rate) = processor::without_readahead(drive, workload) {
-        take(
-            rate.0 / block,
-            Basis::Published,
-            "published: page cache without readahead, one drive".to_owned(),
-        );
+        take(rate.0 / block, Basis::Published, "page cache without readahead".to_owned());
     }
     if let Some(rate) = workload.rate_iops {
         take(

@@ -21,11 +21,11 @@ pub(super) fn published(machine: &Machine) -> Option<ProcessorLimit> {
     });
     let row = named.or_else(|| costs.processor.first())?;
     let (hertz, because) = if named.is_some() {
-        (row.hertz, format!("published for this processor, {} ({})", row.model, row.source))
+        (row.hertz, format!("this processor, {} ({})", row.model, row.source))
     } else {
         let khz = machine.processors.cpus.iter().filter_map(|cpu| cpu.max_khz.get()).max()?;
         let because = format!(
-            "published for another processor, {}, taken at this one's {:.1} GHz; measure it here ({})",
+            "cost on another processor, {}, at this one's {:.1} GHz ({})",
             row.model,
             khz as f64 / 1e6,
             row.source
