@@ -111,9 +111,12 @@ pub struct Rates {
     pub aer: BTreeMap<PciAddress, f64>,
 }
 
-/// Shares of CPU time, percent of one CPU's (or all CPUs') time; they add up to 100.
+/// Shares of CPU time, percent of one CPU's (or all CPUs') time; usr, sys, idl, wai and stl add up to 100.
+///
+/// `usr` is user and nice time, `sys` system, interrupt and soft interrupt time, as in vmstat. The dstats disagree on
+/// interrupts: dstat 0.7.4 and dool add them to usr, pcp-dstat shows them in no column.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-#[expect(missing_docs, reason = "dstat's columns: usr sys idl wai stl, and irq as it counts in sys there")]
+#[expect(missing_docs, reason = "dstat's columns: usr sys idl wai stl, and irq")]
 pub struct CpuShares {
     pub usr: f64,
     pub sys: f64,
@@ -139,4 +142,206 @@ pub struct DiskRates {
     pub read_await_ms: Option<f64>,
     /// Mean requests under way.
     pub queue_depth: f64,
+}
+
+/// What happened between two looks, `elapsed` apart.
+///
+/// A counter that went backwards (a device that left and came back, a CPU that was taken offline) has no rate: it is
+/// left out, and so is what is in one look only. Rates are never negative and never infinite.
+pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
+    let gauges = Rates {
+        elapsed,
+        running: after.running,
+        blocked: after.blocked,
+        memory: after.memory,
+        ..Rates::default()
+    };
+    let seconds = elapsed.as_secs_f64();
+    if seconds <= 0.0 {
+        return gauges;
+    }
+    let rate = |before: u64, after: u64| Some(after.checked_sub(before)? as f64 / seconds);
+    Rates {
+        cpu: before.cpu.zip(after.cpu).and_then(|(before, after)| shares(before, after)),
+        cpus: both(&before.cpus, &after.cpus, |before, after| shares(*before, *after)),
+        forks: before.forks.zip(after.forks).and_then(|(before, after)| rate(before, after)),
+        context_switches: before
+            .context_switches
+            .zip(after.context_switches)
+            .and_then(|(before, after)| rate(before, after)),
+        disks: both(&before.disks, &after.disks, |before, after| disk_rates(before, after, seconds)),
+        vectors: both(&before.vectors, &after.vectors, |before, after| rate(sum(before), sum(after))),
+        interrupts: columns(&before.interrupts, &after.interrupts, rate),
+        aer: both(&before.aer, &after.aer, |before, after| rate(*before, *after)),
+        ..gauges
+    }
+}
+
+/// What is in both looks and has a rate.
+fn both<K: Ord + Clone, V, R>(
+    before: &BTreeMap<K, V>,
+    after: &BTreeMap<K, V>,
+    rate: impl Fn(&V, &V) -> Option<R>,
+) -> BTreeMap<K, R> {
+    after.iter().filter_map(|(key, after)| Some((key.clone(), rate(before.get(key)?, after)?))).collect()
+}
+
+fn sum(counts: &[u64]) -> u64 {
+    counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
+}
+
+/// Columns stand for the same CPUs only as long as there are as many of them; a column that went backwards has no rate,
+/// and then the others cannot be told from it.
+fn columns(before: &[u64], after: &[u64], rate: impl Fn(u64, u64) -> Option<f64>) -> Vec<f64> {
+    if before.len() != after.len() {
+        return Vec::new();
+    }
+    before
+        .iter()
+        .zip(after)
+        .map(|(before, after)| rate(*before, *after))
+        .collect::<Option<_>>()
+        .unwrap_or_default()
+}
+
+/// `None` where no time passed. Idle and iowait of a sleeping CPU are estimates and may step back: that counts as none.
+fn shares(before: CpuTimes, after: CpuTimes) -> Option<CpuShares> {
+    let grown = |column: fn(&CpuTimes) -> u64| column(&after).saturating_sub(column(&before)) as f64;
+    let irq = grown(|times| times.irq) + grown(|times| times.softirq);
+    let usr = grown(|times| times.user) + grown(|times| times.nice);
+    let sys = grown(|times| times.system) + irq;
+    let (idl, wai, stl) =
+        (grown(|times| times.idle), grown(|times| times.iowait), grown(|times| times.steal));
+    let total = usr + sys + idl + wai + stl;
+    let share = |ticks: f64| 100.0 * ticks / total;
+    (total > 0.0).then(|| CpuShares {
+        usr: share(usr),
+        sys: share(sys),
+        idl: share(idl),
+        wai: share(wai),
+        stl: share(stl),
+        irq: share(irq),
+    })
+}
+
+fn disk_rates(before: &DiskCounters, after: &DiskCounters, seconds: f64) -> Option<DiskRates> {
+    let grown = |column: fn(&DiskCounters) -> u64| column(after).checked_sub(column(before));
+    let reads = grown(|disk| disk.reads)?;
+    let waited = milliseconds(before.read_ms, after.read_ms)?;
+    Some(DiskRates {
+        reads: reads as f64 / seconds,
+        read_bytes: grown(|disk| disk.read_bytes)? as f64 / seconds,
+        writes: grown(|disk| disk.writes)? as f64 / seconds,
+        written_bytes: grown(|disk| disk.written_bytes)? as f64 / seconds,
+        read_await_ms: (reads > 0).then(|| waited as f64 / reads as f64),
+        queue_depth: milliseconds(before.weighted_ms, after.weighted_ms)? as f64 / 1000.0 / seconds,
+    })
+}
+
+/// The kernel prints milliseconds in 32 bits, and a deep queue runs through them within hours. A step back of more than
+/// half their range is a wrap, less than that is a counter that was reset.
+fn milliseconds(before: u64, after: u64) -> Option<u64> {
+    const RANGE: u64 = 1 << 32;
+    let wrapped = before < RANGE && after < before && before - after > RANGE / 2;
+    if wrapped { Some(after + RANGE - before) } else { after.checked_sub(before) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn disk(reads: u64, read_ms: u64, weighted_ms: u64) -> Counters {
+        let counters =
+            DiskCounters { reads, read_bytes: reads * 4096, read_ms, weighted_ms, ..DiskCounters::default() };
+        Counters { disks: [(DriveName::new("nvme0n1"), counters)].into(), ..Counters::default() }
+    }
+
+    #[test]
+    fn a_drive_under_load_has_iops_bytes_wait_and_depth() {
+        let rates = rates(&disk(100, 50, 0), &disk(2100, 1050, 64_000), Duration::from_secs(2));
+        let drive = rates.disks[&DriveName::new("nvme0n1")];
+        assert_eq!((drive.reads, drive.read_bytes), (1000.0, 4_096_000.0));
+        assert_eq!((drive.read_await_ms, drive.queue_depth), (Some(0.5), 32.0));
+    }
+
+    #[test]
+    fn a_drive_that_came_back_or_is_new_has_no_rate() {
+        let second = Duration::from_secs(1);
+        assert!(rates(&disk(100, 0, 0), &disk(5, 0, 0), second).disks.is_empty());
+        assert!(rates(&Counters::default(), &disk(5, 0, 0), second).disks.is_empty());
+        assert!(rates(&disk(5, 0, 0), &Counters::default(), second).disks.is_empty());
+        let idle = rates(&disk(5, 0, 0), &disk(5, 0, 0), second);
+        assert_eq!(idle.disks[&DriveName::new("nvme0n1")].read_await_ms, None);
+    }
+
+    #[test]
+    fn milliseconds_that_wrap_at_32_bits_go_on() {
+        assert_eq!(milliseconds(u64::from(u32::MAX) - 10, 20), Some(31));
+        assert_eq!(milliseconds(5000, 20), None);
+        assert_eq!(milliseconds(1 << 40, 20), None);
+    }
+
+    #[test]
+    fn interrupt_time_is_system_time_and_told_apart() {
+        let before = CpuTimes::default();
+        let after =
+            CpuTimes { user: 10, nice: 10, system: 20, idle: 30, iowait: 10, irq: 5, softirq: 10, steal: 5 };
+        let shares = shares(before, after).unwrap();
+        assert_eq!((shares.usr, shares.sys, shares.irq), (20.0, 35.0, 15.0));
+        assert_eq!((shares.idl, shares.wai, shares.stl), (30.0, 10.0, 5.0));
+        assert_eq!(super::shares(after, after), None);
+    }
+
+    #[test]
+    fn columns_of_another_number_of_cpus_are_not_compared() {
+        let with = |interrupts: &[u64]| Counters { interrupts: interrupts.to_vec(), ..Counters::default() };
+        let second = Duration::from_secs(1);
+        assert_eq!(rates(&with(&[1, 2]), &with(&[4, 2]), second).interrupts, [3.0, 0.0]);
+        assert_eq!(rates(&with(&[1, 2]), &with(&[4]), second).interrupts, [0.0; 0]);
+        assert_eq!(rates(&with(&[1, 2]), &with(&[4, 1]), second).interrupts, [0.0; 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_counters_whatever_give_negative_or_infinite_rates(
+            before in prop::array::uniform8(any::<u64>()),
+            after in prop::array::uniform8(any::<u64>()),
+            millis in 0_u64..10_000,
+        ) {
+            let look = |c: [u64; 8]| {
+                let times = CpuTimes {
+                    user: c[0] >> 8, nice: c[1] >> 8, system: c[2] >> 8, idle: c[3] >> 8,
+                    iowait: c[4] >> 8, irq: c[5] >> 8, softirq: c[6] >> 8, steal: c[7] >> 8,
+                };
+                let disk = DiskCounters {
+                    reads: c[0], read_bytes: c[1], read_ms: c[2], writes: c[3],
+                    written_bytes: c[4], write_ms: c[5], in_flight: c[6], weighted_ms: c[7],
+                };
+                Counters {
+                    cpu: Some(times),
+                    forks: Some(c[0]),
+                    context_switches: Some(c[1]),
+                    disks: [(DriveName::new("sda"), disk)].into(),
+                    vectors: [(Label::new("nvme0q1"), c.to_vec())].into(),
+                    interrupts: c.to_vec(),
+                    ..Counters::default()
+                }
+            };
+            let rates = rates(&look(before), &look(after), Duration::from_millis(millis));
+            let mut all: Vec<f64> = rates.interrupts.clone();
+            all.extend(rates.forks.iter().chain(&rates.context_switches).chain(rates.vectors.values()));
+            for disk in rates.disks.values() {
+                all.extend([disk.reads, disk.read_bytes, disk.writes, disk.written_bytes, disk.queue_depth]);
+                all.extend(disk.read_await_ms);
+            }
+            if let Some(cpu) = rates.cpu {
+                let sum = cpu.usr + cpu.sys + cpu.idl + cpu.wai + cpu.stl;
+                prop_assert!((sum - 100.0).abs() < 1e-6, "{sum}");
+                all.extend([cpu.usr, cpu.sys, cpu.idl, cpu.wai, cpu.stl, cpu.irq]);
+            }
+            prop_assert!(all.iter().all(|rate| rate.is_finite() && *rate >= 0.0), "{all:?}");
+        }
+    }
 }

@@ -7,14 +7,36 @@
 pub mod root;
 pub mod rules;
 pub mod capture;
+pub mod ids;
+pub mod config_space;
+pub mod pci;
+pub mod host;
+pub mod smbios;
+pub mod processor;
+pub mod interrupts;
+pub mod counters;
 pub mod block;
 pub mod nvme;
 mod nvme_ioctl;
 mod probe;
-pub mod ids;
-pub mod config_space;
-pub mod pci;
 pub mod demo;
 pub mod origin;
 
 pub use root::{RootError, SysRoot};
+
+use crate::{machine::Machine, model::Problem};
+
+/// Everything there is to read of a machine, and what stood in the way.
+///
+/// The problems are those that have no place in the machine: a folder that may not be listed, a device that went away
+/// meanwhile. A single value that could not be read says so itself, as a [`crate::model::Reading`].
+pub fn read_machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
+    let (pci, mut problems) = pci::read(root, &ids::Database::embedded());
+    let (drives, of_drives) = block::read(root, &pci);
+    let (processors, of_processors) = processor::read(root);
+    problems.extend(of_drives);
+    problems.extend(of_processors);
+    let machine =
+        Machine { host: host::read(root), pci, drives, processors, interrupts: interrupts::read(root) };
+    (machine, problems)
+}

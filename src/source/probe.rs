@@ -1,14 +1,19 @@
 //! Probes: questions that no file answers, tried on the live machine and kept as pseudo-files.
 //!
-//! Here: `/probe/io_uring` (which set-up flags a ring may have), `/probe/memlock`, `/probe/euid`, `/probe/host`. Not here:
-//! choosing flags for a test (`load`).
+//! Here: `/probe/io_uring` (which set-up flags a ring may have), `/probe/memlock`, `/probe/euid`, `/probe/host`,
+//! and the way to those that say in short what long files hold (`kernel_config`, `smbios`). Not here: choosing flags for
+//! a test (`load`).
 
 use std::fmt::Write as _;
 
 use io_uring::{Builder, IoUring, Parameters, cqueue, squeue};
 use sysinfo::System;
 
-use super::root::{RootError, errno_name};
+use super::{
+    host::kernel_config,
+    root::{LiveRoot, RootError, errno_name},
+    smbios,
+};
 
 /// The answer to `/probe/NAME`.
 pub(super) fn ask(name: &str) -> Result<Vec<u8>, RootError> {
@@ -17,6 +22,8 @@ pub(super) fn ask(name: &str) -> Result<Vec<u8>, RootError> {
         "memlock" => Ok(memlock().into_bytes()),
         "euid" => Ok(format!("{}\n", rustix::process::geteuid().as_raw()).into_bytes()),
         "host" => Ok(host().into_bytes()),
+        "kernel-config" => kernel_config::probe(&LiveRoot::new()),
+        "memory-modules" => smbios::probe(&LiveRoot::new()),
         other => Err(RootError::NotHere(format!("no probe of that name: {other}"))),
     }
 }

@@ -1,0 +1,169 @@
+//! Reading the counters of this moment: `/proc/stat`, `/proc/meminfo`, `/proc/diskstats`, `/proc/interrupts`, AER.
+//!
+//! Here: text into [`Counters`], line by line, so that one bad line or a kernel with fewer columns costs no other line.
+//! Not here: what happened between two moments ([`crate::counters::rates`]).
+
+use std::collections::BTreeMap;
+
+use procfs::DiskStat;
+
+use super::{
+    interrupts,
+    root::{self, SysRoot, join},
+};
+use crate::{
+    counters::{Counters, CpuTimes, DiskCounters, Memory},
+    model::{DriveName, PciAddress},
+    text::Label,
+};
+
+/// Unit of the sector columns of `/proc/diskstats`, whatever the drive's block size.
+const SECTOR: u64 = 512;
+
+/// The counters now.
+pub fn read(root: &dyn SysRoot) -> Counters {
+    let text = |path| root::text(root, path).value().cloned().unwrap_or_default();
+    let mut counters = Counters { disks: disks(&text("/proc/diskstats")), ..Counters::default() };
+    stat(&text("/proc/stat"), &mut counters);
+    counters.memory = memory(&text("/proc/meminfo"));
+    let table = text("/proc/interrupts");
+    let table = interrupts::Table::parse(&table);
+    counters.interrupts = table.totals();
+    counters.vectors = table
+        .rows
+        .iter()
+        .filter_map(|row| Some((Label::new(row.nvme_queue()?), row.counts.clone())))
+        .collect();
+    counters.aer = aer(root);
+    counters
+}
+
+fn stat(text: &str, counters: &mut Counters) {
+    for line in text.lines() {
+        let Some((key, rest)) = line.split_once(' ') else { continue };
+        let number = || rest.trim().parse::<u64>().ok();
+        match key {
+            "cpu" => counters.cpu = cpu_times(rest),
+            "ctxt" => counters.context_switches = number(),
+            "processes" => counters.forks = number(),
+            "procs_running" => counters.running = number(),
+            "procs_blocked" => counters.blocked = number(),
+            key => {
+                let cpu = key.strip_prefix("cpu").and_then(|number| number.parse().ok());
+                counters.cpus.extend(cpu.zip(cpu_times(rest)));
+            }
+        }
+    }
+}
+
+/// Columns of a `cpu` row: four since the beginning, iowait, irq and softirq since 2.5, steal since 2.6.11. Guest time is
+/// contained in user time.
+fn cpu_times(rest: &str) -> Option<CpuTimes> {
+    let columns: Vec<u64> = rest.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    let [user, nice, system, idle, ..] = columns[..] else { return None };
+    let later = |column: usize| columns.get(column).copied().unwrap_or(0);
+    Some(CpuTimes {
+        user,
+        nice,
+        system,
+        idle,
+        iowait: later(4),
+        irq: later(5),
+        softirq: later(6),
+        steal: later(7),
+    })
+}
+
+/// dstat's columns: used is what is neither free, nor buffers, nor page cache, nor reclaimable slab; shared memory counts
+/// in the kernel's `Cached` and is used all the same.
+fn memory(text: &str) -> Option<Memory> {
+    let bytes = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+    };
+    let (total, free) = (bytes("MemTotal")?, bytes("MemFree")?);
+    let (buffers, cached) = (bytes("Buffers").unwrap_or(0), bytes("Cached").unwrap_or(0));
+    let reclaimable = bytes("SReclaimable").unwrap_or(0);
+    let used = total
+        .saturating_sub(free)
+        .saturating_sub(buffers)
+        .saturating_sub(cached)
+        .saturating_sub(reclaimable)
+        .saturating_add(bytes("Shmem").unwrap_or(0));
+    Some(Memory { used: used.min(total), free, buffers, cached })
+}
+
+fn disks(text: &str) -> BTreeMap<DriveName, DiskCounters> {
+    text.lines().filter_map(|line| DiskStat::from_line(line).ok()).map(|row| disk(&row)).collect()
+}
+
+fn disk(row: &DiskStat) -> (DriveName, DiskCounters) {
+    let counters = DiskCounters {
+        reads: row.reads,
+        read_bytes: row.sectors_read.saturating_mul(SECTOR),
+        read_ms: row.time_reading,
+        writes: row.writes,
+        written_bytes: row.sectors_written.saturating_mul(SECTOR),
+        write_ms: row.time_writing,
+        in_flight: row.in_progress,
+        weighted_ms: row.weighted_time_in_progress,
+    };
+    (DriveName::new(&row.name), counters)
+}
+
+/// `TOTAL_ERR_COR` of every function that counts its errors.
+fn aer(root: &dyn SysRoot) -> BTreeMap<PciAddress, u64> {
+    const DEVICES: &str = "/sys/bus/pci/devices";
+    let names = root.list(DEVICES).unwrap_or_default();
+    names
+        .iter()
+        .filter_map(|name| {
+            let address = name.parse().ok()?;
+            let folder = join(DEVICES, &root.link(&format!("{DEVICES}/{name}")).ok()?);
+            let text = root.read(&format!("{folder}/aer_dev_correctable")).ok()?;
+            let text = String::from_utf8_lossy(&text);
+            let total = text.lines().find_map(|line| line.strip_prefix("TOTAL_ERR_COR "))?;
+            Some((address, total.trim().parse().ok()?))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn used_memory_is_what_dstat_calls_used() {
+        let text = "MemTotal: 1000 kB\nMemFree: 300 kB\nMemAvailable: 700 kB\nBuffers: 50 kB\nCached: 200 kB\n\
+                    SwapCached: 9 kB\nShmem: 30 kB\nSReclaimable: 80 kB\n";
+        let memory = memory(text).unwrap();
+        assert_eq!(memory.used, (1000 - 300 - 50 - 200 - 80 + 30) * 1024);
+        assert_eq!((memory.free, memory.buffers, memory.cached), (300 << 10, 50 << 10, 200 << 10));
+    }
+
+    #[test]
+    fn rows_of_old_and_new_kernels_are_understood_and_bad_ones_passed_over() {
+        let text = " 259 0 nvme0n1 10 1 80 5 20 2 160 7 3 9 12\n\
+                    259 1 broken\n\
+                    259 2 nvme1n1 1 0 8 1 0 0 0 0 0 1 1 4 0 32 1 2 1\n";
+        let disks = disks(text);
+        assert_eq!(disks.len(), 2);
+        let old = disks[&DriveName::new("nvme0n1")];
+        assert_eq!((old.reads, old.read_bytes, old.written_bytes), (10, 80 * 512, 160 * 512));
+        assert_eq!((old.in_flight, old.weighted_ms), (3, 12));
+        assert_eq!(cpu_times(" 1 2 3 4").unwrap().steal, 0);
+        assert_eq!(cpu_times("1 2 3 4 5 6 7 8 9 10").unwrap().steal, 8);
+        assert_eq!(cpu_times("1 2 x 4"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in "[a-z0-9 :\n]{0,300}") {
+            let mut counters = Counters::default();
+            stat(&text, &mut counters);
+            let _ = (memory(&text), disks(&text), interrupts::Table::parse(&text).totals());
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The host: its name, board, memory and kernel.
+//!
+//! Here: files below `/proc`, `/etc` and `/sys/class/dmi`, and the answers to `/probe/host`, `/probe/euid`,
+//! `/probe/memlock` and `/probe/io_uring`. In the file below: the kernel's configuration. Not here: asking the live kernel
+//! (`probe`).
+
+pub(super) mod kernel_config;
+
+use std::sync::Arc;
+
+use super::{
+    root::{self, SysRoot, errno_number, errno_words, quoted},
+    smbios,
+};
+use crate::{
+    machine::{Host, IoUring},
+    model::Reading,
+    text::Label,
+    units::Bytes,
+};
+
+/// Module parameters that matter, `MODULE/NAME`, below `/sys/module/MODULE/parameters/`.
+const PARAMETERS: [&str; 7] = [
+    "nvme/io_queue_depth",
+    "nvme/poll_queues",
+    "nvme/write_queues",
+    "nvme_core/default_ps_max_latency_us",
+    "nvme_core/io_timeout",
+    "nvme_core/multipath",
+    "pcie_aspm/policy",
+];
+
+/// The host.
+pub fn read(root: &dyn SysRoot) -> Host {
+    let dmi = |name: &str| root::label(root, &format!("/sys/class/dmi/id/{name}"));
+    Host {
+        name: probed(root, "name").or(|| root::label(root, "/proc/sys/kernel/hostname")),
+        distribution: probed(root, "distribution").or(|| distribution(root)),
+        kernel: root::label(root, "/proc/sys/kernel/osrelease").or(|| probed(root, "kernel")),
+        command_line: root::label(root, "/proc/cmdline"),
+        kernel_config: kernel_config::read(root),
+        board: joined(dmi("board_vendor"), &dmi("board_name"), |vendor, name| format!("{vendor} {name}")),
+        product: joined(dmi("sys_vendor"), &dmi("product_name"), |vendor, name| format!("{vendor} {name}")),
+        bios: joined(dmi("bios_version"), &dmi("bios_date"), |version, date| format!("{version} ({date})")),
+        memory: memory(root),
+        modules: smbios::read(root),
+        io_uring_disabled: root::number(root, "/proc/sys/kernel/io_uring_disabled"),
+        io_uring: root::text(root, "/probe/io_uring").and_then(|text| io_uring(&text)),
+        memlock: root::text(root, "/probe/memlock").and_then(|text| memlock(&text)),
+        module_parameters: PARAMETERS
+            .into_iter()
+            .filter_map(|parameter| Some((parameter, module_parameter(root, parameter)?)))
+            .collect(),
+        root: root::number::<u32>(root, "/probe/euid").map(|user| user == 0),
+        boot_id: root::label(root, "/proc/sys/kernel/random/boot_id"),
+    }
+}
+
+/// One line of `/probe/host`, `KEY=VALUE`.
+fn probed(root: &dyn SysRoot, key: &str) -> Reading<Label> {
+    root::text(root, "/probe/host").and_then(|text| {
+        let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        value.map(Label::new).filter(|label| !label.is_empty()).ok_or_else(|| format!("no line {key}="))
+    })
+}
+
+/// `PRETTY_NAME` of os-release(5).
+fn distribution(root: &dyn SysRoot) -> Reading<Label> {
+    root::text(root, "/etc/os-release").and_then(|text| {
+        let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
+        name.map(|name| Label::new(name.trim_matches(['"', '\'']))).ok_or_else(|| "no PRETTY_NAME".to_owned())
+    })
+}
+
+/// Two readings as one text; the first alone where the second is missing.
+fn joined(
+    first: Reading<Label>,
+    second: &Reading<Label>,
+    both: impl FnOnce(&Label, &Label) -> String,
+) -> Reading<Label> {
+    match (first.value(), second.value()) {
+        (Some(one), Some(two)) => Reading::known(first.path().clone(), Label::new(&both(one, two))),
+        (None, Some(_)) => second.clone(),
+        _ => first,
+    }
+}
+
+fn memory(root: &dyn SysRoot) -> Reading<Bytes> {
+    root::text(root, "/proc/meminfo").and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:")).ok_or("no MemTotal")?;
+        let kib = line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok());
+        kib.and_then(|kib| kib.checked_mul(1024)).map(Bytes).ok_or_else(|| quoted(line, "no size in kB"))
+    })
+}
+
+fn memlock(text: &str) -> Result<Option<Bytes>, String> {
+    match text.trim() {
+        "unlimited" => Ok(None),
+        bytes => {
+            bytes.parse().map(|bytes| Some(Bytes(bytes))).map_err(|_| quoted(bytes, "no number of bytes"))
+        }
+    }
+}
+
+/// Lines `flag NAME accepted`, `flag NAME refused ERRNO`, `features BITS`.
+fn io_uring(text: &str) -> Result<IoUring, String> {
+    let mut ring = IoUring { flags: Vec::new(), refused: Vec::new(), features: 0 };
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["flag", name, "accepted"] => ring.flags.push(harmless(name)),
+            ["flag", name, "refused", errno] => {
+                let why = errno_number(errno).map_or_else(|| errno.to_owned(), errno_words);
+                ring.refused.push((harmless(name), harmless(&why)));
+            }
+            ["features", bits] => {
+                ring.features = bits.parse().map_err(|_| quoted(line, "no feature bits"))?;
+            }
+            _ => return Err(quoted(line, "neither flag nor features")),
+        }
+    }
+    Ok(ring)
+}
+
+fn harmless(text: &str) -> Arc<str> {
+    Label::new(text).as_str().into()
+}
+
+/// `None` where the module is not there at all.
+fn module_parameter(root: &dyn SysRoot, parameter: &str) -> Option<Reading<Label>> {
+    let (module, name) = parameter.split_once('/')?;
+    let reading = root::label(root, &format!("/sys/module/{module}/parameters/{name}"));
+    let absent = reading.problem().is_some_and(|problem| problem.kind == crate::model::ProblemKind::Absent);
+    (!absent).then_some(reading)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_tell_what_they_took_and_why_not() {
+        let ring = io_uring("flag IOPOLL accepted\nflag SQPOLL refused EPERM\nfeatures 5\n").unwrap();
+        assert_eq!(ring.flags, ["IOPOLL".into()]);
+        assert_eq!(ring.refused, [("SQPOLL".into(), "EPERM: Operation not permitted".into())]);
+        assert_eq!(ring.features, 5);
+        assert!(io_uring("flag X\n").is_err());
+        assert!(io_uring("features many\n").is_err());
+    }
+
+    #[test]
+    fn limits_are_bytes_or_none() {
+        assert_eq!(memlock("unlimited\n"), Ok(None));
+        assert_eq!(memlock("8388608\n"), Ok(Some(Bytes(8 << 20))));
+        assert!(memlock("-1").is_err());
+    }
+}

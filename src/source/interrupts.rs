@@ -1,0 +1,130 @@
+//! `/proc/interrupts` and `/proc/irq`: vectors of the drives, and the table all counts come from.
+
+use super::root::{self, SysRoot, quoted};
+use crate::{
+    machine::{Interrupts, Vector, processor::parse_cpu_list},
+    model::Reading,
+    text::Label,
+};
+
+const PATH: &str = "/proc/interrupts";
+
+/// The vectors of NVMe queues, by number, and whether posted MSI has its row.
+pub fn read(root: &dyn SysRoot) -> Interrupts {
+    let text = root::text(root, PATH);
+    let table = Table::parse(text.value().map_or("", String::as_str));
+    let vectors = table
+        .rows
+        .iter()
+        .filter_map(|row| {
+            let number = row.label.parse().ok()?;
+            Some(Vector {
+                number,
+                name: Label::new(row.nvme_queue()?),
+                affinity: affinity(root, &format!("/proc/irq/{number}/effective_affinity_list")),
+            })
+        })
+        .collect();
+    let posted = table.rows.iter().any(|row| row.label == "PMN");
+    Interrupts { vectors, posted_msi_row: text.map(|_| posted) }
+}
+
+fn affinity(root: &dyn SysRoot, path: &str) -> Reading<Vec<u32>> {
+    root::text(root, path).and_then(|text| parse_cpu_list(&text).map_err(|wrong| quoted(&text, &wrong)))
+}
+
+/// The rows of `/proc/interrupts`, with one count for each online CPU.
+#[derive(Debug, Default)]
+pub(super) struct Table<'a> {
+    columns: usize,
+    /// The rows, in the file's order.
+    pub(super) rows: Vec<Row<'a>>,
+}
+
+/// One row.
+#[derive(Debug)]
+pub(super) struct Row<'a> {
+    /// An interrupt number, or the architecture's letters: `NMI`, `PMN`.
+    pub(super) label: &'a str,
+    /// Counts by CPU column; `ERR` and `MIS` have a single one.
+    pub(super) counts: Vec<u64>,
+    /// Chip, hardware number, names of the handlers.
+    description: &'a str,
+}
+
+impl<'a> Table<'a> {
+    /// Reads the table. Lines that are no rows are passed over.
+    pub(super) fn parse(text: &'a str) -> Self {
+        let mut lines = text.lines();
+        let columns = lines.next().map_or(0, |head| head.split_whitespace().count());
+        let rows = lines.filter_map(|line| row(line, columns)).collect();
+        Self { columns, rows }
+    }
+
+    /// All interrupts by CPU column.
+    pub(super) fn totals(&self) -> Vec<u64> {
+        let mut totals = vec![0_u64; self.columns];
+        for row in self.rows.iter().filter(|row| row.counts.len() == self.columns) {
+            for (total, count) in totals.iter_mut().zip(&row.counts) {
+                *total = total.saturating_add(*count);
+            }
+        }
+        totals
+    }
+}
+
+fn row(line: &str, columns: usize) -> Option<Row<'_>> {
+    let (label, mut rest) = line.split_once(':')?;
+    let mut counts = Vec::with_capacity(columns);
+    while counts.len() < columns {
+        let trimmed = rest.trim_start();
+        let (word, behind) = trimmed.split_once(' ').unwrap_or((trimmed, ""));
+        let Ok(count) = word.parse() else { break };
+        counts.push(count);
+        rest = behind;
+    }
+    let label = label.trim();
+    (!label.is_empty() && !counts.is_empty()).then_some(Row { label, counts, description: rest })
+}
+
+impl<'a> Row<'a> {
+    /// The queue this vector belongs to, `nvme0q3`.
+    pub(super) fn nvme_queue(&self) -> Option<&'a str> {
+        self.description.split([' ', '\t', ',']).find(|word| {
+            word.strip_prefix("nvme").and_then(|rest| rest.split_once('q')).is_some_and(
+                |(controller, queue)| {
+                    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+                    digits(controller) && digits(queue)
+                },
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "            CPU0       CPU1\n\
+          0:         69          0   IO-APIC   2-edge      timer\n\
+         35:         16          7   PCI-MSI 51380224-edge      nvme1q0\n\
+         36:          1          2   IR-PCI-MSIX-0000:01:00.0   1-edge      nvme10q12, shared\n\
+        NMI:          3          4   Non-maskable interrupts\n\
+        ERR:          9\n\
+        PMN:          0          0   Posted MSI notification event\n\
+        junk\n";
+
+    #[test]
+    fn vectors_are_told_by_the_queue_they_serve() {
+        let table = Table::parse(TEXT);
+        let queues: Vec<_> = table.rows.iter().filter_map(Row::nvme_queue).collect();
+        assert_eq!(queues, ["nvme1q0", "nvme10q12"]);
+        assert_eq!(table.rows.iter().filter(|row| row.label == "PMN").count(), 1);
+    }
+
+    #[test]
+    fn totals_leave_out_rows_that_no_cpu_counts() {
+        assert_eq!(Table::parse(TEXT).totals(), [69 + 16 + 1 + 3, 7 + 2 + 4]);
+        assert_eq!(Table::parse("").totals(), [0_u64; 0]);
+    }
+}

@@ -1,0 +1,161 @@
+//! Processors: `/proc/cpuinfo`, `/sys/devices/system/cpu`, `/sys/devices/system/node`.
+
+use std::collections::BTreeMap;
+
+use super::root::{self, SysRoot, quoted};
+use crate::{
+    machine::{Cpu, IdleState, Processors, processor::parse_cpu_list},
+    model::{Problem, Reading},
+    text::Label,
+};
+
+const CPUS: &str = "/sys/devices/system/cpu";
+const NODES: &str = "/sys/devices/system/node";
+
+/// All online processors. A problem says when there is not even a list of them.
+pub fn read(root: &dyn SysRoot) -> (Processors, Vec<Problem>) {
+    let info = first_processor(root, "/proc/cpuinfo");
+    let field = |name: &'static str| {
+        info.clone().and_then(|text| {
+            first_field(&text, name).map(Label::new).ok_or_else(|| format!("no line {name:?}"))
+        })
+    };
+    let online = cpu_list(root, &format!("{CPUS}/online"));
+    let numbers = online.value().cloned().unwrap_or_default();
+    let numa = numa(root);
+    let cpus: Vec<Cpu> = numbers.iter().map(|number| cpu(root, *number, &numa)).collect();
+    let processors = Processors {
+        model: field("model name").map(|model| shortened(model.as_str())),
+        vendor: field("vendor_id"),
+        cpus,
+        numa,
+        smt_active: root::flag(root, &format!("{CPUS}/smt/active")),
+        idle_states: idle_states(root, &numbers),
+        idle_driver: root::label(root, &format!("{CPUS}/cpuidle/current_driver")),
+        vulnerabilities: vulnerabilities(root),
+    };
+    (processors, online.problem().into_iter().collect())
+}
+
+/// The start of the file, which tells of one processor; with all of them it is long, and slow to make.
+fn first_processor(root: &dyn SysRoot, path: &str) -> Reading<String> {
+    match root.read_start(path, 4096) {
+        Ok(start) => Reading::known(path, String::from_utf8_lossy(&start).into_owned()),
+        Err(error) => error.into_reading(path),
+    }
+}
+
+/// What stands behind the first `name :` of `/proc/cpuinfo`.
+fn first_field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == name && !value.trim().is_empty()).then_some(value)
+    })
+}
+
+/// `Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz` as people say it: `Intel Xeon E5-2680 v4`.
+fn shortened(model: &str) -> Label {
+    let name = model.split(" @ ").next().unwrap_or(model);
+    let plain = name.replace("(R)", "").replace("(TM)", "").replace("(tm)", "");
+    let words: Vec<&str> = plain
+        .split_whitespace()
+        .filter(|word| !matches!(*word, "CPU" | "Processor") && !word.ends_with("-Core"))
+        .collect();
+    Label::new(&words.join(" "))
+}
+
+fn cpu(root: &dyn SysRoot, number: u32, numa: &BTreeMap<u32, Vec<u32>>) -> Cpu {
+    let file = |name: &str| format!("{CPUS}/cpu{number}/{name}");
+    Cpu {
+        number,
+        core: root::number(root, &file("topology/core_id")),
+        package: root::number(root, &file("topology/physical_package_id")),
+        siblings: cpu_list(root, &file("topology/thread_siblings_list")),
+        node: numa.iter().find(|(_, cpus)| cpus.contains(&number)).map(|(node, _)| *node),
+        governor: root::label(root, &file("cpufreq/scaling_governor")),
+        governors: words(root, &file("cpufreq/scaling_available_governors")),
+        driver: root::label(root, &file("cpufreq/scaling_driver")),
+        energy_preference: root::label(root, &file("cpufreq/energy_performance_preference")),
+        energy_preferences: words(root, &file("cpufreq/energy_performance_available_preferences")),
+        max_khz: root::number(root, &file("cpufreq/cpuinfo_max_freq")),
+    }
+}
+
+fn cpu_list(root: &dyn SysRoot, path: &str) -> Reading<Vec<u32>> {
+    root::text(root, path).and_then(|text| parse_cpu_list(&text).map_err(|wrong| quoted(&text, &wrong)))
+}
+
+fn words(root: &dyn SysRoot, path: &str) -> Reading<Vec<Label>> {
+    root::label(root, path).map(|line| line.as_str().split(' ').map(Label::new).collect())
+}
+
+fn numa(root: &dyn SysRoot) -> BTreeMap<u32, Vec<u32>> {
+    let names = root.list(NODES).unwrap_or_default();
+    names
+        .iter()
+        .filter_map(|name| {
+            let node = name.strip_prefix("node")?.parse().ok()?;
+            let cpus = cpu_list(root, &format!("{NODES}/{name}/cpulist"));
+            Some((node, cpus.value()?.clone()))
+        })
+        .collect()
+}
+
+/// The idle states of the first CPU, with how often all CPUs entered them.
+fn idle_states(root: &dyn SysRoot, cpus: &[u32]) -> Vec<IdleState> {
+    let Some(first) = cpus.first() else { return Vec::new() };
+    let folder = |cpu: &u32| format!("{CPUS}/cpu{cpu}/cpuidle");
+    let mut states: Vec<u32> = root
+        .list(&folder(first))
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|name| name.strip_prefix("state")?.parse().ok())
+        .collect();
+    states.sort_unstable();
+    states
+        .into_iter()
+        .map(|state| {
+            let file = |name: &str| format!("{}/state{state}/{name}", folder(first));
+            let usage = |cpu: &u32| root::number::<u64>(root, &format!("{}/state{state}/usage", folder(cpu)));
+            let others: u64 =
+                cpus.iter().skip(1).filter_map(|cpu| usage(cpu).get()).fold(0, u64::saturating_add);
+            IdleState {
+                name: root::label(root, &file("name")),
+                latency_us: root::number(root, &file("latency")),
+                usage: usage(first).map(|usage| usage.saturating_add(others)),
+                disabled: root::flag(root, &file("disable")),
+            }
+        })
+        .collect()
+}
+
+fn vulnerabilities(root: &dyn SysRoot) -> BTreeMap<Label, Reading<Label>> {
+    let folder = format!("{CPUS}/vulnerabilities");
+    let names = root.list(&folder).unwrap_or_default();
+    names.iter().map(|name| (Label::new(name), root::label(root, &format!("{folder}/{name}")))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_named_as_people_say_them() {
+        for (raw, said) in [
+            ("Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz", "Intel Xeon E5-2680 v4"),
+            ("AMD Ryzen Threadripper PRO 3975WX 32-Cores", "AMD Ryzen Threadripper PRO 3975WX 32-Cores"),
+            ("AMD Ryzen 9 5950X 16-Core Processor", "AMD Ryzen 9 5950X"),
+            ("12th Gen Intel(R) Core(TM) i9-12900K", "12th Gen Intel Core i9-12900K"),
+        ] {
+            assert_eq!(shortened(raw), said);
+        }
+    }
+
+    #[test]
+    fn the_first_processor_speaks_for_all() {
+        let text =
+            "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel\t\t: 1\nmodel name\t: A\n\nmodel name\t: B\n";
+        assert_eq!(first_field(text, "model name"), Some(" A"));
+        assert_eq!(first_field(text, "Hardware"), None);
+    }
+}
