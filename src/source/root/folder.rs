@@ -3,17 +3,25 @@
 //!
 //! Here: finding files in the folder without ever leaving it, whatever its links say.
 
-use std::{fs, path::PathBuf};
+use std::{
+    collections::HashMap,
+    fs,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
 
 use super::{
-    MOST_BYTES, RootError, SysRoot, join,
+    MOST_BYTES, RootError, SysRoot, file_name, join,
     live::{list_folder, read_link, read_regular},
+    parent,
 };
 
 /// A tree on disk. Links in it are followed as if the folder were `/`.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct FolderRoot {
     base: PathBuf,
+    /// Where folders really are in the tree: thousands of files share a few hundred of them.
+    settled: Mutex<HashMap<String, String>>,
 }
 
 /// As many links as the kernel follows in one path (`MAXSYMLINKS`).
@@ -22,7 +30,7 @@ const MOST_LINKS: usize = 40;
 impl FolderRoot {
     /// The tree below `base`.
     pub fn new(base: impl Into<PathBuf>) -> Self {
-        Self { base: base.into() }
+        Self { base: base.into(), settled: Mutex::default() }
     }
 
     fn on_disk(&self, path: &str) -> PathBuf {
@@ -31,8 +39,23 @@ impl FolderRoot {
 
     /// `path` with every link but a last one followed inside the folder.
     fn settle(&self, path: &str, follow_last: bool) -> Result<PathBuf, RootError> {
+        let lock = || self.settled.lock().unwrap_or_else(PoisonError::into_inner);
+        let above = parent(path);
+        let known = lock().get(above).cloned();
+        let folder = if let Some(folder) = known {
+            folder
+        } else {
+            let folder = self.walk("/".to_owned(), above, true)?;
+            lock().insert(above.to_owned(), folder.clone());
+            folder
+        };
+        let settled = self.walk(folder, file_name(path), follow_last)?;
+        Ok(self.on_disk(&settled))
+    }
+
+    /// `path` seen from the folder `at`, which has no links in it.
+    fn walk(&self, mut at: String, path: &str, follow_last: bool) -> Result<String, RootError> {
         let mut rest: Vec<String> = parts(path);
-        let mut at = String::from("/");
         let mut links = 0;
         while let Some(part) = rest.pop() {
             let next = join(&at, &part);
@@ -52,7 +75,7 @@ impl FolderRoot {
             }
             rest.extend(parts(&target));
         }
-        Ok(self.on_disk(&at))
+        Ok(at)
     }
 }
 
