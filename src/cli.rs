@@ -4,6 +4,7 @@
 //! ends ([`Status`], [`Failure`]). Not here: what commands print (`report`), how tests run (`runtime`), the screen.
 
 mod failure;
+mod check;
 
 use std::{
     ffi::OsString,
@@ -58,6 +59,8 @@ struct OriginOptions {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// What holds the machine back, most costly first
+    Check(check::CheckArgs),
     /// The built-in machines
     Demos(Format),
 }
@@ -85,6 +88,7 @@ impl CommandLine {
         let origin = self.origin.origin()?;
         match self.command {
             None => screen(&origin),
+            Some(Command::Check(args)) => check::run(&args, &origin),
             Some(Command::Demos(format)) => demos(format),
         }
     }

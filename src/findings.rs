@@ -2,7 +2,7 @@
 //!
 //! A check looks at [`Evidence`] and returns what it saw as [`Sighting`]s; [`check`] joins each with its row into a
 //! [`Finding`] that says what was read, why it matters, what it costs and by whose figure, what to do at which risk, and
-//! what would make it wrong. One file per family: `links`, `packets`, `topology`, `chipset`, `drives`, `queues`, `host`,
+//! what would make it wrong. One file per family: `links`, `packets`, `topology`, `chipset`, `drives`, `queues`, `host`, `rules`,
 //! `interrupts`, `run`. Not here: reading, drawing, applying remedies.
 
 pub mod evidence;
@@ -15,6 +15,7 @@ mod chipset;
 mod drives;
 mod queues;
 mod host;
+mod rules;
 mod interrupts;
 mod run;
 mod defaults;
@@ -98,6 +99,7 @@ pub static FINDINGS: &[Row] = &[
     host::MITIGATIONS,
     host::SMT,
     host::MEMORY_BELOW_RATING,
+    rules::RULE_REVERTS,
     run::TEST_NOT_VALID,
     defaults::DEFAULTS,
 ];

@@ -17,6 +17,7 @@ pub use interrupts::{Interrupts, Vector};
 pub use pci::{Express, Link, NodeKind, PciNode, PciTree};
 pub use processor::{Cpu, IdleState, Processors};
 pub use queue::Queue;
+pub use rules::SettingRule;
 
 use crate::model::DriveName;
 
@@ -33,6 +34,8 @@ pub struct Machine {
     pub processors: Processors,
     /// Interrupt vectors of the drives.
     pub interrupts: Interrupts,
+    /// Rules that set queue attributes by themselves, in the order they apply.
+    pub rules: Vec<SettingRule>,
 }
 
 impl Machine {

@@ -35,8 +35,16 @@ pub fn read_machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
     let (drives, of_drives) = block::read(root, &pci);
     let (processors, of_processors) = processor::read(root);
     problems.extend(of_drives);
+    let (rules, of_rules) = rules::read(root);
     problems.extend(of_processors);
-    let machine =
-        Machine { host: host::read(root), pci, drives, processors, interrupts: interrupts::read(root) };
+    problems.extend(of_rules);
+    let machine = Machine {
+        host: host::read(root),
+        pci,
+        drives,
+        processors,
+        interrupts: interrupts::read(root),
+        rules,
+    };
     (machine, problems)
 }

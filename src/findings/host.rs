@@ -115,7 +115,7 @@ pub(super) const MITIGATIONS: Row = Row {
 pub(super) const SMT: Row = Row {
     id: FindingId("smt"),
     title: "two threads per core",
-    fires: "smt/active is 1",
+    fires: "/sys/devices/system/cpu/smt/active is 1",
     why: "Two workers on one core share it: count cores, not processors, when placing them.",
     source: "",
     remedy: "Nothing to do.",
@@ -130,7 +130,7 @@ pub(super) const MEMORY_BELOW_RATING: Row = Row {
     id: FindingId("memory-below-rating"),
     title: "memory slower than its rating",
     fires: "a memory module's configured speed is below its rated one (SMBIOS type 17; needs root)",
-    why: "After a firmware update boards start memory at its slowest setting until the profile is chosen again (source R).",
+    why: "After a firmware update boards start memory at its slowest setting until the profile is chosen again (Regalis, Building a powerful GNU/Linux workstation, 2023).",
     source: "",
     remedy: "Choose the memory profile (XMP, EXPO, DOCP) in the BIOS.",
     risk: Risk::Firmware,

@@ -21,7 +21,7 @@ pub(super) const LINK_DOWNTRAINED: Row = Row {
           more, so it is neither the drive nor the slot: it is what lies between them, or the firmware.",
     source: "computed from speed, width and encoding of the link",
     remedy: "{blame} Reseat the drive or card, try it without riser or cable, then set the slot's link speed in the BIOS by \
-             hand instead of Auto (source P had to).",
+             hand instead of Auto (Tanel Poder had to, for his quad cards).",
     risk: Risk::Hardware,
     wrong_if: "The link was asleep when it was read; look again while a test runs.",
     needs_load: false,
@@ -98,6 +98,16 @@ impl Judged<'_> {
     fn cap(&self) -> Option<TransferRate> {
         let target = self.port.express.value()?.target_speed?;
         (target < self.both_most().0).then_some(target)
+    }
+
+    /// What both ends say of the dimension that is short: speed, width, or both.
+    fn shortfall(&self) -> Vec<Proof> {
+        let (speed, width) = (self.speed < self.both_most().0, self.width < self.both_most().1);
+        let mut proofs = self.proofs();
+        proofs.retain(|proof| {
+            (speed && proof.path.ends_with("_speed")) || (width && proof.path.ends_with("_width"))
+        });
+        proofs
     }
 
     fn proofs(&self) -> Vec<Proof> {
@@ -244,7 +254,7 @@ fn link_downtrained(evidence: &Evidence) -> Vec<Sighting> {
             );
             Sighting::new(severity, title)
                 .about(about)
-                .proved_by(links.iter().flat_map(Judged::proofs))
+                .proved_by(links.iter().flat_map(Judged::shortfall))
                 .proved_by(links.iter().flat_map(|link| error_counts(&[link.device, link.port])))
                 .gaining(gain)
                 .fill("blame", ends)

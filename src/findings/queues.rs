@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
     evidence::{names, verb, write_queue},
+    rules,
 };
 use crate::{
     machine::{Drive, Queue},
@@ -18,8 +19,8 @@ pub(super) const SCHEDULER: Row = Row {
     fires: "queue/scheduler of an NVMe drive is not none",
     why: "A scheduler costs processor time per read and a lock. A trade, not an error: kyber costs about 3 % of throughput and \
           some distributions choose it for latency on the desktop.",
-    source: "source P: 1 149 k -> 525 k reads/s with mq-deadline, same processor use",
-    remedy: "Choose none. Changing it resets nr_requests.",
+    source: "Tanel Poder 2021: 1 149 k -> 525 k reads/s with mq-deadline, same processor use",
+    remedy: "Choose none{rule}. Changing it resets nr_requests.",
     risk: Risk::Live,
     wrong_if: "Latency of a busy desktop matters more than reads per second.",
     needs_load: false,
@@ -46,7 +47,7 @@ pub(super) const MAX_SECTORS: Row = Row {
     title: "reads are split by the kernel",
     fires: "max_sectors_kb is below max_hw_sectors_kb and a test reads bigger blocks than that",
     why: "One read becomes several requests; dstat and iostat then count more reads than the test made.",
-    source: "source P: 1 MiB reads seen as 512 KiB",
+    source: "Tanel Poder 2021: 1 MiB reads seen as 512 KiB",
     remedy: "Raise max_sectors_kb to what the hardware takes.",
     risk: Risk::Live,
     wrong_if: "The drive splits big reads itself, as most do.",
@@ -232,14 +233,18 @@ fn scheduler(evidence: &Evidence) -> Vec<Sighting> {
             let severity = if name == "kyber" { Severity::Info } else { Severity::Warning };
             let source =
                 if name == "kyber" { "about 3 % of throughput, by reputation" } else { SCHEDULER.source };
+            let rule = drives.iter().find_map(|drive| rules::rule_for(evidence, drive, "scheduler"));
+            let rule =
+                rule.map(|rule| format!(" and change the rule that sets it, {}:{}", rule.path, rule.line));
             let sighting = one(severity, found, |drives| {
                 format!("{} {} the {name} scheduler", names(drives), verb(drives, "runs", "run"))
             })?;
-            Some(sighting.gaining(Gain::unknown(source)).with_command(write_queue(
-                &drives,
-                "scheduler",
-                "none",
-            )))
+            Some(
+                sighting
+                    .fill("rule", rule.unwrap_or_default())
+                    .gaining(Gain::unknown(source))
+                    .with_command(write_queue(&drives, "scheduler", "none")),
+            )
         })
         .collect()
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     machine::{Drive, DriveKind, NodeKind, PciTree, pci::NodeAddress},
-    model::{FindingId, NodeIndex, Severity},
+    model::{Basis, FindingId, NodeIndex, Severity},
     units::{BytesPerSecond, Lanes, UnitSystem},
 };
 
@@ -19,9 +19,9 @@ pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
     fires: "drives of several slots hang under one root complex (a pciDDDD:BB folder) while another one with a slot wide enough \
             carries none; and either what they want together is more than the root complex is known to carry, or nobody \
             knows what it carries",
-    why: "All that hangs under a root complex shares its way to memory. Source P got 50 GiB/s from ten drives with two quad \
+    why: "All that hangs under a root complex shares its way to memory. Tanel Poder (2021) got 50 GiB/s from ten drives with two quad \
           cards under one root complex, and 66 GiB/s after one card changed places with the graphics card.",
-    source: "computed from the limits of the tree; the root complex's own limit: {basis}",
+    source: "computed from the limits of the tree, the root complex's own {basis} among them",
     remedy: "Move {what} to {target}: let it change places with what is in that slot, or take a free one.",
     risk: Risk::Hardware,
     wrong_if: "The drives are never busy at the same time, or the root complex carries more than it is thought to: run all \
@@ -197,22 +197,25 @@ fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Sighting> {
         format!("{} share root complex {name} while {target} carries none", count_of(drives.len(), "drive"));
     let ports: Vec<_> = offer.card.ports.iter().map(|port| tree.node(*port).address.to_string()).collect();
     let moved = format!("what is behind {} ({})", range(&ports), names(&offer.card.drives));
-    let mut proofs: Vec<_> =
-        drives.iter().map(|drive| Proof::new(&*drive.path, format!("under root complex {name}"))).collect();
-    proofs.push(Proof::new(&*tree.node(offer.target).path, "no drive below"));
+    let mut proofs = Vec::new();
     if wanted > 0.0 {
         proofs.push(Proof::new(&*tree.node(root).path, format!("its drives want {} together", giga(wanted))));
     }
+    proofs.extend(limit.map(|limit| {
+        let value = format!("carries {}, {}", giga(limit.bytes_per_second.0), limit.because);
+        Proof::new(&*tree.node(root).path, value)
+    }));
+    proofs.push(Proof::new(&*tree.node(offer.target).path, "no drive below"));
+    proofs.extend(drives.iter().map(|drive| Proof::new(&*drive.path, format!("under root complex {name}"))));
     let (severity, gain) = match (limit, offer.gain) {
         (Some(limit), Some(gain)) => {
-            proofs.push(Proof::new(
-                &*tree.node(root).path,
-                format!("carries {} ({})", giga(limit.bytes_per_second.0), limit.because),
-            ));
-            (
-                evidence.weigh(gain),
-                Gain::rate(gain, SHARED_ROOT_COMPLEX.source.replace("{basis}", &limit.because)),
-            )
+            let word = match limit.basis {
+                Basis::Measured => "measured",
+                Basis::Published => "published",
+                Basis::Link | Basis::Table => "known",
+            };
+            let carries = format!("{word} {}", giga(limit.bytes_per_second.0));
+            (evidence.weigh(gain), Gain::rate(gain, SHARED_ROOT_COMPLEX.source.replace("{basis}", &carries)))
         }
         _ => (
             Severity::Warning,
@@ -336,7 +339,7 @@ fn bifurcation_missing(evidence: &Evidence) -> Vec<Sighting> {
             (is_slot
                 && port.kind == NodeKind::RootPort
                 && slot.0 >= 8
-                && own.0 <= 4
+                && own.0 == 4
                 && port.children.len() == 1)
                 .then(|| {
                     let title =

@@ -1,0 +1,88 @@
+//! `iodyno check`: what holds the machine back, for people, scripts and CI.
+
+use clap::{Args, ValueEnum};
+
+use super::{Complaint, Failure, Status, columns, print};
+use crate::{
+    capacity,
+    findings::{self, Evidence, FINDINGS, Finding, Row},
+    model::Severity,
+    report::{
+        check::{self as text, CheckDocument, Verdict},
+        json,
+    },
+    source::{self, origin::Origin},
+};
+
+/// Options of `iodyno check`.
+#[derive(Debug, Clone, Args)]
+pub(super) struct CheckArgs {
+    /// One JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    /// Exit with status 1 when something at least this severe is found
+    #[arg(long, value_name = "SEVERITY")]
+    fail_on: Option<Threshold>,
+    /// Say what one finding means, and what it found here
+    #[arg(long, value_name = "ID", conflicts_with = "json")]
+    explain: Option<String>,
+}
+
+/// A severity, as the command line takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Threshold {
+    /// Worth knowing
+    Info,
+    /// Costs something on this machine
+    Warning,
+    /// Costs at least 15 % of what the machine could do, or data is at risk
+    High,
+}
+
+impl From<Threshold> for Severity {
+    fn from(threshold: Threshold) -> Self {
+        match threshold {
+            Threshold::Info => Self::Info,
+            Threshold::Warning => Self::Warning,
+            Threshold::High => Self::High,
+        }
+    }
+}
+
+/// Columns when nobody says how many there are.
+const WIDE: usize = 110;
+
+/// Reads the machine, judges it, prints the verdict.
+pub(super) fn run(args: &CheckArgs, origin: &Origin) -> Result<Status, Failure> {
+    let row = args.explain.as_deref().map(row_named).transpose()?;
+    let root = origin.open()?;
+    let (machine, problems) = source::read_machine(&*root);
+    let limits = capacity::limits(&machine);
+    let evidence = Evidence::at_rest(&machine, &limits);
+    let findings = findings::check(&evidence);
+    let not_judged = findings::not_judged(&evidence, &findings);
+    let verdict =
+        Verdict { machine: &machine, findings: &findings, not_judged: &not_judged, problems: &problems };
+    let width = columns().unwrap_or(WIDE).min(WIDE);
+    match (row, args.json) {
+        (Some(row), _) => print(&text::explain(row, &findings, width))?,
+        (None, true) => print(&json::text(&CheckDocument::new(&verdict)))?,
+        (None, false) => print(&text::text(&verdict, width))?,
+    };
+    Ok(if fails(args.fail_on, &findings) { Status::No } else { Status::Done })
+}
+
+fn fails(threshold: Option<Threshold>, findings: &[Finding]) -> bool {
+    threshold.is_some_and(|least| findings.iter().any(|finding| finding.severity >= Severity::from(least)))
+}
+
+fn row_named(id: &str) -> Result<&'static Row, Complaint> {
+    findings::row(id).ok_or_else(|| {
+        let ids: Vec<_> = FINDINGS.iter().map(|row| row.id.0).collect();
+        Complaint::new(
+            format!("--explain {id}"),
+            "no finding has that id",
+            format!("use one of {}", ids.join(", ")),
+        )
+    })
+}

@@ -1,0 +1,166 @@
+//! Drives.
+
+use iodyno::{
+    machine::{Machine, drive::Temperature},
+    model::{DriveName, Reading, Severity},
+};
+
+use super::scene::*;
+
+crate::rows! {
+    lba_512 "lba-512" {
+        fires: x570(),
+        silent: demo("x570-formatted"),
+    }
+    drive_hot "drive-hot" {
+        fires: x570().with(|machine| heat(machine, 84.0)),
+        silent: x570().with(|machine| heat(machine, 60.0)),
+    }
+    drive_worn "drive-worn" {
+        fires: x570().bytes("/ioctl/nvme0/smart-log", |log| log[5] = 91),
+        silent: x570(),
+    }
+    few_queues "few-queues" {
+        fires: x570().with(|machine| queues(machine, 8)),
+        silent: x570().with(|machine| queues(machine, 64)),
+    }
+    no_poll_queues "no-poll-queues" {
+        fires: x570(),
+        silent: x570().files_ending("/queue/io_poll", "1"),
+    }
+    remote_numa "remote-numa" {
+        fires: two_nodes(1).test(&["nvme0n1"], |_| {}).busy(4, 90.0),
+        silent: two_nodes(0).test(&["nvme0n1"], |_| {}).busy(4, 90.0),
+    }
+    in_use "in-use" {
+        fires: laptop(),
+        silent: x570().with(|machine| machine.drives.iter_mut().for_each(|drive| drive.used_by.clear())),
+    }
+    multipath "multipath" {
+        fires: x570().with(|machine| {
+            machine.drives[0].nvme.as_mut().unwrap().paths.push(DriveName::new("nvme0c0n1"));
+        }),
+        silent: x570(),
+    }
+    apst_latency "apst-latency" {
+        fires: dozing().test(&["nvme0n1"], |work| work.depth = 1),
+        silent: dozing().test(&["nvme0n1"], |_| {}),
+    }
+}
+
+fn heat(machine: &mut Machine, now: f64) {
+    let celsius = |file: &str, value| Reading::known(format!("/sys/hwmon/{file}"), value);
+    machine.drives[0].temperature = Some(Temperature {
+        now: celsius("temp1_input", now),
+        max: celsius("temp1_max", 85.0),
+        critical: celsius("temp1_crit", 95.0),
+        sensors: std::collections::BTreeMap::new(),
+    });
+}
+
+fn queues(machine: &mut Machine, count: u32) {
+    for drive in &mut machine.drives {
+        let counted = iodyno::machine::queue::HardwareQueues { default: count, read: 0, poll: 0 };
+        drive.queue.hardware_queues = Reading::known(format!("{}/mq", drive.path), counted);
+    }
+}
+
+/// The first drive on node 0 or 1 of two; processors 0 to 3 are node 0's.
+fn two_nodes(home: u32) -> Scene {
+    let change: fn(&mut Machine) =
+        if home == 0 { |machine| split(machine, 0) } else { |machine| split(machine, 1) };
+    x570().with(change)
+}
+
+fn split(machine: &mut Machine, home: u32) {
+    machine.processors.numa = [(0, vec![0, 1, 2, 3]), (1, vec![4, 5, 6, 7])].into();
+    machine.drives[0].numa_node = Reading::known("/sys/numa_node", Some(home));
+}
+
+fn dozing() -> Scene {
+    x570().with(|machine| {
+        machine.drives[0].nvme.as_mut().unwrap().apst = Reading::known("/ioctl/nvme0/apst", true);
+    })
+}
+
+#[test]
+fn the_format_the_drive_rates_better_is_a_warning_with_its_own_words() {
+    let finding = x570().one("lba-512");
+    assert_eq!(finding.severity, Severity::Warning);
+    assert_eq!(finding.subjects.len(), 4, "four drives, one finding");
+    assert!(finding.title.contains("\"good\"") && finding.title.contains("\"better\""), "{}", finding.title);
+    assert_eq!(finding.gain.bytes_per_second, None, "no invented percentage");
+    assert_eq!(finding.remedy.risk, iodyno::findings::Risk::DestroysData);
+    assert!(finding.remedy.command.unwrap().contains("nvme format --lbaf=1 /dev/nvme0n1"));
+}
+
+/// Formats of Identify Namespace start at byte 128, four bytes each; relative performance is bits 25:24.
+fn rated(scene: Scene, format: usize, performance: u8) -> Scene {
+    (0..4).fold(scene, |scene, drive| {
+        scene.bytes(&format!("/ioctl/nvme{drive}n1/identify-ns"), |data| {
+            data[128 + 4 * format + 3] = (data[128 + 4 * format + 3] & !3) | performance;
+        })
+    })
+}
+
+#[test]
+fn formats_that_perform_the_same_are_information_and_a_worse_one_is_nothing() {
+    assert_eq!(rated(x570(), 1, 2).severity("lba-512"), Some(Severity::Info));
+    assert_eq!(rated(x570(), 1, 3).severity("lba-512"), None);
+}
+
+#[test]
+fn a_format_with_other_metadata_is_no_replacement() {
+    let scene = (0..4).fold(x570(), |scene, drive| {
+        scene.bytes(&format!("/ioctl/nvme{drive}n1/identify-ns"), |data| data[128 + 4] = 8)
+    });
+    assert_eq!(scene.severity("lba-512"), None);
+}
+
+#[test]
+fn a_drive_that_cannot_be_formatted_gets_no_command_and_a_wide_format_says_so() {
+    let locked = (0..4).fold(x570(), |scene, drive| {
+        scene.bytes(&format!("/ioctl/nvme{drive}n1/identify-ctrl"), |data| data[256] &= !2)
+    });
+    assert_eq!(locked.one("lba-512").remedy.command, None);
+    let wide = x570().bytes("/ioctl/nvme0n1/identify-ctrl", |data| data[524] |= 1);
+    assert!(wide.one("lba-512").remedy.text.contains("every namespace"));
+}
+
+#[test]
+fn wear_is_information_and_data_at_risk_is_high() {
+    let worn = |at: usize, value| x570().bytes("/ioctl/nvme0/smart-log", move |log| log[at] = value);
+    assert_eq!(worn(5, 85).severity("drive-worn"), Some(Severity::Info));
+    assert_eq!(worn(5, 120).severity("drive-worn"), Some(Severity::Warning));
+    assert_eq!(worn(160, 1).severity("drive-worn"), Some(Severity::Warning), "media errors");
+    assert_eq!(worn(0, 4).severity("drive-worn"), Some(Severity::High), "critical warning");
+    assert_eq!(worn(3, 9).severity("drive-worn"), Some(Severity::High), "spare at its threshold of 10");
+}
+
+#[test]
+fn the_critical_temperature_is_high_and_a_missing_threshold_is_nothing() {
+    assert_eq!(x570().with(|machine| heat(machine, 96.0)).severity("drive-hot"), Some(Severity::High));
+    let bare = x570().with(|machine| {
+        heat(machine, 80.0);
+        let temperature = machine.drives[0].temperature.as_mut().unwrap();
+        temperature.max = Reading::absent("/sys/hwmon/temp1_max", "ENOENT");
+        temperature.critical = Reading::absent("/sys/hwmon/temp1_crit", "ENOENT");
+    });
+    assert_eq!(bare.severity("drive-hot"), None);
+}
+
+#[test]
+fn asking_for_polling_without_poll_queues_is_a_warning_of_its_own() {
+    let scene = x570().test(&["nvme0n1"], |work| work.hipri = true);
+    let finding = scene.one("no-poll-queues");
+    assert_eq!(finding.severity, Severity::Warning);
+    assert_eq!(finding.subjects.len(), 1);
+}
+
+#[test]
+fn a_drive_name_no_kernel_would_give_gets_no_command() {
+    let scene = x570().with(|machine| machine.drives[0].name = DriveName::new("x;reboot"));
+    for finding in scene.look() {
+        assert!(!finding.remedy.command.unwrap_or_default().contains("reboot"), "{}", finding.id.0);
+    }
+}

@@ -1,0 +1,160 @@
+//! Links and packets.
+
+use iodyno::{
+    findings::{Risk, SubjectKind},
+    model::{PciAddress, Severity},
+};
+
+use super::scene::*;
+
+const DEVCTL: usize = 0x08;
+const LNKCTL2: usize = 0x30;
+
+crate::rows! {
+    link_downtrained "link-downtrained" {
+        fires: laptop(),
+        silent: x570(),
+    }
+    slot_limited "slot-limited" {
+        fires: gen3_slot(),
+        silent: laptop(),
+    }
+    link_capped_by_software "link-capped-by-software" {
+        fires: capped(),
+        silent: laptop(),
+    }
+    link_errors "link-errors" {
+        fires: laptop().rates(|rates| { rates.aer.insert(address("0000:00:01.1"), 3.0); }),
+        silent: laptop().rates(|rates| { rates.aer.insert(address("0000:00:01.1"), 0.0); }),
+    }
+    payload_size "payload-size" {
+        fires: x570().express("0000:0a:00.0", DEVCTL, |word| word & !0xe0),
+        silent: x570(),
+    }
+    relaxed_ordering_off "relaxed-ordering-off" {
+        fires: x570().express("0000:0a:00.0", DEVCTL, |word| word & !0x10),
+        silent: x570().express("0000:0a:00.0", DEVCTL, |word| word | 0x10),
+    }
+    ext_tags_off "ext-tags-off" {
+        fires: x570().express("0000:0a:00.0", DEVCTL, |word| word & !0x100).express("0000:0a:00.0", 0x04, |word| word | 0x20),
+        silent: x570().express("0000:0a:00.0", DEVCTL, |word| word | 0x100),
+    }
+    read_request "read-request" {
+        fires: x570().express("0000:0a:00.0", DEVCTL, |word| word & !0x7000),
+        silent: x570().express("0000:0a:00.0", DEVCTL, |word| (word & !0x7000) | 0x2000),
+    }
+    aspm_on "aspm-on" {
+        fires: sleepy().test(&["nvme0n1"], |work| work.depth = 1),
+        silent: sleepy().test(&["nvme0n1"], |_| {}),
+    }
+}
+
+fn address(text: &str) -> PciAddress {
+    text.parse().unwrap()
+}
+
+fn sleepy() -> Scene {
+    laptop().file(&format!("{LAPTOP_DRIVE}/link/l1_aspm"), "1")
+}
+
+/// The laptop's first drive at full speed, in a slot that can do less.
+fn gen3_slot() -> Scene {
+    laptop().file(&format!("{LAPTOP_PORT}/max_link_speed"), "8.0 GT/s PCIe")
+}
+
+/// The port is told 8 GT/s.
+fn capped() -> Scene {
+    laptop().express("0000:00:01.1", LNKCTL2, |word| (word & !0xf) | 3)
+}
+
+#[test]
+fn the_downtrained_link_names_both_ends_and_what_it_costs() {
+    let finding = laptop().one("link-downtrained");
+    assert_eq!(finding.subjects[0].name, "nvme0n1");
+    assert_eq!(finding.severity, Severity::High);
+    assert!(finding.title.contains("8 GT/s x4") && finding.title.contains("16 GT/s x4"), "{}", finding.title);
+    assert!(finding.remedy.text.contains("0000:00:01.1"), "{}", finding.remedy.text);
+    let gain = finding.gain.bytes_per_second.unwrap();
+    assert!((3.0e9..4.0e9).contains(&gain), "{gain}");
+    assert!(finding.evidence.iter().any(|proof| proof.path.ends_with("0000:00:01.1/max_link_speed")));
+    assert!(finding.evidence.iter().any(|proof| proof.value.contains("1846")), "both ends' errors");
+}
+
+#[test]
+fn a_gen4_drive_in_a_gen3_slot_is_slot_limited_and_no_alarm() {
+    let scene = gen3_slot();
+    assert_eq!(scene.severity("link-downtrained"), None);
+    assert_eq!(scene.severity("slot-limited"), Some(Severity::Info));
+}
+
+#[test]
+fn a_link_that_was_told_to_be_slow_blames_who_told_it() {
+    let scene = capped();
+    assert_eq!(scene.severity("link-downtrained"), None, "one link, one finding");
+    let finding = scene.one("link-capped-by-software");
+    assert_eq!(finding.remedy.risk, Risk::Firmware);
+    assert!(finding.evidence.iter().any(|proof| proof.path.ends_with("LnkCtl2")));
+}
+
+#[test]
+fn links_of_ports_without_a_slot_and_of_tunnels_are_never_judged() {
+    // The slot bit of PCI Express Capabilities.
+    let internal = laptop().express("0000:00:01.1", 0x02, |word| word & !0x100);
+    assert_eq!(internal.severity("link-downtrained"), None);
+    let tunnel = laptop()
+        .file(&format!("{LAPTOP_PORT}/max_link_speed"), "2.5 GT/s PCIe")
+        .file(&format!("{LAPTOP_DRIVE}/current_link_speed"), "2.5 GT/s PCIe");
+    assert_eq!(tunnel.severity("slot-limited"), None);
+    assert_eq!(tunnel.severity("link-downtrained"), None);
+}
+
+#[test]
+fn a_link_that_says_nothing_sensible_is_not_judged() {
+    for (file, text) in [
+        ("current_link_speed", "Unknown"),
+        ("current_link_width", "0"),
+        ("max_link_width", "255"),
+        ("max_link_speed", ""),
+    ] {
+        let scene = laptop().file(&format!("{LAPTOP_DRIVE}/{file}"), text);
+        let machine = scene.machine();
+        let node = machine.drives[0].node.unwrap();
+        let link = machine.pci.node(node).link.as_ref().unwrap();
+        // Configuration space may know it where sysfs does not.
+        if link.speed.is_known()
+            && link.width.is_known()
+            && link.max_speed.is_known()
+            && link.max_width.is_known()
+        {
+            continue;
+        }
+        assert_eq!(scene.severity("link-downtrained"), None, "{file} {text:?}");
+    }
+}
+
+#[test]
+fn half_the_lanes_cost_half_and_are_the_same_finding() {
+    let scene = laptop()
+        .file(&format!("{LAPTOP_DRIVE}/current_link_speed"), "16.0 GT/s PCIe")
+        .file(&format!("{LAPTOP_PORT}/current_link_speed"), "16.0 GT/s PCIe")
+        .file(&format!("{LAPTOP_DRIVE}/current_link_width"), "2")
+        .file(&format!("{LAPTOP_PORT}/current_link_width"), "2");
+    let finding = scene.one("link-downtrained");
+    assert!(finding.title.contains("16 GT/s x2"), "{}", finding.title);
+    assert_eq!(finding.subjects[0].kind, SubjectKind::Drive);
+}
+
+#[test]
+fn many_drives_with_the_same_trouble_are_one_finding() {
+    let scene = x570().files_ending(":00.0/current_link_speed", "8.0 GT/s PCIe");
+    let scene = (1..=4).fold(scene, |scene, port| {
+        scene.file(&format!("/sys/devices/pci0000:00/0000:00:03.{port}/current_link_speed"), "8.0 GT/s PCIe")
+    });
+    let found = scene.look();
+    let about_drives: Vec<_> = Scene::of(&found, "link-downtrained")
+        .into_iter()
+        .filter(|finding| finding.subjects.iter().any(|subject| subject.kind == SubjectKind::Drive))
+        .collect();
+    assert_eq!(about_drives.len(), 1);
+    assert_eq!(about_drives[0].subjects.len(), 4);
+}

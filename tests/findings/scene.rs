@@ -1,0 +1,279 @@
+//! A demo's machine with single files changed, the test that runs on it, and what is found.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use iodyno::{
+    capacity,
+    counters::{CpuShares, DiskRates, Rates},
+    findings::{self, Evidence, Finding, Load},
+    machine::Machine,
+    model::{DriveName, Limits, RunSummary, Severity, Target, Workload},
+    source::{
+        self,
+        capture::{Answers, Capture, TextRoot},
+        demo,
+    },
+    text::Label,
+};
+
+/// Ids tested, one list per file of tests.
+pub const ROWS: &[&[&str]] = &[
+    super::links::ROWS,
+    super::topology::ROWS,
+    super::drives::ROWS,
+    super::queues::ROWS,
+    super::host::ROWS,
+    super::load::ROWS,
+];
+
+/// Two tests for each row, and the list of their ids.
+#[macro_export]
+macro_rules! rows {
+    ($($name:ident $id:literal { fires: $fires:expr, silent: $silent:expr $(,)? })*) => {
+        /// The rows tested here.
+        pub const ROWS: &[&str] = &[$($id),*];
+        $(mod $name {
+            use super::*;
+            #[test]
+            fn fires() {
+                let scene: Scene = $fires;
+                let found = scene.look();
+                assert!(!Scene::of(&found, $id).is_empty(), "{} is silent:\n{found:#?}", $id);
+                for finding in Scene::of(&found, $id) {
+                    $crate::scene::is_complete(finding);
+                }
+            }
+            #[test]
+            fn stays_silent() {
+                let scene: Scene = $silent;
+                let found = scene.look();
+                assert!(Scene::of(&found, $id).is_empty(), "{} fires:\n{:#?}", $id, Scene::of(&found, $id));
+            }
+        })*
+    };
+}
+
+/// A machine, and what happens on it.
+#[derive(Clone)]
+pub struct Scene {
+    capture: Capture,
+    rates: Option<Rates>,
+    workload: Option<Workload>,
+    summary: Option<RunSummary>,
+    change: Vec<fn(&mut Machine)>,
+}
+
+/// Paths of the laptop's parts.
+pub const LAPTOP_DRIVE: &str = "/sys/devices/pci0000:00/0000:00:01.1/0000:01:00.0";
+pub const LAPTOP_PORT: &str = "/sys/devices/pci0000:00/0000:00:01.1";
+
+/// The demo of that name.
+pub fn demo(name: &str) -> Scene {
+    let capture = TextRoot::parse(demo::find(name).unwrap().capture).unwrap().capture().clone();
+    Scene { capture, rates: None, workload: None, summary: None, change: Vec::new() }
+}
+
+/// The laptop: two drives, one of them trained low, one behind the chipset.
+pub fn laptop() -> Scene {
+    demo("laptop")
+}
+
+/// A machine with nothing wrong at its links: four drives on the processor's slot.
+pub fn x570() -> Scene {
+    demo("x570")
+}
+
+impl Scene {
+    /// One file's text, made if it is not there.
+    pub fn file(mut self, path: &str, text: &str) -> Self {
+        self.put(path, format!("{text}\n").into_bytes());
+        self
+    }
+
+    fn put(&mut self, path: &str, content: Vec<u8>) {
+        self.capture.answers.entry(path.to_owned()).or_default().read = Some(Ok(content));
+        self.list_in_parents(path);
+    }
+
+    fn list_in_parents(&mut self, path: &str) {
+        let Some((folder, name)) = path.rsplit_once('/') else { return };
+        if folder.is_empty() {
+            return;
+        }
+        let answers: &mut Answers = self.capture.answers.entry(folder.to_owned()).or_default();
+        let mut names = match &answers.list {
+            Some(Ok(names)) => names.clone(),
+            _ => Vec::new(),
+        };
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+            names.sort();
+        }
+        answers.list = Some(Ok(names));
+        self.list_in_parents(folder);
+    }
+
+    /// The same text in every file whose path ends so.
+    pub fn files_ending(mut self, end: &str, text: &str) -> Self {
+        let paths: Vec<_> = self.capture.answers.keys().filter(|path| path.ends_with(end)).cloned().collect();
+        assert!(!paths.is_empty(), "no file ends in {end}");
+        for path in paths {
+            self.put(&path, format!("{text}\n").into_bytes());
+        }
+        self
+    }
+
+    /// Bytes of a binary file, changed.
+    pub fn bytes(mut self, path: &str, change: impl FnOnce(&mut Vec<u8>)) -> Self {
+        let Some(Some(Ok(content))) = self.capture.answers.get_mut(path).map(|answers| answers.read.as_mut())
+        else {
+            panic!("no {path}");
+        };
+        change(content);
+        self
+    }
+
+    /// Two bytes at an offset into the PCI Express capability of every function whose path ends so.
+    pub fn express(mut self, device: &str, offset: usize, change: impl Fn(u16) -> u16) -> Self {
+        let end = format!("{device}/config");
+        let mut hit = false;
+        for (path, answers) in &mut self.capture.answers {
+            if let (true, Some(Ok(config))) = (path.ends_with(&end), answers.read.as_mut())
+                && let Some(at) = express_capability(config).map(|at| at + offset)
+            {
+                let word = change(u16::from_le_bytes([config[at], config[at + 1]])).to_le_bytes();
+                config[at..at + 2].copy_from_slice(&word);
+                hit = true;
+            }
+        }
+        assert!(hit, "no capability at {device}");
+        self
+    }
+
+    /// A change of what was read, for what no file of a demo holds.
+    pub fn with(mut self, change: fn(&mut Machine)) -> Self {
+        self.change.push(change);
+        self
+    }
+
+    /// What happens per second.
+    pub fn rates(mut self, change: impl FnOnce(&mut Rates)) -> Self {
+        let mut rates = self
+            .rates
+            .take()
+            .unwrap_or_else(|| Rates { elapsed: Duration::from_secs(1), ..Rates::default() });
+        change(&mut rates);
+        self.rates = Some(rates);
+        self
+    }
+
+    /// Every processor of `count` busy so much.
+    pub fn busy(self, count: u32, percent: f64) -> Self {
+        let shares = CpuShares { sys: percent, idl: 100.0 - percent, ..CpuShares::default() };
+        self.rates(|rates| {
+            rates.cpu = Some(shares);
+            rates.cpus = (0..count).map(|cpu| (cpu, shares)).collect();
+        })
+    }
+
+    /// Bytes written per second.
+    pub fn writes(self, drive: &str, bytes: f64) -> Self {
+        let disk = DiskRates { written_bytes: bytes, ..DiskRates::default() };
+        self.rates(|rates| {
+            rates.disks = BTreeMap::from([(DriveName::new(drive), disk)]);
+        })
+    }
+
+    /// A test that runs on these drives.
+    pub fn test(mut self, drives: &[&str], change: impl FnOnce(&mut Workload)) -> Self {
+        let target = |name: &&str| Target {
+            path: PathBuf::from(format!("/dev/{name}")),
+            drive: Some(DriveName::new(name)),
+        };
+        let mut workload = Workload { targets: drives.iter().map(target).collect(), ..Workload::default() };
+        change(&mut workload);
+        self.workload = Some(workload);
+        self
+    }
+
+    /// How the test ended.
+    pub fn ended(mut self, summary: impl FnOnce(&Workload) -> RunSummary) -> Self {
+        self.summary = self.workload.as_ref().map(summary);
+        self
+    }
+
+    /// The machine as it is read.
+    pub fn machine(&self) -> Machine {
+        let (mut machine, _) = source::read_machine(&TextRoot::from(self.capture.clone()));
+        for change in &self.change {
+            change(&mut machine);
+        }
+        machine
+    }
+
+    /// All that is found.
+    pub fn look(&self) -> Vec<Finding> {
+        let machine = self.machine();
+        let limits: Limits = capacity::limits(&machine);
+        let load = self.workload.as_ref().map(|workload| Load { workload, summary: self.summary.as_ref() });
+        findings::check(&Evidence { machine: &machine, limits: &limits, rates: self.rates.as_ref(), load })
+    }
+
+    /// The findings of that id, or the folded one that holds it.
+    pub fn of<'a>(found: &'a [Finding], id: &str) -> Vec<&'a Finding> {
+        found
+            .iter()
+            .filter(|finding| finding.id.0 == id || finding.folds.iter().any(|folded| folded.0 == id))
+            .collect()
+    }
+
+    /// The one finding of that id, and its severity.
+    pub fn one(&self, id: &str) -> Finding {
+        let found = self.look();
+        let of: Vec<_> = found.iter().filter(|finding| finding.id.0 == id).cloned().collect();
+        let [one] = of.as_slice() else { panic!("not one {id}: {found:#?}") };
+        one.clone()
+    }
+
+    /// How severe the worst one of that id is.
+    pub fn severity(&self, id: &str) -> Option<Severity> {
+        self.look().iter().filter(|finding| finding.id.0 == id).map(|finding| finding.severity).max()
+    }
+}
+
+/// Every finding says all that a finding must.
+pub fn is_complete(finding: &Finding) {
+    let id = finding.id.0;
+    assert!(!finding.title.is_empty() && !finding.why.is_empty() && !finding.wrong_if.is_empty(), "{id}");
+    assert!(!finding.subjects.is_empty(), "{id} is about nothing");
+    assert!(!finding.evidence.is_empty(), "{id} proves nothing");
+    assert!(!finding.gain.text.is_empty(), "{id}");
+    assert!(!finding.remedy.text.contains(['{', '}']), "{id}: a hole in {:?}", finding.remedy.text);
+    assert!(!finding.gain.source.contains(['{', '}']), "{id}: a hole in {:?}", finding.gain.source);
+    for proof in &finding.evidence {
+        assert!(!proof.path.is_empty() && !proof.value.is_empty(), "{id}: {proof:?}");
+    }
+    if finding.gain.bytes_per_second.is_some() || finding.gain.iops.is_some() {
+        assert!(!finding.gain.source.is_empty(), "{id}: a figure without its source");
+    }
+}
+
+/// Where the PCI Express capability of a configuration space is.
+fn express_capability(config: &[u8]) -> Option<usize> {
+    let mut at = usize::from(*config.get(0x34)?);
+    for _ in 0..48 {
+        if at < 0x40 {
+            return None;
+        }
+        if config.get(at)? == &0x10 {
+            return Some(at);
+        }
+        at = usize::from(*config.get(at + 1)?);
+    }
+    None
+}
+
+/// A label.
+pub fn label(text: &str) -> Label {
+    Label::new(text)
+}
