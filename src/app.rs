@@ -102,7 +102,6 @@ pub struct App {
     pub load: Load,
     /// What holds the machine back, the most expensive first.
     pub bottlenecks: Vec<Bottleneck>,
-    strip_row_at: Duration,
     rates: Option<Rates>,
 }
 
@@ -126,7 +125,6 @@ impl App {
             strip: Strip::default(),
             load: Load::default(),
             bottlenecks: Vec::new(),
-            strip_row_at: Duration::ZERO,
             rates: None,
         };
         app.judge();
@@ -203,7 +201,6 @@ impl App {
     }
 
     fn take_sample(&mut self, sample: &RunSample, now: Duration) {
-        let simulated = self.is_simulated();
         let Some(test) = self.dyno.running_mut() else { return };
         test.take(sample, now);
         let rates = test
@@ -211,19 +208,29 @@ impl App {
             .iter()
             .filter_map(|t| Some((t.drive.clone()?, t.curves.bytes.last().unwrap_or(0.0))));
         self.load = Load::from_test(rates);
-        let (bytes, iops) = (test.total.bytes.last().unwrap_or(0.0), test.total.iops.last().unwrap_or(0.0));
+        let bytes = test.total.bytes.last().unwrap_or(0.0);
         self.strip.push_reads(now, bytes);
-        // A demo has no kernel that counts: its rows hold what the simulated drives did.
-        if simulated && now >= self.strip_row_at + Duration::from_secs(1) {
-            self.strip_row_at = now;
-            let row = StripRow { io: Some((iops, 0.0)), disk: Some((bytes, 0.0)), ..StripRow::default() };
-            self.strip.push_row(row);
-        }
+    }
+
+    /// Drives that may not be read have file systems that may: a file there is offered in the form, to be taken or left.
+    fn offer_file(&mut self) {
+        let Some(test) = self.dyno.running() else { return };
+        let Some(offer) = dyno::file_offer(&test.workload.targets, &self.machine) else { return };
+        self.screen = Screen::Dyno;
+        self.tell(format!(
+            "{} may not be read. Enter takes a file of {} on its file system instead, then r runs; Esc leaves it",
+            offer.drive,
+            self.units.size(offer.size)
+        ));
+        self.dyno.form.offer(&offer);
     }
 
     fn end_run(&mut self, result: Result<RunSummary, String>, now: Duration) {
         if let Err(why) = &result {
             self.warn(why.clone());
+            if is_refusal(why) {
+                self.offer_file();
+            }
         } else if self.overlay.as_ref().is_some_and(|overlay| *overlay == Overlay::Quit) {
             self.overlay = None;
         }
@@ -234,6 +241,11 @@ impl App {
         self.strip.push_reads(now, 0.0);
         self.judge();
     }
+}
+
+/// Whether a test failed because its target may not be read (EACCES, EPERM).
+fn is_refusal(why: &str) -> bool {
+    why.contains("EACCES") || why.contains("EPERM")
 }
 
 /// How the state changes: the only place where it does.
@@ -252,8 +264,6 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Rates(rates, at) => app.take_rates(&rates, at),
         Message::Sample(sample, now) => app.take_sample(&sample, now),
         Message::RunEnded(result, now) => app.end_run(*result, now),
-        Message::Notice(text) => app.warn(text),
-        Message::Leave => effects.push(Effect::Quit),
     }
     app.refresh();
     effects

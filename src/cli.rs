@@ -5,6 +5,7 @@
 
 mod failure;
 mod check;
+pub mod render;
 
 use std::{
     ffi::OsString,

@@ -1,3 +1,157 @@
 //! What touches the world: the terminal, threads, the clock, signals, effects, tests under way.
+//!
+//! One thread draws and changes the state; another reads the terminal, another the machine; a test has its own. All of
+//! them speak to the first through one channel. Not here: what a message does to the state (`app`).
 
 pub mod session;
+pub mod opening;
+pub mod terminal;
+pub mod input;
+pub mod sampler;
+pub mod effects;
+pub mod demo_counters;
+pub mod headless;
+
+use std::{
+    io::{self, IsTerminal},
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, Receiver, RecvTimeoutError},
+    },
+    time::{Duration, Instant},
+};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use self::{effects::Effects, input::Outside, sampler::Sampler, terminal::Screen};
+use crate::{
+    app::{App, Effect, Message, update},
+    source::origin::Origin,
+    view::theme::Theme,
+};
+
+/// Between two pictures at least.
+const FRAME: Duration = Duration::from_millis(33);
+
+/// Shows a machine full screen until the user leaves. The exit status is 0, or 128 and the signal that ended it.
+///
+/// # Errors
+/// Origins that cannot be opened; a terminal that is none, with the commands that need none.
+pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
+    let started = now();
+    if !io::stdout().is_terminal() {
+        anyhow::bail!(
+            "standard output: is no terminal; use `iodyno tree`, `iodyno drives`, `iodyno check` or `iodyno bench`, \
+             or `iodyno render machine` for a picture"
+        );
+    }
+    let root = origin.open()?;
+    let read = opening::read(&*root);
+    let engine = opening::engine(origin, &read);
+    let counters = opening::demo_counters(origin, &*root, &read);
+    let theme = Theme::from_environment(std::env::var_os("NO_COLOR").as_deref());
+    let (sender, receiver) = mpsc::channel();
+    let over = Arc::new(AtomicBool::new(false));
+    input::start_signals(sender.clone())?;
+    let mut screen = Screen::open(theme)?;
+    let mut app = App::new(opening::mode(origin), read, Screen::size()?);
+    screen.draw(&app)?;
+    input::start(sender.clone(), Arc::clone(&over));
+    let sampler = origin.is_live().then(|| Sampler::start(root, sender.clone(), started, Arc::clone(&over)));
+    let effects = Effects::new(engine, counters, sender, started);
+    let mut main = Main { screen, effects, sampler, receiver, started };
+    let status = main.run(&mut app);
+    over.store(true, Ordering::Relaxed);
+    // The test ends and the terminal comes back before anything is said.
+    drop(main);
+    if terminal::panicked() { Ok(ExitCode::from(101)) } else { status.map(ExitCode::from) }
+}
+
+struct Main {
+    screen: Screen,
+    effects: Effects,
+    sampler: Option<Sampler>,
+    receiver: Receiver<Outside>,
+    started: Instant,
+}
+
+impl Main {
+    fn run(&mut self, app: &mut App) -> anyhow::Result<u8> {
+        let mut changed = true;
+        let mut drawn_at = self.started;
+        loop {
+            let at = now();
+            let frame_due = drawn_at + FRAME;
+            if changed && at >= frame_due {
+                self.screen.draw(app)?;
+                (changed, drawn_at) = (false, now());
+            }
+            let frame = changed.then_some(frame_due);
+            let wait = [frame, self.effects.due()]
+                .into_iter()
+                .flatten()
+                .min()
+                .map_or(FRAME * 30, |due| due - at.min(due));
+            let outside = match self.receiver.recv_timeout(wait) {
+                Ok(outside) => Some(outside),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+            };
+            if terminal::panicked() {
+                return Ok(101);
+            }
+            update(app, Message::Tick(now() - self.started));
+            let looked = self.effects.look().map(Outside::Message);
+            for outside in outside.into_iter().chain(looked) {
+                changed = true;
+                if let Some(status) = self.take(app, outside)? {
+                    return Ok(status);
+                }
+            }
+        }
+    }
+
+    /// Takes something from outside; the exit status when it means to leave.
+    fn take(&mut self, app: &mut App, outside: Outside) -> anyhow::Result<Option<u8>> {
+        let message = match outside {
+            Outside::Message(message) => message,
+            Outside::Stop => {
+                self.screen.suspend()?;
+                Message::Tick(now() - self.started)
+            }
+            Outside::Signal(signal) => return Ok(Some(status_of(signal))),
+        };
+        for effect in update(app, message) {
+            match effect {
+                Effect::Quit => return Ok(Some(0)),
+                Effect::Interrupt => return Ok(Some(status_of(SIGINT))),
+                Effect::Suspend => self.screen.suspend()?,
+                Effect::Redraw => self.screen.forget()?,
+                Effect::ReadMachine => {
+                    if let Some(sampler) = &self.sampler {
+                        sampler.ask();
+                    }
+                }
+                effect => self.effects.test(effect),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// 128 and the number of the signal, as shells report it.
+fn status_of(signal: i32) -> u8 {
+    match signal {
+        SIGINT => 130,
+        SIGTERM => 143,
+        SIGHUP => 129,
+        _ => 1,
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the runtime is where the clock is read")]
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}

@@ -90,7 +90,8 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
         Id::Redraw => return vec![Effect::Redraw, Effect::ReadMachine],
         Id::Suspend => return vec![Effect::Suspend],
         Id::Quit if app.dyno.running().is_some() => app.overlay = Some(Overlay::Quit),
-        Id::Quit | Id::Leave => return vec![Effect::Quit],
+        Id::Quit => return vec![Effect::Quit],
+        Id::Leave => return vec![Effect::Interrupt],
     }
     Vec::new()
 }

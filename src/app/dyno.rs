@@ -5,12 +5,16 @@
 pub mod form;
 pub mod test;
 
-use std::collections::VecDeque;
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+};
 
 use self::{form::Form, test::Test};
 use crate::{
-    machine::Machine,
+    machine::{Machine, Use},
     model::{DriveName, Target, Workload},
+    units::Bytes,
 };
 
 /// How many tests are remembered.
@@ -105,6 +109,30 @@ pub fn targets(form: &Form, marks: &std::collections::BTreeSet<DriveName>, machi
         drive: Some(drive.name.clone()),
     };
     machine.drives.iter().filter(wanted).map(target).collect()
+}
+
+/// A file that could be read where a drive may not be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileOffer {
+    /// The drive that refused.
+    pub drive: DriveName,
+    /// A path on one of its file systems.
+    pub path: PathBuf,
+    /// How big the file would be.
+    pub size: Bytes,
+}
+
+/// The file to offer when none of `targets` may be read: on the first file system of theirs.
+pub fn file_offer(targets: &[Target], machine: &Machine) -> Option<FileOffer> {
+    const SIZE: Bytes = Bytes(1 << 30);
+    let drives = targets.iter().filter_map(|target| machine.drive(target.drive.as_ref()?));
+    drives.into_iter().find_map(|drive| {
+        let point = drive.used_by.iter().find_map(|used| match used {
+            Use::Mount { point, .. } => Some(Path::new(point.as_str())),
+            _ => None,
+        })?;
+        Some(FileOffer { drive: drive.name.clone(), path: point.join("iodyno.test"), size: SIZE })
+    })
 }
 
 /// The workload the form describes, on those targets.

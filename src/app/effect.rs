@@ -23,4 +23,6 @@ pub enum Effect {
     Suspend,
     /// Leave.
     Quit,
+    /// Leave as if interrupted: Ctrl-C.
+    Interrupt,
 }

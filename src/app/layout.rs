@@ -177,7 +177,7 @@ impl Layout {
         };
         let (left, right) = cut_left(body, form_width);
         let frame = if self.boxed { 2 } else { 1 };
-        (self.form, self.past) = cut_top(left, fields + frame + u16::from(self.boxed));
+        (self.form, self.past) = cut_top(left, fields + frame + 2 * u16::from(self.boxed));
         self.form_rows = self.inner(self.form);
         let (right, verdict) = cut_bottom(right, if self.boxed { 4 } else { 2 });
         self.verdict = verdict;

@@ -45,7 +45,7 @@ impl Load {
 
     /// Bytes per second of these drives together.
     pub fn of(&self, drives: &[DriveName]) -> f64 {
-        drives.iter().filter_map(|drive| self.drives.get(drive)).sum()
+        drives.iter().filter_map(|drive| self.drives.get(drive)).fold(0.0, |sum, rate| sum + rate)
     }
 
     /// Whether anything is being read at all worth a bar: more than 1 MB/s.

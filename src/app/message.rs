@@ -30,10 +30,6 @@ pub enum Message {
     Sample(Box<RunSample>, Duration),
     /// The test ended; an error is one line with its fix.
     RunEnded(Box<Result<RunSummary, String>>, Duration),
-    /// Something to tell the user, from the runtime.
-    Notice(String),
-    /// The terminal or the system asks to leave (SIGTERM, SIGHUP, closed input).
-    Leave,
 }
 
 /// A machine with what follows from it.

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     app::{
         App,
+        bottleneck::Bottleneck,
         dyno::{
             Curve,
             test::{Curves, Test},
@@ -150,9 +151,12 @@ fn draw_curve(
         Curve::Iops => (test.scales.iops.top(), Box::new(|value| count(value).replace(' ', ""))),
         Curve::Latency => (test.scales.latency.top(), Box::new(|value| nanoseconds(value).replace(' ', ""))),
     };
-    let level = app.bottlenecks.iter().find(|b| curve == Curve::Throughput && b.is_full());
+    // The line of a limit means something where all that is drawn goes through it.
+    let all = |b: &Bottleneck| b.is_full() && b.drives.len() == test.targets.len();
+    let level = app.bottlenecks.iter().find(|b| curve == Curve::Throughput && all(b));
     let level = level.map(|b| (b.limit, format!("limit {}", rate(units, b.limit))));
-    Graph { curves, top, label: &*label, level: level.filter(|_| test.is_running()) }.draw(brush, inner, now);
+    let level = level.filter(|_| test.is_running());
+    Graph { curves, top, label: &*label, level, window: test.window() }.draw(brush, inner, now);
 }
 
 /// What came of the test, in words: while it runs, what holds it back.
@@ -169,7 +173,10 @@ fn outcome(app: &App, brush: &mut Brush<'_>) {
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     match (&test.result, test.summary()) {
         (Some(Err(why)), _) => {
-            lines.push(vec![piece("! ", Meaning::Problem), piece(why.clone(), Meaning::Text)]);
+            for (index, line) in wrap(why, inner.width.saturating_sub(2)).into_iter().enumerate() {
+                let mark = if index == 0 { "! " } else { "  " };
+                lines.push(vec![piece(mark, Meaning::Problem), piece(line, Meaning::Text)]);
+            }
         }
         (_, Some(summary)) => {
             lines.push(result_line(app, test, summary));

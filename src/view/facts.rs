@@ -34,11 +34,13 @@ pub struct Fact {
     pub meaning: Meaning,
     /// Where it was read.
     pub path: Option<Arc<str>>,
+    /// What more there is to say, where there is room for it.
+    pub more: Option<String>,
 }
 
 /// A fact that was not read from one place.
 fn fact(label: &'static str, value: impl Into<String>) -> Fact {
-    Fact { label, value: value.into(), meaning: Meaning::Text, path: None }
+    Fact { label, value: value.into(), meaning: Meaning::Text, path: None, more: None }
 }
 
 /// A fact from a reading; what could not be read says why. What is simply not there gives no fact.
@@ -170,7 +172,8 @@ fn measured(app: &App, drive: &Drive, facts: &mut Vec<Fact>) {
 
 fn limit_fact(label: &'static str, app: &App, limit: &Limit) -> Fact {
     let number = rate(app.units, limit.bytes_per_second.0);
-    fact(label, format!("{number}, {}: {}", basis(limit.basis), limit.because))
+    let value = format!("{number}, {}", basis(limit.basis));
+    Fact { more: Some(limit.because.clone()), ..fact(label, value) }
 }
 
 fn lba(drive: &Drive) -> Fact {

@@ -22,7 +22,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
         two_columns(app, brush, inner, &facts);
         return;
     }
-    let lines = lines(&facts, inner.width, app.tree.paths);
+    let lines = lines(&facts, inner.width, app.tree.paths, false);
     let hidden = lines.len().saturating_sub(usize::from(inner.height));
     for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
         brush.write(inner.x, y, inner.width, line);
@@ -55,8 +55,8 @@ fn label(text: &str) -> Piece {
     piece(format!("{text:<wide$}", wide = usize::from(LABEL)), Meaning::Quiet)
 }
 
-/// Facts as lines of at most `width` cells, with the path under each when `paths`.
-pub(super) fn lines(facts: &[Fact], width: u16, paths: bool) -> Vec<Vec<Piece>> {
+/// Facts as lines of at most `width` cells, with the path under each when `paths`, and all there is to say when `whole`.
+pub(super) fn lines(facts: &[Fact], width: u16, paths: bool, whole: bool) -> Vec<Vec<Piece>> {
     let room = width.saturating_sub(LABEL);
     let mut out = Vec::new();
     for fact in facts {
@@ -68,6 +68,9 @@ pub(super) fn lines(facts: &[Fact], width: u16, paths: bool) -> Vec<Vec<Piece>> 
         for (index, line) in wrap(&fact.value, room).into_iter().enumerate() {
             let name = if index == 0 { fact.label } else { "" };
             out.push(vec![label(name), piece(line, fact.meaning)]);
+        }
+        for line in fact.more.iter().filter(|_| whole || paths).flat_map(|more| wrap(more, room)) {
+            out.push(vec![label(""), piece(line, Meaning::Quiet)]);
         }
         if let Some(path) = fact.path.as_ref().filter(|_| paths) {
             out.push(vec![piece(format!("  {}", fit_end(path, width - 2)), Meaning::Quiet)]);

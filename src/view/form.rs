@@ -1,7 +1,7 @@
 //! The workload's form and the list of tests before.
 
 use super::{
-    paint::{Brush, fit, fit_end, piece},
+    paint::{Brush, fit, fit_end, piece, wrap},
     theme::Meaning,
     words::{counted, rate},
 };
@@ -63,9 +63,8 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
 fn help(app: &App, brush: &mut Brush<'_>) {
     let rows = brush.layout.form_rows;
     let below = rows.y + u16::try_from(FIELDS.len()).unwrap_or(0);
-    if below < rows.bottom() {
-        let text = fit(app.dyno.form.field().help, rows.width);
-        brush.text(rows.x, below, rows.width, &text, Meaning::Quiet);
+    for (y, line) in (below..rows.bottom()).zip(wrap(app.dyno.form.field().help, rows.width)) {
+        brush.text(rows.x, y, rows.width, &line, Meaning::Quiet);
     }
 }
 

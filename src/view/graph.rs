@@ -8,7 +8,7 @@ use super::{
     paint::{Brush, cells, piece},
     theme::Meaning,
 };
-use crate::app::series::{Series, WINDOW};
+use crate::app::series::Series;
 
 /// One curve.
 pub struct Curve<'a> {
@@ -30,6 +30,8 @@ pub struct Graph<'a> {
     pub label: &'a dyn Fn(f64) -> String,
     /// A level to mark with a dotted line, with its word.
     pub level: Option<(f64, String)>,
+    /// How much time is shown.
+    pub window: Duration,
 }
 
 /// Columns the axis takes.
@@ -47,12 +49,12 @@ impl Graph<'_> {
         let plot = Rect { x: area.x + AXIS, width: area.width - AXIS, height: area.height - foot, ..area };
         self.axis(brush, area, plot);
         if foot == 1 {
-            time_axis(brush, plot);
+            self.time_axis(brush, plot);
         }
         self.mark_level(brush, plot);
         for curve in &self.curves {
             let mut dots = Dots::new(plot);
-            dots.trace(curve, self.top, now);
+            dots.trace(curve, self.top, self.window, now);
             dots.paint(brush, plot, curve.meaning);
         }
     }
@@ -97,18 +99,18 @@ impl Graph<'_> {
         }
         brush.text(plot.x + 1, y, plot.width, &format!(" {word} "), Meaning::Quiet);
     }
-}
 
-fn time_axis(brush: &mut Brush<'_>, plot: Rect) {
-    let line = brush.theme.style(Meaning::Lines);
-    brush.cell(plot.x - 1, plot.bottom(), '└', line);
-    for x in plot.left()..plot.right() {
-        brush.cell(x, plot.bottom(), '─', line);
-    }
-    let back = format!(" {} s ago ", WINDOW.as_secs());
-    brush.text(plot.x + 1, plot.bottom(), plot.width, &back, Meaning::Quiet);
-    if plot.width > cells(&back) + 10 {
-        brush.write_right(plot.right() - 1, plot.bottom(), &[piece(" now ", Meaning::Quiet)]);
+    fn time_axis(&self, brush: &mut Brush<'_>, plot: Rect) {
+        let line = brush.theme.style(Meaning::Lines);
+        brush.cell(plot.x - 1, plot.bottom(), '└', line);
+        for x in plot.left()..plot.right() {
+            brush.cell(x, plot.bottom(), '─', line);
+        }
+        let back = format!(" {} s ago ", self.window.as_secs());
+        brush.text(plot.x + 1, plot.bottom(), plot.width, &back, Meaning::Quiet);
+        if plot.width > cells(&back) + 10 {
+            brush.write_right(plot.right() - 1, plot.bottom(), &[piece(" now ", Meaning::Quiet)]);
+        }
     }
 }
 
@@ -138,8 +140,8 @@ impl Dots {
         }
     }
 
-    fn trace(&mut self, curve: &Curve<'_>, top: f64, now: Duration) {
-        let levels = self.levels(curve.series, top, now);
+    fn trace(&mut self, curve: &Curve<'_>, top: f64, window: Duration, now: Duration) {
+        let levels = self.levels(curve.series, top, window, now);
         let mut before: Option<usize> = None;
         for (x, level) in levels.into_iter().enumerate() {
             let Some(level) = level else {
@@ -159,11 +161,11 @@ impl Dots {
     }
 
     /// The dot row of the curve in every dot column: the mean of the points that fall there, or on the way between two.
-    fn levels(&self, series: &Series, top: f64, now: Duration) -> Vec<Option<usize>> {
+    fn levels(&self, series: &Series, top: f64, window: Duration, now: Duration) -> Vec<Option<usize>> {
         let columns = self.width * 2;
         let mut sums = vec![(0.0, 0u32); columns];
         let at = |time: Duration| {
-            let back = now.saturating_sub(time).as_secs_f64() / WINDOW.as_secs_f64();
+            let back = now.saturating_sub(time).as_secs_f64() / window.as_secs_f64();
             (1.0 - back) * (columns as f64 - 1.0)
         };
         let mut add = |position: f64, value: f64| {
@@ -236,7 +238,7 @@ mod tests {
             series.push(Duration::from_secs(second), 5.0);
         }
         let dots = Dots::new(Rect::new(0, 0, 30, 2));
-        let levels = dots.levels(&series, 10.0, Duration::from_mins(1));
+        let levels = dots.levels(&series, 10.0, Duration::from_mins(1), Duration::from_mins(1));
         assert!(levels.iter().flatten().all(|level| *level == 4), "{levels:?}");
         assert!(levels[20].is_none() && levels[0].is_some() && levels[50].is_some());
     }

@@ -9,10 +9,7 @@ use super::{
     theme::Meaning,
     words::nanoseconds,
 };
-use crate::{
-    app::{dyno::test::Test, series::WINDOW},
-    model::LatencySummary,
-};
+use crate::{app::dyno::test::Test, model::LatencySummary};
 
 const SHADES: [(f64, char); 4] = [(0.30, '█'), (0.10, '▓'), (0.02, '▒'), (0.000_5, '░')];
 const AXIS: u16 = 8;
@@ -74,7 +71,7 @@ fn shares(test: &Test, plot: Rect, now: Duration) -> BTreeMap<usize, BTreeMap<us
     let width = usize::from(plot.width);
     let mut columns: BTreeMap<usize, (BTreeMap<usize, f64>, f64)> = BTreeMap::new();
     for (at, latencies) in &test.heat {
-        let back = now.saturating_sub(*at).as_secs_f64() / WINDOW.as_secs_f64() * width as f64;
+        let back = now.saturating_sub(*at).as_secs_f64() / test.window().as_secs_f64() * width as f64;
         let Some(column) = (0..width).find(|column| (*column as f64) >= back.floor()).map(|b| width - 1 - b)
         else {
             continue;

@@ -26,7 +26,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
             let Some(row) = app.tree.row() else { return };
             let width = area.width.saturating_sub(4);
             let facts = facts::of_row(app, row);
-            let lines = facts_pane::lines(&facts, width, app.tree.paths);
+            let lines = facts_pane::lines(&facts, width, app.tree.paths, true);
             scrolled(brush, area, &facts::heading(app, row), &lines, *top);
         }
         Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),

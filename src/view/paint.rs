@@ -9,7 +9,7 @@ use ratatui::{
 use unicode_width::UnicodeWidthStr;
 
 use super::theme::{Meaning, Theme};
-use crate::app::layout::Layout;
+use crate::app::{bottleneck::FULL, layout::Layout};
 
 /// A buffer with the theme and the layout it is drawn by.
 pub struct Brush<'a> {
@@ -109,7 +109,11 @@ impl Brush<'_> {
             .map(|(text, meaning)| Span::styled(text.as_str(), self.theme.style(*meaning)))
             .collect();
         let most = most.min(area.right() - x);
-        self.buffer.set_line(x, y, &Line::from(spans), most).0
+        let line = Line::from(spans);
+        let wide = u16::try_from(line.width()).unwrap_or(u16::MAX).min(most);
+        // What was there before, a box's edge for instance, leaves nothing of its style behind.
+        self.buffer.set_style(Rect::new(x, y, wide, 1), Style::reset());
+        self.buffer.set_line(x, y, &line, most).0
     }
 
     /// Writes one piece.
@@ -190,23 +194,17 @@ impl Brush<'_> {
         }
     }
 
-    /// A bar `share` (0 to 1) full, in eighths of a cell; the empty part is drawn as a faint track.
+    /// A bar `share` (0 to 1) full; the empty part is a faint track. Only what is full looks full: the last cell waits
+    /// for the last percent.
     pub fn bar(&mut self, x: u16, y: u16, cells: u16, share: f64, meaning: Meaning) {
-        const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
         let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-        let eighths = (share * f64::from(cells) * 8.0).round();
+        let full = if share >= FULL { f64::from(cells) } else { (share * f64::from(cells)).floor() };
         let filled = self.theme.style(meaning);
         let track = self.theme.style(Meaning::Lines);
         for cell in 0..cells {
-            let left = eighths - f64::from(cell) * 8.0;
-            if left >= 8.0 {
-                self.cell(x + cell, y, '█', filled);
-            } else if left >= 1.0 {
-                let part = (1u8..8).rev().find(|part| left >= f64::from(*part)).unwrap_or(1);
-                self.cell(x + cell, y, EIGHTHS[usize::from(part)], filled);
-            } else {
-                self.cell(x + cell, y, '·', track);
-            }
+            // Three quarters of a row high, so that bars in neighbouring rows stay apart.
+            let (symbol, style) = if f64::from(cell) < full { ('▆', filled) } else { ('·', track) };
+            self.cell(x + cell, y, symbol, style);
         }
     }
 }

@@ -8,7 +8,7 @@ use super::{
     theme::Meaning,
     words::{giga, rate},
 };
-use crate::app::{App, Mode, strip::StripRow};
+use crate::app::{App, Mode, series::WINDOW, strip::StripRow};
 
 /// A group of dstat's columns.
 struct Group {
@@ -154,6 +154,7 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
         top: strip.scale.top(),
         label: &|value| giga(units, value),
         level: None,
+        window: WINDOW,
     };
     graph.draw(brush, inner, now);
 }

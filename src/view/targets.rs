@@ -49,7 +49,7 @@ impl Places {
             60..100 => (10, 8),
             _ => (24, 20),
         };
-        let fixed = name + 1 + spark + u16::from(spark > 0) + 13 + 1 + bar + u16::from(bar > 0) + 8;
+        let fixed = name + 1 + spark + u16::from(spark > 0) + 14 + 1 + bar + u16::from(bar > 0) + 8;
         let left = width.saturating_sub(fixed);
         let count = usize::from(left / 9).min(PERCENTILES.len());
         Self {
@@ -98,8 +98,8 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
 fn heading(app: &App, brush: &mut Brush<'_>, inner: Rect, places: &Places) {
     let x = inner.x + places.rate;
     let unit = app.units.giga_per_second();
-    let x = brush.text(x, inner.y, 13, &format!("{unit:>5} of limit"), Meaning::Quiet).max(x + 13);
-    let x = x + 1 + places.bar + u16::from(places.bar > 0);
+    brush.text(x, inner.y, 14, &format!("{unit:>5} of limit"), Meaning::Quiet);
+    let x = x + 15 + places.bar + u16::from(places.bar > 0);
     brush.text(x, inner.y, 7, &format!("{:>7}", "IOPS"), Meaning::Quiet);
     let mut x = x + 8;
     for column in places.percentiles {
@@ -182,7 +182,7 @@ impl Row<'_> {
         if let Some(limit) = limit {
             brush.text(end, self.y, 8, &format!(" of {}", giga(units, limit)), Meaning::Quiet);
         }
-        let mut x = x + 14;
+        let mut x = x + 15;
         if self.places.bar > 0 {
             if let Some((bytes, limit)) = bytes.zip(limit) {
                 let share = bytes / limit;

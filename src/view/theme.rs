@@ -66,7 +66,6 @@ impl Theme {
 
     /// The style of a meaning.
     pub fn style(self, meaning: Meaning) -> Style {
-        let plain = Style::new();
         let (colour, modifiers) = match meaning {
             Meaning::Text => (None, Modifier::empty()),
             Meaning::Quiet => (None, Modifier::DIM),
@@ -84,13 +83,13 @@ impl Theme {
             Meaning::Live => (Some(Color::Green), Modifier::BOLD),
             Meaning::Curve(index) => (Some(CURVES[index % CURVES.len()]), Modifier::empty()),
         };
-        let style = plain.add_modifier(modifiers);
-        match colour {
+        let style = Style::new().add_modifier(modifiers);
+        match (meaning, colour) {
+            // Reversal must not depend on what was written below it.
+            (Meaning::Selected, _) => style.fg(Color::Reset).remove_modifier(Modifier::DIM | Modifier::BOLD),
             // Without colour the dim modifier alone keeps lines in the background.
-            Some(colour) if self.colour => {
-                let style = style.fg(colour);
-                if meaning == Meaning::Lines { style.remove_modifier(Modifier::DIM) } else { style }
-            }
+            (Meaning::Lines, Some(colour)) if self.colour => style.fg(colour).remove_modifier(Modifier::DIM),
+            (_, Some(colour)) if self.colour => style.fg(colour),
             _ => style,
         }
     }
@@ -107,7 +106,7 @@ mod tests {
         assert_eq!(Theme::from_environment(Some("".as_ref())), Theme::COLOUR);
         for meaning in [Meaning::Good, Meaning::Problem, Meaning::Lines, Meaning::Curve(7), Meaning::Selected]
         {
-            assert_eq!(theme.style(meaning).fg, None);
+            assert!(matches!(theme.style(meaning).fg, None | Some(Color::Reset)));
             assert_eq!(theme.style(meaning).bg, None);
         }
     }

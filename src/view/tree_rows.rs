@@ -221,18 +221,14 @@ impl RowPainter<'_> {
     fn root_name(&self) -> Vec<Piece> {
         let Some(node) = self.row.node else { return Vec::new() };
         let drives = match self.row.drives.len() {
-            0 => "  no drives".to_owned(),
-            n => format!("  {}", counted(n, "drive")),
+            0 => ", no drives".to_owned(),
+            n => format!(", {}", counted(n, "drive")),
         };
-        let mut pieces = vec![
+        vec![
             piece(self.app.machine.pci.node(node).address.to_string(), Meaning::Figure),
             piece(" root complex", Meaning::Text),
             piece(drives, Meaning::Quiet),
-        ];
-        if self.is_bottleneck(node) {
-            pieces.push(piece(format!(" {FULL_MARK}"), Meaning::Warning));
-        }
-        pieces
+        ]
     }
 
     fn device_name(&self) -> Vec<Piece> {
@@ -253,16 +249,10 @@ impl RowPainter<'_> {
             NodeKind::RootPort if self.row.open.is_none() => "empty port ",
             _ => "",
         };
-        let driver = node.driver.value().filter(|_| node.kind == NodeKind::Endpoint);
         pieces.push(piece(word, Meaning::Text));
         pieces.push(piece(short_name(node), Meaning::Text));
         if self.row.drives.len() > 1 {
             pieces.push(piece(format!("  {}", counted(self.row.drives.len(), "drive")), Meaning::Quiet));
-        } else if let Some(driver) = driver {
-            pieces.push(piece(format!("  {driver}"), Meaning::Quiet));
-        }
-        if self.is_bottleneck(index) {
-            pieces.push(piece(format!(" {FULL_MARK}"), Meaning::Warning));
         }
         pieces
     }
@@ -291,6 +281,10 @@ impl RowPainter<'_> {
     }
 
     fn link(&self, brush: &mut Brush<'_>) {
+        if self.row.node.is_some_and(|node| self.is_bottleneck(node)) {
+            let x = self.area.x + self.columns.load - 2;
+            brush.text(x, self.y, 1, &FULL_MARK.to_string(), Meaning::Warning);
+        }
         let link = self.row.node.filter(|_| self.row.kind != RowKind::Drive);
         let Some(link) = link.and_then(|node| HopLink::above(&self.app.machine, node)) else { return };
         let judged = !self.row.drives.is_empty();

@@ -2,7 +2,7 @@
 
 use super::{
     findings,
-    paint::{Brush, Piece, piece, wrap},
+    paint::{Brush, Piece, cells, fit, piece, wrap},
     theme::Meaning,
     tree_rows::FULL_MARK,
     words::{basis, counted, place, rate},
@@ -32,6 +32,12 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     for bottleneck in &app.bottlenecks {
         lines.extend(sentence(app, bottleneck, inner.width));
     }
+    // The first sentence first; its reason where there is room; then the next ones.
+    if let Some(first) = app.bottlenecks.first().filter(|_| lines.len() < usize::from(inner.height)) {
+        let at = sentence(app, first, inner.width).len();
+        let room = usize::from(inner.height) - lines.len();
+        lines.splice(at..at, reason(app, first, inner.width, room));
+    }
     if lines.is_empty() {
         lines.push(vec![piece(nothing(app), Meaning::Quiet)]);
     }
@@ -47,8 +53,7 @@ fn sentence(app: &App, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
     let drives = counted(found.drives.len(), "drive");
     let (limit, possible) = (rate(units, found.limit), rate(units, found.possible));
     let cost = rate(units, found.cost());
-    let because = app.limits.hop(found.node).map(|limit| (basis(limit.basis), limit.because.clone()));
-    let source = because.as_ref().map_or("", |(basis, _)| basis);
+    let source = app.limits.hop(found.node).map_or("", |limit| basis(limit.basis));
     let text = match found.load {
         Some(load) if found.is_full() => format!(
             "{place} is full: {} for {drives} that could read {possible}. {cost} are lost here.",
@@ -68,17 +73,24 @@ fn sentence(app: &App, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
         let mark = if index == 0 { format!("{FULL_MARK} ") } else { "  ".to_owned() };
         lines.push(vec![piece(mark, meaning), piece(line, Meaning::Text)]);
     }
-    if let Some((_, because)) = because.filter(|_| brush_has_room(width)) {
-        for line in wrap(&format!("Its limit, {limit}: {because}"), width.saturating_sub(2)) {
-            lines.push(vec![piece("  ", Meaning::Text), piece(line, Meaning::Quiet)]);
-        }
-    }
     lines
 }
 
-/// Reasons are given where a line holds them; narrow screens keep the sentence alone.
-const fn brush_has_room(width: u16) -> bool {
-    width >= 90
+/// Where the limit comes from, in at most `room` lines.
+fn reason(app: &App, found: &Bottleneck, width: u16, room: usize) -> Vec<Vec<Piece>> {
+    let Some(limit) = app.limits.hop(found.node) else { return Vec::new() };
+    let wide = width.saturating_sub(2);
+    let lines = wrap(&format!("The limit of {}: {}", rate(app.units, found.limit), limit.because), wide);
+    let cut = lines.len() > room;
+    let shown = lines.into_iter().take(room).enumerate().map(|(index, line)| {
+        let line = if cut && index + 1 == room {
+            fit(&format!("{line} and more"), wide.min(cells(&line) + 1))
+        } else {
+            line
+        };
+        vec![piece("  ", Meaning::Text), piece(line, Meaning::Quiet)]
+    });
+    shown.collect()
 }
 
 fn nothing(app: &App) -> String {

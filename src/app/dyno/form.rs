@@ -41,13 +41,8 @@ pub struct Field {
 }
 
 const YES_NO: &[&str] = &["0", "1"];
-const ENGINES: &[(EngineKind, &str)] = &[
-    (EngineKind::IoUring, "io_uring"),
-    (EngineKind::IoUringCmd, "io_uring_cmd"),
-    (EngineKind::Libaio, "libaio"),
-    (EngineKind::Psync, "psync"),
-    (EngineKind::Posixaio, "posixaio"),
-];
+/// Engines this version has.
+const ENGINES: [EngineKind; 2] = [EngineKind::IoUring, EngineKind::Psync];
 
 /// All fields, top to bottom.
 pub const FIELDS: &[Field] = &[
@@ -124,17 +119,13 @@ pub const FIELDS: &[Field] = &[
     Field {
         name: "ioengine",
         help: "how reads are handed to the kernel",
-        show: |form| {
-            let known = ENGINES.iter().find(|(kind, _)| *kind == form.workload.engine);
-            known.map_or("simulated", |(_, name)| name).to_owned()
-        },
+        show: |form| form.workload.engine.name().to_owned(),
         set: |form, text| {
-            let found = ENGINES.iter().find(|(_, name)| *name == text);
-            let (kind, _) = found.ok_or("write io_uring, io_uring_cmd, libaio, psync or posixaio")?;
-            form.workload.engine = *kind;
+            let found = ENGINES.into_iter().find(|engine| engine.name() == text);
+            form.workload.engine = found.ok_or("write io_uring or psync")?;
             Ok(())
         },
-        choices: &["io_uring", "io_uring_cmd", "libaio", "psync", "posixaio"],
+        choices: &["io_uring", "psync"],
     },
     Field {
         name: "direct",
@@ -213,6 +204,13 @@ impl Form {
     /// Enters the field.
     pub fn begin_edit(&mut self) {
         self.edit = Some(Input::new((self.field().show)(self)));
+    }
+
+    /// Puts the path of a file into its field, open, to be taken or left.
+    pub fn offer(&mut self, offer: &super::FileOffer) {
+        self.at = 0;
+        self.edit = Some(Input::new(offer.path.display().to_string()));
+        self.workload.size.get_or_insert(offer.size);
     }
 
     /// Leaves the field and takes what was written.

@@ -165,6 +165,12 @@ impl Test {
         self.result = Some(result);
     }
 
+    /// How much time its curves show: a short test fills its graph, a long one rolls through it.
+    pub fn window(&self) -> Duration {
+        let seen = self.elapsed.max(self.workload.runtime.unwrap_or(WINDOW));
+        [10, 30].into_iter().map(Duration::from_secs).find(|window| seen <= *window).unwrap_or(WINDOW)
+    }
+
     /// Its summary, once it ended well.
     pub fn summary(&self) -> Option<&RunSummary> {
         self.result.as_ref().and_then(|result| result.as_ref().ok())

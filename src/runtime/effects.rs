@@ -1,0 +1,98 @@
+//! Carrying effects out: the test under way, and its looks ten times a second.
+
+use std::{
+    sync::{Arc, mpsc::Sender},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{demo_counters::DemoCounters, input::Outside, now, session::Session};
+use crate::{
+    app::{Effect, Message},
+    load::Engine,
+    model::{RunState, Workload},
+};
+
+/// Between two looks at a test.
+pub const LOOK: Duration = Duration::from_millis(100);
+
+/// What carries effects out.
+pub struct Effects {
+    engine: Option<Arc<dyn Engine>>,
+    counters: Option<DemoCounters>,
+    sender: Sender<Outside>,
+    started: Instant,
+    session: Option<Session>,
+    look_at: Instant,
+}
+
+impl Effects {
+    /// With the engine that tests this machine, if it can be tested.
+    pub fn new(
+        engine: Option<Arc<dyn Engine>>,
+        counters: Option<DemoCounters>,
+        sender: Sender<Outside>,
+        started: Instant,
+    ) -> Self {
+        Self { engine, counters, sender, started, session: None, look_at: started }
+    }
+
+    /// Carries out an effect of a test; others are the main loop's.
+    pub fn test(&mut self, effect: Effect) {
+        match (effect, &self.session) {
+            (Effect::StartRun(workload), _) => self.start(*workload),
+            (Effect::PauseRun, Some(session)) => session.pause(),
+            (Effect::ResumeRun, Some(session)) => session.resume(),
+            (Effect::StopRun, Some(session)) => session.stop(),
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, workload: Workload) {
+        match &self.engine {
+            Some(engine) => {
+                if let Some(counters) = &mut self.counters {
+                    counters.begin(&workload);
+                }
+                self.session = Some(Session::start(Arc::clone(engine), workload));
+                self.look_at = now() + LOOK;
+            }
+            None => self.tell(Err("the drives of a capture are not here; nothing can be tested".to_owned())),
+        }
+    }
+
+    fn tell(&self, result: Result<crate::model::RunSummary, String>) {
+        // Nobody listens only when the program ends.
+        let _ = self.sender.send(Outside::Message(Message::RunEnded(Box::new(result), now() - self.started)));
+    }
+
+    /// When the test wants to be looked at next.
+    pub fn due(&self) -> Option<Instant> {
+        self.session.as_ref().map(|_| self.look_at)
+    }
+
+    /// Looks at the test if it is time; a test that ended is summed up beside the screen.
+    pub fn look(&mut self) -> Option<Message> {
+        let at = now();
+        let session = self.session.as_ref().filter(|_| at >= self.look_at)?;
+        self.look_at = at + LOOK;
+        let sample = session.sample();
+        let rates = self.counters.as_mut().and_then(|counters| counters.look(&sample));
+        if let Some(rates) = rates {
+            let message = Message::Rates(Box::new(rates), at - self.started);
+            // Nobody listens only when the program ends.
+            let _ = self.sender.send(Outside::Message(message));
+        }
+        if sample.state == RunState::Ended
+            && let Some(session) = self.session.take()
+        {
+            let (sender, started) = (self.sender.clone(), self.started);
+            thread::spawn(move || {
+                let result = session.finish().map_err(|error| error.to_string());
+                let message = Message::RunEnded(Box::new(result), now() - started);
+                let _ = sender.send(Outside::Message(message));
+            });
+        }
+        Some(Message::Sample(Box::new(sample), at - self.started))
+    }
+}

@@ -1,0 +1,143 @@
+//! A screen without a terminal: keys go in, pictures come out. A demo's clock is counted, not read, so that the same
+//! keys give the same picture; a live machine takes the time it takes.
+
+use std::{
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{demo_counters::DemoCounters, effects::LOOK, now, opening};
+use crate::{
+    app::{App, Effect, Message, keymap::Key, update},
+    load::{Engine, Running},
+    model::RunState,
+    source::origin::{OpenError, Origin},
+    view::{self, theme::Theme},
+};
+
+/// A screen without a terminal.
+pub struct Headless {
+    /// The state.
+    pub app: App,
+    engine: Option<Arc<dyn Engine>>,
+    counters: Option<DemoCounters>,
+    running: Option<Box<dyn Running>>,
+    base: Instant,
+    elapsed: Duration,
+    live: bool,
+    left: bool,
+}
+
+impl Headless {
+    /// Opens a machine on a screen of that size.
+    pub fn open(origin: &Origin, size: (u16, u16)) -> Result<Self, OpenError> {
+        let root = origin.open()?;
+        let read = opening::read(&*root);
+        let engine = opening::engine(origin, &read);
+        let counters = opening::demo_counters(origin, &*root, &read);
+        let app = App::new(opening::mode(origin), read, size);
+        let live = origin.is_live();
+        Ok(Self {
+            app,
+            engine,
+            counters,
+            running: None,
+            base: now(),
+            elapsed: Duration::ZERO,
+            live,
+            left: false,
+        })
+    }
+
+    /// Whether a key has left the program.
+    pub fn has_left(&self) -> bool {
+        self.left
+    }
+
+    /// Presses keys, one after another.
+    pub fn press(&mut self, keys: impl IntoIterator<Item = Key>) {
+        for key in keys {
+            self.send(Message::Key(key));
+        }
+    }
+
+    /// Hands a message to the state and carries out what it asks for.
+    pub fn send(&mut self, message: Message) {
+        for effect in update(&mut self.app, message) {
+            self.carry_out(effect);
+        }
+    }
+
+    /// Lets time go on.
+    pub fn wait(&mut self, time: Duration) {
+        let until = self.elapsed + time;
+        while self.elapsed < until && !self.left {
+            let step = LOOK.min(until.saturating_sub(self.elapsed));
+            if self.live {
+                thread::sleep(step);
+            }
+            self.elapsed += step;
+            update(&mut self.app, Message::Tick(self.elapsed));
+            self.look();
+        }
+    }
+
+    /// The picture now.
+    pub fn picture(&self, theme: Theme) -> Buffer {
+        let (columns, rows) = self.app.size;
+        let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
+        view::draw(&self.app, theme, &mut buffer);
+        buffer
+    }
+
+    fn clock(&self) -> Instant {
+        if self.live { now() } else { self.base + self.elapsed }
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        let clock = self.clock();
+        match (effect, &mut self.running) {
+            (Effect::StartRun(workload), _) => {
+                if let Some(counters) = &mut self.counters {
+                    counters.begin(&workload);
+                }
+                let started = self.engine.as_ref().map(|engine| engine.start(&workload, clock));
+                match started {
+                    Some(Ok(running)) => self.running = Some(running),
+                    Some(Err(error)) => self.end(Err(error.to_string())),
+                    None => self.end(Err("nothing here can be tested".to_owned())),
+                }
+            }
+            (Effect::PauseRun, Some(running)) => running.pause(clock),
+            (Effect::ResumeRun, Some(running)) => running.resume(clock),
+            (Effect::StopRun, Some(running)) => {
+                running.stop(clock);
+                self.look();
+            }
+            (Effect::Quit | Effect::Interrupt, _) => self.left = true,
+            _ => {}
+        }
+    }
+
+    fn look(&mut self) {
+        let clock = self.clock();
+        let Some(running) = &mut self.running else { return };
+        let sample = running.sample(clock);
+        let ended = sample.state == RunState::Ended;
+        let rates = self.counters.as_mut().and_then(|counters| counters.look(&sample));
+        update(&mut self.app, Message::Sample(Box::new(sample), self.elapsed));
+        if let Some(rates) = rates {
+            update(&mut self.app, Message::Rates(Box::new(rates), self.elapsed));
+        }
+        if ended && let Some(running) = self.running.take() {
+            self.end(Ok(running.finish(clock)));
+        }
+    }
+
+    fn end(&mut self, result: Result<crate::model::RunSummary, String>) {
+        update(&mut self.app, Message::RunEnded(Box::new(result), self.elapsed));
+    }
+}

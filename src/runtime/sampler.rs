@@ -1,0 +1,111 @@
+//! The thread that looks at the machine while the screen is open: counters every second, links every second, everything
+//! now and then.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{input::Outside, now, opening};
+use crate::{
+    app::Message,
+    counters,
+    source::{self, SysRoot},
+};
+
+/// Between two looks at counters and links: what changed is on the screen within twice that.
+const LOOK: Duration = Duration::from_secs(1);
+/// Between two readings of the whole machine, for temperatures and whatever no link tells.
+const WHOLE: Duration = Duration::from_secs(10);
+
+/// The thread, to be asked for a new reading.
+pub struct Sampler {
+    asked: Sender<()>,
+}
+
+impl Sampler {
+    /// Starts it; it ends when `over` is set or nobody listens any more.
+    pub fn start(
+        root: Arc<dyn SysRoot>,
+        sender: Sender<Outside>,
+        started: Instant,
+        over: Arc<AtomicBool>,
+    ) -> Self {
+        let (asked, asking) = mpsc::channel();
+        thread::spawn(move || {
+            let watch = Watch { root, sender, started, over };
+            watch.run(&asking);
+        });
+        Self { asked }
+    }
+
+    /// Asks for a reading of the whole machine.
+    pub fn ask(&self) {
+        // A thread that ended has nothing more to read.
+        let _ = self.asked.send(());
+    }
+}
+
+struct Watch {
+    root: Arc<dyn SysRoot>,
+    sender: Sender<Outside>,
+    started: Instant,
+    over: Arc<AtomicBool>,
+}
+
+impl Watch {
+    fn run(&self, asking: &Receiver<()>) {
+        let mut counted = source::counters::read(&*self.root);
+        let mut counted_at = now();
+        let mut links = signature(&*self.root);
+        let mut read_at = counted_at;
+        loop {
+            let asked = match asking.recv_timeout(LOOK) {
+                Ok(()) => true,
+                Err(RecvTimeoutError::Timeout) => false,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            if self.over.load(Ordering::Relaxed) {
+                return;
+            }
+            let at = now();
+            let seen = source::counters::read(&*self.root);
+            let rates = counters::rates(&counted, &seen, at - counted_at);
+            (counted, counted_at) = (seen, at);
+            if !self.tell(Message::Rates(Box::new(rates), at - self.started)) {
+                return;
+            }
+            let seen = signature(&*self.root);
+            if asked || seen != links || at - read_at >= WHOLE {
+                (links, read_at) = (seen, at);
+                if !self.tell(Message::Machine(Box::new(opening::read(&*self.root)))) {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn tell(&self, message: Message) -> bool {
+        self.sender.send(Outside::Message(message)).is_ok()
+    }
+}
+
+/// What changes when a device comes or goes or a link trains anew: names, and every link's speed and width.
+fn signature(root: &dyn SysRoot) -> Vec<Vec<u8>> {
+    const DEVICES: &str = "/sys/bus/pci/devices";
+    let names = |folder: &str| root.list(folder).unwrap_or_default();
+    let mut seen = vec![names("/sys/block").join(" ").into_bytes()];
+    for device in names(DEVICES) {
+        for file in ["current_link_speed", "current_link_width"] {
+            // Many devices have no link; that too is part of what is seen.
+            seen.push(root.read(&format!("{DEVICES}/{device}/{file}")).unwrap_or_default());
+        }
+        seen.push(device.into_bytes());
+    }
+    seen
+}
