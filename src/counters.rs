@@ -91,7 +91,7 @@ pub struct Rates {
     pub cpu: Option<CpuShares>,
     /// Shares of each CPU.
     pub cpus: BTreeMap<u32, CpuShares>,
-    /// Runnable and blocked processes at the later look, forks per second.
+    /// Runnable processes at the later look but for the one that looked, as dstat counts; blocked ones; forks per second.
     pub running: Option<u64>,
     /// See `running`.
     pub blocked: Option<u64>,
@@ -151,7 +151,7 @@ pub struct DiskRates {
 pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
     let gauges = Rates {
         elapsed,
-        running: after.running,
+        running: after.running.map(|running| running.saturating_sub(1)),
         blocked: after.blocked,
         memory: after.memory,
         ..Rates::default()

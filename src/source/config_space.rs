@@ -97,12 +97,16 @@ impl<'a> ConfigSpace<'a> {
         let capabilities = self.word(at + 0x02)?;
         let device_capabilities = self.long(at + 0x04)?;
         let device_control = self.word(at + 0x08)?;
-        // Version 1 leaves out what a device type has no use for; version 2 has all registers, reserved ones as zero.
+        // Version 1 leaves out what a device type has no use for; version 2 has all registers, reserved ones as zero. A
+        // register that ought to be there and is cut off makes the whole capability unreadable: no zero stands for it.
         let version = capabilities & 0xf;
-        let link_capabilities = self.long(at + 0x0c).unwrap_or(0);
-        let link_control = self.word(at + 0x10).unwrap_or(0);
-        let link_status = self.word(at + 0x12).unwrap_or(0);
-        let second = |offset| if version >= 2 { self.long(at + offset).unwrap_or(0) } else { 0 };
+        let is_integrated = matches!((capabilities >> 4) & 0xf, 9 | 10);
+        let has_link = version >= 2 || !is_integrated;
+        let link_capabilities = if has_link { self.long(at + 0x0c)? } else { 0 };
+        let link_control = if has_link { self.word(at + 0x10)? } else { 0 };
+        let link_status = if has_link { self.word(at + 0x12)? } else { 0 };
+        let link_capabilities_2 = if version >= 2 { self.long(at + 0x2c)? } else { 0 };
+        let link_control_2 = if version >= 2 { self.word(at + 0x30)? } else { 0 };
         let bits = |value: u32, shift: u32, width: u32| low_byte((value >> shift) & ((1 << width) - 1));
         let size = |code: u8| 128_u16 << code;
         let control = u32::from(device_control);
@@ -124,8 +128,8 @@ impl<'a> ConfigSpace<'a> {
             link_active: reports_activity.then_some(link_status & (1 << 13) != 0),
             aspm_supported: bits(link_capabilities, 10, 2),
             aspm_enabled: bits(link_control.into(), 0, 2),
-            supported_speeds: bits(second(0x2c), 1, 7),
-            target_speed: TransferRate::from_code(bits(second(0x30), 0, 4)),
+            supported_speeds: bits(link_capabilities_2, 1, 7),
+            target_speed: TransferRate::from_code(bits(link_control_2.into(), 0, 4)),
         })
     }
 
@@ -174,7 +178,10 @@ mod tests {
         assert_eq!(express(&bytes[..64]), Err(ConfigError::NeedsRoot));
         assert!(express(&bytes).is_ok());
         assert_eq!(express(&[0; 64]), Err(ConfigError::NotExpress));
-        assert_eq!(express(&bytes[..0x72]), Err(ConfigError::Broken(0x70)));
+        for end in [0x72, 0x80, 0x90, 0xa1] {
+            assert_eq!(express(&bytes[..end]), Err(ConfigError::Broken(0x70)), "cut at {end:#x}");
+        }
+        assert!(express(&bytes[..0xa2]).is_ok());
     }
 
     #[test]

@@ -26,11 +26,24 @@ pub(super) struct Shared<'a> {
     cooling: BTreeMap<PciAddress, Arc<str>>,
     /// Slot names by `DDDD:BB:DD`.
     slots: BTreeMap<String, Label>,
+    /// Whether this kernel shows link files for every PCI Express device, so that what has none is none.
+    has_link_files: bool,
 }
 
 impl<'a> Shared<'a> {
     pub(super) fn read(root: &dyn SysRoot, database: &'a Database) -> Self {
-        Self { database, cooling: cooling_devices(root), slots: slots(root) }
+        let release = root::label(root, "/proc/sys/kernel/osrelease");
+        let has_link_files = release.value().is_some_and(|release| is_since_4_13(release.as_str()));
+        Self { database, cooling: cooling_devices(root), slots: slots(root), has_link_files }
+    }
+}
+
+/// Linux 4.13 brought `current_link_speed` and its kin.
+fn is_since_4_13(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (4, 13),
+        _ => false,
     }
 }
 
@@ -80,7 +93,7 @@ pub(super) fn read(
     let subsystem_device = id(root, &file("subsystem_device"));
     let subsystem = id(root, &file("subsystem_vendor"))
         .and_then(|vendor| Ok((vendor, subsystem_device.get().ok_or("its device id cannot be read")?)));
-    let config = configuration(root, path);
+    let config = configuration(root, shared, path);
     let express = express(&config);
     let iommu_group = iommu_group(root, &file("iommu_group"));
     let cooling_path = shared.cooling.get(&address).cloned();
@@ -123,9 +136,14 @@ fn narrow<T: TryFrom<u64>>(value: u64, most: u64) -> Result<T, String> {
     if value > most { Err(wrong()) } else { T::try_from(value).map_err(|_| wrong()) }
 }
 
-/// The `config` file; absent for a device that sleeps without power, because reading would wake it.
-fn configuration(root: &dyn SysRoot, path: &str) -> Reading<Vec<u8>> {
+/// The `config` file. It is left alone where nothing is to be learned or much to be lost: conventional PCI devices (in a
+/// virtual machine each word costs an exit) and devices that sleep without power, which reading would wake.
+fn configuration(root: &dyn SysRoot, shared: &Shared<'_>, path: &str) -> Reading<Vec<u8>> {
     let file = format!("{path}/config");
+    let link_file = || root::text(root, &format!("{path}/max_link_speed"));
+    if shared.has_link_files && link::is_absent(&link_file()) {
+        return Reading::absent(file, "no link files: a conventional PCI device");
+    }
     let power = root::label(root, &format!("{path}/power_state"));
     if power.value().is_some_and(|state| *state == "D3cold") {
         return Reading::absent(file, "asleep in D3cold; not read, because that would wake the device");
@@ -228,4 +246,18 @@ fn slot(
         .value()
         .or_else(|| slots.get(&format!("{domain:04x}:{bus:02x}:{device:02x}")))
         .cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_compare_as_numbers() {
+        for (release, since) in
+            [("6.18.44-fc", true), ("4.13", true), ("4.9.0-13-amd64", false), ("3.10.0", false), ("", false)]
+        {
+            assert_eq!(is_since_4_13(release), since, "{release}");
+        }
+    }
 }

@@ -44,7 +44,8 @@ pub(super) fn read(root: &dyn SysRoot, path: &str, express: &Reading<Express>) -
     (!nothing || registers.is_some()).then_some(link)
 }
 
-fn is_absent<T>(reading: &Reading<T>) -> bool {
+/// Whether there is no such file, which is another thing than one that cannot be read.
+pub(super) fn is_absent<T>(reading: &Reading<T>) -> bool {
     reading.problem().is_some_and(|problem| problem.kind == ProblemKind::Absent)
 }
 
