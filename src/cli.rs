@@ -6,6 +6,7 @@
 mod failure;
 mod check;
 pub mod render;
+mod tune;
 
 use std::{
     ffi::OsString,
@@ -64,6 +65,8 @@ enum Command {
     Check(check::CheckArgs),
     /// The built-in machines
     Demos(Format),
+    /// Settings: list, change live, undo, export
+    Tune(tune::TuneArgs),
 }
 
 /// How a command prints.
@@ -91,6 +94,7 @@ impl CommandLine {
             None => screen(&origin),
             Some(Command::Check(args)) => check::run(&args, &origin),
             Some(Command::Demos(format)) => demos(format),
+            Some(Command::Tune(args)) => tune::run(&args, &origin),
         }
     }
 }

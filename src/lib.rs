@@ -14,6 +14,7 @@ pub mod source;
 pub mod redact;
 pub mod capacity;
 pub mod findings;
+pub mod tune;
 pub mod load;
 pub mod report;
 pub mod app;

@@ -6,6 +6,7 @@ pub mod json;
 pub mod tree;
 pub mod drives;
 pub mod check;
+pub mod tune;
 pub mod demos;
 mod table;
 

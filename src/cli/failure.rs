@@ -16,7 +16,12 @@ use clap::{
 };
 
 use super::CommandLine;
-use crate::{model::WorkloadError, source::origin::OpenError, text::Label};
+use crate::{
+    model::WorkloadError,
+    source::origin::OpenError,
+    text::Label,
+    tune::{journal::JournalError, tuner::TuneError},
+};
 
 /// How a command ended that did what it was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +102,18 @@ impl From<OpenError> for Failure {
 impl From<WorkloadError> for Failure {
     fn from(error: WorkloadError) -> Self {
         Self::Said(Complaint::new(format!("--{}", error.option), error.wrong, error.fix))
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        Self::Said(Complaint::from_line(&error.to_string()))
+    }
+}
+
+impl From<TuneError> for Failure {
+    fn from(error: TuneError) -> Self {
+        Self::Said(Complaint::from_line(&error.to_string()))
     }
 }
 

@@ -1,0 +1,271 @@
+//! `iodyno tune`: settings listed, set, undone, exported.
+//!
+//! Here: the command's options and its effects in order. Not here: what a setting is (`tune::settings`), how it is
+//! undone (`tune::undo`), how the lists look (`report::tune`).
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{Complaint, Failure, Status, print};
+use crate::{
+    machine::Machine,
+    report::tune::{self as report, Row},
+    source::{origin::Origin, read_machine},
+    tune::{
+        Actuator, Change, Device, DryRun, Live, Outcome, SETTINGS, Setting, Tuner,
+        journal::{Journal, Ledger, Purpose, state_folder},
+        persist, settings,
+        tuner::{Restored, changes},
+        undo::Which,
+    },
+};
+
+/// Options of `iodyno tune`.
+#[derive(Debug, Args)]
+pub struct TuneArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Lists settings: value now, value found, kernel's default, and whether it can be changed
+    List {
+        /// Drive name, PCI address or `cpu`; all drives and the processors without it
+        device: Option<String>,
+        /// One JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Changes settings: what was there, what was asked, what was read back; and keeps them
+    Set {
+        /// Drive name, PCI address or `cpu`
+        device: String,
+        /// SETTING=VALUE, one or more
+        #[arg(required = true, value_name = "SETTING=VALUE")]
+        values: Vec<String>,
+        /// Print what would be written, and write nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Puts settings back to what iodyno found after boot
+    Undo {
+        /// Only on this drive, PCI address or `cpu`
+        #[arg(conflicts_with = "all")]
+        device: Option<String>,
+        /// On every device, kept changes too
+        #[arg(long)]
+        all: bool,
+        /// Also where somebody else has changed the value since
+        #[arg(long)]
+        force: bool,
+        /// Print what would be written, and write nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Shows every change since boot and before
+    Journal {
+        /// One JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Prints what stands changed in a form that outlives the boot; installs nothing
+    Export {
+        /// The form
+        form: Form,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Form {
+    /// udev rules
+    Udev,
+    /// Arguments for the kernel's command line
+    KernelArgs,
+}
+
+/// Everything a tune command works with.
+struct Bench {
+    machine: Machine,
+    journal: Journal,
+    boot: String,
+    live: bool,
+}
+
+/// Runs the command. Status 1 when something was asked for and did not become so.
+pub fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
+    let root = origin.open()?;
+    let (machine, _) = read_machine(&*root);
+    let is_root = rustix::process::geteuid().is_root();
+    let journal = Journal::new(state_folder(is_root, |name| std::env::var(name).ok()));
+    let boot = machine.host.boot_id.value().map(ToString::to_string).unwrap_or_default();
+    let bench = Bench { machine, journal, boot, live: origin.is_live() };
+    match &args.action {
+        Action::List { device, json } => bench.list(device.as_deref(), *json),
+        Action::Set { device, values, dry_run } => bench.set(device, values, *dry_run),
+        Action::Undo { device, all, force, dry_run } => bench.undo(device.as_deref(), *all, *force, *dry_run),
+        Action::Journal { json } => bench.show_journal(*json),
+        Action::Export { form } => bench.export(*form),
+    }
+}
+
+impl Bench {
+    fn ledger(&self) -> Result<Ledger, Failure> {
+        Ok(if self.live { Ledger::of(&self.journal.read()?, &self.boot) } else { Ledger::default() })
+    }
+
+    fn device(&self, name: &str) -> Result<Device, Failure> {
+        let Ok(device) = name.parse::<Device>();
+        let exists = match &device {
+            Device::Drive(drive) => self.machine.drive(drive).is_some(),
+            Device::Pci(address) => self.machine.pci.find(*address).is_some(),
+            Device::Cpu => true,
+        };
+        if exists {
+            return Ok(device);
+        }
+        let fix = "`iodyno drives` lists the drives, `iodyno tree` the PCI devices";
+        Err(Complaint::new(name, "no such device", fix).into())
+    }
+
+    fn list(&self, device: Option<&str>, json: bool) -> Result<Status, Failure> {
+        let devices = match device {
+            Some(name) => vec![self.device(name)?],
+            None => self
+                .machine
+                .drives
+                .iter()
+                .map(|drive| Device::Drive(drive.name.clone()))
+                .chain([Device::Cpu])
+                .collect(),
+        };
+        let ledger = self.ledger()?;
+        let rows: Vec<Row> = devices
+            .iter()
+            .flat_map(|device| report::rows(&self.machine, &ledger, device, self.live))
+            .collect();
+        let text = if json { report::json(&rows) } else { report::table(&rows) };
+        print(&text)
+    }
+
+    fn set(&self, device: &str, values: &[String], dry_run: bool) -> Result<Status, Failure> {
+        self.refuse_unless_live()?;
+        let device = self.device(device)?;
+        let wanted = values.iter().map(|text| assignment(text)).collect::<Result<Vec<_>, Failure>>()?;
+        // Everything is checked before anything is written; the scheduler goes first, since it resets others.
+        let mut planned = Vec::new();
+        for (row, value) in &wanted {
+            planned.push((row.id, value.as_str(), changes(&self.machine, &Live, &device, row, value)?));
+        }
+        let rank = |id| SETTINGS.iter().position(|row| row.id == id);
+        planned.sort_by_key(|(id, ..)| rank(*id));
+        for (id, value, changes) in &planned {
+            if changes.is_empty() {
+                print(&format!("{device} {}: is {value} already\n", id.0))?;
+            }
+        }
+        let changes: Vec<Change> = planned.into_iter().flat_map(|(_, _, changes)| changes).collect();
+        if changes.is_empty() {
+            return Ok(Status::Done);
+        }
+        if dry_run {
+            return print(&report::commands(&changes));
+        }
+        self.apply(&changes)
+    }
+
+    fn apply(&self, changes: &[Change]) -> Result<Status, Failure> {
+        let tuner = Tuner::open(&self.journal, &Live, Purpose::Command, &self.boot, &unix_millis)?;
+        let mut all = true;
+        for change in changes {
+            let outcome = match tuner.apply(&self.machine, change) {
+                Ok(outcome) => outcome,
+                Err(error) => {
+                    tuner.keep()?;
+                    return Err(error.into());
+                }
+            };
+            all &= outcome == Outcome::Accepted;
+            print(&report::applied(change, &outcome))?;
+        }
+        tuner.keep()?;
+        Ok(if all { Status::Done } else { Status::No })
+    }
+
+    fn undo(&self, device: Option<&str>, all: bool, force: bool, dry_run: bool) -> Result<Status, Failure> {
+        self.refuse_unless_live()?;
+        let device = device.map(|name| self.device(name)).transpose()?;
+        let ledger = self.ledger()?;
+        let dead: Vec<&str> =
+            ledger.sessions.keys().map(String::as_str).filter(|id| self.journal.is_dead(id)).collect();
+        let which = match &device {
+            Some(device) => Which::On(device),
+            None if all => Which::All,
+            None => Which::Sessions(&dead),
+        };
+        let actuator: &dyn Actuator = if dry_run { &DryRun } else { &Live };
+        if dry_run {
+            let (steps, _) = crate::tune::undo::plan(&ledger, &which, &self.machine);
+            return print(&report::undo_commands(&steps));
+        }
+        let tuner = Tuner::open(&self.journal, actuator, Purpose::Command, &self.boot, &unix_millis)?;
+        let restored = tuner.undo(&self.machine, &ledger, &which, force)?;
+        tuner.close()?;
+        print(&report::restored(&restored, !all && device.is_none() && !ledger.entries.is_empty()))?;
+        let back = restored.iter().all(|(_, what)| matches!(what, Restored::Back | Restored::AlreadyThere));
+        Ok(if back { Status::Done } else { Status::No })
+    }
+
+    fn show_journal(&self, json: bool) -> Result<Status, Failure> {
+        let records = self.journal.read()?;
+        let text = if json {
+            report::journal_json(&records)
+        } else {
+            report::journal(&records, &self.boot, &self.journal.path())
+        };
+        print(&text)
+    }
+
+    fn export(&self, form: Form) -> Result<Status, Failure> {
+        let ledger = self.ledger()?;
+        let now = |entry: &crate::tune::journal::Entry| Live.read(&entry.file).ok();
+        let export = match form {
+            Form::Udev => persist::udev_rules(&self.machine, &ledger, now),
+            Form::KernelArgs => persist::kernel_arguments(&ledger, now),
+        };
+        print(&export.text)?;
+        for line in &export.left_out {
+            print(&format!("# left out: {line}\n"))?;
+        }
+        if export.text.is_empty() && export.left_out.is_empty() {
+            print("# nothing stands changed since boot\n")?;
+        }
+        Ok(Status::Done)
+    }
+
+    fn refuse_unless_live(&self) -> Result<(), Failure> {
+        if self.live {
+            return Ok(());
+        }
+        let fix = "leave out --demo, --open and --sysroot";
+        Err(Complaint::new("tune", "only this machine can be tuned, not a demo, capture or folder", fix)
+            .into())
+    }
+}
+
+fn assignment(text: &str) -> Result<(&'static Setting, String), Failure> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| Complaint::new(text, "is no SETTING=VALUE", "write scheduler=none"))?;
+    let row = settings::find(name).ok_or_else(|| {
+        let known: Vec<_> = SETTINGS.iter().map(|row| row.id.0).collect();
+        Complaint::new(name, "no setting of that name", format!("there are {}", known.join(" ")))
+    })?;
+    Ok((row, value.to_owned()))
+}
+
+fn unix_millis() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

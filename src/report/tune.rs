@@ -1,0 +1,225 @@
+//! Settings, changes and the journal as text and JSON.
+
+use std::{fmt::Write, path::Path};
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::json::{SCHEMA, VERSION};
+use crate::{
+    machine::Machine,
+    model::{Problem, Reading, SettingId},
+    text::Label,
+    tune::{
+        Change, Device, Outcome, SETTINGS, Setting,
+        journal::{Event, Ledger, Record},
+        settings::{Range, Risk, Value},
+        tuner::Restored,
+        undo::Step,
+    },
+};
+
+/// One setting on one device, with CONTRACT's names.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The device.
+    pub device: String,
+    /// The setting's id.
+    pub setting: SettingId,
+    /// The value now; `null` with a problem when it cannot be read.
+    pub value: Option<Label>,
+    /// What it takes.
+    pub choices: Vec<String>,
+    /// The value before iodyno's first change since boot.
+    pub found_value: Option<String>,
+    /// The kernel's default, where it is known.
+    pub default_value: Option<&'static str>,
+    /// Who sets it at boot, where that was found.
+    pub set_by: Option<String>,
+    /// Whether this user can change it now.
+    pub writable: bool,
+    /// Why not.
+    pub why_not: Option<String>,
+    /// Why there is no value.
+    #[serde(skip)]
+    pub problem: Option<Problem>,
+}
+
+/// The settings a device has. Of a setting with a file per processor, the first file speaks for all unless they differ.
+pub fn rows(machine: &Machine, ledger: &Ledger, device: &Device, live: bool) -> Vec<Row> {
+    let has = |row: &&Setting| !(row.read)(machine, device).is_empty();
+    SETTINGS.iter().filter(has).map(|row| one(machine, ledger, device, row, live)).collect()
+}
+
+fn one(machine: &Machine, ledger: &Ledger, device: &Device, row: &Setting, live: bool) -> Row {
+    let readings = (row.read)(machine, device);
+    let values: Vec<&Value> = readings.iter().filter_map(Reading::value).collect();
+    let same = values.windows(2).all(|pair| pair[0].text == pair[1].text);
+    let value = values.first().map(|first| if same { first.text.clone() } else { Label::new("differ") });
+    let found = readings.iter().find_map(|reading| ledger.found(reading.path())).map(str::to_owned);
+    let why_not = why_not(machine, row, &readings, live);
+    Row {
+        device: device.to_string(),
+        setting: row.id,
+        choices: choices(row, values.first().copied()),
+        found_value: found.or_else(|| value.as_ref().map(ToString::to_string)),
+        default_value: row.default,
+        set_by: set_by(machine, device, row),
+        writable: why_not.is_none(),
+        why_not,
+        problem: if value.is_none() { readings.first().and_then(Reading::problem) } else { None },
+        value,
+    }
+}
+
+/// The udev rule that sets it: the last one that fits, as udev applies them in order.
+fn set_by(machine: &Machine, device: &Device, row: &Setting) -> Option<String> {
+    let Device::Drive(name) = device else { return None };
+    let (drive, file) = (machine.drive(name)?, row.file.strip_prefix("queue/")?);
+    let rule = machine.rules.iter().rfind(|rule| rule.setting == file && rule.applies_to(drive))?;
+    Some(format!("{}:{} sets {}", rule.path, rule.line, rule.value))
+}
+
+fn choices(row: &Setting, now: Option<&Value>) -> Vec<String> {
+    match (row.range, now) {
+        (_, Some(now)) if !now.choices.is_empty() => now.choices.iter().map(ToString::to_string).collect(),
+        (Range::Words(words), _) => words.iter().map(|word| (*word).to_owned()).collect(),
+        (Range::Number(least, most), _) if most.saturating_sub(least) < 8 => {
+            (least..=most).map(|number| number.to_string()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn why_not(machine: &Machine, row: &Setting, readings: &[Reading<Value>], live: bool) -> Option<String> {
+    if row.risk == Risk::Shown {
+        return Some("shown only".to_owned());
+    }
+    if !live {
+        return Some("not this machine".to_owned());
+    }
+    if let Some(problem) = readings.iter().find_map(Reading::problem) {
+        return Some(problem.reason.to_string());
+    }
+    match machine.host.root.get() {
+        Some(true) => None,
+        _ => Some("needs root: run with sudo".to_owned()),
+    }
+}
+
+/// `{settings: [...], problems: [...]}` as one document.
+pub fn json(rows: &[Row]) -> String {
+    let problems: Vec<&Problem> = rows.iter().filter_map(|row| row.problem.as_ref()).collect();
+    super::json::text(
+        &json!({ "schema": SCHEMA, "version": VERSION, "settings": rows, "problems": problems }),
+    )
+}
+
+/// A table per device.
+pub fn table(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for device in rows.chunk_by(|a, b| a.device == b.device) {
+        let _infallible = writeln!(text, "{}", device[0].device);
+        for row in device {
+            let value = row.value.as_ref().map_or("-", |value| value.as_str());
+            let changed = row.found_value.as_deref().filter(|found| *found != value);
+            let mark = if changed.is_some() { '*' } else { ' ' };
+            let line =
+                format!("{mark} {:<21} {value:<14} {}", row.setting.0, notes(row, value, changed).join("; "));
+            let _infallible = writeln!(text, "{}", line.trim_end());
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn notes(row: &Row, value: &str, changed: Option<&str>) -> Vec<String> {
+    let mut notes: Vec<String> = changed.map(|found| format!("found {found}")).into_iter().collect();
+    let default = row.default_value.filter(|default| *default != value && row.value.is_some());
+    notes.extend(default.map(|default| format!("default {default}")));
+    notes.extend(row.set_by.clone());
+    notes.extend(row.why_not.clone());
+    if row.writable && row.choices.len() > 1 {
+        notes.push(format!("takes {}", row.choices.join(" ")));
+    }
+    notes
+}
+
+/// A change that was made: what was there, what was asked, what was read back.
+pub fn applied(change: &Change, outcome: &Outcome) -> String {
+    format!("{} {}: {} -> {}: {outcome}\n", change.device, change.setting.0, change.from, change.to)
+}
+
+/// The commands that would make these changes.
+pub fn commands(changes: &[Change]) -> String {
+    changes.iter().map(|change| echo(&change.to, &change.file)).collect()
+}
+
+/// The commands that would undo.
+pub fn undo_commands(steps: &[Step]) -> String {
+    steps.iter().map(|step| echo(&step.target, &step.file)).collect()
+}
+
+fn echo(value: &str, file: &str) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+    format!("echo {} | sudo tee {}\n", quoted(value), quoted(file))
+}
+
+/// What an undo did, a line each.
+pub fn restored(report: &[(Step, Restored)], kept_remain: bool) -> String {
+    let mut text = String::new();
+    for (step, restored) in report {
+        let what = match restored {
+            Restored::Back => format!("is {} again", step.target),
+            Restored::AlreadyThere => format!("was {} already", step.target),
+            Restored::Meddled(now) => {
+                format!("reads {now}, which somebody else set; left alone, --force puts {} back", step.target)
+            }
+            Restored::Failed(why) => format!("is not {}: {why}", step.target),
+            Restored::Gone => "its drive is gone".to_owned(),
+        };
+        let _infallible = writeln!(text, "{} {}: {what}", step.device.name, step.setting);
+    }
+    if report.is_empty() {
+        text.push_str(if kept_remain {
+            "nothing to undo but kept changes; --all undoes them too\n"
+        } else {
+            "nothing stands changed since boot\n"
+        });
+    }
+    text
+}
+
+/// The journal as lines for people: this boot's changes, and how many are older.
+pub fn journal(records: &[Record], boot: &str, path: &Path) -> String {
+    let mut text = format!("{}\n", path.display());
+    let (now, older): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.boot == boot);
+    for record in now {
+        let time = jiff::Timestamp::from_millisecond(record.time);
+        let time = time.map(|time| time.strftime("%F %T UTC").to_string()).unwrap_or_default();
+        let what = match &record.event {
+            Event::Open { purpose, pid } => format!("opened by process {pid} ({purpose:?})").to_lowercase(),
+            Event::Change { device, setting, old, new, .. } => {
+                format!("{} {setting}: {old} -> {new}", device.name)
+            }
+            Event::Result { outcome, .. } => format!("  {outcome}"),
+            Event::Undone { file, value } => format!("{file} is {value} again"),
+            Event::Keep => "kept".to_owned(),
+            Event::Close => "closed".to_owned(),
+        };
+        let _infallible =
+            writeln!(text, "{time}  {:<16}  {}", Label::new(&record.session), Label::new(&what));
+    }
+    if !older.is_empty() {
+        let _infallible = writeln!(text, "{} records of earlier boots, whose values are gone", older.len());
+    }
+    if records.is_empty() {
+        text.push_str("empty: nothing was changed yet\n");
+    }
+    text
+}
+
+/// `{records: [...]}` as one document.
+pub fn journal_json(records: &[Record]) -> String {
+    super::json::text(&json!({ "schema": SCHEMA, "version": VERSION, "records": records }))
+}

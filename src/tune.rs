@@ -1,0 +1,19 @@
+//! Settings that can be changed live: what they are, changing them, and putting every one of them back.
+//!
+//! Here: `SETTINGS`, changes with their outcomes, the journal, undo, the only writer to /sys (`actuator`), and the
+//! export of what was changed. Not here: reading a machine, deciding what is worth changing, the screen.
+
+pub mod settings;
+pub mod change;
+pub mod actuator;
+pub mod journal;
+pub mod undo;
+pub mod tuner;
+pub mod persist;
+#[cfg(test)]
+mod testing;
+
+pub use actuator::{Actuator, DryRun, Live};
+pub use change::{Change, Device, Identity, Outcome};
+pub use settings::{SETTINGS, Setting};
+pub use tuner::Tuner;

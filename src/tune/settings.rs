@@ -1,0 +1,498 @@
+//! `SETTINGS`: one row for each thing iodyno can change live. Dispatch, screens, help and export are derived from it.
+
+use super::change::Device;
+use crate::{
+    machine::{Drive, Machine, NodeKind, PciNode, queue::Choice},
+    model::{NodeIndex, Reading, SettingId},
+    text::Label,
+};
+
+/// A value as the kernel shows it, with the choices the kernel offers beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// The current value.
+    pub text: Label,
+    /// What the file itself offers; empty where it offers nothing.
+    pub choices: Vec<Label>,
+}
+
+/// Which values a setting takes, as far as it can be said before asking the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Range {
+    /// One of the words the file offers (or, where it offers none, any word).
+    Offered,
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// A whole number between these, both included.
+    Number(i64, i64),
+}
+
+/// How a change takes hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Risk {
+    /// At once, and it can be taken back at once.
+    Live,
+    /// The drive leaves its driver and comes back: only for a drive nothing uses.
+    Rebind,
+    /// Shown, never changed.
+    Shown,
+}
+
+/// What a setting belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// A block device's queue.
+    Queue,
+    /// The controller or PCI function a drive hangs on.
+    Function,
+    /// The PCI Express port above a drive.
+    Port,
+    /// All processors.
+    Processors,
+}
+
+/// Where changing it was seen to work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// On a real loop device.
+    Loop,
+    /// With files of a fake root only; no device to try it on was at hand.
+    FakeRoot,
+}
+
+/// One row.
+pub struct Setting {
+    /// CONTRACT's name.
+    pub id: SettingId,
+    /// The file's name, or what it is found by.
+    pub file: &'static str,
+    /// A few words for a column.
+    pub label: &'static str,
+    /// What it does, in two sentences.
+    pub help: &'static str,
+    /// What it belongs to.
+    pub scope: Scope,
+    /// What it takes.
+    pub range: Range,
+    /// How a change takes hold.
+    pub risk: Risk,
+    /// Settings the kernel changes along with it.
+    pub also: &'static [SettingId],
+    /// The kernel's default where it is known without asking.
+    pub default: Option<&'static str>,
+    /// Where it was proved.
+    pub proof: Proof,
+    /// Its values on a device: one for each file it stands for, each with the path that is written.
+    pub read: fn(&Machine, &Device) -> Vec<Reading<Value>>,
+}
+
+/// Ids, so that rows can speak of each other.
+pub const SCHEDULER: SettingId = SettingId("scheduler");
+/// See [`SCHEDULER`].
+pub const NR_REQUESTS: SettingId = SettingId("nr_requests");
+/// See [`SCHEDULER`].
+pub const WBT: SettingId = SettingId("wbt_lat_usec");
+/// See [`SCHEDULER`].
+pub const POLL_QUEUES: SettingId = SettingId("poll_queues");
+
+const fn row(id: SettingId, file: &'static str, label: &'static str, help: &'static str) -> Setting {
+    Setting {
+        id,
+        file,
+        label,
+        help,
+        scope: Scope::Queue,
+        range: Range::Offered,
+        risk: Risk::Live,
+        also: &[],
+        default: None,
+        proof: Proof::Loop,
+        read: nothing,
+    }
+}
+
+/// The table, in the order of a matrix' columns. The scheduler stands first because it resets others: undo keeps this
+/// order.
+pub static SETTINGS: &[Setting] = &[
+    Setting {
+        also: &[NR_REQUESTS, WBT],
+        read: |m, d| {
+            queue(m, d, |q| {
+                q.queue.scheduler.clone().map(|Choice { current, choices }| Value { text: current, choices })
+            })
+        },
+        ..row(
+            SCHEDULER,
+            "queue/scheduler",
+            "scheduler",
+            "Decides in which order requests reach the drive. On a drive with its own deep queues it costs CPU time per \
+             request and `none` is the fastest; a scheduler trades that for steadier latency.",
+        )
+    },
+    Setting {
+        range: Range::Number(0, 1 << 30),
+        default: Some("128"),
+        read: |m, d| queue(m, d, |q| plain(&q.queue.read_ahead_kb)),
+        ..row(
+            SettingId("read_ahead_kb"),
+            "queue/read_ahead_kb",
+            "readahead KiB",
+            "How far buffered sequential reads are fetched ahead. Direct I/O never uses it; the kernel rounds it down to \
+             its page size.",
+        )
+    },
+    Setting {
+        range: Range::Number(1, 1 << 20),
+        read: |m, d| queue(m, d, |q| plain(&q.queue.nr_requests)),
+        ..row(
+            NR_REQUESTS,
+            "queue/nr_requests",
+            "requests",
+            "How many requests a queue of the block layer holds. Reads beyond it wait for a free tag; values from 1 to 3 \
+             become 4, and changing the scheduler resets it.",
+        )
+    },
+    Setting {
+        range: Range::Number(0, 1 << 30),
+        read: |m, d| queue(m, d, |q| plain(&q.queue.max_sectors_kb)),
+        ..row(
+            SettingId("max_sectors_kb"),
+            "queue/max_sectors_kb",
+            "max sectors KiB",
+            "The largest request the block layer makes. Bigger reads are split; the drive's own limit is \
+             max_hw_sectors_kb, and kernels from 6.12 on clamp to it where older ones refuse.",
+        )
+    },
+    Setting {
+        range: Range::Number(0, 2),
+        default: Some("0"),
+        read: |m, d| queue(m, d, |q| plain(&q.queue.nomerges)),
+        ..row(
+            SettingId("nomerges"),
+            "queue/nomerges",
+            "no merges",
+            "0 looks for neighbouring requests to join, 1 only tries the cheap way, 2 never tries. Random reads have no \
+             neighbours, so 2 saves them the search; small sequential ones get slower.",
+        )
+    },
+    Setting {
+        range: Range::Number(0, 2),
+        default: Some("1"),
+        read: |m, d| queue(m, d, |q| plain(&q.queue.rq_affinity)),
+        ..row(
+            SettingId("rq_affinity"),
+            "queue/rq_affinity",
+            "affinity",
+            "On which CPU a request completes: 1 on the group that issued it, 2 on the very CPU, 0 wherever the interrupt \
+             arrived. 2 spreads completions when a single CPU is saturated by them.",
+        )
+    },
+    Setting {
+        range: Range::Number(-1, i64::MAX),
+        read: |m, d| queue(m, d, |q| q.queue.wbt_lat_usec.clone().map(|us| Value::of(&us.to_string()))),
+        ..row(
+            WBT,
+            "queue/wbt_lat_usec",
+            "writeback us",
+            "The read latency that writeback throttling defends, in microseconds. 0 switches throttling off and -1 gives \
+             back the kernel's default.",
+        )
+    },
+    Setting {
+        range: Range::Number(0, 1),
+        default: Some("1"),
+        read: |m, d| queue(m, d, |q| plain(&q.queue.iostats)),
+        ..row(
+            SettingId("iostats"),
+            "queue/iostats",
+            "statistics",
+            "Accounts each request in /proc/diskstats. 0 saves that work and blinds iostat, dstat and every other monitor \
+             of the drive.",
+        )
+    },
+    Setting {
+        range: Range::Number(0, 1),
+        default: Some("0"),
+        read: |m, d| queue(m, d, |q| plain(&q.queue.add_random)),
+        ..row(
+            SettingId("add_random"),
+            "queue/add_random",
+            "entropy",
+            "Feeds the timing of completions to the random number generator. 0 saves that work; solid-state drives have \
+             it off as delivered.",
+        )
+    },
+    Setting {
+        risk: Risk::Shown,
+        read: |m, d| {
+            queue(m, d, |q| q.queue.write_cache.clone().map(|text| Value { text, choices: Vec::new() }))
+        },
+        ..row(
+            SettingId("write_cache"),
+            "queue/write_cache",
+            "write cache",
+            "Whether the kernel believes the drive holds a volatile write cache and must be flushed. Shown only: a wrong \
+             belief loses data.",
+        )
+    },
+    Setting {
+        scope: Scope::Function,
+        range: Range::Number(0, 1024),
+        risk: Risk::Rebind,
+        default: Some("0"),
+        proof: Proof::FakeRoot,
+        read: |m, d| {
+            nvme(m, d, |_| {
+                m.host.module_parameters.get("nvme/poll_queues").cloned().map(|r| r.map(Value::from))
+            })
+        },
+        ..row(
+            POLL_QUEUES,
+            "/sys/module/nvme/parameters/poll_queues",
+            "poll queues",
+            "Queues of the nvme driver that are polled instead of interrupting, read when a controller is probed. A \
+             controller probed without them must be unbound and bound again, never reset: after a reset reads can stall \
+             for 30 seconds each.",
+        )
+    },
+    Setting {
+        scope: Scope::Function,
+        range: Range::Number(0, 1),
+        proof: Proof::FakeRoot,
+        read: |m, d| {
+            function(m, d, |node| {
+                node.aspm.get("l1_aspm").cloned().map(|r| r.map(|on| Value::of(&u8::from(on).to_string())))
+            })
+        },
+        ..row(
+            SettingId("aspm"),
+            "link/l1_aspm",
+            "ASPM L1",
+            "Lets the link fall asleep between reads. Waking it takes microseconds, which shows at queue depth 1.",
+        )
+    },
+    Setting {
+        scope: Scope::Function,
+        range: Range::Words(&["on", "auto"]),
+        read: |m, d| function(m, d, |node| Some(node.power_control.clone().map(Value::from))),
+        proof: Proof::FakeRoot,
+        ..row(
+            SettingId("power_control"),
+            "power/control",
+            "runtime power",
+            "`auto` lets the kernel suspend the device when idle, `on` keeps it awake. A suspended drive answers its first \
+             read late.",
+        )
+    },
+    Setting {
+        scope: Scope::Function,
+        proof: Proof::FakeRoot,
+        read: |m, d| nvme(m, d, |drive| Some(drive.latency_tolerance_us.clone().map(Value::from))),
+        ..row(
+            SettingId("latency_tolerance_us"),
+            "power/pm_qos_latency_tolerance_us",
+            "latency tolerance",
+            "The wake-up latency an NVMe drive's own power states may add, in microseconds. 0 keeps it out of them, `auto` \
+             lets the driver decide.",
+        )
+    },
+    Setting {
+        scope: Scope::Processors,
+        proof: Proof::FakeRoot,
+        read: |m, d| processors(m, d, |cpu| (&cpu.governor, &cpu.governors)),
+        ..row(
+            SettingId("governor"),
+            "cpufreq/scaling_governor",
+            "governor",
+            "How the clock of each processor follows its load. `performance` keeps it high, which is worth reads per \
+             second and costs power.",
+        )
+    },
+    Setting {
+        scope: Scope::Processors,
+        proof: Proof::FakeRoot,
+        read: |m, d| processors(m, d, |cpu| (&cpu.energy_preference, &cpu.energy_preferences)),
+        ..row(
+            SettingId("energy_preference"),
+            "cpufreq/energy_performance_preference",
+            "energy",
+            "What processors that choose their own clock should prefer. `performance` favours speed, `power` favours \
+             saving.",
+        )
+    },
+    Setting {
+        scope: Scope::Port,
+        range: Range::Number(0, 5),
+        proof: Proof::FakeRoot,
+        read: port_cooling,
+        ..row(
+            SettingId("link_speed"),
+            "thermal cooling device cur_state",
+            "link slowed by",
+            "How many generations the port above the drive is held below its fastest, through its cooling device (kernel \
+             6.13 on). 0 lets it run; a slow device alone also makes it non-zero.",
+        )
+    },
+];
+
+/// The row of that name.
+pub fn find(id: &str) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|setting| setting.id.0 == id)
+}
+
+/// Why a value cannot be asked for, in words; `Ok` does not mean that the kernel will take it.
+pub fn validate(setting: &Setting, now: &Value, wanted: &str) -> Result<(), String> {
+    if setting.risk == Risk::Shown {
+        return Err("is shown only".to_owned());
+    }
+    match setting.range {
+        Range::Offered if now.choices.is_empty() || now.choices.iter().any(|choice| *choice == wanted) => {
+            Ok(())
+        }
+        Range::Offered => Err(format!("takes one of {}", words(now.choices.iter().map(Label::as_str)))),
+        Range::Words(offered) if offered.contains(&wanted) => Ok(()),
+        Range::Words(offered) => Err(format!("takes one of {}", words(offered.iter().copied()))),
+        Range::Number(least, most) => match wanted.parse::<i64>() {
+            Ok(number) if (least..=most).contains(&number) => Ok(()),
+            _ if most == i64::MAX => Err(format!("takes a whole number from {least}")),
+            _ => Err(format!("takes a whole number from {least} to {most}")),
+        },
+    }
+}
+
+fn words<'a>(choices: impl Iterator<Item = &'a str>) -> String {
+    choices.collect::<Vec<_>>().join(" ")
+}
+
+impl Value {
+    fn of(text: &str) -> Self {
+        Self { text: Label::new(text), choices: Vec::new() }
+    }
+}
+
+impl From<Label> for Value {
+    fn from(text: Label) -> Self {
+        Self { text, choices: Vec::new() }
+    }
+}
+
+fn nothing(_: &Machine, _: &Device) -> Vec<Reading<Value>> {
+    Vec::new()
+}
+
+fn plain(reading: &Reading<u64>) -> Reading<Value> {
+    reading.clone().map(|number| Value::of(&number.to_string()))
+}
+
+fn drive_of<'a>(machine: &'a Machine, device: &Device) -> Option<&'a Drive> {
+    match device {
+        Device::Drive(name) => machine.drive(name),
+        _ => None,
+    }
+}
+
+fn queue(machine: &Machine, device: &Device, pick: impl Fn(&Drive) -> Reading<Value>) -> Vec<Reading<Value>> {
+    drive_of(machine, device).map(pick).into_iter().collect()
+}
+
+fn nvme(
+    machine: &Machine,
+    device: &Device,
+    pick: impl Fn(&Drive) -> Option<Reading<Value>>,
+) -> Vec<Reading<Value>> {
+    drive_of(machine, device).filter(|drive| drive.nvme.is_some()).and_then(pick).into_iter().collect()
+}
+
+fn node_of(machine: &Machine, device: &Device) -> Option<NodeIndex> {
+    match device {
+        Device::Drive(name) => machine.drive(name)?.node,
+        Device::Pci(address) => machine.pci.find(*address),
+        Device::Cpu => None,
+    }
+}
+
+fn function(
+    machine: &Machine,
+    device: &Device,
+    pick: impl Fn(&PciNode) -> Option<Reading<Value>>,
+) -> Vec<Reading<Value>> {
+    node_of(machine, device).and_then(|index| pick(machine.pci.node(index))).into_iter().collect()
+}
+
+fn port_cooling(machine: &Machine, device: &Device) -> Vec<Reading<Value>> {
+    let port = node_of(machine, device).and_then(|index| {
+        machine
+            .pci
+            .ancestry(index)
+            .map(|at| machine.pci.node(at))
+            .find(|node| matches!(node.kind, NodeKind::RootPort | NodeKind::SwitchDownstream))
+    });
+    let Some((port, folder)) = port.and_then(|node| Some((node, node.cooling_path.as_ref()?))) else {
+        return Vec::new();
+    };
+    let now = port.cooling.get().map(|(state, most)| Value {
+        text: Label::new(&state.to_string()),
+        choices: (0..=most.min(8)).map(|step| Label::new(&step.to_string())).collect(),
+    });
+    let path = format!("{folder}/cur_state");
+    vec![now.map_or_else(
+        || Reading::absent(path.as_str(), "no cooling state"),
+        |value| Reading::known(path.as_str(), value),
+    )]
+}
+
+fn processors(
+    machine: &Machine,
+    device: &Device,
+    pick: impl Fn(&crate::machine::Cpu) -> (&Reading<Label>, &Reading<Vec<Label>>),
+) -> Vec<Reading<Value>> {
+    if *device != Device::Cpu {
+        return Vec::new();
+    }
+    let value = |cpu| {
+        let (now, choices) = pick(cpu);
+        now.clone().map(|text| Value { text, choices: choices.value().cloned().unwrap_or_default() })
+    };
+    machine.processors.cpus.iter().map(value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_can_stand_in_help_and_none_stands_twice() {
+        let mut seen = std::collections::BTreeSet::new();
+        for setting in SETTINGS {
+            assert!(seen.insert(setting.id), "{} stands twice", setting.id.0);
+            assert!(setting.help.matches(['.', ':']).count() >= 2, "{}: two sentences", setting.id.0);
+            assert!(setting.help.ends_with('.') && setting.label.chars().count() <= 18, "{}", setting.id.0);
+            for also in setting.also {
+                assert!(SETTINGS.iter().any(|row| row.id == *also), "{} names {}", setting.id.0, also.0);
+            }
+        }
+        assert_eq!(SETTINGS[0].id, SCHEDULER, "undo restores the scheduler first");
+    }
+
+    #[test]
+    fn the_table_holds_the_names_scripts_rely_on() {
+        let names: Vec<_> =
+            SETTINGS.iter().filter(|row| row.risk != Risk::Shown).map(|row| row.id.0).collect();
+        let contract = "scheduler read_ahead_kb nr_requests max_sectors_kb nomerges rq_affinity wbt_lat_usec iostats add_random \
+                        poll_queues aspm power_control latency_tolerance_us governor energy_preference link_speed";
+        assert_eq!(names, contract.split_whitespace().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn values_are_refused_with_what_would_do() {
+        let now = Value { text: "none".into(), choices: vec!["none".into(), "mq-deadline".into()] };
+        let row = |id| find(id).unwrap();
+        assert_eq!(validate(row("scheduler"), &now, "mq-deadline"), Ok(()));
+        assert_eq!(validate(row("scheduler"), &now, "bogus").unwrap_err(), "takes one of none mq-deadline");
+        assert_eq!(validate(row("nomerges"), &now, "3").unwrap_err(), "takes a whole number from 0 to 2");
+        assert_eq!(validate(row("wbt_lat_usec"), &now, "-1"), Ok(()));
+        assert!(validate(row("wbt_lat_usec"), &now, "-2").is_err());
+        assert!(validate(row("read_ahead_kb"), &now, "12 ; rm").is_err());
+        assert!(validate(row("write_cache"), &now, "write through").is_err());
+    }
+}

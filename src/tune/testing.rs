@@ -1,0 +1,104 @@
+//! A small machine for this module's tests: one drive whose queue files lie under `/sys/q`.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    machine::{Drive, DriveKind, Host, Interrupts, Machine, PciTree, Processors, Queue, queue::Choice},
+    model::{DriveName, Reading},
+    text::Label,
+};
+
+fn none<T>() -> Reading<T> {
+    Reading::absent("/nowhere", "not in this test")
+}
+
+/// The machine.
+pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machine {
+    let number = |file: &str| {
+        let path = format!("/sys/q/{file}");
+        match files.get(&path).and_then(|value| value.parse().ok()) {
+            Some(value) => Reading::known(path, value),
+            None => Reading::absent(path, "not in this test"),
+        }
+    };
+    let scheduler = match files.get("/sys/q/scheduler") {
+        Some(current) => Reading::known(
+            "/sys/q/scheduler",
+            Choice { current: Label::new(current), choices: vec!["none".into(), "mq-deadline".into()] },
+        ),
+        None => none(),
+    };
+    let queue = Queue {
+        scheduler,
+        read_ahead_kb: number("read_ahead_kb"),
+        nr_requests: number("nr_requests"),
+        max_sectors_kb: number("max_sectors_kb"),
+        max_hw_sectors_kb: none(),
+        nomerges: number("nomerges"),
+        rq_affinity: number("rq_affinity"),
+        wbt_lat_usec: none(),
+        iostats: number("iostats"),
+        add_random: number("add_random"),
+        io_poll: none(),
+        write_cache: none(),
+        rotational: none(),
+        logical_block_size: none(),
+        physical_block_size: none(),
+        minimum_io_size: none(),
+        optimal_io_size: none(),
+        hardware_queues: none(),
+    };
+    let drive = Drive {
+        name: DriveName::new(name),
+        kind: DriveKind::Loop,
+        path: "/sys/q/..".into(),
+        node: None,
+        device_number: none(),
+        diskseq: Reading::known("/sys/diskseq", 42),
+        model: none(),
+        serial: none(),
+        firmware: none(),
+        size: none(),
+        read_only: none(),
+        removable: none(),
+        alignment_offset: none(),
+        numa_node: none(),
+        queue,
+        nvme: None,
+        temperature: None,
+        partitions: vec![],
+        used_by: vec![],
+        backing_file: None,
+        latency_tolerance_us: none(),
+    };
+    let host = Host {
+        name: none(),
+        distribution: none(),
+        kernel: none(),
+        command_line: none(),
+        kernel_config: none(),
+        board: none(),
+        product: none(),
+        bios: none(),
+        memory: none(),
+        modules: none(),
+        io_uring_disabled: none(),
+        io_uring: none(),
+        memlock: none(),
+        module_parameters: BTreeMap::new(),
+        root: none(),
+        boot_id: none(),
+    };
+    let processors = Processors {
+        model: none(),
+        vendor: none(),
+        cpus: vec![],
+        numa: BTreeMap::new(),
+        smt_active: none(),
+        idle_states: vec![],
+        idle_driver: none(),
+        vulnerabilities: BTreeMap::new(),
+    };
+    let interrupts = Interrupts { vectors: vec![], posted_msi_row: none() };
+    Machine { host, pci: PciTree::default(), drives: vec![drive], processors, interrupts, rules: Vec::new() }
+}
