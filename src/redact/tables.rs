@@ -193,6 +193,10 @@ pub(super) fn mounts(redactor: &mut Redactor, table: &str) -> String {
 }
 
 fn line_of_mounts(redactor: &mut Redactor, line: &str) -> String {
+    // The heading of /proc/swaps.
+    if line.starts_with("Filename") {
+        return line.to_owned();
+    }
     // mountinfo: the type and the source follow a dash; mounts and fstab: the source comes first.
     let mut fields: Vec<String> = Vec::new();
     let mut behind_dash: Option<usize> = None;

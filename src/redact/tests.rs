@@ -194,6 +194,7 @@ fn host_and_user_names_go_from_mounts_and_lines() {
     assert!(mounts[3].contains(" /run/media/") && mounts[3].ends_with("vfat /dev/sdb1 rw,uid=1000"));
     assert_eq!(mounts[4], "31 27 0:22 / /sys rw,relatime - sysfs sysfs rw");
     assert!(all[2].ends_with("distribution=Debian\nkernel=6.1.0\n"));
+    assert!(all[5].starts_with("Filename Type Size Used Priority\n"));
     assert!(all[5].contains("/dev/vda2 partition 10 0 -2\n/srv/"));
 }
 

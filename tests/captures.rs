@@ -1,0 +1,151 @@
+//! Captures of whole machines: what was recorded reads the same again, with pseudonyms too, and damaged ones never panic.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+
+use std::sync::Arc;
+
+use iodyno::{
+    counters::Counters,
+    machine::Machine,
+    model::Problem,
+    redact::{Meta, capture_text},
+    source::{
+        self, SysRoot,
+        capture::{Recorder, TextRoot},
+        demo::DEMOS,
+        origin::Origin,
+    },
+};
+use proptest::prelude::*;
+
+fn everything(root: &dyn SysRoot) -> (Machine, Vec<Problem>, Counters) {
+    let (machine, problems) = source::read_machine(root);
+    (machine, problems, source::counters::read(root))
+}
+
+/// This machine and every demo.
+fn origins() -> Vec<Origin> {
+    let demos = DEMOS.iter().map(|demo| Origin::Demo(demo.name.to_owned()));
+    [Origin::Live].into_iter().chain(demos).collect()
+}
+
+fn opened(origin: &Origin) -> Arc<dyn SysRoot> {
+    origin.open().unwrap()
+}
+
+fn meta() -> Meta {
+    Meta { made_by: "a test".to_owned(), with_serials: false }
+}
+
+#[test]
+fn a_recorded_machine_reads_the_same_again() {
+    for origin in origins() {
+        let root = opened(&origin);
+        let recorder = Recorder::new(&*root);
+        let read = everything(&recorder);
+        let text = recorder.capture();
+        let again = TextRoot::parse(&text).unwrap();
+        assert_eq!(everything(&again), read, "{origin:?}");
+
+        let recorder = Recorder::new(&again);
+        everything(&recorder);
+        assert_eq!(recorder.capture(), text, "a capture of a capture is the same text");
+    }
+}
+
+#[test]
+fn pseudonyms_change_nothing_but_who_it_is() {
+    for origin in origins() {
+        let root = opened(&origin);
+        let recorder = Recorder::new(&*root);
+        let (original, ..) = everything(&recorder);
+        let text = capture_text(&recorder, &meta());
+        let (mut machine, ..) = everything(&TextRoot::parse(&text).unwrap());
+        machine.host.name.clone_from(&original.host.name);
+        machine.host.command_line.clone_from(&original.host.command_line);
+        machine.host.boot_id.clone_from(&original.host.boot_id);
+        for (drive, before) in machine.drives.iter_mut().zip(&original.drives) {
+            if let (Some(pseudonym), Some(serial)) = (drive.serial.value(), before.serial.value()) {
+                assert_ne!(pseudonym, serial, "{origin:?} {}", drive.name);
+                assert_eq!(pseudonym.as_str().len(), serial.as_str().len());
+            }
+            drive.serial.clone_from(&before.serial);
+            assert_eq!(drive.used_by.len(), before.used_by.len());
+            drive.used_by.clone_from(&before.used_by);
+            drive.backing_file.clone_from(&before.backing_file);
+        }
+        assert_eq!(machine, original, "{origin:?}");
+    }
+}
+
+/// One line of a capture, spoilt.
+#[derive(Debug, Clone)]
+enum Damage {
+    Gone,
+    Value(&'static str),
+    Unreadable,
+    /// The path keeps, the rest is another line's.
+    Swapped(prop::sample::Index),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    const VALUES: &[&str] = &[
+        "",
+        "0",
+        "-1",
+        "255",
+        "Unknown",
+        "[",
+        "18446744073709551615",
+        "99999999999999999999",
+        "0-4294967295",
+        "1e999",
+    ];
+    prop_oneof![
+        Just(Damage::Gone),
+        prop::sample::select(VALUES).prop_map(Damage::Value),
+        Just(Damage::Unreadable),
+        any::<prop::sample::Index>().prop_map(Damage::Swapped),
+    ]
+}
+
+fn spoil(lines: &mut [String], at: prop::sample::Index, damage: &Damage) {
+    let at = at.index(lines.len());
+    let words: Vec<&str> = lines[at].splitn(3, ' ').collect();
+    let [keyword, path, rest] = words[..] else { return };
+    lines[at] = match (damage, keyword) {
+        (Damage::Gone, "file" | "link" | "fail" | "none") => String::new(),
+        (Damage::Value(value), "file") => format!("file {path} {value}"),
+        (Damage::Unreadable, "file") => format!("fail read {path} EIO"),
+        (Damage::Unreadable, "link") => format!("fail link {path} ENODEV"),
+        (Damage::Swapped(other), "file" | "link") => {
+            let kin: Vec<&String> = lines.iter().filter(|line| line.starts_with(keyword)).collect();
+            let other = kin[other.index(kin.len())].splitn(3, ' ').nth(2).unwrap_or(rest);
+            format!("{keyword} {path} {other}")
+        }
+        _ => return,
+    };
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_damaged_machine_is_still_read(
+        demo in prop::sample::select(DEMOS),
+        wounds in prop::collection::vec((any::<prop::sample::Index>(), damage()), 1..200),
+    ) {
+        let mut lines: Vec<String> = demo.capture.lines().map(str::to_owned).collect();
+        for (at, damage) in &wounds {
+            spoil(&mut lines, *at, damage);
+        }
+        // The header is not what is tried here.
+        let header = demo.capture.lines().take_while(|line| !line.is_empty()).count();
+        lines.splice(..header, demo.capture.lines().take(header).map(str::to_owned));
+        let root = TextRoot::parse(&lines.join("\n")).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let recorder = Recorder::new(&root);
+        let read = everything(&recorder);
+        let again = TextRoot::parse(&recorder.capture()).unwrap();
+        prop_assert_eq!(everything(&again), read);
+        prop_assert!(TextRoot::parse(&capture_text(&recorder, &meta())).is_ok());
+    }
+}
