@@ -55,7 +55,11 @@ pub fn cycles_per_read(
 ) -> f64 {
     let Some(costs) = tables::costs() else { return 0.0 };
     if !workload.direct {
-        return costs.buffered.cycles_per_byte * block.0 as f64;
+        let readahead_off = drive.queue.read_ahead_kb.get() == Some(0);
+        let buffered = &costs.buffered;
+        let each =
+            if readahead_off { buffered.without_readahead_cycles_per_byte } else { buffered.cycles_per_byte };
+        return each * block.0 as f64;
     }
     let (requests, size) = requests(drive, block);
     let mut each = processors.cycles(size, workers);

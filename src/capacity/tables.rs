@@ -85,6 +85,7 @@ pub(super) struct Scheduler {
 pub(super) struct Buffered {
     pub cycles_per_byte: f64,
     pub without_readahead_bytes_per_second: f64,
+    pub without_readahead_cycles_per_byte: f64,
     pub source: String,
 }
 
