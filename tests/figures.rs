@@ -1,6 +1,5 @@
 //! The capacity model against published figures: what it was calibrated on comes back, what it predicts is within 10 % or
 //! says why not, and nothing predicted stands in a table.
-#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
 #[path = "../examples/figures/rows.rs"]
 mod rows;

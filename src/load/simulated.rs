@@ -347,3 +347,6 @@ fn effective(workload: &Workload, drives: &[&Drive]) -> Effective {
         fallbacks,
     }
 }
+
+#[cfg(test)]
+mod tests;

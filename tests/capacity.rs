@@ -1,0 +1,189 @@
+//! Limits of the demos: each place carries what its link, chipset or root complex can, and says why.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+
+use iodyno::{
+    capacity::{self, Measurements, chipset},
+    machine::{Machine, pci::NodeAddress},
+    model::{Basis, Limit, Limits, NodeIndex, Reading},
+    source::{self, capture::TextRoot, demo},
+    units::{BytesPerSecond, TransferRate},
+};
+
+fn open(name: &str) -> (Machine, Limits) {
+    let root = TextRoot::parse(demo::find(name).unwrap().capture).unwrap();
+    let (machine, problems) = source::read_machine(&root);
+    assert!(problems.is_empty(), "{problems:?}");
+    let limits = capacity::limits(&machine);
+    (machine, limits)
+}
+
+fn node(machine: &Machine, address: &str) -> NodeIndex {
+    machine.pci.iter().find(|(_, node)| node.address.to_string() == address).unwrap().0
+}
+
+fn gigabytes(limit: Option<&Limit>) -> String {
+    limit.map_or_else(|| "none".to_owned(), |limit| format!("{:.2}", limit.bytes_per_second.0 / 1e9))
+}
+
+#[test]
+fn hops_paths_and_root_complexes_carry_what_is_published() {
+    let (machine, limits) = open("threadripper-before");
+    for (address, hop, path) in [
+        ("0000:40", "39.40", "39.40"),
+        ("0000:40:01.1", "none", "none"),
+        ("0000:41:00.0", "7.20", "7.20"),
+        ("0000:02:00.0", "14.40", "14.40"),
+        // Behind the chipset's internal ports there is no link, but the uplink on the way is one.
+        ("0000:03:08.0", "none", "14.40"),
+        ("0000:04:00.0", "none", "14.40"),
+        ("0000:49:00.0", "none", "none"),
+    ] {
+        let at = node(&machine, address);
+        assert_eq!(
+            (gigabytes(limits.hop(at)), gigabytes(limits.path(at))),
+            (hop.into(), path.into()),
+            "{address}"
+        );
+    }
+    let of = |address: &str| limits.oversubscription.get(&node(&machine, address)).copied().unwrap();
+    assert!((of("0000:40") - 8.0 * 7.2016 / 39.4).abs() < 0.001);
+    assert!(of("0000:20") < 0.4);
+    let link = limits.hop(node(&machine, "0000:44:00.0")).unwrap();
+    assert_eq!(
+        (link.basis, link.because.as_str()),
+        (Basis::Link, "16 GT/s x4 at MPS 256, port 0000:40:01.4")
+    );
+}
+
+#[test]
+fn every_limit_has_a_reason_and_a_positive_number() {
+    for demo in demo::DEMOS {
+        let (machine, limits) = open(demo.name);
+        let all = limits.hops.values().chain(limits.paths.values()).chain(limits.drives.values());
+        for limit in all.chain(&limits.memory) {
+            assert!(limit.bytes_per_second.0.is_finite() && limit.bytes_per_second.0 > 0.0);
+            assert!(limit.because.len() > 10, "{limit:?}");
+        }
+        assert_eq!(limits.drives.len(), machine.drives.len(), "{}: every drive has one", demo.name);
+    }
+}
+
+#[test]
+fn eight_channels_of_memory_carry_three_times_what_ten_drives_want() {
+    let (_, limits) = open("threadripper-before");
+    let memory = limits.memory.unwrap();
+    assert_eq!(memory.because, "8 memory channels at 3200 MT/s, 8 bytes wide");
+    assert!((memory.bytes_per_second.0 - 204.8e9).abs() < 1e6);
+}
+
+#[test]
+fn the_drive_behind_the_chipset_shares_its_uplink_and_the_other_does_not() {
+    let (machine, limits) = open("laptop");
+    let of = |name: &str| {
+        let drive = machine.drives.iter().find(|drive| drive.name.as_str() == name).unwrap();
+        chipset::above(&machine, drive.node.unwrap())
+    };
+    assert_eq!(of("nvme0n1"), None);
+    let chipset = of("nvme1n1").unwrap();
+    assert_eq!((chipset.name.as_str(), chipset.readable), ("AMD B550/A520", true));
+    assert_eq!(gigabytes(limits.hop(chipset.uplink)), "3.60");
+    assert_eq!(chipset.uplink, node(&machine, "0000:02:00.2"));
+}
+
+#[test]
+fn what_was_measured_counts_before_what_was_published() {
+    let (machine, _) = open("threadripper-before");
+    let root = NodeAddress::Root { domain: 0, bus: 0x40 };
+    let measured = Measurements {
+        root_complexes: [(root, (BytesPerSecond(41.5e9), "8 drives at once on 3 May".to_owned()))].into(),
+        ..Measurements::default()
+    };
+    let limits = capacity::limits_with(&machine, &measured);
+    let limit = limits.hop(node(&machine, "0000:40")).unwrap();
+    assert_eq!((limit.basis, limit.because.as_str()), (Basis::Measured, "8 drives at once on 3 May"));
+    assert_eq!(limits.hop(node(&machine, "0000:60")).unwrap().basis, Basis::Published);
+}
+
+#[test]
+fn without_configuration_space_a_link_is_limited_by_its_coding_and_says_so() {
+    let (mut machine, _) = open("threadripper-before");
+    for node in &mut machine.pci.nodes {
+        node.express = Reading::denied("config", "EACCES");
+    }
+    let limits = capacity::limits(&machine);
+    let limit = limits.hop(node(&machine, "0000:41:00.0")).unwrap();
+    assert_eq!(format!("{:.3}", limit.bytes_per_second.0 / 1e9), "7.877");
+    assert!(
+        limit.because.contains("MPS cannot be read; at 256 B it would be 7.20 GB/s"),
+        "{}",
+        limit.because
+    );
+    // The fakes inside the processor are known by their ids even then.
+    assert_eq!(limits.hop(node(&machine, "0000:49:00.0")), None);
+}
+
+#[test]
+fn a_link_is_as_slow_as_the_slower_word_of_its_ends_and_silent_ends_are_not_asked() {
+    let (mut machine, _) = open("threadripper-before");
+    let (port, drive) = (node(&machine, "0000:40:01.1"), node(&machine, "0000:41:00.0"));
+    let link = |machine: &mut Machine, at: NodeIndex, speed: Reading<TransferRate>| {
+        machine.pci.nodes[at.0].link.as_mut().unwrap().speed = speed;
+    };
+    link(&mut machine, port, Reading::known("x", TransferRate::from_code(3).unwrap()));
+    assert_eq!(gigabytes(capacity::limits(&machine).hop(drive)), "3.60");
+    link(&mut machine, port, Reading::malformed("x", "Unknown"));
+    assert_eq!(gigabytes(capacity::limits(&machine).hop(drive)), "7.20");
+    link(&mut machine, drive, Reading::malformed("x", "Unknown"));
+    assert_eq!(gigabytes(capacity::limits(&machine).hop(drive)), "none");
+}
+
+/// The laptop's root bus with Intel's ids: an LPC bridge at 1f.0 and the drive's port at 1d.0.
+fn with_intel_chipset(bridge: u16, model: &str) -> Machine {
+    let (mut machine, _) = open("laptop");
+    let lpc = node(&machine, "0000:00:14.3");
+    let port = node(&machine, "0000:00:01.1");
+    for (at, device, function, id) in [(lpc, 0x1f, 0, bridge), (port, 0x1d, 0, 0x7ab0)] {
+        let node = &mut machine.pci.nodes[at.0];
+        node.vendor = Reading::known("vendor", 0x8086);
+        node.device = Reading::known("device", id);
+        if let NodeAddress::Device(address) = &mut node.address {
+            (address.device, address.function) = (device, function);
+        }
+    }
+    machine.processors.model = Reading::known("/proc/cpuinfo", iodyno::text::Label::new(model));
+    machine
+}
+
+#[test]
+fn behind_an_intel_chipset_the_table_says_what_dmi_carries() {
+    for (bridge, model, name, carries) in [
+        (0x7a84, "12th Gen Intel Core i9-12900K", "Intel Z690", "14.40"),
+        (0x7a86, "12th Gen Intel Core i5-12400", "Intel B660", "7.20"),
+        (0x4385, "11th Gen Intel Core i7-11700K", "Intel Z590", "7.20"),
+        (0x4385, "Intel Core i7-10700K", "Intel Z590", "3.60"),
+        (0xa143, "Intel Core i5-6500", "Intel H110", "1.83"),
+    ] {
+        let machine = with_intel_chipset(bridge, model);
+        let limits = capacity::limits(&machine);
+        let port = node(&machine, "0000:00:1d.0");
+        let dmi = limits.hop(port).unwrap();
+        assert_eq!((dmi.basis, gigabytes(Some(dmi)).as_str()), (Basis::Table, carries), "{name}");
+        assert!(dmi.because.starts_with(&format!("DMI of the {name}, ")), "{}", dmi.because);
+        let chipset = chipset::above(&machine, node(&machine, "0000:01:00.0")).unwrap();
+        assert_eq!((chipset.name.as_str(), chipset.readable, chipset.uplink), (name, false, port));
+        // Sharing counts at the chipset's bridge, once for all its ports.
+        assert!(limits.oversubscription.contains_key(&node(&machine, "0000:00:1f.0")));
+    }
+    let unknown = with_intel_chipset(0x1b81, "Intel Xeon");
+    assert_eq!(capacity::limits(&unknown).hop(node(&unknown, "0000:00:1d.0")), None, "no row, no guess");
+}
+
+#[test]
+fn a_thunderbolt_tunnel_is_never_judged() {
+    let (mut machine, _) = open("laptop");
+    let port = node(&machine, "0000:00:01.1");
+    machine.pci.nodes[port.0].names.device =
+        Some(iodyno::text::Label::new("Titan Ridge Thunderbolt 3 Bridge"));
+    let limits = capacity::limits(&machine);
+    assert_eq!(limits.path(node(&machine, "0000:01:00.0")), None);
+}
