@@ -3,6 +3,7 @@
 //! Here: what may be written after `iodyno`, and which part of the program each command hands over to; how a command
 //! ends ([`Status`], [`Failure`]). Not here: what commands print (`report`), how tests run (`runtime`), the screen.
 
+mod bench;
 mod failure;
 mod check;
 pub mod render;
@@ -63,6 +64,8 @@ struct OriginOptions {
 enum Command {
     /// What holds the machine back, most costly first
     Check(check::CheckArgs),
+    /// A read test without the screen, with fio's options
+    Bench(Box<bench::BenchArgs>),
     /// The built-in machines
     Demos(Format),
     /// Settings: list, change live, undo, export
@@ -93,6 +96,7 @@ impl CommandLine {
         match self.command {
             None => screen(&origin),
             Some(Command::Check(args)) => check::run(&args, &origin),
+            Some(Command::Bench(args)) => bench::run(&args, &origin),
             Some(Command::Demos(format)) => demos(format),
             Some(Command::Tune(args)) => tune::run(&args, &origin),
         }

@@ -8,6 +8,9 @@ pub mod drives;
 pub mod check;
 pub mod tune;
 pub mod demos;
+pub mod dstat;
+pub mod fio_json;
+pub mod summary;
 mod table;
 
 use crate::model::{Problem, ProblemKind};

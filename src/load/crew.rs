@@ -346,7 +346,7 @@ impl Member {
             cpu_system: closings.iter().map(|closing| closing.usage.system).sum(),
             context_switches: closings.iter().map(|closing| closing.usage.switches).sum(),
             calls: totals.calls,
-            depth_reached: (totals.calls > 0).then(|| totals.depth_sum as f64 / totals.calls as f64),
+            depth_reached: (totals.calls > 0).then(|| totals.depth_sum as f64 / 2.0 / totals.calls as f64),
             invalid_because,
         }
     }

@@ -39,7 +39,7 @@ pub(super) struct Totals {
     pub errors: u64,
     /// System calls made for them.
     pub calls: u64,
-    /// Sum over the calls of the reads under way during each.
+    /// Sum over the calls of the reads under way before and after each: twice the mean, times the calls.
     pub depth_sum: u64,
 }
 

@@ -73,7 +73,7 @@ pub(super) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Loa
         };
         let before = std::mem::replace(&mut now, epoch.elapsed());
         shift.totals.calls += 1;
-        shift.totals.depth_sum += 1;
+        shift.totals.depth_sum += 2;
         if i64::from(result) == i64::from(block.length) {
             shift.totals.ios += 1;
             shift.totals.bytes += u64::from(block.length);

@@ -161,13 +161,16 @@ fn read<B: Blocks, const FILE: bool, const BUFFER: bool, const LATENCY: bool>(
                 given_up |= failed(shift, slot, event.result(), &target.name);
             }
         }
+        // The kernel counts what it takes to be unread towards the next wait.
+        completion.sync();
         if whole > 0 {
             shift.succeeded();
         }
         shift.totals.ios += whole;
         shift.totals.bytes += bytes;
         shift.totals.calls += 1;
-        shift.totals.depth_sum += under_way as u64;
+        // Half way between handing over and looking again.
+        shift.totals.depth_sum += (under_way + slots.len() - free.len()) as u64;
         shift.publish();
     }
     batching

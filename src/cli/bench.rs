@@ -1,0 +1,223 @@
+//! `iodyno bench`: a read test without a screen, in fio's words.
+//!
+//! Here: choosing engine and targets, a row a second, the end by time or by signal. Not here: reading (`load`), what is
+//! printed (`report`).
+
+mod arguments;
+mod targets;
+mod values;
+
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    flag,
+};
+
+pub use arguments::BenchArgs;
+
+use super::{Complaint, Failure, Status, print};
+use crate::{
+    capacity::{self, Expected},
+    counters::{Counters, rates},
+    load::{Engine, LoadError, RealEngine, Simulated},
+    machine::Machine,
+    model::{DriveName, RunSample, RunState, Workload},
+    report::{
+        self,
+        dstat::{HEADING, Row},
+        fio_json::FioDocument,
+    },
+    runtime::session::Session,
+    source::{self, SysRoot, origin::Origin},
+};
+
+/// How often a run is looked at: how soon a signal and the end are noticed.
+const LOOK: Duration = Duration::from_millis(25);
+/// Rows under one heading.
+const ROWS: usize = 22;
+
+/// Runs `iodyno bench`.
+pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
+    let mut workload = args.workload()?;
+    if !origin.is_live() && !origin.is_demo() {
+        return Err(Complaint::new(
+            "bench",
+            "a captured machine cannot be tested",
+            "leave --open and --sysroot out, or use --demo for a simulated test",
+        )
+        .into());
+    }
+    let root = origin.open()?;
+    let (machine, _) = source::read_machine(&*root);
+    let limits = capacity::limits(&machine);
+    let engine: Arc<dyn Engine> = if origin.is_live() {
+        targets::find_drives(&mut workload, &*root, &machine);
+        Arc::new(RealEngine)
+    } else {
+        targets::name_drives(&mut workload, &machine)?;
+        Arc::new(Simulated::new(&machine, &limits, workload.seed))
+    };
+    workload.validate()?;
+    for note in args.notes() {
+        say(&note);
+    }
+    let expected = capacity::expected(&machine, &limits, &workload);
+    let signal = Arc::new(AtomicUsize::new(0));
+    for number in [SIGINT, SIGTERM, SIGHUP] {
+        let value = usize::try_from(number).unwrap_or_default();
+        flag::register_usize(number, Arc::clone(&signal), value).map_err(|error| {
+            Complaint::new("signals", error.to_string(), "run it where signals can be caught")
+        })?;
+    }
+    let live = origin.is_live().then_some(&*root);
+    test(args, engine, workload, &expected, &signal, &mut Rows::new(live, &machine))
+}
+
+/// Starts the test, prints rows while it goes, then its summary.
+fn test(
+    args: &BenchArgs,
+    engine: Arc<dyn Engine>,
+    workload: Workload,
+    expected: &[Option<Expected>],
+    signal: &AtomicUsize,
+    rows: &mut Rows<'_>,
+) -> Result<Status, Failure> {
+    let session = if args.keep() {
+        Session::start_and_keep(engine, workload)
+    } else {
+        Session::start(engine, workload)
+    };
+    loop {
+        thread::sleep(LOOK);
+        let sample = session.sample();
+        let ends = sample.state == RunState::Ended || signal.load(Ordering::Relaxed) != 0;
+        if !args.json() || sample.state == RunState::Preparing {
+            rows.look(&sample, ends)?;
+        }
+        if ends {
+            break;
+        }
+    }
+    let outcome = session.finish();
+    let stopped = u8::try_from(signal.load(Ordering::Relaxed)).ok().filter(|number| *number != 0);
+    match (outcome, stopped) {
+        (Ok(run), stopped) => {
+            if args.json() {
+                print(&report::json::text(&FioDocument::new(&run, args.job_name(), expected)))?;
+            } else {
+                print(&format!("\n{}", report::summary::text(&run, expected)))?;
+            }
+            Ok(stopped.map_or(Status::Done, Status::Stopped))
+        }
+        (Err(LoadError::Stopped), Some(number)) => Ok(Status::Stopped(number)),
+        (Err(error), _) => Err(anyhow::Error::new(error).into()),
+    }
+}
+
+/// The rows of a run, one a second.
+struct Rows<'a> {
+    /// Where counters come from; nothing in a demo.
+    root: Option<&'a dyn SysRoot>,
+    drives: Vec<DriveName>,
+    previous: Option<Look>,
+    printed: usize,
+}
+
+/// What was seen at one moment.
+struct Look {
+    at: Instant,
+    counters: Option<Counters>,
+    reads: u64,
+    bytes: u64,
+    at_run: Duration,
+}
+
+impl<'a> Rows<'a> {
+    fn new(root: Option<&'a dyn SysRoot>, machine: &Machine) -> Self {
+        let drives = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
+        Self { root, drives, previous: None, printed: 0 }
+    }
+
+    /// Prints a row if a second has passed since the last one, or nearly so when the run `ends`.
+    fn look(&mut self, sample: &RunSample, ends: bool) -> Result<(), Failure> {
+        let now = now();
+        let second = Duration::from_millis(if ends { 900 } else { 1000 });
+        if self.previous.as_ref().is_some_and(|look| now.duration_since(look.at) < second) {
+            return Ok(());
+        }
+        if let Some(preparing) = &sample.preparing {
+            if self.previous.is_some() {
+                say(preparing);
+            }
+            self.previous =
+                Some(Look { at: now, counters: None, reads: 0, bytes: 0, at_run: Duration::ZERO });
+            return Ok(());
+        }
+        let look = Look {
+            at: now,
+            counters: self.root.map(source::counters::read),
+            reads: sample.targets.iter().map(|target| target.ios).sum(),
+            bytes: sample.targets.iter().map(|target| target.bytes).sum(),
+            at_run: sample.at,
+        };
+        if let Some(row) = self.previous.as_ref().and_then(|previous| self.row(previous, &look, sample)) {
+            if self.printed.is_multiple_of(ROWS) {
+                let simulated = if sample.simulated { "SIMULATED\n" } else { "" };
+                print(&format!("{simulated}{HEADING}"))?;
+            }
+            self.printed += 1;
+            let state = match sample.state {
+                RunState::Ramping => "  not counted yet",
+                _ => "",
+            };
+            print(&format!("{}{state}\n", row.line()))?;
+        }
+        self.previous = Some(look);
+        Ok(())
+    }
+
+    /// The row between two looks: the machine's counters, or, where there is no machine, the run's own.
+    fn row(&self, previous: &Look, look: &Look, sample: &RunSample) -> Option<Row> {
+        if let (Some(before), Some(after)) = (&previous.counters, &look.counters) {
+            let tested: Option<Vec<DriveName>> =
+                sample.targets.iter().map(|target| target.drive.clone()).collect();
+            let mut drives = tested.unwrap_or_else(|| self.drives.clone());
+            drives.sort();
+            drives.dedup();
+            return Some(Row::of_rates(&rates(before, after, look.at - previous.at), &drives));
+        }
+        if self.root.is_some() {
+            return None;
+        }
+        let seconds = look.at_run.saturating_sub(previous.at_run).as_secs_f64();
+        let per_second =
+            |now: u64, then: u64| if seconds > 0.0 { now.saturating_sub(then) as f64 / seconds } else { 0.0 };
+        Some(Row {
+            requests: Some([per_second(look.reads, previous.reads), 0.0]),
+            bytes: Some([per_second(look.bytes, previous.bytes), 0.0]),
+            ..Row::default()
+        })
+    }
+}
+
+/// A line beside the results, on standard error.
+fn say(line: &str) {
+    let mut errors = io::stderr();
+    // On a terminal, progress stays on one line. There is nowhere left to complain about standard error.
+    let _ =
+        if errors.is_terminal() { write!(errors, "\r\x1b[K{line}\r") } else { writeln!(errors, "{line}") };
+}
+
+#[expect(clippy::disallowed_methods, reason = "rows are a second apart")]
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,345 @@
+//! The options of `iodyno bench`: fio's names, with fio's meaning.
+//!
+//! Here: [`BenchArgs`] and the [`Workload`] they make. Not here: running it.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+
+use super::values;
+use crate::{
+    cli::Complaint,
+    model::{EngineKind, Pattern, Target, Workload},
+    units::Bytes,
+};
+
+/// `iodyno bench`.
+#[derive(Debug, Clone, Args)]
+#[command(rename_all = "snake_case")]
+pub struct BenchArgs {
+    /// Drives and files to read, `A:B`; `\:` is a colon within a name. With --size, files that are not there are laid out
+    #[arg(long, value_name = "PATHS")]
+    filename: Option<String>,
+    /// randread or read
+    #[arg(long, visible_alias = "readwrite", value_name = "PATTERN", default_value = "randread",
+        value_parser = values::pattern)]
+    rw: Pattern,
+    /// Bytes of one read, k = 1024
+    #[arg(long, visible_alias = "blocksize", value_name = "SIZE", default_value = "4k", value_parser = values::size)]
+    bs: Bytes,
+    /// Several sizes with their shares, 4k/60:64k/40
+    #[arg(long, value_name = "LIST", value_parser = values::shares)]
+    bssplit: Option<values::Shares>,
+    /// Reads under way per job
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    iodepth: u32,
+    /// Jobs per drive or file
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    numjobs: u32,
+    /// How long is counted: 30, 30s, 2m. 0 until --size is read
+    #[arg(long, value_name = "TIME", default_value = "10", value_parser = values::time)]
+    runtime: Duration,
+    /// Time that is not counted before
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::time)]
+    ramp_time: Duration,
+    /// The first bytes that are read; the size of a file laid out
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    size: Option<Bytes>,
+    /// Past the page cache
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "1", default_missing_value = "1",
+        value_parser = values::switch)]
+    direct: bool,
+    /// Polled completions
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "0", default_missing_value = "1",
+        value_parser = values::switch)]
+    hipri: bool,
+    /// Buffers registered with the ring
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "1", default_missing_value = "1",
+        value_parser = values::switch)]
+    fixedbufs: bool,
+    /// Files registered with the ring
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "1", default_missing_value = "1",
+        value_parser = values::switch)]
+    registerfiles: bool,
+    /// io_uring or psync
+    #[arg(long, value_name = "ENGINE", default_value = "io_uring", value_parser = values::engine)]
+    ioengine: EngineKind,
+    /// A kernel thread submits
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "0", default_missing_value = "1",
+        value_parser = values::switch)]
+    sqthread_poll: bool,
+    /// Most reads handed over in one call; adapts without it
+    #[arg(long, visible_alias = "iodepth_batch", value_name = "N")]
+    iodepth_batch_submit: Option<u32>,
+    /// Completions waited for in one call; adapts without it
+    #[arg(long, visible_alias = "iodepth_batch_complete", value_name = "N")]
+    iodepth_batch_complete_min: Option<u32>,
+    /// Seed of the random offsets
+    #[arg(long, value_name = "N")]
+    randseed: Option<u64>,
+    /// Reads per second and job at most
+    #[arg(long, value_name = "N", value_parser = rate)]
+    rate_iops: Option<u32>,
+    /// Latency is not measured
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "0", default_missing_value = "1",
+        value_parser = values::switch)]
+    gtod_reduce: bool,
+    /// One JSON document in fio's shape instead of text
+    #[arg(long)]
+    json: bool,
+    /// Files laid out for the test stay
+    #[arg(long)]
+    keep: bool,
+    #[command(flatten)]
+    taken_along: TakenAlong,
+    #[command(flatten)]
+    refused: Refused,
+}
+
+/// Options of commands people paste: used where they mean something here, noted where not.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Taken from fio commands", rename_all = "snake_case")]
+struct TakenAlong {
+    /// The name of the jobs in the JSON document
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// The folder that relative names are in
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// The same as --size for a file laid out
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    filesize: Option<Bytes>,
+    /// json is the same as --json
+    #[arg(long, value_name = "FORMAT")]
+    output_format: Option<String>,
+    /// No effect: a run with a --runtime always takes it
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1", value_parser = values::switch)]
+    time_based: Option<bool>,
+    /// No effect: targets are reported one by one, and their total
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1", value_parser = values::switch)]
+    group_reporting: Option<bool>,
+    /// No effect: iodyno only ever reads
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1", value_parser = values::switch)]
+    readonly: Option<bool>,
+    /// No effect: direct reads take no advice
+    #[arg(long, value_name = "HINT", num_args = 0..=1, default_missing_value = "1")]
+    fadvise_hint: Option<String>,
+    /// No effect: --json is the output for scripts
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1", value_parser = values::switch)]
+    minimal: Option<bool>,
+}
+
+/// Options that make fio write. Switched off they are taken along.
+#[derive(Debug, Clone, Args)]
+#[command(rename_all = "snake_case")]
+struct Refused {
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "1")]
+    overwrite: Option<String>,
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "1")]
+    do_verify: Option<String>,
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "1")]
+    verify: Option<String>,
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "1")]
+    rwmixwrite: Option<String>,
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "1")]
+    rwmixread: Option<String>,
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "1")]
+    fsync: Option<String>,
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "1")]
+    end_fsync: Option<String>,
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "1")]
+    trim_percentage: Option<String>,
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "1")]
+    allow_mounted_write: Option<String>,
+}
+
+fn rate(text: &str) -> Result<u32, String> {
+    // fio takes read,write,trim rates; reads come first.
+    let first = text.split(',').next().unwrap_or_default();
+    let number = values::size(first).ok().and_then(|number| u32::try_from(number.0).ok());
+    number.ok_or_else(|| "no number of reads per second; write it as 10000 or 10k".to_owned())
+}
+
+impl BenchArgs {
+    /// The workload, with targets as far as they are named; none when `--filename` is missing.
+    pub(super) fn workload(&self) -> Result<Workload, Complaint> {
+        self.refused.check()?;
+        let named = self.filename.as_deref().map(values::names).unwrap_or_default();
+        let folder = self.taken_along.directory.clone().unwrap_or_default();
+        let targets = named.into_iter().map(|path| Target { path: folder.join(path), drive: None }).collect();
+        Ok(Workload {
+            targets,
+            pattern: self.rw,
+            block_size: self.bs,
+            block_split: self.bssplit.clone().map(|shares| shares.0).unwrap_or_default(),
+            depth: self.iodepth,
+            jobs: self.numjobs,
+            engine: self.ioengine,
+            direct: self.direct,
+            hipri: self.hipri,
+            fixed_buffers: self.fixedbufs,
+            register_files: self.registerfiles,
+            submission_poll: self.sqthread_poll,
+            batch_submit: self.iodepth_batch_submit,
+            batch_complete_min: self.iodepth_batch_complete_min,
+            runtime: Some(self.runtime).filter(|runtime| !runtime.is_zero()),
+            ramp: self.ramp_time,
+            size: self.size.or(self.taken_along.filesize),
+            rate_iops: self.rate_iops,
+            seed: self.randseed.unwrap_or(Workload::default().seed),
+            latency: !self.gtod_reduce,
+        })
+    }
+
+    /// Whether one JSON document is asked for.
+    pub(super) fn json(&self) -> bool {
+        self.json
+            || self.taken_along.output_format.as_deref().is_some_and(|format| format.starts_with("json"))
+    }
+
+    /// Whether files laid out stay.
+    pub(super) fn keep(&self) -> bool {
+        self.keep
+    }
+
+    /// `--name`, or what fio calls a job without one.
+    pub(super) fn job_name(&self) -> &str {
+        self.taken_along.name.as_deref().unwrap_or("iodyno")
+    }
+
+    /// A sentence for each option that was taken and means nothing here.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let TakenAlong { output_format, group_reporting, fadvise_hint, minimal, time_based, .. } =
+            &self.taken_along;
+        [
+            (time_based == &Some(false), "--time_based 0: a run with a --runtime always takes it"),
+            (
+                group_reporting.is_some() && self.numjobs > 1,
+                "--group_reporting: jobs are always summed per target",
+            ),
+            (fadvise_hint.is_some(), "--fadvise_hint: without effect"),
+            (minimal == &Some(true), "--minimal: without effect; --json is the output for scripts"),
+            (
+                output_format.as_deref().is_some_and(|format| !matches!(format, "normal" | "json" | "json+")),
+                "--output-format: only normal and json are known",
+            ),
+        ]
+        .into_iter()
+        .filter(|(holds, _)| *holds)
+        .map(|(_, note)| note.to_owned())
+        .collect()
+    }
+}
+
+impl Refused {
+    fn check(&self) -> Result<(), Complaint> {
+        let Self {
+            overwrite,
+            do_verify,
+            verify,
+            rwmixwrite,
+            rwmixread,
+            fsync,
+            end_fsync,
+            trim_percentage,
+            allow_mounted_write,
+        } = self;
+        let options = [
+            ("--overwrite", overwrite, "0"),
+            ("--do_verify", do_verify, "0"),
+            ("--verify", verify, "none"),
+            ("--rwmixwrite", rwmixwrite, "0"),
+            ("--rwmixread", rwmixread, "100"),
+            ("--fsync", fsync, "0"),
+            ("--end_fsync", end_fsync, "0"),
+            ("--trim_percentage", trim_percentage, "0"),
+            ("--allow_mounted_write", allow_mounted_write, "0"),
+        ];
+        for (option, value, harmless) in options {
+            if let Some(value) = value
+                && !matches!(value.as_str(), "0" | "none")
+                && value != harmless
+            {
+                return Err(Complaint::new(
+                    format!("{option} {value}"),
+                    "it is for runs that write, and iodyno only ever reads",
+                    "leave it out",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        bench: BenchArgs,
+    }
+
+    fn parse(line: &str) -> Result<BenchArgs, clap::Error> {
+        Line::try_parse_from(std::iter::once("bench").chain(line.split_whitespace())).map(|line| line.bench)
+    }
+
+    fn workload(line: &str) -> Workload {
+        parse(line).unwrap().workload().unwrap()
+    }
+
+    #[test]
+    fn without_options_it_is_the_contracts_default() {
+        let default = Workload { targets: Vec::new(), ..Workload::default() };
+        assert_eq!(workload(""), default);
+    }
+
+    #[test]
+    fn an_articles_command_is_taken_as_it_stands() {
+        let line = "--readonly --name=onessd --filename=/dev/nvme0n1 --filesize=100% --bs=4k --direct=1";
+        assert!(parse(line).is_err(), "a share of a drive is no size");
+        let line = "--readonly --name=onessd --filename=/dev/nvme0n1 --filesize=8g --bs=4k --direct=1 --overwrite=0 \
+                    --numjobs=3 --iodepth=32 --time_based=1 --runtime=3600 --ioengine=io_uring --registerfiles \
+                    --fixedbufs --gtod_reduce=1 --group_reporting --rw=randread --hipri";
+        let workload = workload(line);
+        assert_eq!(
+            (workload.jobs, workload.hipri, workload.latency, workload.size),
+            (3, true, false, Some(Bytes(8 << 30)))
+        );
+        assert_eq!(workload.runtime, Some(Duration::from_hours(1)));
+    }
+
+    #[test]
+    fn switches_are_bare_or_have_a_value_either_way() {
+        assert!(!workload("--direct 0").direct && !workload("--direct=0").direct);
+        assert!(
+            workload("--hipri --bs 8k").hipri && workload("--hipri=1").hipri && !workload("--hipri=0").hipri
+        );
+        assert!(workload("--registerfiles --bs=8k").register_files);
+        assert!(parse("--direct=maybe").is_err());
+    }
+
+    #[test]
+    fn what_would_write_is_refused_in_one_line() {
+        for line in ["--rw=write", "--rw=randrw", "--readwrite=randwrite"] {
+            assert!(parse(line).unwrap_err().to_string().contains("only ever reads"), "{line}");
+        }
+        for line in ["--overwrite=1", "--do_verify=1", "--verify=crc32c", "--rwmixwrite=30", "--fsync=1"] {
+            let complaint = parse(line).unwrap().workload().unwrap_err().to_string();
+            assert!(complaint.contains("only ever reads") && complaint.lines().count() == 1, "{complaint}");
+        }
+        assert!(
+            parse("--overwrite=0 --do_verify=0 --verify=none --rwmixread=100").unwrap().workload().is_ok()
+        );
+    }
+
+    #[test]
+    fn names_are_in_their_folder() {
+        let targets = workload("--directory=/mnt/x --filename=a:/dev/nvme0n1").targets;
+        let paths: Vec<_> = targets.iter().map(|target| target.path.to_str().unwrap()).collect();
+        assert_eq!(paths, ["/mnt/x/a", "/dev/nvme0n1"]);
+    }
+}

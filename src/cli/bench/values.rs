@@ -1,0 +1,197 @@
+//! Values as fio writes them: sizes with k = 1024, times, switches, lists of names.
+//!
+//! Here: text to value, or a line that says what is wrong and what to write. Not here: options.
+
+use std::{path::PathBuf, time::Duration};
+
+use crate::{
+    model::{EngineKind, Pattern},
+    units::Bytes,
+};
+
+/// Several sizes with their shares in percent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Shares(pub Vec<(Bytes, u8)>);
+
+/// `4k`, `1M`, `64KiB`, `512`: powers of 1024 whatever the spelling, as fio counts by default. Of `read,write,trim` sizes
+/// the first.
+pub(super) fn size(text: &str) -> Result<Bytes, String> {
+    let first = text.split(',').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let digits = first.find(|c: char| !c.is_ascii_digit()).unwrap_or(first.len());
+    let (number, unit) = first.split_at(digits);
+    let unit = unit.strip_suffix("ib").or_else(|| unit.strip_suffix('b')).unwrap_or(unit);
+    let power = ["", "k", "m", "g", "t", "p"].iter().position(|known| *known == unit);
+    number
+        .parse::<u64>()
+        .ok()
+        .zip(power)
+        .and_then(|(number, power)| number.checked_mul(1_u64.checked_shl(10 * u32::try_from(power).ok()?)?))
+        .map(Bytes)
+        .ok_or_else(|| "no size; write it as 4k, 1m or 512".to_owned())
+}
+
+/// `30`, `30s`, `2m`, `1h`, `500ms`, `20us`: seconds without a unit.
+pub(super) fn time(text: &str) -> Result<Duration, String> {
+    let text = text.trim().to_ascii_lowercase();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    // Within 32 bits nothing below overflows.
+    let number = number.parse::<u32>().ok().map(u64::from);
+    let duration = number.and_then(|number| match unit {
+        "" | "s" | "sec" => Some(Duration::from_secs(number)),
+        "us" | "usec" => Some(Duration::from_micros(number)),
+        "ms" | "msec" => Some(Duration::from_millis(number)),
+        "m" | "min" => Some(Duration::from_secs(number * 60)),
+        "h" => Some(Duration::from_secs(number * 3600)),
+        "d" => Some(Duration::from_secs(number * 86400)),
+        _ => None,
+    });
+    duration.ok_or_else(|| "no time; write it as 30, 30s or 2m".to_owned())
+}
+
+/// `1` or `0`, in fio's spellings.
+pub(super) fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "true" | "yes" | "on" => Ok(true),
+        "0" | "false" | "no" | "off" => Ok(false),
+        _ => Err("neither on nor off; write 1 or 0".to_owned()),
+    }
+}
+
+/// `4k/60:64k/40`; entries without a share divide what is left.
+pub(super) fn shares(text: &str) -> Result<Shares, String> {
+    let wrong = || "no list of sizes and shares; write it as 4k/60:64k/40".to_owned();
+    // As for sizes: of read,write,trim lists the first.
+    let list = text.split(',').next().unwrap_or_default();
+    let mut entries = Vec::new();
+    for entry in list.split(':') {
+        let (bytes, share) = entry.split_once('/').unwrap_or((entry, ""));
+        let share = if share.is_empty() { None } else { Some(share.parse::<u8>().map_err(|_| wrong())?) };
+        entries.push((size(bytes).map_err(|_| wrong())?, share));
+    }
+    let given: u32 = entries.iter().filter_map(|(_, share)| share.map(u32::from)).sum();
+    let open =
+        u32::try_from(entries.iter().filter(|(_, share)| share.is_none()).count()).map_err(|_| wrong())?;
+    let mut left =
+        100_u32.checked_sub(given).ok_or_else(|| "more than 100 %; lower the shares".to_owned())?;
+    let mut unshared = open;
+    let mut shares = Vec::new();
+    for (bytes, share) in entries {
+        let share = if let Some(share) = share {
+            share
+        } else {
+            let part = left / unshared.max(1);
+            left -= part;
+            unshared -= 1;
+            u8::try_from(part).map_err(|_| wrong())?
+        };
+        shares.push((bytes, share));
+    }
+    Ok(Shares(shares))
+}
+
+/// `read` or `randread`; everything else would write.
+pub(super) fn pattern(text: &str) -> Result<Pattern, String> {
+    match text {
+        "read" => Ok(Pattern::Sequential),
+        "randread" => Ok(Pattern::Random),
+        "write" | "randwrite" | "rw" | "readwrite" | "randrw" | "trim" | "randtrim" | "trimwrite" => {
+            Err("it would write, and iodyno only ever reads; use randread or read".to_owned())
+        }
+        _ => Err("no such pattern; use randread or read".to_owned()),
+    }
+}
+
+/// fio's name of an engine.
+pub(super) fn engine(text: &str) -> Result<EngineKind, String> {
+    EngineKind::ALL
+        .into_iter()
+        .find(|engine| engine.name() == text)
+        .ok_or_else(|| "no such engine; use io_uring or psync".to_owned())
+}
+
+/// `A:B`, with `\:` for a colon within a name.
+pub(super) fn names(text: &str) -> Vec<PathBuf> {
+    let mut names = vec![String::new()];
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match (character, characters.peek(), names.last_mut()) {
+            ('\\', Some(':'), Some(name)) => {
+                characters.next();
+                name.push(':');
+            }
+            (':', _, _) => names.push(String::new()),
+            (other, _, Some(name)) => name.push(other),
+            (_, _, None) => {}
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names.into_iter().map(PathBuf::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn sizes_are_powers_of_1024_in_every_spelling() {
+        for (text, bytes) in [
+            ("512", 512),
+            ("4k", 4096),
+            ("4K", 4096),
+            ("4kb", 4096),
+            ("4KiB", 4096),
+            ("1m", 1 << 20),
+            ("2G", 2 << 30),
+        ] {
+            assert_eq!(size(text), Ok(Bytes(bytes)), "{text}");
+        }
+        assert_eq!(size("4k,8k,8k"), Ok(Bytes(4096)));
+        for text in ["", "k", "4x", "-1", "1.5k", "99999999999p", "4 k"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_are_seconds_unless_they_say_otherwise() {
+        for (text, ms) in
+            [("30", 30_000), ("30s", 30_000), ("2m", 120_000), ("500ms", 500), ("1h", 3_600_000)]
+        {
+            assert_eq!(time(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for text in ["", "s", "-1", "1.5", "99999999999999", "3w"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn shares_left_out_divide_what_is_left() {
+        let list = |text| shares(text).unwrap().0.iter().map(|(b, s)| (b.0, *s)).collect::<Vec<_>>();
+        assert_eq!(list("4k/60:64k/40"), [(4096, 60), (65536, 40)]);
+        assert_eq!(list("4k/50:8k/:16k"), [(4096, 50), (8192, 25), (16384, 25)]);
+        assert_eq!(list("4k:8k:16k").iter().map(|(_, s)| u32::from(*s)).sum::<u32>(), 100);
+        assert!(shares("4k/60:64k/60").is_err() && shares("4k/x").is_err() && shares("").is_err());
+    }
+
+    #[test]
+    fn names_keep_escaped_colons() {
+        assert_eq!(names(r"/dev/a:/mnt/b\:c::"), [PathBuf::from("/dev/a"), PathBuf::from("/mnt/b:c")]);
+        assert!(names("").is_empty());
+    }
+
+    #[test]
+    fn whatever_would_write_is_refused() {
+        for text in ["write", "randwrite", "rw", "randrw", "trim"] {
+            assert!(pattern(text).unwrap_err().contains("would write"), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in "\\PC{0,24}") {
+            let _ = (size(&text), time(&text), shares(&text), names(&text), switch(&text));
+        }
+    }
+}

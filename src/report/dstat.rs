@@ -1,0 +1,180 @@
+//! Rows as dstat prints them: `run blk new|usr sys idl wai stl| used  free  buf   cach| read  writ| read  writ`.
+//!
+//! Here: dstat's columns and its way of writing numbers in three to five characters. Not here: reading counters.
+
+use std::fmt::Write;
+
+use crate::{
+    counters::{CpuShares, Memory, Rates},
+    model::DriveName,
+};
+
+/// One second, as far as it is known; what is not known is a dash.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Row {
+    /// Runnable and blocked processes; new ones per second.
+    pub processes: Option<[f64; 3]>,
+    /// Shares of all CPUs.
+    pub cpu: Option<CpuShares>,
+    /// Memory now.
+    pub memory: Option<Memory>,
+    /// Reads and writes per second.
+    pub requests: Option<[f64; 2]>,
+    /// Bytes read and written per second.
+    pub bytes: Option<[f64; 2]>,
+}
+
+/// Two lines over the columns: groups with their units, and dstat's own names.
+pub const HEADING: &str = "\
+---procs--- ---total-usage, %-- ----memory-usage, B---- --io, 1/s-- --dsk, B/s-\n\
+run blk new|usr sys idl wai stl| used  free  buf   cach| read  writ| read  writ\n";
+
+impl Row {
+    /// The rates of a machine; disk columns are the sums over `drives`.
+    pub fn of_rates(rates: &Rates, drives: &[DriveName]) -> Self {
+        let disks = || drives.iter().filter_map(|drive| rates.disks.get(drive));
+        let known = disks().next().is_some();
+        let processes = rates.running.zip(rates.blocked).zip(rates.forks);
+        Self {
+            processes: processes.map(|((running, blocked), new)| [running as f64, blocked as f64, new]),
+            cpu: rates.cpu,
+            memory: rates.memory,
+            requests: known
+                .then(|| [disks().map(|disk| disk.reads).sum(), disks().map(|disk| disk.writes).sum()]),
+            bytes: known.then(|| {
+                [disks().map(|disk| disk.read_bytes).sum(), disks().map(|disk| disk.written_bytes).sum()]
+            }),
+        }
+    }
+
+    /// The row as a line without its end.
+    pub fn line(&self) -> String {
+        let mut line = String::new();
+        let known = |values: Option<[f64; 2]>| values.map_or([None; 2], |values| values.map(Some));
+        let processes = self.processes.map_or([None; 3], |values| values.map(Some));
+        group(&mut line, &processes.map(|value| plain(value, 3)));
+        line.push('|');
+        let cpu = self.cpu.map_or([None; 5], |cpu| [cpu.usr, cpu.sys, cpu.idl, cpu.wai, cpu.stl].map(Some));
+        group(&mut line, &cpu.map(|share| share.map_or_else(|| dash(3), |share| format!("{share:>3.0}"))));
+        line.push('|');
+        let memory =
+            self.memory.map_or([None; 4], |m| [m.used, m.free, m.buffers, m.cached].map(|b| Some(b as f64)));
+        group(&mut line, &memory.map(|value| scaled(value, &BYTES)));
+        line.push('|');
+        group(&mut line, &known(self.requests).map(|value| scaled(value, &COUNTS)));
+        line.push('|');
+        group(&mut line, &known(self.bytes).map(|value| scaled(value, &BYTES)));
+        line.truncate(line.trim_end().len());
+        line
+    }
+}
+
+/// How a column is scaled.
+struct Scale {
+    base: f64,
+    units: [char; 6],
+    /// Whether what fits is written with decimals.
+    decimals: bool,
+}
+
+const BYTES: Scale = Scale { base: 1024.0, units: ['B', 'k', 'M', 'G', 'T', 'P'], decimals: false };
+const COUNTS: Scale = Scale { base: 1000.0, units: [' ', 'k', 'M', 'G', 'T', 'P'], decimals: true };
+
+fn group<const N: usize>(line: &mut String, cells: &[String; N]) {
+    // Writing to a String cannot fail.
+    let _ = write!(line, "{}", cells.join(" "));
+}
+
+fn dash(width: usize) -> String {
+    format!("{:>width$}", "-")
+}
+
+/// A number in `width` characters, with as many decimals as fit.
+fn plain(value: Option<f64>, width: usize) -> String {
+    value.map_or_else(|| dash(width), |value| format!("{:>width$}", fitted(value, width)))
+}
+
+/// Four characters of number and one of unit: `1145k`, `13.8k`, ` 249G`, `   0 `.
+fn scaled(value: Option<f64>, scale: &Scale) -> String {
+    const WIDTH: usize = 4;
+    let Some(mut value) = value else { return dash(WIDTH) + " " };
+    if value.round() < 1.0 {
+        return format!("{:>WIDTH$} ", 0);
+    }
+    let mut unit = scale.units[0];
+    for next in scale.units {
+        unit = next;
+        if format!("{value:.0}").len() <= WIDTH {
+            break;
+        }
+        value /= scale.base;
+    }
+    let number = if scale.decimals { fitted(value, WIDTH) } else { format!("{value:.0}") };
+    format!("{number:>WIDTH$}{unit}")
+}
+
+fn fitted(value: f64, width: usize) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let whole = format!("{value:.0}");
+    let decimals = width.saturating_sub(whole.len() + 1);
+    let exact = format!("{value:.decimals$}");
+    if exact.len() <= width { exact } else { whole }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_the_published_11_m_iops_run_reads_as_dstat_wrote_it() {
+        let (m, g) = (1_048_576_u64, 1_073_741_824_u64);
+        let row = Row {
+            processes: Some([32.0, 0.0, 0.0]),
+            cpu: Some(CpuShares { usr: 27.0, sys: 73.0, ..CpuShares::default() }),
+            memory: Some(Memory { used: 2232 * m, free: 249 * g, buffers: 61 * m, cached: 568 * m }),
+            requests: Some([11.1e6, 0.0]),
+            bytes: Some([42.0 * g as f64, 0.0]),
+        };
+        assert_eq!(
+            row.line(),
+            " 32   0   0| 27  73   0   0   0|2232M  249G   61M  568M|11.1M    0 |  42G    0"
+        );
+    }
+
+    #[test]
+    fn numbers_take_the_forms_dstat_gives_them() {
+        let counts = |value| scaled(Some(value), &COUNTS);
+        for (value, text) in [
+            (1_145_000.0, "1145k"),
+            (13_800.0, "13.8k"),
+            (5947.0, "5947 "),
+            (54.0, "54.0 "),
+            (7.0, "7.00 "),
+            (0.0, "   0 "),
+            (138_000.0, " 138k"),
+        ] {
+            assert_eq!(counts(value), text);
+        }
+        assert_eq!(scaled(Some(6807.0 * 1_048_576.0), &BYTES), "6807M");
+        assert_eq!(scaled(Some(52.0 * 1024.0), &BYTES), "  52k");
+        assert_eq!((plain(Some(3.0), 3), plain(Some(75.0), 3)), ("3.0".to_owned(), " 75".to_owned()));
+        for value in [0.4, 0.6, 9999.4, 9999.6, 1e18, 1e30] {
+            assert!(scaled(Some(value), &COUNTS).len() >= 5);
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_dash_in_its_column() {
+        let row = Row { requests: Some([1000.0, 0.0]), ..Row::default() };
+        assert_eq!(
+            row.line(),
+            "  -   -   -|  -   -   -   -   -|   -     -     -     - |1000     0 |   -     -"
+        );
+        let columns = |line: &str| line.match_indices('|').map(|(at, _)| at).collect::<Vec<_>>();
+        assert_eq!(columns(&row.line()), columns(HEADING.lines().nth(1).unwrap()));
+        let groups = HEADING.lines().next().unwrap();
+        assert!(columns(&row.line()).iter().all(|at| groups.as_bytes()[*at] == b' '), "{groups}");
+    }
+}

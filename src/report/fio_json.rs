@@ -1,0 +1,240 @@
+//! A run as the JSON document fio would print, with what iodyno knows besides.
+//!
+//! Here: fio's names in fio's units (`bw` KiB/s, `runtime` ms, `clat_ns` ns), one job per target. Not here: text.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::json::{SCHEMA, VERSION};
+use crate::{
+    capacity::Expected,
+    model::{Effective, LatencySummary, Pattern, RunSummary, TargetSummary, Workload},
+    text::Label,
+    units,
+};
+
+/// The document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FioDocument {
+    schema: u32,
+    version: &'static str,
+    #[serde(rename = "fio version")]
+    fio_version: String,
+    timestamp: i64,
+    interrupted: bool,
+    simulated: bool,
+    effective: Effective,
+    jobs: Vec<Job>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Job {
+    jobname: String,
+    groupid: u32,
+    error: u32,
+    /// Seconds, as fio counts them.
+    elapsed: u64,
+    #[serde(rename = "job options")]
+    options: BTreeMap<&'static str, String>,
+    read: Read,
+    usr_cpu: f64,
+    sys_cpu: f64,
+    ctx: u64,
+    cpu_ns_per_io: CpuPerIo,
+    calls: u64,
+    depth_reached: Option<f64>,
+    errors: u64,
+    first_error: Option<Label>,
+    valid: bool,
+    invalid_because: Vec<String>,
+    expected: Option<Expected>,
+    simulated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Read {
+    io_bytes: u64,
+    io_kbytes: u64,
+    bw_bytes: u64,
+    bw: u64,
+    iops: f64,
+    runtime: u64,
+    total_ios: u64,
+    clat_ns: Option<Clat>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Clat {
+    min: u64,
+    max: u64,
+    mean: f64,
+    stddev: f64,
+    #[serde(rename = "N")]
+    count: u64,
+    percentile: Percentiles,
+}
+
+/// fio's object of percentiles, ascending: `"1.000000": 4048`.
+#[derive(Debug, Clone, PartialEq)]
+struct Percentiles(Vec<(f64, u64)>);
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct CpuPerIo {
+    user: f64,
+    system: f64,
+}
+
+impl Serialize for Percentiles {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(percent, ns)| (format!("{percent:.6}"), ns)))
+    }
+}
+
+impl FioDocument {
+    /// A run's document. `expected` has one entry per target, or none at all.
+    pub fn new(run: &RunSummary, job_name: &str, expected: &[Option<Expected>]) -> Self {
+        let jobs = run
+            .targets
+            .iter()
+            .enumerate()
+            .map(|(index, target)| job(run, target, job_name, expected.get(index).cloned().flatten()));
+        Self {
+            schema: SCHEMA,
+            version: VERSION,
+            fio_version: format!("iodyno {VERSION}"),
+            timestamp: run.started,
+            interrupted: run.interrupted,
+            simulated: run.simulated,
+            effective: run.effective.clone(),
+            jobs: jobs.collect(),
+        }
+    }
+}
+
+fn job(run: &RunSummary, target: &TargetSummary, name: &str, expected: Option<Expected>) -> Job {
+    let seconds = target.runtime.as_secs_f64();
+    let jobs = f64::from(run.workload.jobs.max(1));
+    let share = |spent: std::time::Duration| {
+        if seconds > 0.0 { 100.0 * spent.as_secs_f64() / seconds / jobs } else { 0.0 }
+    };
+    let per_io = |spent: std::time::Duration| {
+        if target.ios > 0 { spent.as_secs_f64() * 1e9 / target.ios as f64 } else { 0.0 }
+    };
+    Job {
+        jobname: name.to_owned(),
+        groupid: 0,
+        error: target.first_error.as_ref().map_or(0, |_| libc::EIO.unsigned_abs()),
+        elapsed: target.runtime.as_secs() + 1,
+        options: options(&run.workload, target, name),
+        read: Read {
+            io_bytes: target.bytes,
+            io_kbytes: target.bytes >> 10,
+            bw_bytes: whole(target.bytes_per_second()),
+            bw: whole(target.bytes_per_second()) >> 10,
+            iops: target.iops(),
+            runtime: u64::try_from(target.runtime.as_millis()).unwrap_or(u64::MAX),
+            total_ios: target.ios,
+            clat_ns: target.latency.as_ref().map(clat),
+        },
+        usr_cpu: share(target.cpu_user),
+        sys_cpu: share(target.cpu_system),
+        ctx: target.context_switches,
+        cpu_ns_per_io: CpuPerIo { user: per_io(target.cpu_user), system: per_io(target.cpu_system) },
+        calls: target.calls,
+        depth_reached: target.depth_reached,
+        errors: target.errors,
+        first_error: target.first_error.clone(),
+        valid: target.invalid_because.is_empty(),
+        invalid_because: target.invalid_because.clone(),
+        expected,
+        simulated: run.simulated,
+    }
+}
+
+fn clat(latency: &LatencySummary) -> Clat {
+    Clat {
+        min: latency.min,
+        max: latency.max,
+        mean: latency.mean,
+        stddev: latency.stddev,
+        count: latency.count,
+        percentile: Percentiles(latency.percentiles.clone()),
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rates are positive and saturate"
+)]
+fn whole(rate: f64) -> u64 {
+    rate as u64
+}
+
+/// The options that make the run again, as fio prints them.
+fn options(workload: &Workload, target: &TargetSummary, name: &str) -> BTreeMap<&'static str, String> {
+    let switch = |on: bool| if on { "1" } else { "0" }.to_owned();
+    let pattern = match workload.pattern {
+        Pattern::Random => "randread",
+        Pattern::Sequential => "read",
+    };
+    let mut options = BTreeMap::from([
+        ("name", name.to_owned()),
+        ("filename", target.name.to_string()),
+        ("rw", pattern.to_owned()),
+        ("bs", units::block_size(workload.block_size)),
+        ("iodepth", workload.depth.to_string()),
+        ("numjobs", workload.jobs.to_string()),
+        ("ioengine", workload.engine.name().to_owned()),
+        ("direct", switch(workload.direct)),
+        ("hipri", switch(workload.hipri)),
+        ("fixedbufs", switch(workload.fixed_buffers)),
+        ("registerfiles", switch(workload.register_files)),
+        ("sqthread_poll", switch(workload.submission_poll)),
+        ("gtod_reduce", switch(!workload.latency)),
+        ("randseed", workload.seed.to_string()),
+    ]);
+    let split: Vec<String> = workload
+        .block_split
+        .iter()
+        .map(|(bytes, share)| format!("{}/{share}", units::block_size(*bytes)))
+        .collect();
+    let further = [
+        ("bssplit", (!split.is_empty()).then(|| split.join(":"))),
+        ("runtime", workload.runtime.map(|time| format!("{}ms", time.as_millis()))),
+        ("ramp_time", (!workload.ramp.is_zero()).then(|| format!("{}ms", workload.ramp.as_millis()))),
+        ("size", workload.size.map(|size| size.0.to_string())),
+        ("rate_iops", workload.rate_iops.map(|rate| rate.to_string())),
+        ("iodepth_batch_submit", workload.batch_submit.map(|n| n.to_string())),
+        ("iodepth_batch_complete_min", workload.batch_complete_min.map(|n| n.to_string())),
+    ];
+    options.extend(further.into_iter().filter_map(|(option, value)| Some((option, value?))));
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::summary::tests::run;
+
+    #[test]
+    fn the_document_has_the_names_and_units_that_readers_of_fio_rely_on() {
+        let document = serde_json::to_value(FioDocument::new(&run(), "test", &[])).unwrap();
+        assert_eq!(document["fio version"], format!("iodyno {VERSION}"));
+        let job = &document["jobs"][0];
+        assert_eq!(job["jobname"], "test");
+        assert_eq!(job["read"]["iops"], 50_000.0);
+        assert_eq!(job["read"]["bw"], 200_000);
+        assert_eq!(job["read"]["bw_bytes"], 204_800_000);
+        assert_eq!(job["read"]["runtime"], 2000);
+        assert_eq!(job["read"]["clat_ns"]["N"], 100_000);
+        assert_eq!(job["read"]["clat_ns"]["percentile"]["99.990000"], 900_000);
+        assert_eq!(job["usr_cpu"], 5.0);
+        assert_eq!(job["cpu_ns_per_io"]["system"], 2000.0);
+        assert_eq!((job["valid"].as_bool(), job["simulated"].as_bool()), (Some(true), Some(false)));
+        assert!(job["expected"].is_null());
+        assert_eq!(job["job options"]["bs"], "4k");
+        assert_eq!(document["effective"]["engine"], "io_uring");
+    }
+}

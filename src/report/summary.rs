@@ -1,0 +1,212 @@
+//! A run that ended, as text for people.
+//!
+//! Here: a paragraph per target and the total. Not here: JSON ([`super::fio_json`]).
+
+use std::{fmt::Write, time::Duration};
+
+use crate::{
+    capacity::Expected,
+    model::{Completion, LatencySummary, RunSummary, TargetSummary},
+    units::{self, BytesPerSecond, Micros, UnitSystem},
+};
+
+/// The summary of a run. `expected` has one entry per target, or none at all.
+pub fn text(run: &RunSummary, expected: &[Option<Expected>]) -> String {
+    let mut lines = vec![headline(run), effective(run)];
+    lines.extend(run.effective.fallbacks.iter().map(|sentence| format!("  note: {sentence}")));
+    for (index, target) in run.targets.iter().enumerate() {
+        lines.push(String::new());
+        lines.extend(paragraph(target, expected.get(index).and_then(Option::as_ref)));
+    }
+    if run.targets.len() > 1 {
+        lines.push(String::new());
+        lines.push(figures("all targets", run.iops(), run.bytes_per_second()));
+    }
+    let mut text = lines.join("\n");
+    text.push('\n');
+    text
+}
+
+fn headline(run: &RunSummary) -> String {
+    let targets = match run.targets.len() {
+        1 => String::new(),
+        many => format!(", {many} targets"),
+    };
+    let simulated = if run.simulated { "SIMULATED  " } else { "" };
+    let interrupted = if run.interrupted { ", interrupted" } else { "" };
+    format!("{simulated}{}{targets}{interrupted}", run.workload.title())
+}
+
+/// `io_uring, interrupts, SINGLE_ISSUER DEFER_TASKRUN, adaptive, waits for 8`.
+fn effective(run: &RunSummary) -> String {
+    let effective = &run.effective;
+    let completion = match effective.completion {
+        Completion::Interrupts => "interrupts",
+        Completion::Polled => "polled",
+    };
+    let parts = [effective.engine.name(), completion, &effective.ring_flags.join(" "), &effective.batch];
+    let known: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    format!("  {}", known.join(", "))
+}
+
+fn figures(name: &str, iops: f64, bytes_per_second: f64) -> String {
+    let rate = BytesPerSecond(bytes_per_second);
+    format!(
+        "{name}: {} IOPS, {} ({})",
+        units::count(iops),
+        UnitSystem::Decimal.rate(rate),
+        UnitSystem::Binary.rate(rate)
+    )
+}
+
+fn paragraph(target: &TargetSummary, expected: Option<&Expected>) -> Vec<String> {
+    let mut lines = vec![figures(target.name.as_str(), target.iops(), target.bytes_per_second())];
+    lines.push(format!(
+        "  reads     {} of {} in {:.3} s",
+        target.ios,
+        UnitSystem::Binary.size(units::Bytes(target.bytes)),
+        target.runtime.as_secs_f64()
+    ));
+    if let Some(latency) = &target.latency {
+        lines.extend(latencies(latency));
+    }
+    lines.extend(cost(target));
+    if let Some(expected) = expected {
+        lines.push(format!(
+            "  expected  {} IOPS, {}: {}",
+            units::count(expected.iops),
+            UnitSystem::Decimal.rate(expected.bytes_per_second),
+            expected.because
+        ));
+    }
+    if target.errors > 0 {
+        let first = target.first_error.as_ref().map(|error| format!(", first: {error}")).unwrap_or_default();
+        lines.push(format!("  errors    {}{first}", target.errors));
+    }
+    lines.extend(target.invalid_because.iter().map(|because| format!("  not valid {because}")));
+    lines
+}
+
+fn latencies(latency: &LatencySummary) -> Vec<String> {
+    let time = |ns: f64| Micros(ns / 1e3).to_string();
+    let mut percentiles = String::new();
+    for percent in [50.0, 90.0, 99.0, 99.9, 99.99] {
+        if let Some(ns) = latency.percentile(percent) {
+            // Writing to a String cannot fail.
+            let _ = write!(percentiles, "  p{percent} {}", time(ns as f64));
+        }
+    }
+    vec![
+        format!(
+            "  latency   min {}, mean {}, stddev {}, max {}",
+            time(latency.min as f64),
+            time(latency.mean),
+            time(latency.stddev),
+            time(latency.max as f64)
+        ),
+        format!("          {percentiles}"),
+    ]
+}
+
+/// CPU per read, reads per call, depth: `None` where the engine keeps no account.
+fn cost(target: &TargetSummary) -> Option<String> {
+    if target.ios == 0 || target.calls == 0 {
+        return None;
+    }
+    let ios = target.ios as f64;
+    let per_io = |spent: Duration| Micros(spent.as_secs_f64() * 1e6 / ios).to_string();
+    let depth = target.depth_reached.map(|depth| format!(", depth {depth:.1}")).unwrap_or_default();
+    Some(format!(
+        "  cost      {} user and {} system a read, {:.1} reads a call{depth}, {} context switches",
+        per_io(target.cpu_user),
+        per_io(target.cpu_system),
+        ios / target.calls as f64,
+        target.context_switches
+    ))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::{
+        model::{Effective, EngineKind, Workload},
+        text::Label,
+    };
+
+    /// Two seconds of 50 k IOPS.
+    pub fn run() -> RunSummary {
+        let percentiles = LatencySummary::PERCENTS.map(|p| (p, if p > 99.95 { 900_000 } else { 600_000 }));
+        RunSummary {
+            workload: Workload::default(),
+            effective: Effective {
+                engine: EngineKind::IoUring,
+                completion: Completion::Interrupts,
+                ring_flags: vec!["SINGLE_ISSUER".to_owned(), "DEFER_TASKRUN".to_owned()],
+                batch: "adaptive, waits for 8".to_owned(),
+                fallbacks: vec!["files cannot be registered (EINVAL): plain ones are used".to_owned()],
+            },
+            targets: vec![TargetSummary {
+                name: Label::new("/dev/nvme0n1"),
+                drive: None,
+                ios: 100_000,
+                bytes: 409_600_000,
+                runtime: Duration::from_secs(2),
+                errors: 0,
+                first_error: None,
+                latency: Some(LatencySummary {
+                    min: 90_000,
+                    max: 1_200_000,
+                    mean: 640_000.0,
+                    stddev: 52_000.0,
+                    count: 100_000,
+                    percentiles: percentiles.to_vec(),
+                }),
+                cpu_user: Duration::from_millis(100),
+                cpu_system: Duration::from_millis(200),
+                context_switches: 12_500,
+                calls: 12_500,
+                depth_reached: Some(31.5),
+                invalid_because: Vec::new(),
+            }],
+            simulated: false,
+            interrupted: false,
+            started: 1_800_000_000,
+        }
+    }
+
+    #[test]
+    fn a_summary_says_what_ran_what_came_of_it_and_what_it_cost() {
+        let text = text(&run(), &[]);
+        let expected = "\
+4k randread, depth 32, 1 job
+  io_uring, interrupts, SINGLE_ISSUER DEFER_TASKRUN, adaptive, waits for 8
+  note: files cannot be registered (EINVAL): plain ones are used
+
+/dev/nvme0n1: 50.0 k IOPS, 205 MB/s (195 MiB/s)
+  reads     100000 of 391 MiB in 2.000 s
+  latency   min 90.0 us, mean 640 us, stddev 52.0 us, max 1.20 ms
+            p50 600 us  p90 600 us  p99 600 us  p99.9 600 us  p99.99 900 us
+  cost      1.00 us user and 2.00 us system a read, 8.0 reads a call, depth 31.5, 12500 context switches
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_figure_stands_under_it() {
+        let mut run = run();
+        run.simulated = true;
+        run.interrupted = true;
+        run.targets[0].errors = 2;
+        run.targets[0].first_error = Some(Label::new("EIO: Input/output error on /dev/nvme0n1 at byte 0"));
+        run.targets[0].invalid_because.push("2 reads failed".to_owned());
+        run.targets.push(run.targets[0].clone());
+        let text = text(&run, &[]);
+        assert!(
+            text.starts_with("SIMULATED  4k randread, depth 32, 1 job, 2 targets, interrupted\n"),
+            "{text}"
+        );
+        assert!(text.contains("\n  errors    2, first: EIO: Input/output error on /dev/nvme0n1 at byte 0\n"));
+        assert!(text.contains("\n  not valid 2 reads failed\n"));
+        assert!(text.ends_with("\nall targets: 100 k IOPS, 410 MB/s (391 MiB/s)\n"), "{text}");
+    }
+}
