@@ -21,7 +21,7 @@ use clap::{Args, Parser, Subcommand};
 pub use failure::{Complaint, Failure, Status};
 
 use crate::{
-    report,
+    report, runtime,
     source::{demo, origin::Origin},
 };
 
@@ -70,6 +70,8 @@ enum Command {
     Demos(Format),
     /// Settings: list, change live, undo, export
     Tune(tune::TuneArgs),
+    /// Draw a screen without a terminal
+    Render(render::RenderArgs),
 }
 
 /// How a command prints.
@@ -99,6 +101,7 @@ impl CommandLine {
             Some(Command::Bench(args)) => bench::run(&args, &origin),
             Some(Command::Demos(format)) => demos(format),
             Some(Command::Tune(args)) => tune::run(&args, &origin),
+            Some(Command::Render(args)) => render::run(&args, &origin).map(ended).map_err(Failure::from),
         }
     }
 }
@@ -141,8 +144,13 @@ fn screen(origin: &Origin) -> Result<Status, Failure> {
             .into());
         }
     }
-    origin.open()?;
-    Ok(Status::Done)
+    runtime::run(origin).map(ended).map_err(Failure::from)
+}
+
+/// The status of a part of the program that speaks in exit codes.
+fn ended(code: ExitCode) -> Status {
+    let signal = (1..=64).find(|signal| code == ExitCode::from(128 + signal));
+    signal.map_or(Status::Done, Status::Stopped)
 }
 
 fn demos(format: Format) -> Result<Status, Failure> {

@@ -9,6 +9,7 @@ use super::{
     keymap::{self, Key},
     overlay::{Overlay, Palette},
     screen::Screen,
+    tree::rows::Row,
 };
 
 /// A key was pressed.
@@ -157,7 +158,9 @@ fn mark(app: &mut App) {
             n => format!("{n} drives marked for the test"),
         };
         app.tell(text);
-        app.tree.step(1);
+        if app.tree.row().is_some_and(Row::is_drive) {
+            app.tree.step_drive(1);
+        }
     } else {
         app.tell("No drive at or below this row");
     }

@@ -50,6 +50,7 @@ impl Series {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     top: f64,
+    least: f64,
     low_since: Option<Duration>,
 }
 
@@ -60,13 +61,12 @@ const FALL_BELOW: f64 = 0.9;
 /// And for this long.
 const FALL_AFTER: Duration = Duration::from_secs(10);
 
-impl Default for Scale {
-    fn default() -> Self {
-        Self { top: 1.0, low_since: None }
-    }
-}
-
 impl Scale {
+    /// A scale whose top is never below `least`, a round number.
+    pub const fn new(least: f64) -> Self {
+        Self { top: least, least, low_since: None }
+    }
+
     /// The value at the top of the axis.
     pub fn top(&self) -> f64 {
         self.top
@@ -74,13 +74,13 @@ impl Scale {
 
     /// Makes room for `most`, the highest value shown at `now`.
     pub fn fit(&mut self, now: Duration, most: f64) {
-        let wanted = round_up(most);
-        if wanted > self.top || (self.top > wanted && self.low_since.is_none() && self.top <= 1.0) {
-            *self = Self { top: wanted, low_since: None };
-        } else if most < FALL_BELOW * round_down(self.top) {
+        let wanted = round_up(most).max(self.least);
+        if wanted > self.top {
+            *self = Self { top: wanted, low_since: None, ..*self };
+        } else if wanted < self.top && most < FALL_BELOW * round_down(self.top) {
             let since = *self.low_since.get_or_insert(now);
             if now.saturating_sub(since) >= FALL_AFTER {
-                *self = Self { top: wanted, low_since: None };
+                *self = Self { top: wanted, low_since: None, ..*self };
             }
         } else {
             self.low_since = None;
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_scale_rises_at_once_and_falls_late() {
-        let mut scale = Scale::default();
+        let mut scale = Scale::new(1.0);
         scale.fit(at(0), 53.6e9);
         assert!((scale.top() - 60e9).abs() < 1.0);
         scale.fit(at(1), 45e9);
@@ -145,7 +145,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_top_is_never_below_the_curve(values in prop::collection::vec(0.0..1e13f64, 1..50)) {
-            let mut scale = Scale::default();
+            let mut scale = Scale::new(1.0);
             for (second, value) in values.into_iter().enumerate() {
                 scale.fit(at(second as u64), value);
                 prop_assert!(scale.top() >= value);

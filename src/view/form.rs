@@ -19,9 +19,9 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let form = &app.dyno.form;
     let chosen = targets(form, &app.tree.marks, &app.machine).len();
     let what = match (&form.file, app.tree.marks.is_empty()) {
-        (Some(_), _) => "on a file".to_owned(),
-        (None, true) => format!("on all {}", counted(chosen, "drive")),
-        (None, false) => format!("on {} marked", counted(chosen, "drive")),
+        (Some(_), _) => "a file".to_owned(),
+        (None, true) => format!("all {}", counted(chosen, "drive")),
+        (None, false) => format!("{} marked", counted(chosen, "drive")),
     };
     let title = [piece("workload", Meaning::Heading), piece(format!("  {what}"), Meaning::Quiet)];
     brush.panel(brush.layout.form, &title, &[]);
@@ -44,7 +44,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
         let value = (field.show)(form);
         let shown = match (value.is_empty(), field.name) {
             (false, _) => fit(&value, room),
-            (true, "filename") => "the drives".to_owned(),
+            (true, "filename") => "drives".to_owned(),
             (true, "runtime") => "until stopped".to_owned(),
             (true, "size") => "all of it".to_owned(),
             (true, _) => "no limit".to_owned(),

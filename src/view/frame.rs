@@ -95,14 +95,18 @@ pub(super) fn tabs(app: &App, brush: &mut Brush<'_>) {
         }
     }
     let right = running_line(app);
-    if !right.is_empty() {
+    let end = layout::tabs(brush.layout.tabs).last().map_or(0, |(area, _)| area.right());
+    let room = brush.layout.tabs.right().saturating_sub(end + 1);
+    // Narrow screens say the state and the time; what runs is on the dyno.
+    let right = if width(&right) > room { [&right[..2], &right[3..]].concat() } else { right };
+    if width(&right) <= room {
         brush.write_right(brush.layout.tabs.right() - 1, brush.layout.tabs.y, &right);
     }
 }
 
 /// What the test does, beside the tabs on every screen.
 fn running_line(app: &App) -> Vec<Piece> {
-    let Some(test) = app.dyno.running() else { return Vec::new() };
+    let Some(test) = app.dyno.running() else { return vec![piece("", Meaning::Text); 4] };
     let word = match test.state {
         _ if test.stopping => "stopping",
         RunState::Preparing => "preparing",
@@ -119,8 +123,8 @@ fn running_line(app: &App) -> Vec<Piece> {
     vec![
         piece("● ", Meaning::Warning),
         piece(word, Meaning::Text),
-        piece(format!("  {what}  "), Meaning::Quiet),
-        piece(time, Meaning::Figure),
+        piece(format!("  {what}"), Meaning::Quiet),
+        piece(format!("  {time}"), Meaning::Figure),
     ]
 }
 

@@ -41,7 +41,7 @@ pub struct Test {
 }
 
 /// Tops of a test's axes.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Scales {
     /// Bytes per second.
     pub bytes: Scale,
@@ -103,7 +103,7 @@ impl Test {
             simulated: false,
             stopping: false,
             total: Curves::default(),
-            scales: Scales::default(),
+            scales: Scales { bytes: Scale::new(1e8), iops: Scale::new(1e3), latency: Scale::new(1e4) },
             result: None,
             heat: VecDeque::new(),
         }

@@ -1,7 +1,7 @@
 //! [`HopLink`]: both ends' words about one link, put together.
 
 use crate::{
-    machine::{Machine, pci::Link},
+    machine::{Machine, NodeKind, pci::Link},
     model::NodeIndex,
     units::{Lanes, TransferRate},
 };
@@ -9,7 +9,7 @@ use crate::{
 /// A rate and a width.
 pub type Pair = (TransferRate, Lanes);
 
-/// The link above a node.
+/// The link above a node; of a port that starts a link, the one below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HopLink {
     /// What it runs at.
@@ -25,10 +25,15 @@ pub struct HopLink {
 impl HopLink {
     /// The link above `node`; `None` where there is no PCI Express link.
     pub fn above(machine: &Machine, node: NodeIndex) -> Option<Self> {
-        let own = machine.pci.node(node).link.as_ref()?;
-        let port = machine.pci.node(node).parent.and_then(|parent| machine.pci.node(parent).link.as_ref());
+        let data = machine.pci.node(node);
+        let own = data.link.as_ref()?;
+        // Root ports and downstream ports speak of the link they start; its other end is below them.
+        let starts = matches!(data.kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
+        let other = if starts { data.children.first().copied() } else { data.parent };
+        let other = other.and_then(|other| machine.pci.node(other).link.as_ref());
+        let (device, port) = if starts { (other, Some(own)) } else { (Some(own), other) };
         let most = |link: &Link| link.max_speed.get().zip(link.max_width.get());
-        let (device_most, port_most) = (most(own), port.and_then(most));
+        let (device_most, port_most) = (device.and_then(most), port.and_then(most));
         let both = match (device_most, port_most) {
             (Some(device), Some(port)) => Some((device.0.min(port.0), device.1.min(port.1))),
             (one, other) => one.or(other),

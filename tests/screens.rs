@@ -1,0 +1,139 @@
+//! Pictures of every screen of every demo, at three sizes, kept under `snapshots/`.
+//!
+//! A picture is the text of the screen, then the runs of styles in every row: column, length, style. What the terminal's
+//! own `Display` leaves out, colours and weights, is so part of what is compared.
+
+use std::{fmt::Write as _, time::Duration};
+
+use iodyno::{
+    app::{Screen, keymap},
+    cli::render::text,
+    runtime::headless::Headless,
+    source::{demo::DEMOS, origin::Origin},
+    view::theme::Theme,
+};
+use ratatui::{
+    buffer::{Buffer, Cell},
+    style::{Color, Modifier},
+};
+
+const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
+
+fn picture(demo: &str, screen: Screen, size: (u16, u16), keys: &str, seconds: u64) -> Buffer {
+    let mut headless = Headless::open(&Origin::Demo(demo.to_owned()), size).expect("demos open");
+    headless.press([keymap::Key::Char(screen.tab().digit)]);
+    headless.press(keymap::parse(keys).expect("keys are well written"));
+    headless.wait(Duration::from_secs(seconds));
+    headless.picture(Theme::COLOUR)
+}
+
+/// `3+12 bold cyan` for every run of cells that are not plain.
+fn styles(picture: &Buffer) -> String {
+    let mut out = String::new();
+    for (y, row) in picture.content().chunks(usize::from(picture.area.width)).enumerate() {
+        let mut runs: Vec<String> = Vec::new();
+        let mut start = 0;
+        while start < row.len() {
+            let style = style(&row[start]);
+            let length = row[start..].iter().take_while(|cell| self::style(cell) == style).count();
+            if !style.is_empty() {
+                runs.push(format!("{start}+{length} {style}"));
+            }
+            start += length;
+        }
+        if !runs.is_empty() {
+            let _ = writeln!(out, "{y:>2}: {}", runs.join(" | "));
+        }
+    }
+    out
+}
+
+fn style(cell: &Cell) -> String {
+    // A blank's colour is not seen.
+    let blank = cell.symbol() == " " && !cell.modifier.intersects(Modifier::REVERSED | Modifier::UNDERLINED);
+    if blank {
+        return String::new();
+    }
+    let mut words: Vec<String> = Vec::new();
+    for (name, _) in cell.modifier.iter_names() {
+        words.push(name.to_lowercase());
+    }
+    for colour in [cell.fg, cell.bg].into_iter().filter(|colour| *colour != Color::Reset) {
+        words.push(colour.to_string().to_lowercase());
+    }
+    words.join(" ")
+}
+
+fn check(name: &str, picture: &Buffer) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, format!("{}\n{}", text(picture), styles(picture))));
+}
+
+#[test]
+fn the_machine_of_every_demo() {
+    for demo in DEMOS {
+        for size in SIZES {
+            let name = format!("machine__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
+            check(&name, &picture(demo.name, Screen::Machine, size, "", 0));
+        }
+    }
+}
+
+#[test]
+fn the_dyno_of_every_demo_after_a_test_of_big_reads() {
+    for demo in DEMOS {
+        for size in SIZES {
+            let name = format!("dyno__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
+            check(&name, &picture(demo.name, Screen::Dyno, size, "jj<Enter><C-u>512k<Enter>r", 12));
+        }
+    }
+}
+
+#[test]
+fn the_full_root_complex_under_load() {
+    for size in SIZES {
+        let name = format!("machine_under_load__threadripper_before__{}x{}", size.0, size.1);
+        let keys = "4jj<Enter><C-u>512k<Enter>1r";
+        check(&name, &picture("threadripper-before", Screen::Machine, size, keys, 8));
+    }
+}
+
+#[test]
+fn what_lies_over_a_screen() {
+    for (name, keys) in
+        [("help", "?"), ("palette", ":mark"), ("details", "<Enter>"), ("paths", "p"), ("find", "/quadro")]
+    {
+        check(
+            &format!("{name}__threadripper_before__120x40"),
+            &picture("threadripper-before", Screen::Machine, (120, 40), keys, 0),
+        );
+    }
+}
+
+#[test]
+fn a_terminal_that_is_too_small_is_told_so() {
+    check("too_small__79x24", &picture("laptop", Screen::Machine, (79, 24), "", 0));
+}
+
+#[test]
+fn no_colour_leaves_no_colour_anywhere() {
+    let mut headless =
+        Headless::open(&Origin::Demo("threadripper-before".to_owned()), (120, 40)).expect("demos open");
+    headless.press(keymap::parse("r").expect("a key"));
+    headless.wait(Duration::from_secs(3));
+    let picture = headless.picture(Theme::PLAIN);
+    assert!(picture.content().iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+}
+
+#[test]
+fn every_size_draws_without_leaving_the_buffer() {
+    for (columns, rows) in [(1, 1), (80, 23), (81, 25), (99, 29), (100, 30), (131, 33), (160, 50), (300, 90)]
+    {
+        for screen in iodyno::app::screen::SCREENS {
+            picture("threadripper-before", screen.screen, (columns, rows), "r?", 1);
+        }
+    }
+}
