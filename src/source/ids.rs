@@ -6,7 +6,8 @@
 //!
 //! A scanner of our own rather than a crate: `pci-ids` compiles its list in and cannot read the system's newer one,
 //! `pciid-parser` turns the whole list into maps of maps before the first question. A start has 100 ms for everything
-//! and asks a few dozen names: one pass notes where the vendors stand, a name is a walk along one vendor's lines.
+//! and asks a few dozen names: one pass of about a millisecond notes where the ids stand, a name is then a search by
+//! halves.
 
 use std::{
     borrow::Cow,
@@ -39,11 +40,20 @@ pub struct Database {
     index: OnceLock<Index>,
 }
 
-/// Where the blocks start, in order of their ids.
+/// Where the lines stand, in order of their ids.
 #[derive(Debug, Default)]
 struct Index {
     vendors: Vec<(u16, usize)>,
+    devices: Vec<((u16, u16), usize)>,
     classes: Vec<(u16, usize)>,
+    subclasses: Vec<((u16, u16), usize)>,
+}
+
+/// Which list the lines that begin with one tab belong to, and under which id.
+enum Block {
+    None,
+    Vendor(u16),
+    Class(u16),
 }
 
 impl Database {
@@ -72,44 +82,68 @@ impl Database {
 
     /// The vendor's name.
     pub fn vendor(&self, vendor: u16) -> Option<Label> {
-        self.block(&self.index().vendors, vendor).and_then(|block| name(first_line(block), 4))
+        self.name(&self.index().vendors, vendor, 4)
     }
 
     /// The device's name.
     pub fn device(&self, vendor: u16, device: u16) -> Option<Label> {
-        self.block(&self.index().vendors, vendor).and_then(|block| entry(block, &format!("\t{device:04x}")))
+        self.name(&self.index().devices, (vendor, device), 5)
     }
 
     /// The name of class and subclass (`class` is 24 bits, the interface is left out); the class's alone where the list
     /// has no such subclass.
     pub fn class(&self, class: u32) -> Option<Label> {
-        let [_, subclass, base, _] = class.to_le_bytes();
-        let block = self.block(&self.index().classes, base.into())?;
-        entry(block, &format!("\t{subclass:02x}")).or_else(|| name(first_line(block), 4))
+        let [_, subclass, base, _] = class.to_le_bytes().map(u16::from);
+        self.name(&self.index().subclasses, (base, subclass), 3)
+            .or_else(|| self.name(&self.index().classes, base, 4))
     }
 
-    fn block(&self, starts: &[(u16, usize)], id: u16) -> Option<&[u8]> {
-        let found = starts.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-        self.text.get(starts[found].1..)
+    /// What stands behind an id that ends at `end` of its line.
+    fn name<K: Ord + Copy>(&self, lines: &[(K, usize)], id: K, end: usize) -> Option<Label> {
+        let found = lines.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        let rest = self.text.get(lines[found].1 + end..)?;
+        let line = rest.split(|byte| *byte == b'\n').next()?.strip_prefix(b" ")?;
+        Some(Label::from_bytes(line)).filter(|label| !label.is_empty())
     }
 
     fn index(&self) -> &Index {
         self.index.get_or_init(|| {
             let mut index = Index::default();
+            let mut block = Block::None;
             let mut at = 0;
             for line in self.text.split_inclusive(|byte| *byte == b'\n') {
-                match line {
-                    [b'\t' | b'#' | b'\n', ..] => {}
-                    [b'C', b' ', rest @ ..] => index.classes.extend(hex(rest, 2).map(|id| (id, at))),
-                    line => index.vendors.extend(hex(line, 4).map(|id| (id, at))),
+                match (line, &block) {
+                    ([b'#' | b'\n', ..] | [b'\t', b'\t', ..], _) => {}
+                    ([b'\t', rest @ ..], Block::Vendor(vendor)) => {
+                        index.devices.extend(hex(rest, 4).map(|id| ((*vendor, id), at)));
+                    }
+                    ([b'\t', rest @ ..], Block::Class(class)) => {
+                        index.subclasses.extend(hex(rest, 2).map(|id| ((*class, id), at)));
+                    }
+                    ([b'C', b' ', rest @ ..], _) => {
+                        block = hex(rest, 2).map_or(Block::None, Block::Class);
+                        index.classes.extend(hex(rest, 2).map(|id| (id, at)));
+                    }
+                    (line, _) => {
+                        block = hex(line, 4).map_or(Block::None, Block::Vendor);
+                        index.vendors.extend(hex(line, 4).map(|id| (id, at)));
+                    }
                 }
                 at += line.len();
             }
-            // Kept sorted by its authors; nothing depends on that.
-            index.vendors.sort_unstable();
-            index.classes.sort_unstable();
+            index.sort();
             index
         })
+    }
+}
+
+impl Index {
+    /// The list is kept sorted by its authors, which makes this cheap; nothing depends on it.
+    fn sort(&mut self) {
+        self.vendors.sort_unstable();
+        self.devices.sort_unstable();
+        self.classes.sort_unstable();
+        self.subclasses.sort_unstable();
     }
 }
 
@@ -182,26 +216,6 @@ fn read_most(path: &str, most: u64) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     file.take(most).read_to_end(&mut text).ok()?;
     Some(text)
-}
-
-/// The entry of a block whose line starts with `key` and blanks.
-fn entry(block: &[u8], key: &str) -> Option<Label> {
-    block
-        .split(|byte| *byte == b'\n')
-        .skip(1)
-        .take_while(|line| matches!(line, [b'\t' | b'#', ..] | []))
-        .find(|line| line.starts_with(key.as_bytes()))
-        .and_then(|line| name(line, key.len()))
-}
-
-fn first_line(block: &[u8]) -> &[u8] {
-    block.split(|byte| *byte == b'\n').next().unwrap_or_default()
-}
-
-/// What stands behind an id that ends at `end`.
-fn name(line: &[u8], end: usize) -> Option<Label> {
-    let rest = line.get(end..)?.strip_prefix(b" ")?;
-    Some(Label::from_bytes(rest)).filter(|label| !label.is_empty())
 }
 
 /// The number in the first `digits` hexadecimal digits.
