@@ -161,7 +161,7 @@ fn iommu_translating(evidence: &Evidence) -> Vec<Sighting> {
     .filter(|(found, ..)| !found.is_empty())
     .map(|(found, severity, mode, argument)| {
         let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
-        Sighting::new(severity, format!("the IOMMU translates for {} ({mode} mode)", names(&drives)))
+        Sighting::new(severity, format!("the IOMMU translates in {mode} mode for {}", names(&drives)))
             .about(drives.into_iter().map(Subject::drive))
             .proved_by(found.into_iter().map(|(_, proof)| proof))
             .fill("argument", argument)

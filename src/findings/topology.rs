@@ -196,7 +196,7 @@ fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Sighting> {
     let title =
         format!("{} share root complex {name} while {target} carries none", count_of(drives.len(), "drive"));
     let ports: Vec<_> = offer.card.ports.iter().map(|port| tree.node(*port).address.to_string()).collect();
-    let moved = format!("what is behind {} ({})", range(&ports), names(&offer.card.drives));
+    let moved = format!("the card with {} behind {}", names(&offer.card.drives), range(&ports));
     let mut proofs = Vec::new();
     if wanted > 0.0 {
         proofs.push(Proof::new(&*tree.node(root).path, format!("its drives want {} together", giga(wanted))));

@@ -135,13 +135,16 @@ pub fn explain(row: &Row, findings: &[Finding], width: usize) -> String {
     out
 }
 
-/// A template with its holes named: `{target}` reads `TARGET`.
+/// A template with its holes named: `to {target}` reads `to TARGET`.
 fn plain(template: &str) -> String {
     let mut parts = template.split('{');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let (hole, rest) = part.split_once('}').unwrap_or((part, ""));
-        text.push_str(&hole.to_uppercase());
+        // A hole behind a word is an addition that may be empty.
+        if !text.ends_with(char::is_alphanumeric) {
+            text.push_str(&hole.to_uppercase());
+        }
         text.push_str(rest);
     }
     text

@@ -149,7 +149,6 @@ fn detail_lines(app: &App, finding: &Finding, width: u16) -> Vec<Vec<Piece>> {
     }
     lines.push(Vec::new());
     field(&mut lines, "wins", &gain_words(app.units, &finding.gain), Meaning::Text, width);
-    field(&mut lines, "why", &finding.why, Meaning::Text, width);
     field(&mut lines, "do", &finding.remedy.text, Meaning::Text, width);
     if let Some(command) = &finding.remedy.command {
         field(&mut lines, "", command, Meaning::Key, width);
@@ -157,6 +156,7 @@ fn detail_lines(app: &App, finding: &Finding, width: u16) -> Vec<Vec<Piece>> {
     let risk = finding.remedy.risk;
     let danger = if risk == Risk::DestroysData { Meaning::Problem } else { Meaning::Text };
     field(&mut lines, "risk", &format!("{}: {}", risk.name(), risk.meaning()), danger, width);
+    field(&mut lines, "why", &finding.why, Meaning::Text, width);
     field(&mut lines, "wrong if", &finding.wrong_if, Meaning::Quiet, width);
     lines.push(Vec::new());
     let mut seen: Vec<(&str, &str)> = Vec::new();

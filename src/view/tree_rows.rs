@@ -237,9 +237,6 @@ impl RowPainter<'_> {
         let node = self.app.machine.pci.node(index);
         if self.row.drive().is_some() {
             pieces.extend(self.drive_name());
-            if self.is_bottleneck(index) {
-                pieces.push(piece(format!(" {FULL_MARK}"), Meaning::Warning));
-            }
             return pieces;
         }
         let word = match node.kind {

@@ -14,6 +14,7 @@ mod drives;
 mod queues;
 mod host;
 mod load;
+mod screen;
 
 use iodyno::findings::{FINDINGS, Risk};
 use scene::ROWS;
