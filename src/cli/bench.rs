@@ -36,7 +36,7 @@ use crate::{
         dstat::{HEADING, Row},
         fio_json::FioDocument,
     },
-    runtime::session::Session,
+    runtime::session::{Session, now},
     source::{self, SysRoot, origin::Origin},
 };
 
@@ -149,21 +149,20 @@ impl<'a> Rows<'a> {
 
     /// Prints a row if a second has passed since the last one, or nearly so when the run `ends`.
     fn look(&mut self, sample: &RunSample, ends: bool) -> Result<(), Failure> {
-        let now = now();
+        let at = now();
         let second = Duration::from_millis(if ends { 900 } else { 1000 });
-        if self.previous.as_ref().is_some_and(|look| now.duration_since(look.at) < second) {
+        if self.previous.as_ref().is_some_and(|look| at.duration_since(look.at) < second) {
             return Ok(());
         }
         if let Some(preparing) = &sample.preparing {
             if self.previous.is_some() {
                 say(preparing);
             }
-            self.previous =
-                Some(Look { at: now, counters: None, reads: 0, bytes: 0, at_run: Duration::ZERO });
+            self.previous = Some(Look { at, counters: None, reads: 0, bytes: 0, at_run: Duration::ZERO });
             return Ok(());
         }
         let look = Look {
-            at: now,
+            at,
             counters: self.root.map(source::counters::read),
             reads: sample.targets.iter().map(|target| target.ios).sum(),
             bytes: sample.targets.iter().map(|target| target.bytes).sum(),
@@ -215,9 +214,4 @@ fn say(line: &str) {
     // On a terminal, progress stays on one line. There is nowhere left to complain about standard error.
     let _ =
         if errors.is_terminal() { write!(errors, "\r\x1b[K{line}\r") } else { writeln!(errors, "{line}") };
-}
-
-#[expect(clippy::disallowed_methods, reason = "rows are a second apart")]
-fn now() -> Instant {
-    Instant::now()
 }

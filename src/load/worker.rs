@@ -88,7 +88,7 @@ fn read<B: Blocks, const FILE: bool, const BUFFER: bool, const LATENCY: bool>(
     let mut slots = slots(rig, workload.depth);
     let mut free: Vec<u16> = (0..u16::try_from(slots.len()).unwrap_or(u16::MAX)).rev().collect();
     let mut pace = Pace::new(workload, target.span.0, 1);
-    let batching = Batching::new(workload);
+    let mut batching = Batching::new(workload);
     let mut given_up = false;
     let descriptor = target.file.as_raw_fd();
     let (mut submitter, mut submission, mut completion) = rig.ring.split();
@@ -170,7 +170,9 @@ fn read<B: Blocks, const FILE: bool, const BUFFER: bool, const LATENCY: bool>(
         shift.totals.bytes += bytes;
         shift.totals.calls += 1;
         // Half way between handing over and looking again.
-        shift.totals.depth_sum += (under_way + slots.len() - free.len()) as u64;
+        let left = slots.len() - free.len();
+        shift.totals.depth_sum += (under_way + left) as u64;
+        batching.observe(under_way - left, under_way);
         shift.publish();
     }
     batching

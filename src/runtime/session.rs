@@ -237,8 +237,9 @@ fn lay_out_missing(shared: &Shared) -> Result<Vec<LaidOut>, LoadError> {
     Ok(laid_out)
 }
 
+/// The clock that runs are timed by.
 #[expect(clippy::disallowed_methods, reason = "the session is where a run's clock is read")]
-fn now() -> Instant {
+pub fn now() -> Instant {
     Instant::now()
 }
 

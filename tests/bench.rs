@@ -1,0 +1,249 @@
+//! `iodyno bench` on a real file and on a loop device over one: what it counts, what it refuses, how it ends.
+//!
+//! Nothing here asserts a speed. Tests that need a loop device make one over a file of their own, and are passed over
+//! where that is not allowed.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+#![expect(clippy::disallowed_methods, reason = "how long a stop takes is measured")]
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+/// A folder on the file system of the sources, which knows direct I/O where /tmp may not.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// A file without zeros.
+fn file_in(folder: &Path, mebibytes: usize) -> PathBuf {
+    let path = folder.join("target");
+    let content: Vec<u8> = (0..mebibytes << 20).map(|n| u8::try_from(n * 31 % 251).unwrap() + 1).collect();
+    let mut file = File::create(&path).unwrap();
+    file.write_all(&content).unwrap();
+    file.sync_all().unwrap();
+    path
+}
+
+fn command(options: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
+    command.arg("bench").args(options);
+    command
+}
+
+fn bench(path: &Path, options: &[&str]) -> Output {
+    command(options).arg("--filename").arg(path).output().unwrap()
+}
+
+fn json(path: &Path, options: &[&str]) -> Value {
+    let output = bench(path, &[options, &["--json"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The one line on standard error of a command that fails.
+fn refusal(path: &Path, options: &[&str]) -> String {
+    let output = bench(path, options);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("iodyno: ") && said.lines().count() == 1, "{said}");
+    said
+}
+
+/// A loop device; detached, with its queue settings as they were, when it goes.
+struct LoopDevice {
+    path: PathBuf,
+    settings: Vec<(PathBuf, String)>,
+}
+
+impl LoopDevice {
+    fn over(file: &Path) -> Option<Self> {
+        let made = Command::new("losetup").args(["--show", "-f"]).arg(file).output().ok()?;
+        if !made.status.success() {
+            return None;
+        }
+        let path = PathBuf::from(String::from_utf8(made.stdout).unwrap().trim());
+        let queue = Path::new("/sys/block").join(path.file_name().unwrap()).join("queue");
+        let settings = ["scheduler", "iostats", "nomerges"]
+            .map(|setting| queue.join(setting))
+            .into_iter()
+            .filter_map(|file| Some((file.clone(), current(&fs::read_to_string(file).ok()?))))
+            .collect();
+        let device = Self { path, settings };
+        // Known values: diskstats count, nothing merges or reorders.
+        for (setting, value) in [("scheduler", "none"), ("iostats", "1"), ("nomerges", "2")] {
+            let _ = File::options()
+                .write(true)
+                .open(queue.join(setting))
+                .and_then(|mut f| f.write_all(value.as_bytes()));
+        }
+        device.opens().then_some(device)
+    }
+
+    /// Some systems let a loop device be made and not be read.
+    fn opens(&self) -> bool {
+        File::open(&self.path).is_ok()
+    }
+
+    /// Reads completed, of /proc/diskstats.
+    fn reads(&self) -> u64 {
+        let name = self.path.file_name().unwrap().to_str().unwrap();
+        let rows = fs::read_to_string("/proc/diskstats").unwrap();
+        let row = rows.lines().find(|row| row.split_whitespace().nth(2) == Some(name)).unwrap();
+        row.split_whitespace().nth(3).unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        for (file, value) in &self.settings {
+            let _ = File::options().write(true).open(file).and_then(|mut f| f.write_all(value.as_bytes()));
+        }
+        let _ = Command::new("losetup").arg("-d").arg(&self.path).status();
+    }
+}
+
+/// The bracketed word, or all of it.
+fn current(content: &str) -> String {
+    let bracketed = content.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    bracketed.map_or(content.trim(), |(word, _)| word).to_owned()
+}
+
+#[test]
+fn what_is_counted_on_a_loop_device_agrees_with_the_kernels_own_count() {
+    let folder = folder();
+    let Some(device) = LoopDevice::over(&file_in(folder.path(), 64)) else {
+        return;
+    };
+    let before = device.reads();
+    let document = json(&device.path, &["--runtime=2"]);
+    let counted = document["jobs"][0]["read"]["total_ios"].as_u64().unwrap();
+    let kernels = device.reads() - before;
+    assert!(counted > 1000, "{counted}");
+    assert!((counted as f64 / kernels as f64 - 1.0).abs() < 0.02, "{counted} against {kernels}");
+    assert_eq!(document["jobs"][0]["errors"], 0);
+}
+
+#[test]
+fn the_document_has_what_scripts_rely_on() {
+    let folder = folder();
+    let document = json(&file_in(folder.path(), 8), &["--runtime=1", "--name=shape", "--numjobs=2"]);
+    assert_eq!(document["schema"], 1);
+    assert!(document["fio version"].as_str().unwrap().starts_with("iodyno "));
+    for name in ["engine", "completion", "ring_flags", "batch", "fallbacks"] {
+        assert!(!document["effective"][name].is_null(), "{name}");
+    }
+    let job = &document["jobs"][0];
+    assert_eq!((job["jobname"].as_str(), job["simulated"].as_bool()), (Some("shape"), Some(false)));
+    let read = &job["read"];
+    let (ios, bytes) = (read["total_ios"].as_f64().unwrap(), read["io_bytes"].as_f64().unwrap());
+    assert!((bytes / ios - 4096.0).abs() < 1e-9);
+    let rate = ios / read["runtime"].as_f64().unwrap() * 1000.0;
+    assert!((read["iops"].as_f64().unwrap() / rate - 1.0).abs() < 0.01);
+    assert_eq!(read["clat_ns"]["N"], read["total_ios"]);
+    let percentile = |name: &str| read["clat_ns"]["percentile"][name].as_u64().unwrap();
+    assert!(
+        percentile("1.000000") <= percentile("50.000000")
+            && percentile("50.000000") <= percentile("99.990000")
+    );
+    assert!(job["cpu_ns_per_io"]["system"].as_f64().unwrap() > 0.0);
+    assert!(job["invalid_because"].is_array());
+}
+
+#[test]
+fn a_rate_is_kept_and_an_amount_is_read_to_the_end() {
+    let folder = folder();
+    let path = file_in(folder.path(), 8);
+    for engine in ["io_uring", "psync"] {
+        let document = json(&path, &["--runtime=3", "--rate_iops=400", "--iodepth=8", "--ioengine", engine]);
+        let iops = document["jobs"][0]["read"]["iops"].as_f64().unwrap();
+        assert!((iops / 400.0 - 1.0).abs() < 0.02, "{engine}: {iops}");
+    }
+    let document = json(&path, &["--runtime=0", "--size=4m", "--rw=read", "--bs=64k"]);
+    assert_eq!(document["jobs"][0]["read"]["io_bytes"], 4 << 20);
+}
+
+#[test]
+fn what_cannot_be_read_is_one_line_that_says_what_to_do() {
+    let folder = folder();
+    let path = file_in(folder.path(), 1);
+    assert!(refusal(folder.path(), &[]).contains("is a directory; name a file in it"));
+    assert!(refusal(&folder.path().join("none"), &[]).contains("ENOENT"));
+    assert!(refusal(&path, &["--bs=2m"]).contains("less than one block of 2m"));
+    assert!(refusal(&path, &["--size=1g"]).contains("less than --size 1g"));
+    assert!(refusal(&path, &["--rw=randwrite"]).contains("only ever reads"));
+    assert!(refusal(&path, &["--overwrite=1"]).contains("only ever reads"));
+    assert!(refusal(&path, &["--ioengine=libaio"]).contains("use io_uring or psync"));
+    assert!(refusal(&path, &["--bs=100"]).contains("multiple of 512"));
+}
+
+#[test]
+fn a_file_is_laid_out_and_gone_after_the_run_unless_it_is_to_be_kept() {
+    let folder = folder();
+    let path = folder.path().join("laid-out");
+    let document = json(&path, &["--size=16m", "--runtime=1"]);
+    assert!(!path.exists());
+    let doubts = document["jobs"][0]["invalid_because"].to_string();
+    assert!(!doubts.contains("zeros") && !doubts.contains("sparse"), "{doubts}");
+    json(&path, &["--size=16m", "--runtime=1", "--keep"]);
+    assert_eq!(path.metadata().unwrap().len(), 16 << 20);
+}
+
+#[test]
+fn sparse_files_are_flagged() {
+    let folder = folder();
+    let path = folder.path().join("sparse");
+    File::create(&path).unwrap().set_len(32 << 20).unwrap();
+    let document = json(&path, &["--runtime=1"]);
+    assert_eq!(document["jobs"][0]["valid"], false);
+    let doubts = document["jobs"][0]["invalid_because"].to_string();
+    assert!(doubts.contains("sparse") && doubts.contains("only zeros"), "{doubts}");
+}
+
+#[test]
+fn a_signal_ends_the_run_at_once_with_its_summary_and_without_its_file() {
+    for (signal, status) in [("INT", 130), ("TERM", 143)] {
+        let folder = folder();
+        let path = folder.path().join("laid-out");
+        let child = command(&["--size=8m", "--runtime=100", "--filename"])
+            .arg(&path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        while !path.exists() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        thread::sleep(Duration::from_millis(700));
+        let sent = Instant::now();
+        Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
+        let output = child.wait_with_output().unwrap();
+        // 200 ms is the promise; the rest is for a machine that does other things too.
+        assert!(sent.elapsed() < Duration::from_secs(2), "{:?}", sent.elapsed());
+        assert_eq!(output.status.code(), Some(status));
+        assert!(!path.exists());
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("interrupted") && text.contains("IOPS"), "{text}");
+    }
+}
+
+#[test]
+fn rows_are_dstats_and_a_demo_says_that_it_is_simulated() {
+    let folder = folder();
+    let output = bench(&file_in(folder.path(), 8), &["--runtime=2"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("run blk new|usr sys idl wai stl| used  free  buf   cach| read  writ| read  writ"),
+        "{text}"
+    );
+    assert!(!text.contains("SIMULATED"));
+    let demo =
+        Command::new(env!("CARGO_BIN_EXE_iodyno")).args(["--demo", "bench", "--runtime=1"]).output().unwrap();
+    let text = String::from_utf8(demo.stdout).unwrap();
+    assert!(text.contains("SIMULATED") && text.contains("/dev/nvme0n1"), "{text}");
+}
