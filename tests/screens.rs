@@ -83,6 +83,16 @@ fn the_machine_of_every_demo() {
 }
 
 #[test]
+fn the_findings_of_every_demo() {
+    for demo in DEMOS {
+        for size in SIZES {
+            let name = format!("findings__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
+            check(&name, &picture(demo.name, Screen::Findings, size, "", 0));
+        }
+    }
+}
+
+#[test]
 fn the_dyno_of_every_demo_after_a_test_of_big_reads() {
     for demo in DEMOS {
         for size in SIZES {
