@@ -5,6 +5,7 @@
 
 mod bench;
 mod failure;
+mod capture;
 mod check;
 pub mod render;
 mod tune;
@@ -21,7 +22,7 @@ use clap::{Args, Parser, Subcommand};
 pub use failure::{Complaint, Failure, Status};
 
 use crate::{
-    report, runtime,
+    capacity, report, runtime, source,
     source::{demo, origin::Origin},
 };
 
@@ -62,16 +63,22 @@ struct OriginOptions {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// The PCI tree, with links, limits and drives
+    Tree(Format),
+    /// The drives, with formats, queues, temperatures, settings and what uses them
+    Drives(Format),
     /// What holds the machine back, most costly first
     Check(check::CheckArgs),
     /// A read test without the screen, with fio's options
     Bench(Box<bench::BenchArgs>),
-    /// The built-in machines
-    Demos(Format),
     /// Settings: list, change live, undo, export
     Tune(tune::TuneArgs),
-    /// Draw a screen without a terminal
+    /// Draws a screen as text, without a terminal
     Render(render::RenderArgs),
+    /// Everything that was read of the machine, as one text file that --open reads
+    Capture(capture::CaptureArgs),
+    /// The built-in machines
+    Demos(Format),
 }
 
 /// How a command prints.
@@ -93,16 +100,20 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 impl CommandLine {
-    fn run(self) -> Result<Status, Failure> {
+    fn run(self) -> Result<ExitCode, Failure> {
         let origin = self.origin.origin()?;
-        match self.command {
-            None => screen(&origin),
+        let status = match self.command {
+            None => return screen(&origin),
+            Some(Command::Render(args)) => return Ok(render::run(&args, &origin)?),
+            Some(Command::Tree(format)) => tree(&origin, format),
+            Some(Command::Drives(format)) => drives(&origin, format),
             Some(Command::Check(args)) => check::run(&args, &origin),
             Some(Command::Bench(args)) => bench::run(&args, &origin),
-            Some(Command::Demos(format)) => demos(format),
             Some(Command::Tune(args)) => tune::run(&args, &origin),
-            Some(Command::Render(args)) => render::run(&args, &origin).map(ended).map_err(Failure::from),
-        }
+            Some(Command::Capture(args)) => capture::run(&origin, &args),
+            Some(Command::Demos(format)) => demos(format),
+        };
+        status.map(ExitCode::from)
     }
 }
 
@@ -130,7 +141,7 @@ impl OriginOptions {
 }
 
 /// The full screen. Keys come from the terminal even when a capture arrives on standard input.
-fn screen(origin: &Origin) -> Result<Status, Failure> {
+fn screen(origin: &Origin) -> Result<ExitCode, Failure> {
     let keys_from_terminal = io::stdin().is_terminal() || *origin == Origin::Capture(PathBuf::from("-"));
     for (name, is_terminal) in
         [("standard output", io::stdout().is_terminal()), ("standard input", keys_from_terminal)]
@@ -144,13 +155,26 @@ fn screen(origin: &Origin) -> Result<Status, Failure> {
             .into());
         }
     }
-    runtime::run(origin).map(ended).map_err(Failure::from)
+    Ok(runtime::run(origin)?)
 }
 
-/// The status of a part of the program that speaks in exit codes.
-fn ended(code: ExitCode) -> Status {
-    let signal = (1..=64).find(|signal| code == ExitCode::from(128 + signal));
-    signal.map_or(Status::Done, Status::Stopped)
+fn tree(origin: &Origin, format: Format) -> Result<Status, Failure> {
+    let root = origin.open()?;
+    let (machine, problems) = source::read_machine(root.as_ref());
+    let limits = capacity::limits(&machine);
+    let document = report::json::TreeDocument::new(&machine, &limits, &problems);
+    print(&if format.json { report::json::text(&document) } else { report::tree::text(&document, columns()) })
+}
+
+fn drives(origin: &Origin, format: Format) -> Result<Status, Failure> {
+    let root = origin.open()?;
+    let (machine, problems) = source::read_machine(root.as_ref());
+    let document = report::json::DrivesDocument::new(&machine, &problems);
+    print(&if format.json {
+        report::json::text(&document)
+    } else {
+        report::drives::text(&document, columns())
+    })
 }
 
 fn demos(format: Format) -> Result<Status, Failure> {
@@ -171,6 +195,7 @@ fn print(text: &str) -> Result<Status, Failure> {
         .map_err(|error| Failure::from_stdout(&error))?;
     Ok(Status::Done)
 }
+
 /// Columns of the terminal that standard output is; `None` when it is none, and lines may be as long as they are.
 fn columns() -> Option<usize> {
     let out = io::stdout();

@@ -34,6 +34,16 @@ pub enum Status {
     Stopped(u8),
 }
 
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Done => Self::SUCCESS,
+            Status::No => Self::FAILURE,
+            Status::Stopped(signal) => Self::from(128_u8.saturating_add(signal)),
+        }
+    }
+}
+
 /// What could not be done, in one line: the path or option, what is wrong with it, what to do. Exit status 2.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint {
@@ -140,11 +150,10 @@ pub fn words(error: &io::Error) -> String {
 }
 
 /// Says what there is to say and turns the outcome into the program's exit status.
-pub(super) fn exit(outcome: Result<Status, Failure>) -> ExitCode {
+pub(super) fn exit(outcome: Result<ExitCode, Failure>) -> ExitCode {
     match outcome {
-        Ok(Status::Done) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
-        Ok(Status::No) => ExitCode::from(1),
-        Ok(Status::Stopped(signal)) => ExitCode::from(128_u8.saturating_add(signal)),
+        Ok(status) => status,
+        Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
         Err(Failure::Said(complaint)) => {
             // There is nowhere left to complain about standard error itself.
             let _ = writeln!(io::stderr(), "iodyno: {complaint}");
@@ -154,10 +163,10 @@ pub(super) fn exit(outcome: Result<Status, Failure>) -> ExitCode {
 }
 
 /// What clap did not run: help and version, which are printed, or arguments it could not make sense of.
-pub(super) fn refused(error: &clap::Error, arguments: &[OsString]) -> Result<Status, Failure> {
+pub(super) fn refused(error: &clap::Error, arguments: &[OsString]) -> Result<ExitCode, Failure> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            error.print().map_err(|error| Failure::from_stdout(&error)).map(|()| Status::Done)
+            error.print().map_err(|error| Failure::from_stdout(&error)).map(|()| ExitCode::SUCCESS)
         }
         _ => Err(Failure::Said(complaint(error, &help_of(arguments)))),
     }
@@ -181,7 +190,7 @@ fn complaint(error: &clap::Error, help: &str) -> Complaint {
     let option = context(ContextKind::InvalidArg).unwrap_or_default();
     let about = option.split([' ', '=', '[']).next().unwrap_or_default().to_owned();
     let value = context(ContextKind::InvalidValue);
-    let meant = |kind| context(kind).map(|close| format!("did you mean {close}?"));
+    let meant = |kind| closest(error.get(kind)?).map(|close| format!("did you mean {close}?"));
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let word = context(ContextKind::InvalidSubcommand).unwrap_or_default();
@@ -230,6 +239,15 @@ fn complaint(error: &clap::Error, help: &str) -> Complaint {
 
 fn with_value(option: &str, value: Option<String>) -> String {
     value.map_or_else(|| option.to_owned(), |value| format!("{option} {value}"))
+}
+
+/// The likeliest of clap's guesses, which it gives in rising order.
+fn closest(guesses: &ContextValue) -> Option<&str> {
+    match guesses {
+        ContextValue::Strings(all) => all.last().map(String::as_str),
+        ContextValue::String(only) => Some(only),
+        _ => None,
+    }
 }
 
 fn in_words(value: &ContextValue) -> String {

@@ -1,0 +1,111 @@
+//! `iodyno capture`: everything that was read, into one text file.
+//!
+//! Here: where the file goes, and that nothing else is ever overwritten. Not here: what it holds (`source::capture`),
+//! pseudonyms (`redact`).
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    process,
+};
+
+use clap::Args;
+
+use super::{
+    failure::{Complaint, Failure, Status, words},
+    print,
+};
+use crate::{
+    redact::{Meta, capture_text},
+    report::json::VERSION,
+    source::{
+        self,
+        capture::{MAGIC, Recorder},
+        origin::Origin,
+    },
+};
+
+/// Options of `iodyno capture`.
+#[derive(Debug, Args)]
+pub(super) struct CaptureArgs {
+    /// Where to write it; standard output without it or with `-`
+    file: Option<PathBuf>,
+    /// Keep serials, host and user names, mount paths and addresses as they are
+    #[arg(long)]
+    with_serials: bool,
+}
+
+/// Reads the machine and writes down everything it answered.
+pub(super) fn run(origin: &Origin, args: &CaptureArgs) -> Result<Status, Failure> {
+    let root = origin.open()?;
+    let recorder = Recorder::new(root.as_ref());
+    source::read_machine(&recorder);
+    source::counters::read(&recorder);
+    let meta = Meta { made_by: format!("iodyno {VERSION}"), with_serials: args.with_serials };
+    let text = capture_text(&recorder, &meta);
+    match &args.file {
+        Some(file) if file != Path::new("-") => {
+            replace(file, &text)?;
+            Ok(Status::Done)
+        }
+        _ => print(&text),
+    }
+}
+
+/// Puts `text` at `path` in one step: readers see the old file or the whole new one. Only a capture or an empty file is
+/// replaced, and nothing but a regular file.
+fn replace(path: &Path, text: &str) -> Result<(), Complaint> {
+    let complain = |wrong: &str, fix: &str| Complaint::new(path.to_string_lossy(), wrong, fix);
+    let failed =
+        |error: &io::Error| complain(&words(error), "choose a folder and a name that can be written");
+    // A link stays a link: the file it leads to is the one replaced.
+    let target = match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(complain(
+                "is no regular file",
+                "name a new file, or leave it out for standard output",
+            ));
+        }
+        Ok(_) if !is_ours(path).map_err(|error| failed(&error))? => {
+            return Err(complain("is there already and is no capture", "choose another name"));
+        }
+        Ok(_) => fs::canonicalize(path).map_err(|error| failed(&error))?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+        Err(error) => return Err(failed(&error)),
+    };
+    let unfinished = Unfinished::beside(&target);
+    unfinished.write(text).and_then(|()| fs::rename(&unfinished.0, &target)).map_err(|error| failed(&error))
+}
+
+/// Whether the file is a capture, or holds nothing that could be lost.
+fn is_ours(path: &Path) -> io::Result<bool> {
+    let mut start = Vec::new();
+    File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;
+    Ok(start.is_empty() || start == MAGIC.as_bytes())
+}
+
+/// A file that is still being written; it goes away with this value unless it was renamed.
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn beside(target: &Path) -> Self {
+        let mut name = std::ffi::OsString::from(".");
+        name.push(target.file_name().unwrap_or_default());
+        name.push(format!(".{}", process::id()));
+        Self(target.with_file_name(name))
+    }
+
+    fn write(&self, text: &str) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&self.0)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // Renamed away it is gone already; otherwise there is nobody left to tell.
+        let _ = fs::remove_file(&self.0);
+    }
+}

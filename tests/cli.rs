@@ -1,0 +1,481 @@
+//! The command line through the built program: exit statuses, the one line for what is wrong, closed pipes.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+#![expect(clippy::disallowed_methods, reason = "files in folders of the test's own")]
+
+use std::{
+    ffi::OsStr,
+    io::Write,
+    os::unix::ffi::OsStrExt,
+    process::{Command, Output, Stdio},
+};
+
+use iodyno::model::PciAddress;
+use serde_json::Value;
+
+fn iodyno<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    iodyno(arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// The line a failed command says, which is checked for its form.
+fn complaint(output: &Output) -> String {
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(output.stdout.is_empty(), "nothing on standard output");
+    let line = said.strip_suffix('\n').unwrap();
+    assert!(!line.contains('\n'), "one line: {said}");
+    let line = line.strip_prefix("iodyno: ").unwrap();
+    let (about, rest) = line.split_once(": ").expect("what it is about");
+    let (wrong, fix) = rest.rsplit_once("; ").expect("what to do");
+    assert!(!about.is_empty() && !wrong.is_empty() && !fix.is_empty(), "{line}");
+    line.to_owned()
+}
+
+#[test]
+fn help_and_version_are_answers_and_not_errors() {
+    for arguments in [["--help"].as_slice(), &["-h"], &["tree", "--help"], &["capture", "-h"]] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert!(output.stderr.is_empty());
+        let help = stdout(&output);
+        for option in ["--demo", "--open", "--sysroot"] {
+            assert!(help.contains(option), "{arguments:?} explains {option}");
+        }
+    }
+    assert_eq!(stdout(&run(&["--version"])), format!("iodyno {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn what_is_wrong_with_the_arguments_is_one_line_with_status_2() {
+    for (arguments, line) in [
+        (["frobnicate"].as_slice(), "frobnicate: no such command; `iodyno --help` lists the commands"),
+        (&["tre"], "tre: no such command; did you mean tree?"),
+        (&["tree", "--jsn"], "--jsn: no such option; did you mean --json?"),
+        (&["tree", "--zzz=1"], "--zzz: no such option; see `iodyno tree --help`"),
+        (&["tree", "word"], "word: one word too many; see `iodyno tree --help`"),
+        (&["--open"], "--open: it needs a value; see `iodyno --help`"),
+        (&["tree", "--json=yes"], "--json yes: it takes no such value; see `iodyno tree --help`"),
+        (&["tree", "--json", "--json"], "--json: given twice; leave one out"),
+        (&["--demo=none", "tree"], "--demo none: no such demo; `iodyno demos` lists them"),
+        (
+            &["tree", "--open", "/nowhere"],
+            "/nowhere: No such file or directory; check the file and its permissions",
+        ),
+        (
+            &["--demo", "--open", "x", "tree"],
+            "--open: another machine was named already; keep one of --demo, --open and --sysroot",
+        ),
+        (
+            &["--open", "x", "tree", "--sysroot", "y"],
+            "--sysroot: another machine was named already; keep one of --demo, --open and --sysroot",
+        ),
+        (&["--zz\u{1b}[2J\u{202e}"], "--zz\u{fffd}: no such option; see `iodyno --help`"),
+    ] {
+        assert_eq!(complaint(&run(arguments)), line, "{arguments:?}");
+    }
+    complaint(&iodyno([OsStr::from_bytes(b"tr\xffee")]).output().unwrap());
+    complaint(&iodyno([OsStr::from_bytes(b"--\xff")]).output().unwrap());
+    complaint(
+        &iodyno([OsStr::new("tree"), OsStr::new("--open"), OsStr::from_bytes(b"\xff")]).output().unwrap(),
+    );
+}
+
+#[test]
+fn without_a_terminal_it_names_a_command_that_needs_none() {
+    let line = complaint(&run(&[]));
+    assert!(line.starts_with("standard output: no terminal") && line.contains("`iodyno tree`"), "{line}");
+    assert_eq!(complaint(&run(&["--demo"])), line);
+}
+
+#[test]
+fn demos_are_listed_and_the_first_is_the_workstation_before_its_card_was_moved() {
+    let text = stdout(&run(&["demos"]));
+    let listed: Vec<&str> = text.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(listed, ["threadripper-before", "threadripper-after", "x570", "x570-formatted", "laptop"]);
+    let document: Value = serde_json::from_slice(&run(&["demos", "--json"]).stdout).unwrap();
+    assert_eq!(document["schema"], 1);
+    assert_eq!(document["version"], env!("CARGO_PKG_VERSION"));
+    let named: Vec<&str> =
+        document["demos"].as_array().unwrap().iter().filter_map(|demo| demo["name"].as_str()).collect();
+    assert_eq!(named, listed);
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    for arguments in [["demos"].as_slice(), &["demos", "--json"], &["--help"]] {
+        let mut child = iodyno(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = iodyno(["demos"]).stdout(full).output().unwrap();
+    assert_eq!(complaint(&output), "standard output: No space left on device; write somewhere else");
+}
+
+/// Every machine that can be read here: this one, the demos, the captured ones.
+fn origins() -> Vec<Vec<String>> {
+    let demos = ["threadripper-before", "threadripper-after", "x570", "x570-formatted", "laptop"];
+    let captures = ["a-shared-rc", "d-stock-qemu"]
+        .map(|name| format!("{}/tests/fixtures/{name}.capture", env!("CARGO_MANIFEST_DIR")));
+    let option = |option: &str, value: &str| vec![option.to_owned(), value.to_owned()];
+    std::iter::once(Vec::new())
+        .chain(demos.map(|name| option("--demo", name)))
+        .chain(captures.map(|path| option("--open", &path)))
+        .collect()
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = run(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["schema"], 1);
+    assert_eq!(document["version"], env!("CARGO_PKG_VERSION"));
+    document
+}
+
+fn with<'a>(command: &[&'a str], origin: &'a [String]) -> Vec<&'a str> {
+    command.iter().copied().chain(origin.iter().map(String::as_str)).collect()
+}
+
+/// How many values of a document are null.
+fn nulls(value: &Value) -> usize {
+    match value {
+        Value::Null => 1,
+        Value::Array(all) => all.iter().map(nulls).sum(),
+        Value::Object(all) => all.values().map(nulls).sum(),
+        _ => 0,
+    }
+}
+
+fn has_fields(value: &Value, fields: &[&str]) {
+    for field in fields {
+        assert!(value.get(field).is_some(), "{field} of {value}");
+    }
+}
+
+fn reasons_are_given(document: &Value) {
+    let problems = document["problems"].as_array().unwrap();
+    for problem in problems {
+        assert!(problem["path"].as_str().unwrap().starts_with('/'), "{problem}");
+        assert!(!problem["reason"].as_str().unwrap().is_empty(), "{problem}");
+    }
+    assert!(nulls(document) == 0 || !problems.is_empty());
+}
+
+#[test]
+fn the_tree_has_the_fields_that_scripts_rely_on() {
+    fn check(node: &Value, parent: Option<&Value>) {
+        has_fields(
+            node,
+            &[
+                "address",
+                "kind",
+                "class",
+                "vendor",
+                "device",
+                "name",
+                "numa_node",
+                "iommu_group",
+                "driver",
+                "link",
+                "limit",
+                "drives",
+                "children",
+                "parent",
+            ],
+        );
+        let kind = node["kind"].as_str().unwrap();
+        let kinds =
+            ["root-complex", "root-port", "switch-upstream", "switch-downstream", "bridge", "endpoint"];
+        assert!(kinds.contains(&kind), "{kind}");
+        assert_eq!(kind == "root-complex", parent.is_none());
+        if let Some(parent) = parent {
+            assert_eq!(&node["parent"], parent);
+            let (address, class) = (node["address"].as_str().unwrap(), node["class"].as_str().unwrap());
+            assert!(address.parse::<PciAddress>().is_ok(), "{address}");
+            assert!(class.len() == 8 && class.starts_with("0x"), "{class}");
+        }
+        if !node["link"].is_null() {
+            has_fields(&node["link"], &["speed_gts", "width", "max_speed_gts", "max_width"]);
+        }
+        if !node["limit"].is_null() {
+            assert!(node["limit"]["bytes_per_second"].as_f64().unwrap() > 0.0);
+            assert!(
+                ["measured", "published", "link", "table"]
+                    .contains(&node["limit"]["basis"].as_str().unwrap())
+            );
+            assert!(!node["limit"]["because"].as_str().unwrap().is_empty());
+        }
+        for child in node["children"].as_array().unwrap() {
+            check(child, Some(&node["address"]));
+        }
+    }
+    for origin in origins() {
+        let document = json(&with(&["tree", "--json"], &origin));
+        for root in document["root_complexes"].as_array().unwrap() {
+            check(root, None);
+        }
+        reasons_are_given(&document);
+    }
+}
+
+#[test]
+fn the_drives_have_the_fields_that_scripts_rely_on() {
+    for origin in origins() {
+        let document = json(&with(&["drives", "--json"], &origin));
+        for drive in document["drives"].as_array().unwrap() {
+            has_fields(
+                drive,
+                &[
+                    "name",
+                    "path",
+                    "address",
+                    "model",
+                    "serial",
+                    "firmware",
+                    "size_bytes",
+                    "lba_bytes",
+                    "lba_formats",
+                    "format_supported",
+                    "default_queues",
+                    "poll_queues",
+                    "numa_node",
+                    "temperature_celsius",
+                    "in_use_by",
+                    "settings",
+                ],
+            );
+            has_fields(&drive["settings"], &["scheduler", "read_ahead_kb", "nr_requests", "max_sectors_kb"]);
+            for format in drive["lba_formats"].as_array().into_iter().flatten() {
+                let fields = ["index", "data_bytes", "metadata_bytes", "relative_performance", "in_use"];
+                has_fields(format, &fields);
+            }
+        }
+        reasons_are_given(&document);
+    }
+    let before = json(&["drives", "--demo", "--json"]);
+    assert_eq!(before["drives"].as_array().unwrap().len(), 10);
+    let formats = |name: &str| -> Vec<(u64, bool)> {
+        let document = json(&["drives", "--demo", name, "--json"]);
+        let formats = document["drives"][0]["lba_formats"].as_array().unwrap().clone();
+        formats.iter().map(|f| (f["data_bytes"].as_u64().unwrap(), f["in_use"].as_bool().unwrap())).collect()
+    };
+    assert_eq!(formats("x570"), [(512, true), (4096, false)]);
+    assert_eq!(formats("x570-formatted"), [(512, false), (4096, true)]);
+}
+
+#[test]
+fn a_demo_may_be_named_before_the_command_behind_it_or_not_at_all() {
+    let named = stdout(&run(&["tree", "--demo", "threadripper-before"]));
+    assert!(named.contains("nvme9n1") && named.contains("0000:60 root complex"), "{named}");
+    for same in [
+        ["--demo", "tree"].as_slice(),
+        &["tree", "--demo"],
+        &["--demo=threadripper-before", "tree"],
+        &["--demo", "threadripper-before", "tree"],
+    ] {
+        assert_eq!(stdout(&run(same)), named, "{same:?}");
+    }
+    assert_ne!(stdout(&run(&["--demo", "laptop", "tree"])), named);
+}
+
+#[test]
+fn whoever_stops_reading_the_tree_stops_it_without_a_word() {
+    let script = format!("{} tree --demo | head -n 1; exit ${{PIPESTATUS[0]}}", env!("CARGO_BIN_EXE_iodyno"));
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(stdout(&output).lines().count(), 1);
+}
+
+/// A document's text with the serials of its drives blanked.
+fn without_serials(text: &str) -> String {
+    let is_serial = |line: &&str| line.trim_start().starts_with("\"serial\": ");
+    text.lines().filter(|line| !is_serial(line)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_capture_opens_as_the_same_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    for origin in origins() {
+        // Temperatures of a machine that runs may move between two looks; a third look settles it.
+        let same = (0..3).any(|_| {
+            let file = folder.path().join("machine.capture");
+            let file = file.to_str().unwrap();
+            let tree = stdout(&run(&with(&["tree", "--json"], &origin)));
+            let drives = stdout(&run(&with(&["drives", "--json"], &origin)));
+            let made = run(&with(&["capture", file], &origin));
+            assert_eq!((made.status.code(), made.stdout.len()), (Some(0), 0), "{made:?}");
+            assert!(!tree.is_empty() && !drives.is_empty());
+            tree == stdout(&run(&["tree", "--json", "--open", file]))
+                && without_serials(&drives)
+                    == without_serials(&stdout(&run(&["drives", "--json", "--open", file])))
+        });
+        assert!(same, "{origin:?}");
+    }
+}
+
+#[test]
+fn serials_stay_only_when_asked_for() {
+    let serials = |document: &Value| -> Vec<String> {
+        let drives = document["drives"].as_array().unwrap().iter();
+        drives.map(|drive| drive["serial"].as_str().unwrap().to_owned()).collect()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x570.capture");
+    let file = file.to_str().unwrap();
+    let original = serials(&json(&["drives", "--demo", "x570", "--json"]));
+    run(&["capture", "--demo", "x570", file]);
+    let pseudonyms = serials(&json(&["drives", "--open", file, "--json"]));
+    for (one, other) in original.iter().zip(&pseudonyms) {
+        assert_eq!(one.len(), other.len());
+        assert_ne!(one, other);
+    }
+    run(&["capture", "--demo", "x570", "--with-serials", file]);
+    assert_eq!(serials(&json(&["drives", "--open", file, "--json"])), original);
+}
+
+#[test]
+fn a_capture_replaces_captures_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let names = || std::fs::read_dir(folder.path()).unwrap().count();
+    let capture = |file: &str| run(&["capture", "--demo", "laptop", file]);
+
+    let new = path("new");
+    assert!(capture(&new).status.success());
+    let whole = std::fs::read(&new).unwrap();
+    assert_eq!(whole, run(&["capture", "--demo", "laptop"]).stdout, "standard output has the same text");
+    assert_eq!(whole, capture("-").stdout);
+    assert!(capture(&new).status.success(), "a capture may be replaced");
+
+    std::fs::write(path("letter"), "Dear Sir,\n").unwrap();
+    assert!(
+        complaint(&capture(&path("letter")))
+            .ends_with("is there already and is no capture; choose another name")
+    );
+    assert_eq!(std::fs::read(path("letter")).unwrap(), b"Dear Sir,\n");
+
+    assert!(complaint(&capture("/dev/null")).starts_with("/dev/null: is no regular file"));
+    assert!(complaint(&capture(&path("no/such/folder"))).contains("No such file or directory"));
+
+    std::os::unix::fs::symlink("new", path("link")).unwrap();
+    assert!(capture(&path("link")).status.success());
+    assert!(std::fs::symlink_metadata(path("link")).unwrap().is_symlink(), "a link stays one");
+    assert_eq!(names(), 3, "nothing unfinished is left");
+}
+
+#[test]
+fn a_capture_can_arrive_on_standard_input() {
+    let capture = run(&["capture", "--demo", "laptop"]).stdout;
+    let mut child =
+        iodyno(["tree", "--open", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(&capture).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(stdout(&output), stdout(&run(&["tree", "--demo", "laptop"])));
+}
+
+#[test]
+fn a_folder_of_a_machines_files_is_read_in_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |path: &str, content: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    };
+    let root = "sys/devices/pci0000:40";
+    let port = format!("{root}/0000:40:01.1");
+    let drive = format!("{port}/0000:41:00.0");
+    for (device, class, speed) in
+        [(&port, "0x060400", "16.0 GT/s PCIe"), (&drive, "0x010802", "8.0 GT/s PCIe")]
+    {
+        write(&format!("{device}/class"), class);
+        write(&format!("{device}/vendor"), "0x144d");
+        write(&format!("{device}/device"), "0xa80c");
+        write(&format!("{device}/current_link_speed"), speed);
+        write(&format!("{device}/current_link_width"), "4");
+        write(&format!("{device}/max_link_speed"), "16.0 GT/s PCIe");
+        write(&format!("{device}/max_link_width"), "255");
+    }
+    let bus = folder.path().join("sys/bus/pci/devices");
+    std::fs::create_dir_all(&bus).unwrap();
+    for device in [&port, &drive] {
+        let name = device.rsplit('/').next().unwrap();
+        let target = format!("../../../{}", device.strip_prefix("sys/").unwrap());
+        std::os::unix::fs::symlink(target, bus.join(name)).unwrap();
+    }
+    std::fs::create_dir(folder.path().join("proc")).unwrap();
+
+    let folder = folder.path().to_str().unwrap();
+    let document = json(&["tree", "--json", "--sysroot", folder]);
+    let port = &document["root_complexes"][0]["children"][0];
+    let drive = &port["children"][0];
+    assert_eq!(port["address"], "0000:40:01.1");
+    assert_eq!(drive["address"], "0000:41:00.0");
+    assert_eq!(drive["link"]["speed_gts"], 8.0);
+    assert_eq!(drive["link"]["max_width"], Value::Null, "255 lanes are none");
+    let reasons = document["problems"].as_array().unwrap();
+    assert!(
+        reasons
+            .iter()
+            .any(|problem| problem["path"].as_str().unwrap().ends_with("0000:41:00.0/max_link_width"))
+    );
+    let text = stdout(&run(&["tree", "--sysroot", folder]));
+    assert!(text.contains("16 GT/s x?"), "{text}");
+}
+
+/// The functions in the rows of `iodyno tree`, in its order.
+fn functions_of_tree(origin: &[String]) -> Vec<String> {
+    let text = stdout(&run(&with(&["tree"], origin)));
+    let address = |line: &str| {
+        line.split_whitespace().find(|word| word.parse::<PciAddress>().is_ok()).map(str::to_owned)
+    };
+    text.lines().filter_map(address).collect()
+}
+
+/// The functions lspci lists, one a paragraph or one a line.
+fn functions_of_lspci(text: &str) -> Vec<String> {
+    let address = |line: &str| {
+        let word = line.split_whitespace().next().filter(|_| !line.starts_with(char::is_whitespace))?;
+        let full = if word.len() > 7 { word.to_owned() } else { format!("0000:{word}") };
+        full.parse::<PciAddress>().is_ok().then_some(full)
+    };
+    text.lines().filter_map(address).collect()
+}
+
+#[test]
+fn the_tree_has_a_row_for_every_function_lspci_lists() {
+    let sorted = |mut functions: Vec<String>| {
+        functions.sort();
+        functions
+    };
+    for name in ["a-shared-rc", "d-stock-qemu"] {
+        let path = format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+        let listed =
+            functions_of_lspci(&std::fs::read_to_string(format!("{path}.lspci-vvv-xxxx.txt")).unwrap());
+        assert!(listed.len() >= 20, "{name}: {}", listed.len());
+        let rows = functions_of_tree(&["--open".to_owned(), format!("{path}.capture")]);
+        assert_eq!(sorted(rows), sorted(listed), "{name}");
+    }
+    match Command::new("lspci").arg("-D").output() {
+        Ok(lspci) if lspci.status.success() && !lspci.stdout.is_empty() => {
+            assert_eq!(sorted(functions_of_tree(&[])), sorted(functions_of_lspci(&stdout(&lspci))));
+        }
+        _ => println!("skipped: there is no lspci here, or no PCI bus, to compare with"),
+    }
+}
