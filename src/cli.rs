@@ -33,8 +33,8 @@ use crate::{
     version,
     about = "A dynamometer for storage",
     long_about = "A dynamometer for storage: maps the PCIe tree of this machine, says what holds its drives back, and \
-                  runs io_uring read tests under rolling graphs.\n\nWithout a command it opens the screen. It only \
-                  ever reads: no device is opened for writing.",
+                  runs io_uring read tests under rolling graphs.\n\nWithout a command it opens the screen. No \
+                  device is ever opened for writing.",
     disable_help_subcommand = true,
     // `iodyno --demo tree` means the command, not a demo of that name.
     subcommand_precedence_over_arg = true

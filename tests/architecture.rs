@@ -202,7 +202,7 @@ fn files_are_short_and_say_what_lives_in_them() {
 }
 
 #[test]
-fn every_dependency_has_its_reason() {
+fn every_dependency_has_its_reason_and_is_used() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
     let section = |name: &str| -> BTreeSet<String> {
         manifest
@@ -219,6 +219,11 @@ fn every_dependency_has_its_reason() {
     let needed: BTreeSet<String> = shipped.union(&tests).cloned().collect();
     let explained: BTreeSet<String> = table("crate").iter().map(|row| one(&row[0])).collect();
     assert_eq!(explained, needed, "ARCHITECTURE.md explains the dependencies of Cargo.toml");
+    let code: String = sources().into_iter().map(|source| source.code).collect();
+    for name in shipped {
+        let path = format!("{}::", name.replace('-', "_"));
+        assert!(code.contains(&path), "{name} is used");
+    }
 }
 
 #[test]

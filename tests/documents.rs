@@ -1,0 +1,69 @@
+//! What README.md and the samples show is what the program prints today.
+//!
+//! `IODYNO_UPDATE=1 cargo test --test documents` writes them anew.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+#![expect(clippy::disallowed_methods, reason = "documents are written anew when that is asked for")]
+
+use std::{env, fs, path::Path, process::Command};
+
+const MADE_BY: &str = "<!-- made by: iodyno ";
+
+/// The document with every block that a command made as that command makes it now.
+fn made_anew(document: &str) -> String {
+    let mut anew = String::new();
+    let mut lines = document.lines();
+    while let Some(line) = lines.next() {
+        anew.push_str(line);
+        anew.push('\n');
+        if let Some(arguments) = line.strip_prefix(MADE_BY).and_then(|rest| rest.strip_suffix(" -->")) {
+            let fence = lines.next().unwrap();
+            assert!(fence.starts_with("```"), "a code block follows {line}");
+            let rest = lines.by_ref().find(|line| *line == "```");
+            assert!(rest.is_some(), "the code block after {line} ends");
+            anew.extend([fence, "\n", &printed_by(arguments), "```\n"]);
+        }
+    }
+    anew
+}
+
+fn printed_by(arguments: &str) -> String {
+    let iodyno = env!("CARGO_BIN_EXE_iodyno");
+    let output = Command::new(iodyno).args(arguments.split(' ')).env_remove("NO_COLOR").output().unwrap();
+    assert!(output.status.success(), "iodyno {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.lines().count() > 2 && !text.contains("```"), "iodyno {arguments} printed {text}");
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines.join("\n") + "\n"
+}
+
+fn is_current(name: &str, anew: impl Fn(&str) -> String) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    let document = fs::read_to_string(&path).unwrap();
+    let anew = anew(&document);
+    if env::var_os("IODYNO_UPDATE").is_some() {
+        fs::write(&path, &anew).unwrap();
+        return;
+    }
+    let changed = document.lines().zip(anew.lines()).position(|(was, is)| was != is);
+    let line = changed.unwrap_or(document.lines().count().min(anew.lines().count())) + 1;
+    assert!(
+        document == anew,
+        "{name} is not current from line {line} on; IODYNO_UPDATE=1 cargo test --test documents"
+    );
+}
+
+#[test]
+fn the_readme_shows_todays_screen_and_keys() {
+    is_current("README.md", |document| {
+        let (before, rest) = document.split_once("<!-- keys -->\n").unwrap();
+        let after = rest.find("\n## ").unwrap();
+        let keys = iodyno::app::commands::markdown();
+        made_anew(&format!("{before}<!-- keys -->\n\n{}\n{}", keys.trim_end(), &rest[after..]))
+    });
+}
+
+#[test]
+fn samples_are_what_the_commands_print() {
+    is_current("examples/README.md", made_anew);
+}
