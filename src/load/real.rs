@@ -119,6 +119,7 @@ mod tests {
             Workload { submission_poll: true, ..plain.clone() },
             Workload { engine: EngineKind::Psync, depth: 4, ..plain.clone() },
             Workload { ramp: Duration::from_millis(50), ..plain.clone() },
+            Workload { batch_submit: Some(1), batch_complete_min: Some(1), ..plain.clone() },
         ] {
             let summary = run(&workload);
             let target = &summary.targets[0];
@@ -129,6 +130,11 @@ mod tests {
             );
             assert!(workload.block_split.is_empty() == (target.bytes == target.ios * workload.block_size.0));
             assert_eq!(summary.effective.engine, workload.engine);
+            let reached = target.depth_reached.unwrap();
+            assert!(
+                reached > f64::from(workload.depth) / 4.0 || workload.engine == EngineKind::Psync,
+                "{reached}"
+            );
             assert!(target.runtime >= Duration::from_millis(110), "{target:?}");
         }
     }

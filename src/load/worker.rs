@@ -134,8 +134,11 @@ fn read<B: Blocks, const FILE: bool, const BUFFER: bool, const LATENCY: bool>(
             now = epoch.elapsed();
             continue;
         }
-        let wait = batching.wait(under_way);
-        let patience = (goes && pace.is_limited() && !free.is_empty()).then(|| pace.next_in(now).min(NAP));
+        // With more to hand over than one call may, nothing is waited for until the depth is reached.
+        let more = goes && quota == batching.submit() && !free.is_empty();
+        let wait = if more { 0 } else { batching.wait(under_way) };
+        let limited = goes && !more && pace.is_limited() && !free.is_empty();
+        let patience = limited.then(|| pace.next_in(now).min(NAP));
         if let Err(error) = enter(&submitter, wait, patience) {
             shift.give_up(&Label::new(&format!("{} of io_uring_enter on {}", errno_of(&error), target.name)));
             break;
@@ -172,7 +175,9 @@ fn read<B: Blocks, const FILE: bool, const BUFFER: bool, const LATENCY: bool>(
         // Half way between handing over and looking again.
         let left = slots.len() - free.len();
         shift.totals.depth_sum += (under_way + left) as u64;
-        batching.observe(under_way - left, under_way);
+        if !more {
+            batching.observe(under_way - left, under_way);
+        }
         shift.publish();
     }
     batching
