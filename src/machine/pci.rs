@@ -238,6 +238,14 @@ impl PciTree {
 }
 
 impl PciNode {
+    /// The same name with the vendor as people call it: `Samsung NVMe SSD Controller PM9A1/PM9A3/980PRO`.
+    pub fn short_name(&self) -> String {
+        match (&self.names.vendor, &self.names.device) {
+            (Some(vendor), Some(device)) => format!("{} {device}", short_vendor(vendor.as_str())),
+            _ => self.name(),
+        }
+    }
+
     /// `Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO`, ids where the database is silent.
     pub fn name(&self) -> String {
         let vendor = match (&self.names.vendor, self.vendor.get()) {
@@ -251,5 +259,47 @@ impl PciNode {
             (None, None) => String::new(),
         };
         format!("{vendor} {device}").trim().to_owned()
+    }
+}
+
+/// A vendor as people call it: `AMD`, `Samsung`, `Red Hat`.
+pub fn short_vendor(vendor: &str) -> String {
+    if let Some(short) = bracketed(vendor) {
+        return short.to_owned();
+    }
+    let words = vendor.split([',', ' ']).filter(|word| !word.is_empty());
+    let company = [
+        "Corporation",
+        "Corp.",
+        "Corp",
+        "Co",
+        "Co.",
+        "Ltd",
+        "Ltd.",
+        "Inc",
+        "Inc.",
+        "Electronics",
+        "Technology",
+    ];
+    words.take_while(|word| !company.contains(word)).take(2).collect::<Vec<_>>().join(" ")
+}
+
+/// What stands in brackets at the end of a name in the PCI id database: often the product as people know it.
+pub fn bracketed(text: &str) -> Option<&str> {
+    let (_, rest) = text.rsplit_once('[')?;
+    rest.split_once(']').map(|(inside, _)| inside).filter(|inside| !inside.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vendors_are_called_what_people_call_them() {
+        assert_eq!(short_vendor("Advanced Micro Devices, Inc. [AMD]"), "AMD");
+        assert_eq!(short_vendor("Red Hat, Inc."), "Red Hat");
+        assert_eq!(short_vendor("NVIDIA Corporation"), "NVIDIA");
+        assert_eq!(short_vendor("Samsung Electronics Co Ltd"), "Samsung");
+        assert_eq!(bracketed("GP107GL [Quadro P620]"), Some("Quadro P620"));
     }
 }

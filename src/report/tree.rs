@@ -49,7 +49,6 @@ fn row(node: &NodeRow, lead: &str, kind: &str) -> Vec<String> {
         (Some(device), "root-complex") => format!(", under {device}"),
         _ => String::new(),
     };
-    let name = node.name.clone().unwrap_or_default();
     let drives: Vec<&str> = node.drives.iter().map(DriveName::as_str).collect();
     vec![
         format!("{lead}{} {kind}", node.address).trim_end().to_owned(),
@@ -58,7 +57,7 @@ fn row(node: &NodeRow, lead: &str, kind: &str) -> Vec<String> {
         limit.map(|limit| UnitSystem::Decimal.rate(limit.bytes_per_second)).unwrap_or_default(),
         limit.map(|limit| limit.basis.name().to_owned()).unwrap_or_default(),
         drives.join(" "),
-        format!("{name}{under}"),
+        format!("{}{under}", node.short_name),
     ]
 }
 

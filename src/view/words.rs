@@ -1,7 +1,10 @@
 //! How numbers and names are worded, the same on every screen.
 
 use crate::{
-    machine::{Drive, Machine, PciNode, pci::NodeKind},
+    machine::{
+        Drive, Machine, PciNode,
+        pci::{NodeKind, bracketed, short_vendor},
+    },
     model::{Basis, NodeIndex},
     text::Label,
     units::{BytesPerSecond, UnitSystem, count, three_digits},
@@ -74,32 +77,6 @@ pub fn short_name(node: &PciNode) -> String {
     if device.starts_with(&vendor) { device } else { format!("{vendor} {device}").trim().to_owned() }
 }
 
-fn short_vendor(vendor: &str) -> String {
-    if let Some(short) = bracketed(vendor) {
-        return short.to_owned();
-    }
-    let words = vendor.split([',', ' ']).filter(|word| !word.is_empty());
-    let company = [
-        "Corporation",
-        "Corp.",
-        "Corp",
-        "Co",
-        "Co.",
-        "Ltd",
-        "Ltd.",
-        "Inc",
-        "Inc.",
-        "Electronics",
-        "Technology",
-    ];
-    words.take_while(|word| !company.contains(word)).take(2).collect::<Vec<_>>().join(" ")
-}
-
-fn bracketed(text: &str) -> Option<&str> {
-    let (_, rest) = text.rsplit_once('[')?;
-    rest.split_once(']').map(|(inside, _)| inside).filter(|inside| !inside.is_empty())
-}
-
 /// A drive's model, without the words every model of its maker carries.
 pub fn short_model(drive: &Drive) -> String {
     let model = drive.model.value().map(Label::as_str).unwrap_or_default();
@@ -118,12 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vendors_are_called_what_people_call_them() {
-        assert_eq!(short_vendor("Advanced Micro Devices, Inc. [AMD]"), "AMD");
-        assert_eq!(short_vendor("Red Hat, Inc."), "Red Hat");
-        assert_eq!(short_vendor("NVIDIA Corporation"), "NVIDIA");
-        assert_eq!(short_vendor("Samsung Electronics Co Ltd"), "Samsung");
-        assert_eq!(bracketed("GP107GL [Quadro P620]"), Some("Quadro P620"));
+    fn rates_of_reads_have_three_digits_and_a_unit() {
         assert_eq!(iops(1_149_000.0), "1.15 M IOPS");
         assert_eq!(iops(450_000.0), "450 k IOPS");
         assert_eq!(iops(17.0), "17 IOPS");

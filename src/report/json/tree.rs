@@ -36,6 +36,9 @@ pub struct NodeRow {
     pub device: Option<String>,
     /// From the PCI id database, with ids where it knows none.
     pub name: Option<String>,
+    /// The same for people, with a short vendor.
+    #[serde(skip)]
+    pub short_name: String,
     /// NUMA node.
     pub numa_node: Option<u32>,
     /// IOMMU group.
@@ -96,6 +99,7 @@ impl Maker<'_> {
             class: reasons.turn(&node.class, |id| format!("0x{id:06x}")),
             vendor: reasons.turn(&node.vendor, |id| format!("0x{id:04x}")),
             device: reasons.turn(&node.device, |id| format!("0x{id:04x}")),
+            short_name: node.short_name(),
             name: reasons.or_absent(name, &node.path, "no vendor and device id to name it by"),
             numa_node: reasons.flatten(&node.numa_node, "-1: the firmware tells no NUMA node"),
             iommu_group: reasons.take(&node.iommu_group),
