@@ -1,7 +1,7 @@
 //! The state of the screen, how it changes and where its regions are.
 //!
 //! Here: [`App`], [`Message`], [`Effect`], the pure [`update`], the layout, [`COMMANDS`](commands::COMMANDS). Not here:
-//! drawing, reading, threads, the clock. What a key does is in [`act`], what the mouse does in [`pointer`].
+//! drawing, reading, threads, the clock. What a key does is in [`act`], what the mouse does in [`mod@pointer`].
 
 pub mod screen;
 pub mod commands;

@@ -1,6 +1,6 @@
 //! The state of the dyno: the workload's form, the test under way, the tests before it.
 //!
-//! Here: [`Dyno`]. The form is in [`form`], curves of a test in [`test`]. Not here: running anything.
+//! Here: [`Dyno`]. The form is in [`form`], curves of a test in [`mod@test`]. Not here: running anything.
 
 pub mod form;
 pub mod test;

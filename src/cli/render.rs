@@ -36,7 +36,7 @@ pub struct RenderArgs {
     /// Columns and rows
     #[arg(long, default_value = "120x40", value_name = "WxH")]
     pub size: Size,
-    /// Keys pressed before: letters, and names such as <Enter> <Space> <C-c>
+    /// Keys pressed before: letters, and names such as `<Enter>` `<Space>` `<C-c>`
     #[arg(long, default_value = "", value_name = "KEYS")]
     pub keys: Keys,
     /// Plain text, or text with the colours of a terminal
