@@ -14,6 +14,7 @@ pub mod strip;
 pub mod bottleneck;
 pub mod tree;
 pub mod findings;
+pub mod tune;
 pub mod dyno;
 pub mod overlay;
 pub mod layout;
@@ -31,6 +32,7 @@ use self::{
     overlay::Overlay,
     strip::{Strip, StripRow},
     tree::Tree,
+    tune::Tune,
 };
 pub use self::{
     effect::Effect,
@@ -94,6 +96,8 @@ pub struct App {
     pub tree: Tree,
     /// The findings screen.
     pub findings: Findings,
+    /// The tune screen.
+    pub tune: Tune,
     /// The dyno screen.
     pub dyno: Dyno,
     /// The strip at the foot.
@@ -121,6 +125,7 @@ impl App {
             notice: None,
             tree: Tree::default(),
             findings: Findings::default(),
+            tune: Tune::default(),
             dyno: Dyno::default(),
             strip: Strip::default(),
             load: Load::default(),
@@ -128,6 +133,7 @@ impl App {
             rates: None,
         };
         app.judge();
+        app.tune.read(&app.machine);
         app.refresh();
         app
     }
@@ -163,6 +169,8 @@ impl App {
         self.tree.refresh(&self.machine, &self.load, height);
         let height = usize::from(self.layout().finding_rows.height);
         self.findings.scroll_to_selection(height);
+        let area = self.layout().tune_rows;
+        self.tune.scroll_to_cursor(area.width, usize::from(area.height));
         self.bottlenecks = bottleneck::find(&self.machine, &self.limits, &self.load);
     }
 
@@ -183,6 +191,7 @@ impl App {
         self.machine = read.machine;
         self.problems = read.problems;
         self.limits = read.limits;
+        self.tune.read(&self.machine);
         self.judge();
     }
 
@@ -261,6 +270,7 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
             return effects;
         }
         Message::Machine(read) => app.take_machine(*read),
+        Message::Tuned(answer) => effects = tune::act::take(app, *answer),
         Message::Rates(rates, at) => app.take_rates(&rates, at),
         Message::Sample(sample, now) => app.take_sample(&sample, now),
         Message::RunEnded(result, now) => app.end_run(*result, now),

@@ -10,10 +10,12 @@ pub mod input;
 pub mod sampler;
 pub mod effects;
 pub mod demo_counters;
+pub mod pretend_root;
+pub mod tuning;
 pub mod headless;
 
 use std::{
-    io::{self, IsTerminal},
+    io::{self, IsTerminal, Write},
     process::ExitCode,
     sync::{
         Arc,
@@ -56,16 +58,28 @@ pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     let over = Arc::new(AtomicBool::new(false));
     input::start_signals(sender.clone())?;
     let mut screen = Screen::open(theme)?;
-    let mut app = App::new(opening::mode(origin), read, Screen::size()?);
+    let mut app = App::new(opening::mode(origin), read.clone(), Screen::size()?);
     screen.draw(&app)?;
     input::start(sender.clone(), Arc::clone(&over));
+    let tuning = tuning::Tuning::start(origin, &root, &read, {
+        let sender = sender.clone();
+        move |answer| {
+            // Nobody listens only when the program ends.
+            let _ = sender.send(Outside::Message(Message::Tuned(Box::new(answer))));
+        }
+    });
+    if let Some(tuning) = &tuning {
+        tuning.look();
+    }
     let sampler = origin.is_live().then(|| Sampler::start(root, sender.clone(), started, Arc::clone(&over)));
-    let effects = Effects::new(engine, counters, sender, started);
-    let mut main = Main { screen, effects, sampler, receiver, started };
+    let effects = Effects::new(tuning, engine, counters, sender, started);
+    let mut main = Main { screen, effects, sampler, receiver, started, last_words: String::new() };
     let status = main.run(&mut app);
     over.store(true, Ordering::Relaxed);
     // The test ends and the terminal comes back before anything is said.
+    let last_words = std::mem::take(&mut main.last_words);
     drop(main);
+    io::stdout().write_all(last_words.as_bytes())?;
     if terminal::panicked() { Ok(ExitCode::from(101)) } else { status.map(ExitCode::from) }
 }
 
@@ -75,6 +89,8 @@ struct Main {
     sampler: Option<Sampler>,
     receiver: Receiver<Outside>,
     started: Instant,
+    /// Printed when the terminal is given back.
+    last_words: String,
 }
 
 impl Main {
@@ -121,12 +137,27 @@ impl Main {
                 self.screen.suspend()?;
                 Message::Tick(now() - self.started)
             }
-            Outside::Signal(signal) => return Ok(Some(status_of(signal))),
+            Outside::Signal(signal) => {
+                self.effects.put_back();
+                return Ok(Some(status_of(signal)));
+            }
         };
+        if let Message::Tuned(answer) = &message
+            && let Some(read) = &answer.machine
+        {
+            self.effects.renew(read);
+        }
         for effect in update(app, message) {
             match effect {
                 Effect::Quit => return Ok(Some(0)),
-                Effect::Interrupt => return Ok(Some(status_of(SIGINT))),
+                Effect::QuitWith(text) => {
+                    self.last_words = text;
+                    return Ok(Some(0));
+                }
+                Effect::Interrupt => {
+                    self.effects.put_back();
+                    return Ok(Some(status_of(SIGINT)));
+                }
                 Effect::Suspend => self.screen.suspend()?,
                 Effect::Redraw => self.screen.forget()?,
                 Effect::ReadMachine => {
@@ -134,7 +165,11 @@ impl Main {
                         sampler.ask();
                     }
                 }
-                effect => self.effects.test(effect),
+                effect => {
+                    if let Some(effect) = self.effects.tune(effect) {
+                        self.effects.test(effect);
+                    }
+                }
             }
         }
         Ok(None)

@@ -5,7 +5,9 @@
 
 pub mod settings;
 pub mod change;
+pub mod cell;
 pub mod actuator;
+pub mod pretend;
 pub mod journal;
 pub mod undo;
 pub mod tuner;

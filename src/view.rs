@@ -15,6 +15,8 @@ pub mod heat;
 pub mod strip;
 pub mod machine;
 pub mod findings;
+pub mod tune;
+pub mod tune_overlay;
 pub mod dyno;
 pub mod form;
 pub mod targets;
@@ -38,6 +40,7 @@ pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) {
     match app.screen {
         Screen::Machine => machine::draw(app, &mut brush),
         Screen::Findings => findings::draw(app, &mut brush),
+        Screen::Tune => tune::draw(app, &mut brush),
         Screen::Dyno => dyno::draw(app, &mut brush),
     }
     strip::draw(app, &mut brush);

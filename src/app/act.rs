@@ -10,6 +10,7 @@ use super::{
     overlay::{Overlay, Palette},
     screen::Screen,
     tree::rows::Row,
+    tune,
 };
 
 /// A key was pressed.
@@ -29,6 +30,10 @@ pub fn key(app: &mut App, key: Key) -> Vec<Effect> {
         form_key(app, key);
         return Vec::new();
     }
+    if app.screen == Screen::Tune && app.tune.edit.is_some() {
+        tune::act::edit_key(app, key);
+        return Vec::new();
+    }
     keymap::lookup(key, app.screen).map_or_else(Vec::new, |found| command(app, found.id))
 }
 
@@ -39,6 +44,7 @@ pub fn paste(app: &mut App, text: &str) {
         (Some(Overlay::Palette(palette)), _) => Some(&mut palette.input),
         (Some(_), _) | (None, Screen::Findings) => None,
         (None, Screen::Machine) => app.tree.find.as_mut(),
+        (None, Screen::Tune) => app.tune.edit.as_mut(),
         (None, Screen::Dyno) => app.dyno.form.edit.as_mut(),
     };
     let Some(field) = field else {
@@ -64,6 +70,15 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
         Id::Unfold => app.tree.right(),
         Id::ChoiceBefore => choose(app, -1),
         Id::ChoiceAfter => choose(app, 1),
+        Id::CellBefore => app.tune.step(0, -1),
+        Id::CellAfter => app.tune.step(0, 1),
+        Id::ValueBefore => tune::act::choose(app, -1),
+        Id::ValueAfter => tune::act::choose(app, 1),
+        Id::Write => tune::act::edit(app),
+        Id::MarkRow => tune::act::mark(app),
+        Id::TakeBack => return tune::act::take_back(app),
+        Id::Review => tune::act::review(app),
+        Id::UndoAll => return tune::act::undo_all(app),
         Id::Details => details(app),
         Id::GoThere => go_there(app),
         Id::Edit => app.dyno.form.begin_edit(),
@@ -91,7 +106,7 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
         Id::Redraw => return vec![Effect::Redraw, Effect::ReadMachine],
         Id::Suspend => return vec![Effect::Suspend],
         Id::Quit if app.dyno.running().is_some() => app.overlay = Some(Overlay::Quit),
-        Id::Quit => return vec![Effect::Quit],
+        Id::Quit => return tune::act::quit(app),
         Id::Leave => return vec![Effect::Interrupt],
     }
     Vec::new()
@@ -112,6 +127,7 @@ fn movement(app: &mut App, id: Id) {
         Screen::Machine => app.tree.step(step),
         Screen::Findings if matches!(id, Id::PageUp | Id::PageDown) => app.findings.scroll(step),
         Screen::Findings => app.findings.step(step),
+        Screen::Tune => app.tune.step(step, 0),
         Screen::Dyno => app.dyno.form.step(step),
     }
 }
@@ -239,10 +255,19 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
             }
         },
         Overlay::Quit => match key {
-            Key::Char('q' | 'y') | Key::Enter => return vec![Effect::Quit],
+            Key::Char('q' | 'y') | Key::Enter => return tune::act::quit(app),
             Key::Esc | Key::Char('n') => app.overlay = None,
             _ => {}
         },
+        Overlay::Review(top) => match (key, meant) {
+            (Key::Enter, _) => return tune::act::apply(app),
+            (_, Some(Id::Up)) => *top = top.saturating_sub(1),
+            (_, Some(Id::Down)) => *top = top.saturating_add(1),
+            (_, Some(Id::Back | Id::Quit | Id::Review)) => app.overlay = None,
+            _ => {}
+        },
+        Overlay::Standing => return tune::act::standing_key(app, key),
+        Overlay::LeftBehind => return tune::act::offer_key(app, key),
     }
     Vec::new()
 }
@@ -306,7 +331,8 @@ fn form_key(app: &mut App, key: Key) {
     }
 }
 
-fn edit(input: &mut Input, key: Key) {
+/// A key in a field.
+pub fn edit(input: &mut Input, key: Key) {
     let request = match key {
         Key::Char(c) => InputRequest::InsertChar(c),
         Key::Backspace => InputRequest::DeletePrevChar,

@@ -27,6 +27,15 @@ pub enum CommandId {
     Unfold,
     ChoiceBefore,
     ChoiceAfter,
+    CellBefore,
+    CellAfter,
+    ValueBefore,
+    ValueAfter,
+    Write,
+    MarkRow,
+    TakeBack,
+    Review,
+    UndoAll,
     Details,
     GoThere,
     Edit,
@@ -113,6 +122,7 @@ use Key::{Char, Ctrl};
 
 const MACHINE: On = On::Only(Screen::Machine);
 const FINDINGS: On = On::Only(Screen::Findings);
+const TUNE: On = On::Only(Screen::Tune);
 const DYNO: On = On::Only(Screen::Dyno);
 
 /// All commands; the footer shows hints in this order.
@@ -120,6 +130,7 @@ const DYNO: On = On::Only(Screen::Dyno);
 pub const COMMANDS: &[Command] = &[
     row(Id::Show(Screen::Machine), &[Char('1')], On::Every, "", "machine", "Show the machine: the PCIe tree, links, limits and load"),
     row(Id::Show(Screen::Findings), &[Char('2')], On::Every, "", "findings", "Show the findings: what holds this machine back, and what to do"),
+    row(Id::Show(Screen::Tune), &[Char('3')], On::Every, "", "tune", "Show the settings: drives by settings, to be changed live and put back"),
     row(Id::Show(Screen::Dyno), &[Char('4')], On::Every, "", "dyno", "Show the dyno: read tests and their curves"),
     row(Id::NextScreen, &[Key::Tab], On::Every, "", "next screen", "Go to the screen on the right"),
     row(Id::PreviousScreen, &[Key::BackTab], On::Every, "", "previous screen", "Go to the screen on the left"),
@@ -128,6 +139,15 @@ pub const COMMANDS: &[Command] = &[
     row(Id::Stop, &[Char('x')], On::Every, "stop", "stop", "Stop the test under way; what it read so far counts"),
     row(Id::Up, &[Key::Up, Char('k')], On::Every, "move", "up", "Move up"),
     row(Id::Down, &[Key::Down, Char('j')], On::Every, "", "down", "Move down"),
+    row(Id::CellBefore, &[Key::Left, Char('h')], TUNE, "", "setting before", "Go to the setting on the left"),
+    row(Id::CellAfter, &[Key::Right, Char('l')], TUNE, "", "setting after", "Go to the setting on the right"),
+    row(Id::ValueAfter, &[Char('+'), Char('=')], TUNE, "change", "next value", "Stage the next of the cell's usual values"),
+    row(Id::ValueBefore, &[Char('-')], TUNE, "", "value before", "Stage the one before"),
+    row(Id::Write, &[Key::Enter], TUNE, "write", "write", "Write a value into the cell; Enter stages it, Esc leaves it as it was"),
+    row(Id::MarkRow, &[Char(' ')], TUNE, "mark", "mark row", "Mark the drive: a change in a marked row goes to every marked drive"),
+    row(Id::Review, &[Char('a')], TUNE, "apply", "apply", "Review the exact writes that are staged, then apply them"),
+    row(Id::TakeBack, &[Key::Backspace, Key::Delete], TUNE, "take back", "take back", "Drop what is staged in the cell, or put back what iodyno found there"),
+    row(Id::UndoAll, &[Char('U')], TUNE, "undo all", "undo all", "Put back everything this run has changed, the scheduler first, and verify it"),
     row(Id::Fold, &[Key::Left, Char('h')], MACHINE, "fold", "fold", "Fold the row, or go to the one it hangs under"),
     row(Id::Unfold, &[Key::Right, Char('l')], MACHINE, "", "unfold", "Unfold the row, or go to the first one below it"),
     row(Id::ChoiceBefore, &[Key::Left, Char('h')], DYNO, "change", "choice before", "The choice before in the field"),
@@ -156,7 +176,7 @@ pub const COMMANDS: &[Command] = &[
     row(Id::Back, &[Key::Esc], On::Every, "", "back", "Go back: close what is open, leave the field"),
     row(Id::Redraw, &[Ctrl('l')], On::Every, "", "redraw", "Draw the screen afresh and read the machine again"),
     row(Id::Suspend, &[Ctrl('z')], On::Every, "", "suspend", "Back to the shell; fg returns"),
-    row(Id::Quit, &[Char('q')], On::Every, "quit", "quit", "Leave; asks while a test runs"),
+    row(Id::Quit, &[Char('q')], On::Every, "quit", "quit", "Leave; asks while a test runs or changes to settings stand"),
     row(Id::Leave, &[Ctrl('c')], On::Every, "", "leave at once", "Stop everything and leave without asking"),
 ];
 

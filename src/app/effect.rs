@@ -2,7 +2,8 @@
 //!
 //! Carried out by `runtime::effects`; the answer, if there is one, comes back as a message.
 
-use crate::model::Workload;
+use super::tune::answer::Undoing;
+use crate::{model::Workload, tune::Change};
 
 /// Something to be done outside the state.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +16,14 @@ pub enum Effect {
     ResumeRun,
     /// End it; its result comes all the same.
     StopRun,
+    /// Write settings, in this order; answered by [`Message::Tuned`](super::Message::Tuned).
+    ApplyChanges(Vec<Change>),
+    /// Put settings back; answered likewise.
+    UndoChanges(Undoing),
+    /// What this run changed stays.
+    KeepChanges,
+    /// What these dead sessions changed stays; answered likewise.
+    KeepDead(Vec<String>),
     /// Read the machine again.
     ReadMachine,
     /// Draw everything afresh: something else wrote on the terminal.
@@ -23,6 +32,8 @@ pub enum Effect {
     Suspend,
     /// Leave.
     Quit,
+    /// Leave, and print this once the terminal is given back.
+    QuitWith(String),
     /// Leave as if interrupted: Ctrl-C.
     Interrupt,
 }

@@ -22,6 +22,7 @@ use super::{
     dyno::{Curve, form::FIELDS},
     overlay::Overlay,
     screen::{SCREENS, Screen},
+    tune::HEADING,
 };
 
 /// The smallest terminal that holds a screen.
@@ -63,6 +64,16 @@ pub struct Layout {
     pub finding_rows: Rect,
     /// All about the selected one.
     pub finding: Rect,
+    /// The matrix of settings.
+    pub tune: Rect,
+    /// The rows of its headings.
+    pub tune_head: Rect,
+    /// Its rows.
+    pub tune_rows: Rect,
+    /// All about the cell under the cursor.
+    pub setting: Rect,
+    /// What is staged and what was done; nothing on narrow terminals.
+    pub staged: Rect,
     /// The workload's form.
     pub form: Rect,
     /// Its fields.
@@ -100,6 +111,8 @@ pub enum Hit {
     Facts,
     /// A finding, by index.
     Finding(usize),
+    /// A cell of the matrix by row and column; without a column, the row's name.
+    Cell(usize, Option<usize>),
     /// The findings on the machine screen.
     Findings,
     /// A field of the form.
@@ -134,6 +147,7 @@ impl Layout {
         match app.screen {
             Screen::Machine => layout.place_machine(body),
             Screen::Findings => layout.place_findings(body, app.findings.list.len()),
+            Screen::Tune => layout.place_tune(body, app.tune.matrix.devices.len()),
             Screen::Dyno => layout.place_dyno(body),
         }
         layout.overlay = overlay_area(app, all);
@@ -166,6 +180,17 @@ impl Layout {
         let height = rows.saturating_add(frame).min(body.height / 2);
         (self.findings, self.finding) = cut_top(body, height);
         self.finding_rows = self.inner(self.findings);
+    }
+
+    /// The matrix is as high as it needs to be, up to six tenths of the body.
+    fn place_tune(&mut self, body: Rect, devices: usize) {
+        let frame = HEADING + if self.boxed { 2 } else { 1 };
+        let rows = u16::try_from(devices.max(1)).unwrap_or(u16::MAX);
+        let (matrix, below) = cut_top(body, rows.saturating_add(frame).min(body.height * 6 / 10));
+        self.tune = matrix;
+        (self.tune_head, self.tune_rows) = cut_top(self.inner(matrix), HEADING);
+        (self.setting, self.staged) =
+            if body.width >= 100 { cut_left(below, body.width * 55 / 100) } else { (below, Rect::default()) };
     }
 
     fn place_dyno(&mut self, body: Rect) {
@@ -239,6 +264,9 @@ impl Layout {
         if self.form_rows.contains(at) && usize::from(row - self.form_rows.y) < FIELDS.len() {
             return Hit::Field(usize::from(row - self.form_rows.y));
         }
+        if self.tune_rows.contains(at) {
+            return self.tune_hit(app, column, row);
+        }
         if self.finding_rows.contains(at) {
             return Hit::Finding(app.findings.top + usize::from(row - self.finding_rows.y));
         }
@@ -252,6 +280,22 @@ impl Layout {
             return Hit::Curve;
         }
         Hit::Nothing
+    }
+}
+
+impl Layout {
+    fn tune_hit(&self, app: &App, column: u16, row: u16) -> Hit {
+        let row = app.tune.top + usize::from(row - self.tune_rows.y);
+        if row >= app.tune.matrix.devices.len() {
+            return Hit::Nothing;
+        }
+        let x = column - self.tune_rows.x;
+        if x < app.tune.name_width() {
+            return Hit::Cell(row, None);
+        }
+        let shown = app.tune.columns_shown(self.tune_rows.width);
+        let cell = shown.into_iter().find(|(_, from, wide)| (*from..from + wide).contains(&x));
+        cell.map_or(Hit::Nothing, |(at, ..)| Hit::Cell(row, Some(at)))
     }
 }
 
@@ -287,6 +331,7 @@ pub fn hint_keys(command: &Command) -> String {
     match command.id {
         CommandId::Up => "↑↓".to_owned(),
         CommandId::Fold | CommandId::ChoiceBefore => "←→".to_owned(),
+        CommandId::ValueAfter => "+ -".to_owned(),
         CommandId::OlderRun => "[ ]".to_owned(),
         _ => command.keys.first().map(ToString::to_string).unwrap_or_default(),
     }
@@ -296,6 +341,8 @@ fn overlay_area(app: &App, all: Rect) -> Rect {
     let (width, height) = match app.overlay {
         None => return Rect::default(),
         Some(Overlay::Quit) => (52, 5),
+        Some(Overlay::Review(_)) => (110, 40),
+        Some(Overlay::Standing | Overlay::LeftBehind) => (76, 16),
         Some(Overlay::Palette(_)) => (84, 22),
         Some(Overlay::Help(_)) => (100, 48),
         Some(Overlay::Facts(_)) => (96, 60),

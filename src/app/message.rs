@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::keymap::Key;
+use super::{keymap::Key, tune::answer::Answer};
 use crate::{
     counters::Rates,
     machine::Machine,
@@ -24,6 +24,8 @@ pub enum Message {
     Tick(Duration),
     /// The machine was read again.
     Machine(Box<MachineRead>),
+    /// What came of changes to settings.
+    Tuned(Box<Answer>),
     /// Counters were read again: what happened per second since the look before.
     Rates(Box<Rates>, Duration),
     /// A look at the test under way.

@@ -18,6 +18,12 @@ pub enum Overlay {
     Facts(usize),
     /// A test runs: leave all the same?
     Quit,
+    /// The writes that are staged, before they are made; scrolled down by so many rows.
+    Review(usize),
+    /// Changes stand: keep them, undo them, export them?
+    Standing,
+    /// A session died with changes standing: undo them?
+    LeftBehind,
 }
 
 /// The palette: a field and the commands that match it.

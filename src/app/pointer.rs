@@ -28,9 +28,11 @@ fn wheel(app: &mut App, step: isize) {
         (Some(Overlay::Palette(palette)), _) => {
             palette.selected = palette.selected.saturating_add_signed(step);
         }
-        (Some(Overlay::Quit), _) => {}
+        (Some(Overlay::Review(top)), _) => *top = top.saturating_add_signed(step),
+        (Some(Overlay::Quit | Overlay::Standing | Overlay::LeftBehind), _) => {}
         (None, Screen::Machine) => app.tree.step(step),
         (None, Screen::Findings) => app.findings.step(step),
+        (None, Screen::Tune) => app.tune.step(step, 0),
         (None, Screen::Dyno) => app.dyno.form.step(step),
     }
 }
@@ -60,6 +62,17 @@ fn press(app: &mut App, mouse: Mouse) -> Vec<Effect> {
                 return act::command(app, Id::GoThere);
             }
             app.findings.select(index);
+        }
+        Hit::Cell(row, column) => {
+            app.tune.edit = None;
+            if (app.tune.row, Some(app.tune.column)) == (row, column) {
+                return act::command(app, Id::ValueAfter);
+            }
+            app.tune.row = row;
+            match column {
+                Some(column) => app.tune.column = column,
+                None => return act::command(app, Id::MarkRow),
+            }
         }
         Hit::Findings => app.screen = Screen::Findings,
         Hit::Facts => return act::command(app, Id::Details),

@@ -9,6 +9,8 @@ pub enum Screen {
     Machine,
     /// What holds the machine back.
     Findings,
+    /// Settings, drive by drive.
+    Tune,
     /// Read tests.
     Dyno,
 }
@@ -43,6 +45,13 @@ pub const SCREENS: &[Tab] = &[
         name: "Findings",
         word: "findings",
         purpose: "What holds this machine back, most costly first: what was read, what it costs, what to do at which risk.",
+    },
+    Tab {
+        screen: Screen::Tune,
+        digit: '3',
+        name: "Tune",
+        word: "tune",
+        purpose: "Settings by drive: stage values, review the writes, apply them, see what became of each, put them back.",
     },
     Tab {
         screen: Screen::Dyno,

@@ -3,14 +3,13 @@
 //! Here: the command's options and its effects in order. Not here: what a setting is (`tune::settings`), how it is
 //! undone (`tune::undo`), how the lists look (`report::tune`).
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Complaint, Failure, Status, print};
 use crate::{
     machine::Machine,
     report::tune::{self as report, Row},
+    runtime::tuning::unix_millis,
     source::{origin::Origin, read_machine},
     tune::{
         Actuator, Change, Device, DryRun, Live, Outcome, SETTINGS, Setting, Tuner,
@@ -196,7 +195,7 @@ impl Bench {
     fn undo(&self, device: Option<&str>, all: bool, force: bool, dry_run: bool) -> Result<Status, Failure> {
         self.refuse_unless_live()?;
         let device = device.map(|name| self.device(name)).transpose()?;
-        let ledger = self.ledger()?;
+        let ledger = self.ledger()?.without_living(&self.journal, None);
         let dead: Vec<&str> =
             ledger.sessions.keys().map(String::as_str).filter(|id| self.journal.is_dead(id)).collect();
         let which = match &device {
@@ -263,9 +262,4 @@ fn assignment(text: &str) -> Result<(&'static Setting, String), Failure> {
         Complaint::new(name, "no setting of that name", format!("there are {}", known.join(" ")))
     })?;
     Ok((row, value.to_owned()))
-}
-
-fn unix_millis() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -12,8 +12,10 @@ use crate::{
     text::Label,
     tune::{
         Change, Device, Outcome, SETTINGS, Setting,
+        cell::Cell,
+        change,
         journal::{Event, Ledger, Record},
-        settings::{Range, Risk, Value},
+        settings::{Risk, Value},
         tuner::Restored,
         undo::Step,
     },
@@ -45,50 +47,28 @@ pub struct Row {
     pub problem: Option<Problem>,
 }
 
-/// The settings a device has. Of a setting with a file per processor, the first file speaks for all unless they differ.
+/// The settings a device has.
 pub fn rows(machine: &Machine, ledger: &Ledger, device: &Device, live: bool) -> Vec<Row> {
-    let has = |row: &&Setting| !(row.read)(machine, device).is_empty();
-    SETTINGS.iter().filter(has).map(|row| one(machine, ledger, device, row, live)).collect()
+    SETTINGS.iter().filter_map(|row| one(machine, ledger, device, row, live)).collect()
 }
 
-fn one(machine: &Machine, ledger: &Ledger, device: &Device, row: &Setting, live: bool) -> Row {
-    let readings = (row.read)(machine, device);
-    let values: Vec<&Value> = readings.iter().filter_map(Reading::value).collect();
-    let same = values.windows(2).all(|pair| pair[0].text == pair[1].text);
-    let value = values.first().map(|first| if same { first.text.clone() } else { Label::new("differ") });
-    let found = readings.iter().find_map(|reading| ledger.found(reading.path())).map(str::to_owned);
-    let why_not = why_not(machine, row, &readings, live);
-    Row {
+fn one(machine: &Machine, ledger: &Ledger, device: &Device, row: &Setting, live: bool) -> Option<Row> {
+    let cell = Cell::of(machine, ledger, device, row)?;
+    let why_not = why_not(machine, row, &(row.read)(machine, device), live);
+    // A long range is not its usual values.
+    let choices = if row.usual.is_empty() { cell.choices } else { Vec::new() };
+    Some(Row {
         device: device.to_string(),
         setting: row.id,
-        choices: choices(row, values.first().copied()),
-        found_value: found.or_else(|| value.as_ref().map(ToString::to_string)),
+        choices,
+        found_value: cell.found.or_else(|| cell.value.as_ref().map(ToString::to_string)),
         default_value: row.default,
-        set_by: set_by(machine, device, row),
+        set_by: cell.set_by,
         writable: why_not.is_none(),
         why_not,
-        problem: if value.is_none() { readings.first().and_then(Reading::problem) } else { None },
-        value,
-    }
-}
-
-/// The udev rule that sets it: the last one that fits, as udev applies them in order.
-fn set_by(machine: &Machine, device: &Device, row: &Setting) -> Option<String> {
-    let Device::Drive(name) = device else { return None };
-    let (drive, file) = (machine.drive(name)?, row.file.strip_prefix("queue/")?);
-    let rule = machine.rules.iter().rfind(|rule| rule.setting == file && rule.applies_to(drive))?;
-    Some(format!("{}:{} sets {}", rule.path, rule.line, rule.value))
-}
-
-fn choices(row: &Setting, now: Option<&Value>) -> Vec<String> {
-    match (row.range, now) {
-        (_, Some(now)) if !now.choices.is_empty() => now.choices.iter().map(ToString::to_string).collect(),
-        (Range::Words(words), _) => words.iter().map(|word| (*word).to_owned()).collect(),
-        (Range::Number(least, most), _) if most.saturating_sub(least) < 8 => {
-            (least..=most).map(|number| number.to_string()).collect()
-        }
-        _ => Vec::new(),
-    }
+        problem: cell.problem,
+        value: cell.value,
+    })
 }
 
 fn why_not(machine: &Machine, row: &Setting, readings: &[Reading<Value>], live: bool) -> Option<String> {
@@ -152,17 +132,12 @@ pub fn applied(change: &Change, outcome: &Outcome) -> String {
 
 /// The commands that would make these changes.
 pub fn commands(changes: &[Change]) -> String {
-    changes.iter().map(|change| echo(&change.to, &change.file)).collect()
+    changes.iter().map(|change| change.command() + "\n").collect()
 }
 
 /// The commands that would undo.
 pub fn undo_commands(steps: &[Step]) -> String {
-    steps.iter().map(|step| echo(&step.target, &step.file)).collect()
-}
-
-fn echo(value: &str, file: &str) -> String {
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
-    format!("echo {} | sudo tee {}\n", quoted(value), quoted(file))
+    steps.iter().map(|step| change::command(&step.target, &step.file) + "\n").collect()
 }
 
 /// What an undo did, a line each.

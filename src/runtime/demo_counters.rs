@@ -26,6 +26,11 @@ impl DemoCounters {
         Self { machine: Arc::clone(&read.machine), limits: Arc::clone(&read.limits), memory, test: None }
     }
 
+    /// The machine's settings changed.
+    pub fn renew(&mut self, read: &MachineRead) {
+        (self.machine, self.limits) = (Arc::clone(&read.machine), Arc::clone(&read.limits));
+    }
+
     /// A test begins.
     pub fn begin(&mut self, workload: &Workload) {
         self.test = Some((workload.clone(), None));

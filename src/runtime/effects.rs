@@ -6,9 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{demo_counters::DemoCounters, input::Outside, now, session::Session};
+use super::{demo_counters::DemoCounters, input::Outside, now, opening, session::Session, tuning::Tuning};
 use crate::{
-    app::{Effect, Message},
+    app::{Effect, MachineRead, Message},
     load::Engine,
     model::{RunState, Workload},
 };
@@ -18,6 +18,7 @@ pub const LOOK: Duration = Duration::from_millis(100);
 
 /// What carries effects out.
 pub struct Effects {
+    tuning: Option<Tuning>,
     engine: Option<Arc<dyn Engine>>,
     counters: Option<DemoCounters>,
     sender: Sender<Outside>,
@@ -29,12 +30,41 @@ pub struct Effects {
 impl Effects {
     /// With the engine that tests this machine, if it can be tested.
     pub fn new(
+        tuning: Option<Tuning>,
         engine: Option<Arc<dyn Engine>>,
         counters: Option<DemoCounters>,
         sender: Sender<Outside>,
         started: Instant,
     ) -> Self {
-        Self { engine, counters, sender, started, session: None, look_at: started }
+        Self { tuning, engine, counters, sender, started, session: None, look_at: started }
+    }
+
+    /// Carries out an effect of changes to settings; gives back what is none.
+    pub fn tune(&mut self, effect: Effect) -> Option<Effect> {
+        let Some(tuning) = &mut self.tuning else { return Some(effect) };
+        match effect {
+            Effect::ApplyChanges(changes) => tuning.apply(changes),
+            Effect::UndoChanges(which) => tuning.undo(which),
+            Effect::KeepDead(sessions) => tuning.keep_dead(sessions),
+            Effect::KeepChanges => tuning.keep(),
+            other => return Some(other),
+        }
+        None
+    }
+
+    /// Puts back what this run changed: the end was not the user's word.
+    pub fn put_back(&mut self) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.put_back();
+        }
+    }
+
+    /// A demo's settings changed: its drives are simulated anew.
+    pub fn renew(&mut self, read: &MachineRead) {
+        if let Some(counters) = &mut self.counters {
+            counters.renew(read);
+            self.engine = Some(opening::simulated(read));
+        }
     }
 
     /// Carries out an effect of a test; others are the main loop's.

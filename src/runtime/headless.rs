@@ -2,16 +2,19 @@
 //! keys give the same picture; a live machine takes the time it takes.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        mpsc::{self, Receiver},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{demo_counters::DemoCounters, effects::LOOK, now, opening};
+use super::{demo_counters::DemoCounters, effects::LOOK, now, opening, tuning::Tuning};
 use crate::{
-    app::{App, Effect, Message, keymap::Key, update},
+    app::{App, Effect, Message, keymap::Key, tune::answer::Answer, update},
     load::{Engine, Running},
     model::RunState,
     source::origin::{OpenError, Origin},
@@ -24,6 +27,9 @@ pub struct Headless {
     pub app: App,
     engine: Option<Arc<dyn Engine>>,
     counters: Option<DemoCounters>,
+    tuning: Option<(Tuning, Receiver<Answer>)>,
+    /// What was printed on leaving.
+    pub last_words: String,
     running: Option<Box<dyn Running>>,
     base: Instant,
     elapsed: Duration,
@@ -38,12 +44,25 @@ impl Headless {
         let read = opening::read(&*root);
         let engine = opening::engine(origin, &read);
         let counters = opening::demo_counters(origin, &*root, &read);
+        // Pictures of a live machine never change it.
+        let tuning = if origin.is_demo() {
+            let (sender, receiver) = mpsc::channel();
+            let tuning = Tuning::start(origin, &root, &read, move |answer| {
+                // Nobody listens only when the program ends.
+                let _ = sender.send(answer);
+            });
+            tuning.map(|tuning| (tuning, receiver))
+        } else {
+            None
+        };
         let app = App::new(opening::mode(origin), read, size);
         let live = origin.is_live();
         Ok(Self {
             app,
             engine,
             counters,
+            tuning,
+            last_words: String::new(),
             running: None,
             base: now(),
             elapsed: Duration::ZERO,
@@ -99,6 +118,7 @@ impl Headless {
 
     fn carry_out(&mut self, effect: Effect) {
         let clock = self.clock();
+        let Some(effect) = self.tune(effect) else { return };
         match (effect, &mut self.running) {
             (Effect::StartRun(workload), _) => {
                 if let Some(counters) = &mut self.counters {
@@ -118,8 +138,32 @@ impl Headless {
                 self.look();
             }
             (Effect::Quit | Effect::Interrupt, _) => self.left = true,
+            (Effect::QuitWith(text), _) => {
+                self.last_words = text;
+                self.left = true;
+            }
             _ => {}
         }
+    }
+
+    /// Carries out an effect of changes to settings and waits for the answer; gives back what is none.
+    fn tune(&mut self, effect: Effect) -> Option<Effect> {
+        let Some((tuning, answers)) = &mut self.tuning else { return Some(effect) };
+        match effect {
+            Effect::ApplyChanges(changes) => tuning.apply(changes),
+            Effect::UndoChanges(which) => tuning.undo(which),
+            Effect::KeepDead(sessions) => tuning.keep_dead(sessions),
+            Effect::KeepChanges => tuning.keep(),
+            other => return Some(other),
+        }
+        if let Ok(answer) = answers.recv() {
+            if let (Some(read), Some(counters)) = (&answer.machine, &mut self.counters) {
+                counters.renew(read);
+                self.engine = Some(opening::simulated(read));
+            }
+            self.send(Message::Tuned(Box::new(answer)));
+        }
+        None
     }
 
     fn look(&mut self) {

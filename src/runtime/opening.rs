@@ -36,11 +36,16 @@ pub fn demo_counters(origin: &Origin, root: &dyn SysRoot, read: &MachineRead) ->
     origin.is_demo().then(|| DemoCounters::new(read, source::counters::read(root).memory))
 }
 
+/// The simulated drives of a demo as its settings are now.
+pub fn simulated(read: &MachineRead) -> Arc<dyn Engine> {
+    Arc::new(Simulated::new(&read.machine, &read.limits, SEED))
+}
+
 /// What tests this machine's drives: the kernel, a model in a demo, nothing where the drives are elsewhere.
 pub fn engine(origin: &Origin, read: &MachineRead) -> Option<Arc<dyn Engine>> {
     match origin {
         Origin::Live => Some(Arc::new(RealEngine)),
-        Origin::Demo(_) => Some(Arc::new(Simulated::new(&read.machine, &read.limits, SEED))),
+        Origin::Demo(_) => Some(simulated(read)),
         Origin::Capture(_) | Origin::Sysroot(_) => None,
     }
 }

@@ -83,6 +83,19 @@ impl Outcome {
     }
 }
 
+impl Change {
+    /// The shell command that makes it.
+    pub fn command(&self) -> String {
+        command(&self.to, &self.file)
+    }
+}
+
+/// The shell command that writes `value` to `file`.
+pub fn command(value: &str, file: &str) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+    format!("echo {} | sudo tee {}", quoted(value), quoted(file))
+}
+
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -13,6 +13,7 @@ use std::{
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
     path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use rustix::fs::{FlockOperation, flock};
@@ -132,10 +133,12 @@ pub enum JournalError {
     },
 }
 
-/// The journal of one state folder.
+/// The journal of one state folder, or of a demo.
 #[derive(Debug, Clone)]
 pub struct Journal {
     folder: PathBuf,
+    /// Records of a demo, which leaves nothing behind.
+    memory: Option<Arc<Mutex<Vec<Record>>>>,
 }
 
 /// A living session: as long as this value lives, so does its lock.
@@ -143,8 +146,7 @@ pub struct Journal {
 pub struct Session {
     /// Its name.
     pub id: String,
-    lock: File,
-    path: PathBuf,
+    lock: Option<(File, PathBuf)>,
 }
 
 /// The folder: `IODYNO_STATE_DIR`, else /var/lib/iodyno for root, else the user's XDG state folder.
@@ -163,7 +165,12 @@ pub fn state_folder(root: bool, variable: impl Fn(&str) -> Option<String>) -> Pa
 impl Journal {
     /// The journal in `folder`, which is made at the first write.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+        Self { folder: folder.into(), memory: None }
+    }
+
+    /// A journal that no file holds: for demos, whose changes end with the program.
+    pub fn in_memory() -> Self {
+        Self { folder: PathBuf::new(), memory: Some(Arc::default()) }
     }
 
     /// The file.
@@ -173,11 +180,18 @@ impl Journal {
 
     /// Begins a session and takes its lock.
     pub fn open(&self, purpose: Purpose, boot: &str, time: i64) -> Result<Session, JournalError> {
-        let locks = self.folder.join("sessions");
-        fs::create_dir_all(&locks).map_err(|error| JournalError::File { path: locks.clone(), error })?;
         let pid = std::process::id();
         let id = format!("{time:x}-{pid:x}");
-        let path = locks.join(&id);
+        let lock = if self.memory.is_some() { None } else { Some(self.lock(&id)?) };
+        let session = Session { id, lock };
+        self.append(&session.record(Event::Open { purpose, pid }, boot, time))?;
+        Ok(session)
+    }
+
+    fn lock(&self, id: &str) -> Result<(File, PathBuf), JournalError> {
+        let locks = self.folder.join("sessions");
+        fs::create_dir_all(&locks).map_err(|error| JournalError::File { path: locks.clone(), error })?;
+        let path = locks.join(id);
         let failed = |error| JournalError::File { path: path.clone(), error };
         let lock = OpenOptions::new()
             .write(true)
@@ -187,13 +201,15 @@ impl Journal {
             .open(&path)
             .map_err(failed)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|error| failed(error.into()))?;
-        let session = Session { id, lock, path };
-        self.append(&session.record(Event::Open { purpose, pid }, boot, time))?;
-        Ok(session)
+        Ok((lock, path))
     }
 
     /// Writes one record and syncs it.
     pub fn append(&self, record: &Record) -> Result<(), JournalError> {
+        if let Some(memory) = &self.memory {
+            memory.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
+            return Ok(());
+        }
         let path = self.path();
         let failed = |error| JournalError::File { path: path.clone(), error };
         let mut line = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
@@ -215,6 +231,9 @@ impl Journal {
 
     /// All records, oldest first; none when there is no journal yet.
     pub fn read(&self) -> Result<Vec<Record>, JournalError> {
+        if let Some(memory) = &self.memory {
+            return Ok(memory.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        }
         let path = self.path();
         let content = match fs::read_to_string(&path) {
             Ok(content) => content,
@@ -243,9 +262,11 @@ impl Session {
 
     /// Gives the lock back. (A process that dies gives it back too.)
     pub fn release(self) {
-        // The name goes first: who finds no file knows that the session ended.
-        let _gone = fs::remove_file(&self.path);
-        drop(self.lock);
+        if let Some((lock, path)) = self.lock {
+            // The name goes first: who finds no file knows that the session ended.
+            let _gone = fs::remove_file(path);
+            drop(lock);
+        }
     }
 }
 
@@ -344,6 +365,14 @@ impl Ledger {
         let open = |session: &String| ledger.entries.iter().any(|entry| entry.open.contains_key(session));
         ledger.sessions = purposes.into_iter().filter(|(session, _)| open(session)).collect();
         ledger
+    }
+
+    /// Without what living sessions other than `own` have under their hands: that is theirs alone.
+    #[must_use]
+    pub fn without_living(mut self, journal: &Journal, own: Option<&str>) -> Self {
+        let living = |session: &String| Some(session.as_str()) != own && !journal.is_dead(session);
+        self.entries.retain(|entry| !entry.open.keys().any(living));
+        self
     }
 
     /// The value before iodyno's first change of that file since boot, where it stands changed.

@@ -74,6 +74,8 @@ pub struct Setting {
     pub scope: Scope,
     /// What it takes.
     pub range: Range,
+    /// Values worth a try where neither the file nor the range offers a short list.
+    pub usual: &'static [&'static str],
     /// How a change takes hold.
     pub risk: Risk,
     /// Settings the kernel changes along with it.
@@ -103,6 +105,7 @@ const fn row(id: SettingId, file: &'static str, label: &'static str, help: &'sta
         help,
         scope: Scope::Queue,
         range: Range::Offered,
+        usual: &[],
         risk: Risk::Live,
         also: &[],
         default: None,
@@ -131,6 +134,7 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         range: Range::Number(0, 1 << 30),
+        usual: &["0", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "8192"],
         default: Some("128"),
         read: |m, d| queue(m, d, |q| plain(&q.queue.read_ahead_kb)),
         ..row(
@@ -143,6 +147,7 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         range: Range::Number(1, 1 << 20),
+        usual: &["4", "16", "32", "64", "128", "256", "512", "1023"],
         read: |m, d| queue(m, d, |q| plain(&q.queue.nr_requests)),
         ..row(
             NR_REQUESTS,
@@ -154,6 +159,7 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         range: Range::Number(0, 1 << 30),
+        usual: &["64", "128", "256", "512", "1024", "1280", "2048", "4096"],
         read: |m, d| queue(m, d, |q| plain(&q.queue.max_sectors_kb)),
         ..row(
             SettingId("max_sectors_kb"),
@@ -189,6 +195,7 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         range: Range::Number(-1, i64::MAX),
+        usual: &["0", "75", "500", "2000", "10000", "75000"],
         read: |m, d| queue(m, d, |q| q.queue.wbt_lat_usec.clone().map(|us| Value::of(&us.to_string()))),
         ..row(
             WBT,
@@ -286,6 +293,7 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         scope: Scope::Function,
+        usual: &["0", "auto"],
         proof: Proof::FakeRoot,
         read: |m, d| nvme(m, d, |drive| Some(drive.latency_tolerance_us.clone().map(Value::from))),
         ..row(

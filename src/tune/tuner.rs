@@ -9,7 +9,10 @@ use super::{
     settings::{SETTINGS, Setting, Value, validate},
     undo::{Step, Which, plan},
 };
-use crate::{machine::Machine, model::Reading};
+use crate::{
+    machine::Machine,
+    model::{Reading, errno_words},
+};
 
 /// Why a change was not made.
 #[derive(Debug, thiserror::Error)]
@@ -178,6 +181,11 @@ impl<'a> Tuner<'a> {
         Ok(report)
     }
 
+    /// The session's id in the journal.
+    pub fn session(&self) -> &str {
+        &self.session.id
+    }
+
     /// Ends the session with its changes standing.
     pub fn keep(self) -> Result<(), TuneError> {
         self.record(Event::Keep)?;
@@ -210,7 +218,8 @@ impl<'a> Tuner<'a> {
 
     fn write(&self, file: &str, from: &str, to: &str) -> Outcome {
         if let Err(error) = self.actuator.write(file, to) {
-            return Outcome::Refused { error: error.to_string() };
+            let words = error.raw_os_error().map_or_else(|| error.to_string(), errno_words);
+            return Outcome::Refused { error: words };
         }
         match self.actuator.read(file) {
             Ok(now) => Outcome::read_back(from, to, &now),
@@ -247,6 +256,23 @@ pub fn changes(
     setting: &Setting,
     value: &str,
 ) -> Result<Vec<Change>, TuneError> {
+    let mut changes = planned(machine, device, setting, value)?;
+    for change in &mut changes {
+        let file = &change.file;
+        change.from =
+            actuator.read(file).map_err(|error| TuneError::Unreadable { file: file.clone(), error })?;
+    }
+    changes.retain(|change| change.from != change.to);
+    Ok(changes)
+}
+
+/// The same from the machine as it was read, a change for every file, also where nothing would change.
+pub fn planned(
+    machine: &Machine,
+    device: &Device,
+    setting: &Setting,
+    value: &str,
+) -> Result<Vec<Change>, TuneError> {
     let readings = (setting.read)(machine, device);
     let not_there = |why: String| TuneError::NotThere {
         device: device.to_string(),
@@ -267,20 +293,14 @@ pub fn changes(
             value: crate::text::Label::new(value).to_string(),
             why,
         })?;
-        let file = reading.path().to_string();
-        let from =
-            actuator.read(&file).map_err(|error| TuneError::Unreadable { file: file.clone(), error })?;
-        if from != value {
-            let identity = Identity::of(machine, device);
-            changes.push(Change {
-                device: device.clone(),
-                identity,
-                setting: setting.id,
-                file,
-                from,
-                to: value.to_owned(),
-            });
-        }
+        changes.push(Change {
+            device: device.clone(),
+            identity: Identity::of(machine, device),
+            setting: setting.id,
+            file: reading.path().to_string(),
+            from: shown.text.to_string(),
+            to: value.to_owned(),
+        });
     }
     Ok(changes)
 }

@@ -14,6 +14,8 @@ pub enum Which<'a> {
     All,
     /// Everything on one device since boot.
     On(&'a Device),
+    /// These files, back to what iodyno found.
+    Files(&'a [String]),
     /// What these sessions changed, back to what the first of them found.
     Sessions(&'a [&'a str]),
 }
@@ -43,6 +45,7 @@ pub fn plan(ledger: &Ledger, which: &Which<'_>, machine: &Machine) -> (Vec<Step>
         let target = match which {
             Which::All => Some(entry.found.as_str()),
             Which::On(device) => is_on(entry, device, machine).then_some(entry.found.as_str()),
+            Which::Files(files) => files.contains(&entry.file).then_some(entry.found.as_str()),
             Which::Sessions(sessions) => entry.before(sessions),
         };
         let Some(target) = target else { continue };

@@ -71,7 +71,9 @@ pub(super) fn tabs(app: &App, brush: &mut Brush<'_>) {
         let digit = if shown { Meaning::Brand } else { Meaning::Key };
         let running = screen == Screen::Dyno && app.dyno.running().is_some();
         let loud = if screen == Screen::Findings { app.findings.loud().count() } else { 0 };
+        let changed = screen == Screen::Tune && app.standing() + app.tune.staged.len() > 0;
         let dot = match loud {
+            _ if changed => "*".to_owned(),
             _ if running => "●".to_owned(),
             0 => " ".to_owned(),
             1..=9 => loud.to_string(),
@@ -164,6 +166,9 @@ fn field_hints(app: &App) -> Option<Vec<Piece>> {
         _ if app.overlay.is_some() => return None,
         Screen::Machine if app.tree.find.is_some() => {
             &[("Enter", "keep"), ("↑↓", "other matches"), ("Esc", "leave")]
+        }
+        Screen::Tune if app.tune.edit.is_some() => {
+            &[("Enter", "stage"), ("↑↓", "usual values"), ("Esc", "leave as it was")]
         }
         Screen::Dyno if app.dyno.form.edit.is_some() => {
             &[("Enter", "take"), ("Tab", "take and go on"), ("Esc", "leave as it was")]

@@ -7,6 +7,7 @@ use super::{
     paint::{Brush, Piece, fit, piece},
     theme::Meaning,
     tree_rows::{FULL_MARK, SLOT_MARK, SLOW_MARK},
+    tune_overlay,
 };
 use crate::app::{
     App, Screen,
@@ -30,6 +31,18 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
             scrolled(brush, area, &facts::heading(app, row), &lines, *top);
         }
         Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
+        Some(Overlay::Review(top)) => {
+            let (title, lines) = tune_overlay::review(app);
+            scrolled(brush, area, &title, &lines, *top);
+        }
+        Some(Overlay::Standing) => {
+            let (title, lines) = tune_overlay::standing(app);
+            scrolled(brush, area, &title, &lines, 0);
+        }
+        Some(Overlay::LeftBehind) => {
+            let (title, lines) = tune_overlay::left_behind(app);
+            scrolled(brush, area, &title, &lines, 0);
+        }
         Some(Overlay::Quit) => {
             let inner = open(brush, area, "A test is running");
             let line = [
@@ -122,6 +135,17 @@ fn marks(screen: Screen) -> Vec<Vec<Piece>> {
                 "·".to_string(),
                 Meaning::Quiet,
                 "information: worth knowing; what every machine has as delivered is one row",
+            ),
+        ],
+        Screen::Tune => &[
+            ("*".to_string(), Meaning::Warning, "iodyno changed it: not the value it found first since boot"),
+            ("~".to_string(), Meaning::Drive, "not the kernel's default, where that is known"),
+            ("none→mq".to_string(), Meaning::Marked, "staged: nothing is written before a review and Enter"),
+            ("- ?".to_string(), Meaning::Quiet, "no such setting here; there, but it cannot be read"),
+            (
+                "poll queues".to_string(),
+                Meaning::Quiet,
+                "are made when the driver probes a drive; never reset one probed without",
             ),
         ],
         Screen::Dyno => &[

@@ -1,0 +1,80 @@
+//! [`Cell`]: what one setting is on one device, for a list or a matrix. Pure.
+
+use super::{
+    change::Device,
+    journal::Ledger,
+    settings::{Range, Setting, Value},
+};
+use crate::{
+    machine::Machine,
+    model::{Problem, Reading},
+    text::Label,
+};
+
+/// A setting on a device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// The value now. Of a setting with a file per processor the first speaks for all, unless they differ.
+    pub value: Option<Label>,
+    /// Why there is no value.
+    pub problem: Option<Problem>,
+    /// What it takes, where that is a short list; the usual values of a long one.
+    pub choices: Vec<String>,
+    /// The value before iodyno's first change since boot, where it stands changed.
+    pub found: Option<String>,
+    /// The rule that sets it at boot, and to what.
+    pub set_by: Option<String>,
+    /// The files it stands for.
+    pub files: Vec<String>,
+}
+
+/// What several files say when they do not say the same.
+pub const DIFFER: &str = "differ";
+
+impl Cell {
+    /// The setting on the device; `None` where the device has no such thing.
+    pub fn of(machine: &Machine, ledger: &Ledger, device: &Device, row: &Setting) -> Option<Self> {
+        let readings = (row.read)(machine, device);
+        let values: Vec<&Value> = readings.iter().filter_map(Reading::value).collect();
+        let same = values.windows(2).all(|pair| pair[0].text == pair[1].text);
+        let value = values.first().map(|first| if same { first.text.clone() } else { Label::new(DIFFER) });
+        let first = readings.first()?;
+        Some(Self {
+            problem: if value.is_none() { first.problem() } else { None },
+            choices: choices(row, values.first().copied()),
+            found: readings.iter().find_map(|reading| ledger.found(reading.path())).map(str::to_owned),
+            set_by: set_by(machine, device, row),
+            files: readings.iter().map(|reading| reading.path().to_string()).collect(),
+            value,
+        })
+    }
+
+    /// Whether it stands changed by iodyno.
+    pub fn is_changed(&self) -> bool {
+        self.found.as_deref().is_some_and(|found| self.value.as_ref().is_none_or(|value| *value != found))
+    }
+
+    /// Whether it differs from the kernel's default, where that is known.
+    pub fn is_unusual(&self, row: &Setting) -> bool {
+        row.default.zip(self.value.as_ref()).is_some_and(|(default, value)| *value != default)
+    }
+}
+
+/// The udev rule that sets it: the last one that fits, as udev applies them in order.
+fn set_by(machine: &Machine, device: &Device, row: &Setting) -> Option<String> {
+    let Device::Drive(name) = device else { return None };
+    let (drive, file) = (machine.drive(name)?, row.file.strip_prefix("queue/")?);
+    let rule = machine.rules.iter().rfind(|rule| rule.setting == file && rule.applies_to(drive))?;
+    Some(format!("{}:{} sets {}", rule.path, rule.line, rule.value))
+}
+
+fn choices(row: &Setting, now: Option<&Value>) -> Vec<String> {
+    match (row.range, now) {
+        (_, Some(now)) if !now.choices.is_empty() => now.choices.iter().map(ToString::to_string).collect(),
+        (Range::Words(words), _) => words.iter().map(|word| (*word).to_owned()).collect(),
+        (Range::Number(least, most), _) if most.saturating_sub(least) < 8 => {
+            (least..=most).map(|number| number.to_string()).collect()
+        }
+        _ => row.usual.iter().map(|value| (*value).to_owned()).collect(),
+    }
+}

@@ -1,0 +1,342 @@
+//! The tune screen: drives by settings, all about the cell under the cursor, what is staged and what was done.
+
+use ratatui::layout::Rect;
+
+use super::{
+    paint::{Brush, Piece, cells, fit, piece, width, wrap},
+    theme::Meaning,
+    words::counted,
+};
+use crate::{
+    app::{
+        App,
+        tune::{Done, act::problem_words, differ},
+    },
+    tune::{
+        Device, SETTINGS, Setting,
+        cell::Cell,
+        settings::{Proof, Range, Risk},
+    },
+};
+
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
+    matrix(app, brush);
+    setting(app, brush);
+    staged(app, brush);
+}
+
+fn matrix(app: &App, brush: &mut Brush<'_>) {
+    let tune = &app.tune;
+    let panel = brush.layout.tune;
+    let rows = brush.layout.tune_rows;
+    let shown = tune.columns_shown(rows.width);
+    brush.panel(panel, &heading(app), &legend(app, shown.len()));
+    let head = brush.layout.tune_head;
+    for (column, x, wide) in &shown {
+        let Some(setting) = tune.matrix.columns.get(*column) else { continue };
+        let lines = wrap(setting.label, (*wide).max(4));
+        let top = head.y + 2u16.saturating_sub(u16::try_from(lines.len()).unwrap_or(2));
+        let meaning = if *column == tune.column { Meaning::Heading } else { Meaning::Quiet };
+        for (y, line) in (top..head.bottom()).zip(&lines) {
+            brush.text(head.x + x, y, room(head, *x), line, meaning);
+        }
+    }
+    for (y, (row, device)) in
+        (rows.y..rows.bottom()).zip(tune.matrix.devices.iter().enumerate().skip(tune.top))
+    {
+        name(app, brush, Rect { y, height: 1, ..rows }, device, row == tune.row);
+        for (column, x, wide) in &shown {
+            let area = Rect { x: rows.x + x, y, width: (*wide).min(room(rows, *x)), height: 1 };
+            cell(app, brush, area, row, *column);
+        }
+    }
+    let hidden = tune.matrix.devices.len().saturating_sub(tune.top + usize::from(rows.height));
+    if brush.layout.boxed && hidden > 0 {
+        let word = format!(" ↓ {hidden} more ");
+        brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
+    }
+}
+
+fn room(area: Rect, x: u16) -> u16 {
+    area.width.saturating_sub(x)
+}
+
+/// `Settings  2 staged, 3 stand changed`.
+fn heading(app: &App) -> Vec<Piece> {
+    let mut title = vec![piece("Settings", Meaning::Heading)];
+    let staged = app.tune.staged.len();
+    if staged > 0 {
+        title.push(piece(format!("  {staged} staged"), Meaning::Marked));
+    }
+    let standing = app.standing();
+    if standing > 0 {
+        title.push(piece(format!("  {} changed", counted(standing, "file")), Meaning::Warning));
+    }
+    if app.tune.busy {
+        title.push(piece("  writing", Meaning::Warning));
+    }
+    if let Some(why) = app.why_not_tune() {
+        title.push(piece(format!("  {why}: what is staged becomes commands"), Meaning::Quiet));
+    }
+    title
+}
+
+/// What the marks mean where there is room, and where in the table the screen is.
+fn legend(app: &App, shown: usize) -> Vec<Piece> {
+    let all = app.tune.matrix.columns.len();
+    let mut note = Vec::new();
+    if brush_is_wide(app) {
+        note.push(piece("*", Meaning::Warning));
+        note.push(piece(" changed  ", Meaning::Quiet));
+        note.push(piece("~", Meaning::Drive));
+        note.push(piece(" not the kernel's default", Meaning::Quiet));
+    }
+    if shown < all {
+        let from = app.tune.left;
+        let before = if from > 0 { "‹ " } else { "" };
+        let after = if from + shown < all { " ›" } else { "" };
+        let gap = if note.is_empty() { "" } else { "   " };
+        let text = format!("{gap}{before}{}-{} of {all}{after}", from + 1, from + shown);
+        note.push(piece(text, Meaning::Quiet));
+    }
+    note
+}
+
+fn brush_is_wide(app: &App) -> bool {
+    app.size.0 >= 100
+}
+
+fn name(app: &App, brush: &mut Brush<'_>, row: Rect, device: &Device, selected: bool) {
+    let marked = matches!(device, Device::Drive(name) if app.tree.marks.contains(name));
+    let (symbol, meaning) = match (marked, selected) {
+        (true, _) => ("●", Meaning::Marked),
+        (false, true) => ("›", Meaning::Brand),
+        (false, false) => (" ", Meaning::Text),
+    };
+    let weight = match (device, selected) {
+        (_, true) => Meaning::Heading,
+        (Device::Drive(_), _) => Meaning::Drive,
+        _ => Meaning::Text,
+    };
+    let name = device.to_string();
+    brush.write(
+        row.x,
+        row.y,
+        row.width,
+        &[piece(symbol, meaning), piece(" ", Meaning::Text), piece(name, weight)],
+    );
+}
+
+fn cell(app: &App, brush: &mut Brush<'_>, area: Rect, row: usize, column: usize) {
+    let tune = &app.tune;
+    let (Some(device), Some(setting)) = (tune.matrix.devices.get(row), tune.matrix.columns.get(column))
+    else {
+        return;
+    };
+    let here = (row, column) == (tune.row, tune.column);
+    if let (true, Some(input)) = (here, &tune.edit) {
+        let text = format!("{:<wide$}", format!("{}▏", input.value()), wide = usize::from(area.width));
+        brush.text(area.x, area.y, area.width, &text, Meaning::Field);
+        return;
+    }
+    let text = tune.text(row, column);
+    let known = tune.cell_at(row, column);
+    let meaning = match known {
+        None => Meaning::Lines,
+        Some(_) if tune.staged_for(device, setting.id).is_some() => Meaning::Marked,
+        Some(cell) if cell.is_changed() => Meaning::Warning,
+        Some(cell) if cell.value.is_none() || setting.risk != Risk::Live => Meaning::Quiet,
+        Some(cell) if cell.is_unusual(setting) => Meaning::Drive,
+        Some(_) => Meaning::Text,
+    };
+    let text = fit(&text, area.width);
+    brush.text(area.x, area.y, area.width, &text, meaning);
+    if here {
+        brush.shade(Rect { width: cells(&text).max(1), ..area }, Meaning::Selected);
+    }
+}
+
+const LABEL: usize = 9;
+
+fn setting(app: &App, brush: &mut Brush<'_>) {
+    let (Some(device), Some(row)) = (app.tune.device(), app.tune.setting()) else { return };
+    let title =
+        [piece(device.to_string(), Meaning::Drive), piece(format!("  {}", row.id.0), Meaning::Heading)];
+    let inner = brush.panel(brush.layout.setting, &title, &[]);
+    let lines = match app.tune.cell() {
+        None => wrap(&format!("{device} has no such setting."), inner.width)
+            .into_iter()
+            .map(|line| vec![piece(line, Meaning::Quiet)])
+            .collect(),
+        Some(cell) => about(app, device, row, cell, inner.width),
+    };
+    for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
+        brush.write(inner.x, y, inner.width, line);
+    }
+}
+
+fn about(app: &App, device: &Device, row: &Setting, cell: &Cell, width: u16) -> Vec<Vec<Piece>> {
+    let mut lines = vec![values(app, device, row, cell)];
+    if let Some(problem) = &cell.problem {
+        field(&mut lines, "missing", &problem_words(problem), Meaning::Quiet, width);
+    }
+    if differ(cell) {
+        field(&mut lines, "", "its files do not agree; a change sets all of them", Meaning::Warning, width);
+    }
+    lines.push(takes(row, cell, width));
+    field(&mut lines, "does", row.help, Meaning::Text, width);
+    if !row.also.is_empty() {
+        let labels = SETTINGS.iter().filter(|other| row.also.contains(&other.id)).map(|other| other.label);
+        let text = format!("also changes {}", labels.collect::<Vec<_>>().join(" and "));
+        field(&mut lines, "", &text, Meaning::Warning, width);
+    }
+    match &cell.set_by {
+        Some(rule) => field(&mut lines, "at boot", rule, Meaning::Warning, width),
+        None => field(&mut lines, "at boot", "no udev rule found that sets it", Meaning::Quiet, width),
+    }
+    if let Some(file) = cell.files.first() {
+        let more =
+            if cell.files.len() > 1 { format!(" and {} more", cell.files.len() - 1) } else { String::new() };
+        field(&mut lines, "file", &format!("{file}{more}"), Meaning::Quiet, width);
+    }
+    field(&mut lines, "risk", risk(row.risk), Meaning::Quiet, width);
+    field(&mut lines, "proved", proof(row.proof), Meaning::Quiet, width);
+    lines
+}
+
+/// `now none → mq-deadline on 3 drives   found none   default 128`.
+fn values(app: &App, device: &Device, row: &Setting, cell: &Cell) -> Vec<Piece> {
+    let mut line = vec![label("now")];
+    let now = cell.value.as_ref().map_or("unknown", |value| value.as_str());
+    line.push(piece(now, Meaning::Figure));
+    if let Some(staged) = app.tune.staged_for(device, row.id) {
+        line.push(piece(format!(" → {}", staged.value), Meaning::Marked));
+        line.push(piece(" staged", Meaning::Quiet));
+    }
+    if let Some(found) = cell.found.as_ref().filter(|_| cell.is_changed()) {
+        line.push(piece("   found ", Meaning::Quiet));
+        line.push(piece(format!("{found}*"), Meaning::Warning));
+    }
+    if let Some(default) = row.default {
+        line.push(piece("   default ", Meaning::Quiet));
+        line.push(piece(default, Meaning::Text));
+    }
+    let targets = app.tune_targets().len();
+    if targets > 1 {
+        line.push(piece(format!("   a change goes to {targets} marked drives"), Meaning::Marked));
+    }
+    line
+}
+
+fn takes(row: &Setting, cell: &Cell, width: u16) -> Vec<Piece> {
+    let mut line = vec![label("takes")];
+    let now = cell.value.as_ref().map_or("", |value| value.as_str());
+    for choice in &cell.choices {
+        let meaning = if choice == now { Meaning::Figure } else { Meaning::Text };
+        line.push(piece(choice.clone(), meaning));
+        line.push(piece(" ", Meaning::Text));
+    }
+    if row.risk == Risk::Shown {
+        line.push(piece("shown only", Meaning::Quiet));
+    } else if let (Range::Number(least, most), false) = (row.range, row.usual.is_empty()) {
+        let most = if most == i64::MAX { "up".to_owned() } else { format!("to {most}") };
+        line.push(piece(format!(" or any from {least} {most}"), Meaning::Quiet));
+    }
+    if super::paint::width(&line) > width {
+        line.pop();
+    }
+    line
+}
+
+const fn risk(risk: Risk) -> &'static str {
+    match risk {
+        Risk::Live => "live: takes hold at once and can be taken back at once",
+        Risk::Rebind => "rebind: the drive leaves its driver and comes back; only for a drive nothing uses",
+        Risk::Shown => "none: never changed",
+    }
+}
+
+const fn proof(proof: Proof) -> &'static str {
+    match proof {
+        Proof::Loop => "changed, read back and put back on a real loop device",
+        Proof::FakeRoot => "with files only: no device to try it on was at hand",
+    }
+}
+
+fn label(text: &str) -> Piece {
+    piece(format!("{text:<LABEL$}"), Meaning::Quiet)
+}
+
+fn field(lines: &mut Vec<Vec<Piece>>, name: &str, value: &str, meaning: Meaning, width: u16) {
+    let room = width.saturating_sub(u16::try_from(LABEL).unwrap_or(0));
+    for (index, text) in wrap(value, room).into_iter().enumerate() {
+        lines.push(vec![label(if index == 0 { name } else { "" }), piece(text, meaning)]);
+    }
+}
+
+/// What is staged, and below it what the last writes came to.
+fn staged(app: &App, brush: &mut Brush<'_>) {
+    let panel = brush.layout.staged;
+    if panel.width == 0 {
+        return;
+    }
+    let simulated = if app.is_simulated() { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
+    let title = if app.tune.staged.is_empty() { "Changes" } else { "Staged" };
+    let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], &simulated);
+    let lines = changes(app, inner.width);
+    for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
+        brush.write(inner.x, y, inner.width, line);
+    }
+    let hidden = lines.len().saturating_sub(usize::from(inner.height));
+    if brush.layout.boxed && hidden > 0 {
+        let word = format!(" {hidden} more ");
+        brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
+    }
+}
+
+fn changes(app: &App, room: u16) -> Vec<Vec<Piece>> {
+    let tune = &app.tune;
+    let mut lines: Vec<Vec<Piece>> = Vec::new();
+    for staged in &tune.staged {
+        let from = staged.changes.first().map_or("", |change| change.from.as_str());
+        lines.push(vec![
+            piece(format!("{:<10}", staged.device), Meaning::Drive),
+            piece(format!("{:<18}", staged.setting.0), Meaning::Text),
+            piece(format!("{from} → {}", staged.value), Meaning::Marked),
+        ]);
+    }
+    if !tune.staged.is_empty() {
+        lines.push(vec![
+            piece("a", Meaning::Key),
+            piece(" reviews the writes before they are made   ", Meaning::Quiet),
+            piece("Backspace", Meaning::Key),
+            piece(" drops one", Meaning::Quiet),
+        ]);
+        lines.push(Vec::new());
+    }
+    lines.extend(tune.done.iter().map(|done| outcome(done, room)));
+    if app.standing() > 0 {
+        let text = format!(" puts back the {} this run changed", counted(app.standing(), "file"));
+        lines.push(vec![piece("U", Meaning::Key), piece(text, Meaning::Quiet)]);
+    }
+    if lines.is_empty() {
+        let hints = [
+            "Nothing staged, nothing changed.",
+            "+ and - go through a cell's values, Enter opens it for text; Space marks drives, so that a change goes to \
+             all of them. Nothing is written before a shows every write and Enter takes it.",
+        ];
+        for hint in hints {
+            lines.extend(wrap(hint, room).into_iter().map(|line| vec![piece(line, Meaning::Quiet)]));
+        }
+    }
+    lines
+}
+
+/// `✓ nvme0n1 scheduler none → mq-deadline  accepted`.
+fn outcome(done: &Done, room: u16) -> Vec<Piece> {
+    let (symbol, meaning) = if done.is_good() { ("✓ ", Meaning::Good) } else { ("! ", Meaning::Problem) };
+    let what = done.what();
+    let came = vec![piece("  ", Meaning::Text), piece(done.came_to(), meaning)];
+    let space = room.saturating_sub(2 + width(&came).min(room * 6 / 10));
+    [vec![piece(symbol, meaning), piece(fit(&what, space), Meaning::Text)], came].concat()
+}

@@ -1,0 +1,88 @@
+//! What lies over the tune screen: the writes before they are made, and the questions about changes that stand.
+
+use super::{
+    paint::{Piece, piece},
+    theme::Meaning,
+    words::counted,
+};
+use crate::{
+    app::{App, tune::act::grouped},
+    tune::journal::Entry,
+};
+
+/// The title of the review and its lines.
+pub(super) fn review(app: &App) -> (String, Vec<Vec<Piece>>) {
+    let writes = app.tune.writes();
+    let can = app.can_tune();
+    let simulated = if app.is_simulated() { ", SIMULATED" } else { "" };
+    let title = match (can, app.why_not_tune()) {
+        (false, Some(why)) => format!("{}: the commands for {}", why, counted(writes.len(), "write")),
+        _ => format!("{} to make{simulated}", counted(writes.len(), "write")),
+    };
+    let what = if can { " writes them, in this order" } else { " leaves the screen and prints them" };
+    let mut lines = vec![
+        vec![
+            piece("Enter", Meaning::Key),
+            piece(what, Meaning::Text),
+            piece("   Esc", Meaning::Key),
+            piece(" goes back, nothing written", Meaning::Text),
+        ],
+        Vec::new(),
+    ];
+    for (change, more) in grouped(&writes) {
+        let more = if more > 0 { format!(" and {more} files like it") } else { String::new() };
+        if can {
+            lines.push(vec![
+                piece(format!("{:<10} {:<20} ", change.device, change.setting.0), Meaning::Drive),
+                piece(format!("{} → {}", change.from, change.to), Meaning::Marked),
+            ]);
+            lines.push(vec![piece(format!("           {}{more}", change.file), Meaning::Quiet)]);
+        } else {
+            lines.push(vec![piece(change.command(), Meaning::Text), piece(more, Meaning::Quiet)]);
+        }
+    }
+    (title, lines)
+}
+
+/// The question before leaving while changes stand.
+pub(super) fn standing(app: &App) -> (String, Vec<Vec<Piece>>) {
+    let simulated = if app.is_simulated() { ", SIMULATED" } else { "" };
+    let title = format!("{} changed by this run{simulated}", counted(app.standing(), "setting"));
+    let mut lines = vec![
+        choice("u", "undo: put back what was found, then leave"),
+        choice("k", "keep: they stay until the next boot"),
+        choice("e", "keep, and print udev rules that would set them at every boot"),
+        choice("Esc", "stay"),
+        Vec::new(),
+    ];
+    lines.extend(app.tune.own().map(|entry| changed(entry)));
+    (title, lines)
+}
+
+/// The offer to put back what a dead session changed.
+pub(super) fn left_behind(app: &App) -> (String, Vec<Vec<Piece>>) {
+    let title = format!(
+        "{} left changed by an iodyno that was killed",
+        counted(app.tune.left_behind().count(), "setting")
+    );
+    let mut lines = vec![
+        choice("u", "undo: put back what it found"),
+        choice("k", "keep: they stay until the next boot"),
+        choice("Esc", "later; asked again at the next start"),
+        Vec::new(),
+    ];
+    lines.extend(app.tune.left_behind().map(|entry| changed(entry)));
+    (title, lines)
+}
+
+fn choice(key: &str, what: &str) -> Vec<Piece> {
+    vec![piece(format!("{key:<5}"), Meaning::Key), piece(what, Meaning::Text)]
+}
+
+fn changed(entry: &Entry) -> Vec<Piece> {
+    let now = entry.last.last().map_or("", String::as_str);
+    vec![
+        piece(format!("{:<10} {:<20} ", entry.device.name, entry.setting), Meaning::Drive),
+        piece(format!("found {}, now {now}", entry.found), Meaning::Text),
+    ]
+}
