@@ -146,3 +146,90 @@ fn pasted_text_goes_into_the_open_field_alone() {
     press(&mut headless, "<Enter>");
     assert_eq!(headless.app.dyno.form.file.as_deref(), Some("/tmp/a[2Jfile".as_ref()));
 }
+
+/// Mean IOPS of a test of the marked drives with small reads and little to wait for.
+fn test_marked(headless: &mut Headless) -> f64 {
+    press(headless, "4r");
+    headless.wait(Duration::from_secs(12));
+    headless.app.dyno.shown().and_then(|test| test.summary()).expect("it ended well").iops()
+}
+
+#[test]
+fn two_drives_are_changed_tested_undone_and_the_screen_is_left() {
+    let mut headless = open("threadripper-before");
+    let before = headless.app.machine.clone();
+    // Two drives are marked; the scheduler of one of them is changed, and so that of both.
+    press(&mut headless, "3jj<Space><Space>");
+    let fast = test_marked(&mut headless);
+    press(&mut headless, "3k+");
+    let picture = shown(&headless);
+    assert!(picture.contains("2 staged") && picture.contains("none→mq-deadline"), "{picture}");
+    assert_eq!(headless.app.machine, before, "staging writes nothing");
+    press(&mut headless, "a");
+    let picture = shown(&headless);
+    assert!(
+        picture.contains("2 writes to make, SIMULATED") && picture.contains("/queue/scheduler"),
+        "{picture}"
+    );
+    press(&mut headless, "<Enter>");
+    let picture = shown(&headless);
+    assert!(picture.contains("2 of 2 took hold as asked") && picture.contains("mq-deadline*"), "{picture}");
+    assert!(picture.contains("256*"), "the kernel reset nr_requests along with it: {picture}");
+    let slow = test_marked(&mut headless);
+    assert!(slow < 0.9 * fast, "a scheduler costs: {slow} against {fast}");
+    press(&mut headless, "q");
+    assert!(!headless.has_left() && shown(&headless).contains("changed by this run, SIMULATED"));
+    press(&mut headless, "<Esc>3U");
+    assert!(shown(&headless).contains("4 of 4 back as found"), "{}", shown(&headless));
+    assert_eq!(headless.app.machine, before, "undone exactly");
+    assert!((test_marked(&mut headless) - fast).abs() < 1.0, "as fast as before");
+    press(&mut headless, "q");
+    assert!(headless.has_left(), "nothing stands, nothing is asked");
+}
+
+#[test]
+fn what_the_kernel_made_of_a_value_is_said_and_one_value_is_put_back() {
+    let mut headless = open("x570");
+    press(&mut headless, "3l<Enter><C-u>4099<Enter>a<Enter>");
+    assert!(shown(&headless).contains("adjusted by the kernel to 4096"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("found 128*"));
+    press(&mut headless, "<BS>");
+    assert!(shown(&headless).contains("1 of 1 back as found"), "{}", shown(&headless));
+    press(&mut headless, "<Enter><C-u>nonsense<Enter>");
+    assert!(shown(&headless).contains("takes a whole number from 0"), "{}", shown(&headless));
+    assert!(headless.app.tune.edit.is_some(), "a wrong value keeps the cell open");
+    press(&mut headless, "<Esc>lll<Right><Right><Right><Right><Right>+");
+    assert!(headless.app.tune.staged.is_empty(), "what is shown only is not staged: {}", shown(&headless));
+}
+
+#[test]
+fn leaving_with_changes_asks_and_exports_rules() {
+    let mut headless = open("laptop");
+    press(&mut headless, "3+a<Enter>q");
+    assert!(shown(&headless).contains("keep, and print udev rules"), "{}", shown(&headless));
+    press(&mut headless, "e");
+    assert!(headless.has_left());
+    let rules = &headless.last_words;
+    assert!(
+        rules.contains("ATTR{queue/scheduler}=\"mq-deadline\"") && rules.contains("of a demo"),
+        "{rules}"
+    );
+
+    let mut headless = open("laptop");
+    press(&mut headless, "3+a<Enter>qu");
+    assert!(headless.has_left() && headless.last_words.is_empty());
+    assert_eq!(headless.app.standing(), 0);
+}
+
+#[test]
+fn a_capture_turns_what_is_staged_into_commands() {
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/d-stock-qemu.capture");
+    let mut headless = Headless::open(&Origin::Capture(capture.into()), (120, 40)).expect("captures open");
+    press(&mut headless, "3l+a");
+    let picture = shown(&headless);
+    assert!(picture.contains("not this machine: the commands"), "{picture}");
+    press(&mut headless, "<Enter>");
+    assert!(headless.has_left());
+    let commands = &headless.last_words;
+    assert!(commands.starts_with("echo '") && commands.contains("| sudo tee '/sys/"), "{commands}");
+}

@@ -103,6 +103,32 @@ fn the_dyno_of_every_demo_after_a_test_of_big_reads() {
 }
 
 #[test]
+fn settings_of_every_demo() {
+    for demo in DEMOS {
+        for size in SIZES {
+            let name = format!("tune__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
+            check(&name, &picture(demo.name, Screen::Tune, size, "", 0));
+        }
+    }
+}
+
+#[test]
+fn settings_staged_reviewed_and_changed() {
+    let staged = "jj<Space><Space>k+l<Enter><C-u>4099<Enter>";
+    for size in SIZES {
+        for (name, keys) in [
+            ("tune_staged", staged.to_owned()),
+            ("tune_review", format!("{staged}a")),
+            ("tune_changed", format!("{staged}a<Enter>")),
+            ("tune_leaving", format!("{staged}a<Enter>q")),
+        ] {
+            let name = format!("{name}__threadripper_before__{}x{}", size.0, size.1);
+            check(&name, &picture("threadripper-before", Screen::Tune, size, &keys, 0));
+        }
+    }
+}
+
+#[test]
 fn the_full_root_complex_under_load() {
     for size in SIZES {
         let name = format!("machine_under_load__threadripper_before__{}x{}", size.0, size.1);

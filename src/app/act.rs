@@ -127,6 +127,9 @@ fn movement(app: &mut App, id: Id) {
         Screen::Machine => app.tree.step(step),
         Screen::Findings if matches!(id, Id::PageUp | Id::PageDown) => app.findings.scroll(step),
         Screen::Findings => app.findings.step(step),
+        Screen::Tune if matches!(id, Id::PageUp | Id::PageDown) => {
+            app.tune.detail_top = app.tune.detail_top.saturating_add_signed(step.signum() * 4);
+        }
         Screen::Tune => app.tune.step(step, 0),
         Screen::Dyno => app.dyno.form.step(step),
     }

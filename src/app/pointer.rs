@@ -24,11 +24,12 @@ pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
 
 fn wheel(app: &mut App, step: isize) {
     match (&mut app.overlay, app.screen) {
-        (Some(Overlay::Help(top) | Overlay::Facts(top)), _) => *top = top.saturating_add_signed(step),
+        (Some(Overlay::Help(top) | Overlay::Facts(top) | Overlay::Review(top)), _) => {
+            *top = top.saturating_add_signed(step);
+        }
         (Some(Overlay::Palette(palette)), _) => {
             palette.selected = palette.selected.saturating_add_signed(step);
         }
-        (Some(Overlay::Review(top)), _) => *top = top.saturating_add_signed(step),
         (Some(Overlay::Quit | Overlay::Standing | Overlay::LeftBehind), _) => {}
         (None, Screen::Machine) => app.tree.step(step),
         (None, Screen::Findings) => app.findings.step(step),

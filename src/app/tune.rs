@@ -74,6 +74,8 @@ pub struct Tune {
     pub top: usize,
     /// The first column shown.
     pub left: usize,
+    /// Lines by which the text about the cell is scrolled down.
+    pub detail_top: usize,
     /// What waits to be applied, in the order of the writes.
     pub staged: Vec<Staged>,
     /// The text of the cell while it is being written.
@@ -157,6 +159,9 @@ impl Tune {
 
     /// Moves the cursor.
     pub fn step(&mut self, rows: isize, columns: isize) {
+        if columns != 0 {
+            self.detail_top = 0;
+        }
         let within =
             |at: usize, step, count: usize| at.saturating_add_signed(step).min(count.saturating_sub(1));
         self.row = within(self.row, rows, self.matrix.devices.len());

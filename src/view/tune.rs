@@ -30,7 +30,7 @@ fn matrix(app: &App, brush: &mut Brush<'_>) {
     let panel = brush.layout.tune;
     let rows = brush.layout.tune_rows;
     let shown = tune.columns_shown(rows.width);
-    brush.panel(panel, &heading(app), &legend(app, shown.len()));
+    brush.panel(panel, &heading(app), &legend(app, shown.len(), usize::from(rows.height)));
     let head = brush.layout.tune_head;
     for (column, x, wide) in &shown {
         let Some(setting) = tune.matrix.columns.get(*column) else { continue };
@@ -50,11 +50,6 @@ fn matrix(app: &App, brush: &mut Brush<'_>) {
             cell(app, brush, area, row, *column);
         }
     }
-    let hidden = tune.matrix.devices.len().saturating_sub(tune.top + usize::from(rows.height));
-    if brush.layout.boxed && hidden > 0 {
-        let word = format!(" ↓ {hidden} more ");
-        brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
-    }
 }
 
 fn room(area: Rect, x: u16) -> u16 {
@@ -70,7 +65,7 @@ fn heading(app: &App) -> Vec<Piece> {
     }
     let standing = app.standing();
     if standing > 0 {
-        title.push(piece(format!("  {} changed", counted(standing, "file")), Meaning::Warning));
+        title.push(piece(format!("  {} changed", counted(standing, "setting")), Meaning::Warning));
     }
     if app.tune.busy {
         title.push(piece("  writing", Meaning::Warning));
@@ -82,8 +77,9 @@ fn heading(app: &App) -> Vec<Piece> {
 }
 
 /// What the marks mean where there is room, and where in the table the screen is.
-fn legend(app: &App, shown: usize) -> Vec<Piece> {
+fn legend(app: &App, shown: usize, height: usize) -> Vec<Piece> {
     let all = app.tune.matrix.columns.len();
+    let hidden = app.tune.matrix.devices.len().saturating_sub(app.tune.top + height);
     let mut note = Vec::new();
     if brush_is_wide(app) {
         note.push(piece("*", Meaning::Warning));
@@ -91,11 +87,14 @@ fn legend(app: &App, shown: usize) -> Vec<Piece> {
         note.push(piece("~", Meaning::Drive));
         note.push(piece(" not the kernel's default", Meaning::Quiet));
     }
+    if hidden > 0 {
+        note.push(piece(format!("  ↓ {hidden} more rows"), Meaning::Quiet));
+    }
     if shown < all {
         let from = app.tune.left;
         let before = if from > 0 { "‹ " } else { "" };
         let after = if from + shown < all { " ›" } else { "" };
-        let gap = if note.is_empty() { "" } else { "   " };
+        let gap = if note.is_empty() { "" } else { "  " };
         let text = format!("{gap}{before}{}-{} of {all}{after}", from + 1, from + shown);
         note.push(piece(text, Meaning::Quiet));
     }
@@ -170,8 +169,16 @@ fn setting(app: &App, brush: &mut Brush<'_>) {
             .collect(),
         Some(cell) => about(app, device, row, cell, inner.width),
     };
-    for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
+    let rows = usize::from(inner.height);
+    let top = app.tune.detail_top.min(lines.len().saturating_sub(rows));
+    for (y, line) in (inner.y..inner.bottom()).zip(lines.iter().skip(top)) {
         brush.write(inner.x, y, inner.width, line);
+    }
+    let below = lines.len().saturating_sub(top + rows);
+    if below > 0 {
+        let word = format!(" PgDn: {below} more ");
+        let y = if brush.layout.boxed { brush.layout.setting.bottom() - 1 } else { brush.layout.setting.y };
+        brush.write_right(brush.layout.setting.right() - 1, y, &[piece(word, Meaning::Quiet)]);
     }
 }
 
@@ -250,7 +257,7 @@ fn takes(row: &Setting, cell: &Cell, width: u16) -> Vec<Piece> {
 
 const fn risk(risk: Risk) -> &'static str {
     match risk {
-        Risk::Live => "live: takes hold at once and can be taken back at once",
+        Risk::Live => "live: takes hold at once, is taken back at once",
         Risk::Rebind => "rebind: the drive leaves its driver and comes back; only for a drive nothing uses",
         Risk::Shown => "none: never changed",
     }
@@ -308,15 +315,15 @@ fn changes(app: &App, room: u16) -> Vec<Vec<Piece>> {
     if !tune.staged.is_empty() {
         lines.push(vec![
             piece("a", Meaning::Key),
-            piece(" reviews the writes before they are made   ", Meaning::Quiet),
+            piece(" shows the writes   ", Meaning::Quiet),
             piece("Backspace", Meaning::Key),
             piece(" drops one", Meaning::Quiet),
         ]);
         lines.push(Vec::new());
     }
-    lines.extend(tune.done.iter().map(|done| outcome(done, room)));
+    lines.extend(tune.done.iter().flat_map(|done| outcome(done, room)));
     if app.standing() > 0 {
-        let text = format!(" puts back the {} this run changed", counted(app.standing(), "file"));
+        let text = format!(" puts back the {} this run changed", counted(app.standing(), "setting"));
         lines.push(vec![piece("U", Meaning::Key), piece(text, Meaning::Quiet)]);
     }
     if lines.is_empty() {
@@ -332,11 +339,14 @@ fn changes(app: &App, room: u16) -> Vec<Vec<Piece>> {
     lines
 }
 
-/// `✓ nvme0n1 scheduler none → mq-deadline  accepted`.
-fn outcome(done: &Done, room: u16) -> Vec<Piece> {
+/// `✓ nvme0n1 scheduler none → mq-deadline  accepted`, in two lines where one is too short.
+fn outcome(done: &Done, room: u16) -> Vec<Vec<Piece>> {
     let (symbol, meaning) = if done.is_good() { ("✓ ", Meaning::Good) } else { ("! ", Meaning::Problem) };
-    let what = done.what();
-    let came = vec![piece("  ", Meaning::Text), piece(done.came_to(), meaning)];
-    let space = room.saturating_sub(2 + width(&came).min(room * 6 / 10));
-    [vec![piece(symbol, meaning), piece(fit(&what, space), Meaning::Text)], came].concat()
+    let head = vec![piece(symbol, meaning), piece(done.what(), Meaning::Text)];
+    let came = done.came_to();
+    if width(&head) + 2 + cells(&came) <= room {
+        return vec![[head, vec![piece("  ", Meaning::Text), piece(came, meaning)]].concat()];
+    }
+    let below = wrap(&came, room.saturating_sub(4)).into_iter();
+    std::iter::once(head).chain(below.map(|line| vec![piece(format!("    {line}"), meaning)])).collect()
 }

@@ -55,7 +55,7 @@ pub(super) fn standing(app: &App) -> (String, Vec<Vec<Piece>>) {
         choice("Esc", "stay"),
         Vec::new(),
     ];
-    lines.extend(app.tune.own().map(|entry| changed(entry)));
+    lines.extend(app.tune.own().map(changed));
     (title, lines)
 }
 
@@ -71,7 +71,7 @@ pub(super) fn left_behind(app: &App) -> (String, Vec<Vec<Piece>>) {
         choice("Esc", "later; asked again at the next start"),
         Vec::new(),
     ];
-    lines.extend(app.tune.left_behind().map(|entry| changed(entry)));
+    lines.extend(app.tune.left_behind().map(changed));
     (title, lines)
 }
 

@@ -223,7 +223,7 @@ pub fn export(app: &App) -> String {
         cell.and_then(|cell| cell.value.as_ref()).map(ToString::to_string)
     };
     let export = persist::udev_rules(&app.machine, &app.tune.ledger, |entry| now(&entry.file));
-    let left_out: String = export.left_out.iter().map(|line| format!("# left out: {line}\n")).collect();
+    let left_out = export.left_out.iter().fold(String::new(), |all, line| all + "# left out: " + line + "\n");
     match (app.is_simulated(), export.text.is_empty() && left_out.is_empty()) {
         (_, true) => "# nothing stands changed since boot\n".to_owned(),
         (true, _) => format!("# of a demo, whose drives are simulated\n{}{left_out}", export.text),
