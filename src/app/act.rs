@@ -206,7 +206,8 @@ fn run(app: &mut App) -> Vec<Effect> {
         app.warn(wrong.to_string());
         return Vec::new();
     }
-    app.dyno.begin(Test::new(workload.clone()));
+    let expected = crate::capacity::expected(&app.machine, &app.limits, &workload);
+    app.dyno.begin(Test::new(workload.clone(), expected));
     app.judge();
     vec![Effect::StartRun(Box::new(workload))]
 }

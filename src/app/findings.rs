@@ -2,6 +2,8 @@
 //!
 //! Not here: judging (`findings`), words (`view`).
 
+use std::collections::BTreeMap;
+
 use crate::{
     counters::Rates,
     findings::{self, Evidence, Finding, Load, Subject},
@@ -23,7 +25,7 @@ pub struct Findings {
     /// Lines by which the text about the selected one is scrolled down.
     pub detail_top: usize,
     /// Nodes of the tree that a finding above information points at, in order.
-    pub marked: Vec<NodeIndex>,
+    pub marked: BTreeMap<NodeIndex, Severity>,
 }
 
 impl Findings {
@@ -93,15 +95,16 @@ impl Findings {
 }
 
 /// Where the marks of findings stand: at the place the drives share, if it is about one, else at each drive.
-fn marked(machine: &Machine, list: &[Finding]) -> Vec<NodeIndex> {
+fn marked(machine: &Machine, list: &[Finding]) -> BTreeMap<NodeIndex, Severity> {
     use crate::findings::SubjectKind::{Device, RootComplex};
-    let mut nodes = Vec::new();
+    let mut nodes: BTreeMap<NodeIndex, Severity> = BTreeMap::new();
     for finding in list.iter().filter(|finding| finding.severity > Severity::Info) {
         let places = finding.subjects.iter().filter(|subject| matches!(subject.kind, Device | RootComplex));
         let places: Vec<_> = places.filter_map(|subject| subject.node(machine)).collect();
-        nodes.extend(if places.is_empty() { finding.nodes(machine) } else { places });
+        for node in if places.is_empty() { finding.nodes(machine) } else { places } {
+            let worst = nodes.entry(node).or_insert(finding.severity);
+            *worst = finding.severity.max(*worst);
+        }
     }
-    nodes.sort_unstable();
-    nodes.dedup();
     nodes
 }

@@ -59,7 +59,9 @@ fn shortened(model: &str) -> Label {
     let plain = name.replace("(R)", "").replace("(TM)", "").replace("(tm)", "");
     let words: Vec<&str> = plain
         .split_whitespace()
-        .filter(|word| !matches!(*word, "CPU" | "Processor") && !word.ends_with("-Core"))
+        .filter(|word| {
+            !matches!(*word, "CPU" | "Processor") && !word.ends_with("-Core") && !word.ends_with("-Cores")
+        })
         .collect();
     Label::new(&words.join(" "))
 }
@@ -145,6 +147,7 @@ mod tests {
             ("Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz", "Intel Xeon E5-2680 v4"),
             ("AMD Ryzen Threadripper PRO 3975WX 32-Cores", "AMD Ryzen Threadripper PRO 3975WX 32-Cores"),
             ("AMD Ryzen 9 5950X 16-Core Processor", "AMD Ryzen 9 5950X"),
+            ("AMD Ryzen Threadripper PRO 3955WX 16-Cores", "AMD Ryzen Threadripper PRO 3955WX"),
             ("12th Gen Intel(R) Core(TM) i9-12900K", "12th Gen Intel Core i9-12900K"),
         ] {
             assert_eq!(shortened(raw), said);

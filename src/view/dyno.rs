@@ -199,16 +199,9 @@ fn outcome(app: &App, brush: &mut Brush<'_>) {
 
 fn result_line(app: &App, test: &Test, summary: &crate::model::RunSummary) -> Vec<Piece> {
     let stopped = if summary.interrupted { ", stopped early" } else { "" };
-    let expected: Option<f64> = summary
-        .targets
-        .iter()
-        .map(|target| {
-            target.drive.as_ref().and_then(|drive| app.limits.drive(drive)).map(|l| l.bytes_per_second.0)
-        })
-        .sum();
-    let share = expected.filter(|expected| *expected > 0.0).map(|expected| {
+    let share = test.expected_total().filter(|expected| *expected > 0.0).map(|expected| {
         let percent = summary.bytes_per_second() / expected * 100.0;
-        format!(", {percent:.0} % of the {} these drives could read", rate(app.units, expected))
+        format!(", {percent:.0} % of the {} expected", rate(app.units, expected))
     });
     let engine = fit(&format!("{:?}, {}", summary.effective.engine, summary.effective.batch), 60);
     vec![

@@ -121,8 +121,10 @@ fn about_drive(app: &App, drive: &Drive, row: &Row, facts: &mut Vec<Fact>) {
     facts.extend(read("sched", &drive.queue.scheduler, |choice| choice.current.to_string()));
     facts.extend(read("readahead", &drive.queue.read_ahead_kb, |kib| format!("{kib} KiB")));
     facts.extend(read("largest", &drive.queue.max_sectors_kb, |kib| {
-        let hardware = drive.queue.max_hw_sectors_kb.get().map(|most| format!(" of {most} KiB"));
-        format!("{kib} KiB a request{}", hardware.unwrap_or_default().replacen(" of", ", hardware", 1))
+        // Drivers without a limit of their own say the largest number there is.
+        let hardware = drive.queue.max_hw_sectors_kb.get().filter(|most| *most < u64::from(u32::MAX >> 1));
+        let hardware = hardware.map(|most| format!(", hardware {most} KiB")).unwrap_or_default();
+        format!("{kib} KiB a request{hardware}")
     }));
     facts.extend(read("requests", &drive.queue.nr_requests, ToString::to_string));
     if let Some(temperature) = &drive.temperature {

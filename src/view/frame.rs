@@ -23,8 +23,13 @@ pub(super) fn title(app: &App, brush: &mut Brush<'_>) {
     let machine = &app.machine;
     let known = |label: Option<&Label>| label.map(ToString::to_string).unwrap_or_default();
     let host = known(machine.host.name.value());
-    let kernel = machine.host.kernel.value().map(|kernel| format!("Linux {kernel}")).unwrap_or_default();
+    // The bar has room for the version; what a distribution adds to it is in the details.
+    let version = |kernel: &Label| kernel.as_str().split('-').next().unwrap_or_default().to_owned();
+    let kernel =
+        machine.host.kernel.value().map(|kernel| format!("Linux {}", version(kernel))).unwrap_or_default();
     let model = known(machine.processors.model.value());
+    let model =
+        ["AMD ", "Intel "].iter().find_map(|vendor| model.strip_prefix(vendor)).unwrap_or(&model).to_owned();
     let parts = [
         host,
         model,

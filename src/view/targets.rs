@@ -81,7 +81,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let mut y = inner.y + 1;
     for (index, target) in test.targets.iter().take(shown).enumerate() {
         let summary = test.summary().and_then(|summary| summary.targets.get(index));
-        let row = Row { app, places: &places, inner, y };
+        let row = Row { app, test, places: &places, inner, y };
         row.target(brush, index, target, summary);
         y += 1;
     }
@@ -91,14 +91,14 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
         y += 1;
     }
     if all > 1 {
-        Row { app, places: &places, inner, y }.total(brush, test);
+        Row { app, test, places: &places, inner, y }.total(brush);
     }
 }
 
 fn heading(app: &App, brush: &mut Brush<'_>, inner: Rect, places: &Places) {
     let x = inner.x + places.rate;
     let unit = app.units.giga_per_second();
-    brush.text(x, inner.y, 14, &format!("{unit:>5} of limit"), Meaning::Quiet);
+    brush.text(x, inner.y, 14, &format!("{unit:>5} expected"), Meaning::Quiet);
     let x = x + 15 + places.bar + u16::from(places.bar > 0);
     brush.text(x, inner.y, 7, &format!("{:>7}", "IOPS"), Meaning::Quiet);
     let mut x = x + 8;
@@ -114,6 +114,7 @@ fn name(target: &TargetCurves) -> String {
 
 struct Row<'a> {
     app: &'a App,
+    test: &'a Test,
     places: &'a Places,
     inner: Rect,
     y: u16,
@@ -127,8 +128,6 @@ impl Row<'_> {
         target: &TargetCurves,
         summary: Option<&TargetSummary>,
     ) {
-        let limit = target.drive.as_ref().and_then(|drive| self.app.limits.drive(drive));
-        let limit = limit.map(|limit| limit.bytes_per_second.0);
         brush.text(
             self.inner.x,
             self.y,
@@ -148,22 +147,26 @@ impl Row<'_> {
         }
         let bytes = summary.map(TargetSummary::bytes_per_second).or_else(|| target.curves.bytes.last());
         let iops = summary.map(TargetSummary::iops).or_else(|| target.curves.iops.last());
-        let x = self.rates(brush, bytes, limit, iops, false);
+        let x = self.rates(brush, bytes, self.test.expected_of(index), iops, false);
         let whole = summary.and_then(|summary| summary.latency.as_ref());
-        self.percentiles(brush, x, whole.unwrap_or(&target.latency));
+        let x = self.percentiles(brush, x, whole.unwrap_or(&target.latency));
+        self.because(brush, x + 1, index);
     }
 
-    fn total(&self, brush: &mut Brush<'_>, test: &Test) {
+    fn total(&self, brush: &mut Brush<'_>) {
+        let test = self.test;
         brush.text(self.inner.x, self.y, self.places.name, "total", Meaning::Figure);
         self.spark(brush, &test.total.bytes, Meaning::Brand);
-        let limits: Option<f64> = test
-            .targets
-            .iter()
-            .map(|target| {
-                target.drive.as_ref().and_then(|d| self.app.limits.drive(d)).map(|l| l.bytes_per_second.0)
-            })
-            .sum();
-        self.rates(brush, Some(test.bytes_per_second()), limits, Some(test.iops()), true);
+        self.rates(brush, Some(test.bytes_per_second()), test.expected_total(), Some(test.iops()), true);
+    }
+
+    /// What limits the target, where there is room for words.
+    fn because(&self, brush: &mut Brush<'_>, x: u16, index: usize) {
+        let room = self.inner.right().saturating_sub(x);
+        let expected = self.test.expected.get(index).and_then(Option::as_ref);
+        if let Some(expected) = expected.filter(|_| room >= 24) {
+            brush.text(x, self.y, room, &fit(&expected.because, room), Meaning::Quiet);
+        }
     }
 
     /// Returns the column after the rates.
@@ -196,7 +199,7 @@ impl Row<'_> {
         x + 8
     }
 
-    fn percentiles(&self, brush: &mut Brush<'_>, x: u16, latency: &LatencySummary) {
+    fn percentiles(&self, brush: &mut Brush<'_>, x: u16, latency: &LatencySummary) -> u16 {
         let mut x = x;
         for column in self.places.percentiles {
             let value = match column.percent {
@@ -208,6 +211,7 @@ impl Row<'_> {
             brush.text(x, self.y, column.width, &format!("{text:>8}"), Meaning::Text);
             x += column.width + 1;
         }
+        x
     }
 
     /// A curve in one row of blocks, over its own highest value.

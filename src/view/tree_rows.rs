@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{
+    findings,
     paint::{Brush, Piece, cells, fit, piece, width},
     theme::Meaning,
     words::{counted, giga, short_model, short_name},
@@ -26,7 +27,7 @@ use crate::{
 };
 
 /// Something here is full, or a finding points here.
-pub const FULL_MARK: char = '▲';
+pub const FULL_MARK: &str = "▲";
 /// A link that is slower than both its ends can be.
 pub const SLOW_MARK: char = '▼';
 /// A slot that holds a device to less than the device can.
@@ -271,16 +272,17 @@ impl RowPainter<'_> {
         vec![piece(padded, Meaning::Drive), piece(format!("  {model}"), Meaning::Quiet)]
     }
 
-    /// Whether several drives share it and are held back, or a finding points here.
-    fn is_bottleneck(&self, node: NodeIndex) -> bool {
-        self.app.findings.marked.contains(&node)
-            || self.app.bottlenecks.iter().any(|bottleneck| bottleneck.node == node)
+    /// The mark of the worst finding here, or of a place that holds the drives below it back.
+    fn finding_mark(&self, node: NodeIndex) -> Option<(&'static str, Meaning)> {
+        let worst = self.app.findings.marked.get(&node).map(|severity| findings::mark(*severity));
+        let holds_back = self.app.bottlenecks.iter().any(|bottleneck| bottleneck.node == node);
+        worst.or_else(|| holds_back.then_some((FULL_MARK, Meaning::Warning)))
     }
 
     fn link(&self, brush: &mut Brush<'_>) {
-        if self.row.node.is_some_and(|node| self.is_bottleneck(node)) {
+        if let Some((mark, meaning)) = self.row.node.and_then(|node| self.finding_mark(node)) {
             let x = self.area.x + self.columns.load - 2;
-            brush.text(x, self.y, 1, &FULL_MARK.to_string(), Meaning::Warning);
+            brush.text(x, self.y, 1, mark, meaning);
         }
         let link = self.row.node.filter(|_| self.row.kind != RowKind::Drive);
         let Some(link) = link.and_then(|node| HopLink::above(&self.app.machine, node)) else { return };

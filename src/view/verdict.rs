@@ -5,9 +5,9 @@ use super::{
     paint::{Brush, Piece, cells, fit, piece, wrap},
     theme::Meaning,
     tree_rows::FULL_MARK,
-    words::{basis, counted, place, rate},
+    words::{basis, counted, giga, place, rate},
 };
-use crate::app::{App, Screen, bottleneck::Bottleneck, load::LoadSource};
+use crate::app::{App, Screen, bottleneck::Bottleneck, dyno::test::Test, load::LoadSource};
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let panel = brush.layout.verdict;
@@ -21,22 +21,25 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
         findings::strip(app, brush, inner);
         return;
     }
-    let count = app.bottlenecks.len();
-    let title = if count == 0 { "Held back by" } else { "Held back by " };
-    let mut heading = vec![piece(title.trim_end(), Meaning::Heading)];
-    if count > 1 {
-        heading.push(piece(format!("  {count} places"), Meaning::Quiet));
+    // Under load only a place that is full holds anything back.
+    let busy = app.load.is_busy();
+    let found: Vec<&Bottleneck> = app.bottlenecks.iter().filter(|found| !busy || found.is_full()).collect();
+    let mut heading = vec![piece("Held back by", Meaning::Heading)];
+    if found.len() > 1 {
+        heading.push(piece(format!("  {} places", found.len()), Meaning::Quiet));
     }
     let inner = brush.panel(panel, &heading, &[]);
     let mut lines: Vec<Vec<Piece>> = Vec::new();
-    for bottleneck in &app.bottlenecks {
+    for bottleneck in &found {
         lines.extend(sentence(app, bottleneck, inner.width));
     }
     // The first sentence first; its reason where there is room; then the next ones.
-    if let Some(first) = app.bottlenecks.first().filter(|_| lines.len() < usize::from(inner.height)) {
+    if let Some(first) = found.first().filter(|_| lines.len() < usize::from(inner.height)) {
         let at = sentence(app, first, inner.width).len();
         let room = usize::from(inner.height) - lines.len();
         lines.splice(at..at, reason(app, first, inner.width, room));
+    } else if let Some(test) = app.dyno.running() {
+        lines.extend(expectations(app, test, inner.width));
     }
     if lines.is_empty() {
         lines.push(vec![piece(nothing(app), Meaning::Quiet)]);
@@ -44,6 +47,41 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
         brush.write(inner.x, y, inner.width, line);
     }
+}
+
+/// What the targets of a test read against what was expected, and what limits them by that expectation, one sentence for
+/// all that are limited by the same: `10 drives read 15.6 of 18.4 GB/s expected: one worker's processor, ...`.
+fn expectations(app: &App, test: &Test, width: u16) -> Vec<Vec<Piece>> {
+    let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (index, expected) in test.expected.iter().enumerate() {
+        let Some(expected) = expected else { continue };
+        match groups.iter_mut().find(|(because, _)| *because == expected.because) {
+            Some((_, targets)) => targets.push(index),
+            None => groups.push((&expected.because, vec![index])),
+        }
+    }
+    let mut lines = Vec::new();
+    for (because, targets) in groups {
+        let sum =
+            |of: &dyn Fn(usize) -> Option<f64>| targets.iter().filter_map(|index| of(*index)).sum::<f64>();
+        let reads = sum(&|index| test.targets.get(index)?.curves.bytes.last());
+        let expected = sum(&|index| test.expected_of(index));
+        let who = match targets.as_slice() {
+            [one] => test
+                .targets
+                .get(*one)
+                .and_then(|target| target.drive.as_ref())
+                .map_or_else(String::new, ToString::to_string),
+            many => counted(many.len(), "drive"),
+        };
+        let verb = if targets.len() == 1 { "reads" } else { "read" };
+        let (reads, expected) = (giga(app.units, reads), rate(app.units, expected));
+        let text = format!("{who} {verb} {reads} of {expected} expected: {because}");
+        for line in wrap(&text, width) {
+            lines.push(vec![piece(line, Meaning::Text)]);
+        }
+    }
+    lines
 }
 
 /// `▲ 8 drives share root complex 0000:40: it carries 39.4 GB/s, they could read 57.6 GB/s.   costs 18.2 GB/s`.
@@ -55,23 +93,18 @@ fn sentence(app: &App, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
     let cost = rate(units, found.cost());
     let source = app.limits.hop(found.node).map_or("", |limit| basis(limit.basis));
     let text = match found.load {
-        Some(load) if found.is_full() => format!(
-            "{place} is full: {} for {drives} that could read {possible}. {cost} are lost here.",
-            rate(units, load)
-        ),
         Some(load) => format!(
-            "{place} carries {} of {limit} for {drives} that could read {possible} at full speed.",
-            rate(units, load)
+            "{place} is full: {} of {limit}. {cost} lost: its {drives} could read {possible}.",
+            giga(units, load)
         ),
         None => format!(
             "{drives} share {place}: they could read {possible}, it carries {limit} ({source}). That costs {cost}."
         ),
     };
-    let meaning = if found.is_full() || found.load.is_none() { Meaning::Warning } else { Meaning::Quiet };
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     for (index, line) in wrap(&text, width.saturating_sub(2)).into_iter().enumerate() {
         let mark = if index == 0 { format!("{FULL_MARK} ") } else { "  ".to_owned() };
-        lines.push(vec![piece(mark, meaning), piece(line, Meaning::Text)]);
+        lines.push(vec![piece(mark, Meaning::Warning), piece(line, Meaning::Text)]);
     }
     lines
 }
@@ -101,6 +134,6 @@ fn nothing(app: &App) -> String {
         _ if app.machine.hardware_drives().count() < 2 => {
             "Nothing shared: this machine has one drive or none.".into()
         }
-        _ => "No place with a known limit that several drives share is narrower than they are.".into(),
+        _ => "No place that several drives share is full.".into(),
     }
 }

@@ -6,6 +6,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use crate::{
     app::series::{Scale, Series, WINDOW},
+    capacity::Expected,
     model::{DriveName, LatencySummary, RunSample, RunState, RunSummary, TargetSample, Workload},
     text::Label,
 };
@@ -18,6 +19,8 @@ const SMOOTHING: Duration = Duration::from_millis(500);
 pub struct Test {
     /// What was asked for.
     pub workload: Workload,
+    /// What each target should reach by the machine's limits; `None` where nothing is known to limit it.
+    pub expected: Vec<Option<Expected>>,
     /// Where it is.
     pub state: RunState,
     /// Counted time so far.
@@ -83,8 +86,8 @@ pub struct TargetCurves {
 }
 
 impl Test {
-    /// A test that was just asked for.
-    pub fn new(workload: Workload) -> Self {
+    /// A test that was just asked for, with what is expected of it.
+    pub fn new(workload: Workload, expected: Vec<Option<Expected>>) -> Self {
         let targets = workload.targets.iter().map(|target| TargetCurves {
             name: Label::new(&target.path.to_string_lossy()),
             drive: target.drive.clone(),
@@ -97,6 +100,7 @@ impl Test {
         Self {
             targets: targets.collect(),
             workload,
+            expected,
             state: RunState::Preparing,
             elapsed: Duration::ZERO,
             preparing: None,
@@ -107,6 +111,16 @@ impl Test {
             result: None,
             heat: VecDeque::new(),
         }
+    }
+
+    /// What a target should reach, bytes per second.
+    pub fn expected_of(&self, index: usize) -> Option<f64> {
+        self.expected.get(index)?.as_ref().map(|expected| expected.bytes_per_second.0)
+    }
+
+    /// What all targets should reach together, where it is known of each.
+    pub fn expected_total(&self) -> Option<f64> {
+        (0..self.targets.len()).map(|index| self.expected_of(index)).sum()
     }
 
     /// Whether it has not ended yet.
@@ -251,7 +265,7 @@ mod tests {
             targets: vec![Target { path: "/dev/nvme0n1".into(), drive: None }],
             ..Workload::default()
         };
-        let mut test = Test::new(workload);
+        let mut test = Test::new(workload, Vec::new());
         for (now, at, ios) in [(100, 100, 1000), (200, 200, 2000), (900, 200, 2000), (1000, 300, 3000)] {
             test.take(&sample(at, ios), Duration::from_millis(now));
         }
