@@ -145,7 +145,7 @@ mod tests {
     fn models_are_named_as_people_say_them() {
         for (raw, said) in [
             ("Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz", "Intel Xeon E5-2680 v4"),
-            ("AMD Ryzen Threadripper PRO 3975WX 32-Cores", "AMD Ryzen Threadripper PRO 3975WX 32-Cores"),
+            ("AMD Ryzen Threadripper PRO 3975WX 32-Cores", "AMD Ryzen Threadripper PRO 3975WX"),
             ("AMD Ryzen 9 5950X 16-Core Processor", "AMD Ryzen 9 5950X"),
             ("AMD Ryzen Threadripper PRO 3955WX 16-Cores", "AMD Ryzen Threadripper PRO 3955WX"),
             ("12th Gen Intel(R) Core(TM) i9-12900K", "12th Gen Intel Core i9-12900K"),

@@ -185,6 +185,7 @@ fn outcome(app: &App, brush: &mut Brush<'_>) {
                 lines
                     .push(vec![piece(format!("{FULL_MARK} "), Meaning::Warning), piece(text, Meaning::Text)]);
             }
+            lines.extend(verdict::expectations(app, test, inner.width));
             for fallback in &summary.effective.fallbacks {
                 lines.push(vec![piece("  ", Meaning::Text), piece(fallback.clone(), Meaning::Quiet)]);
             }
@@ -201,13 +202,14 @@ fn result_line(app: &App, test: &Test, summary: &crate::model::RunSummary) -> Ve
     let stopped = if summary.interrupted { ", stopped early" } else { "" };
     let share = test.expected_total().filter(|expected| *expected > 0.0).map(|expected| {
         let percent = summary.bytes_per_second() / expected * 100.0;
-        format!(", {percent:.0} % of the {} expected", rate(app.units, expected))
+        format!("  {percent:.0} % of what was expected")
     });
-    let engine = fit(&format!("{:?}, {}", summary.effective.engine, summary.effective.batch), 60);
+    let engine = fit(&format!("{}, {}", summary.effective.engine.name(), summary.effective.batch), 60);
     vec![
         piece(rate(app.units, summary.bytes_per_second()), Meaning::Figure),
         piece(format!("  {} IOPS", count(summary.iops())), Meaning::Figure),
-        piece(format!("  {}{stopped}{}", test.workload.title(), share.unwrap_or_default()), Meaning::Text),
+        piece(share.unwrap_or_default(), Meaning::Text),
+        piece(format!("  {}{stopped}", test.workload.title()), Meaning::Quiet),
         piece(format!("  {engine}"), Meaning::Quiet),
     ]
 }

@@ -51,7 +51,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
 
 /// What the targets of a test read against what was expected, and what limits them by that expectation, one sentence for
 /// all that are limited by the same: `10 drives read 15.6 of 18.4 GB/s expected: one worker's processor, ...`.
-fn expectations(app: &App, test: &Test, width: u16) -> Vec<Vec<Piece>> {
+pub(super) fn expectations(app: &App, test: &Test, width: u16) -> Vec<Vec<Piece>> {
     let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
     for (index, expected) in test.expected.iter().enumerate() {
         let Some(expected) = expected else { continue };
@@ -60,11 +60,12 @@ fn expectations(app: &App, test: &Test, width: u16) -> Vec<Vec<Piece>> {
             None => groups.push((&expected.because, vec![index])),
         }
     }
+    groups.sort_by_key(|(_, targets)| std::cmp::Reverse(targets.len()));
     let mut lines = Vec::new();
     for (because, targets) in groups {
         let sum =
             |of: &dyn Fn(usize) -> Option<f64>| targets.iter().filter_map(|index| of(*index)).sum::<f64>();
-        let reads = sum(&|index| test.targets.get(index)?.curves.bytes.last());
+        let reads = sum(&|index| test.reads(index));
         let expected = sum(&|index| test.expected_of(index));
         let who = match targets.as_slice() {
             [one] => test

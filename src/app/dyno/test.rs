@@ -7,7 +7,9 @@ use std::{collections::VecDeque, time::Duration};
 use crate::{
     app::series::{Scale, Series, WINDOW},
     capacity::Expected,
-    model::{DriveName, LatencySummary, RunSample, RunState, RunSummary, TargetSample, Workload},
+    model::{
+        DriveName, LatencySummary, RunSample, RunState, RunSummary, TargetSample, TargetSummary, Workload,
+    },
     text::Label,
 };
 
@@ -116,6 +118,12 @@ impl Test {
     /// What a target should reach, bytes per second.
     pub fn expected_of(&self, index: usize) -> Option<f64> {
         self.expected.get(index)?.as_ref().map(|expected| expected.bytes_per_second.0)
+    }
+
+    /// What a target reads now, or read over the whole test, bytes per second.
+    pub fn reads(&self, index: usize) -> Option<f64> {
+        let whole = self.summary().and_then(|summary| summary.targets.get(index));
+        whole.map(TargetSummary::bytes_per_second).or_else(|| self.targets.get(index)?.curves.bytes.last())
     }
 
     /// What all targets should reach together, where it is known of each.
