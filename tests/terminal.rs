@@ -1,14 +1,22 @@
 //! The program in a real terminal: it starts, draws, follows a resize, runs a test, leaves, and gives the terminal back.
 
+#![expect(clippy::disallowed_methods, reason = "the loop device's settings are put back by the test itself")]
+
+#[path = "common/loop_device.rs"]
+mod loop_device;
+
 use std::{
     io::{Read, Write},
     num::NonZero,
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
 };
 
+use loop_device::LoopDevice;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process};
 
 fn cells(count: u16) -> NonZero<u16> {
     NonZero::new(count).expect("no terminal is empty")
@@ -24,11 +32,17 @@ struct Terminal {
 
 impl Terminal {
     fn start(arguments: &[&str]) -> Self {
+        Self::start_with(arguments, Path::new("/nowhere"))
+    }
+
+    /// With the journal in `state`.
+    fn start_with(arguments: &[&str], state: &Path) -> Self {
         let size = PtySize { rows: 40, cols: 120, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).expect("a pty");
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_iodyno"));
         command.args(arguments);
         command.env("TERM", "xterm-256color");
+        command.env("IODYNO_STATE_DIR", state);
         let child = pair.slave.spawn_command(command).expect("it starts");
         let parser = vt100::Parser::new(cells(size.rows), cells(size.cols), 0);
         let screen = Arc::new(Mutex::new(parser));
@@ -125,8 +139,8 @@ fn sigterm_gives_the_terminal_back() {
     let terminal = Terminal::start(&["--demo", "laptop"]);
     terminal.wait_for_text("root complex");
     let process = terminal.child.process_id().and_then(|id| i32::try_from(id).ok()).expect("it runs");
-    let process = rustix::process::Pid::from_raw(process).expect("a process");
-    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("it is ours");
+    let process = Pid::from_raw(process).expect("a process");
+    kill_process(process, Signal::TERM).expect("it is ours");
     terminal.ends_with(143);
 }
 
@@ -134,6 +148,77 @@ fn sigterm_gives_the_terminal_back() {
 fn the_live_machine_is_drawn_and_left() {
     let mut terminal = Terminal::start(&[]);
     terminal.wait_for_text("LIVE");
+    terminal.press("q");
+    terminal.ends_with(0);
+}
+
+/// Opens the tune screen with the cursor on the scheduler of `device`.
+fn on_the_scheduler_of(device: &LoopDevice, state: &Path) -> Terminal {
+    let mut terminal = Terminal::start_with(&[], state);
+    terminal.wait_for_text("PCIe tree");
+    terminal.press("3");
+    terminal.wait_for_text("Settings");
+    let wanted = format!(" {}  scheduler", device.name);
+    for _ in 0..100 {
+        if terminal.look(|screen| screen.contents().contains(&wanted)) {
+            return terminal;
+        }
+        terminal.press("j");
+        thread::sleep(Duration::from_millis(60));
+    }
+    panic!("no row of {}: {}", device.name, terminal.look(vt100::Screen::contents));
+}
+
+fn change_the_scheduler(terminal: &mut Terminal, device: &LoopDevice) {
+    terminal.press("+");
+    terminal.wait_for_text("1 staged");
+    terminal.press("a");
+    terminal.wait_for_text("1 write to make");
+    assert_eq!(device.setting("scheduler").as_deref(), Some("none"), "nothing is written before Enter");
+    terminal.press("\r");
+    terminal.wait_for_text("1 of 1 took hold as asked");
+    assert_eq!(device.setting("scheduler").as_deref(), Some("mq-deadline"));
+}
+
+#[test]
+fn settings_of_a_real_device_are_changed_undone_and_put_back_after_every_end() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().expect("a folder");
+    let before = device.read_settings();
+
+    let mut terminal = on_the_scheduler_of(&device, state.path());
+    change_the_scheduler(&mut terminal, &device);
+    terminal.press("U");
+    terminal.wait_for_text("back as found");
+    assert_eq!(device.read_settings(), before, "undone");
+    change_the_scheduler(&mut terminal, &device);
+    terminal.press("q");
+    terminal.wait_for_text("changed by this run");
+    terminal.press("u");
+    terminal.ends_with(0);
+    assert_eq!(device.read_settings(), before, "undone on leaving");
+
+    let mut terminal = on_the_scheduler_of(&device, state.path());
+    change_the_scheduler(&mut terminal, &device);
+    let mut other = on_the_scheduler_of(&device, state.path());
+    assert!(!other.look(|screen| screen.contents().contains("left changed")), "the first one lives");
+    other.press("q");
+    other.ends_with(0);
+    terminal.press("\u{3}");
+    terminal.ends_with(130);
+    assert_eq!(device.read_settings(), before, "put back when interrupted");
+
+    let mut terminal = on_the_scheduler_of(&device, state.path());
+    change_the_scheduler(&mut terminal, &device);
+    let pid = terminal.child.process_id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    kill_process(pid.expect("it has a number"), Signal::KILL).expect("it is killed");
+    terminal.child.wait().expect("it ends");
+    assert_ne!(device.read_settings(), before, "nobody put it back");
+    let mut terminal = Terminal::start_with(&[], state.path());
+    terminal.wait_for_text("left changed by an iodyno that was killed");
+    terminal.press("u");
+    terminal.wait_for_text("back as found");
+    assert_eq!(device.read_settings(), before, "put back at the next start");
     terminal.press("q");
     terminal.ends_with(0);
 }

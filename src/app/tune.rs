@@ -220,7 +220,7 @@ impl Tune {
         if let Some(staged) = self.staged_for(device, setting.id) {
             return format!("{value}→{}", staged.value);
         }
-        let mark = match (cell.is_changed(), cell.is_unusual(setting)) {
+        let mark = match (cell.is_changed(), cell.is_unusual()) {
             (true, _) => "*",
             (_, true) => "~",
             _ => "",

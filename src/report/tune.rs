@@ -35,7 +35,7 @@ pub struct Row {
     /// The value before iodyno's first change since boot.
     pub found_value: Option<String>,
     /// The kernel's default, where it is known.
-    pub default_value: Option<&'static str>,
+    pub default_value: Option<String>,
     /// Who sets it at boot, where that was found.
     pub set_by: Option<String>,
     /// Whether this user can change it now.
@@ -62,7 +62,7 @@ fn one(machine: &Machine, ledger: &Ledger, device: &Device, row: &Setting, live:
         setting: row.id,
         choices,
         found_value: cell.found.or_else(|| cell.value.as_ref().map(ToString::to_string)),
-        default_value: row.default,
+        default_value: cell.default,
         set_by: cell.set_by,
         writable: why_not.is_none(),
         why_not,
@@ -115,7 +115,7 @@ pub fn table(rows: &[Row]) -> String {
 
 fn notes(row: &Row, value: &str, changed: Option<&str>) -> Vec<String> {
     let mut notes: Vec<String> = changed.map(|found| format!("found {found}")).into_iter().collect();
-    let default = row.default_value.filter(|default| *default != value && row.value.is_some());
+    let default = row.default_value.as_deref().filter(|default| *default != value && row.value.is_some());
     notes.extend(default.map(|default| format!("default {default}")));
     notes.extend(row.set_by.clone());
     notes.extend(row.why_not.clone());

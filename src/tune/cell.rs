@@ -22,6 +22,8 @@ pub struct Cell {
     pub choices: Vec<String>,
     /// The value before iodyno's first change since boot, where it stands changed.
     pub found: Option<String>,
+    /// The kernel's default, where it is known.
+    pub default: Option<String>,
     /// The rule that sets it at boot, and to what.
     pub set_by: Option<String>,
     /// The files it stands for.
@@ -43,6 +45,7 @@ impl Cell {
             problem: if value.is_none() { first.problem() } else { None },
             choices: choices(row, values.first().copied()),
             found: readings.iter().find_map(|reading| ledger.found(reading.path())).map(str::to_owned),
+            default: default_of(machine, device, row),
             set_by: set_by(machine, device, row),
             files: readings.iter().map(|reading| reading.path().to_string()).collect(),
             value,
@@ -55,8 +58,28 @@ impl Cell {
     }
 
     /// Whether it differs from the kernel's default, where that is known.
-    pub fn is_unusual(&self, row: &Setting) -> bool {
-        row.default.zip(self.value.as_ref()).is_some_and(|(default, value)| *value != default)
+    pub fn is_unusual(&self) -> bool {
+        self.default
+            .as_ref()
+            .zip(self.value.as_ref())
+            .is_some_and(|(default, value)| *value != default.as_str())
+    }
+}
+
+/// The table's default, and where a drive's own figures make another one, that.
+fn default_of(machine: &Machine, device: &Device, row: &Setting) -> Option<String> {
+    let default = row.default?;
+    let Device::Drive(name) = device else { return Some(default.to_owned()) };
+    let queue = &machine.drive(name)?.queue;
+    match row.id.0 {
+        // Twice the optimal request where a drive names one (block/blk-settings.c).
+        "read_ahead_kb" => {
+            let twice = queue.optimal_io_size.get().unwrap_or(0) / 1024 * 2;
+            Some(twice.max(default.parse().ok()?).to_string())
+        }
+        // Disks that turn are counted as a source of randomness.
+        "add_random" if queue.rotational.get() != Some(false) => None,
+        _ => Some(default.to_owned()),
     }
 }
 

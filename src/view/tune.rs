@@ -13,7 +13,7 @@ use crate::{
         tune::{Done, act::problem_words, differ},
     },
     tune::{
-        Device, SETTINGS, Setting,
+        Device, Outcome, SETTINGS, Setting,
         cell::Cell,
         settings::{Proof, Range, Risk},
     },
@@ -145,7 +145,7 @@ fn cell(app: &App, brush: &mut Brush<'_>, area: Rect, row: usize, column: usize)
         Some(_) if tune.staged_for(device, setting.id).is_some() => Meaning::Marked,
         Some(cell) if cell.is_changed() => Meaning::Warning,
         Some(cell) if cell.value.is_none() || setting.risk != Risk::Live => Meaning::Quiet,
-        Some(cell) if cell.is_unusual(setting) => Meaning::Drive,
+        Some(cell) if cell.is_unusual() => Meaning::Drive,
         Some(_) => Meaning::Text,
     };
     let text = fit(&text, area.width);
@@ -224,9 +224,9 @@ fn values(app: &App, device: &Device, row: &Setting, cell: &Cell) -> Vec<Piece> 
         line.push(piece("   found ", Meaning::Quiet));
         line.push(piece(format!("{found}*"), Meaning::Warning));
     }
-    if let Some(default) = row.default {
+    if let Some(default) = &cell.default {
         line.push(piece("   default ", Meaning::Quiet));
-        line.push(piece(default, Meaning::Text));
+        line.push(piece(default.clone(), Meaning::Text));
     }
     let targets = app.tune_targets().len();
     if targets > 1 {
@@ -341,7 +341,12 @@ fn changes(app: &App, room: u16) -> Vec<Vec<Piece>> {
 
 /// `✓ nvme0n1 scheduler none → mq-deadline  accepted`, in two lines where one is too short.
 fn outcome(done: &Done, room: u16) -> Vec<Vec<Piece>> {
-    let (symbol, meaning) = if done.is_good() { ("✓ ", Meaning::Good) } else { ("! ", Meaning::Problem) };
+    let (symbol, meaning) = match done {
+        _ if done.is_good() => ("✓ ", Meaning::Good),
+        Done::Made(_, Ok(Outcome::Adjusted { .. })) => ("≈ ", Meaning::Warning),
+        Done::Made(_, Ok(Outcome::Ignored)) => ("○ ", Meaning::Warning),
+        _ => ("! ", Meaning::Problem),
+    };
     let head = vec![piece(symbol, meaning), piece(done.what(), Meaning::Text)];
     let came = done.came_to();
     if width(&head) + 2 + cells(&came) <= room {
