@@ -40,8 +40,9 @@ pub use self::{
     screen::Screen,
 };
 use crate::{
+    capacity,
     counters::Rates,
-    machine::Machine,
+    machine::{Machine, MeasuredLimit},
     model::{DriveName, Limits, Problem, RunSample, RunSummary},
     text::Label,
     units::UnitSystem,
@@ -234,6 +235,14 @@ impl App {
         self.dyno.form.offer(&offer);
     }
 
+    /// What a test on this machine teaches about it.
+    fn learned(&self, result: &Result<RunSummary, String>) -> Vec<MeasuredLimit> {
+        match (&self.mode, result) {
+            (Mode::Live, Ok(run)) => capacity::learned(&self.machine, &self.limits, run),
+            _ => Vec::new(),
+        }
+    }
+
     fn end_run(&mut self, result: Result<RunSummary, String>, now: Duration) {
         if let Err(why) = &result {
             self.warn(why.clone());
@@ -273,7 +282,13 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Tuned(answer) => effects = tune::act::take(app, *answer),
         Message::Rates(rates, at) => app.take_rates(&rates, at),
         Message::Sample(sample, now) => app.take_sample(&sample, now),
-        Message::RunEnded(result, now) => app.end_run(*result, now),
+        Message::Remembered(Ok(())) => effects.push(Effect::ReadMachine),
+        Message::Remembered(Err(why)) => app.warn(why),
+        Message::RunEnded(result, now) => {
+            let learned = app.learned(&result);
+            app.end_run(*result, now);
+            effects.extend((!learned.is_empty()).then_some(Effect::Remember(learned)));
+        }
     }
     app.refresh();
     effects

@@ -5,6 +5,7 @@
 
 pub mod chipset;
 pub mod expected;
+pub mod measured;
 pub mod link;
 pub mod processor;
 pub mod sharing;
@@ -22,6 +23,7 @@ use crate::{
 };
 
 pub use expected::{Expected, expected};
+pub use measured::learned;
 
 /// What tests on this machine found out before; it counts before anything published.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -34,9 +36,9 @@ pub struct Measurements {
     pub processors: Option<crate::model::ProcessorLimit>,
 }
 
-/// All limits of a machine that nothing was measured on.
+/// All limits of a machine, what was measured on it before first.
 pub fn limits(machine: &Machine) -> Limits {
-    limits_with(machine, &Measurements::default())
+    limits_with(machine, &measured::remembered(machine))
 }
 
 /// All limits of a machine.

@@ -10,6 +10,7 @@ pub mod text;
 pub mod model;
 pub mod machine;
 pub mod counters;
+pub mod store;
 pub mod source;
 pub mod redact;
 pub mod capacity;

@@ -10,10 +10,12 @@ pub mod processor;
 pub mod interrupts;
 pub mod host;
 pub mod rules;
+pub mod measured;
 
 pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature, Use};
 pub use host::{Host, IoUring, MemoryModule};
 pub use interrupts::{Interrupts, Vector};
+pub use measured::MeasuredLimit;
 pub use pci::{Express, Link, NodeKind, PciNode, PciTree};
 pub use processor::{Cpu, IdleState, Processors};
 pub use queue::Queue;
@@ -36,6 +38,8 @@ pub struct Machine {
     pub interrupts: Interrupts,
     /// Rules that set queue attributes by themselves, in the order they apply.
     pub rules: Vec<SettingRule>,
+    /// What earlier tests found out about it.
+    pub measured: Vec<MeasuredLimit>,
 }
 
 impl Machine {

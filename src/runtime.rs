@@ -160,6 +160,7 @@ impl Main {
                 }
                 Effect::Suspend => self.screen.suspend()?,
                 Effect::Redraw => self.screen.forget()?,
+                Effect::Remember(limits) => self.effects.remember(limits),
                 Effect::ReadMachine => {
                     if let Some(sampler) = &self.sampler {
                         sampler.ask();

@@ -6,6 +6,7 @@
 
 pub mod root;
 pub mod rules;
+pub mod measured;
 pub mod capture;
 pub mod ids;
 pub mod config_space;
@@ -38,6 +39,8 @@ pub fn read_machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
     let (rules, of_rules) = rules::read(root);
     problems.extend(of_processors);
     problems.extend(of_rules);
+    let (measured, of_measured) = measured::read(root);
+    problems.extend(of_measured);
     let machine = Machine {
         host: host::read(root),
         pci,
@@ -45,6 +48,7 @@ pub fn read_machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
         processors,
         interrupts: interrupts::read(root),
         rules,
+        measured,
     };
     (machine, problems)
 }

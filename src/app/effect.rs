@@ -3,7 +3,7 @@
 //! Carried out by `runtime::effects`; the answer, if there is one, comes back as a message.
 
 use super::tune::answer::Undoing;
-use crate::{model::Workload, tune::Change};
+use crate::{machine::MeasuredLimit, model::Workload, tune::Change};
 
 /// Something to be done outside the state.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,8 @@ pub enum Effect {
     KeepChanges,
     /// What these dead sessions changed stays; answered likewise.
     KeepDead(Vec<String>),
+    /// Keep what a test measured, then read the machine again.
+    Remember(Vec<MeasuredLimit>),
     /// Read the machine again.
     ReadMachine,
     /// Draw everything afresh: something else wrote on the terminal.

@@ -30,6 +30,8 @@ pub enum Message {
     Rates(Box<Rates>, Duration),
     /// A look at the test under way.
     Sample(Box<RunSample>, Duration),
+    /// What a test measured is on disk, or the one line that says why it is not.
+    Remembered(Result<(), String>),
     /// The test ended; an error is one line with its fix.
     RunEnded(Box<Result<RunSummary, String>>, Duration),
 }

@@ -30,7 +30,7 @@ use crate::{
     counters::{Counters, rates},
     load::{Engine, LoadError, RealEngine, Simulated},
     machine::Machine,
-    model::{DriveName, RunSample, RunState, Workload},
+    model::{DriveName, RunSample, RunState, RunSummary, Workload},
     report::{
         self,
         dstat::{HEADING, Row},
@@ -38,6 +38,7 @@ use crate::{
     },
     runtime::session::{Session, now},
     source::{self, SysRoot, origin::Origin},
+    store,
 };
 
 /// How often a run is looked at: how soon a signal and the end are noticed.
@@ -79,47 +80,65 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
         })?;
     }
     let live = origin.is_live().then_some(&*root);
-    test(args, engine, workload, &expected, &signal, &mut Rows::new(live, &machine))
+    let learn = |run: &RunSummary| {
+        let limits = if origin.is_live() { capacity::learned(&machine, &limits, run) } else { Vec::new() };
+        if let Err(error) = store::remember(&store::folder(), &limits) {
+            say(&format!("{}: {error}; the measured limit is not remembered", store::folder().display()));
+        }
+    };
+    let test = Test { args, expected: &expected, signal: &signal, learn: &learn };
+    test.run(engine, workload, &mut Rows::new(live, &machine))
 }
 
-/// Starts the test, prints rows while it goes, then its summary.
-fn test(
-    args: &BenchArgs,
-    engine: Arc<dyn Engine>,
-    workload: Workload,
-    expected: &[Option<Expected>],
-    signal: &AtomicUsize,
-    rows: &mut Rows<'_>,
-) -> Result<Status, Failure> {
-    let session = if args.keep() {
-        Session::start_and_keep(engine, workload)
-    } else {
-        Session::start(engine, workload)
-    };
-    loop {
-        thread::sleep(LOOK);
-        let sample = session.sample();
-        let ends = sample.state == RunState::Ended || signal.load(Ordering::Relaxed) != 0;
-        if !args.json() || sample.state == RunState::Preparing {
-            rows.look(&sample, ends)?;
-        }
-        if ends {
-            break;
-        }
-    }
-    let outcome = session.finish();
-    let stopped = u8::try_from(signal.load(Ordering::Relaxed)).ok().filter(|number| *number != 0);
-    match (outcome, stopped) {
-        (Ok(run), stopped) => {
-            if args.json() {
-                print(&report::json::text(&FioDocument::new(&run, args.job_name(), expected)))?;
-            } else {
-                print(&format!("\n{}", report::summary::text(&run, expected)))?;
+/// A test, with what goes along with it.
+struct Test<'a> {
+    args: &'a BenchArgs,
+    expected: &'a [Option<Expected>],
+    /// The number of the signal that ends it; 0 while none came.
+    signal: &'a AtomicUsize,
+    /// Keeps what the result teaches about the machine.
+    learn: &'a dyn Fn(&RunSummary),
+}
+
+impl Test<'_> {
+    /// Starts it, prints rows while it goes, then its summary.
+    fn run(
+        &self,
+        engine: Arc<dyn Engine>,
+        workload: Workload,
+        rows: &mut Rows<'_>,
+    ) -> Result<Status, Failure> {
+        let session = if self.args.keep() {
+            Session::start_and_keep(engine, workload)
+        } else {
+            Session::start(engine, workload)
+        };
+        loop {
+            thread::sleep(LOOK);
+            let sample = session.sample();
+            let ends = sample.state == RunState::Ended || self.signal.load(Ordering::Relaxed) != 0;
+            if !self.args.json() || sample.state == RunState::Preparing {
+                rows.look(&sample, ends)?;
             }
-            Ok(stopped.map_or(Status::Done, Status::Stopped))
+            if ends {
+                break;
+            }
         }
-        (Err(LoadError::Stopped), Some(number)) => Ok(Status::Stopped(number)),
-        (Err(error), _) => Err(anyhow::Error::new(error).into()),
+        let outcome = session.finish();
+        let stopped = u8::try_from(self.signal.load(Ordering::Relaxed)).ok().filter(|number| *number != 0);
+        match (outcome, stopped) {
+            (Ok(run), stopped) => {
+                (self.learn)(&run);
+                if self.args.json() {
+                    print(&report::json::text(&FioDocument::new(&run, self.args.job_name(), self.expected)))?;
+                } else {
+                    print(&format!("\n{}", report::summary::text(&run, self.expected)))?;
+                }
+                Ok(stopped.map_or(Status::Done, Status::Stopped))
+            }
+            (Err(LoadError::Stopped), Some(number)) => Ok(Status::Stopped(number)),
+            (Err(error), _) => Err(anyhow::Error::new(error).into()),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     source::{origin::Origin, read_machine},
     tune::{
         Actuator, Change, Device, DryRun, Live, Outcome, SETTINGS, Setting, Tuner,
-        journal::{Journal, Ledger, Purpose, state_folder},
+        journal::{Journal, Ledger, Purpose},
         persist, settings,
         tuner::{Restored, changes},
         undo::Which,
@@ -96,8 +96,7 @@ struct Bench {
 pub fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
     let root = origin.open()?;
     let (machine, _) = read_machine(&*root);
-    let is_root = rustix::process::geteuid().is_root();
-    let journal = Journal::new(state_folder(is_root, |name| std::env::var(name).ok()));
+    let journal = Journal::new(crate::store::folder());
     let boot = machine.host.boot_id.value().map(ToString::to_string).unwrap_or_default();
     let bench = Bench { machine, journal, boot, live: origin.is_live() };
     match &args.action {

@@ -10,7 +10,9 @@ use super::{demo_counters::DemoCounters, input::Outside, now, opening, session::
 use crate::{
     app::{Effect, MachineRead, Message},
     load::Engine,
+    machine::MeasuredLimit,
     model::{RunState, Workload},
+    store,
 };
 
 /// Between two looks at a test.
@@ -94,6 +96,21 @@ impl Effects {
     fn tell(&self, result: Result<crate::model::RunSummary, String>) {
         // Nobody listens only when the program ends.
         let _ = self.sender.send(Outside::Message(Message::RunEnded(Box::new(result), now() - self.started)));
+    }
+
+    /// Keeps what a test measured; the answer comes when it is on disk, or could not be put there.
+    pub fn remember(&self, limits: Vec<MeasuredLimit>) {
+        let sender = self.sender.clone();
+        thread::spawn(move || {
+            let folder = store::folder();
+            let kept = store::remember(&folder, &limits).map_err(|error| {
+                format!(
+                    "{}: {error}; the measured limit is not remembered",
+                    store::measured_limits(&folder).display()
+                )
+            });
+            let _ = sender.send(Outside::Message(Message::Remembered(kept)));
+        });
     }
 
     /// When the test wants to be looked at next.

@@ -24,7 +24,7 @@ use crate::{
     source::{SysRoot, origin::Origin},
     tune::{
         Actuator, Change, Live, Outcome, SETTINGS, Tuner,
-        journal::{Event, Journal, JournalError, Ledger, Purpose, Record, state_folder},
+        journal::{Event, Journal, JournalError, Ledger, Purpose, Record},
         tuner::TuneError,
         undo::Which,
     },
@@ -142,7 +142,7 @@ impl Desk {
         }
         let boot = read.machine.host.boot_id.value()?.to_string();
         let is_root = rustix::process::geteuid().is_root();
-        let journal = Journal::new(state_folder(is_root, |name| std::env::var(name).ok()));
+        let journal = Journal::new(crate::store::folder());
         let (root, actuator) = (Arc::clone(root), Arc::new(Live));
         origin.is_live().then_some(Self { root, actuator, journal, boot, may_write: is_root })
     }

@@ -11,9 +11,10 @@ use sysinfo::System;
 
 use super::{
     host::kernel_config,
-    root::{LiveRoot, RootError, errno_name},
+    root::{LiveRoot, RootError, SysRoot, errno_name},
     smbios,
 };
+use crate::store;
 
 /// The answer to `/probe/NAME`.
 pub(super) fn ask(name: &str) -> Result<Vec<u8>, RootError> {
@@ -23,6 +24,9 @@ pub(super) fn ask(name: &str) -> Result<Vec<u8>, RootError> {
         "euid" => Ok(format!("{}\n", rustix::process::geteuid().as_raw()).into_bytes()),
         "host" => Ok(host().into_bytes()),
         "kernel-config" => kernel_config::probe(&LiveRoot::new()),
+        "measured-limits" => {
+            LiveRoot::new().read(&store::measured_limits(&store::folder()).to_string_lossy())
+        }
         "memory-modules" => smbios::probe(&LiveRoot::new()),
         other => Err(RootError::NotHere(format!("no probe of that name: {other}"))),
     }

@@ -149,19 +149,6 @@ pub struct Session {
     lock: Option<(File, PathBuf)>,
 }
 
-/// The folder: `IODYNO_STATE_DIR`, else /var/lib/iodyno for root, else the user's XDG state folder.
-pub fn state_folder(root: bool, variable: impl Fn(&str) -> Option<String>) -> PathBuf {
-    let set = |name: &str| variable(name).filter(|value| value.starts_with('/')).map(PathBuf::from);
-    if let Some(folder) = set("IODYNO_STATE_DIR") {
-        return folder;
-    }
-    if root {
-        return PathBuf::from("/var/lib/iodyno");
-    }
-    let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
-    state.unwrap_or_else(|| PathBuf::from("/tmp")).join("iodyno")
-}
-
 impl Journal {
     /// The journal in `folder`, which is made at the first write.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
@@ -440,8 +427,6 @@ impl Entry {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     fn who(name: &str) -> Identity {
@@ -540,15 +525,5 @@ mod tests {
         };
         let ledger = Ledger::of(&records("1-a", vec![change("/f", "0", "1"), refused]), "b");
         assert_eq!(ledger.entries, [], "a refused change changed nothing");
-    }
-
-    #[test]
-    fn the_state_folder_follows_root_and_xdg() {
-        let none = |_: &str| None;
-        assert_eq!(state_folder(true, none), Path::new("/var/lib/iodyno"));
-        let home = |name: &str| (name == "HOME").then(|| "/home/u".to_owned());
-        assert_eq!(state_folder(false, home), Path::new("/home/u/.local/state/iodyno"));
-        let set = |name: &str| (name == "IODYNO_STATE_DIR").then(|| "/x".to_owned());
-        assert_eq!(state_folder(true, set), Path::new("/x"));
     }
 }

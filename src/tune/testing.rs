@@ -100,5 +100,13 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         vulnerabilities: BTreeMap::new(),
     };
     let interrupts = Interrupts { vectors: vec![], posted_msi_row: none() };
-    Machine { host, pci: PciTree::default(), drives: vec![drive], processors, interrupts, rules: Vec::new() }
+    Machine {
+        host,
+        pci: PciTree::default(),
+        drives: vec![drive],
+        processors,
+        interrupts,
+        rules: Vec::new(),
+        measured: Vec::new(),
+    }
 }

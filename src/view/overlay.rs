@@ -106,9 +106,10 @@ fn marks(screen: Screen) -> Vec<Vec<Piece>> {
         Screen::Machine => &[
             (
                 FULL_MARK.to_string(),
-                Meaning::Warning,
-                "several drives share this place and it carries less than they could read",
+                Meaning::Problem,
+                "a finding that costs at least 15 %, or a shared place that is too narrow",
             ),
+            ("!".to_string(), Meaning::Warning, "a finding that costs something; Findings tells which"),
             (
                 SLOW_MARK.to_string(),
                 Meaning::Warning,

@@ -1,0 +1,26 @@
+//! `/probe/measured-limits`: what earlier tests on this machine found out about it.
+
+use super::{SysRoot, root};
+use crate::{
+    machine::MeasuredLimit,
+    model::{Problem, ProblemKind, Reading},
+};
+
+const PATH: &str = "/probe/measured-limits";
+
+/// The limits, oldest first, and the lines that are none.
+pub fn read(root: &dyn SysRoot) -> (Vec<MeasuredLimit>, Vec<Problem>) {
+    let text = root::text(root, PATH);
+    // Most machines were never tested: nothing there is no problem.
+    let mut problems: Vec<Problem> =
+        text.problem().filter(|problem| problem.kind != ProblemKind::Absent).into_iter().collect();
+    let mut limits = Vec::new();
+    for line in text.value().map_or("", String::as_str).lines() {
+        match MeasuredLimit::parse(line) {
+            Some(limit) => limits.push(limit),
+            None => problems
+                .extend(Reading::<()>::malformed(PATH, root::quoted(line, "no measured limit")).problem()),
+        }
+    }
+    (limits, problems)
+}
