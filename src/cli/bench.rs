@@ -36,7 +36,11 @@ use crate::{
         dstat::{HEADING, Row},
         fio_json::FioDocument,
     },
-    runtime::session::{Session, now},
+    runtime::{
+        demo_counters::DemoCounters,
+        opening,
+        session::{Session, now},
+    },
     source::{self, SysRoot, origin::Origin},
     store,
 };
@@ -58,8 +62,8 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
         .into());
     }
     let root = origin.open()?;
-    let (machine, _) = source::read_machine(&*root);
-    let limits = capacity::limits(&machine);
+    let read = opening::read(&*root);
+    let (machine, limits) = (Arc::clone(&read.machine), Arc::clone(&read.limits));
     let engine: Arc<dyn Engine> = if origin.is_live() {
         targets::find_drives(&mut workload, &*root, &machine);
         Arc::new(RealEngine)
@@ -87,7 +91,9 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
         }
     };
     let test = Test { args, expected: &expected, signal: &signal, learn: &learn };
-    test.run(engine, workload, &mut Rows::new(live, &machine))
+    let mut rows = Rows::new(live, opening::demo_counters(origin, &*root, &read), &machine);
+    rows.begin(&workload);
+    test.run(engine, workload, &mut rows)
 }
 
 /// A test, with what goes along with it.
@@ -146,6 +152,8 @@ impl Test<'_> {
 struct Rows<'a> {
     /// Where counters come from; nothing in a demo.
     root: Option<&'a dyn SysRoot>,
+    /// What a demo's counters would show.
+    demo: Option<DemoCounters>,
     drives: Vec<DriveName>,
     previous: Option<Look>,
     printed: usize,
@@ -155,19 +163,29 @@ struct Rows<'a> {
 struct Look {
     at: Instant,
     counters: Option<Counters>,
-    reads: u64,
-    bytes: u64,
-    at_run: Duration,
 }
 
 impl<'a> Rows<'a> {
-    fn new(root: Option<&'a dyn SysRoot>, machine: &Machine) -> Self {
+    fn new(root: Option<&'a dyn SysRoot>, demo: Option<DemoCounters>, machine: &Machine) -> Self {
         let drives = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
-        Self { root, drives, previous: None, printed: 0 }
+        Self { root, demo, drives, previous: None, printed: 0 }
+    }
+
+    /// The test begins.
+    fn begin(&mut self, workload: &Workload) {
+        if let Some(demo) = &mut self.demo {
+            demo.begin(workload);
+        }
     }
 
     /// Prints a row if a second has passed since the last one, or nearly so when the run `ends`.
     fn look(&mut self, sample: &RunSample, ends: bool) -> Result<(), Failure> {
+        if let Some(demo) = &mut self.demo {
+            let rates = demo.look(sample);
+            return rates.map_or(Ok(()), |rates| {
+                self.print(&Row::of_rates(&rates, &tested(sample, &self.drives)), sample)
+            });
+        }
         let at = now();
         let second = Duration::from_millis(if ends { 900 } else { 1000 });
         if self.previous.as_ref().is_some_and(|look| at.duration_since(look.at) < second) {
@@ -177,54 +195,41 @@ impl<'a> Rows<'a> {
             if self.previous.is_some() {
                 say(preparing);
             }
-            self.previous = Some(Look { at, counters: None, reads: 0, bytes: 0, at_run: Duration::ZERO });
+            self.previous = Some(Look { at, counters: None });
             return Ok(());
         }
-        let look = Look {
-            at,
-            counters: self.root.map(source::counters::read),
-            reads: sample.targets.iter().map(|target| target.ios).sum(),
-            bytes: sample.targets.iter().map(|target| target.bytes).sum(),
-            at_run: sample.at,
-        };
-        if let Some(row) = self.previous.as_ref().and_then(|previous| self.row(previous, &look, sample)) {
-            if self.printed.is_multiple_of(ROWS) {
-                let simulated = if sample.simulated { "SIMULATED\n" } else { "" };
-                print(&format!("{simulated}{HEADING}"))?;
-            }
-            self.printed += 1;
-            let state = match sample.state {
-                RunState::Ramping => "  not counted yet",
-                _ => "",
-            };
-            print(&format!("{}{state}\n", row.line()))?;
+        let look = Look { at, counters: self.root.map(source::counters::read) };
+        let before =
+            self.previous.as_ref().and_then(|previous| Some((previous.at, previous.counters.as_ref()?)));
+        if let Some(((earlier, before), after)) = before.zip(look.counters.as_ref()) {
+            let row = Row::of_rates(&rates(before, after, at - earlier), &tested(sample, &self.drives));
+            self.print(&row, sample)?;
         }
         self.previous = Some(look);
         Ok(())
     }
 
-    /// The row between two looks: the machine's counters, or, where there is no machine, the run's own.
-    fn row(&self, previous: &Look, look: &Look, sample: &RunSample) -> Option<Row> {
-        if let (Some(before), Some(after)) = (&previous.counters, &look.counters) {
-            let tested: Option<Vec<DriveName>> =
-                sample.targets.iter().map(|target| target.drive.clone()).collect();
-            let mut drives = tested.unwrap_or_else(|| self.drives.clone());
-            drives.sort();
-            drives.dedup();
-            return Some(Row::of_rates(&rates(before, after, look.at - previous.at), &drives));
+    fn print(&mut self, row: &Row, sample: &RunSample) -> Result<(), Failure> {
+        if self.printed.is_multiple_of(ROWS) {
+            let simulated = if sample.simulated { "SIMULATED\n" } else { "" };
+            print(&format!("{simulated}{HEADING}"))?;
         }
-        if self.root.is_some() {
-            return None;
-        }
-        let seconds = look.at_run.saturating_sub(previous.at_run).as_secs_f64();
-        let per_second =
-            |now: u64, then: u64| if seconds > 0.0 { now.saturating_sub(then) as f64 / seconds } else { 0.0 };
-        Some(Row {
-            requests: Some([per_second(look.reads, previous.reads), 0.0]),
-            bytes: Some([per_second(look.bytes, previous.bytes), 0.0]),
-            ..Row::default()
-        })
+        self.printed += 1;
+        let state = match sample.state {
+            RunState::Ramping => "  not counted yet",
+            _ => "",
+        };
+        print(&format!("{}{state}\n", row.line())).map(drop)
     }
+}
+
+/// The drives under test; `all` where that cannot be told.
+fn tested(sample: &RunSample, all: &[DriveName]) -> Vec<DriveName> {
+    let drives: Option<Vec<DriveName>> = sample.targets.iter().map(|target| target.drive.clone()).collect();
+    let mut drives = drives.unwrap_or_else(|| all.to_vec());
+    drives.sort();
+    drives.dedup();
+    drives
 }
 
 /// A line beside the results, on standard error.

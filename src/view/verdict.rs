@@ -130,7 +130,7 @@ fn reason(app: &App, found: &Bottleneck, width: u16, room: usize) -> Vec<Vec<Pie
 fn nothing(app: &App) -> String {
     match app.load.source {
         LoadSource::Test if app.load.is_busy() => {
-            "Nothing that several drives share: each reads what its own link and flash allow.".into()
+            "No limit is known for what is read here: no link, no published figure, no earlier test.".into()
         }
         _ if app.machine.hardware_drives().count() < 2 => {
             "Nothing shared: this machine has one drive or none.".into()
