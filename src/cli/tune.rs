@@ -154,38 +154,48 @@ impl Bench {
         // Everything is checked before anything is written; the scheduler goes first, since it resets others.
         let mut planned = Vec::new();
         for (row, value) in &wanted {
-            planned.push((row.id, value.as_str(), changes(&self.machine, &Live, &device, row, value)?));
+            planned.push((*row, value.as_str(), changes(&self.machine, &Live, &device, row, value)?));
         }
-        let rank = |id| SETTINGS.iter().position(|row| row.id == id);
-        planned.sort_by_key(|(id, ..)| rank(*id));
-        for (id, value, changes) in &planned {
-            if changes.is_empty() {
-                print(&format!("{device} {}: is {value} already\n", id.0))?;
-            }
+        let rank = |setting: &Setting| SETTINGS.iter().position(|row| row.id == setting.id);
+        planned.sort_by_key(|(row, ..)| rank(row));
+        let all_there = planned.iter().all(|(.., changes)| changes.is_empty());
+        if !dry_run && !all_there {
+            return self.apply(&device, &planned);
         }
-        let changes: Vec<Change> = planned.into_iter().flat_map(|(_, _, changes)| changes).collect();
-        if changes.is_empty() {
-            return Ok(Status::Done);
+        for (row, value, changes) in &planned {
+            print(&if changes.is_empty() {
+                report::already_there(&device, row, value)
+            } else {
+                report::commands(changes)
+            })?;
         }
-        if dry_run {
-            return print(&report::commands(&changes));
-        }
-        self.apply(&changes)
+        Ok(Status::Done)
     }
 
-    fn apply(&self, changes: &[Change]) -> Result<Status, Failure> {
+    /// Makes planned changes one after the other. Each is planned anew before it is made, for the one before may have
+    /// reset what it is about.
+    fn apply(&self, device: &Device, planned: &[(&Setting, &str, Vec<Change>)]) -> Result<Status, Failure> {
         let tuner = Tuner::open(&self.journal, &Live, Purpose::Command, &self.boot, &unix_millis)?;
         let mut all = true;
-        for change in changes {
-            let outcome = match tuner.apply(&self.machine, change) {
-                Ok(outcome) => outcome,
+        for (row, value, _) in planned {
+            let outcomes = changes(&self.machine, &Live, device, row, value).and_then(|changes| {
+                let apply = |change: Change| Ok((tuner.apply(&self.machine, &change)?, change));
+                changes.into_iter().map(apply).collect::<Result<Vec<_>, _>>()
+            });
+            let outcomes = match outcomes {
+                Ok(outcomes) => outcomes,
                 Err(error) => {
                     tuner.keep()?;
                     return Err(error.into());
                 }
             };
-            all &= outcome == Outcome::Accepted;
-            print(&report::applied(change, &outcome))?;
+            if outcomes.is_empty() {
+                print(&report::already_there(device, row, value))?;
+            }
+            for (outcome, change) in outcomes {
+                all &= outcome == Outcome::Accepted;
+                print(&report::applied(&change, &outcome))?;
+            }
         }
         tuner.keep()?;
         Ok(if all { Status::Done } else { Status::No })

@@ -130,6 +130,11 @@ pub fn applied(change: &Change, outcome: &Outcome) -> String {
     format!("{} {}: {} -> {}: {outcome}\n", change.device, change.setting.0, change.from, change.to)
 }
 
+/// A value that was asked for and is there.
+pub fn already_there(device: &Device, setting: &Setting, value: &str) -> String {
+    format!("{device} {}: is {value} already\n", setting.id.0)
+}
+
 /// The commands that would make these changes.
 pub fn commands(changes: &[Change]) -> String {
     changes.iter().map(|change| change.command() + "\n").collect()

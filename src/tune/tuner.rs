@@ -1,6 +1,10 @@
 //! [`Tuner`]: makes changes through an actuator with the journal before them, and takes them back.
 
-use std::{collections::BTreeSet, io};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    io,
+};
 
 use super::{
     actuator::Actuator,
@@ -87,6 +91,8 @@ pub struct Tuner<'a> {
     session: Session,
     boot: String,
     clock: &'a dyn Fn() -> i64,
+    /// What files read after a change of this session to something else had reset them.
+    reset: RefCell<BTreeMap<String, String>>,
 }
 
 impl<'a> Tuner<'a> {
@@ -99,14 +105,16 @@ impl<'a> Tuner<'a> {
         clock: &'a dyn Fn() -> i64,
     ) -> Result<Self, JournalError> {
         let session = journal.open(purpose, boot, clock())?;
-        Ok(Self { actuator, journal: journal.clone(), session, boot: boot.to_owned(), clock })
+        let reset = RefCell::default();
+        Ok(Self { actuator, journal: journal.clone(), session, boot: boot.to_owned(), clock, reset })
     }
 
     /// Makes one change. What the kernel made of it is the answer; an error means that nothing was written.
     pub fn apply(&self, machine: &Machine, change: &Change) -> Result<Outcome, TuneError> {
         let unreadable = |error| TuneError::Unreadable { file: change.file.clone(), error };
         let now = self.actuator.read(&change.file).map_err(unreadable)?;
-        if now != change.from {
+        // A change of this session may have reset the file, as a new scheduler does: that is no stranger's doing.
+        if now != change.from && self.reset.borrow().get(&change.file) != Some(&now) {
             return Err(TuneError::Meddled { file: change.file.clone(), now, expected: change.from.clone() });
         }
         let affected = self.affected(machine, change);
@@ -114,19 +122,17 @@ impl<'a> Tuner<'a> {
             device: change.identity.clone(),
             setting: change.setting.0.to_owned(),
             file: change.file.clone(),
-            old: change.from.clone(),
+            old: now.clone(),
             new: change.to.clone(),
             affected: affected.clone(),
         })?;
-        let outcome = self.write(&change.file, &change.from, &change.to);
-        let affected = affected
+        let outcome = self.write(&change.file, &now, &change.to);
+        let affected: Vec<_> = affected
             .into_iter()
-            .filter_map(|a| Some(Affected { value: self.actuator.read(&a.file).ok()?, ..a }));
-        self.record(Event::Result {
-            file: change.file.clone(),
-            outcome: outcome.clone(),
-            affected: affected.collect(),
-        })?;
+            .filter_map(|a| Some(Affected { value: self.actuator.read(&a.file).ok()?, ..a }))
+            .collect();
+        self.reset.borrow_mut().extend(affected.iter().map(|a| (a.file.clone(), a.value.clone())));
+        self.record(Event::Result { file: change.file.clone(), outcome: outcome.clone(), affected })?;
         Ok(outcome)
     }
 
@@ -424,6 +430,27 @@ mod tests {
             assert!(report.iter().all(|(_, restored)| *restored == Restored::Back), "{report:?}");
             assert_eq!(kernel.files(), before);
             assert_eq!(Ledger::of(&journal.read().unwrap(), "boot"), Ledger::default());
+        });
+    }
+
+    #[test]
+    fn a_change_planned_before_another_reset_its_file_is_made_all_the_same() {
+        let kernel = Kernel::new(FILES);
+        let before = kernel.files();
+        with_tuner(&kernel, |journal, tuner| {
+            let device = Device::Drive(crate::model::DriveName::new("loop7"));
+            let found = machine(&kernel);
+            let planned = |id, value| {
+                let row = crate::tune::settings::find(id).unwrap();
+                changes(&found, &kernel, &device, row, value).unwrap().remove(0)
+            };
+            for change in [planned("scheduler", "mq-deadline"), planned("nr_requests", "64")] {
+                assert_eq!(tuner.apply(&found, &change).unwrap(), Outcome::Accepted);
+            }
+            assert_eq!(kernel.files()["/sys/q/nr_requests"], "64");
+            let ledger = Ledger::of(&journal.read().unwrap(), "boot");
+            tuner.undo(&found, &ledger, &Which::All, false).unwrap();
+            assert_eq!(kernel.files(), before);
         });
     }
 
