@@ -259,10 +259,15 @@ impl Failure {
 
     fn words(self, target: &Label) -> String {
         let Self { offset, length, result } = self;
-        if result < 0 {
-            format!("{} on {target} at byte {offset}", errno_words(-result))
-        } else {
-            format!("only {result} of {length} bytes on {target} at byte {offset}: it has become shorter")
+        match result {
+            ..0 => format!("{} on {target} at byte {offset}", errno_words(-result)),
+            // The kernel cuts a drive that leaves to no bytes, and reads end there as at the end of a file.
+            0 => format!(
+                "0 of {length} bytes on {target} at byte {offset}: the drive is gone, or the file was cut"
+            ),
+            1.. => {
+                format!("only {result} of {length} bytes on {target} at byte {offset}: it has become shorter")
+            }
         }
     }
 }
