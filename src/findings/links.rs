@@ -9,7 +9,7 @@ use super::{Evidence, Gain, Proof, Risk, Row, Sighting, Subject, flow};
 use crate::{
     machine::{Link, PciNode, pci::NodeAddress},
     model::{FindingId, NodeIndex, Severity},
-    units::{Lanes, TransferRate},
+    units::{BytesPerSecond, Lanes, TransferRate, UnitSystem},
 };
 
 pub(super) const LINK_DOWNTRAINED: Row = Row {
@@ -197,6 +197,28 @@ pub(super) fn weighed(evidence: &Evidence, faster: &[(NodeIndex, f64)], source: 
     }
 }
 
+/// The same for a fault: where all drives at once win nothing, for something else is slower, one of them alone still may.
+fn weighed_alone(evidence: &Evidence, faster: &[(NodeIndex, f64)], source: &str) -> (Severity, Gain) {
+    let (severity, gain) = weighed(evidence, faster, source);
+    let alone =
+        faster.iter().filter_map(|(node, ratio)| gain_alone(evidence, *node, *ratio)).fold(0.0, f64::max);
+    if gain.bytes_per_second.is_some() || alone <= 0.0 {
+        return (severity, gain);
+    }
+    let rate = UnitSystem::Decimal.rate(BytesPerSecond(alone));
+    let text = format!("about +{rate} for a drive that is busy alone; nothing with all of them busy");
+    (Severity::Warning, Gain { estimate: true, ..Gain::words(text, source) })
+}
+
+/// What the path of a drive right below the hop wins when the hop carries `ratio` times what it does.
+fn gain_alone(evidence: &Evidence, node: NodeIndex, ratio: f64) -> Option<f64> {
+    let carries = |node| evidence.limits.hop(node).map(|limit| limit.bytes_per_second.0);
+    let elsewhere =
+        evidence.machine.pci.ancestry(node).skip(1).filter_map(carries).fold(f64::INFINITY, f64::min);
+    let now = carries(node)?;
+    Some((now * ratio).min(elsewhere) - now.min(elsewhere))
+}
+
 /// The drives behind a link, or the device itself where it is a switch.
 fn subjects(evidence: &Evidence, links: &[Judged]) -> Vec<Subject> {
     let mut subjects = Vec::new();
@@ -232,8 +254,8 @@ fn link_downtrained(evidence: &Evidence) -> Vec<Sighting> {
         .into_iter()
         .map(|((now, most), links)| {
             let faster: Vec<_> = links.iter().map(|link| (link.child, raw(most) / raw(now))).collect();
-            let (severity, gain) = weighed(evidence, &faster, LINK_DOWNTRAINED.source);
             let about = subjects(evidence, &links);
+            let (severity, gain) = weighed_alone(evidence, &faster, LINK_DOWNTRAINED.source);
             let ends = links
                 .first()
                 .map(|link| {
