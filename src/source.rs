@@ -18,6 +18,7 @@ pub mod interrupts;
 pub mod counters;
 pub mod block;
 pub mod nvme;
+pub mod open_files;
 mod nvme_ioctl;
 mod probe;
 pub mod demo;

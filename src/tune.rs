@@ -12,6 +12,7 @@ pub mod journal;
 pub mod undo;
 pub mod tuner;
 pub mod persist;
+pub mod rebind;
 #[cfg(test)]
 mod testing;
 

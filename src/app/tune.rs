@@ -157,6 +157,14 @@ impl Tune {
         self.staged.iter().find(|staged| staged.device == *device && staged.setting == setting)
     }
 
+    /// What the last write of a device's setting came to.
+    pub fn last_of(&self, device: &Device, setting: SettingId) -> Option<&Done> {
+        self.done.iter().rev().find(|done| match done {
+            Done::Made(change, _) => change.device == *device && change.setting == setting,
+            Done::Restored(step, _) => step.device.name == device.to_string() && step.setting == setting.0,
+        })
+    }
+
     /// Moves the cursor.
     pub fn step(&mut self, rows: isize, columns: isize) {
         if columns != 0 {
@@ -316,8 +324,8 @@ fn refuse(setting: &Setting) -> Result<(), String> {
         Risk::Live => Ok(()),
         Risk::Shown => Err(format!("{} is shown only: a wrong belief there loses data", setting.label)),
         Risk::Rebind => Err(format!(
-            "{} take hold when the driver probes a drive: boot with nvme.{}=N, or unbind a drive nothing uses; see ?",
-            setting.label, setting.id.0
+            "{} are made when the driver probes a drive: `iodyno tune set DRIVE {}=N --rebind`, or boot with nvme.{}=N",
+            setting.label, setting.id.0, setting.id.0
         )),
     }
 }

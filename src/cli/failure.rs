@@ -20,7 +20,7 @@ use crate::{
     model::WorkloadError,
     source::origin::OpenError,
     text::Label,
-    tune::{journal::JournalError, tuner::TuneError},
+    tune::{journal::JournalError, rebind::RebindError, tuner::TuneError},
 };
 
 /// How a command ended that did what it was asked.
@@ -118,6 +118,12 @@ impl From<WorkloadError> for Failure {
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Self {
         Self::Said(Complaint::from_line(&error.to_string()))
+    }
+}
+
+impl From<RebindError> for Failure {
+    fn from(error: RebindError) -> Self {
+        Self::from(anyhow::Error::from(error))
     }
 }
 

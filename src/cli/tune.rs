@@ -3,6 +3,8 @@
 //! Here: the command's options and its effects in order. Not here: what a setting is (`tune::settings`), how it is
 //! undone (`tune::undo`), how the lists look (`report::tune`).
 
+mod rebind;
+
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Complaint, Failure, Status, print};
@@ -10,7 +12,7 @@ use crate::{
     machine::Machine,
     report::tune::{self as report, Row},
     runtime::tuning::unix_millis,
-    source::{origin::Origin, read_machine},
+    source::{SysRoot, origin::Origin, read_machine},
     tune::{
         Actuator, Change, Device, DryRun, Live, Outcome, SETTINGS, Setting, Tuner,
         journal::{Journal, Ledger, Purpose},
@@ -47,6 +49,9 @@ enum Action {
         /// Print what would be written, and write nothing
         #[arg(long)]
         dry_run: bool,
+        /// With `poll_queues`: have the driver probe the drive again, which must be used by nothing; asks for its name
+        #[arg(long)]
+        rebind: bool,
     },
     /// Puts settings back to what iodyno found after boot
     Undo {
@@ -101,7 +106,9 @@ pub fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
     let bench = Bench { machine, journal, boot, live: origin.is_live() };
     match &args.action {
         Action::List { device, json } => bench.list(device.as_deref(), *json),
-        Action::Set { device, values, dry_run } => bench.set(device, values, *dry_run),
+        Action::Set { device, values, dry_run, rebind } => {
+            bench.set(device, values, *dry_run, rebind.then_some(&*root))
+        }
         Action::Undo { device, all, force, dry_run } => bench.undo(device.as_deref(), *all, *force, *dry_run),
         Action::Journal { json } => bench.show_journal(*json),
         Action::Export { form } => bench.export(*form),
@@ -147,7 +154,13 @@ impl Bench {
         print(&text)
     }
 
-    fn set(&self, device: &str, values: &[String], dry_run: bool) -> Result<Status, Failure> {
+    fn set(
+        &self,
+        device: &str,
+        values: &[String],
+        dry_run: bool,
+        rebind: Option<&dyn SysRoot>,
+    ) -> Result<Status, Failure> {
         self.refuse_unless_live()?;
         let device = self.device(device)?;
         let wanted = values.iter().map(|text| assignment(text)).collect::<Result<Vec<_>, Failure>>()?;
@@ -158,6 +171,13 @@ impl Bench {
         }
         let rank = |setting: &Setting| SETTINGS.iter().position(|row| row.id == setting.id);
         planned.sort_by_key(|(row, ..)| rank(row));
+        if let Some(root) = rebind {
+            let [(Setting { id: settings::POLL_QUEUES, .. }, queues, changes)] = planned.as_slice() else {
+                let fix = "write poll_queues=N and nothing else with it";
+                return Err(Complaint::new("--rebind", "is for poll_queues alone", fix).into());
+            };
+            return self.rebind(root, &device, queues, changes, dry_run);
+        }
         let all_there = planned.iter().all(|(.., changes)| changes.is_empty());
         if !dry_run && !all_there {
             return self.apply(&device, &planned);

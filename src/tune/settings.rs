@@ -56,6 +56,8 @@ pub enum Scope {
 pub enum Proof {
     /// On a real loop device.
     Loop,
+    /// In a virtual machine with emulated NVMe drives, by the real driver of Linux 6.12.
+    Emulated,
     /// With files of a fake root only; no device to try it on was at hand.
     FakeRoot,
 }
@@ -247,7 +249,7 @@ pub static SETTINGS: &[Setting] = &[
         range: Range::Number(0, 1024),
         risk: Risk::Rebind,
         default: Some("0"),
-        proof: Proof::FakeRoot,
+        proof: Proof::Emulated,
         read: |m, d| {
             nvme(m, d, |_| {
                 m.host.module_parameters.get("nvme/poll_queues").cloned().map(|r| r.map(Value::from))

@@ -184,6 +184,10 @@ fn setting(app: &App, brush: &mut Brush<'_>) {
 
 fn about(app: &App, device: &Device, row: &Setting, cell: &Cell, width: u16) -> Vec<Vec<Piece>> {
     let mut lines = vec![values(app, device, row, cell)];
+    if let Some(done) = app.tune.last_of(device, row.id) {
+        let meaning = if done.is_good() { Meaning::Good } else { Meaning::Warning };
+        field(&mut lines, "last", &format!("{}: {}", done.step(), done.came_to()), meaning, width);
+    }
     if let Some(problem) = &cell.problem {
         field(&mut lines, "missing", &problem_words(problem), Meaning::Quiet, width);
     }
@@ -266,6 +270,7 @@ const fn risk(risk: Risk) -> &'static str {
 const fn proof(proof: Proof) -> &'static str {
     match proof {
         Proof::Loop => "changed, read back and put back on a real loop device",
+        Proof::Emulated => "in a virtual machine with emulated NVMe drives, Linux 6.12",
         Proof::FakeRoot => "with files only: no device to try it on was at hand",
     }
 }

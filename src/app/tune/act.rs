@@ -282,13 +282,21 @@ impl Done {
         }
     }
 
+    /// From where to where.
+    pub fn step(&self) -> String {
+        match self {
+            Self::Made(change, _) => format!("{} → {}", change.from, change.to),
+            Self::Restored(step, _) => format!("↩ {}", step.target),
+        }
+    }
+
     /// On what, which setting, from where to where.
     pub fn what(&self) -> String {
         match self {
             Self::Made(change, _) => {
-                format!("{} {} {} → {}", change.device, change.setting.0, change.from, change.to)
+                format!("{} {} {}", change.device, change.setting.0, self.step())
             }
-            Self::Restored(step, _) => format!("{} {} ↩ {}", step.device.name, step.setting, step.target),
+            Self::Restored(step, _) => format!("{} {} {}", step.device.name, step.setting, self.step()),
         }
     }
 
