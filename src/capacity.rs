@@ -51,9 +51,11 @@ pub fn limits_with(machine: &Machine, measured: &Measurements) -> Limits {
     };
     limits.paths = paths(machine, &limits.hops);
     for drive in machine.hardware_drives() {
-        if let Some(limit) = drive_limit(drive, &limits, measured) {
-            limits.drives.insert(drive.name.clone(), limit);
-        }
+        let own = own_limit(drive, measured);
+        let path = drive.node.and_then(|node| limits.path(node));
+        let lowest = [path, own.as_ref()].into_iter().flatten().reduce(lower).cloned();
+        limits.drives.extend(lowest.map(|limit| (drive.name.clone(), limit)));
+        limits.own.extend(own.map(|limit| (drive.name.clone(), limit)));
         if let Some(iops) = drive_iops(drive, measured) {
             limits.drive_iops.insert(drive.name.clone(), iops);
         }
@@ -110,25 +112,15 @@ fn lower<'a>(least: &'a Limit, next: &'a Limit) -> &'a Limit {
     if next.bytes_per_second < least.bytes_per_second { next } else { least }
 }
 
-/// The lower of a drive's path and what such a drive is known to reach.
-fn drive_limit(drive: &Drive, limits: &Limits, measured: &Measurements) -> Option<Limit> {
-    let path = drive.node.and_then(|node| limits.path(node));
-    let own = match measured.drives.get(&drive.name) {
-        Some((_, rate, run)) => Some((*rate, Basis::Measured, run.clone())),
-        None => published(drive)
-            .and_then(|row| Some((BytesPerSecond(row.bytes_per_second?), Basis::Published, row.words()))),
+/// What such a drive is known to reach, whatever it is plugged into.
+fn own_limit(drive: &Drive, measured: &Measurements) -> Option<Limit> {
+    let (bytes_per_second, basis, because) = if let Some((_, rate, run)) = measured.drives.get(&drive.name) {
+        (*rate, Basis::Measured, run.clone())
+    } else {
+        let row = published(drive)?;
+        (BytesPerSecond(row.bytes_per_second?), Basis::Published, row.words())
     };
-    let own = own.map(|(bytes_per_second, basis, because)| Limit {
-        bytes_per_second,
-        basis,
-        because: format!("the drive: {because}"),
-        node: drive.node,
-    });
-    match (path, own) {
-        (Some(path), Some(own)) if own.bytes_per_second < path.bytes_per_second => Some(own),
-        (Some(path), _) => Some(path.clone()),
-        (None, own) => own,
-    }
+    Some(Limit { bytes_per_second, basis, because: format!("the drive: {because}"), node: drive.node })
 }
 
 fn drive_iops(drive: &Drive, measured: &Measurements) -> Option<(f64, Basis, String)> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     machine::{Machine, NodeKind},
-    model::{Basis, Limits, NodeIndex},
+    model::{Limits, NodeIndex},
 };
 
 /// Bytes per second of all drives read at once: what every root complex carries, added up.
@@ -58,12 +58,11 @@ impl Flow<'_> {
         if depth > DEEPEST {
             return None;
         }
-        let own =
-            self.machine.hardware_drives().filter(|drive| drive.node == Some(node)).filter_map(|drive| {
-                let limit = self.limits.drive(&drive.name)?;
-                (limit.basis == Basis::Measured || limit.basis == Basis::Published)
-                    .then_some(limit.bytes_per_second.0)
-            });
+        let own = self
+            .machine
+            .hardware_drives()
+            .filter(|drive| drive.node == Some(node))
+            .filter_map(|drive| self.limits.own.get(&drive.name).map(|limit| limit.bytes_per_second.0));
         let children =
             self.machine.pci.node(node).children.iter().filter_map(|child| self.through(*child, depth + 1));
         own.chain(children).reduce(|sum, rate| sum + rate)

@@ -62,6 +62,8 @@ pub struct Limits {
     pub paths: BTreeMap<NodeIndex, Limit>,
     /// What each drive can deliver: the lower of its path and what the drive itself is known to reach.
     pub drives: BTreeMap<DriveName, Limit>,
+    /// What each drive itself is known to reach (published or measured), whatever it is plugged into.
+    pub own: BTreeMap<DriveName, Limit>,
     /// Reads per second each drive is known to reach (published or measured), with the source.
     pub drive_iops: BTreeMap<DriveName, (f64, Basis, String)>,
     /// Sum of path limits of the drives below a node over that node's own limit; 1.0 is just enough.
