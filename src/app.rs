@@ -205,6 +205,9 @@ impl App {
             self.load = Load::from_rates(rates);
             self.strip.push_reads(at, row.disk.map_or(0.0, |(read, _)| read));
         }
+        if let Some(test) = self.dyno.running_mut() {
+            test.watch(rates);
+        }
         self.strip.push_row(row);
         self.rates = Some(rates.clone());
         self.judge();
@@ -284,7 +287,10 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Sample(sample, now) => app.take_sample(&sample, now),
         Message::Remembered(Ok(())) => effects.push(Effect::ReadMachine),
         Message::Remembered(Err(why)) => app.warn(why),
-        Message::RunEnded(result, now) => {
+        Message::RunEnded(mut result, now) => {
+            if let (Ok(run), Some(test)) = (&mut *result, app.dyno.running()) {
+                test.watch.judge(&app.machine, run);
+            }
             let learned = app.learned(&result);
             app.end_run(*result, now);
             effects.extend((!learned.is_empty()).then_some(Effect::Remember(learned)));

@@ -18,6 +18,7 @@ mod host;
 mod rules;
 mod interrupts;
 mod run;
+pub mod validity;
 mod defaults;
 
 pub use evidence::{Evidence, Load};

@@ -27,7 +27,8 @@ pub use arguments::BenchArgs;
 use super::{Complaint, Failure, Status, print};
 use crate::{
     capacity::{self, Expected},
-    counters::{Counters, rates},
+    counters::{Counters, Rates, rates},
+    findings::validity::Watch,
     load::{Engine, LoadError, RealEngine, Simulated},
     machine::Machine,
     model::{DriveName, RunSample, RunState, RunSummary, Workload},
@@ -84,14 +85,19 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
         })?;
     }
     let live = origin.is_live().then_some(&*root);
-    let learn = |run: &RunSummary| {
-        let limits = if origin.is_live() { capacity::learned(&machine, &limits, run) } else { Vec::new() };
+    let learn = |watch: &Watch, run: &mut RunSummary| {
+        let live = origin.is_live();
+        // Heat is as it is now.
+        let after = if live { opening::read(&*root).machine } else { Arc::clone(&machine) };
+        watch.judge(&after, run);
+        let limits = if live { capacity::learned(&machine, &limits, run) } else { Vec::new() };
         if let Err(error) = store::remember(&store::folder(), &limits) {
             say(&format!("{}: {error}; the measured limit is not remembered", store::folder().display()));
         }
     };
     let test = Test { args, expected: &expected, signal: &signal, learn: &learn };
     let mut rows = Rows::new(live, opening::demo_counters(origin, &*root, &read), &machine);
+    rows.quiet = args.json();
     rows.begin(&workload);
     test.run(engine, workload, &mut rows)
 }
@@ -102,8 +108,8 @@ struct Test<'a> {
     expected: &'a [Option<Expected>],
     /// The number of the signal that ends it; 0 while none came.
     signal: &'a AtomicUsize,
-    /// Keeps what the result teaches about the machine.
-    learn: &'a dyn Fn(&RunSummary),
+    /// Says what is wrong with the result, and keeps what it teaches about the machine.
+    learn: &'a dyn Fn(&Watch, &mut RunSummary),
 }
 
 impl Test<'_> {
@@ -123,9 +129,7 @@ impl Test<'_> {
             thread::sleep(LOOK);
             let sample = session.sample();
             let ends = sample.state == RunState::Ended || self.signal.load(Ordering::Relaxed) != 0;
-            if !self.args.json() || sample.state == RunState::Preparing {
-                rows.look(&sample, ends)?;
-            }
+            rows.look(&sample, ends)?;
             if ends {
                 break;
             }
@@ -133,8 +137,8 @@ impl Test<'_> {
         let outcome = session.finish();
         let stopped = u8::try_from(self.signal.load(Ordering::Relaxed)).ok().filter(|number| *number != 0);
         match (outcome, stopped) {
-            (Ok(run), stopped) => {
-                (self.learn)(&run);
+            (Ok(mut run), stopped) => {
+                (self.learn)(&rows.watch, &mut run);
                 if self.args.json() {
                     print(&report::json::text(&FioDocument::new(&run, self.args.job_name(), self.expected)))?;
                 } else {
@@ -154,6 +158,10 @@ struct Rows<'a> {
     root: Option<&'a dyn SysRoot>,
     /// What a demo's counters would show.
     demo: Option<DemoCounters>,
+    /// What went on beside the test.
+    watch: Watch,
+    /// Looks without printing: for JSON.
+    quiet: bool,
     drives: Vec<DriveName>,
     previous: Option<Look>,
     printed: usize,
@@ -168,7 +176,7 @@ struct Look {
 impl<'a> Rows<'a> {
     fn new(root: Option<&'a dyn SysRoot>, demo: Option<DemoCounters>, machine: &Machine) -> Self {
         let drives = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
-        Self { root, demo, drives, previous: None, printed: 0 }
+        Self { root, demo, watch: Watch::default(), quiet: false, drives, previous: None, printed: 0 }
     }
 
     /// The test begins.
@@ -182,9 +190,7 @@ impl<'a> Rows<'a> {
     fn look(&mut self, sample: &RunSample, ends: bool) -> Result<(), Failure> {
         if let Some(demo) = &mut self.demo {
             let rates = demo.look(sample);
-            return rates.map_or(Ok(()), |rates| {
-                self.print(&Row::of_rates(&rates, &tested(sample, &self.drives)), sample)
-            });
+            return rates.map_or(Ok(()), |rates| self.show(&rates, sample));
         }
         let at = now();
         let second = Duration::from_millis(if ends { 900 } else { 1000 });
@@ -202,14 +208,20 @@ impl<'a> Rows<'a> {
         let before =
             self.previous.as_ref().and_then(|previous| Some((previous.at, previous.counters.as_ref()?)));
         if let Some(((earlier, before), after)) = before.zip(look.counters.as_ref()) {
-            let row = Row::of_rates(&rates(before, after, at - earlier), &tested(sample, &self.drives));
-            self.print(&row, sample)?;
+            self.show(&rates(before, after, at - earlier), sample)?;
         }
         self.previous = Some(look);
         Ok(())
     }
 
-    fn print(&mut self, row: &Row, sample: &RunSample) -> Result<(), Failure> {
+    fn show(&mut self, rates: &Rates, sample: &RunSample) -> Result<(), Failure> {
+        if sample.state == RunState::Running && sample.at >= rates.elapsed {
+            self.watch.take(rates);
+        }
+        if self.quiet {
+            return Ok(());
+        }
+        let row = Row::of_rates(rates, &tested(sample, &self.drives));
         if self.printed.is_multiple_of(ROWS) {
             let simulated = if sample.simulated { "SIMULATED\n" } else { "" };
             print(&format!("{simulated}{HEADING}"))?;

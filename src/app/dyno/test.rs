@@ -7,6 +7,8 @@ use std::{collections::VecDeque, time::Duration};
 use crate::{
     app::series::{Scale, Series, WINDOW},
     capacity::Expected,
+    counters::Rates,
+    findings::validity::Watch,
     model::{
         DriveName, LatencySummary, RunSample, RunState, RunSummary, TargetSample, TargetSummary, Workload,
     },
@@ -23,6 +25,8 @@ pub struct Test {
     pub workload: Workload,
     /// What each target should reach by the machine's limits; `None` where nothing is known to limit it.
     pub expected: Vec<Option<Expected>>,
+    /// What went on beside it.
+    pub watch: Watch,
     /// Where it is.
     pub state: RunState,
     /// Counted time so far.
@@ -103,6 +107,7 @@ impl Test {
             targets: targets.collect(),
             workload,
             expected,
+            watch: Watch::default(),
             state: RunState::Preparing,
             elapsed: Duration::ZERO,
             preparing: None,
@@ -129,6 +134,13 @@ impl Test {
     /// What all targets should reach together, where it is known of each.
     pub fn expected_total(&self) -> Option<f64> {
         (0..self.targets.len()).map(|index| self.expected_of(index)).sum()
+    }
+
+    /// Takes the counters of a stretch of it; one that began before it did counts for nothing.
+    pub fn watch(&mut self, rates: &Rates) {
+        if self.state == RunState::Running && self.elapsed >= rates.elapsed {
+            self.watch.take(rates);
+        }
     }
 
     /// Whether it has not ended yet.
