@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::{
         capacity,
-        model::{Basis, Completion, Effective, EngineKind, Target, TargetSummary, Workload},
+        model::{Basis, Workload},
         source::{self, origin::Origin},
         units::Bytes,
     };
@@ -108,47 +108,10 @@ mod tests {
     }
 
     /// The eight drives below 0000:40, reading `each` bytes per second for ten seconds.
-    fn run(machine: &Machine, each: u64) -> RunSummary {
-        let names: Vec<DriveName> = (0..8).map(|n| DriveName::new(&format!("nvme{n}n1"))).collect();
-        let targets =
-            names.iter().map(|name| Target { path: name.device_file().into(), drive: Some(name.clone()) });
-        let workload = Workload {
-            targets: targets.collect(),
-            block_size: Bytes(1 << 20),
-            jobs: 3,
-            ..Workload::default()
-        };
-        let target = |name: &DriveName| TargetSummary {
-            name: Label::new(name.as_str()),
-            drive: Some(name.clone()),
-            ios: (each * 10) >> 20,
-            bytes: each * 10,
-            runtime: Duration::from_secs(10),
-            errors: 0,
-            first_error: None,
-            latency: None,
-            cpu_user: Duration::ZERO,
-            cpu_system: Duration::ZERO,
-            context_switches: 0,
-            calls: 1,
-            depth_reached: None,
-            invalid_because: vec![],
-        };
-        assert!(machine.drive(&names[0]).is_some());
-        RunSummary {
-            targets: names.iter().map(target).collect(),
-            workload,
-            effective: Effective {
-                engine: EngineKind::IoUring,
-                completion: Completion::Interrupts,
-                ring_flags: vec![],
-                batch: String::new(),
-                fallbacks: vec![],
-            },
-            simulated: false,
-            interrupted: false,
-            started: 1_790_000_000,
-        }
+    fn run(each: u64) -> RunSummary {
+        let drives = ["nvme0n1", "nvme1n1", "nvme2n1", "nvme3n1", "nvme4n1", "nvme5n1", "nvme6n1", "nvme7n1"];
+        let workload = Workload { block_size: Bytes(1 << 20), jobs: 3, ..Workload::default() };
+        crate::model::run::testing::run(&drives, each * 10, workload)
     }
 
     /// The machine without a published figure for its host bridge.
@@ -165,7 +128,7 @@ mod tests {
     fn drives_that_nothing_else_holds_back_measure_their_root_complex() {
         let mut machine = unknown_bridge();
         let limits = capacity::limits(&machine);
-        let learned = learned(&machine, &limits, &run(&machine, 5_000_000_000));
+        let learned = learned(&machine, &limits, &run(5_000_000_000));
         assert_eq!(learned.len(), 1);
         assert_eq!(
             learned[0].to_string(),
@@ -184,8 +147,8 @@ mod tests {
     fn a_figure_above_the_published_one_corrects_it_and_one_below_does_not() {
         let machine = machine();
         let limits = capacity::limits(&machine);
-        assert_eq!(learned(&machine, &limits, &run(&machine, 4_000_000_000)), []);
-        let learned = learned(&machine, &limits, &run(&machine, 6_000_000_000));
+        assert_eq!(learned(&machine, &limits, &run(4_000_000_000)), []);
+        let learned = learned(&machine, &limits, &run(6_000_000_000));
         assert_eq!(learned.len(), 1);
         assert_eq!(learned[0].bytes_per_second, BytesPerSecond(48e9));
     }
@@ -195,7 +158,7 @@ mod tests {
         let machine = unknown_bridge();
         let limits = capacity::limits(&machine);
         let spoilt = |spoil: &dyn Fn(&mut RunSummary)| {
-            let mut run = run(&machine, 5_000_000_000);
+            let mut run = run(5_000_000_000);
             spoil(&mut run);
             learned(&machine, &limits, &run)
         };

@@ -93,47 +93,12 @@ mod tests {
     use super::*;
     use crate::{
         counters::{CpuShares, DiskRates},
-        model::{Completion, Effective, EngineKind, Reading, Target, TargetSummary, Workload},
+        model::{Reading, Workload},
         source::{self, origin::Origin},
-        text::Label,
     };
 
     fn run() -> RunSummary {
-        let drive = DriveName::new("nvme0n1");
-        let target = TargetSummary {
-            name: Label::new("/dev/nvme0n1"),
-            drive: Some(drive.clone()),
-            ios: 10_000,
-            bytes: 1_000_000_000,
-            runtime: Duration::from_secs(10),
-            errors: 0,
-            first_error: None,
-            latency: None,
-            cpu_user: Duration::ZERO,
-            cpu_system: Duration::ZERO,
-            context_switches: 0,
-            calls: 1,
-            depth_reached: None,
-            invalid_because: vec![],
-        };
-        let workload = Workload {
-            targets: vec![Target { path: "/dev/nvme0n1".into(), drive: Some(drive) }],
-            ..Workload::default()
-        };
-        RunSummary {
-            workload,
-            effective: Effective {
-                engine: EngineKind::IoUring,
-                completion: Completion::Interrupts,
-                ring_flags: vec![],
-                batch: String::new(),
-                fallbacks: vec![],
-            },
-            targets: vec![target],
-            simulated: false,
-            interrupted: false,
-            started: 0,
-        }
+        crate::model::run::testing::run(&["nvme0n1"], 1_000_000_000, Workload::default())
     }
 
     /// Ten seconds with that much read from and written to the drive, and the processors that idle.

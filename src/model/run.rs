@@ -186,3 +186,46 @@ impl RunSummary {
         Bytes(self.targets.iter().map(|t| t.bytes).sum())
     }
 }
+
+/// Runs for the tests of modules that judge them.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::{Completion, Duration, Effective, EngineKind, Label, RunSummary, TargetSummary, Workload};
+    use crate::model::{DriveName, Target};
+
+    /// A sound run of io_uring on these drives, each reading so many bytes in ten seconds.
+    pub fn run(drives: &[&str], bytes: u64, workload: Workload) -> RunSummary {
+        let named =
+            |name: &&str| Target { path: format!("/dev/{name}").into(), drive: Some(DriveName::new(name)) };
+        let target = |name: &&str| TargetSummary {
+            name: Label::new(&format!("/dev/{name}")),
+            drive: Some(DriveName::new(name)),
+            ios: bytes / workload.block_size.0,
+            bytes,
+            runtime: Duration::from_secs(10),
+            errors: 0,
+            first_error: None,
+            latency: None,
+            cpu_user: Duration::ZERO,
+            cpu_system: Duration::ZERO,
+            context_switches: 0,
+            calls: 1,
+            depth_reached: None,
+            invalid_because: vec![],
+        };
+        RunSummary {
+            targets: drives.iter().map(target).collect(),
+            effective: Effective {
+                engine: EngineKind::IoUring,
+                completion: Completion::Interrupts,
+                ring_flags: vec![],
+                batch: String::new(),
+                fallbacks: vec![],
+            },
+            simulated: false,
+            interrupted: false,
+            started: 1_790_000_000,
+            workload: Workload { targets: drives.iter().map(named).collect(), ..workload },
+        }
+    }
+}
