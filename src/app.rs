@@ -246,7 +246,12 @@ impl App {
         }
     }
 
-    fn end_run(&mut self, result: Result<RunSummary, String>, now: Duration) {
+    fn end_run(&mut self, mut result: Result<RunSummary, String>, now: Duration) -> Vec<Effect> {
+        if let (Ok(run), Some(test)) = (&mut result, self.dyno.running()) {
+            test.watch.judge(&self.machine, run);
+        }
+        // A spoilt result teaches nothing, so it is judged first.
+        let learned = self.learned(&result);
         if let Err(why) = &result {
             self.warn(why.clone());
             if is_refusal(why) {
@@ -261,6 +266,7 @@ impl App {
         self.load = Load::default();
         self.strip.push_reads(now, 0.0);
         self.judge();
+        if learned.is_empty() { Vec::new() } else { vec![Effect::Remember(learned)] }
     }
 }
 
@@ -287,14 +293,7 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Sample(sample, now) => app.take_sample(&sample, now),
         Message::Remembered(Ok(())) => effects.push(Effect::ReadMachine),
         Message::Remembered(Err(why)) => app.warn(why),
-        Message::RunEnded(mut result, now) => {
-            if let (Ok(run), Some(test)) = (&mut *result, app.dyno.running()) {
-                test.watch.judge(&app.machine, run);
-            }
-            let learned = app.learned(&result);
-            app.end_run(*result, now);
-            effects.extend((!learned.is_empty()).then_some(Effect::Remember(learned)));
-        }
+        Message::RunEnded(result, now) => effects = app.end_run(*result, now),
     }
     app.refresh();
     effects

@@ -382,19 +382,29 @@ mod tests {
         test(&journal, tuner);
     }
 
-    fn set(kernel: &Kernel, tuner: &Tuner<'_>, id: &str, value: &str) -> Outcome {
+    fn change(
+        kernel: &Kernel,
+        tuner: &Tuner<'_>,
+        id: &str,
+        from: &str,
+        to: &str,
+    ) -> Result<Outcome, TuneError> {
         let device = Device::Drive(crate::model::DriveName::new("loop7"));
         let machine = machine(kernel);
-        let row = crate::tune::settings::find(id).unwrap();
         let change = Change {
             identity: Identity::of(&machine, &device),
             device,
-            setting: row.id,
+            setting: crate::tune::settings::find(id).unwrap().id,
             file: format!("/sys/q/{id}"),
-            from: kernel.read(&format!("/sys/q/{id}")).unwrap(),
-            to: value.to_owned(),
+            from: from.to_owned(),
+            to: to.to_owned(),
         };
-        tuner.apply(&machine, &change).unwrap()
+        tuner.apply(&machine, &change)
+    }
+
+    fn set(kernel: &Kernel, tuner: &Tuner<'_>, id: &str, value: &str) -> Outcome {
+        let from = kernel.read(&format!("/sys/q/{id}")).unwrap();
+        change(kernel, tuner, id, &from, value).unwrap()
     }
 
     #[test]
@@ -475,18 +485,10 @@ mod tests {
         let kernel = Kernel::new(FILES);
         with_tuner(&kernel, |journal, tuner| {
             std::fs::remove_dir_all(journal.path().parent().unwrap()).unwrap();
-            let machine = machine(&kernel);
-            let device = Device::Drive(crate::model::DriveName::new("loop7"));
-            let (identity, setting) = (Identity::of(&machine, &device), SETTINGS[1].id);
-            let change = Change {
-                device,
-                identity,
-                setting,
-                file: "/sys/q/read_ahead_kb".into(),
-                from: "128".into(),
-                to: "256".into(),
-            };
-            assert!(matches!(tuner.apply(&machine, &change), Err(TuneError::Journal(_))));
+            assert!(matches!(
+                change(&kernel, &tuner, "read_ahead_kb", "128", "256"),
+                Err(TuneError::Journal(_))
+            ));
             assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "128");
         });
     }
@@ -495,18 +497,10 @@ mod tests {
     fn a_value_that_moved_since_it_was_looked_at_is_not_overwritten() {
         let kernel = Kernel::new(FILES);
         with_tuner(&kernel, |_, tuner| {
-            let machine = machine(&kernel);
-            let device = Device::Drive(crate::model::DriveName::new("loop7"));
-            let (identity, setting) = (Identity::of(&machine, &device), SETTINGS[1].id);
-            let change = Change {
-                device,
-                identity,
-                setting,
-                file: "/sys/q/read_ahead_kb".into(),
-                from: "64".into(),
-                to: "256".into(),
-            };
-            assert!(matches!(tuner.apply(&machine, &change), Err(TuneError::Meddled { .. })));
+            assert!(matches!(
+                change(&kernel, &tuner, "read_ahead_kb", "64", "256"),
+                Err(TuneError::Meddled { .. })
+            ));
             assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "128");
         });
     }
