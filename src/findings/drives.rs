@@ -105,7 +105,7 @@ pub(super) const IN_USE: Row = Row {
     fires: "a drive or one of its partitions is mounted, swapped on, or held by md, device mapper or another device",
     why: "Other I/O disturbs a test, and remedies that take the drive from its driver or destroy data are out of question.",
     source: "",
-    remedy: "Nothing to do; iodyno only ever reads.",
+    remedy: "Nothing to do; drives are only ever read.",
     risk: Risk::None,
     wrong_if: "It is mounted and idle.",
     needs_load: false,
