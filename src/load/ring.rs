@@ -6,7 +6,7 @@
 
 use std::{io, os::fd::AsRawFd};
 
-use io_uring::{Builder, IoUring, Submitter, opcode, types};
+use io_uring::{Builder, IoUring, Submitter, cqueue, opcode, squeue, types};
 
 use super::{LoadError, crew::Granted, memory::Mapping, target::Open};
 use crate::{
@@ -28,52 +28,29 @@ pub(super) struct Rig {
     pub slots_per_buffer: usize,
 }
 
-/// One set of setup flags, best first.
-struct Rung {
-    flags: &'static [&'static str],
-    set: fn(&mut Builder),
+/// A way of setting a ring up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flag {
+    SingleIssuer,
+    DeferTaskrun,
+    NoSqarray,
+    CoopTaskrun,
+    Sqpoll,
 }
 
-const LADDER: [Rung; 4] = [
-    Rung {
-        flags: &["SINGLE_ISSUER", "DEFER_TASKRUN", "NO_SQARRAY"],
-        set: |builder| {
-            builder.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray();
-        },
-    },
+/// Sets of setup flags, best first.
+const LADDER: [&[Flag]; 4] = [
+    &[Flag::SingleIssuer, Flag::DeferTaskrun, Flag::NoSqarray],
     // Kernels before 6.6.
-    Rung {
-        flags: &["SINGLE_ISSUER", "DEFER_TASKRUN"],
-        set: |builder| {
-            builder.setup_single_issuer().setup_defer_taskrun();
-        },
-    },
+    &[Flag::SingleIssuer, Flag::DeferTaskrun],
     // Kernels before 6.1.
-    Rung {
-        flags: &["SINGLE_ISSUER", "COOP_TASKRUN"],
-        set: |builder| {
-            builder.setup_single_issuer().setup_coop_taskrun();
-        },
-    },
+    &[Flag::SingleIssuer, Flag::CoopTaskrun],
     // Kernels before 6.0.
-    Rung { flags: &[], set: |_| {} },
+    &[],
 ];
 
 /// With `--sqthread_poll`, which goes with neither way of running task work.
-const POLLED_LADDER: [Rung; 2] = [
-    Rung {
-        flags: &["SQPOLL", "SINGLE_ISSUER", "NO_SQARRAY"],
-        set: |builder| {
-            builder.setup_sqpoll(SQ_IDLE_MS).setup_single_issuer().setup_no_sqarray();
-        },
-    },
-    Rung {
-        flags: &["SQPOLL"],
-        set: |builder| {
-            builder.setup_sqpoll(SQ_IDLE_MS);
-        },
-    },
-];
+const POLLED_LADDER: [&[Flag]; 2] = [&[Flag::Sqpoll, Flag::SingleIssuer, Flag::NoSqarray], &[Flag::Sqpoll]];
 
 /// Milliseconds after which the kernel's submitting thread sleeps.
 const SQ_IDLE_MS: u32 = 1000;
@@ -81,12 +58,35 @@ const SQ_IDLE_MS: u32 = 1000;
 /// The longest buffer the kernel registers in one piece.
 const LONGEST_BUFFER: usize = 1 << 30;
 
+impl Flag {
+    /// Its name, the kernel's without `IORING_SETUP_`.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::SingleIssuer => "SINGLE_ISSUER",
+            Self::DeferTaskrun => "DEFER_TASKRUN",
+            Self::NoSqarray => "NO_SQARRAY",
+            Self::CoopTaskrun => "COOP_TASKRUN",
+            Self::Sqpoll => "SQPOLL",
+        }
+    }
+
+    fn set<S: squeue::EntryMarker, C: cqueue::EntryMarker>(self, builder: &mut Builder<S, C>) {
+        match self {
+            Self::SingleIssuer => builder.setup_single_issuer(),
+            Self::DeferTaskrun => builder.setup_defer_taskrun(),
+            Self::NoSqarray => builder.setup_no_sqarray(),
+            Self::CoopTaskrun => builder.setup_coop_taskrun(),
+            Self::Sqpoll => builder.setup_sqpoll(SQ_IDLE_MS),
+        };
+    }
+}
+
 impl Rig {
     /// Makes the ring of the calling thread, which alone may use it.
     pub(super) fn new(workload: &Workload, target: &Open) -> Result<Self, LoadError> {
         let mut fallbacks = Vec::new();
         let mut polled = workload.hipri;
-        let (mut ring, mut flags) = make(workload, polled, &mut fallbacks)?;
+        let (mut ring, mut flags): (IoUring, _) = make(workload, polled, &mut fallbacks)?;
         let block = usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX);
         let buffers = Mapping::new(block.saturating_mul(workload.depth as usize)).map_err(|error| {
             let all = units::block_size(Bytes(workload.largest_block().0 * u64::from(workload.depth)));
@@ -139,36 +139,37 @@ pub(super) fn available() -> io::Result<()> {
     IoUring::new(2).map(drop)
 }
 
-fn make(
+/// Makes a ring of entries of any size, with the best flags that this kernel takes, and names them.
+pub(super) fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
     workload: &Workload,
     polled: bool,
     fallbacks: &mut Vec<String>,
-) -> Result<(IoUring, Vec<String>), LoadError> {
+) -> Result<(IoUring<S, C>, Vec<String>), LoadError> {
+    let names = |flags: &[Flag]| flags.iter().map(|flag| flag.name()).collect::<Vec<_>>();
     let rungs = POLLED_LADDER.iter().filter(|_| workload.submission_poll).chain(&LADDER);
-    let mut refused: Vec<&str> = Vec::new();
-    for rung in rungs {
-        let mut builder = IoUring::builder();
-        (rung.set)(&mut builder);
+    let mut refused: Vec<Flag> = Vec::new();
+    for flags in rungs {
+        let mut builder = IoUring::<S, C>::builder();
+        flags.iter().for_each(|flag| flag.set(&mut builder));
         if polled {
             builder.setup_iopoll();
         }
         match builder.build(workload.depth) {
             Ok(ring) => {
-                refused.retain(|flag| !rung.flags.contains(flag));
+                refused.retain(|flag| !flags.contains(flag));
                 if !refused.is_empty() {
                     let instead =
-                        if rung.flags.is_empty() { "no flags".to_owned() } else { rung.flags.join(", ") };
+                        if flags.is_empty() { "no flags".to_owned() } else { names(flags).join(", ") };
                     fallbacks.push(format!(
                         "this kernel refuses rings with {} (EINVAL): {instead} instead",
-                        refused.join(", ")
+                        names(&refused).join(", ")
                     ));
                 }
-                return Ok((ring, rung.flags.iter().map(ToString::to_string).collect()));
+                return Ok((ring, names(flags).into_iter().map(str::to_owned).collect()));
             }
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-                refused.extend(
-                    rung.flags.iter().filter(|flag| !refused.contains(flag)).copied().collect::<Vec<_>>(),
-                );
+                let new: Vec<Flag> = flags.iter().filter(|flag| !refused.contains(flag)).copied().collect();
+                refused.extend(new);
             }
             Err(error) => return Err(no_ring(&error)),
         }
