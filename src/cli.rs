@@ -108,7 +108,10 @@ impl CommandLine {
             Some(Command::Tree(format)) => tree(&origin, format),
             Some(Command::Drives(format)) => drives(&origin, format),
             Some(Command::Check(args)) => check::run(&args, &origin),
-            Some(Command::Bench(args)) => bench::run(&args, &origin),
+            Some(Command::Bench(args)) => {
+                tune::recover(&origin)?;
+                bench::run(&args, &origin)
+            }
             Some(Command::Tune(args)) => tune::run(&args, &origin),
             Some(Command::Capture(args)) => capture::run(&origin, &args),
             Some(Command::Demos(format)) => demos(format),

@@ -11,6 +11,7 @@ pub mod sampler;
 pub mod effects;
 pub mod demo_counters;
 pub mod pretend_root;
+pub mod desk;
 pub mod tuning;
 pub mod headless;
 
@@ -61,12 +62,12 @@ pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     let mut app = App::new(opening::mode(origin), read.clone(), Screen::size()?);
     screen.draw(&app)?;
     input::start(sender.clone(), Arc::clone(&over));
-    let tuning = tuning::Tuning::start(origin, &root, &read, {
+    let tuning = desk::Desk::new(origin, &root).map(|desk| {
         let sender = sender.clone();
-        move |answer| {
+        tuning::Tuning::start(desk, move |answer| {
             // Nobody listens only when the program ends.
             let _ = sender.send(Outside::Message(Message::Tuned(Box::new(answer))));
-        }
+        })
     });
     if let Some(tuning) = &tuning {
         tuning.look();

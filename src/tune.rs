@@ -19,4 +19,4 @@ mod testing;
 pub use actuator::{Actuator, DryRun, Live};
 pub use change::{Change, Device, Identity, Outcome};
 pub use settings::{SETTINGS, Setting};
-pub use tuner::Tuner;
+pub use tuner::{Restored, Tuner, Wanted};

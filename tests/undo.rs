@@ -12,11 +12,18 @@ mod loop_device;
 
 use std::{
     collections::BTreeMap,
+    io::{BufRead, BufReader},
     path::Path,
     process::{Command, Output, Stdio},
     time::Duration,
 };
 
+use iodyno::{
+    model::DriveName,
+    runtime::desk::Desk,
+    source::origin::Origin,
+    tune::{Device, Wanted, settings::find},
+};
 use loop_device::LoopDevice;
 
 fn iodyno(state: &Path, args: &[&str]) -> Output {
@@ -186,4 +193,58 @@ fn two_at_once_keep_the_journal_whole() {
     let output = iodyno(state.path(), &["tune", "undo", "--all"]);
     assert!(output.status.success(), "{}", text(&output));
     assert_eq!(device.read_settings(), before);
+}
+
+/// Not a test by itself: [`an_experiment_that_was_killed_is_undone_without_asking`] runs it in a process of its own.
+#[test]
+#[ignore = "is run by another test, which kills it"]
+fn hold_settings_until_killed() {
+    let Some(drive) = std::env::var_os("IODYNO_HOLD") else { return };
+    let drive = Device::Drive(DriveName::new(drive.to_str().unwrap()));
+    let desk = Desk::new(&Origin::Live, &Origin::Live.open().unwrap()).unwrap();
+    let hold = desk.hold().unwrap();
+    let wanted = |id, value| Wanted::new(drive.clone(), find(id).unwrap(), value);
+    hold.set(&[wanted("scheduler", "mq-deadline"), wanted("read_ahead_kb", "512")]).unwrap();
+    println!("held");
+    std::thread::sleep(Duration::from_mins(10));
+}
+
+#[test]
+fn an_experiment_that_was_killed_is_undone_without_asking() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let before = device.read_settings();
+    let path = device.device();
+    let starts: [&[&str]; 3] = [
+        &["tune", "list", &device.name],
+        &["tune", "set", &device.name, "nomerges=0"],
+        &["bench", "--filename", path.to_str().unwrap(), "--runtime", "1"],
+    ];
+    for start in starts {
+        let state = tempfile::tempdir().unwrap();
+        let mut holder = Command::new(std::env::current_exe().unwrap());
+        holder.args(["--exact", "hold_settings_until_killed", "--ignored", "--nocapture"]);
+        holder.env("IODYNO_HOLD", &device.name).env("IODYNO_STATE_DIR", state.path());
+        let mut holder = holder.stdout(Stdio::piped()).spawn().unwrap();
+        let said = BufReader::new(holder.stdout.take().unwrap()).lines();
+        assert!(said.map_while(Result::ok).any(|line| line.contains("held")), "it never held");
+        assert_eq!(device.setting("scheduler").as_deref(), Some("mq-deadline"));
+        let living = iodyno(state.path(), start);
+        assert_eq!(device.setting("read_ahead_kb").as_deref(), Some("512"), "a living one's settings stay");
+        assert!(living.status.success(), "{}", text(&living));
+        holder.kill().unwrap();
+        holder.wait().unwrap();
+        let dry = iodyno(state.path(), &["tune", "set", &device.name, "nomerges=0", "--dry-run"]);
+        assert!(dry.status.success());
+        assert_eq!(device.setting("scheduler").as_deref(), Some("mq-deadline"), "a dry run writes nothing");
+        let output = iodyno(state.path(), start);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            said.contains("was killed in the middle of its work")
+                && said.contains("scheduler: is none again"),
+            "{said}"
+        );
+        assert_eq!(device.read_settings(), before);
+        let again = iodyno(state.path(), start);
+        assert!(!String::from_utf8_lossy(&again.stderr).contains("was killed"), "put back once");
+    }
 }

@@ -16,7 +16,7 @@ use crate::{
         Change, Device, Outcome, SETTINGS, Setting,
         cell::{Cell, DIFFER},
         journal::{Entry, Ledger},
-        settings::Risk,
+        settings::{Risk, rank},
         tuner::{Restored, planned},
         undo::Step,
     },
@@ -258,8 +258,7 @@ impl Tune {
         self.staged.retain(|staged| staged.setting != setting.id || !devices.contains(&staged.device));
         self.staged.extend(new.into_iter().filter(|staged| !staged.changes.is_empty()));
         // The scheduler resets others, so it is written first.
-        let rank = |id: SettingId| SETTINGS.iter().position(|row| row.id == id);
-        self.staged.sort_by_key(|staged| rank(staged.setting));
+        self.staged.sort_by_key(|staged| rank(staged.setting.0));
         Ok(())
     }
 

@@ -5,19 +5,21 @@
 
 mod rebind;
 
+use std::io::{self, Write};
+
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Complaint, Failure, Status, print};
 use crate::{
     machine::Machine,
     report::tune::{self as report, Row},
-    runtime::tuning::unix_millis,
+    runtime::desk::{Desk, unix_millis},
     source::{SysRoot, origin::Origin, read_machine},
     tune::{
         Actuator, Change, Device, DryRun, Live, Outcome, SETTINGS, Setting, Tuner,
         journal::{Journal, Ledger, Purpose},
         persist, settings,
-        tuner::{Restored, changes},
+        tuner::{changes, is_whole},
         undo::Which,
     },
 };
@@ -99,6 +101,9 @@ struct Bench {
 
 /// Runs the command. Status 1 when something was asked for and did not become so.
 pub fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
+    if !args.is_dry() {
+        recover(origin)?;
+    }
     let root = origin.open()?;
     let (machine, _) = read_machine(&*root);
     let journal = Journal::new(crate::store::folder());
@@ -112,6 +117,28 @@ pub fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
         Action::Undo { device, all, force, dry_run } => bench.undo(device.as_deref(), *all, *force, *dry_run),
         Action::Journal { json } => bench.show_journal(*json),
         Action::Export { form } => bench.export(*form),
+    }
+}
+
+/// Puts back what needs no question, as after an experiment that was killed, before anything is measured or changed.
+pub(super) fn recover(origin: &Origin) -> Result<(), Failure> {
+    let Some(desk) = Desk::new(origin, &origin.open()?).filter(|_| origin.is_live()) else { return Ok(()) };
+    let report = desk.recover()?;
+    if !report.is_empty() {
+        let told = report::restored(&report, false);
+        // Standard output is the command's own.
+        let _ = write!(io::stderr(), "an iodyno was killed in the middle of its work; put back:\n{told}");
+    }
+    Ok(())
+}
+
+impl TuneArgs {
+    /// Whether nothing is to be written.
+    fn is_dry(&self) -> bool {
+        matches!(
+            self.action,
+            Action::Set { dry_run: true, .. } | Action::Undo { dry_run: true, .. } | Action::Journal { .. }
+        )
     }
 }
 
@@ -169,8 +196,7 @@ impl Bench {
         for (row, value) in &wanted {
             planned.push((*row, value.as_str(), changes(&self.machine, &Live, &device, row, value)?));
         }
-        let rank = |setting: &Setting| SETTINGS.iter().position(|row| row.id == setting.id);
-        planned.sort_by_key(|(row, ..)| rank(row));
+        planned.sort_by_key(|(row, ..)| row.rank());
         if let Some(root) = rebind {
             let [(Setting { id: settings::POLL_QUEUES, .. }, queues, changes)] = planned.as_slice() else {
                 let fix = "write poll_queues=N and nothing else with it";
@@ -241,8 +267,7 @@ impl Bench {
         let restored = tuner.undo(&self.machine, &ledger, &which, force)?;
         tuner.close()?;
         print(&report::restored(&restored, !all && device.is_none() && !ledger.entries.is_empty()))?;
-        let back = restored.iter().all(|(_, what)| matches!(what, Restored::Back | Restored::AlreadyThere));
-        Ok(if back { Status::Done } else { Status::No })
+        Ok(if is_whole(&restored) { Status::Done } else { Status::No })
     }
 
     fn show_journal(&self, json: bool) -> Result<Status, Failure> {

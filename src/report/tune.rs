@@ -183,7 +183,7 @@ pub fn journal(records: &[Record], boot: &str, path: &Path) -> String {
                 format!("{} {setting}: {old} -> {new}", device.name)
             }
             Event::Result { outcome, .. } => format!("  {outcome}"),
-            Event::Undone { file, value } => format!("{file} is {value} again"),
+            Event::Undone { file, value, .. } => format!("{file} is {value} again"),
             Event::Keep => "kept".to_owned(),
             Event::Close => "closed".to_owned(),
         };

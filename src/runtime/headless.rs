@@ -12,7 +12,7 @@ use std::{
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{demo_counters::DemoCounters, effects::LOOK, now, opening, tuning::Tuning};
+use super::{demo_counters::DemoCounters, desk::Desk, effects::LOOK, now, opening, tuning::Tuning};
 use crate::{
     app::{App, Effect, Message, keymap::Key, tune::answer::Answer, update},
     load::{Engine, Running},
@@ -45,16 +45,15 @@ impl Headless {
         let engine = opening::engine(origin, &read);
         let counters = opening::demo_counters(origin, &*root, &read);
         // Pictures of a live machine never change it.
-        let tuning = if origin.is_demo() {
+        let desk = if origin.is_demo() { Desk::new(origin, &root) } else { None };
+        let tuning = desk.map(|desk| {
             let (sender, receiver) = mpsc::channel();
-            let tuning = Tuning::start(origin, &root, &read, move |answer| {
+            let tuning = Tuning::start(desk, move |answer| {
                 // Nobody listens only when the program ends.
                 let _ = sender.send(answer);
             });
-            tuning.map(|tuning| (tuning, receiver))
-        } else {
-            None
-        };
+            (tuning, receiver)
+        });
         let app = App::new(opening::mode(origin), read, size);
         let live = origin.is_live();
         Ok(Self {

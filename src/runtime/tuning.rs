@@ -9,22 +9,14 @@ use std::{
         mpsc::{self, Receiver, Sender},
     },
     thread::{self, JoinHandle},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
-use super::{
-    opening,
-    pretend_root::{self, PretendRoot},
-};
+use super::desk::{Desk, unix_millis};
 use crate::{
-    app::{
-        MachineRead,
-        tune::answer::{Answer, Undoing},
-    },
-    source::{SysRoot, origin::Origin},
+    app::tune::answer::{Answer, Undoing},
     tune::{
-        Actuator, Change, Live, Outcome, SETTINGS, Tuner,
-        journal::{Event, Journal, JournalError, Ledger, Purpose, Record},
+        Change, Outcome, SETTINGS, Tuner,
+        journal::{Event, JournalError, Purpose, Record},
         tuner::TuneError,
         undo::Which,
     },
@@ -51,28 +43,12 @@ pub struct Tuning {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What changes are made with.
-struct Desk {
-    root: Arc<dyn SysRoot>,
-    actuator: Arc<dyn Actuator + Send + Sync>,
-    journal: Journal,
-    boot: String,
-    may_write: bool,
-}
-
 impl Tuning {
-    /// Starts the thread for a machine whose settings can be changed: this one, or a demo, whose changes are pretended.
-    /// Every request is answered once.
-    pub fn start(
-        origin: &Origin,
-        root: &Arc<dyn SysRoot>,
-        read: &MachineRead,
-        answer: impl Fn(Answer) + Send + 'static,
-    ) -> Option<Self> {
-        let desk = Desk::new(origin, root, read)?;
+    /// Starts the thread. Every request is answered once.
+    pub fn start(desk: Arc<Desk>, answer: impl Fn(Answer) + Send + 'static) -> Self {
         let (sender, receiver) = mpsc::channel();
         let thread = thread::spawn(move || desk.work(&receiver, &answer));
-        Some(Self { requests: Some(sender), thread: Some(thread) })
+        Self { requests: Some(sender), thread: Some(thread) }
     }
 
     /// Asks what stands changed.
@@ -129,24 +105,6 @@ impl Drop for Tuning {
 }
 
 impl Desk {
-    fn new(origin: &Origin, root: &Arc<dyn SysRoot>, read: &MachineRead) -> Option<Self> {
-        if origin.is_demo() {
-            let kernel = Arc::new(pretend_root::kernel(&**root, &read.machine));
-            return Some(Self {
-                root: Arc::new(PretendRoot::new(Arc::clone(root), Arc::clone(&kernel))),
-                actuator: kernel,
-                journal: Journal::in_memory(),
-                boot: "demo".to_owned(),
-                may_write: true,
-            });
-        }
-        let boot = read.machine.host.boot_id.value()?.to_string();
-        let is_root = rustix::process::geteuid().is_root();
-        let journal = Journal::new(crate::store::folder());
-        let (root, actuator) = (Arc::clone(root), Arc::new(Live));
-        origin.is_live().then_some(Self { root, actuator, journal, boot, may_write: is_root })
-    }
-
     fn work(&self, requests: &Receiver<Request>, tell: &dyn Fn(Answer)) {
         let mut tuner = None;
         while let Ok(request) = requests.recv() {
@@ -173,17 +131,17 @@ impl Desk {
     ) -> Result<(), TuneError> {
         match request {
             Request::Look => {
-                let experiments = self.dead(Some(Purpose::Experiment))?;
-                if self.may_write && !experiments.is_empty() {
-                    self.undo(tuner, &Undoing::Sessions(experiments), answer)?;
+                answer.restored = self.recover()?;
+                if !answer.restored.is_empty() {
+                    answer.machine = Some(self.read());
                 }
             }
             Request::Apply(changes) => self.apply(tuner, changes, answer)?,
             Request::Undo(which) => self.undo(tuner, &which, answer)?,
             Request::KeepDead(sessions) => {
                 for session in sessions {
-                    let (boot, time) = (self.boot.clone(), unix_millis());
-                    self.journal.append(&Record { time, boot, session, event: Event::Keep })?;
+                    let (boot, time) = (self.boot().to_owned(), unix_millis());
+                    self.journal().append(&Record { time, boot, session, event: Event::Keep })?;
                 }
             }
             Request::Keep => {
@@ -204,13 +162,7 @@ impl Desk {
     fn session<'a, 'b>(&'a self, tuner: &'b mut Option<Tuner<'a>>) -> Result<&'b Tuner<'a>, JournalError> {
         match tuner {
             Some(tuner) => Ok(tuner),
-            None => Ok(tuner.insert(Tuner::open(
-                &self.journal,
-                &*self.actuator,
-                Purpose::Screen,
-                &self.boot,
-                &unix_millis,
-            )?)),
+            None => Ok(tuner.insert(self.open(Purpose::Screen)?)),
         }
     }
 
@@ -220,13 +172,13 @@ impl Desk {
         changes: Vec<Change>,
         answer: &mut Answer,
     ) -> Result<(), TuneError> {
-        let read = opening::read(&*self.root);
+        let read = self.read();
         let tuner = self.session(tuner)?;
         let mut written: Vec<Change> = Vec::new();
         for mut change in changes {
             // What a change a moment ago reset reads otherwise than when it was staged: that is no stranger's doing.
             let reset = written.iter().any(|other| other.device == change.device && resets(other, &change));
-            if reset && let Ok(now) = self.actuator.read(&change.file) {
+            if reset && let Ok(now) = self.actuator().read(&change.file) {
                 change.from = now;
             }
             let outcome = tuner.apply(&read.machine, &change).map_err(|error| error.to_string());
@@ -235,7 +187,7 @@ impl Desk {
             }
             answer.made.push((change, outcome));
         }
-        answer.machine = Some(opening::read(&*self.root));
+        answer.machine = Some(self.read());
         Ok(())
     }
 
@@ -245,44 +197,27 @@ impl Desk {
         which: &Undoing,
         answer: &mut Answer,
     ) -> Result<(), TuneError> {
-        let read = opening::read(&*self.root);
         let tuner = self.session(tuner)?;
-        let ledger = self.ledger()?.without_living(&self.journal, Some(tuner.session()));
         let own = [tuner.session()];
         let dead: Vec<&str>;
         let which = match which {
             Undoing::Own => Which::Sessions(&own),
             Undoing::Files(files) => Which::Files(files),
             Undoing::Sessions(sessions) => {
-                dead = sessions.iter().map(String::as_str).filter(|id| self.journal.is_dead(id)).collect();
+                dead = sessions.iter().map(String::as_str).filter(|id| self.journal().is_dead(id)).collect();
                 Which::Sessions(&dead)
             }
         };
-        answer.restored = tuner.undo(&read.machine, &ledger, &which, false)?;
-        answer.machine = Some(opening::read(&*self.root));
+        answer.restored = self.put_back(tuner, &which)?;
+        answer.machine = Some(self.read());
         Ok(())
-    }
-
-    fn ledger(&self) -> Result<Ledger, JournalError> {
-        Ok(Ledger::of(&self.journal.read()?, &self.boot))
-    }
-
-    /// Sessions that died with changes standing, of one purpose or of any but experiments.
-    fn dead(&self, purpose: Option<Purpose>) -> Result<Vec<String>, JournalError> {
-        let sessions = self.ledger()?.sessions;
-        let wanted = |found: Purpose| purpose.map_or(found != Purpose::Experiment, |only| found == only);
-        Ok(sessions
-            .into_iter()
-            .filter(|(id, found)| wanted(*found) && self.journal.is_dead(id))
-            .map(|(id, _)| id)
-            .collect())
     }
 
     fn account(&self, tuner: Option<&Tuner<'_>>, answer: &mut Answer) -> Result<(), JournalError> {
         answer.session = tuner.map(|tuner| tuner.session().to_owned());
         answer.ledger = self.ledger()?;
         let own = answer.session.as_ref();
-        answer.dead = self.dead(None)?.into_iter().filter(|id| Some(id) != own).collect();
+        answer.dead = self.dead()?.1.into_iter().filter(|id| Some(id) != own).collect();
         Ok(())
     }
 }
@@ -290,10 +225,4 @@ impl Desk {
 /// Whether the kernel changes the setting of `change` along with that of `other`.
 fn resets(other: &Change, change: &Change) -> bool {
     SETTINGS.iter().any(|row| row.id == other.setting && row.also.contains(&change.setting))
-}
-
-/// Milliseconds since 1970, for the journal.
-pub fn unix_millis() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -52,8 +52,13 @@ pub fn read(root: &dyn SysRoot) -> Host {
             .filter_map(|parameter| Some((parameter, module_parameter(root, parameter)?)))
             .collect(),
         root: root::number::<u32>(root, "/probe/euid").map(|user| user == 0),
-        boot_id: root::label(root, "/proc/sys/kernel/random/boot_id"),
+        boot_id: boot_id(root),
     }
+}
+
+/// The id of the running boot.
+pub fn boot_id(root: &dyn SysRoot) -> Reading<Label> {
+    root::label(root, "/proc/sys/kernel/random/boot_id")
 }
 
 /// One line of `/probe/host`, `KEY=VALUE`.

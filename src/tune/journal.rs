@@ -13,7 +13,10 @@ use std::{
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use rustix::fs::{FlockOperation, flock};
@@ -88,6 +91,9 @@ pub enum Event {
         file: String,
         /// The value it has again.
         value: String,
+        /// The sessions whose change of it is undone; none are named when all are.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sessions: Vec<String>,
     },
     /// What this session changed stays.
     Keep,
@@ -167,8 +173,9 @@ impl Journal {
 
     /// Begins a session and takes its lock.
     pub fn open(&self, purpose: Purpose, boot: &str, time: i64) -> Result<Session, JournalError> {
-        let pid = std::process::id();
-        let id = format!("{time:x}-{pid:x}");
+        static OPENED: AtomicU32 = AtomicU32::new(0);
+        let (pid, number) = (std::process::id(), OPENED.fetch_add(1, Ordering::Relaxed));
+        let id = format!("{time:x}-{pid:x}-{number:x}");
         let lock = if self.memory.is_some() { None } else { Some(self.lock(&id)?) };
         let session = Session { id, lock };
         self.append(&session.record(Event::Open { purpose, pid }, boot, time))?;
@@ -232,6 +239,10 @@ impl Journal {
 
     /// Whether that session's process is gone: its lock is free, or its file.
     pub fn is_dead(&self, session: &str) -> bool {
+        if self.memory.is_some() {
+            // What the program's memory holds ends with the program.
+            return false;
+        }
         let name_is_plain = session.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
         let path = self.folder.join("sessions").join(session);
         match File::open(path) {
@@ -299,6 +310,8 @@ pub struct Entry {
     /// The values it may have if nobody else touched it: the last one read back, or, where a kill came between, the one
     /// before and the one asked for.
     pub last: Vec<String>,
+    /// The session that changed it last.
+    pub by: String,
     /// The sessions that changed it and have not kept it, each with the value it found.
     pub open: BTreeMap<String, String>,
 }
@@ -341,7 +354,7 @@ impl Ledger {
                         ledger.expect(&a.file, vec![a.value.clone()]);
                     }
                 }
-                Event::Undone { file, value } => ledger.undone(file, value),
+                Event::Undone { file, value, sessions } => ledger.undone(file, value, sessions),
                 Event::Keep => ledger.entries.iter_mut().for_each(|entry| {
                     entry.open.remove(&record.session);
                 }),
@@ -354,12 +367,19 @@ impl Ledger {
         ledger
     }
 
-    /// Without what living sessions other than `own` have under their hands: that is theirs alone.
+    /// Without what living sessions other than `own` have under their hands: that is theirs alone. A file that `own`
+    /// was the last to change is its own, whoever changed it before.
     #[must_use]
     pub fn without_living(mut self, journal: &Journal, own: Option<&str>) -> Self {
-        let living = |session: &String| Some(session.as_str()) != own && !journal.is_dead(session);
-        self.entries.retain(|entry| !entry.open.keys().any(living));
+        let is_own = |session: &String| Some(session.as_str()) == own;
+        let living = |session: &String| !is_own(session) && !journal.is_dead(session);
+        self.entries.retain(|entry| is_own(&entry.by) || !entry.open.keys().any(living));
         self
+    }
+
+    /// Whether that session's changes are put back without asking when it has died: those of an experiment.
+    pub fn is_unasked(&self, session: &str) -> bool {
+        self.sessions.get(session) == Some(&Purpose::Experiment)
     }
 
     /// The value before iodyno's first change of that file since boot, where it stands changed.
@@ -375,10 +395,12 @@ impl Ledger {
                 file: file.to_owned(),
                 found: old.to_owned(),
                 last: vec![old.to_owned()],
+                by: String::new(),
                 open: BTreeMap::new(),
             });
             self.entries.len() - 1
         });
+        session.clone_into(&mut self.entries[place].by);
         self.entries[place].open.entry(session.to_owned()).or_insert_with(|| old.to_owned());
     }
 
@@ -406,10 +428,13 @@ impl Ledger {
         }
     }
 
-    fn undone(&mut self, file: &str, value: &str) {
+    fn undone(&mut self, file: &str, value: &str, sessions: &[String]) {
         if let Some(entry) = self.entry(file) {
             entry.last = vec![value.to_owned()];
-            entry.open.clear();
+            entry.open.retain(|session, _| !sessions.is_empty() && !sessions.contains(session));
+            if let Some((before, _)) = entry.open.last_key_value() {
+                before.clone_into(&mut entry.by);
+            }
         }
     }
 }
@@ -418,10 +443,12 @@ impl Entry {
     /// The value to go back to when these sessions are undone: what the first of them found.
     pub fn before(&self, sessions: &[&str]) -> Option<&str> {
         // Session ids begin with the time in hexadecimal digits of equal count, so the least is the first.
-        self.open
-            .iter()
-            .find(|(session, _)| sessions.contains(&session.as_str()))
-            .map(|(_, value)| value.as_str())
+        self.open_in(sessions).next().and_then(|session| self.open.get(session)).map(String::as_str)
+    }
+
+    /// Those of these sessions that changed it and have not kept it, oldest first.
+    pub fn open_in<'a>(&'a self, sessions: &'a [&str]) -> impl Iterator<Item = &'a str> {
+        self.open.keys().map(String::as_str).filter(|session| sessions.contains(session))
     }
 }
 
@@ -505,7 +532,7 @@ mod tests {
         );
         all.extend(records(
             "2-b",
-            vec![Event::Undone { file: "/f".into(), value: "128".into() }, Event::Keep],
+            vec![Event::Undone { file: "/f".into(), value: "128".into(), sessions: vec![] }, Event::Keep],
         ));
         let ledger = Ledger::of(&all, "b");
         assert_eq!(ledger.found("/f"), None);

@@ -99,6 +99,18 @@ pub const WBT: SettingId = SettingId("wbt_lat_usec");
 /// See [`SCHEDULER`].
 pub const POLL_QUEUES: SettingId = SettingId("poll_queues");
 
+impl Setting {
+    /// Its place in the order in which settings are made and put back.
+    pub fn rank(&self) -> usize {
+        rank(self.id.0)
+    }
+}
+
+/// The place of a setting of that name in the order in which settings are made and put back; last for unknown ones.
+pub fn rank(id: &str) -> usize {
+    SETTINGS.iter().position(|row| row.id.0 == id).unwrap_or(usize::MAX)
+}
+
 const fn row(id: SettingId, file: &'static str, label: &'static str, help: &'static str) -> Setting {
     Setting {
         id,

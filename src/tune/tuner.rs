@@ -67,6 +67,27 @@ pub enum TuneError {
         #[source]
         error: io::Error,
     },
+    /// Settings are root's to write.
+    #[error("settings: need root to be changed; run it with sudo")]
+    NeedsRoot,
+}
+
+/// A value asked for on a device.
+#[derive(Clone)]
+pub struct Wanted {
+    /// On what.
+    pub device: Device,
+    /// Which setting.
+    pub setting: &'static Setting,
+    /// The value.
+    pub value: String,
+}
+
+impl Wanted {
+    /// `setting` of `device` as `value`.
+    pub fn new(device: Device, setting: &'static Setting, value: impl Into<String>) -> Self {
+        Self { device, setting, value: value.into() }
+    }
 }
 
 /// What became of one file in an undo.
@@ -82,6 +103,11 @@ pub enum Restored {
     Failed(String),
     /// Its drive is gone.
     Gone,
+}
+
+/// Whether every file of an undo has its value again.
+pub fn is_whole(report: &[(Step, Restored)]) -> bool {
+    report.iter().all(|(_, what)| matches!(what, Restored::Back | Restored::AlreadyThere))
 }
 
 /// Makes and unmakes changes in one session.
@@ -163,7 +189,8 @@ impl<'a> Tuner<'a> {
             if matches!(restored, Restored::Back | Restored::AlreadyThere) {
                 match self.actuator.read(&step.file) {
                     Ok(now) if now == step.target => {
-                        self.record(Event::Undone { file: step.recorded.clone(), value: now })?;
+                        let (file, sessions) = (step.recorded.clone(), step.sessions.clone());
+                        self.record(Event::Undone { file, value: now, sessions })?;
                     }
                     Ok(now) => *restored = Restored::Failed(format!("reads {now} again")),
                     Err(error) => *restored = Restored::Failed(error.to_string()),
@@ -180,6 +207,7 @@ impl<'a> Tuner<'a> {
                     setting: entry.setting,
                     target,
                     expected: entry.last,
+                    sessions: Vec::new(),
                 },
                 Restored::Gone,
             )

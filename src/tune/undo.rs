@@ -3,7 +3,7 @@
 use super::{
     change::{Device, Identity},
     journal::{Entry, Ledger},
-    settings::SETTINGS,
+    settings::{SETTINGS, rank},
 };
 use crate::{machine::Machine, model::DriveName};
 
@@ -35,6 +35,8 @@ pub struct Step {
     pub target: String,
     /// What it reads if nobody else touched it.
     pub expected: Vec<String>,
+    /// The sessions whose change this undoes; empty for all of them.
+    pub sessions: Vec<String>,
 }
 
 /// The files to put back, the scheduler's before those it resets; and the entries whose drive is gone.
@@ -57,12 +59,15 @@ pub fn plan(ledger: &Ledger, which: &Which<'_>, machine: &Machine) -> (Vec<Step>
                 setting: entry.setting.clone(),
                 target: target.to_owned(),
                 expected: entry.last.clone(),
+                sessions: match which {
+                    Which::Sessions(sessions) => entry.open_in(sessions).map(str::to_owned).collect(),
+                    _ => Vec::new(),
+                },
             }),
             None => gone.push(entry.clone()),
         }
     }
-    let rank = |step: &Step| SETTINGS.iter().position(|row| row.id.0 == step.setting).unwrap_or(usize::MAX);
-    steps.sort_by_key(rank);
+    steps.sort_by_key(|step| rank(&step.setting));
     (steps, gone)
 }
 

@@ -10,7 +10,7 @@ use super::{Bench, Complaint, Failure, Status, print};
 use crate::{
     model::DriveName,
     report::tune as report,
-    runtime::tuning::unix_millis,
+    runtime::desk::unix_millis,
     source::{SysRoot, open_files, read_machine},
     tune::{
         Change, Device, Live, Outcome, Tuner,

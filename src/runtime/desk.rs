@@ -1,0 +1,297 @@
+//! [`Desk`]: where a machine's settings are changed: its files, what writes them, the journal.
+//!
+//! Here: opening it for this machine or for a demo, the account of what stands changed, what is put back without being
+//! asked, and [`Hold`], the settings of an experiment. Not here: the thread beside the screen (`tuning`), what a change
+//! is (`tune`).
+//!
+//! An experiment takes a hold, sets the values of an arm, runs its test, restores, sets the next arm, and ends:
+//!
+//! ```no_run
+//! # use iodyno::{model::DriveName, runtime::desk::Desk, source::origin::Origin};
+//! # use iodyno::tune::{Device, Wanted, settings, tuner};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let origin = Origin::Live;
+//! let desk = Desk::new(&origin, &origin.open()?).ok_or("settings of this machine cannot be changed")?;
+//! let hold = desk.hold()?;
+//! let drive = Device::Drive(DriveName::new("nvme0n1"));
+//! let row = settings::find("scheduler").ok_or("no such setting")?;
+//! for (change, outcome) in hold.set(&[Wanted::new(drive, row, "mq-deadline")])? {
+//!     println!("{} {}: {outcome}", change.device, change.setting.0);
+//! }
+//! // ... the arm's test ...
+//! assert!(tuner::is_whole(&hold.restore()?), "every file reads again what it read before");
+//! let report = hold.end()?;
+//! # let _ = report;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Whatever way the hold ends, its changes do not stay: dropping it restores them; if the process is killed, the journal
+//! knows what was changed, and the next start puts it back without asking.
+
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use super::{
+    opening,
+    pretend_root::{self, PretendRoot},
+};
+use crate::{
+    app::MachineRead,
+    source::{self, SysRoot, origin::Origin},
+    tune::{
+        Actuator, Change, Live, Outcome, Restored, Tuner, Wanted,
+        journal::{Journal, JournalError, Ledger, Purpose},
+        tuner::{TuneError, changes},
+        undo::{Step, Which},
+    },
+};
+
+/// What changes are made with.
+pub struct Desk {
+    root: Arc<dyn SysRoot>,
+    actuator: Arc<dyn Actuator + Send + Sync>,
+    journal: Journal,
+    boot: String,
+    may_write: bool,
+}
+
+/// Files that were to be put back, each with what became of it.
+pub type Report = Vec<(Step, Restored)>;
+
+impl Desk {
+    /// The desk of this machine, or of a demo, whose kernel is pretended and whose journal ends with the program. `None`
+    /// for machines that are not here.
+    pub fn new(origin: &Origin, root: &Arc<dyn SysRoot>) -> Option<Arc<Self>> {
+        if origin.is_demo() {
+            let kernel = Arc::new(pretend_root::kernel(&**root, &source::read_machine(&**root).0));
+            return Some(Arc::new(Self {
+                root: Arc::new(PretendRoot::new(Arc::clone(root), Arc::clone(&kernel))),
+                actuator: kernel,
+                journal: Journal::in_memory(),
+                boot: "demo".to_owned(),
+                may_write: true,
+            }));
+        }
+        let boot = source::host::boot_id(&**root).value()?.to_string();
+        let may_write = rustix::process::geteuid().is_root();
+        let journal = Journal::new(crate::store::folder());
+        let (root, actuator) = (Arc::clone(root), Arc::new(Live));
+        origin.is_live().then(|| Arc::new(Self { root, actuator, journal, boot, may_write }))
+    }
+
+    /// The machine as it is now.
+    pub fn read(&self) -> MachineRead {
+        opening::read(&*self.root)
+    }
+
+    /// Whether settings can be written: by root, and on a demo.
+    pub const fn may_write(&self) -> bool {
+        self.may_write
+    }
+
+    /// The journal.
+    pub const fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// What reads and writes settings.
+    pub fn actuator(&self) -> &dyn Actuator {
+        &*self.actuator
+    }
+
+    /// The id of this boot.
+    pub fn boot(&self) -> &str {
+        &self.boot
+    }
+
+    /// Begins a session.
+    pub fn open(&self, purpose: Purpose) -> Result<Tuner<'_>, JournalError> {
+        Tuner::open(&self.journal, self.actuator(), purpose, &self.boot, &unix_millis)
+    }
+
+    /// What stands changed.
+    pub fn ledger(&self) -> Result<Ledger, JournalError> {
+        Ok(Ledger::of(&self.journal.read()?, &self.boot))
+    }
+
+    /// Sessions that died with changes standing: those whose changes are put back without asking, and those whose
+    /// changes are offered.
+    pub fn dead(&self) -> Result<(Vec<String>, Vec<String>), JournalError> {
+        let ledger = self.ledger()?;
+        let dead = ledger.sessions.keys().filter(|id| self.journal.is_dead(id)).cloned();
+        Ok(dead.partition(|id| ledger.is_unasked(id)))
+    }
+
+    /// Puts back what needs no question; nothing where nothing may be written.
+    pub fn recover(&self) -> Result<Report, TuneError> {
+        let (unasked, _) = self.dead()?;
+        if unasked.is_empty() || !self.may_write {
+            return Ok(Report::new());
+        }
+        let tuner = self.open(Purpose::Experiment)?;
+        let sessions: Vec<&str> = unasked.iter().map(String::as_str).collect();
+        let report = self.put_back(&tuner, &Which::Sessions(&sessions))?;
+        tuner.close()?;
+        Ok(report)
+    }
+
+    /// Undoes in a session, all but what other living sessions have under their hands.
+    pub fn put_back(&self, tuner: &Tuner<'_>, which: &Which<'_>) -> Result<Report, TuneError> {
+        let ledger = self.ledger()?.without_living(&self.journal, Some(tuner.session()));
+        let (machine, _) = source::read_machine(&*self.root);
+        tuner.undo(&machine, &ledger, which, false)
+    }
+
+    /// Takes hold of settings for an experiment.
+    ///
+    /// # Errors
+    /// Without the right to write settings, or where the journal cannot be written.
+    pub fn hold(&self) -> Result<Hold<'_>, TuneError> {
+        if !self.may_write {
+            return Err(TuneError::NeedsRoot);
+        }
+        Ok(Hold { desk: self, tuner: Some(self.open(Purpose::Experiment)?) })
+    }
+}
+
+/// The settings of an experiment: changed for an arm, put back between arms and at the end, and after a kill by the next
+/// start.
+pub struct Hold<'a> {
+    desk: &'a Desk,
+    /// Until the hold has ended.
+    tuner: Option<Tuner<'a>>,
+}
+
+impl Hold<'_> {
+    /// Makes every setting wanted so, the scheduler first since it resets others; each file with what the kernel made of
+    /// it, read back. Files that have the value already are not among them.
+    ///
+    /// # Errors
+    /// A value that cannot be asked for: nothing is written then. A write that could not be journaled, or a file that
+    /// somebody else changed meanwhile: what was written before it stands until [`Self::restore`].
+    pub fn set(&self, wanted: &[Wanted]) -> Result<Vec<(Change, Outcome)>, TuneError> {
+        let Some(tuner) = &self.tuner else { return Ok(Vec::new()) };
+        let (machine, _) = source::read_machine(&*self.desk.root);
+        let plan = |wanted: &Wanted| {
+            changes(&machine, self.desk.actuator(), &wanted.device, wanted.setting, &wanted.value)
+        };
+        let mut wanted: Vec<&Wanted> = wanted.iter().collect();
+        wanted.sort_by_key(|wanted| wanted.setting.rank());
+        for wanted in &wanted {
+            plan(wanted)?;
+        }
+        let mut made = Vec::new();
+        for wanted in wanted {
+            // Planned anew: the change before may have reset this one's file.
+            for change in plan(wanted)? {
+                let outcome = tuner.apply(&machine, &change)?;
+                made.push((change, outcome));
+            }
+        }
+        Ok(made)
+    }
+
+    /// Puts back everything this hold changed, and verifies it. The hold goes on.
+    ///
+    /// # Errors
+    /// A journal that cannot be read or written.
+    pub fn restore(&self) -> Result<Report, TuneError> {
+        let Some(tuner) = &self.tuner else { return Ok(Report::new()) };
+        self.desk.put_back(tuner, &Which::Sessions(&[tuner.session()]))
+    }
+
+    /// Puts everything back and ends the session. What could not be put back, as the report says, is tried once more at
+    /// the next start.
+    ///
+    /// # Errors
+    /// As for [`Self::restore`].
+    pub fn end(mut self) -> Result<Report, TuneError> {
+        let report = self.restore();
+        if let Some(tuner) = self.tuner.take() {
+            tuner.close()?;
+        }
+        report
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        if self.tuner.is_some() {
+            // What cannot be put back or told here, the next start puts back.
+            let _ = self.restore();
+            let _ = self.tuner.take().map(Tuner::close);
+        }
+    }
+}
+
+/// Milliseconds since 1970, for the journal.
+pub fn unix_millis() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::DriveName,
+        tune::{Device, settings::find, tuner::is_whole},
+    };
+
+    fn desk() -> Arc<Desk> {
+        let origin = Origin::Demo("threadripper-before".to_owned());
+        Desk::new(&origin, &origin.open().unwrap()).unwrap()
+    }
+
+    fn wanted(drive: &str, id: &str, value: &str) -> Wanted {
+        Wanted::new(Device::Drive(DriveName::new(drive)), find(id).unwrap(), value)
+    }
+
+    #[test]
+    fn a_hold_sets_arms_and_leaves_everything_as_it_was() {
+        let desk = desk();
+        let before = desk.read().machine;
+        let hold = desk.hold().unwrap();
+        let arm = [
+            wanted("nvme0n1", "nr_requests", "64"),
+            wanted("nvme0n1", "scheduler", "mq-deadline"),
+            wanted("nvme1n1", "read_ahead_kb", "4099"),
+            wanted("nvme1n1", "scheduler", "none"),
+        ];
+        let made = hold.set(&arm).unwrap();
+        let outcomes: Vec<_> = made.iter().map(|(change, outcome)| (change.setting.0, outcome)).collect();
+        assert_eq!(
+            outcomes,
+            [
+                ("scheduler", &Outcome::Accepted),
+                ("read_ahead_kb", &Outcome::Adjusted { now: "4096".into() }),
+                ("nr_requests", &Outcome::Accepted),
+            ],
+            "the scheduler first, what is so already not at all"
+        );
+        assert!(is_whole(&hold.restore().unwrap()));
+        assert_eq!(desk.read().machine, before, "between two arms");
+        hold.set(&arm[..2]).unwrap();
+        let report = hold.end().unwrap();
+        assert!(is_whole(&report) && report.len() == 2, "{report:?}");
+        assert_eq!(desk.read().machine, before);
+        assert_eq!(desk.dead().unwrap(), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_wrong_value_writes_nothing_and_a_dropped_hold_restores() {
+        let desk = desk();
+        let before = desk.read().machine;
+        let hold = desk.hold().unwrap();
+        let arm = [wanted("nvme0n1", "scheduler", "mq-deadline"), wanted("nvme0n1", "nomerges", "7")];
+        assert!(matches!(hold.set(&arm), Err(TuneError::BadValue { .. })));
+        assert_eq!(desk.read().machine, before);
+        hold.set(&arm[..1]).unwrap();
+        assert_ne!(desk.read().machine, before);
+        drop(hold);
+        assert_eq!(desk.read().machine, before);
+    }
+}
