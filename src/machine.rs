@@ -21,7 +21,9 @@ pub use processor::{Cpu, IdleState, Processors};
 pub use queue::Queue;
 pub use rules::SettingRule;
 
-use crate::model::DriveName;
+use std::path::Path;
+
+use crate::{model::DriveName, text::Label};
 
 /// One computer, as far as it could be read. Every value inside says itself when it could not be.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +48,14 @@ impl Machine {
     /// The drive of that kernel name.
     pub fn drive(&self, name: &DriveName) -> Option<&Drive> {
         self.drives.iter().find(|drive| drive.name == *name)
+    }
+
+    /// The drive whose NVMe character device this is: `/dev/ng0n1`.
+    pub fn drive_of_generic(&self, path: &Path) -> Option<&Drive> {
+        let is_it = |generic: &Label| Path::new(generic.as_str()) == path;
+        self.drives
+            .iter()
+            .find(|drive| drive.nvme.as_ref().and_then(|nvme| nvme.generic.as_ref()).is_some_and(is_it))
     }
 
     /// Drives backed by hardware, in bus order.

@@ -67,7 +67,7 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
     let (machine, limits) = (Arc::clone(&read.machine), Arc::clone(&read.limits));
     let engine: Arc<dyn Engine> = if origin.is_live() {
         targets::find_drives(&mut workload, &*root, &machine);
-        Arc::new(RealEngine)
+        Arc::new(RealEngine::on(&machine))
     } else {
         targets::name_drives(&mut workload, &machine)?;
         Arc::new(Simulated::new(&machine, &limits, workload.seed))

@@ -1,16 +1,71 @@
 //! [`RealEngine`]: reads real targets, in the way the workload asks for or the best this machine has instead.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
-use super::{Engine, LoadError, Running, checks, crew::Crew, ring, target::Open, threads, worker};
-use crate::model::{EngineKind, Workload, WorkloadError};
+use super::{
+    Engine, LoadError, Running, checks, crew::Crew, libaio, passthrough, posixaio, ring, target::Open,
+    threads, worker,
+};
+use crate::{
+    machine::Machine,
+    model::{EngineKind, Workload, WorkloadError},
+    text::Label,
+};
 
-/// The kernel's reads: io_uring, or threads in pread.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct RealEngine;
+/// The kernel's reads: io_uring, NVMe commands, native AIO, POSIX AIO, or threads in pread.
+#[derive(Debug, Clone, Default)]
+pub struct RealEngine {
+    machine: Option<Arc<Machine>>,
+}
 
 /// Most threads of a psync run; more than this, and the machine measures its scheduler.
 const MOST_THREADS: u64 = 4096;
+
+impl RealEngine {
+    /// An engine that knows which drive is which on this machine. Without that, NVMe commands are not to be had.
+    pub fn on(machine: &Arc<Machine>) -> Self {
+        Self { machine: Some(Arc::clone(machine)) }
+    }
+
+    /// Reads by NVMe commands, or by io_uring where a target takes none.
+    fn by_commands(&self, workload: &Workload) -> Result<Crew, LoadError> {
+        let machine = self.machine.as_deref();
+        let mut blocks = Workload { direct: true, ..workload.clone() };
+        for target in &mut blocks.targets {
+            if let Some(drive) = machine.and_then(|machine| machine.drive_of_generic(&target.path)) {
+                target.path = drive.name.device_file().into();
+            }
+        }
+        let opened = || -> Result<Vec<Open>, LoadError> {
+            let mut opened = open(&blocks)?;
+            for (open, target) in opened.iter_mut().zip(&workload.targets) {
+                open.name = Label::new(&target.path.to_string_lossy());
+            }
+            Ok(opened)
+        };
+        let mut targets = opened()?;
+        let converted = targets.iter_mut().try_for_each(|open| {
+            let machine = machine.ok_or_else(|| "which drive it is cannot be told".to_owned());
+            machine.and_then(|machine| passthrough::convert(open, &blocks, machine)).map_err(|why| {
+                format!("{} cannot be read by NVMe commands: {why}; io_uring reads instead", open.name)
+            })
+        });
+        match converted {
+            Ok(()) => {
+                let mut crew = Crew::start(workload, targets, 1, passthrough::work)?;
+                if !workload.direct {
+                    crew.explain("NVMe commands know no page cache: --direct 0 has no effect".to_owned());
+                }
+                Ok(crew)
+            }
+            Err(sentence) => {
+                let mut crew = by_ring(&blocks, opened()?)?;
+                crew.explain(sentence);
+                Ok(crew)
+            }
+        }
+    }
+}
 
 impl Engine for RealEngine {
     fn simulated(&self) -> bool {
@@ -18,23 +73,23 @@ impl Engine for RealEngine {
     }
 
     fn start(&self, workload: &Workload, _: Instant) -> Result<Box<dyn Running>, LoadError> {
-        match workload.engine {
-            EngineKind::IoUring => match ring::available() {
-                Ok(()) => Ok(Box::new(Crew::start(workload, open(workload)?, 1, worker::work)?)),
-                Err(error) => {
-                    let mut crew = with_threads(workload)?;
-                    crew.explain(ring::unavailable(&error));
-                    Ok(Box::new(crew))
-                }
+        let crew = match workload.engine {
+            EngineKind::IoUring => by_ring(workload, open(workload)?),
+            EngineKind::IoUringCmd => self.by_commands(workload),
+            EngineKind::Libaio => match libaio::available() {
+                Ok(()) => Crew::start(workload, open(workload)?, 1, libaio::work),
+                Err(error) => instead(workload, open(workload)?, libaio::unavailable(&error)),
             },
-            EngineKind::Psync => Ok(Box::new(with_threads(workload)?)),
-            engine => Err(WorkloadError {
+            EngineKind::Psync => with_threads(workload, open(workload)?),
+            EngineKind::Posixaio => Crew::start(workload, open(workload)?, 1, posixaio::work),
+            EngineKind::Simulated => Err(WorkloadError {
                 option: "ioengine",
-                wrong: format!("{} is not among the engines of this version", engine.name()),
-                fix: "use io_uring or psync".to_owned(),
+                wrong: "a simulated engine reads no drives of this machine".to_owned(),
+                fix: "use io_uring".to_owned(),
             }
             .into()),
-        }
+        };
+        Ok(Box::new(crew?))
     }
 }
 
@@ -47,7 +102,21 @@ fn open(workload: &Workload) -> Result<Vec<Open>, LoadError> {
     workload.targets.iter().map(open).collect()
 }
 
-fn with_threads(workload: &Workload) -> Result<Crew, LoadError> {
+fn by_ring(workload: &Workload, targets: Vec<Open>) -> Result<Crew, LoadError> {
+    match ring::available() {
+        Ok(()) => Crew::start(workload, targets, 1, worker::work),
+        Err(error) => instead(workload, targets, ring::unavailable(&error)),
+    }
+}
+
+/// Threads with pread, where the engine asked for is not to be had; `why` is the sentence about it.
+fn instead(workload: &Workload, targets: Vec<Open>, why: String) -> Result<Crew, LoadError> {
+    let mut crew = with_threads(workload, targets)?;
+    crew.explain(why);
+    Ok(crew)
+}
+
+fn with_threads(workload: &Workload, targets: Vec<Open>) -> Result<Crew, LoadError> {
     let threads = u64::from(workload.depth) * u64::from(workload.jobs) * workload.targets.len() as u64;
     if threads > MOST_THREADS {
         return Err(WorkloadError {
@@ -57,7 +126,7 @@ fn with_threads(workload: &Workload) -> Result<Crew, LoadError> {
         }
         .into());
     }
-    Crew::start(workload, open(workload)?, workload.depth, threads::work)
+    Crew::start(workload, targets, workload.depth, threads::work)
 }
 
 #[cfg(test)]
@@ -97,7 +166,7 @@ mod tests {
     }
 
     fn run(workload: &Workload) -> RunSummary {
-        let mut running = RealEngine.start(workload, clock::now()).unwrap();
+        let mut running = RealEngine::default().start(workload, clock::now()).unwrap();
         while running.sample(clock::now()).state != RunState::Ended {
             thread::sleep(Duration::from_millis(5));
         }
@@ -118,6 +187,14 @@ mod tests {
             Workload { direct: false, ..plain.clone() },
             Workload { submission_poll: true, ..plain.clone() },
             Workload { engine: EngineKind::Psync, depth: 4, ..plain.clone() },
+            Workload { engine: EngineKind::Libaio, ..plain.clone() },
+            Workload { engine: EngineKind::Libaio, direct: false, latency: false, ..plain.clone() },
+            Workload {
+                engine: EngineKind::Posixaio,
+                block_split: vec![(Bytes(4096), 50), (Bytes(8192), 50)],
+                ..plain.clone()
+            },
+            Workload { engine: EngineKind::Posixaio, rate_iops: Some(2000), jobs: 2, ..plain.clone() },
             Workload { ramp: Duration::from_millis(50), ..plain.clone() },
             Workload { batch_submit: Some(1), batch_complete_min: Some(1), ..plain.clone() },
         ] {
@@ -132,7 +209,9 @@ mod tests {
             assert_eq!(summary.effective.engine, workload.engine);
             let reached = target.depth_reached.unwrap();
             assert!(
-                reached > f64::from(workload.depth) / 4.0 || workload.engine == EngineKind::Psync,
+                reached > f64::from(workload.depth) / 4.0
+                    || workload.engine == EngineKind::Psync
+                    || workload.rate_iops.is_some(),
                 "{reached}"
             );
             assert!(target.runtime >= Duration::from_millis(110), "{target:?}");
@@ -142,7 +221,7 @@ mod tests {
     #[test]
     fn an_amount_is_read_to_the_last_block_and_no_further() {
         let (_folder, path) = file();
-        for engine in [EngineKind::IoUring, EngineKind::Psync] {
+        for engine in [EngineKind::IoUring, EngineKind::Psync, EngineKind::Libaio, EngineKind::Posixaio] {
             let workload = Workload {
                 runtime: None,
                 size: Some(Bytes(1 << 20)),
@@ -167,11 +246,26 @@ mod tests {
     }
 
     #[test]
+    fn what_takes_no_nvme_commands_is_read_by_the_ring_and_says_why() {
+        let (_folder, path) = file();
+        let commands = Workload { engine: EngineKind::IoUringCmd, direct: false, ..workload(&path) };
+        let summary = run(&commands);
+        assert_eq!(summary.effective.engine, EngineKind::IoUring);
+        assert!(summary.targets[0].ios > 10);
+        let said = &summary.effective.fallbacks[0];
+        assert!(
+            said.contains("cannot be read by NVMe commands") && said.contains("io_uring reads"),
+            "{said}"
+        );
+        assert!(summary.workload.direct, "commands and what stands in for them go past the cache");
+    }
+
+    #[test]
     fn a_pause_stops_reads_and_the_clock() {
         let (_folder, path) = file();
         let workload = Workload { runtime: None, size: None, ..workload(&path) };
         let endless = Workload { runtime: Some(Duration::from_secs(100)), ..workload };
-        let mut running = RealEngine.start(&endless, clock::now()).unwrap();
+        let mut running = RealEngine::default().start(&endless, clock::now()).unwrap();
         thread::sleep(Duration::from_millis(50));
         running.pause(clock::now());
         thread::sleep(Duration::from_millis(50));
@@ -193,7 +287,7 @@ mod tests {
         let mut workload = workload(&short);
         workload.runtime = Some(Duration::from_millis(300));
         workload.targets.push(Target { path: whole, drive: None });
-        let mut running = RealEngine.start(&workload, clock::now()).unwrap();
+        let mut running = RealEngine::default().start(&workload, clock::now()).unwrap();
         thread::sleep(Duration::from_millis(30));
         File::options().write(true).open(&short).unwrap().set_len(0).unwrap();
         while running.sample(clock::now()).state != RunState::Ended {

@@ -108,15 +108,9 @@ impl Rig {
         if polled {
             flags.push("IOPOLL".to_owned());
         }
-        let slots_per_buffer = (LONGEST_BUFFER / block.max(1)).max(1);
-        let fixed_buffers = workload.fixed_buffers
-            && match register_buffers(&ring.submitter(), &buffers, block * slots_per_buffer) {
-                Ok(()) => true,
-                Err(error) => {
-                    fallbacks.push(unregistered_buffers(&error, buffers.len()));
-                    false
-                }
-            };
+        let slots_per_buffer = fix_buffers(&ring.submitter(), workload, &buffers, block, &mut fallbacks);
+        let fixed_buffers = slots_per_buffer.is_some();
+        let slots_per_buffer = slots_per_buffer.unwrap_or(usize::MAX);
         let completion = if polled { Completion::Polled } else { Completion::Interrupts };
         let granted = Granted { engine: EngineKind::IoUring, completion, ring_flags: flags, fallbacks };
         Ok(Self { ring, buffers, block, granted, fixed_buffers, slots_per_buffer })
@@ -197,6 +191,28 @@ pub(super) fn unavailable(error: &io::Error) -> String {
         "io_uring is not to be had ({}): {why}; threads with pread read instead, at a higher cost",
         words(error)
     )
+}
+
+/// Registers the slots of `block` bytes with the ring, if asked for: how many slots one registration holds. `None`, with a
+/// sentence, when the kernel will not.
+pub(super) fn fix_buffers(
+    submitter: &Submitter<'_>,
+    workload: &Workload,
+    buffers: &Mapping,
+    block: usize,
+    fallbacks: &mut Vec<String>,
+) -> Option<usize> {
+    if !workload.fixed_buffers {
+        return None;
+    }
+    let slots = (LONGEST_BUFFER / block.max(1)).max(1);
+    match register_buffers(submitter, buffers, block * slots) {
+        Ok(()) => Some(slots),
+        Err(error) => {
+            fallbacks.push(unregistered_buffers(&error, buffers.len()));
+            None
+        }
+    }
 }
 
 fn register_buffers(submitter: &Submitter<'_>, buffers: &Mapping, piece: usize) -> io::Result<()> {

@@ -11,7 +11,7 @@ use std::{
 
 use rustix::fs::{AtFlags, StatxFlags};
 
-use super::LoadError;
+use super::{LoadError, passthrough::Namespace};
 use crate::{
     model::{Target, TargetKind, Workload, errno_words},
     text::Label,
@@ -27,6 +27,8 @@ pub(super) struct Open {
     pub name: Label,
     /// The first bytes that are read: all of it, or `--size`.
     pub span: Bytes,
+    /// How it is addressed by NVMe commands, where it is open for them.
+    pub namespace: Option<Namespace>,
     /// Why its figures will not be the drive's own.
     pub doubts: Vec<String>,
 }
@@ -39,7 +41,7 @@ impl Open {
         let fail =
             |wrong: String, fix: &str| LoadError::Target { path: name.clone(), wrong, fix: fix.to_owned() };
         let metadata = path.metadata().map_err(|error| refused(path, &error))?;
-        let kind = kind(&metadata).map_err(|(wrong, fix)| fail(wrong.to_owned(), fix))?;
+        let kind = kind(path, &metadata).map_err(|(wrong, fix)| fail(wrong.to_owned(), fix))?;
         let mut file = open(path, workload.direct).map_err(|error| refused(path, &error))?;
         let length = file.seek(SeekFrom::End(0)).map_err(|error| refused(path, &error))?;
         let largest = workload.largest_block();
@@ -75,7 +77,7 @@ impl Open {
                 }
             }
         }
-        Ok(Self { file, name, span, doubts: Vec::new() })
+        Ok(Self { file, name, span, namespace: None, doubts: Vec::new() })
     }
 }
 
@@ -92,14 +94,21 @@ fn alignment(file: &File, kind: TargetKind) -> u64 {
     u64::from(told.filter(|bytes| *bytes > 0).unwrap_or(512))
 }
 
-fn kind(metadata: &Metadata) -> Result<TargetKind, (&'static str, &'static str)> {
+fn kind(path: &Path, metadata: &Metadata) -> Result<TargetKind, (&'static str, &'static str)> {
     let kind = metadata.file_type();
+    let is_generic = path.starts_with("/dev")
+        && path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"ng"));
     if kind.is_block_device() {
         Ok(TargetKind::Device)
     } else if kind.is_file() {
         Ok(TargetKind::File)
     } else if kind.is_dir() {
         Err(("is a directory", "name a file in it; with --size 1G one that is not there is laid out"))
+    } else if kind.is_char_device() && is_generic {
+        Err((
+            "is read by NVMe commands only",
+            "add --ioengine io_uring_cmd, or name the block device, such as /dev/nvme0n1",
+        ))
     } else {
         Err(("is neither a block device nor a regular file", "name a drive such as /dev/nvme0n1, or a file"))
     }

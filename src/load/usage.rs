@@ -1,7 +1,7 @@
 //! What a thread has cost: CPU time and context switches.
 #![expect(unsafe_code, reason = "getrusage of one thread has no safe wrapper")]
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 /// Cost of a thread since it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,6 +32,30 @@ impl Usage {
         }
     }
 
+    /// Of another thread of this process, by its id, in the kernel's ticks; zeros once it is gone.
+    pub(super) fn of_task(id: &str) -> Self {
+        fs::read_to_string(format!("/proc/self/task/{id}/stat"))
+            .ok()
+            .and_then(|stat| Self::in_stat(&stat, rustix::param::clock_ticks_per_second()))
+            .unwrap_or_default()
+    }
+
+    /// `utime` and `stime` of `proc_pid_stat(5)`: fields 14 and 15, counted from behind the name, which may hold anything.
+    fn in_stat(stat: &str, ticks_per_second: u64) -> Option<Self> {
+        let (_, fields) = stat.rsplit_once(')')?;
+        let mut fields = fields.split_whitespace().skip(11).map(|field| field.parse::<u32>().ok());
+        let mut time =
+            || Some(Duration::from_secs(1) * fields.next()?? / u32::try_from(ticks_per_second).ok()?);
+        Some(Self { user: time()?, system: time()?, switches: 0 })
+    }
+
+    /// Adds what something else has cost.
+    pub(super) fn add(&mut self, other: Self) {
+        self.user += other.user;
+        self.system += other.system;
+        self.switches += other.switches;
+    }
+
     /// What was spent since `earlier`.
     pub(super) fn since(self, earlier: Self) -> Self {
         Self {
@@ -39,5 +63,27 @@ impl Usage {
             system: self.system.saturating_sub(earlier.system),
             switches: self.switches.saturating_sub(earlier.switches),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_a_task_are_found_behind_whatever_its_name_is() {
+        let stat = "4321 (read) 0 (x) S 1 4321 4321 0 -1 4194368 100 0 0 0 250 75 0 0 20 0 3 0 999 0 0";
+        let usage = Usage::in_stat(stat, 100).unwrap();
+        assert_eq!((usage.user, usage.system), (Duration::from_millis(2500), Duration::from_millis(750)));
+        assert!(Usage::in_stat("4321 (read", 100).is_none() && Usage::in_stat("1 (x) S 1", 100).is_none());
+    }
+
+    #[test]
+    fn a_task_of_this_process_has_used_something_and_one_that_is_gone_nothing() {
+        let own = rustix::thread::gettid().as_raw_nonzero().to_string();
+        let began = Usage::of_this_thread();
+        while Usage::of_this_thread().since(began).user < Duration::from_millis(30) {}
+        assert!(Usage::of_task(&own).user >= Duration::from_millis(20));
+        assert_eq!(Usage::of_task("0"), Usage::default());
     }
 }

@@ -213,7 +213,7 @@ fn entry<const FILE: bool, const BUFFER: bool>(slot: &Slot, descriptor: i32) -> 
 
 /// Hands over what is queued and waits. What only means "look at the completions first" is no error.
 #[inline]
-fn enter(submitter: &Submitter<'_>, wait: usize, patience: Option<Duration>) -> io::Result<()> {
+pub(super) fn enter(submitter: &Submitter<'_>, wait: usize, patience: Option<Duration>) -> io::Result<()> {
     let result = match patience {
         None => submitter.submit_and_wait(wait),
         Some(most) => {

@@ -44,7 +44,7 @@ pub fn simulated(read: &MachineRead) -> Arc<dyn Engine> {
 /// What tests this machine's drives: the kernel, a model in a demo, nothing where the drives are elsewhere.
 pub fn engine(origin: &Origin, read: &MachineRead) -> Option<Arc<dyn Engine>> {
     match origin {
-        Origin::Live => Some(Arc::new(RealEngine)),
+        Origin::Live => Some(Arc::new(RealEngine::on(&read.machine))),
         Origin::Demo(_) => Some(simulated(read)),
         Origin::Capture(_) | Origin::Sysroot(_) => None,
     }

@@ -271,7 +271,7 @@ mod tests {
     fn a_missing_file_is_laid_out_read_and_removed() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = folder.path().join("iodyno.test");
-        let session = Session::start(Arc::new(RealEngine), workload(path.clone()));
+        let session = Session::start(Arc::new(RealEngine::default()), workload(path.clone()));
         wait_for(&session, |sample| sample.state == RunState::Running);
         assert!(path.exists());
         wait_for(&session, |sample| sample.state == RunState::Ended);
@@ -287,14 +287,14 @@ mod tests {
         let mut long = workload(path.clone());
         long.runtime = None;
         long.size = Some(Bytes(1 << 30));
-        let laying_out = Session::start(Arc::new(RealEngine), long.clone());
+        let laying_out = Session::start(Arc::new(RealEngine::default()), long.clone());
         wait_for(&laying_out, |sample| sample.preparing.as_ref().is_some_and(|p| p.contains("laying out")));
         assert_eq!(laying_out.finish().unwrap_err(), LoadError::Stopped);
         assert!(!path.exists());
 
         long.size = Some(Bytes(16 << 20));
         long.runtime = Some(Duration::from_secs(100));
-        let running = Session::start(Arc::new(RealEngine), long);
+        let running = Session::start(Arc::new(RealEngine::default()), long);
         wait_for(&running, |sample| sample.state == RunState::Running);
         running.pause();
         running.resume();
@@ -305,10 +305,10 @@ mod tests {
 
     #[test]
     fn a_test_that_cannot_run_ends_at_once_and_says_why() {
-        let session = Session::start(Arc::new(RealEngine), workload("/nowhere/file".into()));
+        let session = Session::start(Arc::new(RealEngine::default()), workload("/nowhere/file".into()));
         wait_for(&session, |sample| sample.state == RunState::Ended);
         let error = session.finish().unwrap_err().to_string();
         assert!(error.starts_with("/nowhere/file: ") && error.contains("ENOENT"), "{error}");
-        drop(Session::start(Arc::new(RealEngine), Workload::default()));
+        drop(Session::start(Arc::new(RealEngine::default()), Workload::default()));
     }
 }

@@ -61,7 +61,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "1", default_missing_value = "1",
         value_parser = values::switch)]
     registerfiles: bool,
-    /// io_uring or psync
+    /// `io_uring`, `io_uring_cmd` (NVMe commands), libaio, psync or posixaio
     #[arg(long, value_name = "ENGINE", default_value = "io_uring", value_parser = values::engine)]
     ioengine: EngineKind,
     /// A kernel thread submits

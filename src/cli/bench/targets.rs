@@ -21,7 +21,9 @@ use crate::{
 /// Fills in the drive of each target of this machine, where it can be told.
 pub(super) fn find_drives(workload: &mut Workload, root: &dyn SysRoot, machine: &Machine) {
     for target in &mut workload.targets {
-        target.drive = drive_of(&target.path, root).filter(|name| machine.drive(name).is_some());
+        let by_commands = machine.drive_of_generic(&target.path).map(|drive| drive.name.clone());
+        target.drive =
+            by_commands.or_else(|| drive_of(&target.path, root).filter(|name| machine.drive(name).is_some()));
     }
 }
 

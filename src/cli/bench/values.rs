@@ -104,10 +104,10 @@ pub(super) fn pattern(text: &str) -> Result<Pattern, String> {
 
 /// fio's name of an engine.
 pub(super) fn engine(text: &str) -> Result<EngineKind, String> {
-    EngineKind::ALL
-        .into_iter()
-        .find(|engine| engine.name() == text)
-        .ok_or_else(|| "no such engine; use io_uring or psync".to_owned())
+    EngineKind::ALL.into_iter().find(|engine| engine.name() == text).ok_or_else(|| {
+        let names = EngineKind::ALL.map(EngineKind::name);
+        format!("no such engine; use one of {}", names.join(", "))
+    })
 }
 
 /// `A:B`, with `\:` for a colon within a name.

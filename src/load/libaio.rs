@@ -1,0 +1,269 @@
+//! Linux native AIO, fio's `libaio`, by raw system calls: `io_setup`, `io_submit`, `io_getevents`.
+//!
+//! Here: its control blocks, none of which can say anything but "read". Not here: the loop ([`super::queued`]).
+#![expect(unsafe_code, reason = "the kernel is given control blocks with the addresses their reads land at")]
+
+use std::{io, os::fd::AsRawFd, ptr, time::Duration};
+
+use super::{
+    LoadError,
+    blocks::Block,
+    crew::{Assignment, Granted, Ready},
+    memory::Mapping,
+    queued::{self, Queue},
+};
+use crate::model::{Completion, EngineKind, Workload, errno_words};
+
+/// `struct iocb` of `linux/aio_abi.h`: a read (`IOCB_CMD_PREAD` is 0), and which slot it belongs to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+struct Control {
+    data: u64,
+    // On big-endian machines these two change places; both stay 0.
+    key: u32,
+    rw_flags: u32,
+    opcode: Read,
+    priority: i16,
+    file: u32,
+    address: u64,
+    bytes: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    event_file: u32,
+}
+
+/// The one opcode.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(u16)]
+enum Read {
+    #[default]
+    Pread = 0,
+}
+
+/// `struct io_event`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+struct Event {
+    data: u64,
+    control: u64,
+    result: i64,
+    result2: i64,
+}
+
+/// Whether this kernel has native AIO at all.
+pub(super) fn available() -> io::Result<()> {
+    Context::new(1).map(drop)
+}
+
+/// Why native AIO cannot be had, for the sentence about threads.
+pub(super) fn unavailable(error: &io::Error) -> String {
+    format!(
+        "libaio is not to be had ({}): this kernel has no native AIO, or a filter of system calls hides it; threads with \
+         pread read instead",
+        words(error)
+    )
+}
+
+/// What the workload asks for and native AIO has not.
+pub(super) fn lacks(workload: &Workload) -> Vec<String> {
+    [
+        (workload.hipri, "libaio cannot poll: completions come by interrupts"),
+        (workload.submission_poll, "libaio has no submitting thread: --sqthread_poll has no effect"),
+        (
+            !workload.direct,
+            "libaio without direct I/O blocks: each read is done before the call that hands it over returns",
+        ),
+    ]
+    .into_iter()
+    .filter(|(asked, _)| *asked)
+    .map(|(_, sentence)| sentence.to_owned())
+    .collect()
+}
+
+/// An AIO context.
+#[derive(Debug)]
+struct Context(libc::c_ulong);
+
+impl Context {
+    fn new(depth: u32) -> io::Result<Self> {
+        let mut context: libc::c_ulong = 0;
+        // SAFETY: the context is a writable word that was set to 0, as io_setup(2) asks.
+        match unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) } {
+            0 => Ok(Self(context)),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: made by io_setup and not used after this. The call waits for what is under way.
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.0) };
+    }
+}
+
+/// A context with its reads and their memory.
+struct Native {
+    /// Before `buffers`: it waits for what is under way, so that no read lands in memory that is gone.
+    context: Context,
+    controls: Vec<Control>,
+    buffers: Mapping,
+    block: usize,
+    file: u32,
+    /// Slots put and not handed over yet.
+    put: Vec<u16>,
+    /// The control blocks of one call.
+    handed: Vec<*mut Control>,
+    events: Vec<Event>,
+    /// Reads that the kernel has.
+    under_way: usize,
+}
+
+/// The work of one thread.
+pub(super) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), LoadError> {
+    let mut native = Native::new(assignment)?;
+    let granted = Granted {
+        engine: EngineKind::Libaio,
+        completion: Completion::Interrupts,
+        ring_flags: Vec::new(),
+        fallbacks: lacks(&assignment.workload),
+    };
+    queued::work(assignment, ready, &mut native, granted);
+    Ok(())
+}
+
+impl Native {
+    fn new(assignment: &Assignment) -> Result<Self, LoadError> {
+        let Assignment { workload, target, .. } = assignment;
+        let (buffers, block) = queued::buffers(workload)?;
+        let context = Context::new(workload.depth).map_err(|error| LoadError::Machine {
+            wrong: format!("libaio gives no context: {}", words(&error)),
+            fix: match error.raw_os_error() {
+                Some(libc::EAGAIN) => "raise the sysctl fs.aio-max-nr, or use fewer --iodepth and --numjobs",
+                _ => "use --ioengine io_uring or psync",
+            }
+            .to_owned(),
+        })?;
+        let depth = workload.depth as usize;
+        Ok(Self {
+            context,
+            controls: vec![Control::default(); depth],
+            buffers,
+            block,
+            file: target.file.as_raw_fd().unsigned_abs(),
+            put: Vec::with_capacity(depth),
+            handed: Vec::with_capacity(depth),
+            events: vec![Event::default(); depth],
+            under_way: 0,
+        })
+    }
+
+    /// Hands over what was put, as far as the kernel takes it. A read that it refuses is done, with that errno.
+    fn submit(&mut self, done: &mut Vec<(u16, i32)>) -> io::Result<()> {
+        while !self.put.is_empty() {
+            self.handed.clear();
+            for slot in &self.put {
+                self.handed.push(&raw mut self.controls[usize::from(*slot)]);
+            }
+            let (count, pointers) = (self.handed.len(), self.handed.as_mut_ptr());
+            // SAFETY: `count` pointers to control blocks of slots with no read under way, each naming a piece of a mapping
+            // that outlives the context; the kernel copies them before it returns.
+            let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.context.0, count, pointers) };
+            match usize::try_from(taken) {
+                Ok(taken) if taken > 0 => {
+                    self.put.drain(..taken.min(count));
+                    self.under_way += taken;
+                }
+                _ => match io::Error::last_os_error().raw_os_error() {
+                    Some(libc::EINTR) => {}
+                    // What is under way makes room for the rest.
+                    Some(libc::EAGAIN) if self.under_way > 0 => return Ok(()),
+                    Some(errno @ (libc::ENOSYS | libc::EFAULT)) => {
+                        return Err(io::Error::from_raw_os_error(errno));
+                    }
+                    errno => done.push((self.put.remove(0), -errno.unwrap_or(libc::EIO))),
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Queue for Native {
+    fn put(&mut self, slot: u16, block: Block) {
+        let index = usize::from(slot);
+        self.controls[index] = Control {
+            data: u64::from(slot),
+            file: self.file,
+            address: self.buffers.as_ptr().wrapping_add(index * self.block).addr() as u64,
+            bytes: u64::from(block.length),
+            offset: i64::try_from(block.offset).unwrap_or(i64::MAX),
+            ..Control::default()
+        };
+        self.put.push(slot);
+    }
+
+    fn enter(
+        &mut self,
+        wait: usize,
+        patience: Option<Duration>,
+        done: &mut Vec<(u16, i32)>,
+    ) -> io::Result<()> {
+        self.submit(done)?;
+        let wait = wait.saturating_sub(done.len()).min(self.under_way);
+        let time = patience.map(|most| libc::timespec {
+            tv_sec: libc::time_t::try_from(most.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: most.subsec_nanos().into(),
+        });
+        let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+        let (most, events) = (self.events.len(), self.events.as_mut_ptr());
+        // SAFETY: `events` has room for `most` of them; the time is null or outlives the call.
+        let found =
+            unsafe { libc::syscall(libc::SYS_io_getevents, self.context.0, wait, most, events, time) };
+        let found = match usize::try_from(found) {
+            Ok(found) => found,
+            Err(_) => match io::Error::last_os_error() {
+                error if error.raw_os_error() == Some(libc::EINTR) => 0,
+                error => return Err(error),
+            },
+        };
+        self.under_way -= found;
+        for event in &self.events[..found] {
+            #[expect(clippy::cast_possible_truncation, reason = "the slot number put there")]
+            done.push((event.data as u16, i32::try_from(event.result).unwrap_or(i32::MAX)));
+        }
+        Ok(())
+    }
+}
+
+fn words(error: &io::Error) -> String {
+    error.raw_os_error().map_or_else(|| error.to_string(), errno_words)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use super::*;
+
+    #[test]
+    fn control_blocks_and_events_are_laid_out_as_the_kernels() {
+        assert_eq!((size_of::<Control>(), size_of::<Event>()), (64, 32));
+        assert_eq!((offset_of!(Control, opcode), offset_of!(Control, file)), (16, 20));
+        assert_eq!((offset_of!(Control, address), offset_of!(Control, offset)), (24, 40));
+    }
+
+    #[test]
+    fn what_it_lacks_is_said() {
+        let asks = Workload { hipri: true, submission_poll: true, direct: false, ..Workload::default() };
+        assert_eq!(lacks(&asks).len(), 3);
+        assert!(lacks(&Workload::default()).is_empty());
+    }
+
+    #[test]
+    fn a_kernel_without_it_is_named() {
+        let sentence = unavailable(&io::Error::from_raw_os_error(libc::ENOSYS));
+        assert!(sentence.contains("ENOSYS") && sentence.contains("pread"), "{sentence}");
+    }
+}
