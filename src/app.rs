@@ -178,14 +178,21 @@ impl App {
     /// Looks for findings again: after a new reading, new counters, a test that began or ended.
     fn judge(&mut self) {
         // A test that failed says nothing about the machine.
-        let load = self.dyno.tests.back().and_then(|test| match &test.result {
-            None => Some(crate::findings::Load { workload: &test.workload, summary: None }),
-            Some(Ok(summary)) => {
-                Some(crate::findings::Load { workload: &test.workload, summary: Some(summary) })
-            }
-            Some(Err(_)) => None,
+        let test = self.dyno.tests.back().filter(|test| !matches!(test.result, Some(Err(_))));
+        let load = test.map(|test| crate::findings::Load {
+            workload: &test.workload,
+            summary: test.summary(),
+            watch: Some(&test.watch),
         });
-        self.findings.judge(&self.machine, &self.limits, self.rates.as_ref(), load);
+        // What a test does to the machine is judged by what was counted while it ran.
+        let rates = test.map_or(self.rates.as_ref(), |test| test.watch.rates());
+        self.findings.judge(&self.machine, &self.limits, rates, load, self.units);
+    }
+
+    /// Writes every rate in the other units.
+    fn switch_units(&mut self) {
+        self.units = self.units.toggled();
+        self.judge();
     }
 
     fn take_machine(&mut self, read: MachineRead) {

@@ -3,6 +3,8 @@
 //! Here: [`Counters`] as read at one moment, [`Rates`], and the pure [`rates`] between them. Not here: reading
 //! (`source::counters`), the clock, keeping history.
 
+mod joined;
+
 use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
@@ -35,6 +37,17 @@ pub struct Counters {
     pub interrupts: Vec<u64>,
     /// `aer_dev_correctable` totals.
     pub aer: BTreeMap<PciAddress, u64>,
+    /// Idle states by processor and number of the state (`cpuN/cpuidle/stateM`).
+    pub idle: BTreeMap<(u32, u32), IdleTimes>,
+}
+
+/// One idle state of one CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IdleTimes {
+    /// `usage`: times it was entered since boot.
+    pub entries: u64,
+    /// `time`: microseconds spent in it.
+    pub micros: u64,
 }
 
 /// Ticks of one CPU, columns of `/proc/stat`.
@@ -109,6 +122,17 @@ pub struct Rates {
     pub interrupts: Vec<f64>,
     /// Correctable PCI Express errors per second.
     pub aer: BTreeMap<PciAddress, f64>,
+    /// Idle states by processor and number of the state.
+    pub idle: BTreeMap<(u32, u32), IdleRates>,
+}
+
+/// How one CPU used one idle state.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct IdleRates {
+    /// Times entered per second.
+    pub entries: f64,
+    /// Share of the time spent in it, 0 to 1.
+    pub share: f64,
 }
 
 /// Shares of CPU time, percent of one CPU's (or all CPUs') time; usr, sys, idl, wai and stl add up to 100.
@@ -173,6 +197,12 @@ pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
         vectors: both(&before.vectors, &after.vectors, |before, after| rate(sum(before), sum(after))),
         interrupts: columns(&before.interrupts, &after.interrupts, rate),
         aer: both(&before.aer, &after.aer, |before, after| rate(*before, *after)),
+        idle: both(&before.idle, &after.idle, |before, after| {
+            let micros = after.micros.checked_sub(before.micros)? as f64;
+            // The kernel books a stay when it ends, which may have begun before.
+            let share = (micros / 1e6 / seconds).min(1.0);
+            Some(IdleRates { entries: rate(before.entries, after.entries)?, share })
+        }),
         ..gauges
     }
 }
@@ -326,11 +356,13 @@ mod tests {
                     disks: [(DriveName::new("sda"), disk)].into(),
                     vectors: [(Label::new("nvme0q1"), c.to_vec())].into(),
                     interrupts: c.to_vec(),
+                    idle: [((0, 1), IdleTimes { entries: c[0], micros: c[1] })].into(),
                     ..Counters::default()
                 }
             };
             let rates = rates(&look(before), &look(after), Duration::from_millis(millis));
             let mut all: Vec<f64> = rates.interrupts.clone();
+            all.extend(rates.idle.values().flat_map(|idle| [idle.entries, idle.share]));
             all.extend(rates.forks.iter().chain(&rates.context_switches).chain(rates.vectors.values()));
             for disk in rates.disks.values() {
                 all.extend([disk.reads, disk.read_bytes, disk.writes, disk.written_bytes, disk.queue_depth]);

@@ -72,8 +72,9 @@ pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     if let Some(tuning) = &tuning {
         tuning.look();
     }
+    let again = origin.is_live().then(|| Arc::clone(&root));
     let sampler = origin.is_live().then(|| Sampler::start(root, sender.clone(), started, Arc::clone(&over)));
-    let effects = Effects::new(tuning, engine, counters, sender, started);
+    let effects = Effects::new(tuning, engine, counters, again, sender, started);
     let mut main = Main { screen, effects, sampler, receiver, started, last_words: String::new() };
     let status = main.run(&mut app);
     over.store(true, Ordering::Relaxed);

@@ -99,7 +99,7 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
         Id::Curve => app.dyno.curve = app.dyno.curve.next(),
         Id::OlderRun => app.dyno.step_history(1),
         Id::NewerRun => app.dyno.step_history(-1),
-        Id::Units => app.units = app.units.toggled(),
+        Id::Units => app.switch_units(),
         Id::Help => app.overlay = Some(Overlay::Help(0)),
         Id::Palette => app.overlay = Some(Overlay::Palette(Palette::default())),
         Id::Back => app.screen = Screen::Machine,
@@ -207,7 +207,8 @@ fn run(app: &mut App) -> Vec<Effect> {
         return Vec::new();
     }
     let expected = crate::capacity::expected(&app.machine, &app.limits, &workload);
-    app.dyno.begin(Test::new(workload.clone(), expected));
+    let watch = crate::findings::validity::Watch::begin(&app.machine, &workload);
+    app.dyno.begin(Test::new(workload.clone(), expected, watch));
     app.judge();
     vec![Effect::StartRun(Box::new(workload))]
 }
@@ -244,7 +245,7 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
             Some(Id::PageDown) => *top = top.saturating_add(10),
             Some(Id::First) => *top = 0,
             Some(Id::Paths) => app.tree.paths = !app.tree.paths,
-            Some(Id::Units) => app.units = app.units.toggled(),
+            Some(Id::Units) => app.switch_units(),
             Some(Id::Back | Id::Help | Id::Quit | Id::Details | Id::GoThere | Id::Edit | Id::Fold) => {
                 app.overlay = None;
             }

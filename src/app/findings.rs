@@ -9,6 +9,7 @@ use crate::{
     findings::{self, Evidence, Finding, Load, Subject},
     machine::Machine,
     model::{FindingId, Limits, NodeIndex, Severity},
+    units::UnitSystem,
 };
 
 /// What holds the machine back, most costly first.
@@ -36,8 +37,9 @@ impl Findings {
         limits: &Limits,
         rates: Option<&Rates>,
         load: Option<Load<'_>>,
+        units: UnitSystem,
     ) {
-        let evidence = Evidence { machine, limits, rates, load };
+        let evidence = Evidence { machine, limits, rates, load, units };
         let list = findings::check(&evidence);
         self.not_judged = findings::not_judged(&evidence, &list);
         let same = |finding: &Finding| {

@@ -46,8 +46,8 @@ pub(super) fn limit(tree: &PciTree, index: NodeIndex) -> Option<Limit> {
     let because = match payload {
         Some(bytes) => format!("{speed} {width} at MPS {bytes}, port {port}"),
         None => format!(
-            "{speed} {width} by line coding alone, port {port}: MPS cannot be read; at 256 B it would be {:.2} GB/s",
-            payload_rate(speed, width, Some(256)).0 / 1e9
+            "{speed} {width} by line coding alone, port {port}: MPS cannot be read; at 256 B it would be {:.0} % of this",
+            100.0 * payload_rate(speed, width, Some(256)).0 / rate.0
         ),
     };
     Some(Limit { bytes_per_second: rate, basis: Basis::Link, because, node: Some(index) })

@@ -96,7 +96,8 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
         }
     };
     let test = Test { args, expected: &expected, signal: &signal, learn: &learn };
-    let mut rows = Rows::new(live, opening::demo_counters(origin, &*root, &read), &machine);
+    let watch = Watch::begin(&machine, &workload);
+    let mut rows = Rows::new(live, opening::demo_counters(origin, &*root, &read), &machine, watch);
     rows.quiet = args.json();
     rows.begin(&workload);
     test.run(engine, workload, &mut rows)
@@ -174,9 +175,14 @@ struct Look {
 }
 
 impl<'a> Rows<'a> {
-    fn new(root: Option<&'a dyn SysRoot>, demo: Option<DemoCounters>, machine: &Machine) -> Self {
+    fn new(
+        root: Option<&'a dyn SysRoot>,
+        demo: Option<DemoCounters>,
+        machine: &Machine,
+        watch: Watch,
+    ) -> Self {
         let drives = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
-        Self { root, demo, watch: Watch::default(), quiet: false, drives, previous: None, printed: 0 }
+        Self { root, demo, watch, quiet: false, drives, previous: None, printed: 0 }
     }
 
     /// The test begins.

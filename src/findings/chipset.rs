@@ -8,7 +8,6 @@ use crate::{
     capacity::chipset::{self, Chipset},
     machine::Drive,
     model::{Basis, FindingId, NodeIndex, Severity},
-    units::{BytesPerSecond, UnitSystem},
 };
 
 pub(super) const CHIPSET_UPLINK: Row = Row {
@@ -65,12 +64,11 @@ fn chipset_uplink(evidence: &Evidence) -> Vec<Sighting> {
 
 fn behind(evidence: &Evidence, chipset: &Chipset, drives: &[&Drive]) -> Sighting {
     let tree = &evidence.machine.pci;
-    let giga = |rate| UnitSystem::Decimal.rate(BytesPerSecond(rate));
     let uplink = evidence.limits.hop(chipset.uplink);
     let wanted: Option<f64> = drives.iter().map(|drive| wants(evidence, drive)).sum();
     let carries = uplink.map_or_else(
         || "nobody says what its uplink carries".to_owned(),
-        |limit| format!("its uplink carries {} for all behind it", giga(limit.bytes_per_second.0)),
+        |limit| format!("its uplink carries {} for all behind it", evidence.rate(limit.bytes_per_second.0)),
     );
     let title = format!(
         "{} {} behind the chipset {}; {carries}",
@@ -82,7 +80,7 @@ fn behind(evidence: &Evidence, chipset: &Chipset, drives: &[&Drive]) -> Sighting
     // Rounding apart, a drive whose own link is as fast as the uplink loses nothing while nothing else is busy.
     let (severity, gain) = match short {
         Some(short) if short > 0.01 * wanted.unwrap_or(0.0) => {
-            (evidence.weigh(short), Gain::rate(short, CHIPSET_UPLINK.source))
+            (evidence.weigh(short), evidence.gain(short, CHIPSET_UPLINK.source))
         }
         Some(_) => (
             Severity::Info,

@@ -30,7 +30,8 @@ pub(super) const LBA_512: Row = Row {
 pub(super) const DRIVE_HOT: Row = Row {
     id: FindingId("drive-hot"),
     title: "drive near its temperature limit",
-    fires: "temp1_input is within 5 degrees of temp1_max, or the drive reports thermal throttling",
+    fires: "temp1_input is within 5 degrees of temp1_max, or the thermal counters of the SMART log moved during a test: transitions of \
+            thermal management, minutes above the warning or critical temperature",
     why: "A hot drive throttles: a test on it measures the cooling.",
     source: "",
     remedy: "Give it air or a heat sink; discard results taken meanwhile.",
@@ -262,20 +263,38 @@ fn drive_hot(evidence: &Evidence) -> Vec<Sighting> {
             let threshold =
                 |reading: &crate::model::Reading<f64>| reading.get().filter(|celsius| *celsius > 0.0);
             let (max, critical) = (threshold(&temperature.max), threshold(&temperature.critical));
-            let severity = match (max.or(critical), critical) {
-                (_, Some(critical)) if now >= critical => Severity::High,
-                (Some(max), _) if now >= max => Severity::Warning,
-                (Some(max), _) if now >= max - NEAR_CELSIUS => Severity::Info,
-                _ => return None,
+            let limit = max.or(critical);
+            let heat = match (limit, critical) {
+                (_, Some(critical)) if now >= critical => Some(Severity::High),
+                (Some(max), _) if now >= max => Some(Severity::Warning),
+                (Some(max), _) if now >= max - NEAR_CELSIUS => Some(Severity::Info),
+                _ => None,
             };
-            let limit = max.or(critical)?;
-            let title = format!("{}: {now:.0} °C of {limit:.0} °C", drive.name);
+            let throttled = evidence
+                .load
+                .and_then(|load| load.watch)
+                .map_or_else(Vec::new, |watch| watch.throttling(evidence.machine, &drive.name));
+            let severity = heat.max((!throttled.is_empty()).then_some(Severity::Warning))?;
+            let of = limit.map_or_else(String::new, |limit| format!(" of {limit:.0} °C"));
+            let told = if throttled.is_empty() {
+                String::new()
+            } else {
+                format!("; during the test {}", throttled.join(", "))
+            };
+            let title = format!("{}: {now:.0} °C{of}{told}", drive.name);
+            let log = drive.nvme.as_ref().map_or("", |nvme| &**nvme.smart.path());
+            let counted = throttled.into_iter().map(|what| Proof::new(log, what));
             let degrees = |reading: &crate::model::Reading<f64>| {
                 reading.get().map(|celsius| Proof::new(&**reading.path(), format!("{celsius:.0} °C")))
             };
             let proofs =
                 [&temperature.now, &temperature.max, &temperature.critical].into_iter().filter_map(degrees);
-            Some(Sighting::new(severity, title).about([Subject::drive(drive)]).proved_by(proofs))
+            Some(
+                Sighting::new(severity, title)
+                    .about([Subject::drive(drive)])
+                    .proved_by(proofs)
+                    .proved_by(counted),
+            )
         })
         .collect()
 }

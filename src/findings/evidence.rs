@@ -4,9 +4,10 @@ use crate::{
     counters::Rates,
     machine::{Drive, DriveKind, Machine},
     model::{DriveName, Limits, NodeIndex, RunSummary, Severity, Workload},
+    units::{BytesPerSecond, UnitSystem},
 };
 
-use super::flow;
+use super::{Gain, flow, validity::Watch};
 
 /// What there is to judge by.
 #[derive(Debug, Clone, Copy)]
@@ -15,10 +16,12 @@ pub struct Evidence<'a> {
     pub machine: &'a Machine,
     /// What its places can carry.
     pub limits: &'a Limits,
-    /// What happened in the last second or so, when somebody counts.
+    /// What happened while somebody counted: during the test, or in the last second or so.
     pub rates: Option<&'a Rates>,
     /// The test that runs, or the one that was just run.
     pub load: Option<Load<'a>>,
+    /// What rates in sentences are written in.
+    pub units: UnitSystem,
 }
 
 /// A test.
@@ -28,12 +31,24 @@ pub struct Load<'a> {
     pub workload: &'a Workload,
     /// How it ended, if it has.
     pub summary: Option<&'a RunSummary>,
+    /// What went on beside it, if somebody watched.
+    pub watch: Option<&'a Watch>,
 }
 
 impl<'a> Evidence<'a> {
     /// A machine that does nothing: no counters, no test.
     pub const fn at_rest(machine: &'a Machine, limits: &'a Limits) -> Self {
-        Self { machine, limits, rates: None, load: None }
+        Self { machine, limits, rates: None, load: None, units: UnitSystem::Decimal }
+    }
+
+    /// A rate in a sentence, bytes per second.
+    pub(super) fn rate(&self, rate: f64) -> String {
+        self.units.rate(BytesPerSecond(rate))
+    }
+
+    /// A gain of so many bytes per second, and whose figure that is.
+    pub(super) fn gain(&self, rate: f64, source: impl Into<String>) -> Gain {
+        Gain::rate(rate, self.units, source)
     }
 
     /// The NVMe drives, in bus order.

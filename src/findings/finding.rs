@@ -234,9 +234,9 @@ impl Finding {
 
 impl Gain {
     /// A figure for this machine in bytes per second.
-    pub fn rate(rate: f64, source: impl Into<String>) -> Self {
+    pub fn rate(rate: f64, units: UnitSystem, source: impl Into<String>) -> Self {
         Self {
-            text: format!("about +{}", UnitSystem::Decimal.rate(BytesPerSecond(rate))),
+            text: format!("about +{}", units.rate(BytesPerSecond(rate))),
             source: source.into(),
             estimate: true,
             bytes_per_second: Some(rate),

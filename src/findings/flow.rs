@@ -1,10 +1,12 @@
 //! What all drives together can deliver through the tree, by its limits: what a finding's cost is measured against.
+//!
+//! An Intel chipset's ports hang on the root bus and share DMI all the same: for what flows, they hang on its bridge.
 
 use std::collections::BTreeMap;
 
 use crate::{
     machine::{Machine, NodeKind},
-    model::{Limits, NodeIndex},
+    model::{Basis, Limits, NodeIndex},
 };
 
 /// Bytes per second of all drives read at once: what every root complex carries, added up.
@@ -41,8 +43,10 @@ const DEEPEST: usize = 256;
 impl Flow<'_> {
     /// What goes through the hop above `node`; `None` when no drive below has a known rate.
     fn through(&self, node: NodeIndex, depth: usize) -> Option<f64> {
-        let hop =
-            self.instead.get(&node).copied().or(self.limits.hop(node).map(|hop| hop.bytes_per_second.0));
+        let limit = if self.bridge(node).is_some() { None } else { self.limits.hop(node) };
+        // A chipset's bridge has no entry of its own: each of its ports has.
+        let limit = limit.or_else(|| self.limits.hops.values().find(|hop| hop.node == Some(node)));
+        let hop = self.instead.get(&node).copied().or(limit.map(|hop| hop.bytes_per_second.0));
         let below = self.below(node, depth);
         let carries = self.machine.hardware_drives().any(|drive| drive.node == Some(node));
         match (below, hop) {
@@ -50,6 +54,11 @@ impl Flow<'_> {
             (None, hop) if carries => hop,
             (below, _) => below,
         }
+    }
+
+    /// The chipset's bridge that a port on the root bus belongs to, if its hop is the chipset's shared one.
+    fn bridge(&self, port: NodeIndex) -> Option<NodeIndex> {
+        self.limits.hop(port).filter(|hop| hop.basis == Basis::Table)?.node.filter(|bridge| *bridge != port)
     }
 
     /// What comes from the drives on `node` and the hops below it. A drive whose own rate nobody knows counts for
@@ -63,8 +72,11 @@ impl Flow<'_> {
             .hardware_drives()
             .filter(|drive| drive.node == Some(node))
             .filter_map(|drive| self.limits.own.get(&drive.name).map(|limit| limit.bytes_per_second.0));
-        let children =
-            self.machine.pci.node(node).children.iter().filter_map(|child| self.through(*child, depth + 1));
+        let tree = &self.machine.pci;
+        let on_the_bus =
+            tree.node(node).children.iter().copied().filter(|child| self.bridge(*child).is_none());
+        let on_the_bridge = self.limits.hops.keys().copied().filter(|port| self.bridge(*port) == Some(node));
+        let children = on_the_bus.chain(on_the_bridge).filter_map(|child| self.through(child, depth + 1));
         own.chain(children).reduce(|sum, rate| sum + rate)
     }
 }
@@ -73,4 +85,52 @@ impl Flow<'_> {
 pub(super) fn is_top(machine: &Machine, node: NodeIndex) -> bool {
     let node = machine.pci.node(node);
     node.kind == NodeKind::RootComplex && node.parent.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        capacity,
+        machine::pci::NodeAddress,
+        model::Reading,
+        source::{self, origin::Origin},
+    };
+
+    /// Four drives on four ports of an Intel chipset.
+    fn behind_a_chipset() -> Machine {
+        let (mut machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let root = machine.pci.roots().next().unwrap();
+        for index in machine.pci.node(root).children.clone() {
+            let node = &mut machine.pci.nodes[index.0];
+            let NodeAddress::Device(address) = &mut node.address else { continue };
+            let is_bridge = node.class.get().is_some_and(|class| class >> 8 == 0x06_01);
+            match (address.device, is_bridge) {
+                (3, _) => address.device = 0x1c,
+                (_, true) => (address.device, address.function) = (0x1f, 0),
+                _ => continue,
+            }
+            node.vendor = Reading::known("/test", 0x8086);
+            node.device = Reading::known("/test", if is_bridge { 0x7a86 } else { 0x7ab8 });
+        }
+        machine
+    }
+
+    #[test]
+    fn a_link_that_ports_of_a_chipset_share_is_counted_once() {
+        let machine = behind_a_chipset();
+        let limits = capacity::limits(&machine);
+        let behind: Vec<_> =
+            machine.drives.iter().filter_map(|drive| chipset_of(&machine, drive.node?)).collect();
+        assert_eq!(behind, ["Intel B660"; 4]);
+        let dmi = limits.hops.values().find(|hop| hop.basis == Basis::Table).unwrap().bytes_per_second.0;
+        assert!((total(&machine, &limits) / dmi - 1.0).abs() < 1e-9, "{}", total(&machine, &limits));
+        let mut direct = limits.clone();
+        direct.hops.retain(|_, hop| hop.basis != Basis::Table);
+        assert!(total(&machine, &direct) > 3.5 * dmi, "the drives alone want four times that");
+    }
+
+    fn chipset_of(machine: &Machine, node: NodeIndex) -> Option<String> {
+        capacity::chipset::above(machine, node).map(|chipset| chipset.name)
+    }
 }

@@ -7,10 +7,11 @@ use super::{
     evidence::{count_of, names},
 };
 use crate::{
-    machine::{Cpu, Drive, MemoryModule},
+    counters::Rates,
+    machine::{Cpu, Drive, IdleState, MemoryModule},
     model::{FindingId, Reading, RunSummary, Severity},
     text::Label,
-    units::{BytesPerSecond, UnitSystem},
+    units,
 };
 
 pub(super) const IOMMU_TRANSLATING: Row = Row {
@@ -45,12 +46,13 @@ pub(super) const GOVERNOR: Row = Row {
 pub(super) const DEEP_C_STATES: Row = Row {
     id: FindingId("deep-c-states"),
     title: "processors sleep deeply between reads",
-    fires: "a test with one read under way runs and an idle state that takes 50 us or longer to leave is enabled",
+    fires: "while a test with one read under way runs, a processor that takes the interrupts of its reads enters an idle state that takes \
+            50 us or longer to leave, once for ten reads or more often (cpuidle/state*/usage)",
     why: "The completion's interrupt has to wake the core first.",
     source: "",
     remedy: "Hold /dev/cpu_dma_latency open at 0 during the test; it is undone when the file is closed.",
     risk: Risk::Live,
-    wrong_if: "The core that waits never gets that deep: compare the state's usage before and after.",
+    wrong_if: "The state's stated latency is the longest it may take; most wake-ups are shorter.",
     needs_load: true,
     is_default: false,
     check: deep_c_states,
@@ -197,28 +199,77 @@ fn governor(evidence: &Evidence) -> Vec<Sighting> {
 /// Idle states that take this long to leave count as deep, microseconds.
 const DEEP_MICROS: u64 = 50;
 
+/// A processor that takes so many interrupts, or goes so often into a deep state, for each read of a test: it is the one
+/// that waits for the reads, and it sleeps while it does. Others that idle sleep as deeply, and no read waits for them.
+const PER_READ: f64 = 0.1;
+
+/// One processor that waits for reads in deep idle states.
+struct Sleeper {
+    cpu: u32,
+    /// Times per second.
+    entries: f64,
+    /// The state it enters most of those: its number.
+    state: u32,
+}
+
 fn deep_c_states(evidence: &Evidence) -> Vec<Sighting> {
-    if !evidence.is_depth_one() {
-        return Vec::new();
-    }
-    let deep: Vec<_> = evidence
-        .machine
-        .processors
-        .idle_states
-        .iter()
-        .filter(|state| state.disabled.get() != Some(true))
-        .filter_map(|state| {
-            Some((state.name.value()?, state.latency_us.get().filter(|us| *us >= DEEP_MICROS)?, state))
-        })
-        .collect();
-    let Some((name, latency, _)) = deep.iter().max_by_key(|(_, latency, _)| *latency) else {
+    let (true, Some(rates)) = (evidence.is_depth_one(), evidence.rates) else { return Vec::new() };
+    let tested = rates.disks.iter().filter(|(name, _)| evidence.is_tested(name)).map(|(_, disk)| disk);
+    // The test makes one read at a time on each drive: of several, the quickest shows most.
+    let Some(disk) = tested.max_by(|a, b| a.reads.total_cmp(&b.reads)).filter(|disk| disk.reads > 0.0) else {
         return Vec::new();
     };
-    let title = format!("idle state {name} takes {latency} us to leave, and reads come one at a time");
-    let proofs = deep
-        .iter()
-        .map(|(name, latency, state)| Proof::new(&**state.latency_us.path(), format!("{name} {latency} us")));
-    vec![Sighting::new(Severity::Info, title).about([Subject::cpus()]).proved_by(proofs)]
+    let sleepers = sleepers(evidence, rates, disk.reads);
+    let Some(worst) = sleepers.iter().max_by(|a, b| a.entries.total_cmp(&b.entries)) else {
+        return Vec::new();
+    };
+    let states = &evidence.machine.processors.idle_states;
+    let Some(state) = states.get(worst.state as usize) else { return Vec::new() };
+    let (Some(name), Some(latency)) = (state.name.value(), state.latency_us.get()) else { return Vec::new() };
+    let title = format!(
+        "cpu{} falls into {name} {} times a second between {} reads, and takes up to {latency} us to wake",
+        worst.cpu,
+        units::count(worst.entries),
+        units::count(disk.reads)
+    );
+    let read = disk.read_await_ms.map_or_else(
+        || "a read".to_owned(),
+        |milliseconds| format!("the {:.0} us of a read", milliseconds * 1000.0),
+    );
+    let used = sleepers.iter().map(|sleeper| {
+        let path = format!("/sys/devices/system/cpu/cpu{}/cpuidle/state{}/usage", sleeper.cpu, sleeper.state);
+        Proof::new(path, format!("+{}/s", units::count(sleeper.entries)))
+    });
+    vec![
+        Sighting::new(Severity::Info, title)
+            .about(sleepers.iter().map(|sleeper| Subject::cpu(sleeper.cpu)))
+            .proved_by([Proof::new(&**state.latency_us.path(), format!("{name} {latency} us"))])
+            .proved_by(used)
+            .gaining(Gain::words(
+                format!("at most {latency} us of {read}"),
+                "the state's own latency (cpuidle/state*/latency)",
+            )),
+    ]
+}
+
+/// The processors that wait for the reads of a test in idle states that take long to leave.
+fn sleepers(evidence: &Evidence, rates: &Rates, reads: f64) -> Vec<Sleeper> {
+    let is_deep = |state: &IdleState| state.latency_us.get().is_some_and(|us| us >= DEEP_MICROS);
+    let states = &evidence.machine.processors.idle_states;
+    let deep: Vec<u32> = (0..).zip(states).filter(|(_, state)| is_deep(state)).map(|(at, _)| at).collect();
+    // Columns of /proc/interrupts are the processors online, in order.
+    rates
+        .cpus
+        .keys()
+        .zip(&rates.interrupts)
+        .filter(|(_, interrupts)| **interrupts >= PER_READ * reads)
+        .filter_map(|(cpu, _)| {
+            let entered = |state: u32| rates.idle.get(&(*cpu, state)).map_or(0.0, |idle| idle.entries);
+            let entries: f64 = deep.iter().map(|state| entered(*state)).sum();
+            let state = deep.iter().copied().max_by(|a, b| entered(*a).total_cmp(&entered(*b)))?;
+            (entries >= PER_READ * reads).then_some(Sleeper { cpu: *cpu, entries, state })
+        })
+        .collect()
 }
 
 /// Share of the peak that memory seldom exceeds in practice.
@@ -233,11 +284,12 @@ fn memory_bandwidth(evidence: &Evidence) -> Vec<Sighting> {
     if read <= peak * MEMORY_SHARE {
         return Vec::new();
     }
-    let giga = |rate| UnitSystem::Decimal.rate(BytesPerSecond(rate));
     let percent = 100.0 * read / peak;
-    let title = format!("the test reads {}, {percent:.0} % of what memory carries", giga(read));
-    let proof =
-        Proof::new(&**evidence.machine.host.modules.path(), format!("{}: {}", memory.because, giga(peak)));
+    let title = format!("the test reads {}, {percent:.0} % of what memory carries", evidence.rate(read));
+    let proof = Proof::new(
+        &**evidence.machine.host.modules.path(),
+        format!("{}: {}", memory.because, evidence.rate(peak)),
+    );
     vec![Sighting::new(Severity::Warning, title).about([Subject::host()]).proved_by([proof])]
 }
 

@@ -9,7 +9,7 @@ use super::{Evidence, Gain, Proof, Risk, Row, Sighting, Subject, flow};
 use crate::{
     machine::{Link, PciNode, pci::NodeAddress},
     model::{FindingId, NodeIndex, Severity},
-    units::{BytesPerSecond, Lanes, TransferRate, UnitSystem},
+    units::{Lanes, TransferRate},
 };
 
 pub(super) const LINK_DOWNTRAINED: Row = Row {
@@ -191,7 +191,7 @@ fn gain_of(evidence: &Evidence, faster: &[(NodeIndex, f64)]) -> Option<f64> {
 /// A gain and its weight; a gain nobody can compute is a warning.
 pub(super) fn weighed(evidence: &Evidence, faster: &[(NodeIndex, f64)], source: &str) -> (Severity, Gain) {
     match gain_of(evidence, faster) {
-        Some(rate) if rate > 0.0 => (evidence.weigh(rate), Gain::rate(rate, source)),
+        Some(rate) if rate > 0.0 => (evidence.weigh(rate), evidence.gain(rate, source)),
         Some(_) => (Severity::Info, Gain::words("nothing: something else is slower", source)),
         None => (Severity::Warning, Gain::unknown(source)),
     }
@@ -205,7 +205,7 @@ fn weighed_alone(evidence: &Evidence, faster: &[(NodeIndex, f64)], source: &str)
     if gain.bytes_per_second.is_some() || alone <= 0.0 {
         return (severity, gain);
     }
-    let rate = UnitSystem::Decimal.rate(BytesPerSecond(alone));
+    let rate = evidence.rate(alone);
     let text = format!("about +{rate} for a drive that is busy alone; nothing with all of them busy");
     (Severity::Warning, Gain { estimate: true, ..Gain::words(text, source) })
 }
@@ -335,7 +335,7 @@ fn slot_limited(evidence: &Evidence) -> Vec<Sighting> {
             let ratio = raw((port.0.min(device.0), port.1.min(device.1))) / raw(slot);
             let gain = gain_of(evidence, &links.iter().map(|link| (link.child, ratio)).collect::<Vec<_>>());
             sighting.fill("port", said(port)).gaining(match gain.filter(|gain| *gain > 0.0) {
-                Some(rate) => Gain::rate(rate, SLOT_LIMITED.source),
+                Some(rate) => evidence.gain(rate, SLOT_LIMITED.source),
                 None => Gain::unknown(SLOT_LIMITED.source),
             })
         })

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     machine::{Drive, DriveKind, NodeKind, PciTree, pci::NodeAddress},
     model::{Basis, FindingId, NodeIndex, Severity},
-    units::{BytesPerSecond, Lanes, UnitSystem},
+    units::Lanes,
 };
 
 pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
@@ -74,10 +74,6 @@ pub(super) const BEHIND_VMD_OR_RAID: Row = Row {
     is_default: false,
     check: behind_vmd,
 };
-
-fn giga(rate: f64) -> String {
-    UnitSystem::Decimal.rate(BytesPerSecond(rate))
-}
 
 /// Drives of one slot: of the ports of one device number (`01.1` to `01.4` are one bifurcated slot), or of one port
 /// with a switch behind.
@@ -199,10 +195,13 @@ fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Sighting> {
     let moved = format!("the card with {} behind {}", names(&offer.card.drives), range(&ports));
     let mut proofs = Vec::new();
     if wanted > 0.0 {
-        proofs.push(Proof::new(&*tree.node(root).path, format!("its drives want {} together", giga(wanted))));
+        proofs.push(Proof::new(
+            &*tree.node(root).path,
+            format!("its drives want {} together", evidence.rate(wanted)),
+        ));
     }
     proofs.extend(limit.map(|limit| {
-        let value = format!("carries {}, {}", giga(limit.bytes_per_second.0), limit.because);
+        let value = format!("carries {}, {}", evidence.rate(limit.bytes_per_second.0), limit.because);
         Proof::new(&*tree.node(root).path, value)
     }));
     proofs.push(Proof::new(&*tree.node(offer.target).path, "no drive below"));
@@ -214,8 +213,11 @@ fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Sighting> {
                 Basis::Published => "published",
                 Basis::Link | Basis::Table => "known",
             };
-            let carries = format!("{word} {}", giga(limit.bytes_per_second.0));
-            (evidence.weigh(gain), Gain::rate(gain, SHARED_ROOT_COMPLEX.source.replace("{basis}", &carries)))
+            let carries = format!("{word} {}", evidence.rate(limit.bytes_per_second.0));
+            (
+                evidence.weigh(gain),
+                evidence.gain(gain, SHARED_ROOT_COMPLEX.source.replace("{basis}", &carries)),
+            )
         }
         _ => (
             Severity::Warning,
@@ -288,10 +290,10 @@ fn oversubscribed_hop(evidence: &Evidence) -> Vec<Sighting> {
                 tree.node(node).address
             );
             let gain = if short > 0.0 {
-                let rate = giga(short);
+                let rate = evidence.rate(short);
                 Gain {
                     text: format!("about +{rate} with all of them busy"),
-                    ..Gain::rate(short, OVERSUBSCRIBED_HOP.source)
+                    ..evidence.gain(short, OVERSUBSCRIBED_HOP.source)
                 }
             } else {
                 Gain::words("none: the drives themselves are slower than that", OVERSUBSCRIBED_HOP.source)
@@ -303,9 +305,16 @@ fn oversubscribed_hop(evidence: &Evidence) -> Vec<Sighting> {
                     .proved_by([
                         Proof::new(
                             &*tree.node(node).path,
-                            format!("carries {} ({})", giga(limit.bytes_per_second.0), limit.because),
+                            format!(
+                                "carries {} ({})",
+                                evidence.rate(limit.bytes_per_second.0),
+                                limit.because
+                            ),
                         ),
-                        Proof::new(&*tree.node(node).path, format!("paths below add up to {}", giga(wanted))),
+                        Proof::new(
+                            &*tree.node(node).path,
+                            format!("paths below add up to {}", evidence.rate(wanted)),
+                        ),
                     ])
                     .gaining(gain),
             )

@@ -3,13 +3,12 @@
 //! Here: other I/O on the drives under test, processors without a moment's rest, heat; each told by counters that were
 //! looked at while the test ran. Not here: what can be told before the first read (`load`).
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use crate::{
     counters::Rates,
-    machine::Machine,
-    model::{DriveName, RunSummary},
-    units::{BytesPerSecond, UnitSystem},
+    machine::{Machine, Smart},
+    model::{DriveName, RunSummary, Workload},
 };
 
 /// Others' share of the reads that still goes for noise: counters and the test's own clock are never looked at together.
@@ -19,50 +18,79 @@ const LITTLE: f64 = 1e6;
 /// Idle and waiting below this, percent of all processors: they were what was measured.
 const BUSY: f64 = 5.0;
 
-/// Counters of a test's time, added up.
+/// What was counted while a test ran, and what its drives' thermal counters said before.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Watch {
-    time: Duration,
-    resting: f64,
-    disks: BTreeMap<DriveName, (f64, f64)>,
+    seen: Option<Rates>,
+    health: BTreeMap<DriveName, Smart>,
 }
 
 impl Watch {
+    /// A test of these drives begins, on a machine that was read just before.
+    pub fn begin(machine: &Machine, workload: &Workload) -> Self {
+        let health = |name: &DriveName| {
+            let smart = machine.drive(name)?.nvme.as_ref()?.smart.value()?;
+            Some((name.clone(), smart.clone()))
+        };
+        let drives = workload.targets.iter().filter_map(|target| target.drive.as_ref());
+        Self { seen: None, health: drives.filter_map(health).collect() }
+    }
+
     /// Takes the rates of a stretch of the test.
     pub fn take(&mut self, rates: &Rates) {
-        let seconds = rates.elapsed.as_secs_f64();
-        self.time += rates.elapsed;
-        // Unknown is not busy.
-        self.resting += seconds * rates.cpu.map_or(100.0, |cpu| cpu.idl + cpu.wai);
-        for (drive, disk) in &rates.disks {
-            let sums = self.disks.entry(drive.clone()).or_default();
-            sums.0 += disk.read_bytes * seconds;
-            sums.1 += disk.written_bytes * seconds;
-        }
+        self.seen = Some(self.seen.take().map_or_else(|| rates.clone(), |seen| seen.joined(rates)));
+    }
+
+    /// What happened per second over the test so far.
+    pub const fn rates(&self) -> Option<&Rates> {
+        self.seen.as_ref()
+    }
+
+    /// What the thermal counters of a drive under test say since it began, in words; nothing when they stood still. They
+    /// are bytes 192 to 223 of the SMART / Health Information log page (NVM Express Base Specification, log page 02h).
+    pub fn throttling(&self, machine: &Machine, name: &DriveName) -> Vec<String> {
+        let now = machine.drive(name).and_then(|drive| drive.nvme.as_ref()?.smart.value());
+        let Some((before, now)) = self.health.get(name).zip(now) else { return Vec::new() };
+        let grown = |read: fn(&Smart) -> u32| read(now).saturating_sub(read(before));
+        [
+            (grown(|smart| smart.thermal_transitions.0), "throttled lightly", "time"),
+            (grown(|smart| smart.thermal_transitions.1), "throttled heavily", "time"),
+            (grown(|smart| smart.warning_minutes), "above its warning temperature for", "minute"),
+            (grown(|smart| smart.critical_minutes), "above its critical temperature for", "minute"),
+        ]
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, what, unit)| format!("{what} {}", super::evidence::count_of(count as usize, unit)))
+        .collect()
     }
 
     /// Adds to each target of `run` why its figure is not the drive's own, as `machine` is at the end of the test.
     pub fn judge(&self, machine: &Machine, run: &mut RunSummary) {
-        let seconds = self.time.as_secs_f64();
-        let busy = seconds > 0.0 && self.resting / seconds < BUSY;
         let own = own_rates(run);
+        // Unknown is not busy.
+        let cpu = self.seen.as_ref().and_then(|seen| seen.cpu);
+        let busy = cpu.is_some_and(|cpu| cpu.idl + cpu.wai < BUSY);
         for target in &mut run.targets {
             let doubts = &mut target.invalid_because;
             if busy {
                 doubts.push("every processor was busy: it measures them".to_owned());
             }
             let Some(name) = &target.drive else { continue };
-            if let Some((read, written)) = self.disks.get(name).filter(|_| seconds > 0.0) {
+            if let Some(disk) = self.seen.as_ref().and_then(|seen| seen.disks.get(name)) {
                 let own = own.get(name).copied().unwrap_or(0.0);
-                let others = read / seconds - own;
-                if others > LITTLE.max(OTHERS * own) {
-                    doubts.push(format!("others read {} from {name} meanwhile", said(others)));
+                let most = LITTLE.max(OTHERS * own);
+                let others = disk.read_bytes - own;
+                if others > most {
+                    doubts.push(format!("others read from {name} meanwhile, {}", against(others, own)));
                 }
-                if written / seconds > LITTLE.max(OTHERS * own) {
-                    doubts.push(format!("{} were written to {name} meanwhile", said(written / seconds)));
+                if disk.written_bytes > most {
+                    let much = against(disk.written_bytes, own);
+                    doubts.push(format!("others wrote to {name} meanwhile, {much}"));
                 }
             }
             doubts.extend(heat(machine, name));
+            doubts
+                .extend(self.throttling(machine, name).into_iter().map(|what| format!("{name} was {what}")));
         }
     }
 }
@@ -80,16 +108,25 @@ fn own_rates(run: &RunSummary) -> BTreeMap<DriveName, f64> {
 
 fn heat(machine: &Machine, name: &DriveName) -> Option<String> {
     let temperature = machine.drive(name)?.temperature.as_ref()?;
-    let (now, most) = temperature.now.get().zip(temperature.max.get())?;
+    // Drives without a threshold report zero or less.
+    let (now, most) = temperature.now.get().zip(temperature.max.get().filter(|most| *most > 0.0))?;
     (now >= most).then(|| format!("{name} was at {now:.0} °C, and throttles from {most:.0} °C"))
 }
 
-fn said(rate: f64) -> String {
-    UnitSystem::Decimal.rate(BytesPerSecond(rate))
+/// A rate of others against the test's own, a share that needs no unit: `12 % as much as it read`.
+fn against(others: f64, own: f64) -> String {
+    let share = others / own.max(1.0);
+    if share < 10.0 {
+        format!("{:.0} % as much as it read", 100.0 * share)
+    } else {
+        "far more than it read".to_owned()
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::{
         counters::{CpuShares, DiskRates},
@@ -131,9 +168,49 @@ mod tests {
     }
 
     #[test]
+    fn thermal_counters_that_move_are_named_and_those_that_stood_before_are_not() {
+        let (mut machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let name = DriveName::new("nvme0n1");
+        let change = |machine: &mut Machine, change: &dyn Fn(&mut Smart)| {
+            let drive = machine.drives.iter_mut().find(|drive| drive.name == name).unwrap();
+            let smart = &mut drive.nvme.as_mut().unwrap().smart;
+            *smart = smart.clone().map(|mut smart| {
+                change(&mut smart);
+                smart
+            });
+        };
+        change(&mut machine, &|smart| (smart.warning_minutes, smart.thermal_transitions) = (90, (4, 2)));
+        let watch = Watch::begin(&machine, &run().workload);
+        assert_eq!(watch.throttling(&machine, &name), [""; 0]);
+        change(&mut machine, &|smart| (smart.warning_minutes, smart.thermal_transitions) = (91, (7, 2)));
+        let words = ["throttled lightly 3 times", "above its warning temperature for 1 minute"];
+        assert_eq!(watch.throttling(&machine, &name), words);
+        let mut run = run();
+        watch.judge(&machine, &mut run);
+        assert_eq!(run.targets[0].invalid_because[0], "nvme0n1 was throttled lightly 3 times");
+        change(&mut machine, &|smart| (smart.warning_minutes, smart.thermal_transitions) = (0, (0, 0)));
+        assert_eq!(watch.throttling(&machine, &name), [""; 0], "another drive took its place");
+    }
+
+    #[test]
+    fn a_threshold_of_zero_is_none() {
+        let (mut machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let name = DriveName::new("nvme0n1");
+        let drive = machine.drives.iter_mut().find(|drive| drive.name == name).unwrap();
+        drive.temperature.as_mut().unwrap().max = Reading::known("/test", 0.0);
+        assert_eq!(heat(&machine, &name), None);
+    }
+
+    #[test]
     fn other_reads_writes_busy_processors_and_heat_are_named() {
-        assert_eq!(doubts(150e6, 0.0, 90.0, 40.0), ["others read 50.0 MB/s from nvme0n1 meanwhile"]);
-        assert_eq!(doubts(100e6, 20e6, 90.0, 40.0), ["20.0 MB/s were written to nvme0n1 meanwhile"]);
+        assert_eq!(
+            doubts(150e6, 0.0, 90.0, 40.0),
+            ["others read from nvme0n1 meanwhile, 50 % as much as it read"]
+        );
+        assert_eq!(
+            doubts(100e6, 20e6, 90.0, 40.0),
+            ["others wrote to nvme0n1 meanwhile, 20 % as much as it read"]
+        );
         assert_eq!(doubts(100e6, 0.0, 2.0, 40.0), ["every processor was busy: it measures them"]);
         assert!(doubts(100e6, 0.0, 90.0, 120.0)[0].starts_with("nvme0n1 was at 120 °C"));
     }

@@ -12,6 +12,7 @@ use crate::{
     load::Engine,
     machine::MeasuredLimit,
     model::{RunState, Workload},
+    source::SysRoot,
     store,
 };
 
@@ -23,6 +24,7 @@ pub struct Effects {
     tuning: Option<Tuning>,
     engine: Option<Arc<dyn Engine>>,
     counters: Option<DemoCounters>,
+    root: Option<Arc<dyn SysRoot>>,
     sender: Sender<Outside>,
     started: Instant,
     session: Option<Session>,
@@ -30,15 +32,17 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// With the engine that tests this machine, if it can be tested.
+    /// With the engine that tests this machine, if it can be tested, and where it is read again when a test has ended, if
+    /// a test changes what is read.
     pub fn new(
         tuning: Option<Tuning>,
         engine: Option<Arc<dyn Engine>>,
         counters: Option<DemoCounters>,
+        root: Option<Arc<dyn SysRoot>>,
         sender: Sender<Outside>,
         started: Instant,
     ) -> Self {
-        Self { tuning, engine, counters, sender, started, session: None, look_at: started }
+        Self { tuning, engine, counters, root, sender, started, session: None, look_at: started }
     }
 
     /// Carries out an effect of changes to settings; gives back what is none.
@@ -133,10 +137,16 @@ impl Effects {
         if sample.state == RunState::Ended
             && let Some(session) = self.session.take()
         {
-            let (sender, started) = (self.sender.clone(), self.started);
+            let (sender, started, root) = (self.sender.clone(), self.started, self.root.clone());
             thread::spawn(move || {
                 let result = session.finish().map_err(|error| error.to_string());
-                let message = Message::RunEnded(Box::new(result), now() - started);
+                let ended = now() - started;
+                // Heat, and the drives' thermal counters, are judged as the test left them.
+                if let Some(root) = root {
+                    let read = Message::Machine(Box::new(opening::read(&*root)));
+                    let _ = sender.send(Outside::Message(read));
+                }
+                let message = Message::RunEnded(Box::new(result), ended);
                 let _ = sender.send(Outside::Message(message));
             });
         }

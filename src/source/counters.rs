@@ -1,4 +1,5 @@
-//! Reading the counters of this moment: `/proc/stat`, `/proc/meminfo`, `/proc/diskstats`, `/proc/interrupts`, AER.
+//! Reading the counters of this moment: `/proc/stat`, `/proc/meminfo`, `/proc/diskstats`, `/proc/interrupts`, AER, idle
+//! states.
 //!
 //! Here: text into [`Counters`], line by line, so that one bad line or a kernel with fewer columns costs no other line.
 //! Not here: what happened between two moments ([`crate::counters::rates`]).
@@ -12,7 +13,7 @@ use super::{
     root::{self, SysRoot, join},
 };
 use crate::{
-    counters::{Counters, CpuTimes, DiskCounters, Memory},
+    counters::{Counters, CpuTimes, DiskCounters, IdleTimes, Memory},
     model::{DriveName, PciAddress},
     text::Label,
 };
@@ -35,6 +36,7 @@ pub fn read(root: &dyn SysRoot) -> Counters {
         .filter_map(|row| Some((Label::new(row.nvme_queue()?), row.counts.clone())))
         .collect();
     counters.aer = aer(root);
+    counters.idle = idle(root, &counters.cpus.keys().copied().collect::<Vec<_>>());
     counters
 }
 
@@ -128,6 +130,21 @@ fn aer(root: &dyn SysRoot) -> BTreeMap<PciAddress, u64> {
         .collect()
 }
 
+/// Use of the idle states of these CPUs, all of which have those of the first.
+fn idle(root: &dyn SysRoot, cpus: &[u32]) -> BTreeMap<(u32, u32), IdleTimes> {
+    let folder = |cpu: u32| format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
+    let first = cpus.first().and_then(|cpu| root.list(&folder(*cpu)).ok()).unwrap_or_default();
+    let states: Vec<u32> = first.iter().filter_map(|name| name.strip_prefix("state")?.parse().ok()).collect();
+    let mut found = BTreeMap::new();
+    for (cpu, state) in cpus.iter().flat_map(|cpu| states.iter().map(|state| (*cpu, *state))) {
+        let count = |file: &str| root::number(root, &format!("{}/state{state}/{file}", folder(cpu))).get();
+        if let (Some(entries), Some(micros)) = (count("usage"), count("time")) {
+            found.insert((cpu, state), IdleTimes { entries, micros });
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -156,6 +173,25 @@ mod tests {
         assert_eq!(cpu_times(" 1 2 3 4").unwrap().steal, 0);
         assert_eq!(cpu_times("1 2 3 4 5 6 7 8 9 10").unwrap().steal, 8);
         assert_eq!(cpu_times("1 2 x 4"), None);
+    }
+
+    #[test]
+    fn idle_states_are_counted_for_each_processor() {
+        let mut capture = crate::source::capture::Capture::default();
+        let mut put = |path: &str, text: &str| {
+            capture.answers.entry(path.to_owned()).or_default().read = Some(Ok(text.as_bytes().to_vec()));
+        };
+        put("/proc/stat", "cpu 1 0 1 9\ncpu0 1 0 1 9\ncpu2 1 0 1 9\n");
+        for (cpu, state, usage, time) in [(0, 0, 5, 50), (0, 1, 7, 700), (2, 0, 1, 10), (2, 1, 3, 900)] {
+            let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}");
+            put(&format!("{folder}/usage"), &format!("{usage}\n"));
+            put(&format!("{folder}/time"), &format!("{time}\n"));
+        }
+        let states = Some(Ok(vec!["state0".to_owned(), "state1".to_owned()]));
+        capture.answers.entry("/sys/devices/system/cpu/cpu0/cpuidle".to_owned()).or_default().list = states;
+        let counters = read(&crate::source::capture::TextRoot::from(capture));
+        assert_eq!(counters.idle.keys().copied().collect::<Vec<_>>(), [(0, 0), (0, 1), (2, 0), (2, 1)]);
+        assert_eq!(counters.idle[&(2, 1)], IdleTimes { entries: 3, micros: 900 });
     }
 
     proptest! {

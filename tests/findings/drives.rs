@@ -149,6 +149,23 @@ fn the_critical_temperature_is_high_and_a_missing_threshold_is_nothing() {
     assert_eq!(bare.severity("drive-hot"), None);
 }
 
+/// The thermal counters of the first drive's SMART log after a test has begun: at 192 and 196 minutes above its warning and
+/// critical temperature, at 216 and 220 transitions of thermal management.
+fn during_a_test(at: usize, count: u8) -> Scene {
+    let before = x570().bytes("/ioctl/nvme0/smart-log", |log| log[216] = 40);
+    before.test(&["nvme0n1"], |_| {}).watched().bytes("/ioctl/nvme0/smart-log", move |log| log[at] += count)
+}
+
+#[test]
+fn a_drive_that_throttles_while_it_is_tested_says_so_however_cool_it_is() {
+    let finding = during_a_test(216, 3).one("drive-hot");
+    assert_eq!(finding.severity, Severity::Warning);
+    assert!(finding.title.ends_with("during the test throttled lightly 3 times"), "{}", finding.title);
+    assert!(finding.evidence.iter().any(|proof| proof.path == "/ioctl/nvme0/smart-log"));
+    assert!(during_a_test(196, 1).one("drive-hot").title.contains("critical temperature for 1 minute"));
+    assert_eq!(during_a_test(216, 0).severity("drive-hot"), None, "what it did before is no finding");
+}
+
 #[test]
 fn asking_for_polling_without_poll_queues_is_a_warning_of_its_own() {
     let scene = x570().test(&["nvme0n1"], |work| work.hipri = true);

@@ -1,6 +1,7 @@
 //! The host.
 
 use iodyno::{
+    counters::{DiskRates, IdleRates},
     machine::{IdleState, IoUring, Machine, MemoryModule},
     model::{Reading, Severity},
     units::Bytes,
@@ -18,8 +19,8 @@ crate::rows! {
         silent: x570(),
     }
     deep_c_states "deep-c-states" {
-        fires: sleepy().test(&["nvme0n1"], |work| work.depth = 1),
-        silent: sleepy().test(&["nvme0n1"], |_| {}),
+        fires: sleepy(0, 9_000.0).test(&["nvme0n1"], |work| work.depth = 1),
+        silent: sleepy(0, 300.0).test(&["nvme0n1"], |work| work.depth = 1),
     }
     io_uring_disabled "io-uring-disabled" {
         fires: x570().file("/proc/sys/kernel/io_uring_disabled", "2"),
@@ -47,15 +48,46 @@ crate::rows! {
     }
 }
 
-fn sleepy() -> Scene {
-    x570().with(|machine| {
-        machine.processors.idle_states = vec![IdleState {
-            name: Reading::known("/sys/cpuidle/state2/name", label("C2")),
-            latency_us: Reading::known("/sys/cpuidle/state2/latency", 400),
-            usage: Reading::known("/sys/cpuidle/state2/usage", 17000),
-            disabled: Reading::known("/sys/cpuidle/state2/disable", false),
-        }];
+/// 10 000 reads a second whose interrupts go to processor 0, and a processor that falls into C2 so often.
+fn sleepy(cpu: u32, entries: f64) -> Scene {
+    let states: fn(&mut Machine) = |machine| {
+        let state = |number: u32, name: &str, latency| IdleState {
+            name: Reading::known(format!("/sys/cpuidle/state{number}/name"), label(name)),
+            latency_us: Reading::known(format!("/sys/cpuidle/state{number}/latency"), latency),
+            usage: Reading::known(format!("/sys/cpuidle/state{number}/usage"), 17000),
+            disabled: Reading::known(format!("/sys/cpuidle/state{number}/disable"), false),
+        };
+        machine.processors.idle_states = vec![state(0, "POLL", 0), state(1, "C1", 1), state(2, "C2", 400)];
+    };
+    x570().with(states).busy(4, 20.0).rates(|rates| {
+        let disk = DiskRates { reads: 10_000.0, read_await_ms: Some(0.5), ..DiskRates::default() };
+        rates.disks = [(iodyno::model::DriveName::new("nvme0n1"), disk)].into();
+        rates.interrupts = vec![10_200.0, 40.0, 40.0, 40.0];
+        rates.idle = [
+            ((cpu, 1), IdleRates { entries: 1_000.0, share: 0.1 }),
+            ((cpu, 2), IdleRates { entries, share: 0.6 }),
+        ]
+        .into();
     })
+}
+
+#[test]
+fn only_processors_that_wait_for_the_reads_are_said_to_sleep() {
+    let depth_one = |scene: Scene| scene.test(&["nvme0n1"], |work| work.depth = 1);
+    let finding = depth_one(sleepy(0, 9_000.0)).one("deep-c-states");
+    assert_eq!(
+        finding.title,
+        "cpu0 falls into C2 9.00 k times a second between 10.0 k reads, and takes up to 400 us to wake"
+    );
+    assert_eq!(finding.gain.text, "at most 400 us of the 500 us of a read");
+    assert_eq!(finding.subjects[0].name, "cpu0");
+    // Processors that do nothing sleep deeply, as they should.
+    assert_eq!(depth_one(sleepy(3, 9_000.0)).severity("deep-c-states"), None);
+    // With many reads under way nobody waits for one of them.
+    assert_eq!(sleepy(0, 9_000.0).test(&["nvme0n1"], |_| {}).severity("deep-c-states"), None);
+    // That a state is there says nothing about its use.
+    let unused = depth_one(sleepy(0, 9_000.0)).rates(|rates| rates.idle.clear());
+    assert_eq!(unused.severity("deep-c-states"), None);
 }
 
 fn ring(machine: &mut Machine, refused: &[(&str, &str)]) {

@@ -137,6 +137,6 @@ fn at_rest_what_needs_a_test_is_named_as_not_judged() {
         assert!(ids.contains(&id), "{id} in {ids:?}");
     }
     let workload = Workload::default();
-    let busy = Evidence { load: Some(Load { workload: &workload, summary: None }), ..rest };
+    let busy = Evidence { load: Some(Load { workload: &workload, summary: None, watch: None }), ..rest };
     assert!(findings::not_judged(&busy, &findings::check(&busy)).is_empty());
 }

@@ -8,6 +8,7 @@
 
 mod scene;
 mod demos;
+mod captures;
 mod links;
 mod topology;
 mod drives;

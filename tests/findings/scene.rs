@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use iodyno::{
     capacity,
     counters::{CpuShares, DiskRates, Rates},
-    findings::{self, Evidence, Finding, Load},
+    findings::{self, Evidence, Finding, Load, validity::Watch},
     machine::Machine,
     model::{DriveName, Limits, RunSummary, Severity, Target, Workload},
     source::{
@@ -14,6 +14,7 @@ use iodyno::{
         demo,
     },
     text::Label,
+    units::UnitSystem,
 };
 
 /// Ids tested, one list per file of tests.
@@ -60,6 +61,7 @@ pub struct Scene {
     rates: Option<Rates>,
     workload: Option<Workload>,
     summary: Option<RunSummary>,
+    watch: Option<Watch>,
     change: Vec<fn(&mut Machine)>,
 }
 
@@ -69,8 +71,7 @@ pub const LAPTOP_PORT: &str = "/sys/devices/pci0000:00/0000:00:01.1";
 
 /// The demo of that name.
 pub fn demo(name: &str) -> Scene {
-    let capture = TextRoot::parse(demo::find(name).unwrap().capture).unwrap().capture().clone();
-    Scene { capture, rates: None, workload: None, summary: None, change: Vec::new() }
+    TextRoot::parse(demo::find(name).unwrap().capture).unwrap().capture().clone().into()
 }
 
 /// The laptop: two drives, one of them trained low, one behind the chipset.
@@ -81,6 +82,13 @@ pub fn laptop() -> Scene {
 /// A machine with nothing wrong at its links: four drives on the processor's slot.
 pub fn x570() -> Scene {
     demo("x570")
+}
+
+impl From<Capture> for Scene {
+    /// A machine that does nothing.
+    fn from(capture: Capture) -> Self {
+        Self { capture, rates: None, workload: None, summary: None, watch: None, change: Vec::new() }
+    }
 }
 
 impl Scene {
@@ -196,6 +204,12 @@ impl Scene {
         self
     }
 
+    /// Somebody has watched since the test began; what is changed after this happens while it runs.
+    pub fn watched(mut self) -> Self {
+        self.watch = self.workload.as_ref().map(|workload| Watch::begin(&self.machine(), workload));
+        self
+    }
+
     /// How the test ended.
     pub fn ended(mut self, summary: impl FnOnce(&Workload) -> RunSummary) -> Self {
         self.summary = self.workload.as_ref().map(summary);
@@ -215,8 +229,18 @@ impl Scene {
     pub fn look(&self) -> Vec<Finding> {
         let machine = self.machine();
         let limits: Limits = capacity::limits(&machine);
-        let load = self.workload.as_ref().map(|workload| Load { workload, summary: self.summary.as_ref() });
-        findings::check(&Evidence { machine: &machine, limits: &limits, rates: self.rates.as_ref(), load })
+        let load = self.workload.as_ref().map(|workload| Load {
+            workload,
+            summary: self.summary.as_ref(),
+            watch: self.watch.as_ref(),
+        });
+        findings::check(&Evidence {
+            machine: &machine,
+            limits: &limits,
+            rates: self.rates.as_ref(),
+            load,
+            units: UnitSystem::Decimal,
+        })
     }
 
     /// The findings of that id, or the folded one that holds it.

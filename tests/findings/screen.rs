@@ -89,6 +89,26 @@ fn figures_follow_the_units() {
 }
 
 #[test]
+fn no_sentence_of_a_finding_keeps_the_other_units() {
+    for name in demo::DEMOS.iter().map(|demo| demo.name) {
+        let mut app = opened(name, (200, 60), "u");
+        let tree = drawn(&app);
+        assert!(!tree.contains("GB/s"), "{name}\n{tree}");
+        app::update(&mut app, Message::Key(keymap::Key::Char('2')));
+        for at in 0..app.findings.list.len() {
+            let text = drawn(&app);
+            assert!(!text.contains("GB/s"), "{name}, finding {at}\n{text}");
+            app::update(&mut app, Message::Key(keymap::Key::Char('j')));
+        }
+        let in_binary = app.findings.list.clone();
+        app::update(&mut app, Message::Key(keymap::Key::Char('u')));
+        assert!(
+            app.findings.list != in_binary || in_binary.iter().all(|f| f.gain.bytes_per_second.is_none())
+        );
+    }
+}
+
+#[test]
 fn page_down_scrolls_the_text_and_a_new_selection_starts_at_its_top() {
     let down = opened("threadripper-before", (80, 24), "2<PageDown>");
     assert!(down.findings.detail_top > 0);

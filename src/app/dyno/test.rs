@@ -93,7 +93,7 @@ pub struct TargetCurves {
 
 impl Test {
     /// A test that was just asked for, with what is expected of it.
-    pub fn new(workload: Workload, expected: Vec<Option<Expected>>) -> Self {
+    pub fn new(workload: Workload, expected: Vec<Option<Expected>>, watch: Watch) -> Self {
         let targets = workload.targets.iter().map(|target| TargetCurves {
             name: Label::new(&target.path.to_string_lossy()),
             drive: target.drive.clone(),
@@ -107,7 +107,7 @@ impl Test {
             targets: targets.collect(),
             workload,
             expected,
-            watch: Watch::default(),
+            watch,
             state: RunState::Preparing,
             elapsed: Duration::ZERO,
             preparing: None,
@@ -285,7 +285,7 @@ mod tests {
             targets: vec![Target { path: "/dev/nvme0n1".into(), drive: None }],
             ..Workload::default()
         };
-        let mut test = Test::new(workload, Vec::new());
+        let mut test = Test::new(workload, Vec::new(), Watch::default());
         for (now, at, ios) in [(100, 100, 1000), (200, 200, 2000), (900, 200, 2000), (1000, 300, 3000)] {
             test.take(&sample(at, ios), Duration::from_millis(now));
         }

@@ -1,0 +1,179 @@
+//! Two stretches of time as one: what a whole test did, from the rates of its seconds.
+//!
+//! Not here: rates themselves (`counters`).
+
+use std::{collections::BTreeMap, time::Duration};
+
+use super::{CpuShares, DiskRates, IdleRates, Rates};
+
+/// Lengths of the two stretches, seconds.
+#[derive(Clone, Copy)]
+struct Times(f64, f64);
+
+impl Times {
+    fn mean(self, earlier: f64, later: f64) -> f64 {
+        let Self(first, second) = self;
+        (earlier * first + later * second) / (first + second)
+    }
+
+    /// Values of both stretches as `join` makes them one; what one stretch alone has stays as it is.
+    fn both<K: Ord + Clone, V: Clone>(
+        earlier: &BTreeMap<K, V>,
+        later: &BTreeMap<K, V>,
+        join: impl Fn(&V, &V) -> V,
+    ) -> BTreeMap<K, V> {
+        let mut all = earlier.clone();
+        for (key, value) in later {
+            let joined = earlier.get(key).map_or_else(|| value.clone(), |first| join(first, value));
+            all.insert(key.clone(), joined);
+        }
+        all
+    }
+
+    fn option(self, earlier: Option<f64>, later: Option<f64>) -> Option<f64> {
+        earlier.zip(later).map(|(a, b)| self.mean(a, b)).or(later).or(earlier)
+    }
+
+    fn numbers<K: Ord + Clone>(
+        self,
+        earlier: &BTreeMap<K, f64>,
+        later: &BTreeMap<K, f64>,
+    ) -> BTreeMap<K, f64> {
+        Self::both(earlier, later, |a, b| self.mean(*a, *b))
+    }
+
+    fn shares(self, a: CpuShares, b: CpuShares) -> CpuShares {
+        CpuShares {
+            usr: self.mean(a.usr, b.usr),
+            sys: self.mean(a.sys, b.sys),
+            idl: self.mean(a.idl, b.idl),
+            wai: self.mean(a.wai, b.wai),
+            stl: self.mean(a.stl, b.stl),
+            irq: self.mean(a.irq, b.irq),
+        }
+    }
+
+    fn disk(self, a: &DiskRates, b: &DiskRates) -> DiskRates {
+        // A mean wait counts for as many reads as it is the mean of.
+        let Self(first, second) = self;
+        let waits = [(a.read_await_ms, a.reads * first), (b.read_await_ms, b.reads * second)];
+        let known: Vec<(f64, f64)> =
+            waits.into_iter().filter_map(|(wait, reads)| wait.map(|wait| (wait, reads))).collect();
+        let reads: f64 = known.iter().map(|(_, reads)| reads).sum();
+        let waited: f64 = known.iter().map(|(wait, reads)| wait * reads).sum();
+        DiskRates {
+            reads: self.mean(a.reads, b.reads),
+            read_bytes: self.mean(a.read_bytes, b.read_bytes),
+            writes: self.mean(a.writes, b.writes),
+            written_bytes: self.mean(a.written_bytes, b.written_bytes),
+            read_await_ms: (reads > 0.0).then(|| waited / reads),
+            queue_depth: self.mean(a.queue_depth, b.queue_depth),
+        }
+    }
+
+    fn idle(self, a: IdleRates, b: IdleRates) -> IdleRates {
+        IdleRates { entries: self.mean(a.entries, b.entries), share: self.mean(a.share, b.share) }
+    }
+}
+
+impl Rates {
+    /// This stretch and the one after it as one: rates and shares are means over time, gauges those of the later one.
+    /// What was counted in one of them only keeps the rate it had there.
+    #[must_use]
+    pub fn joined(&self, later: &Self) -> Self {
+        let times = Times(self.elapsed.as_secs_f64(), later.elapsed.as_secs_f64());
+        if self.elapsed == Duration::ZERO {
+            return later.clone();
+        }
+        let interrupts = if self.interrupts.len() == later.interrupts.len() {
+            self.interrupts.iter().zip(&later.interrupts).map(|(a, b)| times.mean(*a, *b)).collect()
+        } else {
+            later.interrupts.clone()
+        };
+        Self {
+            elapsed: self.elapsed + later.elapsed,
+            cpu: self.cpu.zip(later.cpu).map(|(a, b)| times.shares(a, b)).or(later.cpu).or(self.cpu),
+            cpus: Times::both(&self.cpus, &later.cpus, |a, b| times.shares(*a, *b)),
+            running: later.running,
+            blocked: later.blocked,
+            forks: times.option(self.forks, later.forks),
+            context_switches: times.option(self.context_switches, later.context_switches),
+            memory: later.memory,
+            disks: Times::both(&self.disks, &later.disks, |a, b| times.disk(a, b)),
+            vectors: times.numbers(&self.vectors, &later.vectors),
+            interrupts,
+            aer: times.numbers(&self.aer, &later.aer),
+            idle: Times::both(&self.idle, &later.idle, |a, b| times.idle(*a, *b)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        counters::{Counters, CpuTimes, DiskCounters, IdleTimes, rates},
+        model::DriveName,
+    };
+
+    /// Counters that stand at `n`, each in its own way.
+    fn look(n: u64) -> Counters {
+        let times = CpuTimes { user: n, idle: 3 * n, softirq: n / 2, ..CpuTimes::default() };
+        let disk = DiskCounters { reads: n, read_bytes: 4096 * n, read_ms: n, ..DiskCounters::default() };
+        Counters {
+            cpu: Some(times),
+            cpus: [(0, times)].into(),
+            context_switches: Some(2 * n),
+            disks: [(DriveName::new("nvme0n1"), disk)].into(),
+            interrupts: vec![n, 5 * n],
+            idle: [((0, 1), IdleTimes { entries: n, micros: n / 1000 })].into(),
+            ..Counters::default()
+        }
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-6 * (1.0 + a.abs().max(b.abs()))
+    }
+
+    #[test]
+    fn nothing_before_is_nothing_lost() {
+        let one = rates(&look(10), &look(2000), Duration::from_secs(1));
+        assert_eq!(Rates::default().joined(&one), one);
+    }
+
+    #[test]
+    fn what_one_stretch_alone_has_keeps_its_rate() {
+        let second = Duration::from_secs(1);
+        let without = rates(&Counters::default(), &Counters::default(), second);
+        let with = rates(&look(0), &look(4000), second);
+        for joined in [without.joined(&with), with.joined(&without)] {
+            assert_eq!(joined.disks, with.disks);
+            assert_eq!((joined.cpu, joined.elapsed), (with.cpu, 2 * second));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn two_stretches_joined_are_the_rates_of_the_whole(
+            steps in (1_u64..1_000_000, 1_u64..1_000_000), millis in (1_u64..5000, 1_u64..5000),
+        ) {
+            let (middle, end) = (100 + steps.0, 100 + steps.0 + steps.1);
+            let (first, second) = (Duration::from_millis(millis.0), Duration::from_millis(millis.1));
+            let joined = rates(&look(100), &look(middle), first).joined(&rates(&look(middle), &look(end), second));
+            let whole = rates(&look(100), &look(end), first + second);
+            let drive = DriveName::new("nvme0n1");
+            prop_assert!(near(joined.disks[&drive].reads, whole.disks[&drive].reads));
+            prop_assert!(near(
+                joined.disks[&drive].read_await_ms.unwrap_or(0.0),
+                whole.disks[&drive].read_await_ms.unwrap_or(0.0)
+            ));
+            prop_assert!(near(joined.context_switches.unwrap_or(0.0), whole.context_switches.unwrap_or(0.0)));
+            prop_assert!(near(joined.interrupts[1], whole.interrupts[1]));
+            prop_assert!(near(joined.idle[&(0, 1)].entries, whole.idle[&(0, 1)].entries));
+            prop_assert!(near(joined.idle[&(0, 1)].share, whole.idle[&(0, 1)].share));
+            prop_assert_eq!(joined.elapsed, whole.elapsed);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Captures of laboratory machines, whose ids, models and links are made up and whose kernel is real: everything that was put
+//! there on purpose is found, and nothing else is above information.
+
+use iodyno::{findings::Finding, model::Severity, source::capture::TextRoot};
+
+use super::scene::Scene;
+
+/// Findings that would be false on a machine without anything wrong at its links.
+const LINKS: [&str; 4] = ["link-downtrained", "slot-limited", "link-capped-by-software", "link-errors"];
+
+fn capture(text: &str) -> Scene {
+    Scene::from(TextRoot::parse(text).unwrap().capture().clone())
+}
+
+fn loud(found: &[Finding]) -> Vec<(&str, Severity, Vec<&str>)> {
+    found
+        .iter()
+        .filter(|finding| finding.severity > Severity::Info)
+        .map(|finding| {
+            let about = finding.subjects.iter().map(|subject| subject.name.as_str()).collect();
+            (finding.id.0, finding.severity, about)
+        })
+        .collect()
+}
+
+/// Two cards of four drives under one root complex, two drives under another, a sleeping graphics card on a third.
+#[test]
+fn two_cards_under_one_root_complex_and_a_sleeping_graphics_card() {
+    let found = capture(include_str!("../fixtures/a-shared-rc.capture")).look();
+    let drives = ["nvme2n1", "nvme3n1", "nvme4n1", "nvme5n1", "nvme6n1", "nvme7n1", "nvme8n1", "nvme9n1"];
+    let about = [&["0000:20"][..], &drives].concat();
+    assert_eq!(loud(&found), [("shared-root-complex", Severity::Warning, about)]);
+    let finding = &found[0];
+    assert!(finding.remedy.text.contains("to 0000:a0, port 0000:a0:00.0"), "{}", finding.remedy.text);
+    assert_eq!(finding.gain.bytes_per_second, None, "nobody knows what that host bridge carries");
+    for id in LINKS {
+        assert!(Scene::of(&found, id).is_empty(), "{id}: the graphics card sleeps, as it should");
+    }
+}
+
+/// Emulated drives at 2.5 GT/s x1 in ports that could do more, and a switch whose ports do not know their links.
+#[test]
+fn links_of_an_emulator_that_look_downtrained_and_are_not() {
+    let found = capture(include_str!("../fixtures/d-stock-qemu.capture")).look();
+    assert_eq!(loud(&found), []);
+    for id in LINKS {
+        assert!(Scene::of(&found, id).is_empty(), "{id}");
+    }
+    let shared = Scene::of(&found, "oversubscribed-hop");
+    let about: Vec<_> = shared[0].subjects.iter().map(|subject| subject.name.as_str()).collect();
+    assert_eq!(about, ["0000:25:00.0", "nvme4n1", "nvme5n1"], "both share the switch's uplink all the same");
+}
