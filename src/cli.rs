@@ -3,7 +3,7 @@
 //! Here: what may be written after `iodyno`, and which part of the program each command hands over to; how a command
 //! ends ([`Status`], [`Failure`]). Not here: what commands print (`report`), how tests run (`runtime`), the screen.
 
-mod bench;
+pub mod bench;
 mod failure;
 mod capture;
 mod check;

@@ -9,6 +9,7 @@ pub mod check;
 pub mod tune;
 pub mod demos;
 pub mod dstat;
+pub mod fio_options;
 pub mod fio_json;
 pub mod summary;
 mod table;

@@ -67,3 +67,17 @@ fn the_readme_shows_todays_screen_and_keys() {
 fn samples_are_what_the_commands_print() {
     is_current("examples/README.md", made_anew);
 }
+
+/// Sample files that are what a command prints, whole.
+const PRINTED: [(&str, &str); 1] =
+    [("examples/ten-drives.fio", "bench --demo --rw=read --bs=1m --iodepth=8 --runtime=30 --emit-fio")];
+
+#[test]
+fn sample_files_are_what_their_commands_print() {
+    for (name, arguments) in PRINTED {
+        is_current(name, |_| printed_by(arguments));
+        let told =
+            fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/README.md")).unwrap();
+        assert!(told.contains(&format!("iodyno {arguments}")), "examples/README.md says how {name} is made");
+    }
+}

@@ -4,11 +4,14 @@
 //! printed (`report`).
 
 mod arguments;
+pub mod jobfile;
 mod targets;
 mod values;
 
 use std::{
+    fs,
     io::{self, IsTerminal, Write},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -24,9 +27,11 @@ use signal_hook::{
 
 pub use arguments::BenchArgs;
 
-use super::{Complaint, Failure, Status, print};
+use self::jobfile::JobFile;
+use super::{Complaint, Failure, Status, failure, print};
 use crate::{
-    capacity::{self, Expected},
+    app::MachineRead,
+    capacity,
     counters::{Counters, Rates, rates},
     findings::validity::Watch,
     load::{Engine, LoadError, RealEngine, Simulated},
@@ -35,7 +40,7 @@ use crate::{
     report::{
         self,
         dstat::{HEADING, Row},
-        fio_json::FioDocument,
+        fio_json::{Finished, FioDocument},
     },
     runtime::{
         demo_counters::DemoCounters,
@@ -44,6 +49,7 @@ use crate::{
     },
     source::{self, SysRoot, origin::Origin},
     store,
+    text::Label,
 };
 
 /// How often a run is looked at: how soon a signal and the end are noticed.
@@ -51,9 +57,37 @@ const LOOK: Duration = Duration::from_millis(25);
 /// Rows under one heading.
 const ROWS: usize = 22;
 
+/// One run that is going to be made.
+#[derive(Debug, Clone)]
+struct Planned {
+    workload: Workload,
+    /// The job's name for each target.
+    names: Vec<String>,
+    /// Whether files laid out stay.
+    keep: bool,
+}
+
+impl Planned {
+    fn of(args: &BenchArgs, name: &str) -> Result<Self, Complaint> {
+        let workload = args.workload()?;
+        let names = vec![name.to_owned(); workload.targets.len()];
+        Ok(Self { workload, names, keep: args.keep() })
+    }
+
+    /// Whether the two ask for the same, apart from what they read.
+    fn joins(&self, other: &Self) -> bool {
+        let without = |planned: &Self| Workload { targets: Vec::new(), ..planned.workload.clone() };
+        without(self) == without(other)
+    }
+
+    fn join(&mut self, other: Self) {
+        self.workload.targets.extend(other.workload.targets);
+        self.names.extend(other.names);
+    }
+}
+
 /// Runs `iodyno bench`.
 pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
-    let mut workload = args.workload()?;
     if !origin.is_live() && !origin.is_demo() {
         return Err(Complaint::new(
             "bench",
@@ -62,21 +96,65 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
         )
         .into());
     }
-    let root = origin.open()?;
-    let read = opening::read(&*root);
-    let (machine, limits) = (Arc::clone(&read.machine), Arc::clone(&read.limits));
-    let engine: Arc<dyn Engine> = if origin.is_live() {
-        targets::find_drives(&mut workload, &*root, &machine);
-        Arc::new(RealEngine::on(&machine))
-    } else {
-        targets::name_drives(&mut workload, &machine)?;
-        Arc::new(Simulated::new(&machine, &limits, workload.seed))
+    let runs = match args.job_file() {
+        Some(path) => from_job_file(path, args)?,
+        None => vec![Planned::of(args, args.job_name())?],
     };
-    workload.validate()?;
+    let root = origin.open()?;
+    let bench = Bench { args, origin, read: opening::read(&*root), root, signal: signals()? };
     for note in args.notes() {
         say(&note);
     }
-    let expected = capacity::expected(&machine, &limits, &workload);
+    let mut finished = Vec::new();
+    let mut status = Status::Done;
+    for planned in runs {
+        let planned = bench.targets_of(planned)?;
+        if args.emit_fio() {
+            print(&report::fio_options::job_file(&planned.workload))?;
+            continue;
+        }
+        let (ended, run) = bench.carry_out(planned)?;
+        finished.extend(run);
+        status = ended;
+        if matches!(status, Status::Stopped(_)) {
+            break;
+        }
+    }
+    if let Some(document) = FioDocument::new(&finished).filter(|_| args.json()) {
+        print(&report::json::text(&document))?;
+    }
+    Ok(status)
+}
+
+/// The runs of a job file; what is not done of it is said.
+fn from_job_file(path: &Path, args: &BenchArgs) -> Result<Vec<Planned>, Failure> {
+    let name = path.to_string_lossy();
+    let text =
+        if path == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
+    let text = text.map_err(|error| {
+        Complaint::new(
+            &name,
+            failure::words(&error),
+            "name a job file that can be read, or - for standard input",
+        )
+    })?;
+    let file = JobFile::parse(&text, |variable| std::env::var(variable).ok());
+    for note in &file.notes {
+        say(&format!("{}: {note}", Label::new(&name)));
+    }
+    if file.runs.is_empty() {
+        return Err(Complaint::new(
+            &name,
+            "no section of it can be run",
+            "give it a section with rw=read or rw=randread and a filename",
+        )
+        .into());
+    }
+    Ok(file.runs.into_iter().map(|run| Planned { keep: args.keep(), ..run }).collect())
+}
+
+/// The number of the signal that came; 0 while none did.
+fn signals() -> Result<Arc<AtomicUsize>, Complaint> {
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [SIGINT, SIGTERM, SIGHUP] {
         let value = usize::try_from(number).unwrap_or_default();
@@ -84,48 +162,48 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
             Complaint::new("signals", error.to_string(), "run it where signals can be caught")
         })?;
     }
-    let live = origin.is_live().then_some(&*root);
-    let learn = |watch: &Watch, run: &mut RunSummary| {
-        let live = origin.is_live();
-        // Heat is as it is now.
-        let after = if live { opening::read(&*root).machine } else { Arc::clone(&machine) };
-        watch.judge(&after, run);
-        let limits = if live { capacity::learned(&machine, &limits, run) } else { Vec::new() };
-        if let Err(error) = store::remember(&store::folder(), &limits) {
-            say(&format!("{}: {error}; the measured limit is not remembered", store::folder().display()));
-        }
-    };
-    let test = Test { args, expected: &expected, signal: &signal, learn: &learn };
-    let watch = Watch::begin(&machine, &workload);
-    let mut rows = Rows::new(live, opening::demo_counters(origin, &*root, &read), &machine, watch);
-    rows.quiet = args.json();
-    rows.begin(&workload);
-    test.run(engine, workload, &mut rows)
+    Ok(signal)
 }
 
-/// A test, with what goes along with it.
-struct Test<'a> {
+/// The machine that is tested, and how.
+struct Bench<'a> {
     args: &'a BenchArgs,
-    expected: &'a [Option<Expected>],
-    /// The number of the signal that ends it; 0 while none came.
-    signal: &'a AtomicUsize,
-    /// Says what is wrong with the result, and keeps what it teaches about the machine.
-    learn: &'a dyn Fn(&Watch, &mut RunSummary),
+    origin: &'a Origin,
+    root: Arc<dyn SysRoot>,
+    read: MachineRead,
+    signal: Arc<AtomicUsize>,
 }
 
-impl Test<'_> {
-    /// Starts it, prints rows while it goes, then its summary.
-    fn run(
-        &self,
-        engine: Arc<dyn Engine>,
-        workload: Workload,
-        rows: &mut Rows<'_>,
-    ) -> Result<Status, Failure> {
-        let session = if self.args.keep() {
-            Session::start_and_keep(engine, workload)
+impl Bench<'_> {
+    /// The run with the drive of each target, checked.
+    fn targets_of(&self, mut planned: Planned) -> Result<Planned, Failure> {
+        if self.origin.is_live() {
+            targets::find_drives(&mut planned.workload, &*self.root, &self.read.machine);
         } else {
-            Session::start(engine, workload)
+            targets::name_drives(&mut planned.workload, &self.read.machine)?;
+            planned.names.resize(planned.workload.targets.len(), self.args.job_name().to_owned());
+        }
+        planned.workload.validate()?;
+        Ok(planned)
+    }
+
+    /// Starts a run, prints rows while it goes, then its summary. No run comes of one that was stopped before its start.
+    fn carry_out(&self, planned: Planned) -> Result<(Status, Option<Finished>), Failure> {
+        let (machine, limits) = (&self.read.machine, &self.read.limits);
+        let Planned { workload, names, keep } = planned;
+        let expected = capacity::expected(machine, limits, &workload);
+        let engine: Arc<dyn Engine> = if self.origin.is_live() {
+            Arc::new(RealEngine::on(machine))
+        } else {
+            Arc::new(Simulated::new(machine, limits, workload.seed))
         };
+        let live = self.origin.is_live().then_some(&*self.root);
+        let demo = opening::demo_counters(self.origin, &*self.root, &self.read);
+        let mut rows = Rows::new(live, demo, machine, Watch::begin(machine, &workload));
+        rows.quiet = self.args.json();
+        rows.begin(&workload);
+        let session =
+            if keep { Session::start_and_keep(engine, workload) } else { Session::start(engine, workload) };
         loop {
             thread::sleep(LOOK);
             let sample = session.sample();
@@ -137,18 +215,30 @@ impl Test<'_> {
         }
         let outcome = session.finish();
         let stopped = u8::try_from(self.signal.load(Ordering::Relaxed)).ok().filter(|number| *number != 0);
-        match (outcome, stopped) {
-            (Ok(mut run), stopped) => {
-                (self.learn)(&rows.watch, &mut run);
-                if self.args.json() {
-                    print(&report::json::text(&FioDocument::new(&run, self.args.job_name(), self.expected)))?;
-                } else {
-                    print(&format!("\n{}", report::summary::text(&run, self.expected)))?;
+        let status = stopped.map_or(Status::Done, Status::Stopped);
+        match outcome {
+            Ok(mut run) => {
+                self.learn(&rows.watch, &mut run);
+                if !self.args.json() {
+                    print(&format!("\n{}", report::summary::text(&run, &expected)))?;
                 }
-                Ok(stopped.map_or(Status::Done, Status::Stopped))
+                Ok((status, Some(Finished { run, names, expected })))
             }
-            (Err(LoadError::Stopped), Some(number)) => Ok(Status::Stopped(number)),
-            (Err(error), _) => Err(anyhow::Error::new(error).into()),
+            Err(LoadError::Stopped) if stopped.is_some() => Ok((status, None)),
+            Err(error) => Err(anyhow::Error::new(error).into()),
+        }
+    }
+
+    /// Says what is wrong with the result, and keeps what it teaches about the machine.
+    fn learn(&self, watch: &Watch, run: &mut RunSummary) {
+        let (machine, limits) = (&self.read.machine, &self.read.limits);
+        let live = self.origin.is_live();
+        // Heat is as it is now.
+        let after = if live { opening::read(&*self.root).machine } else { Arc::clone(machine) };
+        watch.judge(&after, run);
+        let limits = if live { capacity::learned(machine, limits, run) } else { Vec::new() };
+        if let Err(error) = store::remember(&store::folder(), &limits) {
+            say(&format!("{}: {error}; the measured limit is not remembered", store::folder().display()));
         }
     }
 }

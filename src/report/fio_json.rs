@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::json::{SCHEMA, VERSION};
+use super::{
+    fio_options,
+    json::{SCHEMA, VERSION},
+};
 use crate::{
     capacity::Expected,
-    model::{Effective, LatencySummary, Pattern, RunSummary, TargetSummary, Workload},
+    model::{Effective, LatencySummary, RunSummary, TargetSummary, Workload},
     text::Label,
-    units,
 };
 
 /// The document.
@@ -28,11 +30,25 @@ pub struct FioDocument {
     jobs: Vec<Job>,
 }
 
+/// A run that ended, with what goes into its jobs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    /// The run.
+    pub run: RunSummary,
+    /// The job's name for each target.
+    pub names: Vec<String>,
+    /// What each target was expected to give.
+    pub expected: Vec<Option<Expected>>,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Job {
     jobname: String,
-    groupid: u32,
+    /// Counts the runs, from 0.
+    groupid: usize,
     error: u32,
+    /// What really ran: a job file's runs may differ.
+    effective: Effective,
     /// Seconds, as fio counts them.
     elapsed: u64,
     #[serde(rename = "job options")]
@@ -92,27 +108,39 @@ impl Serialize for Percentiles {
 }
 
 impl FioDocument {
-    /// A run's document. `expected` has one entry per target, or none at all.
-    pub fn new(run: &RunSummary, job_name: &str, expected: &[Option<Expected>]) -> Self {
-        let jobs = run
-            .targets
-            .iter()
-            .enumerate()
-            .map(|(index, target)| job(run, target, job_name, expected.get(index).cloned().flatten()));
-        Self {
+    /// The document of runs that followed each other; `None` when there was none.
+    pub fn new(runs: &[Finished]) -> Option<Self> {
+        let first = &runs.first()?.run;
+        let jobs = runs.iter().enumerate().flat_map(|(group, finished)| finished.jobs(group));
+        Some(Self {
             schema: SCHEMA,
             version: VERSION,
             fio_version: format!("iodyno {VERSION}"),
-            timestamp: run.started,
-            interrupted: run.interrupted,
-            simulated: run.simulated,
-            effective: run.effective.clone(),
+            timestamp: first.started,
+            interrupted: runs.iter().any(|finished| finished.run.interrupted),
+            simulated: first.simulated,
+            effective: first.effective.clone(),
             jobs: jobs.collect(),
-        }
+        })
     }
 }
 
-fn job(run: &RunSummary, target: &TargetSummary, name: &str, expected: Option<Expected>) -> Job {
+impl Finished {
+    fn jobs(&self, group: usize) -> impl Iterator<Item = Job> {
+        self.run.targets.iter().enumerate().map(move |(index, target)| {
+            let name = self.names.get(index).map_or("iodyno", String::as_str);
+            job(&self.run, target, name, group, self.expected.get(index).cloned().flatten())
+        })
+    }
+}
+
+fn job(
+    run: &RunSummary,
+    target: &TargetSummary,
+    name: &str,
+    group: usize,
+    expected: Option<Expected>,
+) -> Job {
     let seconds = target.runtime.as_secs_f64();
     let jobs = f64::from(run.workload.jobs.max(1));
     let share = |spent: std::time::Duration| {
@@ -123,7 +151,8 @@ fn job(run: &RunSummary, target: &TargetSummary, name: &str, expected: Option<Ex
     };
     Job {
         jobname: name.to_owned(),
-        groupid: 0,
+        groupid: group,
+        effective: run.effective.clone(),
         error: target.first_error.as_ref().map_or(0, |_| libc::EIO.unsigned_abs()),
         elapsed: target.runtime.as_secs() + 1,
         options: options(&run.workload, target, name),
@@ -174,42 +203,8 @@ fn whole(rate: f64) -> u64 {
 
 /// The options that make the run again, as fio prints them.
 fn options(workload: &Workload, target: &TargetSummary, name: &str) -> BTreeMap<&'static str, String> {
-    let switch = |on: bool| if on { "1" } else { "0" }.to_owned();
-    let pattern = match workload.pattern {
-        Pattern::Random => "randread",
-        Pattern::Sequential => "read",
-    };
-    let mut options = BTreeMap::from([
-        ("name", name.to_owned()),
-        ("filename", target.name.to_string()),
-        ("rw", pattern.to_owned()),
-        ("bs", units::block_size(workload.block_size)),
-        ("iodepth", workload.depth.to_string()),
-        ("numjobs", workload.jobs.to_string()),
-        ("ioengine", workload.engine.name().to_owned()),
-        ("direct", switch(workload.direct)),
-        ("hipri", switch(workload.hipri)),
-        ("fixedbufs", switch(workload.fixed_buffers)),
-        ("registerfiles", switch(workload.register_files)),
-        ("sqthread_poll", switch(workload.submission_poll)),
-        ("gtod_reduce", switch(!workload.latency)),
-        ("randseed", workload.seed.to_string()),
-    ]);
-    let split: Vec<String> = workload
-        .block_split
-        .iter()
-        .map(|(bytes, share)| format!("{}/{share}", units::block_size(*bytes)))
-        .collect();
-    let further = [
-        ("bssplit", (!split.is_empty()).then(|| split.join(":"))),
-        ("runtime", workload.runtime.map(|time| format!("{}ms", time.as_millis()))),
-        ("ramp_time", (!workload.ramp.is_zero()).then(|| format!("{}ms", workload.ramp.as_millis()))),
-        ("size", workload.size.map(|size| size.0.to_string())),
-        ("rate_iops", workload.rate_iops.map(|rate| rate.to_string())),
-        ("iodepth_batch_submit", workload.batch_submit.map(|n| n.to_string())),
-        ("iodepth_batch_complete_min", workload.batch_complete_min.map(|n| n.to_string())),
-    ];
-    options.extend(further.into_iter().filter_map(|(option, value)| Some((option, value?))));
+    let mut options = BTreeMap::from_iter(fio_options::options(workload));
+    options.extend([("name", name.to_owned()), ("filename", target.name.to_string())]);
     options
 }
 
@@ -218,12 +213,17 @@ mod tests {
     use super::*;
     use crate::report::summary::tests::run;
 
+    fn finished() -> Finished {
+        Finished { run: run(), names: vec!["test".to_owned()], expected: vec![] }
+    }
+
     #[test]
     fn the_document_has_the_names_and_units_that_readers_of_fio_rely_on() {
-        let document = serde_json::to_value(FioDocument::new(&run(), "test", &[])).unwrap();
+        let document = serde_json::to_value(FioDocument::new(&[finished(), finished()])).unwrap();
         assert_eq!(document["fio version"], format!("iodyno {VERSION}"));
         let job = &document["jobs"][0];
         assert_eq!(job["jobname"], "test");
+        assert_eq!((job["groupid"].as_u64(), document["jobs"][1]["groupid"].as_u64()), (Some(0), Some(1)));
         assert_eq!(job["read"]["iops"], 50_000.0);
         assert_eq!(job["read"]["bw"], 200_000);
         assert_eq!(job["read"]["bw_bytes"], 204_800_000);

@@ -2,7 +2,10 @@
 //!
 //! Here: [`BenchArgs`] and the [`Workload`] they make. Not here: running it.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::Args;
 
@@ -12,6 +15,42 @@ use crate::{
     model::{EngineKind, Pattern, Target, Workload},
     units::Bytes,
 };
+
+/// Options that a job file gives for each of its sections; beside `--fio` they would have no meaning.
+const SAID_BY_A_JOB_FILE: [&str; 32] = [
+    "filename",
+    "rw",
+    "bs",
+    "bssplit",
+    "iodepth",
+    "numjobs",
+    "runtime",
+    "ramp_time",
+    "size",
+    "direct",
+    "hipri",
+    "fixedbufs",
+    "registerfiles",
+    "ioengine",
+    "sqthread_poll",
+    "iodepth_batch_submit",
+    "iodepth_batch_complete_min",
+    "randseed",
+    "rate_iops",
+    "gtod_reduce",
+    "name",
+    "directory",
+    "filesize",
+    "time_based",
+    "overwrite",
+    "do_verify",
+    "verify",
+    "rwmixwrite",
+    "rwmixread",
+    "fsync",
+    "end_fsync",
+    "trim_percentage",
+];
 
 /// `iodyno bench`.
 #[derive(Debug, Clone, Args)]
@@ -90,6 +129,12 @@ pub struct BenchArgs {
     /// Files laid out for the test stay
     #[arg(long)]
     keep: bool,
+    /// Reads nothing: prints the job file that makes fio do the same
+    #[arg(long = "emit-fio", conflicts_with = "json")]
+    emit_fio: bool,
+    /// Runs the read jobs of a fio job file, as far as they can be done here; `-` reads standard input
+    #[arg(long, value_name = "JOBFILE", conflicts_with_all = SAID_BY_A_JOB_FILE)]
+    fio: Option<PathBuf>,
     #[command(flatten)]
     taken_along: TakenAlong,
     #[command(flatten)]
@@ -110,7 +155,7 @@ struct TakenAlong {
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     filesize: Option<Bytes>,
     /// json is the same as --json
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long = "output-format", alias = "output_format", value_name = "FORMAT")]
     output_format: Option<String>,
     /// No effect: a run with a --runtime always takes it
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1", value_parser = values::switch)]
@@ -200,6 +245,21 @@ impl BenchArgs {
     /// Whether files laid out stay.
     pub(super) fn keep(&self) -> bool {
         self.keep
+    }
+
+    /// Whether a job file for fio is asked for instead of a run.
+    pub(super) fn emit_fio(&self) -> bool {
+        self.emit_fio
+    }
+
+    /// The job file to run instead of what the other options say.
+    pub(super) fn job_file(&self) -> Option<&Path> {
+        self.fio.as_deref()
+    }
+
+    /// The same, reading a file of this name in its `--directory`.
+    pub(super) fn reading(&self, name: &str) -> Self {
+        Self { filename: Some(name.replace(':', "\\:")), ..self.clone() }
     }
 
     /// `--name`, or what fio calls a job without one.
@@ -295,6 +355,31 @@ mod tests {
     fn without_options_it_is_the_contracts_default() {
         let default = Workload { targets: Vec::new(), ..Workload::default() };
         assert_eq!(workload(""), default);
+    }
+
+    #[test]
+    fn beside_a_job_file_stands_only_what_is_said_of_all_its_runs() {
+        use clap::CommandFactory;
+        let beside = [
+            "fio",
+            "emit_fio",
+            "json",
+            "keep",
+            "output_format",
+            "group_reporting",
+            "readonly",
+            "fadvise_hint",
+            "minimal",
+            "allow_mounted_write",
+            "help",
+        ];
+        let command = Line::command();
+        for argument in command.get_arguments() {
+            let id = argument.get_id().as_str();
+            assert!(beside.contains(&id) != SAID_BY_A_JOB_FILE.contains(&id), "{id}");
+        }
+        assert!(parse("--fio x --bs 4k").unwrap_err().to_string().contains("--bs"));
+        assert!(parse("--fio x --json --keep").is_ok());
     }
 
     #[test]

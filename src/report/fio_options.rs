@@ -1,0 +1,191 @@
+//! A workload in fio's options, and as a job file that fio runs.
+//!
+//! Here: one table of options, which the JSON document, job files and commands are made from. Not here: reading them.
+
+use std::fmt::Write as _;
+
+use crate::{
+    model::{EngineKind, Pattern, Workload},
+    units,
+};
+
+/// The options that make a workload again, apart from its targets, in the order people write them.
+pub fn options(workload: &Workload) -> Vec<(&'static str, String)> {
+    let switch = |on: bool| Some(if on { "1" } else { "0" }.to_owned());
+    let number = |value: Option<u32>| value.map(|value| value.to_string());
+    let milliseconds = |time: std::time::Duration| format!("{}ms", time.as_millis());
+    let split: Vec<String> = workload
+        .block_split
+        .iter()
+        .map(|(bytes, share)| format!("{}/{share}", units::block_size(*bytes)))
+        .collect();
+    let pattern = match workload.pattern {
+        Pattern::Random => "randread",
+        Pattern::Sequential => "read",
+    };
+    let rows = [
+        ("rw", Some(pattern.to_owned())),
+        ("bs", Some(units::block_size(workload.block_size))),
+        ("bssplit", (!split.is_empty()).then(|| split.join(":"))),
+        ("iodepth", Some(workload.depth.to_string())),
+        ("numjobs", Some(workload.jobs.to_string())),
+        ("ioengine", Some(workload.engine.name().to_owned())),
+        ("direct", switch(workload.direct)),
+        ("hipri", switch(workload.hipri)),
+        ("fixedbufs", switch(workload.fixed_buffers)),
+        ("registerfiles", switch(workload.register_files)),
+        ("sqthread_poll", switch(workload.submission_poll)),
+        ("iodepth_batch_submit", number(workload.batch_submit)),
+        ("iodepth_batch_complete_min", number(workload.batch_complete_min)),
+        ("runtime", workload.runtime.map(milliseconds)),
+        ("ramp_time", (!workload.ramp.is_zero()).then(|| milliseconds(workload.ramp))),
+        ("size", workload.size.map(|size| size.0.to_string())),
+        ("rate_iops", number(workload.rate_iops)),
+        ("randseed", Some(workload.seed.to_string())),
+        ("gtod_reduce", switch(!workload.latency)),
+    ];
+    rows.into_iter().filter_map(|(option, value)| Some((option, value?))).collect()
+}
+
+/// Options that fio knows with io_uring alone.
+const OF_IO_URING: [&str; 4] = ["hipri", "fixedbufs", "registerfiles", "sqthread_poll"];
+
+/// A job file with one section per target, which does in fio what the workload does here.
+pub fn job_file(workload: &Workload) -> String {
+    let mut out = String::from(
+        "; made by iodyno bench --emit-fio; run it with: fio --readonly FILE\n\
+         ; one section per target, each with its own depth and jobs, reported one by one\n[global]\n",
+    );
+    let ring = matches!(workload.engine, EngineKind::IoUring | EngineKind::IoUringCmd);
+    let (depth, jobs) = processes(workload);
+    for (option, value) in options(workload) {
+        let value = match option {
+            "iodepth" => depth.to_string(),
+            "numjobs" => jobs.to_string(),
+            // What it would stand at anyway is not worth a line.
+            "gtod_reduce" if value == "0" => continue,
+            option if OF_IO_URING.contains(&option) && (!ring || value == "0") => continue,
+            _ => value,
+        };
+        let _ = writeln!(out, "{option}={value}");
+    }
+    if workload.engine == EngineKind::IoUringCmd {
+        out.push_str("cmd_type=nvme\n");
+    }
+    if workload.runtime.is_some() {
+        out.push_str("time_based=1\n");
+    }
+    if workload.pattern == Pattern::Random {
+        // Offsets are drawn anew each time; a map of blocks already read is fio's own.
+        out.push_str("norandommap=1\n");
+    }
+    out.push_str("group_reporting=1\n");
+    for (index, target) in workload.targets.iter().enumerate() {
+        let path = target.path.to_string_lossy();
+        let name = match &target.drive {
+            Some(drive) if drive.device_file() == *path => drive.to_string(),
+            _ => format!("target{}", index + 1),
+        };
+        let group = if index == 0 { "" } else { "new_group=1\n" };
+        let _ = write!(out, "\n[{name}]\nfilename={}\n{group}", path.replace(':', "\\:"));
+    }
+    out
+}
+
+/// fio's iodepth and numjobs: an engine of blocking reads has one under way per process, whatever its depth.
+fn processes(workload: &Workload) -> (u32, u32) {
+    match workload.engine {
+        EngineKind::Psync => (1, workload.jobs.saturating_mul(workload.depth)),
+        _ => (workload.depth, workload.jobs),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{
+        model::{DriveName, Target},
+        units::Bytes,
+    };
+
+    fn two_drives() -> Workload {
+        let target =
+            |path: &str, drive: Option<&str>| Target { path: path.into(), drive: drive.map(DriveName::new) };
+        Workload {
+            targets: vec![target("/dev/nvme0n1", Some("nvme0n1")), target("/mnt/a:b", Some("nvme0n1"))],
+            ..Workload::default()
+        }
+    }
+
+    #[test]
+    fn a_job_file_has_a_section_per_target_and_its_own_group() {
+        let expected = "\
+; made by iodyno bench --emit-fio; run it with: fio --readonly FILE
+; one section per target, each with its own depth and jobs, reported one by one
+[global]
+rw=randread
+bs=4k
+iodepth=32
+numjobs=1
+ioengine=io_uring
+direct=1
+fixedbufs=1
+registerfiles=1
+runtime=10000ms
+randseed=268947776
+time_based=1
+norandommap=1
+group_reporting=1
+
+[nvme0n1]
+filename=/dev/nvme0n1
+
+[target2]
+filename=/mnt/a\\:b
+new_group=1
+";
+        assert_eq!(job_file(&two_drives()), expected);
+    }
+
+    #[test]
+    fn blocking_reads_are_processes_and_options_of_the_ring_stay_with_it() {
+        let workload = Workload { engine: EngineKind::Psync, depth: 8, jobs: 2, ..two_drives() };
+        let file = job_file(&workload);
+        assert!(file.contains("\niodepth=1\nnumjobs=16\nioengine=psync\n"), "{file}");
+        assert!(!OF_IO_URING.iter().any(|option| file.contains(option)), "{file}");
+    }
+
+    #[test]
+    fn what_is_not_the_default_is_told() {
+        let workload = Workload {
+            pattern: Pattern::Sequential,
+            block_split: vec![(Bytes(4096), 60), (Bytes(65536), 40)],
+            hipri: true,
+            runtime: None,
+            ramp: Duration::from_secs(2),
+            size: Some(Bytes(1 << 30)),
+            rate_iops: Some(5000),
+            latency: false,
+            batch_submit: Some(2),
+            batch_complete_min: Some(8),
+            ..two_drives()
+        };
+        let file = job_file(&workload);
+        for line in [
+            "rw=read",
+            "bssplit=4k/60:64k/40",
+            "hipri=1",
+            "ramp_time=2000ms",
+            "size=1073741824",
+            "rate_iops=5000",
+            "gtod_reduce=1",
+            "iodepth_batch_submit=2",
+            "iodepth_batch_complete_min=8",
+        ] {
+            assert!(file.lines().any(|found| found == line), "{line} in {file}");
+        }
+        assert!(!file.contains("time_based") && !file.contains("norandommap") && !file.contains("\nruntime"));
+    }
+}

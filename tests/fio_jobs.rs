@@ -1,0 +1,133 @@
+//! `bench --emit-fio` and `bench --fio`: what fio says of the job files iodyno writes, and what iodyno makes of fio's.
+//!
+//! Where there is no fio, the comparisons say so and are passed over. No speed is asserted: both hold a rate.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "job files and targets are written to a folder of the test's own"
+)]
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let content: Vec<u8> = (0..8_u32 << 20).map(|n| u8::try_from(n * 31 % 251).unwrap() + 1).collect();
+    fs::write(folder.path().join("a"), &content).unwrap();
+    fs::write(folder.path().join("b"), &content).unwrap();
+    folder
+}
+
+fn bench(folder: &Path, options: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
+    command.env("IODYNO_STATE_DIR", folder.join("state")).env("TARGETS", folder);
+    command.current_dir(folder).arg("bench").args(options).output().unwrap()
+}
+
+fn printed(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn fio(folder: &Path, arguments: &[&str]) -> Option<Output> {
+    match Command::new("fio").current_dir(folder).args(arguments).output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            eprintln!("skipped: no fio here ({error})");
+            None
+        }
+    }
+}
+
+/// Reads and reads per second of each job.
+fn jobs(document: &str) -> Vec<(String, u64, f64)> {
+    let document: Value = serde_json::from_str(document).unwrap();
+    let jobs = document["jobs"].as_array().unwrap().iter().map(|job| {
+        assert_eq!(job["error"], 0, "{job}");
+        let read = &job["read"];
+        (
+            job["jobname"].as_str().unwrap().to_owned(),
+            read["total_ios"].as_u64().unwrap(),
+            read["iops"].as_f64().unwrap(),
+        )
+    });
+    jobs.collect()
+}
+
+#[test]
+fn fio_runs_the_emitted_job_and_agrees() {
+    let folder = folder();
+    let workloads: [&[&str]; 3] = [
+        &["--filename=a:b", "--rate_iops=400", "--runtime=1", "--numjobs=2", "--iodepth=4"],
+        &["--filename=a", "--rate_iops=1000", "--runtime=1", "--ioengine=psync", "--iodepth=1", "--rw=read"],
+        // Ended by an amount: both read it once and no more.
+        &["--filename=a", "--runtime=0", "--size=2m", "--rw=read", "--bs=64k", "--iodepth=2"],
+    ];
+    for workload in workloads {
+        let file = printed(&bench(folder.path(), &[workload, &["--emit-fio"]].concat()));
+        fs::write(folder.path().join("job.fio"), file).unwrap();
+        let arguments = ["--readonly", "--output-format=json", "--output=theirs.json", "job.fio"];
+        let Some(output) = fio(folder.path(), &arguments) else { return };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let theirs = jobs(&fs::read_to_string(folder.path().join("theirs.json")).unwrap());
+        let ours = jobs(&printed(&bench(folder.path(), &[workload, &["--json"]].concat())));
+        assert_eq!(theirs.len(), ours.len(), "{workload:?}");
+        for ((_, their_reads, their_rate), (_, our_reads, our_rate)) in theirs.iter().zip(&ours) {
+            if workload.contains(&"--runtime=0") {
+                assert_eq!(our_reads, their_reads, "{workload:?}");
+            } else {
+                let ratio = our_rate / their_rate;
+                assert!((0.95..1.05).contains(&ratio), "{our_rate} of {their_rate} in {workload:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_job_file_runs_its_read_jobs_and_names_the_rest() {
+    let folder = folder();
+    let file = "[global]\nioengine=io_uring\nrw=randread\nruntime=300ms\ntime_based\nexitall\n\n\
+                [one]\nfilename=${TARGETS}/a\n[two]\nfilename=b\n[wall]\nstonewall\nbs=64k\nfilename=a\n[bad]\nrw=write\n";
+    fs::write(folder.path().join("job.fio"), file).unwrap();
+    let output = bench(folder.path(), &["--fio", "job.fio", "--json"]);
+    let names: Vec<String> = jobs(&printed(&output))
+        .into_iter()
+        .map(|(name, reads, _)| {
+            assert!(reads > 0);
+            name
+        })
+        .collect();
+    assert_eq!(names, ["one", "two", "wall"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("job.fio: line 6: exitall is not done here\n"), "{said}");
+    assert!(said.contains("job.fio: [bad]: not run: rw=write: it would write"), "{said}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let group = |job: usize| document["jobs"][job]["groupid"].as_u64();
+    assert_eq!((group(0), group(1), group(2)), (Some(0), Some(0), Some(1)));
+    assert_eq!(document["jobs"][2]["job options"]["bs"], "64k");
+}
+
+#[test]
+fn a_job_file_that_gives_nothing_to_run_is_one_line() {
+    let folder = folder();
+    fs::write(folder.path().join("job.fio"), "[w]\nrw=write\nfilename=a\n").unwrap();
+    for (name, line) in [
+        (
+            "job.fio",
+            "iodyno: job.fio: no section of it can be run; give it a section with rw=read or rw=randread and a filename\n",
+        ),
+        (
+            "none.fio",
+            "iodyno: none.fio: No such file or directory; name a job file that can be read, or - for standard input\n",
+        ),
+    ] {
+        let output = bench(folder.path(), &["--fio", name]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), said.ends_with(line)), (Some(2), true), "{said}");
+    }
+}
