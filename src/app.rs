@@ -42,7 +42,7 @@ pub use self::{
 use crate::{
     capacity,
     counters::Rates,
-    machine::{Machine, MeasuredLimit},
+    machine::{Machine, Measured},
     model::{DriveName, Limits, Problem, RunSample, RunSummary},
     text::Label,
     units::UnitSystem,
@@ -246,9 +246,13 @@ impl App {
     }
 
     /// What a test on this machine teaches about it.
-    fn learned(&self, result: &Result<RunSummary, String>) -> Vec<MeasuredLimit> {
+    fn learned(&self, result: &Result<RunSummary, String>) -> Vec<Measured> {
         match (&self.mode, result) {
-            (Mode::Live, Ok(run)) => capacity::learned(&self.machine, &self.limits, run),
+            (Mode::Live, Ok(run)) => {
+                let beside =
+                    self.dyno.running().map_or_else(capacity::Beside::default, |test| test.watch.beside(run));
+                capacity::learned(&self.machine, &self.limits, run, beside)
+            }
             _ => Vec::new(),
         }
     }

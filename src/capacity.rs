@@ -8,6 +8,7 @@ pub mod expected;
 pub mod measured;
 pub mod link;
 pub mod processor;
+pub mod read_cost;
 pub mod sharing;
 pub mod tables;
 
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     machine::{
-        Drive, Machine,
+        Drive, Machine, ReadCost,
         pci::{NodeAddress, NodeKind},
     },
     model::{Basis, DriveName, Limit, Limits, NodeIndex},
@@ -24,6 +25,7 @@ use crate::{
 
 pub use expected::{Expected, expected};
 pub use measured::learned;
+pub use read_cost::Beside;
 
 /// What tests on this machine found out before; it counts before anything published.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -32,8 +34,8 @@ pub struct Measurements {
     pub root_complexes: BTreeMap<NodeAddress, (BytesPerSecond, String)>,
     /// Reads per second and bytes per second a drive reached, with the run that showed it.
     pub drives: BTreeMap<DriveName, (f64, BytesPerSecond, String)>,
-    /// What reads cost the processors.
-    pub processors: Option<crate::model::ProcessorLimit>,
+    /// What reads cost the processors: for each size the cheapest.
+    pub reads: Vec<ReadCost>,
 }
 
 /// All limits of a machine, what was measured on it before first.
@@ -45,7 +47,7 @@ pub fn limits(machine: &Machine) -> Limits {
 pub fn limits_with(machine: &Machine, measured: &Measurements) -> Limits {
     let mut limits = Limits {
         hops: hops(machine, measured),
-        processors: measured.processors.clone().or_else(|| processor::published(machine)),
+        processors: processor::limit(machine, &measured.reads),
         memory: processor::memory(machine),
         ..Limits::default()
     };

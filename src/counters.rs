@@ -37,6 +37,8 @@ pub struct Counters {
     pub interrupts: Vec<u64>,
     /// `aer_dev_correctable` totals.
     pub aer: BTreeMap<PciAddress, u64>,
+    /// The highest clock of a processor now, kHz (`cpufreq/scaling_cur_freq`).
+    pub clock_khz: Option<u64>,
     /// Idle states by processor and number of the state (`cpuN/cpuidle/stateM`).
     pub idle: BTreeMap<(u32, u32), IdleTimes>,
 }
@@ -122,6 +124,8 @@ pub struct Rates {
     pub interrupts: Vec<f64>,
     /// Correctable PCI Express errors per second.
     pub aer: BTreeMap<PciAddress, f64>,
+    /// The highest clock of a processor at the later look, kHz.
+    pub clock_khz: Option<u64>,
     /// Idle states by processor and number of the state.
     pub idle: BTreeMap<(u32, u32), IdleRates>,
 }
@@ -178,6 +182,7 @@ pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
         running: after.running.map(|running| running.saturating_sub(1)),
         blocked: after.blocked,
         memory: after.memory,
+        clock_khz: after.clock_khz,
         ..Rates::default()
     };
     let seconds = elapsed.as_secs_f64();

@@ -15,7 +15,7 @@ pub mod measured;
 pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature, Use};
 pub use host::{Host, IoUring, MemoryModule};
 pub use interrupts::{Interrupts, Vector};
-pub use measured::MeasuredLimit;
+pub use measured::{Measured, MeasuredLimit, ReadCost};
 pub use pci::{Express, Link, NodeKind, PciNode, PciTree};
 pub use processor::{Cpu, IdleState, Processors};
 pub use queue::Queue;
@@ -41,7 +41,7 @@ pub struct Machine {
     /// Rules that set queue attributes by themselves, in the order they apply.
     pub rules: Vec<SettingRule>,
     /// What earlier tests found out about it.
-    pub measured: Vec<MeasuredLimit>,
+    pub measured: Vec<Measured>,
 }
 
 impl Machine {

@@ -12,7 +12,7 @@ pub mod run;
 
 pub use errno::{errno_name, errno_number, errno_words};
 pub use ids::{DriveName, FindingId, NodeIndex, PciAddress, SettingId, Severity};
-pub use limit::{Basis, Limit, Limits, ProcessorLimit};
+pub use limit::{Basis, Limit, Limits, MeasuredPoint, ProcessorLimit};
 pub use reading::{Outcome, Problem, ProblemKind, Reading};
 pub use run::{Effective, LatencySummary, RunSample, RunState, RunSummary, TargetSample, TargetSummary};
 pub use workload::{Completion, EngineKind, Pattern, Target, TargetKind, Workload, WorkloadError};

@@ -1,6 +1,6 @@
-//! What is kept between starts: where, and the limits that tests measured.
+//! What is kept between starts: where, and what tests measured of the machine.
 //!
-//! Here: the state folder and its file of measured limits, which only ever grows. Not here: the journal of settings
+//! Here: the state folder and its file of measured limits and costs, which only ever grows. Not here: the journal of settings
 //! (`tune`), what follows from a measurement (`capacity`).
 
 use std::{
@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::machine::MeasuredLimit;
+use crate::machine::Measured;
 
 /// The state folder: `IODYNO_STATE_DIR`, else /var/lib/iodyno for root, else the user's XDG state folder.
 pub fn state_folder(root: bool, variable: impl Fn(&str) -> Option<String>) -> PathBuf {
@@ -30,13 +30,13 @@ pub fn folder() -> PathBuf {
     state_folder(rustix::process::geteuid().is_root(), |name| std::env::var(name).ok())
 }
 
-/// The file of measured limits in a state folder, a line each ([`MeasuredLimit`]).
+/// The file of measured limits in a state folder, a line each ([`Measured`]).
 pub fn measured_limits(folder: &Path) -> PathBuf {
     folder.join("measured-limits")
 }
 
 /// Adds measured limits, synced before it returns.
-pub fn remember(folder: &Path, limits: &[MeasuredLimit]) -> io::Result<()> {
+pub fn remember(folder: &Path, limits: &[Measured]) -> io::Result<()> {
     if limits.is_empty() {
         return Ok(());
     }
@@ -56,7 +56,7 @@ mod tests {
     fn limits_are_added_line_by_line() {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
-        let limit = MeasuredLimit::parse("0000:40 1022:1480 41200000000 8 drives").unwrap();
+        let limit = Measured::parse("0000:40 1022:1480 41200000000 8 drives").unwrap();
         remember(&state, &[]).unwrap();
         assert!(!state.exists(), "nothing learnt leaves nothing behind");
         remember(&state, std::slice::from_ref(&limit)).unwrap();

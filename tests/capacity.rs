@@ -174,7 +174,16 @@ fn behind_an_intel_chipset_the_table_says_what_dmi_carries() {
         // Sharing counts at the chipset's bridge, once for all its ports.
         assert!(limits.oversubscription.contains_key(&node(&machine, "0000:00:1f.0")));
     }
-    let unknown = with_intel_chipset(0x1b81, "Intel Xeon");
+    let undocumented = with_intel_chipset(0x1b81, "Intel Xeon");
+    let drive = undocumented.drives.iter().find(|drive| drive.name.as_str() == "nvme0n1").unwrap();
+    let chipset = chipset::above(&undocumented, drive.node.unwrap()).unwrap();
+    assert_eq!(
+        (chipset.name.as_str(), chipset.documented.as_str()),
+        ("Intel C741", "DMI of unknown speed and width")
+    );
+    let port = node(&undocumented, "0000:00:1d.0");
+    assert_eq!(capacity::limits(&undocumented).hop(port), None, "no row, no guess");
+    let unknown = with_intel_chipset(0x1234, "Intel Xeon");
     assert_eq!(capacity::limits(&unknown).hop(node(&unknown, "0000:00:1d.0")), None, "no row, no guess");
 }
 

@@ -3,7 +3,7 @@
 //! Carried out by `runtime::effects`; the answer, if there is one, comes back as a message.
 
 use super::tune::answer::Undoing;
-use crate::{machine::MeasuredLimit, model::Workload, tune::Change};
+use crate::{machine::Measured, model::Workload, tune::Change};
 
 /// Something to be done outside the state.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ pub enum Effect {
     /// What these dead sessions changed stays; answered likewise.
     KeepDead(Vec<String>),
     /// Keep what a test measured, then read the machine again.
-    Remember(Vec<MeasuredLimit>),
+    Remember(Vec<Measured>),
     /// Read the machine again.
     ReadMachine,
     /// Draw everything afresh: something else wrote on the terminal.

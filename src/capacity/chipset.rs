@@ -45,8 +45,8 @@ pub fn above(machine: &Machine, index: NodeIndex) -> Option<Chipset> {
     amd.or_else(|| {
         let port = *ancestry.iter().find(|at| is_on_root_bus(tree, **at))?;
         let (bridge, name) = intel_bridge(tree, port)?;
-        let documented =
-            dmi(machine, port).map_or_else(|| "DMI of unknown width".to_owned(), |limit| limit.because);
+        let documented = dmi(machine, port)
+            .map_or_else(|| "DMI of unknown speed and width".to_owned(), |limit| limit.because);
         Some(Chipset {
             name: format!("Intel {name}"),
             node: bridge,
@@ -113,11 +113,11 @@ pub(super) fn dmi(machine: &Machine, port: NodeIndex) -> Option<Limit> {
     let lanes = match (&row.lanes_need_processor, row.otherwise_lanes) {
         (Some(words), Some(fewer)) => {
             let model = machine.processors.model.value()?;
-            if model.as_str().contains(words.as_str()) { row.lanes } else { fewer }
+            if model.as_str().contains(words.as_str()) { row.lanes? } else { fewer }
         }
-        _ => row.lanes,
+        _ => row.lanes?,
     };
-    let (speed, width) = (TransferRate::from_mega(row.speed)?, Lanes(lanes));
+    let (speed, width) = (TransferRate::from_mega(row.speed?)?, Lanes(lanes));
     let payload = tree.node(port).express.value().map(|express| express.payload);
     let with = payload.map_or_else(String::new, |bytes| format!(" at MPS {bytes}"));
     Some(Limit {

@@ -74,7 +74,9 @@ pub fn expected_under(
     let notes: BTreeSet<String> =
         targets.iter().flatten().flat_map(|drive| processor::notes(drive, workload)).collect();
     let notes = notes.iter().fold(String::new(), |all, note| all + ", " + note);
-    shared_processors(limits, workload, &cycles, workers, &notes, &mut shared, &mut reasons);
+    let drive = targets.iter().flatten().next();
+    let request = drive.map_or(whole(block), |drive| processor::requests(drive, whole(block)).1);
+    shared_processors(limits, workload, &cycles, (request, workers), &notes, &mut shared, &mut reasons);
     let ceilings: Vec<f64> = own.iter().map(|(ceiling, _)| *ceiling).collect();
     let rates = sharing::fair(&ceilings, &shared);
     rates
@@ -189,16 +191,16 @@ fn shared_processors(
     limits: &Limits,
     workload: &Workload,
     cycles: &[Option<f64>],
-    workers: u32,
+    (request, workers): (Bytes, u32),
     notes: &str,
     shared: &mut Vec<Shared>,
     reasons: &mut Vec<Reason>,
 ) {
     let Some(processors) = &limits.processors else { return };
+    let (basis, source) = processors.source(request, workers);
     let mut add = |capacity: f64, draws: Vec<(usize, f64)>, words: String| {
         shared.push(Shared { capacity, draws });
-        let because = format!("{words}, {}{notes}", processors.because);
-        reasons.push(Reason { basis: processors.basis, because, node: None });
+        reasons.push(Reason { basis, because: format!("{words}, {source}{notes}"), node: None });
     };
     let known: Vec<(usize, f64)> =
         cycles.iter().enumerate().filter_map(|(flow, cycles)| Some((flow, (*cycles)?))).collect();

@@ -1,11 +1,11 @@
-//! What a test teaches about the machine: limits of root complexes, which nobody documents.
+//! What a test teaches about the machine: limits of root complexes, which nobody documents, and what reads cost.
 
 use std::collections::BTreeMap;
 
-use super::{Measurements, expected};
+use super::{Beside, Measurements, expected, read_cost};
 use crate::{
-    machine::{Machine, MeasuredLimit},
-    model::{DriveName, Limits, NodeIndex, RunSummary},
+    machine::{Machine, Measured, MeasuredLimit, ReadCost},
+    model::{DriveName, Limits, NodeIndex, RunSummary, TargetSummary},
     text::Label,
     units::BytesPerSecond,
 };
@@ -25,31 +25,52 @@ pub fn remembered(machine: &Machine) -> Measurements {
             limit.root_complex == node.address
                 && Some(limit.bridge) == node.vendor.get().zip(node.device.get())
         };
-        let most = machine
-            .measured
-            .iter()
-            .filter(fits)
-            .max_by(|a, b| a.bytes_per_second.0.total_cmp(&b.bytes_per_second.0));
+        let limits = machine.measured.iter().filter_map(|measured| match measured {
+            Measured::RootComplex(limit) => Some(limit),
+            Measured::Reads(_) => None,
+        });
+        let most = limits.filter(fits).max_by(|a, b| a.bytes_per_second.0.total_cmp(&b.bytes_per_second.0));
         if let Some(limit) = most {
             measurements.root_complexes.insert(node.address, (limit.bytes_per_second, limit.run.to_string()));
         }
     }
+    let processor = ReadCost::processor_of(machine);
+    let costs = machine.measured.iter().filter_map(|measured| match measured {
+        Measured::Reads(cost) if Some(&cost.processor) == processor.as_ref() => Some(cost.clone()),
+        _ => None,
+    });
+    measurements.reads = read_cost::cheapest(costs.collect());
     measurements
 }
 
 /// What a test on this machine teaches: for each root complex with two drives or more under test, what it carried, if
-/// that is more than its limit was thought to be, or if nothing else explains why the drives read no faster.
+/// that is more than its limit was thought to be, or if nothing else explains why the drives read no faster; and what its
+/// reads cost, if the processors were what held it back.
 ///
-/// A test that was simulated, cut short, or is no measure of its drives teaches nothing.
-pub fn learned(machine: &Machine, limits: &Limits, run: &RunSummary) -> Vec<MeasuredLimit> {
-    let sound = |target: &crate::model::TargetSummary| {
-        target.errors == 0
-            && target.invalid_because.is_empty()
-            && target.runtime.as_secs_f64() >= LEAST_SECONDS
-    };
-    if run.simulated || !run.targets.iter().all(sound) {
+/// A test that was simulated, cut short, or is no measure of its drives teaches nothing of them.
+pub fn learned(machine: &Machine, limits: &Limits, run: &RunSummary, beside: Beside) -> Vec<Measured> {
+    let long = |target: &TargetSummary| target.errors == 0 && target.runtime.as_secs_f64() >= LEAST_SECONDS;
+    if run.simulated || !run.targets.iter().all(long) {
         return Vec::new();
     }
+    let known = remembered(machine).reads;
+    let cost = read_cost::learned(machine, run, beside, &known).map(Measured::Reads);
+    // What is no measure of the drives, for it read zeros or kept every processor busy, may well be one of the processors.
+    let of_drives = run.targets.iter().all(|target| target.invalid_because.is_empty());
+    let carried = if of_drives { root_complexes(machine, limits, run) } else { Vec::new() };
+    carried.into_iter().map(Measured::RootComplex).chain(cost).collect()
+}
+
+/// The run that measured something: `8 drives, 1m randread, depth 32, 3 jobs, Linux 6.18.0, 2026-11-21`.
+pub(super) fn told(machine: &Machine, run: &RunSummary, drives: usize) -> Label {
+    let day =
+        jiff::Timestamp::from_second(run.started).map(|at| at.strftime("%F").to_string()).unwrap_or_default();
+    let drives = if drives == 1 { "1 drive".to_owned() } else { format!("{drives} drives") };
+    let kernel = machine.host.kernel.value().map_or_else(String::new, |kernel| format!(", Linux {kernel}"));
+    Label::new(&format!("{drives}, {}{kernel}, {day}", run.workload.title()))
+}
+
+fn root_complexes(machine: &Machine, limits: &Limits, run: &RunSummary) -> Vec<MeasuredLimit> {
     let mut below: BTreeMap<NodeIndex, Vec<usize>> = BTreeMap::new();
     for (index, target) in run.targets.iter().enumerate() {
         let node = target.drive.as_ref().and_then(|drive: &DriveName| machine.drive(drive)?.node);
@@ -81,13 +102,11 @@ fn one(
     if !more_than_thought && !held_back {
         return None;
     }
-    let day =
-        jiff::Timestamp::from_second(run.started).map(|at| at.strftime("%F").to_string()).unwrap_or_default();
     Some(MeasuredLimit {
         root_complex: node.address,
         bridge: node.vendor.get().zip(node.device.get())?,
         bytes_per_second: BytesPerSecond(carried.round()),
-        run: Label::new(&format!("{} drives, {}, {day}", targets.len(), run.workload.title())),
+        run: told(machine, run, targets.len()),
     })
 }
 
@@ -128,18 +147,19 @@ mod tests {
     fn drives_that_nothing_else_holds_back_measure_their_root_complex() {
         let mut machine = unknown_bridge();
         let limits = capacity::limits(&machine);
-        let learned = learned(&machine, &limits, &run(5_000_000_000));
+        let learned = root_complexes(&machine, &limits, &run(5_000_000_000));
         assert_eq!(learned.len(), 1);
         assert_eq!(
             learned[0].to_string(),
-            "0000:40 1022:7777 40000000000 8 drives, 1m randread, depth 32, 3 jobs, 2026-09-21"
+            "0000:40 1022:7777 40000000000 8 drives, 1m randread, depth 32, 3 jobs, Linux 5.8.0-29-generic, 2026-09-21"
         );
-        machine.measured = learned;
+        machine.measured = vec![Measured::RootComplex(learned[0].clone())];
         let limits = capacity::limits(&machine);
         let root = machine.pci.roots().nth(2).unwrap();
         let limit = limits.hop(root).unwrap();
         assert_eq!((limit.basis, limit.bytes_per_second), (Basis::Measured, BytesPerSecond(40e9)));
-        machine.measured[0].bridge = (0x1022, 0x1111);
+        machine.measured =
+            vec![Measured::RootComplex(MeasuredLimit { bridge: (0x1022, 0x1111), ..learned[0].clone() })];
         assert_eq!(capacity::limits(&machine).hop(root), None, "another host bridge: another machine");
     }
 
@@ -147,8 +167,8 @@ mod tests {
     fn a_figure_above_the_published_one_corrects_it_and_one_below_does_not() {
         let machine = machine();
         let limits = capacity::limits(&machine);
-        assert_eq!(learned(&machine, &limits, &run(4_000_000_000)), []);
-        let learned = learned(&machine, &limits, &run(6_000_000_000));
+        assert_eq!(root_complexes(&machine, &limits, &run(4_000_000_000)), []);
+        let learned = root_complexes(&machine, &limits, &run(6_000_000_000));
         assert_eq!(learned.len(), 1);
         assert_eq!(learned[0].bytes_per_second, BytesPerSecond(48e9));
     }
@@ -160,7 +180,7 @@ mod tests {
         let spoilt = |spoil: &dyn Fn(&mut RunSummary)| {
             let mut run = run(5_000_000_000);
             spoil(&mut run);
-            learned(&machine, &limits, &run)
+            learned(&machine, &limits, &run, Beside::default())
         };
         assert_eq!(spoilt(&|run| run.simulated = true), []);
         assert_eq!(spoilt(&|run| run.targets[3].invalid_because.push("zeros".into())), []);

@@ -3,12 +3,23 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    machine::{Drive, Machine},
+    machine::{Drive, Machine, ReadCost},
     model::{Basis, EngineKind, Limit, ProcessorLimit, Workload},
     units::{Bytes, BytesPerSecond},
 };
 
-use super::tables;
+use super::{read_cost, tables};
+
+/// What reads cost this machine's processors: as tests on it measured, else as published.
+pub(super) fn limit(machine: &Machine, measured: &[ReadCost]) -> Option<ProcessorLimit> {
+    Some(read_cost::corrected(published(machine)?, measured))
+}
+
+/// The highest clock of this machine's processors, as its frequency driver or else `/proc/cpuinfo` says, in hertz.
+pub(super) fn clock(machine: &Machine) -> Option<f64> {
+    let most = machine.processors.cpus.iter().filter_map(|cpu| cpu.max_khz.get()).max();
+    most.map(|khz| khz as f64 * 1e3).or_else(|| machine.processors.megahertz.get().map(|mega| mega * 1e6))
+}
 
 /// The published cost of reads on this model of processor, or, on another one, that of the first row of the table at this
 /// one's own clock; the words say which. `None` when neither model nor clock can be read.
@@ -23,14 +34,14 @@ pub(super) fn published(machine: &Machine) -> Option<ProcessorLimit> {
     let (hertz, because) = if named.is_some() {
         (row.hertz, format!("this processor, {} ({})", row.model, row.source))
     } else {
-        let khz = machine.processors.cpus.iter().filter_map(|cpu| cpu.max_khz.get()).max()?;
+        let hertz = clock(machine)?;
         let because = format!(
             "cost on another processor, {}, at this one's {:.1} GHz ({})",
             row.model,
-            khz as f64 / 1e6,
+            hertz / 1e9,
             row.source
         );
-        (khz as f64 * 1e3, because)
+        (hertz, because)
     };
     let points =
         |points: &[(u64, f64)]| points.iter().map(|(size, cycles)| (Bytes(*size), *cycles)).collect();
@@ -41,6 +52,7 @@ pub(super) fn published(machine: &Machine) -> Option<ProcessorLimit> {
         together: points(&row.together),
         basis: Basis::Published,
         because,
+        measured: Vec::new(),
     })
 }
 

@@ -131,13 +131,14 @@ pub(super) struct Internal {
     pub mark: Mark,
 }
 
-/// Intel chipsets with the same DMI, known by their LPC or eSPI bridge.
+/// Intel chipsets with the same DMI, known by their LPC or eSPI bridge; without speed and lanes, those whose DMI no source
+/// tells.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Dmi {
     /// Megatransfers per second.
-    pub speed: u32,
-    pub lanes: u8,
+    pub speed: Option<u32>,
+    pub lanes: Option<u8>,
     pub mark: Mark,
     /// Part of the processor's model name without which there are fewer lanes.
     pub lanes_need_processor: Option<String>,
@@ -263,7 +264,9 @@ mod tests {
             assert!(!row.name.is_empty() && row.mark == Mark::Verified);
         }
         for row in &table.dmi {
-            assert!(TransferRate::from_mega(row.speed).is_some() && [4, 8].contains(&row.lanes), "{row:?}");
+            assert_eq!(row.speed.is_some(), row.lanes.is_some(), "{row:?}");
+            assert!(row.speed.is_none_or(|speed| TransferRate::from_mega(speed).is_some()), "{row:?}");
+            assert!(row.lanes.is_none_or(|lanes| [4, 8].contains(&lanes)), "{row:?}");
             assert_eq!(row.lanes_need_processor.is_some(), row.otherwise_lanes.is_some());
             for (device, name) in &row.bridges {
                 assert!(seen.insert((0x8086, *device)), "{name} has two rows");

@@ -236,7 +236,8 @@ impl Bench<'_> {
         // Heat is as it is now.
         let after = if live { opening::read(&*self.root).machine } else { Arc::clone(machine) };
         watch.judge(&after, run);
-        let limits = if live { capacity::learned(machine, limits, run) } else { Vec::new() };
+        let limits =
+            if live { capacity::learned(machine, limits, run, watch.beside(run)) } else { Vec::new() };
         if let Err(error) = store::remember(&store::folder(), &limits) {
             say(&format!("{}: {error}; the measured limit is not remembered", store::folder().display()));
         }

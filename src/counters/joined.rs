@@ -99,6 +99,7 @@ impl Rates {
             forks: times.option(self.forks, later.forks),
             context_switches: times.option(self.context_switches, later.context_switches),
             memory: later.memory,
+            clock_khz: later.clock_khz.max(self.clock_khz),
             disks: Times::both(&self.disks, &later.disks, |a, b| times.disk(a, b)),
             vectors: times.numbers(&self.vectors, &later.vectors),
             interrupts,

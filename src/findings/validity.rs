@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    capacity::Beside,
     counters::Rates,
     machine::{Machine, Smart},
     model::{DriveName, RunSummary, Workload},
@@ -46,6 +47,24 @@ impl Watch {
         self.seen.as_ref()
     }
 
+    /// What was counted beside a test that ended so.
+    pub fn beside(&self, run: &RunSummary) -> Beside {
+        let Some(seen) = &self.seen else { return Beside::default() };
+        let interrupts = seen.cpu.map_or(0.0, |cpu| cpu.irq / 100.0 * seen.cpus.len() as f64);
+        let alone = own_rates(run).iter().all(|(drive, own)| self.others(drive, *own) == Others::default());
+        Beside { interrupts, hertz: seen.clock_khz.map(|khz| khz as f64 * 1e3), alone }
+    }
+
+    /// What others did on a drive from which the test read so many bytes per second; noise is nothing.
+    fn others(&self, drive: &DriveName, own: f64) -> Others {
+        let Some(disk) = self.seen.as_ref().and_then(|seen| seen.disks.get(drive)) else {
+            return Others::default();
+        };
+        let most = LITTLE.max(OTHERS * own);
+        let told = |rate: f64| (rate > most).then(|| against(rate, own));
+        Others { read: told(disk.read_bytes - own), wrote: told(disk.written_bytes) }
+    }
+
     /// What the thermal counters of a drive under test say since it began, in words; nothing when they stood still. They
     /// are bytes 192 to 223 of the SMART / Health Information log page (NVM Express Base Specification, log page 02h).
     pub fn throttling(&self, machine: &Machine, name: &DriveName) -> Vec<String> {
@@ -76,23 +95,21 @@ impl Watch {
                 doubts.push("every processor was busy: it measures them".to_owned());
             }
             let Some(name) = &target.drive else { continue };
-            if let Some(disk) = self.seen.as_ref().and_then(|seen| seen.disks.get(name)) {
-                let own = own.get(name).copied().unwrap_or(0.0);
-                let most = LITTLE.max(OTHERS * own);
-                let others = disk.read_bytes - own;
-                if others > most {
-                    doubts.push(format!("others read from {name} meanwhile, {}", against(others, own)));
-                }
-                if disk.written_bytes > most {
-                    let much = against(disk.written_bytes, own);
-                    doubts.push(format!("others wrote to {name} meanwhile, {much}"));
-                }
-            }
+            let others = self.others(name, own.get(name).copied().unwrap_or(0.0));
+            doubts.extend(others.read.map(|much| format!("others read from {name} meanwhile, {much}")));
+            doubts.extend(others.wrote.map(|much| format!("others wrote to {name} meanwhile, {much}")));
             doubts.extend(heat(machine, name));
             doubts
                 .extend(self.throttling(machine, name).into_iter().map(|what| format!("{name} was {what}")));
         }
     }
+}
+
+/// How much others read and wrote on a drive under test, in words.
+#[derive(Debug, PartialEq, Eq, Default)]
+struct Others {
+    read: Option<String>,
+    wrote: Option<String>,
 }
 
 /// Bytes per second that the test itself read from each drive.

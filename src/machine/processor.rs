@@ -9,6 +9,8 @@ use crate::{model::Reading, text::Label};
 pub struct Processors {
     /// `model name` of `/proc/cpuinfo`, shortened of `(R)`, `CPU` and the clock.
     pub model: Reading<Label>,
+    /// `cpu MHz` of the first one in `/proc/cpuinfo`, as it was just then.
+    pub megahertz: Reading<f64>,
     /// Vendor: `GenuineIntel`, `AuthenticAMD`.
     pub vendor: Reading<Label>,
     /// Online logical processors by number.

@@ -46,10 +46,23 @@ pub struct ProcessorLimit {
     pub alone: Vec<(Bytes, f64)>,
     /// The same of several workers.
     pub together: Vec<(Bytes, f64)>,
-    /// Measured here, or published.
+    /// Where points that were not measured here come from.
     pub basis: Basis,
     /// For which processor, and by whom.
     pub because: String,
+    /// The points that tests on this machine measured.
+    pub measured: Vec<MeasuredPoint>,
+}
+
+/// A point of what reads cost that a test on this machine measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MeasuredPoint {
+    /// Bytes of a request.
+    pub request: Bytes,
+    /// Whether several workers made them.
+    pub together: bool,
+    /// The run.
+    pub run: String,
 }
 
 /// All limits of a machine. A node or drive without an entry has no known limit.
@@ -109,6 +122,16 @@ impl ProcessorLimit {
         between(if workers <= 1 { &self.alone } else { &self.together }, request)
     }
 
+    /// Where the cost of a request of that size by so many workers comes from.
+    pub fn source(&self, request: Bytes, workers: u32) -> (Basis, String) {
+        let point =
+            self.measured.iter().find(|point| point.request == request && point.together == (workers > 1));
+        point.map_or_else(
+            || (self.basis, self.because.clone()),
+            |point| (Basis::Measured, format!("measured here: {}", point.run)),
+        )
+    }
+
     /// Requests per second that so many workers can make, one thread each.
     pub fn iops(&self, request: Bytes, workers: u32) -> f64 {
         f64::from(workers.min(self.threads)) * self.hertz / self.cycles(request, workers).max(1.0)
@@ -140,6 +163,7 @@ mod tests {
             together: vec![(Bytes(4096), 10_000.0), (Bytes(8192), 20_000.0)],
             basis: Basis::Published,
             because: String::new(),
+            measured: Vec::new(),
         };
         for (size, cycles) in
             [(512, 10_000.0), (4096, 10_000.0), (6144, 15_000.0), (8192, 20_000.0), (1 << 20, 20_000.0)]

@@ -10,7 +10,7 @@ use super::{demo_counters::DemoCounters, input::Outside, now, opening, session::
 use crate::{
     app::{Effect, MachineRead, Message},
     load::Engine,
-    machine::MeasuredLimit,
+    machine::Measured,
     model::{RunState, Workload},
     source::SysRoot,
     store,
@@ -103,7 +103,7 @@ impl Effects {
     }
 
     /// Keeps what a test measured; the answer comes when it is on disk, or could not be put there.
-    pub fn remember(&self, limits: Vec<MeasuredLimit>) {
+    pub fn remember(&self, limits: Vec<Measured>) {
         let sender = self.sender.clone();
         thread::spawn(move || {
             let folder = store::folder();

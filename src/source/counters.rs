@@ -36,7 +36,9 @@ pub fn read(root: &dyn SysRoot) -> Counters {
         .filter_map(|row| Some((Label::new(row.nvme_queue()?), row.counts.clone())))
         .collect();
     counters.aer = aer(root);
-    counters.idle = idle(root, &counters.cpus.keys().copied().collect::<Vec<_>>());
+    let online: Vec<u32> = counters.cpus.keys().copied().collect();
+    counters.clock_khz = online.iter().filter_map(|cpu| clock(root, *cpu)).max();
+    counters.idle = idle(root, &online);
     counters
 }
 
@@ -128,6 +130,10 @@ fn aer(root: &dyn SysRoot) -> BTreeMap<PciAddress, u64> {
             Some((address, total.trim().parse().ok()?))
         })
         .collect()
+}
+
+fn clock(root: &dyn SysRoot, cpu: u32) -> Option<u64> {
+    root::number(root, &format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")).get()
 }
 
 /// Use of the idle states of these CPUs, all of which have those of the first.

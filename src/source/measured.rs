@@ -2,21 +2,21 @@
 
 use super::{SysRoot, root};
 use crate::{
-    machine::MeasuredLimit,
+    machine::Measured,
     model::{Problem, ProblemKind, Reading},
 };
 
 const PATH: &str = "/probe/measured-limits";
 
-/// The limits, oldest first, and the lines that are none.
-pub fn read(root: &dyn SysRoot) -> (Vec<MeasuredLimit>, Vec<Problem>) {
+/// What was measured, oldest first, and the lines that are nothing of the kind.
+pub fn read(root: &dyn SysRoot) -> (Vec<Measured>, Vec<Problem>) {
     let text = root::text(root, PATH);
     // Most machines were never tested: nothing there is no problem.
     let mut problems: Vec<Problem> =
         text.problem().filter(|problem| problem.kind != ProblemKind::Absent).into_iter().collect();
     let mut limits = Vec::new();
     for line in text.value().map_or("", String::as_str).lines() {
-        match MeasuredLimit::parse(line) {
+        match Measured::parse(line) {
             Some(limit) => limits.push(limit),
             None => problems
                 .extend(Reading::<()>::malformed(PATH, root::quoted(line, "no measured limit")).problem()),

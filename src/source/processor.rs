@@ -27,6 +27,13 @@ pub fn read(root: &dyn SysRoot) -> (Processors, Vec<Problem>) {
     let processors = Processors {
         model: field("model name").map(|model| shortened(model.as_str())),
         vendor: field("vendor_id"),
+        megahertz: field("cpu MHz").and_then(|text| {
+            text.as_str()
+                .parse::<f64>()
+                .ok()
+                .filter(|mega| *mega > 0.0)
+                .ok_or_else(|| format!("{text:?} is no clock"))
+        }),
         cpus,
         numa,
         smt_active: root::flag(root, &format!("{CPUS}/smt/active")),

@@ -90,6 +90,7 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         boot_id: none(),
     };
     let processors = Processors {
+        megahertz: none(),
         model: none(),
         vendor: none(),
         cpus: vec![],

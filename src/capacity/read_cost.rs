@@ -1,0 +1,297 @@
+//! What a read costs the processors as a test on this machine showed it, and how that and published figures make one
+//! curve.
+//!
+//! Not here: what else adds to the cost of a read (`processor`), limits of places (`measured`).
+
+use super::measured::told;
+use crate::{
+    machine::{DriveKind, Machine, ReadCost},
+    model::{Basis, Completion, EngineKind, MeasuredPoint, ProcessorLimit, RunSummary, TargetSummary},
+    units::Bytes,
+};
+
+/// What was counted beside a test that its own account lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Beside {
+    /// Processors' time in hard and soft interrupts, seconds per second, all processors together.
+    pub interrupts: f64,
+    /// The clock of the fastest processor; `None` where nobody says.
+    pub hertz: Option<f64>,
+    /// Whether nobody else used the drives, as far as was counted.
+    pub alone: bool,
+}
+
+/// Workers that were busy for this share of a test were what held it back.
+const FULL: f64 = 0.9;
+/// More than this share of their time is no workers' time: the interrupts were somebody else's.
+const TOO_MUCH: f64 = 1.1;
+/// A cost has to be lower than the known one by this share to be worth another line.
+const BETTER: f64 = 0.98;
+
+/// What reads cost in a test that its workers' processors held back: their time in user mode and in the kernel, and the
+/// machine's time in interrupts meanwhile, over the reads.
+///
+/// Most completions interrupt the processor that waits for them. A kernel that accounts interrupts apart
+/// (`CONFIG_IRQ_TIME_ACCOUNTING`) leaves them out of the worker's time, so they are added; one that does not charges them to
+/// the worker, and counts none. Interrupts of an idle processor are lost in the second case, which is one reason why workers
+/// that wait teach nothing; the sleep and the wake-up in each of their reads is the other.
+///
+/// Only reads that are the same everywhere count: of NVMe drives themselves, not of files; through io_uring, direct,
+/// completed by interrupts, whole in one request, without a scheduler.
+pub(super) fn learned(
+    machine: &Machine,
+    run: &RunSummary,
+    beside: Beside,
+    known: &[ReadCost],
+) -> Option<ReadCost> {
+    if !beside.alone
+        || !is_plain(run)
+        || !run.targets.iter().all(|target| is_bare_drive(machine, run, target))
+    {
+        return None;
+    }
+    let processor = ReadCost::processor_of(machine)?;
+    let hertz = beside.hertz.or_else(|| super::processor::clock(machine))?;
+    let seconds = run.targets.first()?.runtime.as_secs_f64();
+    let targets = u32::try_from(run.targets.len()).ok()?;
+    let workers = targets.saturating_mul(run.workload.jobs);
+    let threads = workers.min(u32::try_from(machine.processors.count()).ok()?);
+    let own: f64 = run.targets.iter().map(|target| (target.cpu_user + target.cpu_system).as_secs_f64()).sum();
+    let whole = seconds * f64::from(threads);
+    let spent = own + beside.interrupts * seconds;
+    let reads: u64 = run.targets.iter().map(|target| target.ios).sum();
+    if reads == 0 || !(FULL * whole..=TOO_MUCH * whole).contains(&spent) {
+        return None;
+    }
+    let cost = ReadCost {
+        processor,
+        workers,
+        block: run.workload.block_size,
+        cycles: (spent.min(whole) * hertz / reads as f64).round(),
+        hertz: hertz.round(),
+        run: told(machine, run, run.targets.len()),
+    };
+    let is_known = known.iter().any(|other| {
+        other.block == cost.block
+            && other.is_together() == cost.is_together()
+            && cost.cycles > BETTER * other.cycles
+    });
+    (cost.cycles >= 1.0 && !is_known).then_some(cost)
+}
+
+/// Whether a test reads as everything else is measured against.
+fn is_plain(run: &RunSummary) -> bool {
+    let work = &run.workload;
+    let as_asked =
+        run.effective.engine == EngineKind::IoUring && run.effective.completion == Completion::Interrupts;
+    as_asked
+        && !run.simulated
+        && work.direct
+        && !work.submission_poll
+        && work.block_split.is_empty()
+        && work.rate_iops.is_none()
+}
+
+/// Whether a target is an NVMe drive itself, read whole requests at a time and without a scheduler.
+fn is_bare_drive(machine: &Machine, run: &RunSummary, target: &TargetSummary) -> bool {
+    let drive = target.drive.as_ref().and_then(|name| machine.drive(name));
+    drive.is_some_and(|drive| {
+        let scheduler = drive.queue.scheduler.value();
+        drive.kind == DriveKind::Nvme
+            && target.name.as_str().starts_with("/dev/")
+            && scheduler.is_none_or(|choice| choice.current == *"none")
+            && super::processor::requests(drive, run.workload.block_size).0 <= 1.0
+    })
+}
+
+/// The cheapest reads of each size, by one worker and by several.
+pub(super) fn cheapest(costs: Vec<ReadCost>) -> Vec<ReadCost> {
+    let mut best: Vec<ReadCost> = Vec::new();
+    for cost in costs {
+        let same =
+            |other: &&mut ReadCost| other.block == cost.block && other.is_together() == cost.is_together();
+        match best.iter_mut().find(same) {
+            Some(other) if cost.cycles < other.cycles => *other = cost,
+            Some(_) => {}
+            None => best.push(cost),
+        }
+    }
+    best
+}
+
+/// A published curve with what was measured here in it: measured sizes cost what they cost, the others as much more or less
+/// than published as the nearest measured one does. The time that a measured read takes is kept, at whatever clock.
+pub(super) fn corrected(published: ProcessorLimit, costs: &[ReadCost]) -> ProcessorLimit {
+    // Several workers run at the clock that all processors can keep.
+    let Some(clock) = costs.iter().max_by_key(|cost| cost.is_together()).map(|cost| cost.hertz) else {
+        return published;
+    };
+    let at_clock = |cost: &ReadCost| cost.cycles / cost.hertz * clock;
+    let curve = |together: bool, base: &[(Bytes, f64)]| {
+        let own: Vec<&ReadCost> = costs.iter().filter(|cost| cost.is_together() == together).collect();
+        let ratio = |size: Bytes| {
+            let from = if own.is_empty() { costs.iter().collect() } else { own.clone() };
+            let nearest = from.into_iter().min_by_key(|cost| cost.block.0.abs_diff(size.0));
+            nearest.map_or(1.0, |cost| at_clock(cost) / published.cycles(cost.block, cost.workers).max(1.0))
+        };
+        let mut points: Vec<(Bytes, f64)> = base
+            .iter()
+            .filter(|(size, _)| own.iter().all(|cost| cost.block != *size))
+            .map(|(size, cycles)| (*size, cycles * ratio(*size)))
+            .chain(own.iter().map(|cost| (cost.block, at_clock(cost))))
+            .collect();
+        points.sort_by_key(|(size, _)| *size);
+        points
+    };
+    let point = |cost: &ReadCost| MeasuredPoint {
+        request: cost.block,
+        together: cost.is_together(),
+        run: cost.run.to_string(),
+    };
+    ProcessorLimit {
+        threads: published.threads,
+        hertz: clock,
+        alone: curve(false, &published.alone),
+        together: curve(true, &published.together),
+        basis: Basis::Published,
+        because: format!("an estimate: corrected by what was measured here, {}", published.because),
+        measured: costs.iter().map(point).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::LazyLock, time::Duration};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        capacity,
+        machine::Measured,
+        model::Workload,
+        source::{self, origin::Origin},
+    };
+
+    fn machine() -> Machine {
+        source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap()).0
+    }
+
+    /// Ten seconds of 4 KiB reads by one worker that uses so much of its processor: 500 k reads a second.
+    fn run(user: f64, system: f64) -> RunSummary {
+        let mut run = crate::model::run::testing::run(&["nvme0n1"], 500_000 * 40_960, Workload::default());
+        run.targets[0].cpu_user = Duration::from_secs_f64(10.0 * user);
+        run.targets[0].cpu_system = Duration::from_secs_f64(10.0 * system);
+        run
+    }
+
+    const BESIDE: Beside = Beside { interrupts: 0.15, hertz: Some(4e9), alone: true };
+
+    #[test]
+    fn a_full_worker_and_its_interrupts_are_what_its_reads_cost() {
+        let cost = learned(&machine(), &run(0.2, 0.63), BESIDE, &[]).unwrap();
+        assert_eq!((cost.cycles, cost.hertz, cost.workers), (0.98 * 4e9 / 500e3, 4e9, 1));
+        assert_eq!(
+            cost.to_string(),
+            "reads 1 4096 7840 4000000000 AMD_Ryzen_9_5950X 1 drive, 4k randread, depth 32, 1 job, Linux 6.5.5-arch1-1, 2026-09-21"
+        );
+        assert_eq!(learned(&machine(), &run(0.2, 0.63), BESIDE, &[cost]), None, "known already");
+    }
+
+    #[test]
+    fn a_test_that_is_no_measure_of_the_processors_teaches_nothing() {
+        let machine = machine();
+        assert_eq!(learned(&machine, &run(0.1, 0.4), BESIDE, &[]), None, "the worker waited");
+        for others in [Beside { interrupts: 0.5, ..BESIDE }, Beside { alone: false, ..BESIDE }] {
+            assert_eq!(learned(&machine, &run(0.2, 0.63), others, &[]), None, "interrupts of others");
+        }
+        let spoilt = |spoil: &dyn Fn(&mut RunSummary)| {
+            let mut run = run(0.2, 0.63);
+            spoil(&mut run);
+            learned(&machine, &run, BESIDE, &[])
+        };
+        assert!(spoilt(&|_| {}).is_some());
+        let spoils: [fn(&mut RunSummary); 11] = [
+            |run| run.simulated = true,
+            |run| run.workload.direct = false,
+            |run| run.workload.submission_poll = true,
+            |run| run.workload.rate_iops = Some(1000),
+            |run| run.workload.block_split = vec![(Bytes(4096), 100)],
+            |run| run.workload.block_size = Bytes(64 << 20),
+            |run| run.effective.engine = EngineKind::Libaio,
+            |run| run.effective.completion = Completion::Polled,
+            |run| run.targets[0].name = crate::text::Label::new("/home/file"),
+            |run| run.targets[0].drive = None,
+            |run| run.targets[0].ios = 0,
+        ];
+        for (at, spoil) in spoils.into_iter().enumerate() {
+            assert_eq!(spoilt(&spoil), None, "{at}");
+        }
+        let mut scheduled = machine.clone();
+        for drive in &mut scheduled.drives {
+            drive.queue.scheduler = drive.queue.scheduler.clone().map(|mut choice| {
+                choice.current = crate::text::Label::new("mq-deadline");
+                choice
+            });
+        }
+        assert_eq!(learned(&scheduled, &run(0.2, 0.63), BESIDE, &[]), None, "a scheduler costs too");
+    }
+
+    #[test]
+    fn what_was_measured_counts_first_and_says_so() {
+        let mut machine = machine();
+        let before = capacity::limits(&machine).processors.unwrap();
+        machine.measured = vec![Measured::Reads(learned(&machine, &run(0.2, 0.63), BESIDE, &[]).unwrap())];
+        let after = capacity::limits(&machine).processors.unwrap();
+        assert!((after.iops(Bytes(4096), 1) / (500e3 / 0.98) - 1.0).abs() < 0.001);
+        assert_eq!(after.source(Bytes(4096), 1).0, Basis::Measured);
+        assert!(after.source(Bytes(4096), 1).1.contains("measured here: 1 drive, 4k randread"));
+        let (basis, because) = after.source(Bytes(8192), 1);
+        assert!(basis == Basis::Published && because.contains("estimate"), "{because}");
+        let ratio = |limit: &ProcessorLimit| limit.cycles(Bytes(16 << 10), 1) / limit.cycles(Bytes(4096), 1);
+        assert!((ratio(&after) - ratio(&before)).abs() < 0.01, "the curve keeps its form");
+        machine.processors.model = crate::model::Reading::known("/test", crate::text::Label::new("another"));
+        let other = capacity::limits(&machine).processors.unwrap();
+        assert!(other.measured.is_empty(), "of another processor it says nothing");
+    }
+
+    #[test]
+    fn a_run_that_follows_is_expected_to_reach_what_was_measured() {
+        let mut machine = machine();
+        machine.measured = vec![Measured::Reads(learned(&machine, &run(0.2, 0.63), BESIDE, &[]).unwrap())];
+        let limits = capacity::limits(&machine);
+        let expected = capacity::expected(&machine, &limits, &run(0.0, 0.0).workload);
+        let expected = expected[0].as_ref().unwrap();
+        assert!((expected.iops / (500e3 / 0.98) - 1.0).abs() < 0.001, "{expected:?}");
+        assert_eq!(expected.basis, Basis::Measured);
+        assert!(
+            expected.because.starts_with("1 worker at 7840 cycles a read, measured here: 1 drive"),
+            "{expected:?}"
+        );
+    }
+
+    static PUBLISHED: LazyLock<ProcessorLimit> =
+        LazyLock::new(|| super::super::processor::published(&machine()).unwrap());
+
+    proptest! {
+        #[test]
+        fn measured_times_come_back_whatever_else_was_measured(
+            points in proptest::collection::vec((1_u32..4, 9_u32..21, 1_000.0..1e6_f64, 1e9..6e9_f64), 1..8),
+        ) {
+            let costs = cheapest(points.into_iter().map(|(workers, shift, cycles, hertz)| ReadCost {
+                processor: crate::text::Label::new("x"), workers, block: Bytes(1 << shift), cycles, hertz,
+                run: crate::text::Label::new("run"),
+            }).collect());
+            let limit = corrected(PUBLISHED.clone(), &costs);
+            for cost in &costs {
+                let time = limit.cycles(cost.block, cost.workers) / limit.hertz;
+                prop_assert!((time / (cost.cycles / cost.hertz) - 1.0).abs() < 1e-6);
+                prop_assert_eq!(limit.source(cost.block, cost.workers).0, Basis::Measured);
+            }
+            for points in [&limit.alone, &limit.together] {
+                prop_assert!(points.is_sorted_by(|a, b| a.0 < b.0));
+                prop_assert!(points.iter().all(|(_, cycles)| cycles.is_finite() && *cycles > 0.0));
+            }
+        }
+    }
+}
