@@ -1,14 +1,23 @@
 //! When a controller may leave its driver, and in which order that is done.
 
-use std::{io, sync::Mutex};
+use std::{
+    collections::BTreeMap,
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Mutex, PoisonError},
+};
 
 use iodyno::{
     machine::{Machine, Use},
     model::DriveName,
     source::{origin::Origin, read_machine},
     tune::{
-        Actuator,
-        rebind::{RebindError, plan},
+        Actuator, Change, Device, Tuner,
+        journal::{Journal, Ledger, Purpose},
+        rebind::{DRIVER, Rebind, RebindError, plan},
+        settings,
+        tuner::is_whole,
+        undo::Which,
     },
 };
 
@@ -23,52 +32,163 @@ fn a_drive(machine: &Machine) -> DriveName {
     machine.drives.iter().find(free).expect("an NVMe drive that nothing uses").name.clone()
 }
 
-/// Notes what is written; refuses what it is told to.
-struct Notes {
-    written: Mutex<Vec<String>>,
-    refuse: &'static str,
+const PARAMETER: &str = "/sys/module/nvme/parameters/poll_queues";
+
+/// When a process that writes to the kernel is killed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kill {
+    Never,
+    Before(usize),
+    After(usize),
 }
 
-impl Actuator for Notes {
-    fn read(&self, _: &str) -> io::Result<String> {
-        Err(io::ErrorKind::NotFound.into())
+/// A driver's parameter and a controller's driver, with what was written to them; refuses a value it is told to, and
+/// panics, as a kill ends a process, before or after a write.
+struct Kernel {
+    files: Mutex<BTreeMap<String, String>>,
+    written: Mutex<Vec<String>>,
+    refuse: &'static str,
+    kill: Kill,
+}
+
+impl Kernel {
+    fn new(rebind: &Rebind, refuse: &'static str, kill: Kill) -> Self {
+        let files = [(PARAMETER.to_owned(), "0".to_owned()), (driver(rebind), "nvme".to_owned())];
+        Self { files: Mutex::new(files.into()), written: Mutex::default(), refuse, kill }
+    }
+
+    fn files(&self) -> BTreeMap<String, String> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn written(&self) -> Vec<String> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn driver(rebind: &Rebind) -> String {
+    format!("/sys/bus/pci/devices/{}/driver", rebind.address)
+}
+
+impl Actuator for Kernel {
+    fn read(&self, file: &str) -> io::Result<String> {
+        self.files().get(file).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn write(&self, file: &str, value: &str) -> io::Result<()> {
-        if file.ends_with(self.refuse) {
+        let count = self.written().len();
+        assert!(self.kill != Kill::Before(count), "killed");
+        if value == self.refuse {
             return Err(io::Error::from_raw_os_error(libc::EBUSY));
         }
-        self.written.lock().expect("nobody panicked").push(format!("{value} > {file}"));
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{value} > {file}"));
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(file.to_owned(), value.to_owned());
+        assert!(self.kill != Kill::After(count), "killed");
         Ok(())
     }
+}
+
+/// Parameter and rebind in one session, as `tune set DRIVE poll_queues=2 --rebind` does; the session is not ended.
+fn poll_queues(
+    journal: &Journal,
+    kernel: &Kernel,
+    machine: &Machine,
+    rebind: &Rebind,
+) -> Result<(), RebindError> {
+    let tuner =
+        Tuner::open(journal, kernel, Purpose::Command, "boot", &|| 1).expect("the journal is written");
+    let parameter = Change {
+        device: Device::Drive(rebind.drive.clone()),
+        identity: rebind.identity.clone(),
+        setting: settings::POLL_QUEUES,
+        file: PARAMETER.to_owned(),
+        from: "0".to_owned(),
+        to: "2".to_owned(),
+    };
+    tuner.apply(machine, &parameter).expect("it is written");
+    rebind.carry_out(&tuner, machine)
 }
 
 #[test]
 fn a_free_drive_is_unbound_and_bound_and_never_reset() {
     let machine = machine();
     let rebind = plan(&machine, &a_drive(&machine)).expect("nothing uses it");
-    let notes = Notes { written: Mutex::default(), refuse: "nothing" };
-    rebind.carry_out(&notes).expect("it is done");
+    let folder = tempfile::tempdir().expect("a folder");
+    let kernel = Kernel::new(&rebind, "nothing", Kill::Never);
+    poll_queues(&Journal::new(folder.path()), &kernel, &machine, &rebind).expect("it is done");
+    let link = driver(&rebind);
+    let wanted = [format!("2 > {PARAMETER}"), format!("none > {link}"), format!("nvme > {link}")];
+    assert_eq!(kernel.written(), wanted);
     let address = rebind.address;
-    let wanted = ["unbind", "bind"].map(|file| format!("{address} > /sys/bus/pci/drivers/nvme/{file}"));
-    assert_eq!(*notes.written.lock().expect("nobody panicked"), wanted);
-    assert!(rebind.parts.contains(&rebind.drive.to_string()) && rebind.identity.serial.is_some());
+    assert_eq!(
+        rebind.commands(),
+        format!(
+            "echo '{address}' | sudo tee '{link}/unbind'\n\
+             echo '{address}' | sudo tee '/sys/bus/pci/drivers/nvme/bind'\n"
+        )
+    );
+    let controller =
+        machine.drive(&rebind.drive).and_then(|drive| drive.nvme.as_ref()).map(|n| n.controller.to_string());
+    for part in [rebind.drive.to_string(), controller.expect("it has one")] {
+        assert!(rebind.parts.contains(&part), "{:?} lacks {part}", rebind.parts);
+    }
 }
 
 #[test]
 fn a_driver_that_will_not_let_go_ends_it_and_one_that_will_not_take_back_is_told_of() {
     let machine = machine();
     let rebind = plan(&machine, &a_drive(&machine)).expect("nothing uses it");
-    let stuck = Notes { written: Mutex::default(), refuse: "/unbind" };
-    let error = rebind.carry_out(&stuck).expect_err("refused");
-    assert!(error.to_string().contains("EBUSY") && error.to_string().contains("left as it is"), "{error}");
-    assert!(stuck.written.lock().expect("nobody panicked").is_empty());
-    let lost = Notes { written: Mutex::default(), refuse: "/bind" };
-    let error = rebind.carry_out(&lost).expect_err("refused").to_string();
+    let folder = tempfile::tempdir().expect("a folder");
+    let journal = Journal::new(folder.path());
+    let stuck = Kernel::new(&rebind, "none", Kill::Never);
+    let error = poll_queues(&journal, &stuck, &machine, &rebind).expect_err("refused").to_string();
+    assert!(error.contains("EBUSY") && error.contains("left as it is"), "{error}");
+    assert_eq!(stuck.files()[&driver(&rebind)], "nvme");
+    let lost = Kernel::new(&rebind, "nvme", Kill::Never);
+    let error = poll_queues(&journal, &lost, &machine, &rebind).expect_err("refused").to_string();
+    let fix = format!("echo '{}' | sudo tee '/sys/bus/pci/drivers/nvme/bind'", rebind.address);
+    assert!(error.contains(&fix), "{error}");
+    let ledger = Ledger::of(&journal.read().expect("it is whole"), "boot");
+    let away = ledger.entries.iter().find(|entry| entry.setting == DRIVER.0).expect("the journal knows");
     assert!(
-        error.contains(&format!("echo {} | sudo tee /sys/bus/pci/drivers/nvme/bind", rebind.address)),
-        "{error}"
+        away.open.contains_key(&away.by) && ledger.is_unasked(&away.by),
+        "it is brought back without asking"
     );
+}
+
+#[test]
+fn killed_at_any_step_the_drive_is_bound_again_by_the_next_start() {
+    let machine = machine();
+    let rebind = plan(&machine, &a_drive(&machine)).expect("nothing uses it");
+    // The machine without the drive, as it is read while the controller has no driver.
+    let without = Machine { drives: Vec::new(), ..self::machine() };
+    for kill in (0..3).flat_map(|step| [Kill::Before(step), Kill::After(step)]) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let journal = Journal::new(folder.path());
+        let mut kernel = Kernel::new(&rebind, "nothing", kill);
+        let before = kernel.files();
+        let killed = catch_unwind(AssertUnwindSafe(|| poll_queues(&journal, &kernel, &machine, &rebind)));
+        assert!(killed.is_err(), "{kill:?}");
+        let is_away = kernel.files()[&driver(&rebind)] == "none";
+        assert_eq!(is_away, matches!(kill, Kill::After(1) | Kill::Before(2)), "{kill:?}");
+        kernel.kill = Kill::Never;
+        let ledger = Ledger::of(&journal.read().expect("it is whole"), "boot");
+        let dead: Vec<&str> = ledger.sessions.keys().map(String::as_str).collect();
+        assert!(dead.iter().all(|session| journal.is_dead(session)), "{kill:?}");
+        assert!(!is_away || dead.iter().any(|session| ledger.is_unasked(session)), "{kill:?}: a drive waits");
+        let tuner = Tuner::open(&journal, &kernel, Purpose::Command, "boot", &|| 2).expect("a session");
+        let report = tuner.undo(&without, &ledger, &Which::Sessions(&dead), false).expect("it is undone");
+        assert!(is_whole(&report), "{kill:?}: {report:?}");
+        assert_eq!(kernel.files(), before, "{kill:?}");
+        let order = kernel.written();
+        let last = order.last().map(String::as_str).unwrap_or_default();
+        assert!(
+            !is_away || last.starts_with("nvme > "),
+            "{kill:?}: the parameter, then the driver: {order:?}"
+        );
+        let ledger = Ledger::of(&journal.read().expect("it is whole"), "boot");
+        assert_eq!(ledger.entries, [], "{kill:?}");
+    }
 }
 
 #[test]

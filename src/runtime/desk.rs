@@ -31,7 +31,8 @@
 
 use std::{
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use super::{
@@ -40,10 +41,12 @@ use super::{
 };
 use crate::{
     app::MachineRead,
+    machine::Drive,
     source::{self, SysRoot, origin::Origin},
     tune::{
-        Actuator, Change, Live, Outcome, Restored, Tuner, Wanted,
+        Actuator, Change, Identity, Live, Outcome, Restored, Tuner, Wanted,
         journal::{Journal, JournalError, Ledger, Purpose},
+        rebind::DRIVER,
         tuner::{TuneError, changes},
         undo::{Step, Which},
     },
@@ -135,6 +138,12 @@ impl Desk {
         let sessions: Vec<&str> = unasked.iter().map(String::as_str).collect();
         let report = self.put_back(&tuner, &Which::Sessions(&sessions))?;
         tuner.close()?;
+        for (step, _) in
+            report.iter().filter(|(step, what)| step.setting == DRIVER.0 && *what == Restored::Back)
+        {
+            // Who reads the machine next should find the drive there.
+            let _late = came_back_as(&*self.root, &step.device);
+        }
         Ok(report)
     }
 
@@ -225,6 +234,15 @@ impl Drop for Hold<'_> {
             let _ = self.tuner.take().map(Tuner::close);
         }
     }
+}
+
+/// The drive, when its driver has it again, whatever its name is now; `None` when it has not come within 15 s.
+pub fn came_back_as(root: &dyn SysRoot, identity: &Identity) -> Option<Drive> {
+    (0..75).find_map(|_| {
+        thread::sleep(Duration::from_millis(200));
+        let (machine, _) = source::read_machine(root);
+        identity.find(&machine).filter(|drive| drive.queue.io_poll.get().is_some()).cloned()
+    })
 }
 
 /// Milliseconds since 1970, for the journal.

@@ -1,10 +1,13 @@
 //! The only writer to /sys.
 //!
 //! Here: [`Actuator`] with its three kinds. Not here: what to write and whether it is wise.
+//!
+//! A device's driver is a setting like others, `/sys/bus/pci/devices/ADDRESS/driver`: it reads as the driver's name, or
+//! [`NO_DRIVER`]; writing that takes the device from its driver, writing a name gives it to that one.
 
 use std::{
     collections::BTreeMap,
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::{self, Read, Write},
     os::unix::fs::OpenOptionsExt,
     sync::Mutex,
@@ -18,6 +21,9 @@ pub trait Actuator {
     /// Writes `value` in a single call.
     fn write(&self, file: &str, value: &str) -> io::Result<()>;
 }
+
+/// What a device's driver reads while it has none.
+pub const NO_DRIVER: &str = "none";
 
 /// Never wait for a file.
 const FLAGS: i32 = libc::O_CLOEXEC | libc::O_NONBLOCK;
@@ -39,6 +45,9 @@ pub struct Memory {
 
 impl Actuator for Live {
     fn read(&self, file: &str) -> io::Result<String> {
+        if let Some(device) = file.strip_suffix("/driver") {
+            return driver_of(device);
+        }
         // Settings are a line or two; a file that goes on is none.
         let mut content = String::new();
         let settings = OpenOptions::new().read(true).custom_flags(FLAGS).open(file)?;
@@ -50,6 +59,7 @@ impl Actuator for Live {
         if !file.starts_with("/sys/") || file.split('/').any(|part| part == "..") {
             return Err(io::Error::from(io::ErrorKind::PermissionDenied));
         }
+        let (file, value) = write_for(file, value);
         let written =
             OpenOptions::new().write(true).custom_flags(FLAGS).open(file)?.write(value.as_bytes())?;
         if written == value.len() { Ok(()) } else { Err(io::Error::from(io::ErrorKind::WriteZero)) }
@@ -87,6 +97,33 @@ impl Actuator for Memory {
     }
 }
 
+/// The file a setting's value is written to, and the text: both as they are, but for a device's driver, whose link takes
+/// no text.
+pub fn write_for(file: &str, value: &str) -> (String, String) {
+    let Some((device, address)) =
+        file.strip_suffix("/driver").and_then(|device| Some((device, device.rsplit_once('/')?.1)))
+    else {
+        return (file.to_owned(), value.to_owned());
+    };
+    let written_to = if value == NO_DRIVER {
+        format!("{device}/driver/unbind")
+    } else {
+        format!("/sys/bus/pci/drivers/{value}/bind")
+    };
+    (written_to, address.to_owned())
+}
+
+fn driver_of(device: &str) -> io::Result<String> {
+    match fs::read_link(format!("{device}/driver")) {
+        Ok(driver) => Ok(driver.file_name().unwrap_or_default().to_string_lossy().into_owned()),
+        // Without a driver there is no link; without the device there is nothing at all.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::metadata(device).map(|_| NO_DRIVER.to_owned())
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// `[none] mq-deadline` is `none`; everything else is its first line.
 pub fn current_word(content: &str) -> &str {
     let line = content.lines().next().unwrap_or_default().trim();
@@ -104,7 +141,25 @@ mod tests {
         let path = file.path().to_str().unwrap();
         assert_eq!(Live.write(path, "x").unwrap_err().kind(), io::ErrorKind::PermissionDenied);
         assert!(Live.write(&format!("/sys/..{path}"), "x").is_err());
-        assert_eq!(std::fs::read_to_string(path).unwrap(), "");
+        assert_eq!(fs::read_to_string(path).unwrap(), "");
+    }
+
+    #[test]
+    fn a_driver_is_read_from_its_link_and_written_by_unbind_and_bind() {
+        let device = "/sys/bus/pci/devices/0000:41:00.0";
+        let link = format!("{device}/driver");
+        let address = "0000:41:00.0".to_owned();
+        assert_eq!(write_for(&link, NO_DRIVER), (format!("{link}/unbind"), address.clone()));
+        assert_eq!(write_for(&link, "nvme"), ("/sys/bus/pci/drivers/nvme/bind".to_owned(), address));
+        assert_eq!(write_for("/sys/q/nomerges", "2"), ("/sys/q/nomerges".to_owned(), "2".to_owned()));
+        let folder = tempfile::tempdir().unwrap();
+        let device = folder.path().join("0000:41:00.0");
+        let driver = device.join("driver").to_str().unwrap().to_owned();
+        assert!(Live.read(&driver).is_err(), "a device that is gone has no driver to speak of");
+        fs::create_dir(&device).unwrap();
+        assert_eq!(Live.read(&driver).unwrap(), NO_DRIVER);
+        std::os::unix::fs::symlink("../../drivers/nvme", &driver).unwrap();
+        assert_eq!(Live.read(&driver).unwrap(), "nvme");
     }
 
     #[test]

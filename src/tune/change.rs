@@ -4,6 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
+use super::actuator::write_for;
 use crate::{
     machine::{Drive, Machine},
     model::{DriveName, PciAddress, SettingId},
@@ -90,10 +91,11 @@ impl Change {
     }
 }
 
-/// The shell command that writes `value` to `file`.
+/// The shell command that makes the setting `file` read `value`.
 pub fn command(value: &str, file: &str) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
-    format!("echo {} | sudo tee {}", quoted(value), quoted(file))
+    let (file, text) = write_for(file, value);
+    format!("echo {} | sudo tee {}", quoted(&text), quoted(&file))
 }
 
 impl fmt::Display for Outcome {

@@ -22,7 +22,10 @@ use std::{
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::change::{Identity, Outcome};
+use super::{
+    change::{Identity, Outcome},
+    rebind::DRIVER,
+};
 
 /// What a session is for; decides what happens to its changes when it dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -377,9 +380,11 @@ impl Ledger {
         self
     }
 
-    /// Whether that session's changes are put back without asking when it has died: those of an experiment.
+    /// Whether that session's changes are put back without asking when it has died: those of an experiment, and those
+    /// of one that left a controller without its driver.
     pub fn is_unasked(&self, session: &str) -> bool {
-        self.sessions.get(session) == Some(&Purpose::Experiment)
+        let away = |entry: &Entry| entry.setting == DRIVER.0 && entry.open.contains_key(session);
+        self.sessions.get(session) == Some(&Purpose::Experiment) || self.entries.iter().any(away)
     }
 
     /// The value before iodyno's first change of that file since boot, where it stands changed.

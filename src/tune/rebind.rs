@@ -1,18 +1,18 @@
 //! Polled completions on a running system: a controller leaves the nvme driver and comes back with other queues.
 //!
-//! Here: whether that may be done to a drive, and the two writes that do it. Never here: a reset. A controller that was
+//! Here: whether that may be done to a drive, and the two steps that do it, journaled like any
+//! other change. Never here: a reset. A controller that was
 //! probed without poll queues keeps `queue/io_poll` at 0 when it is reset with them, and reads from some processors then
 //! stall for half a minute each (seen on Linux 6.1 and 6.12).
 
-use std::io;
-
 use super::{
-    actuator::Actuator,
-    change::{Device, Identity},
+    actuator::NO_DRIVER,
+    change::{Change, Device, Identity, Outcome, command},
+    tuner::Tuner,
 };
 use crate::{
     machine::{Machine, Use},
-    model::{DriveName, NodeIndex, PciAddress, errno_words},
+    model::{DriveName, NodeIndex, PciAddress, SettingId},
     text::Label,
 };
 
@@ -25,7 +25,7 @@ pub struct Rebind {
     pub identity: Identity,
     /// Its controller's PCI function.
     pub address: PciAddress,
-    /// Every drive and partition that leaves with it, by kernel name.
+    /// Everything that leaves with it, by kernel name: controller, drives, partitions, generic namespaces.
     pub parts: Vec<String>,
 }
 
@@ -46,33 +46,33 @@ pub enum RebindError {
         by: String,
     },
     /// The driver would not let it go: nothing happened.
-    #[error("{file}: {}; {drive} was left as it is", words(error))]
+    #[error("{drive}: {}: {why}; it was left as it is", driver_file(*address))]
     Unbind {
         /// The drive.
         drive: DriveName,
-        /// The file.
-        file: String,
+        /// The controller.
+        address: PciAddress,
         /// How.
-        #[source]
-        error: io::Error,
+        why: String,
     },
     /// The driver would not take it back.
-    #[error("{file}: {}; bring the drive back with: echo {address} | sudo tee {file}", words(error))]
+    #[error("{}: {why}; bring the drive back with: {}", driver_file(*address), command(NVME, &driver_file(*address)))]
     Bind {
         /// The controller.
         address: PciAddress,
-        /// The file.
-        file: String,
         /// How.
-        #[source]
-        error: io::Error,
+        why: String,
     },
 }
 
-const DRIVER: &str = "/sys/bus/pci/drivers/nvme";
+/// The journal's name for the driver of a controller, which is no row of the table: nobody sets it for its own sake.
+pub const DRIVER: SettingId = SettingId("driver");
 
-fn words(error: &io::Error) -> String {
-    error.raw_os_error().map_or_else(|| error.to_string(), errno_words)
+const NVME: &str = "nvme";
+
+/// See [`super::actuator`].
+fn driver_file(address: PciAddress) -> String {
+    format!("/sys/bus/pci/devices/{address}/driver")
 }
 
 /// Whether the drive may leave its driver, as far as the machine tells; who has it open must be asked besides.
@@ -82,7 +82,7 @@ pub fn plan(machine: &Machine, drive: &DriveName) -> Result<Rebind, RebindError>
     let node =
         named.node.filter(|_| named.nvme.is_some()).ok_or_else(|| not_nvme("is no NVMe drive on PCI"))?;
     let driver = machine.pci.node(node).driver.value().map(Label::as_str);
-    if driver != Some("nvme") {
+    if driver != Some(NVME) {
         return Err(not_nvme("is not with the nvme driver"));
     }
     let address = address(machine, node).ok_or_else(|| not_nvme("has no PCI address"))?;
@@ -91,12 +91,15 @@ pub fn plan(machine: &Machine, drive: &DriveName) -> Result<Rebind, RebindError>
         if let Some(used) = leaving.used_by.first() {
             return Err(RebindError::InUse { drive: leaving.name.clone(), by: use_words(used) });
         }
+        parts.extend(leaving.nvme.iter().map(|nvme| nvme.controller.to_string()));
         parts.push(leaving.name.to_string());
         parts.extend(leaving.partitions.iter().map(|partition| partition.name.to_string()));
         parts.extend(leaving.nvme.iter().flat_map(|nvme| {
             nvme.generic.iter().map(|file| file.as_str().trim_start_matches("/dev/").to_owned())
         }));
     }
+    parts.sort();
+    parts.dedup();
     let identity = Identity::of(machine, &Device::Drive(drive.clone()));
     if identity.serial.is_none() {
         return Err(not_nvme("has no serial number to know it by when it comes back"));
@@ -117,25 +120,37 @@ fn use_words(used: &Use) -> String {
 }
 
 impl Rebind {
-    /// The writes, in order, as commands.
-    pub fn commands(&self) -> String {
-        let write =
-            |file: &str| super::change::command(&self.address.to_string(), &format!("{DRIVER}/{file}"));
-        format!("{}\n{}\n", write("unbind"), write("bind"))
+    /// The two changes, in order: away from the driver, and back to it.
+    fn changes(&self) -> [Change; 2] {
+        [(NVME, NO_DRIVER), (NO_DRIVER, NVME)].map(|(from, to)| Change {
+            device: Device::Drive(self.drive.clone()),
+            identity: self.identity.clone(),
+            setting: DRIVER,
+            file: driver_file(self.address),
+            from: from.to_owned(),
+            to: to.to_owned(),
+        })
     }
 
-    /// Takes the controller from its driver and gives it back.
-    pub fn carry_out(&self, actuator: &dyn Actuator) -> Result<(), RebindError> {
-        let (address, drive) = (self.address, self.drive.clone());
-        let file = format!("{DRIVER}/unbind");
-        if let Err(error) = actuator.write(&file, &address.to_string()) {
-            return Err(RebindError::Unbind { drive, file, error });
-        }
-        let file = format!("{DRIVER}/bind");
-        actuator.write(&file, &address.to_string()).map_err(|error| RebindError::Bind {
-            address,
-            file,
-            error,
-        })
+    /// The writes, in order, as commands.
+    pub fn commands(&self) -> String {
+        self.changes().iter().map(|change| change.command() + "\n").collect()
+    }
+
+    /// Takes the controller from its driver and gives it back, each step in the journal before it is made: whoever is
+    /// killed in between leaves a session whose undo gives it back.
+    pub fn carry_out(&self, tuner: &Tuner<'_>, machine: &Machine) -> Result<(), RebindError> {
+        let [away, back] = self.changes();
+        let (drive, address) = (self.drive.clone(), self.address);
+        made(tuner, machine, &away).map_err(|why| RebindError::Unbind { drive, address, why })?;
+        made(tuner, machine, &back).map_err(|why| RebindError::Bind { address, why })
+    }
+}
+
+fn made(tuner: &Tuner<'_>, machine: &Machine, change: &Change) -> Result<(), String> {
+    match tuner.apply(machine, change) {
+        Ok(Outcome::Accepted) => Ok(()),
+        Ok(other) => Err(other.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }

@@ -3,7 +3,8 @@
 use super::{
     change::{Device, Identity},
     journal::{Entry, Ledger},
-    settings::{SETTINGS, rank},
+    rebind::DRIVER,
+    settings::{POLL_QUEUES, SETTINGS, rank},
 };
 use crate::{machine::Machine, model::DriveName};
 
@@ -80,6 +81,10 @@ fn is_on(entry: &Entry, device: &Device, machine: &Machine) -> bool {
 
 /// The file of an entry on the machine as it is now; `None` when its drive is gone.
 fn file_now(entry: &Entry, machine: &Machine) -> Option<String> {
+    // The controller's driver and the driver's parameter stay where they are, also while the drive is away.
+    if [DRIVER.0, POLL_QUEUES.0].contains(&entry.setting.as_str()) {
+        return Some(entry.file.clone());
+    }
     let is_drive = entry.device.serial.is_some() || entry.device.diskseq.is_some();
     if !is_drive {
         return Some(entry.file.clone());

@@ -1,17 +1,17 @@
 //! `iodyno tune set DRIVE poll_queues=N --rebind`: asked for by name, checked again right before, followed by serial.
 
-use std::{
-    io::{self, BufRead},
-    thread,
-    time::Duration,
-};
+use std::io::{self, BufRead};
 
 use super::{Bench, Complaint, Failure, Status, print};
 use crate::{
     model::DriveName,
     report::tune as report,
-    runtime::desk::unix_millis,
-    source::{SysRoot, open_files, read_machine},
+    runtime::desk::{came_back_as, unix_millis},
+    source::{
+        SysRoot,
+        open_files::{self, Number, number_of},
+        read_machine,
+    },
     tune::{
         Change, Device, Live, Outcome, Tuner,
         journal::{Ledger, Purpose},
@@ -19,9 +19,6 @@ use crate::{
         undo::Which,
     },
 };
-
-/// How often, every 200 ms, the drive is looked for when it comes back.
-const LOOKS: u32 = 75;
 
 impl Bench {
     /// Changes the number of poll queues and has the driver probe the drive again.
@@ -66,7 +63,7 @@ impl Bench {
             }
         }
         // Somebody may have taken it while the question stood.
-        if let Err(error) = checked(root, drive).and_then(|now| Ok(now.carry_out(&Live)?)) {
+        if let Err(error) = checked(root, drive).and_then(|now| Ok(now.carry_out(&tuner, &self.machine)?)) {
             let ledger = Ledger::of(&self.journal.read()?, &self.boot);
             tuner.undo(&self.machine, &ledger, &Which::Sessions(&[tuner.session()]), false)?;
             tuner.close()?;
@@ -80,9 +77,17 @@ impl Bench {
 /// The plan, when nothing uses the drive right now.
 fn checked(root: &dyn SysRoot, drive: &DriveName) -> Result<Rebind, Failure> {
     let planned = rebind::plan(&read_machine(root).0, drive)?;
-    let files: Vec<String> = planned.parts.iter().map(|part| format!("/dev/{part}")).collect();
-    let blocks: Vec<String> = files.iter().filter(|file| !file.starts_with("/dev/ng")).cloned().collect();
-    match open_files::opener(root, &files).or_else(|| open_files::claimed(&blocks)) {
+    let numbers = open_files::numbers(root, &planned.parts);
+    let blocks: Vec<String> = numbers
+        .iter()
+        .filter(|(number, _)| matches!(number, Number::Block(..)))
+        .map(|(_, name)| format!("/dev/{name}"))
+        .collect();
+    if blocks.is_empty() {
+        let by = "its device number cannot be read, so who uses it cannot be told".to_owned();
+        return Err(RebindError::InUse { drive: drive.clone(), by }.into());
+    }
+    match open_files::user(root, &numbers, &number_of).or_else(|| open_files::claimed(&blocks)) {
         Some(by) => Err(RebindError::InUse { drive: drive.clone(), by }.into()),
         None => Ok(planned),
     }
@@ -90,18 +95,17 @@ fn checked(root: &dyn SysRoot, drive: &DriveName) -> Result<Rebind, Failure> {
 
 /// Waits for the drive, whatever its name is now, and says what it has become.
 fn came_back(root: &dyn SysRoot, planned: &Rebind, queues: &str) -> Result<Status, Failure> {
-    for _ in 0..LOOKS {
-        thread::sleep(Duration::from_millis(200));
-        let (machine, _) = read_machine(root);
-        let Some(drive) = planned.identity.find(&machine) else { continue };
-        let Some(polled) = drive.queue.io_poll.get() else { continue };
+    let back = came_back_as(root, &planned.identity);
+    let Some((name, polled, counted)) = back.as_ref().and_then(|drive| {
         let counted = drive.queue.hardware_queues.get().map_or(String::new(), |q| {
             format!(", {} default, {} read, {} poll queues", q.default, q.read, q.poll)
         });
-        print(&format!("{} is back as {}: io_poll {polled}{counted}\n", planned.drive, drive.name))?;
-        return Ok(if (polled == 1) == (queues != "0") { Status::Done } else { Status::No });
-    }
-    let (name, address) = (planned.drive.as_str(), planned.address);
-    let fix = format!("look at `dmesg` and at /sys/bus/pci/devices/{address}");
-    Err(Complaint::new(name, "did not come back within 15 s", fix).into())
+        Some((&drive.name, drive.queue.io_poll.get()?, counted))
+    }) else {
+        let (name, address) = (planned.drive.as_str(), planned.address);
+        let fix = format!("look at `dmesg` and at /sys/bus/pci/devices/{address}");
+        return Err(Complaint::new(name, "did not come back within 15 s", fix).into());
+    };
+    print(&format!("{} is back as {name}: io_poll {polled}{counted}\n", planned.drive))?;
+    Ok(if (polled == 1) == (queues != "0") { Status::Done } else { Status::No })
 }
