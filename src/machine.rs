@@ -19,7 +19,7 @@ pub use measured::{Measured, MeasuredLimit, ReadCost};
 pub use pci::{Express, Link, NodeKind, PciNode, PciTree};
 pub use processor::{Cpu, IdleState, Processors};
 pub use queue::Queue;
-pub use rules::SettingRule;
+pub use rules::{RuleKind, SettingRule};
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub struct Machine {
     pub processors: Processors,
     /// Interrupt vectors of the drives.
     pub interrupts: Interrupts,
-    /// Rules that set queue attributes by themselves, in the order they apply.
+    /// Rules that set settings by themselves, in the order they take effect.
     pub rules: Vec<SettingRule>,
     /// What earlier tests found out about it.
     pub measured: Vec<Measured>,

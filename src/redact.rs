@@ -108,6 +108,8 @@ impl File {
         }
         if path == "/probe/host" {
             Self::HostProbe
+        } else if path == "/probe/boot-rules" {
+            Self::Worldly
         } else if name.ends_with("_serial") || name.ends_with("_asset_tag") {
             Self::Serial
         } else if name.ends_with("_version") || name.ends_with("_release") {

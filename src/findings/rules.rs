@@ -4,87 +4,169 @@ use std::collections::BTreeMap;
 
 use super::{Evidence, Proof, Risk, Row, Sighting, Subject, evidence::names};
 use crate::{
-    machine::{Drive, SettingRule},
-    model::{FindingId, Severity},
+    machine::{Drive, Machine, SettingRule},
+    model::{FindingId, Reading, Severity},
+    text::Label,
 };
 
-/// A drive whose setting is not what a rule says, the rule, and what it is.
-type Reverted<'a> = (&'a Drive, &'a SettingRule, Proof);
+/// A setting as it is, and what its file offers; nothing where it offers no list.
+struct Now {
+    proof: Proof,
+    offered: Vec<Label>,
+}
 
 pub(super) const RULE_REVERTS: Row = Row {
     id: FindingId("rule-reverts"),
     title: "a rule sets a setting back",
-    fires: "a udev rule that fits a drive sets a queue attribute to something else than it is now",
+    fires: "a udev rule, a kernel argument, a module option, tmpfiles.d, a service or tuned sets a setting to something else than it \
+            is now, and the kernel would take it",
     why: "Somebody changed the setting by hand; at the next boot, or when the drive is seen again, the rule has its way.",
     source: "",
     remedy: "Change the rule if the change is to stay.",
     risk: Risk::None,
-    wrong_if: "A later rule with a condition that iodyno does not understand, or a service such as tuned, has the last word.",
+    wrong_if: "A rule with a condition that iodyno does not understand, or a program started later, has the last word.",
     needs_load: false,
     is_default: false,
     check: rule_reverts,
 };
 
-/// The last rule that sets a queue attribute of a drive: the one that wins.
+/// The last rule that sets a setting of a drive and has an effect: the one that wins.
 pub(super) fn rule_for<'a>(evidence: &Evidence<'a>, drive: &Drive, setting: &str) -> Option<&'a SettingRule> {
-    let fits = |rule: &&SettingRule| rule.setting == *setting && rule.applies_to(drive);
-    evidence.machine.rules.iter().rev().find(fits)
+    last(evidence.machine, setting, |rule| rule.applies_to(drive))
 }
 
-/// The settings rules are compared with what they are now.
-fn setting_now(drive: &Drive, setting: &str) -> Option<Proof> {
-    let queue = &drive.queue;
-    match setting {
-        "scheduler" => {
-            let reading = &queue.scheduler;
-            reading.value().map(|choice| Proof::new(&**reading.path(), choice.current.to_string()))
+fn last<'a>(
+    machine: &'a Machine,
+    setting: &str,
+    fits: impl Fn(&SettingRule) -> bool,
+) -> Option<&'a SettingRule> {
+    let counts =
+        |rule: &&SettingRule| rule.setting == *setting && rule.without_effect.is_none() && fits(rule);
+    machine.rules.iter().rev().find(counts)
+}
+
+impl Now {
+    fn of<T: ToString>(reading: &Reading<T>) -> Option<Self> {
+        let value = reading.value()?.to_string();
+        Some(Self { proof: Proof::new(&**reading.path(), value), offered: Vec::new() })
+    }
+
+    /// Of a drive, or of the PCI function it hangs on.
+    fn of_drive(machine: &Machine, drive: &Drive, setting: &str) -> Option<Self> {
+        let queue = &drive.queue;
+        let node = drive.node.map(|index| machine.pci.node(index));
+        match setting {
+            "scheduler" => {
+                let choice = queue.scheduler.value()?;
+                let proof = Proof::new(&**queue.scheduler.path(), choice.current.to_string());
+                Some(Self { proof, offered: choice.choices.clone() })
+            }
+            "read_ahead_kb" => Self::of(&queue.read_ahead_kb),
+            "nr_requests" => Self::of(&queue.nr_requests),
+            "max_sectors_kb" => Self::of(&queue.max_sectors_kb),
+            "nomerges" => Self::of(&queue.nomerges),
+            "rq_affinity" => Self::of(&queue.rq_affinity),
+            "wbt_lat_usec" => Self::of(&queue.wbt_lat_usec),
+            "iostats" => Self::of(&queue.iostats),
+            "add_random" => Self::of(&queue.add_random),
+            "latency_tolerance_us" => Self::of(&drive.latency_tolerance_us),
+            "power_control" => Self::of(&node?.power_control),
+            "aspm" => {
+                let aspm = node?.aspm.get("l1_aspm")?;
+                let on = aspm.get()?;
+                Some(Self {
+                    proof: Proof::new(&**aspm.path(), u8::from(on).to_string()),
+                    offered: Vec::new(),
+                })
+            }
+            _ => None,
         }
-        "read_ahead_kb" => Proof::of(&queue.read_ahead_kb),
-        "nr_requests" => Proof::of(&queue.nr_requests),
-        "max_sectors_kb" => Proof::of(&queue.max_sectors_kb),
-        "nomerges" => Proof::of(&queue.nomerges),
-        "rq_affinity" => Proof::of(&queue.rq_affinity),
-        "wbt_lat_usec" => Proof::of(&queue.wbt_lat_usec),
-        "iostats" => Proof::of(&queue.iostats),
-        "add_random" => Proof::of(&queue.add_random),
-        _ => None,
+    }
+
+    /// Of the machine as a whole: the first processor that the rule would change, the driver's parameter.
+    fn of_machine(machine: &Machine, rule: &SettingRule) -> Option<Self> {
+        let cpus = machine.processors.cpus.iter();
+        let mut readings: Box<dyn Iterator<Item = _>> = match rule.setting.as_str() {
+            "governor" => Box::new(cpus.map(|cpu| (&cpu.governor, &cpu.governors))),
+            "energy_preference" => {
+                Box::new(cpus.map(|cpu| (&cpu.energy_preference, &cpu.energy_preferences)))
+            }
+            "poll_queues" => return Self::of(machine.host.module_parameters.get("nvme/poll_queues")?),
+            _ => return None,
+        };
+        readings.find_map(|(now, offered)| {
+            let offered = offered.value().cloned().unwrap_or_default();
+            Self::of(now)
+                .map(|now| Self { offered, ..now })
+                .filter(|now| now.reverted_by(rule, None).is_some())
+        })
+    }
+
+    /// What the rule would make of it, if that is something else.
+    fn reverted_by(&self, rule: &SettingRule, most: Option<u64>) -> Option<String> {
+        let left = rule.leaves(&self.proof.value, &self.offered)?;
+        let left = match (most, left.parse::<u64>()) {
+            (Some(most), Ok(left)) => left.min(most).to_string(),
+            _ => left,
+        };
+        (left != self.proof.value).then_some(left)
     }
 }
 
 fn rule_reverts(evidence: &Evidence) -> Vec<Sighting> {
-    let mut groups: BTreeMap<(&str, usize, &str), Vec<Reverted>> = BTreeMap::new();
+    let mut settings: Vec<&str> = evidence.machine.rules.iter().map(|rule| rule.setting.as_str()).collect();
+    settings.sort_unstable();
+    settings.dedup();
+    let of_drives = reverted_drives(evidence, &settings).into_iter().filter_map(|((.., setting), found)| {
+        let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
+        let (_, rule, now, left) = found.first()?;
+        let about = sighting(&names(&drives), setting, now, rule, left);
+        let about = about.about(drives.into_iter().map(Subject::drive));
+        Some(about.proved_by(found.iter().map(|(_, _, now, _)| now.clone())).proved_by([proof(rule)]))
+    });
+    let of_machine = settings.iter().filter_map(|setting| {
+        let rule = last(evidence.machine, setting, |_| true)?;
+        let now = Now::of_machine(evidence.machine, rule)?;
+        let left = now.reverted_by(rule, None)?;
+        let (who, subject) = match *setting {
+            "poll_queues" => ("nvme driver", Subject::host()),
+            _ => ("processors", Subject::cpus()),
+        };
+        let about = sighting(who, setting, &now.proof, rule, &left);
+        Some(about.about([subject]).proved_by([now.proof, proof(rule)]))
+    });
+    of_drives.chain(of_machine).collect()
+}
+
+/// A drive, the rule that would set it back, what it reads now, and what it would read then.
+type Reverted<'a> = (&'a Drive, &'a SettingRule, Proof, String);
+
+/// Drives that a rule would set back, together where it is the same rule.
+fn reverted_drives<'a>(
+    evidence: &Evidence<'a>,
+    settings: &[&'a str],
+) -> BTreeMap<(&'a str, usize, &'a str), Vec<Reverted<'a>>> {
+    let mut groups: BTreeMap<_, Vec<Reverted>> = BTreeMap::new();
     for drive in evidence.machine.hardware_drives() {
-        let mut settings: Vec<_> = evidence.machine.rules.iter().map(|rule| rule.setting.as_str()).collect();
-        settings.sort_unstable();
-        settings.dedup();
         for setting in settings {
             let Some(rule) = rule_for(evidence, drive, setting) else { continue };
-            if let Some(now) = setting_now(drive, setting).filter(|now| now.value != rule.value.as_str()) {
-                groups.entry((&*rule.path, rule.line, setting)).or_default().push((drive, rule, now));
+            let Some(now) = Now::of_drive(evidence.machine, drive, setting) else { continue };
+            let most = drive.queue.max_hw_sectors_kb.get().filter(|_| *setting == "max_sectors_kb");
+            if let Some(left) = now.reverted_by(rule, most) {
+                let group = groups.entry((&*rule.path, rule.line, *setting)).or_default();
+                group.push((drive, rule, now.proof, left));
             }
         }
     }
     groups
-        .into_iter()
-        .filter_map(|((path, line, setting), found)| {
-            let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
-            let (_, rule, now) = found.first()?;
-            let title = format!(
-                "{}: {setting} is {}, but {path}:{line} sets {}",
-                names(&drives),
-                now.value,
-                rule.value
-            );
-            let rule = Proof::new(
-                format!("{path}:{line}"),
-                format!("ATTR{{queue/{setting}}}={:?}", rule.value.as_str()),
-            );
-            Some(
-                Sighting::new(Severity::Info, title)
-                    .about(drives.into_iter().map(Subject::drive))
-                    .proved_by(found.into_iter().map(|(.., now)| now))
-                    .proved_by([rule]),
-            )
-        })
-        .collect()
+}
+
+fn sighting(who: &str, setting: &str, now: &Proof, rule: &SettingRule, left: &str) -> Sighting {
+    let place = format!("{} {}:{}", rule.kind.name(), rule.path, rule.line);
+    let title = format!("{who}: {setting} is {}, but {place} sets {left}", now.value);
+    Sighting::new(Severity::Info, title)
+}
+
+fn proof(rule: &SettingRule) -> Proof {
+    Proof::new(format!("{}:{}", rule.path, rule.line), rule.text.to_string())
 }

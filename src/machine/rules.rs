@@ -1,25 +1,50 @@
-//! Rules of the system that set queue attributes by themselves: what writes a setting back after somebody changed it.
+//! Rules of the system that set things by themselves: what writes a setting back after somebody changed it.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use super::Drive;
 use crate::text::Label;
 
-/// One assignment of a udev rule to a block device's attribute: `ATTR{queue/scheduler}="none"`.
+/// Who has a rule carried out. At boot they come in this order, so a later one has the last word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RuleKind {
+    /// An argument on the kernel's command line.
+    Argument,
+    /// `options` of modprobe.d(5).
+    ModuleOption,
+    /// udev(7), when a device appears.
+    Udev,
+    /// A `w` line of tmpfiles.d(5).
+    Tmpfile,
+    /// A command of a systemd service that starts at boot.
+    Unit,
+    /// The active profile of `tuned`.
+    Tuned,
+}
+
+/// One assignment of a rule to a setting: `ATTR{queue/scheduler}="none"`, `nvme.poll_queues=2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingRule {
-    /// The rules file.
+    /// Who carries it out.
+    pub kind: RuleKind,
+    /// The file it stands in.
     pub path: Arc<str>,
     /// Its line, counted from 1.
     pub line: usize,
-    /// The file below `queue/` that it sets: `scheduler`.
+    /// The setting by its name: `scheduler`, `governor`.
     pub setting: Label,
-    /// What it sets it to.
+    /// What it sets it to. With `>` or `<` before a number: only if it is less or more than that; with `|` between
+    /// words: the first of them that there is.
     pub value: Label,
-    /// Kernel names it is for, as udev matches them (`nvme[0-9]*n[0-9]*|sd?`); `None` for all.
+    /// Kernel names of the drives it is for, as udev matches them (`nvme[0-9]*n[0-9]*|sd?`); `None` for all, and for
+    /// settings that belong to no drive.
     pub names: Option<Label>,
-    /// Only for devices whose `queue/rotational` is that; `None` for both.
+    /// Only for drives whose `queue/rotational` is that; `None` for both.
     pub rotational: Option<bool>,
+    /// The assignment as the file has it.
+    pub text: Label,
+    /// Why it sets nothing; `None` where it does.
+    pub without_effect: Option<&'static str>,
 }
 
 impl SettingRule {
@@ -29,6 +54,69 @@ impl SettingRule {
             names.as_str().split('|').any(|pattern| matches(pattern, drive.name.as_str()))
         });
         named && self.rotational.is_none_or(|rotational| drive.queue.rotational.get() == Some(rotational))
+    }
+
+    /// What the setting reads after the rule had its way, when it reads `now` and offers these words (none where it
+    /// offers no list); `None` when nothing comes of it, since the kernel refuses or ignores the value.
+    pub fn leaves(&self, now: &str, offered: &[Label]) -> Option<String> {
+        if self.without_effect.is_some() {
+            return None;
+        }
+        let value = self.value.as_str();
+        if !offered.is_empty() {
+            let is_offered = |word: &&str| offered.iter().any(|offer| *offer == **word);
+            return value.split('|').map(str::trim).find(is_offered).map(str::to_owned);
+        }
+        let current = now.parse::<i64>();
+        let kept = |keeps: bool, bound: i64| if keeps { now.to_owned() } else { bound.to_string() };
+        let asked = match (value.strip_prefix('>'), value.strip_prefix('<')) {
+            (Some(bound), _) => {
+                let bound = bound.trim().parse().ok()?;
+                return Some(kept(current.ok()? >= bound, bound));
+            }
+            (_, Some(bound)) => {
+                let bound = bound.trim().parse().ok()?;
+                return Some(kept(current.ok()? <= bound, bound));
+            }
+            _ => value.trim(),
+        };
+        let Ok(number) = asked.parse::<i64>() else { return Some(asked.to_owned()) };
+        // What the kernel makes of numbers (block/blk-sysfs.c).
+        let number = match self.setting.as_str() {
+            "read_ahead_kb" => number / 4 * 4,
+            "nr_requests" => number.max(4),
+            "nomerges" if number > 2 => number & 1,
+            "rq_affinity" if number > 2 => return None,
+            // Back to a default that the file does not tell.
+            "wbt_lat_usec" if number < 0 => return None,
+            _ => number,
+        };
+        Some(number.to_string())
+    }
+}
+
+impl fmt::Display for SettingRule {
+    /// `udev rule /etc/udev/rules.d/60.rules:2 sets none`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}:{}", self.kind.name(), self.path, self.line)?;
+        match self.without_effect {
+            Some(why) => write!(f, " says {}, without effect: {why}", self.text),
+            None => write!(f, " sets {}", self.value),
+        }
+    }
+}
+
+impl RuleKind {
+    /// What people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Argument => "kernel argument",
+            Self::ModuleOption => "module option",
+            Self::Udev => "udev rule",
+            Self::Tmpfile => "tmpfiles.d line",
+            Self::Unit => "systemd service",
+            Self::Tuned => "tuned profile",
+        }
     }
 }
 
@@ -89,6 +177,45 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn leaves(setting: &str, value: &str, now: &str, offered: &[&str]) -> Option<String> {
+        let rule = SettingRule {
+            kind: RuleKind::Udev,
+            path: "/r".into(),
+            line: 1,
+            setting: setting.into(),
+            value: value.into(),
+            names: None,
+            rotational: None,
+            text: value.into(),
+            without_effect: None,
+        };
+        let ignored = SettingRule { without_effect: Some("so it is"), ..rule.clone() };
+        let offered: Vec<Label> = offered.iter().map(|word| Label::new(word)).collect();
+        assert_eq!(ignored.leaves(now, &offered), None);
+        rule.leaves(now, &offered)
+    }
+
+    #[test]
+    fn a_rule_leaves_what_the_kernel_makes_of_it() {
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(leaves("scheduler", "none", "kyber", &["none", "kyber"]), some("none"));
+        assert_eq!(leaves("scheduler", "bfq", "kyber", &["none", "kyber"]), None, "no such scheduler");
+        assert_eq!(
+            leaves("governor", "schedutil|powersave", "x", &["performance", "powersave"]),
+            some("powersave")
+        );
+        assert_eq!(leaves("read_ahead_kb", "4099", "128", &[]), some("4096"));
+        assert_eq!(leaves("read_ahead_kb", ">4096", "128", &[]), some("4096"));
+        assert_eq!(leaves("read_ahead_kb", ">4096", "8192", &[]), some("8192"), "only raised");
+        assert_eq!(leaves("read_ahead_kb", "<64", "32", &[]), some("32"), "only lowered");
+        assert_eq!(leaves("read_ahead_kb", ">x", "32", &[]), None);
+        assert_eq!(leaves("nr_requests", "2", "64", &[]), some("4"));
+        assert_eq!(leaves("nomerges", "3", "0", &[]), some("1"));
+        assert_eq!(leaves("rq_affinity", "7", "1", &[]), None);
+        assert_eq!(leaves("wbt_lat_usec", "-1", "75", &[]), None, "the default is not known");
+        assert_eq!(leaves("power_control", "auto", "on", &[]), some("auto"));
+    }
 
     #[test]
     fn patterns_of_udev_fit_kernel_names() {

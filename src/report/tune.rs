@@ -184,6 +184,9 @@ pub fn journal(records: &[Record], boot: &str, path: &Path) -> String {
             }
             Event::Result { outcome, .. } => format!("  {outcome}"),
             Event::Undone { file, value, .. } => format!("{file} is {value} again"),
+            Event::Measured(gain) => {
+                format!("{} {}: {} -> {}: {}", gain.device.name, gain.setting, gain.old, gain.new, gain.words)
+            }
             Event::Keep => "kept".to_owned(),
             Event::Close => "closed".to_owned(),
         };

@@ -45,7 +45,7 @@ use crate::{
     source::{self, SysRoot, origin::Origin},
     tune::{
         Actuator, Change, Identity, Live, Outcome, Restored, Tuner, Wanted,
-        journal::{Journal, JournalError, Ledger, Purpose},
+        journal::{Gain, Journal, JournalError, Ledger, Purpose},
         rebind::DRIVER,
         tuner::{TuneError, changes},
         undo::{Step, Which},
@@ -212,6 +212,23 @@ impl Hold<'_> {
         self.desk.put_back(tuner, &Which::Sessions(&[tuner.session()]))
     }
 
+    /// Notes in the journal what a change was measured to be worth, for the rules that `tune export udev` writes: the
+    /// values compared, and one line that says by what it was measured, the ratio and its interval.
+    ///
+    /// # Errors
+    /// A journal that cannot be written.
+    pub fn note(&self, wanted: &Wanted, compared_with: &str, words: &str) -> Result<(), TuneError> {
+        let Some(tuner) = &self.tuner else { return Ok(()) };
+        let (machine, _) = source::read_machine(&*self.desk.root);
+        Ok(tuner.note(Gain {
+            device: Identity::of(&machine, &wanted.device),
+            setting: wanted.setting.id.0.to_owned(),
+            old: compared_with.to_owned(),
+            new: wanted.value.clone(),
+            words: words.to_owned(),
+        })?)
+    }
+
     /// Puts everything back and ends the session. What could not be put back, as the report says, is tried once more at
     /// the next start.
     ///
@@ -291,12 +308,21 @@ mod tests {
             "the scheduler first, what is so already not at all"
         );
         assert!(is_whole(&hold.restore().unwrap()));
+        hold.note(&arm[1], "none", "0.5 times the reads per second").unwrap();
         assert_eq!(desk.read().machine, before, "between two arms");
         hold.set(&arm[..2]).unwrap();
         let report = hold.end().unwrap();
         assert!(is_whole(&report) && report.len() == 2, "{report:?}");
         assert_eq!(desk.read().machine, before);
         assert_eq!(desk.dead().unwrap(), (vec![], vec![]));
+        let ledger = desk.ledger().unwrap();
+        let device = Identity::of(&before, &arm[1].device);
+        assert!(
+            ledger
+                .gain(&device, "scheduler", "mq-deadline")
+                .is_some_and(|gain| gain.words.starts_with("0.5"))
+        );
+        assert_eq!(ledger.gain(&device, "scheduler", "none"), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Probes: questions that no file answers, tried on the live machine and kept as pseudo-files.
 //!
 //! Here: `/probe/io_uring` (which set-up flags a ring may have), `/probe/memlock`, `/probe/euid`, `/probe/host`,
-//! and the way to those that say in short what long files hold (`kernel_config`, `smbios`). Not here: choosing flags for
+//! and the way to those that say in short what long files hold (`kernel_config`, `rules`, `smbios`). Not here: choosing flags for
 //! a test (`load`).
 
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use sysinfo::System;
 use super::{
     host::kernel_config,
     root::{LiveRoot, RootError, SysRoot, errno_name},
-    smbios,
+    rules, smbios,
 };
 use crate::store;
 
@@ -23,6 +23,7 @@ pub(super) fn ask(name: &str) -> Result<Vec<u8>, RootError> {
         "memlock" => Ok(memlock().into_bytes()),
         "euid" => Ok(format!("{}\n", rustix::process::geteuid().as_raw()).into_bytes()),
         "host" => Ok(host().into_bytes()),
+        "boot-rules" => Ok(rules::probe(&LiveRoot::new())),
         "kernel-config" => kernel_config::probe(&LiveRoot::new()),
         "measured-limits" => {
             LiveRoot::new().read(&store::measured_limits(&store::folder()).to_string_lossy())

@@ -1,51 +1,109 @@
-//! udev rules that set attributes of block queues (`udev(7)`).
+//! Rules that set settings by themselves: who sets what at boot, with file and line.
 //!
-//! Read: all of `/etc/udev/rules.d` and `/run/udev/rules.d`, and of the distribution's folder the files whose names speak
-//! of schedulers or drives; reading all of it would put hundreds of files that say nothing of drives into every capture.
-//! A rule with a condition that is not understood here is left out rather than guessed at.
+//! Here: kernel arguments, and the rules of every family in the order in which they take effect. In the files below:
+//! `udev` rules, the `digest` of other files' lines, profiles of `tuned`, commands in a `shell`'s words, and the `places`
+//! that files and arguments stand for. Not here: judging a rule (`findings::rules`).
 
-use std::{collections::BTreeMap, sync::Arc};
+mod digest;
+mod places;
+mod shell;
+mod tuned;
+pub mod udev;
 
+use std::collections::BTreeMap;
+
+use self::{digest::Line, places::At, shell::Write};
 use super::{
     SysRoot,
     root::{self, RootError},
 };
-use crate::{machine::rules::SettingRule, model::Problem, text::Label};
+use crate::{
+    machine::rules::{RuleKind, SettingRule},
+    model::Problem,
+};
 
-/// Folders in falling precedence: a file hides those of the same name further down.
-const FOLDERS: [&str; 3] = ["/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d"];
-
-/// What a file of the distribution's folder must speak of in its name.
-const TELLING: [&str; 5] = ["sched", "nvme", "ssd", "disk", "tuned"];
-
-/// The rules in the order udev applies them: the last one that fits wins.
+/// The rules in the order they take effect: of those that fit, the last one wins.
 pub fn read(root: &dyn SysRoot) -> (Vec<SettingRule>, Vec<Problem>) {
-    let mut files: BTreeMap<String, String> = BTreeMap::new();
     let mut problems = Vec::new();
-    for (place, folder) in FOLDERS.iter().enumerate() {
-        let names = match root.list(folder) {
-            Ok(names) => names,
-            Err(error) => {
-                problems.extend(told(error, folder));
-                continue;
-            }
-        };
-        for name in names.into_iter().filter(|name| name.strip_suffix(".rules").is_some()) {
-            if place < 2 || TELLING.iter().any(|word| name.contains(word)) {
-                let path = format!("{folder}/{name}");
-                files.entry(name).or_insert(path);
-            }
-        }
-    }
     let mut rules = Vec::new();
-    for path in files.values() {
-        let text = root::text(root, path);
-        problems.extend(text.problem());
-        if let Some(text) = text.value() {
-            parse(path, text, &mut rules);
+    if let Some(line) = root::text(root, COMMAND_LINE).value() {
+        rules.extend(At { kind: RuleKind::Argument, path: COMMAND_LINE, line: 1 }.arguments(line));
+    }
+    rules.extend(udev::read(root, &mut problems));
+    rules.extend(match root.read(digest::PROBE) {
+        Ok(answer) => of_lines(&digest::parse(&String::from_utf8_lossy(&answer))),
+        Err(_) => of_lines(&digest::scan(root)),
+    });
+    rules.sort_by_key(|rule| rule.kind);
+    (rules, problems)
+}
+
+const COMMAND_LINE: &str = "/proc/cmdline";
+
+/// What `root`'s files say, as the answer to `/probe/boot-rules`.
+pub(super) fn probe(root: &dyn SysRoot) -> Vec<u8> {
+    digest::scan(root).iter().map(ToString::to_string).collect::<String>().into_bytes()
+}
+
+/// What the lines of an answer to `/probe/boot-rules` set.
+pub fn parse(answer: &str) -> Vec<SettingRule> {
+    of_lines(&digest::parse(answer))
+}
+
+fn of_lines(lines: &[Line]) -> Vec<SettingRule> {
+    let (profiles, others): (Vec<&Line>, Vec<&Line>) =
+        lines.iter().partition(|line| line.path.ends_with("/tuned.conf"));
+    let mut rules: Vec<SettingRule> = others.into_iter().flat_map(of_line).collect();
+    rules.extend(tuned::rules(&profiles));
+    rules
+}
+
+/// A line of modprobe.d, tmpfiles.d or a service, told apart by how it begins.
+fn of_line(line: &Line) -> Vec<SettingRule> {
+    let at = |kind| At { kind, path: &line.path, line: line.number };
+    let words: Vec<&str> = line.text.split_ascii_whitespace().collect();
+    match words.as_slice() {
+        ["options", module, options @ ..] => {
+            let module = module.replace('-', "_");
+            let option = |word: &&str| {
+                let (name, value) = word.split_once('=')?;
+                at(RuleKind::ModuleOption).parameter(&module, name, value, &format!("{module} {word}"))
+            };
+            options.iter().filter_map(option).collect()
+        }
+        // Type, path, mode, user, group, age, argument (tmpfiles.d(5)).
+        [kind, path, _, _, _, _, ..] if kind.starts_with('w') => {
+            let argument = words[6..].join(" ");
+            at(RuleKind::Tmpfile).write(path, &argument, &line.text).into_iter().collect()
+        }
+        _ => {
+            let Some((_, command)) = line.text.split_once('=') else { return Vec::new() };
+            let at = at(RuleKind::Unit);
+            let rule = |write| match write {
+                Write::File { value, path } => at.write(&path, &value, &format!("echo {value} > {path}")),
+                Write::Governor(value) => Some(at.rule("governor", &value, None, command)),
+                Write::EnergyPreference(value) => Some(at.rule("energy_preference", &value, None, command)),
+            };
+            shell::writes(command).into_iter().filter_map(rule).collect()
         }
     }
-    (rules, problems)
+}
+
+/// Files of folders in falling precedence, by name: one hides those of its name further down.
+fn in_folders(root: &dyn SysRoot, folders: &[&str], end: &str, problems: &mut Vec<Problem>) -> Vec<String> {
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    for folder in folders {
+        match root.list(folder) {
+            Ok(names) => {
+                for name in names.into_iter().filter(|name| name.ends_with(end)) {
+                    let path = format!("{folder}/{name}");
+                    files.entry(name).or_insert(path);
+                }
+            }
+            Err(error) => problems.extend(told(error, folder)),
+        }
+    }
+    files.into_values().collect()
 }
 
 /// A folder that is not there is no problem: most systems lack one of them.
@@ -53,78 +111,18 @@ fn told(error: RootError, path: &str) -> Option<Problem> {
     if error.is_absent() { None } else { error.into_reading::<()>(path).problem() }
 }
 
-fn parse(path: &str, text: &str, rules: &mut Vec<SettingRule>) {
-    let path: Arc<str> = path.into();
+/// Lines with their numbers, without white space around them; one that ends in a backslash goes on in the next.
+fn joined(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
     let mut lines = text.lines().enumerate();
     while let Some((number, line)) = lines.next() {
         let mut line = line.trim().to_owned();
-        // A backslash at the end goes on in the next line.
         while line.ends_with('\\') {
             line.pop();
             let Some((_, more)) = lines.next() else { break };
             line.push_str(more.trim());
         }
-        if !line.starts_with('#') {
-            rules.extend(rule(&path, number + 1, &line));
-        }
-    }
-}
-
-/// What one line sets, if all its conditions are understood.
-fn rule(path: &Arc<str>, line: usize, text: &str) -> Vec<SettingRule> {
-    let (mut names, mut rotational, mut set) = (None, None, Vec::new());
-    for (key, operator, value) in terms(text) {
-        match (key, operator) {
-            ("ACTION" | "SUBSYSTEM" | "ENV{DEVTYPE}", "==" | "!=") => {}
-            ("KERNEL", "==") => names = Some(Label::new(value)),
-            ("ATTR{queue/rotational}", "==") => rotational = Some(value == "1"),
-            (key, "=" | ":=") => {
-                if let Some(setting) = key.strip_prefix("ATTR{queue/").and_then(|rest| rest.strip_suffix('}'))
-                {
-                    set.push((Label::new(setting), Label::new(value)));
-                }
-            }
-            (_, "==" | "!=") => return Vec::new(),
-            _ => {}
-        }
-    }
-    set.into_iter()
-        .map(|(setting, value)| SettingRule {
-            path: path.clone(),
-            line,
-            setting,
-            value,
-            names: names.clone(),
-            rotational,
-        })
-        .collect()
-}
-
-/// `KEY`, operator and value of each term of a line; stops at what is no term.
-fn terms(text: &str) -> Vec<(&str, &str, &str)> {
-    let mut found = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(['=', '!', '+', '-', ':']) {
-        // A key in braces may hold such characters itself: ENV{ID-X}.
-        let at = match rest[..at].find('{') {
-            Some(open) => match rest[open..].find('}') {
-                Some(close) => open + close + 1,
-                None => break,
-            },
-            None => at,
-        };
-        let key = rest[..at].trim_matches([',', ' ', '\t']);
-        let operator: &str = ["==", "!=", "+=", "-=", ":=", "="]
-            .into_iter()
-            .find(|operator| rest[at..].trim_start().starts_with(operator))
-            .unwrap_or_default();
-        let Some(start) = rest[at..].find('"').map(|quote| at + quote + 1) else { break };
-        let Some(length) = rest[start..].find('"') else { break };
-        if operator.is_empty() {
-            break;
-        }
-        found.push((key, operator, &rest[start..start + length]));
-        rest = &rest[start + length + 1..];
+        found.push((number + 1, line));
     }
     found
 }
@@ -134,47 +132,102 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::source::{
+        capture::{Recorder, TextRoot},
+        root::FolderRoot,
+    };
 
-    fn parsed(text: &str) -> Vec<SettingRule> {
-        let mut rules = Vec::new();
-        parse("/etc/udev/rules.d/60.rules", text, &mut rules);
-        rules
+    const SERVICE: &str = "[Unit]\nDescription=faster\n[Service]\nEnvironment=TOKEN=secret\nType=oneshot\n\
+                           ExecStart=/bin/sh -c \\\n  'for d in /sys/block/nvme*; do echo none > $$d/queue/scheduler; done'\n\
+                           ExecStart=/usr/bin/cpupower frequency-set -g performance\n";
+
+    const FILES: &[(&str, &str)] = &[
+        ("proc/cmdline", "quiet nvme.poll_queues=2\n"),
+        ("etc/modprobe.d/nvme.conf", "# mine\noptions nvme poll_queues=4 write_queues=1\noptions snd x=1\n"),
+        ("usr/lib/modprobe.d/nvme.conf", "options nvme poll_queues=8\n"),
+        ("etc/tmpfiles.d/queue.conf", "d /run/x - - - -\nw /sys/block/sda/queue/nr_requests - - - - 64\n"),
+        ("etc/udev/rules.d/60.rules", "KERNEL==\"sd*\", ATTR{queue/nr_requests}=\"128\"\n"),
+        ("etc/systemd/system/faster.service", SERVICE),
+        (
+            "etc/systemd/system/idle.service",
+            "[Service]\nExecStart=/bin/sh -c 'echo 1 > /sys/block/sda/queue/nomerges'\n",
+        ),
+        ("etc/systemd/system/multi-user.target.wants/faster.service", ""),
+        ("etc/systemd/system/multi-user.target.wants/tuned.service", ""),
+        ("etc/tuned/active_profile", "mine\n"),
+        ("etc/tuned/mine/tuned.conf", "[main]\nsummary=secret\n[cpu]\ngovernor=powersave\n"),
+    ];
+
+    fn folder() -> (tempfile::TempDir, FolderRoot) {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, content) in FILES {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::io::Write::write_all(&mut std::fs::File::create(path).unwrap(), content.as_bytes()).unwrap();
+        }
+        let root = FolderRoot::new(folder.path());
+        (folder, root)
+    }
+
+    /// Answers the probe as a live machine does.
+    struct Live(FolderRoot);
+
+    impl SysRoot for Live {
+        fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
+            if path == digest::PROBE { Ok(probe(&self.0)) } else { self.0.read(path) }
+        }
+
+        fn link(&self, path: &str) -> Result<String, RootError> {
+            self.0.link(path)
+        }
+
+        fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
+            self.0.list(path)
+        }
     }
 
     #[test]
-    fn a_rule_is_read_with_its_line_and_its_conditions() {
-        let rules = parsed(
-            "# comment ATTR{queue/scheduler}=\"bfq\"\n\
-             ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"nvme[0-9]*\", \\\n\
-             \tATTR{queue/rotational}==\"0\", ATTR{queue/scheduler}=\"kyber\", ATTR{queue/nr_requests}:=\"64\"\n",
-        );
-        assert_eq!(rules.len(), 2);
+    fn every_family_is_read_in_the_order_it_takes_effect() {
+        let (_folder, root) = folder();
+        let said: Vec<String> =
+            read(&root).0.iter().map(|rule| format!("{}: {rule}", rule.setting)).collect();
         assert_eq!(
-            (rules[0].line, rules[0].setting.as_str(), rules[0].value.as_str()),
-            (2, "scheduler", "kyber")
+            said,
+            [
+                "poll_queues: kernel argument /proc/cmdline:1 sets 2",
+                "poll_queues: module option /etc/modprobe.d/nvme.conf:2 sets 4",
+                "nr_requests: udev rule /etc/udev/rules.d/60.rules:1 sets 128",
+                "nr_requests: tmpfiles.d line /etc/tmpfiles.d/queue.conf:2 sets 64",
+                "scheduler: systemd service /etc/systemd/system/faster.service:6 sets none",
+                "governor: systemd service /etc/systemd/system/faster.service:8 sets performance",
+                "governor: tuned profile /etc/tuned/mine/tuned.conf:4 sets powersave",
+            ]
         );
-        assert_eq!(rules[0].names.as_ref().unwrap().as_str(), "nvme[0-9]*");
-        assert_eq!(rules[0].rotational, Some(false));
-        assert_eq!(rules[1].setting.as_str(), "nr_requests");
     }
 
     #[test]
-    fn a_rule_with_a_condition_nobody_understands_is_left_out() {
-        assert!(parsed("ENV{ID_MODEL}==\"X\", ATTR{queue/scheduler}=\"none\"").is_empty());
-        assert!(parsed("ATTRS{model}==\"X\", ATTR{queue/scheduler}=\"none\"").is_empty());
-        assert!(parsed("KERNEL!=\"sd*\", ATTR{queue/scheduler}=\"none\"").is_empty());
-        assert!(parsed("GOTO=\"end\"\nLABEL=\"end\"\nRUN+=\"/bin/x\"").is_empty());
+    fn a_capture_holds_the_telling_lines_and_nothing_else_of_such_files() {
+        let (_folder, root) = folder();
+        let live = Live(root);
+        let recorder = Recorder::new(&live);
+        let (rules, _) = read(&recorder);
+        let capture = recorder.capture();
+        assert!(capture.contains("poll_queues=4"), "{capture}");
+        for word in ["secret", "faster.service.wants", "idle.service", "options snd"] {
+            assert!(!capture.contains(word), "{word} is in {capture}");
+        }
+        assert_eq!(read(&TextRoot::parse(&capture).unwrap()).0, rules);
+        assert_eq!(rules.len(), 7);
     }
 
     proptest! {
         #[test]
-        fn no_file_makes_the_reader_fail(text in any::<String>()) {
-            let _ = parsed(&text);
-        }
-
-        #[test]
-        fn no_pile_of_rule_words_makes_it_fail(parts in proptest::collection::vec("KERNEL|ATTR\\{queue/|\\}|==|=|\"|,|é|\\\\|\n", 0..30)) {
-            let _ = parsed(&parts.concat());
+        fn any_answer_is_understood_or_passed_over(
+            text in "(/a:1:|/b/tuned.conf:2:|options nvme |poll_queues=|w /sys/block/a/queue/b - - - - |ExecStart=|echo 1 >|\\[cpu\\]|governor=x|[ -~]|\n){0,24}"
+        ) {
+            for rule in parse(&text) {
+                prop_assert!(rule.line > 0 && !rule.setting.is_empty());
+            }
         }
     }
 }

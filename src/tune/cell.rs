@@ -6,7 +6,7 @@ use super::{
     settings::{Range, Setting, Value},
 };
 use crate::{
-    machine::Machine,
+    machine::{Machine, SettingRule},
     model::{Problem, Reading},
     text::Label,
 };
@@ -24,7 +24,7 @@ pub struct Cell {
     pub found: Option<String>,
     /// The kernel's default, where it is known.
     pub default: Option<String>,
-    /// The rule that sets it at boot, and to what.
+    /// Who sets it at boot, with file and line, and to what.
     pub set_by: Option<String>,
     /// The files it stands for.
     pub files: Vec<String>,
@@ -83,12 +83,19 @@ fn default_of(machine: &Machine, device: &Device, row: &Setting) -> Option<Strin
     }
 }
 
-/// The udev rule that sets it: the last one that fits, as udev applies them in order.
+/// The rule that sets it at boot: the last one that fits and has an effect; without such a one, one that has none.
 fn set_by(machine: &Machine, device: &Device, row: &Setting) -> Option<String> {
-    let Device::Drive(name) = device else { return None };
-    let (drive, file) = (machine.drive(name)?, row.file.strip_prefix("queue/")?);
-    let rule = machine.rules.iter().rfind(|rule| rule.setting == file && rule.applies_to(drive))?;
-    Some(format!("{}:{} sets {}", rule.path, rule.line, rule.value))
+    let fits = |rule: &&SettingRule| {
+        rule.setting == row.id.0
+            && match device {
+                Device::Drive(name) => machine.drive(name).is_some_and(|drive| rule.applies_to(drive)),
+                Device::Pci(_) => rule.names.is_none(),
+                Device::Cpu => true,
+            }
+    };
+    let (with, without): (Vec<_>, Vec<_>) =
+        machine.rules.iter().filter(fits).partition(|rule| rule.without_effect.is_none());
+    with.last().or(without.last()).map(ToString::to_string)
 }
 
 fn choices(row: &Setting, now: Option<&Value>) -> Vec<String> {

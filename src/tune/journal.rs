@@ -50,6 +50,21 @@ pub struct Affected {
     pub value: String,
 }
 
+/// What a change was measured to be worth, for the rules that make it last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gain {
+    /// On whom.
+    pub device: Identity,
+    /// Which setting.
+    pub setting: String,
+    /// The value it was compared with.
+    pub old: String,
+    /// The value it was measured for.
+    pub new: String,
+    /// One line: by what it was measured, what came of it, how sure that is.
+    pub words: String,
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "event")]
@@ -98,6 +113,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sessions: Vec<String>,
     },
+    /// What a test found a change to be worth.
+    Measured(Gain),
     /// What this session changed stays.
     Keep,
     /// The session ended.
@@ -326,6 +343,8 @@ pub struct Ledger {
     pub entries: Vec<Entry>,
     /// Sessions with open changes, and what they were for.
     pub sessions: BTreeMap<String, Purpose>,
+    /// What changes were measured to be worth, in this boot and before, oldest first.
+    pub gains: Vec<Gain>,
 }
 
 impl Ledger {
@@ -361,9 +380,14 @@ impl Ledger {
                 Event::Keep => ledger.entries.iter_mut().for_each(|entry| {
                     entry.open.remove(&record.session);
                 }),
-                Event::Close => {}
+                Event::Measured(_) | Event::Close => {}
             }
         }
+        let gain = |record: &Record| match &record.event {
+            Event::Measured(gain) => Some(gain.clone()),
+            _ => None,
+        };
+        ledger.gains = records.iter().filter_map(gain).collect();
         ledger.entries.retain(|entry| entry.last != [entry.found.as_str()]);
         let open = |session: &String| ledger.entries.iter().any(|entry| entry.open.contains_key(session));
         ledger.sessions = purposes.into_iter().filter(|(session, _)| open(session)).collect();
@@ -390,6 +414,19 @@ impl Ledger {
     /// The value before iodyno's first change of that file since boot, where it stands changed.
     pub fn found(&self, file: &str) -> Option<&str> {
         self.entries.iter().find(|entry| entry.file == file).map(|entry| entry.found.as_str())
+    }
+
+    /// What was measured last about a setting of a device having that value.
+    pub fn gain(&self, device: &Identity, setting: &str, value: &str) -> Option<&Gain> {
+        let same = |gain: &&Gain| {
+            // A drive with a serial number may have had another name.
+            let is_it = match (&gain.device.serial, &device.serial) {
+                (Some(one), Some(other)) => one == other,
+                _ => gain.device.name == device.name,
+            };
+            is_it && gain.setting == setting && gain.new == value
+        };
+        self.gains.iter().rfind(same)
     }
 
     fn touch(&mut self, device: &Identity, setting: &str, file: &str, old: &str, session: &str) {

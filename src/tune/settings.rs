@@ -62,6 +62,15 @@ pub enum Proof {
     FakeRoot,
 }
 
+/// What would set a value on the kernel's command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Argument {
+    /// This, which goes for all of those: `every NVMe controller`.
+    For(String, &'static str),
+    /// Nothing; why.
+    None(&'static str),
+}
+
 /// One row.
 pub struct Setting {
     /// CONTRACT's name.
@@ -86,6 +95,9 @@ pub struct Setting {
     pub default: Option<&'static str>,
     /// Where it was proved.
     pub proof: Proof,
+    /// The kernel argument that has the kernel come up with a value, or why there is none
+    /// (Documentation/admin-guide/kernel-parameters.txt, and the parameters of the modules).
+    pub argument: fn(&str) -> Argument,
     /// Its values on a device: one for each file it stands for, each with the path that is written.
     pub read: fn(&Machine, &Device) -> Vec<Reading<Value>>,
 }
@@ -124,6 +136,7 @@ const fn row(id: SettingId, file: &'static str, label: &'static str, help: &'sta
         also: &[],
         default: None,
         proof: Proof::Loop,
+        argument: |_| Argument::None("no kernel argument sets queues of drives; see udev"),
         read: nothing,
     }
 }
@@ -133,6 +146,7 @@ const fn row(id: SettingId, file: &'static str, label: &'static str, help: &'sta
 pub static SETTINGS: &[Setting] = &[
     Setting {
         also: &[NR_REQUESTS, WBT],
+        argument: |_| Argument::None("Linux ignores elevator= since 5.0; see udev"),
         read: |m, d| {
             queue(m, d, |q| {
                 q.queue.scheduler.clone().map(|Choice { current, choices }| Value { text: current, choices })
@@ -262,6 +276,7 @@ pub static SETTINGS: &[Setting] = &[
         risk: Risk::Rebind,
         default: Some("0"),
         proof: Proof::Emulated,
+        argument: |value| Argument::For(format!("nvme.poll_queues={value}"), "every NVMe controller"),
         read: |m, d| {
             nvme(m, d, |_| {
                 m.host.module_parameters.get("nvme/poll_queues").cloned().map(|r| r.map(Value::from))
@@ -280,6 +295,11 @@ pub static SETTINGS: &[Setting] = &[
         scope: Scope::Function,
         range: Range::Number(0, 1),
         proof: Proof::FakeRoot,
+        argument: |value| {
+            // drivers/pci/pcie/aspm.c; pcie_aspm=off only keeps the kernel from touching what the firmware chose.
+            let policy = if value == "0" { "performance" } else { "powersave" };
+            Argument::For(format!("pcie_aspm.policy={policy}"), "every link, L0s with it")
+        },
         read: |m, d| {
             function(m, d, |node| {
                 node.aspm.get("l1_aspm").cloned().map(|r| r.map(|on| Value::of(&u8::from(on).to_string())))
@@ -295,6 +315,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         scope: Scope::Function,
         range: Range::Words(&["on", "auto"]),
+        argument: |_| Argument::None("no kernel argument sets it for a device; see udev"),
         read: |m, d| function(m, d, |node| Some(node.power_control.clone().map(Value::from))),
         proof: Proof::FakeRoot,
         ..row(
@@ -309,6 +330,12 @@ pub static SETTINGS: &[Setting] = &[
         scope: Scope::Function,
         usual: &["0", "auto"],
         proof: Proof::FakeRoot,
+        argument: |value| match value.parse::<u64>() {
+            Ok(us) => {
+                Argument::For(format!("nvme_core.default_ps_max_latency_us={us}"), "every NVMe controller")
+            }
+            Err(_) => Argument::None("the driver's own choice needs no argument"),
+        },
         read: |m, d| nvme(m, d, |drive| Some(drive.latency_tolerance_us.clone().map(Value::from))),
         ..row(
             SettingId("latency_tolerance_us"),
@@ -321,6 +348,9 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         scope: Scope::Processors,
         proof: Proof::FakeRoot,
+        argument: |value| {
+            Argument::For(format!("cpufreq.default_governor={value}"), "every processor, from Linux 5.9 on")
+        },
         read: |m, d| processors(m, d, |cpu| (&cpu.governor, &cpu.governors)),
         ..row(
             SettingId("governor"),
@@ -333,6 +363,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         scope: Scope::Processors,
         proof: Proof::FakeRoot,
+        argument: |_| Argument::None("no kernel argument sets a preference; see udev"),
         read: |m, d| processors(m, d, |cpu| (&cpu.energy_preference, &cpu.energy_preferences)),
         ..row(
             SettingId("energy_preference"),
@@ -346,6 +377,7 @@ pub static SETTINGS: &[Setting] = &[
         scope: Scope::Port,
         range: Range::Number(0, 5),
         proof: Proof::FakeRoot,
+        argument: |_| Argument::None("no kernel argument holds a link back"),
         read: port_cooling,
         ..row(
             SettingId("link_speed"),

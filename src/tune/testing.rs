@@ -1,4 +1,4 @@
-//! A small machine for this module's tests: one drive whose queue files lie under `/sys/q`.
+//! A small machine for this module's tests: one drive whose queue files lie under `/sys/q`; and ledgers of changes.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,35 @@ use crate::{
     machine::{Drive, DriveKind, Host, Interrupts, Machine, PciTree, Processors, Queue, queue::Choice},
     model::{DriveName, Reading},
     text::Label,
+    tune::{
+        change::{Identity, Outcome},
+        journal::{Event, Ledger, Record},
+    },
 };
+
+/// The account of changes, each device, setting, value before and value after, all accepted.
+pub fn ledger_of(changes: &[(&str, &str, &str, &str)]) -> Ledger {
+    let record = |event| Record { time: 0, boot: "b".into(), session: "1".into(), event };
+    let records: Vec<Record> = changes
+        .iter()
+        .flat_map(|(device, setting, old, new)| {
+            let file = format!("/sys/q/{device}/{setting}");
+            let device = Identity { name: (*device).into(), serial: None, diskseq: None };
+            let (old, new) = ((*old).to_owned(), (*new).to_owned());
+            let change = Event::Change {
+                device,
+                setting: (*setting).into(),
+                file: file.clone(),
+                old,
+                new,
+                affected: vec![],
+            };
+            [change, Event::Result { file, outcome: Outcome::Accepted, affected: vec![] }]
+        })
+        .map(record)
+        .collect();
+    Ledger::of(&records, "b")
+}
 
 fn none<T>() -> Reading<T> {
     Reading::absent("/nowhere", "not in this test")

@@ -9,7 +9,7 @@ use std::{
 use super::{
     actuator::Actuator,
     change::{Change, Device, Identity, Outcome},
-    journal::{Affected, Event, Journal, JournalError, Ledger, Purpose, Session},
+    journal::{Affected, Event, Gain, Journal, JournalError, Ledger, Purpose, Session},
     settings::{SETTINGS, Setting, Value, validate},
     undo::{Step, Which, plan},
 };
@@ -213,6 +213,11 @@ impl<'a> Tuner<'a> {
             )
         }));
         Ok(report)
+    }
+
+    /// Notes what a change was measured to be worth.
+    pub fn note(&self, gain: Gain) -> Result<(), JournalError> {
+        self.record(Event::Measured(gain))
     }
 
     /// The session's id in the journal.

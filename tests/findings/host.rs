@@ -177,6 +177,53 @@ fn a_rule_that_sets_something_back_is_named_with_its_line() {
 }
 
 #[test]
+fn rules_of_every_family_are_held_against_what_is_set() {
+    let of = |scene: Scene| -> Vec<_> {
+        scene.look().into_iter().filter(|finding| finding.id.0 == "rule-reverts").collect()
+    };
+    for (file, content, says) in [
+        (
+            "/proc/cmdline",
+            "quiet nvme.poll_queues=4\n",
+            "nvme driver: poll_queues is 0, but kernel argument /proc/cmdline:1 sets 4",
+        ),
+        (
+            "/probe/boot-rules",
+            "/etc/modprobe.d/nvme.conf:3:options nvme poll_queues=2\n",
+            "nvme driver: poll_queues is 0, but module option /etc/modprobe.d/nvme.conf:3 sets 2",
+        ),
+        (
+            "/probe/boot-rules",
+            "/etc/tmpfiles.d/q.conf:2:w /sys/block/nvme*/queue/nomerges - - - - 2\n",
+            "nomerges is 0, but tmpfiles.d line /etc/tmpfiles.d/q.conf:2 sets 2",
+        ),
+        (
+            "/probe/boot-rules",
+            "/etc/systemd/system/ra.service:6:ExecStart=/bin/sh -c 'echo 4099 > /sys/block/nvme0n1/queue/read_ahead_kb'\n",
+            "nvme0n1: read_ahead_kb is 128, but systemd service /etc/systemd/system/ra.service:6 sets 4096",
+        ),
+        (
+            "/probe/boot-rules",
+            "/usr/lib/tuned/mine/tuned.conf:7:[disk]\n/usr/lib/tuned/mine/tuned.conf:8:readahead=>4096\n",
+            "read_ahead_kb is 128, but tuned profile /usr/lib/tuned/mine/tuned.conf:8 sets 4096",
+        ),
+    ] {
+        let found = of(x570().file("/sys/module/nvme/parameters/poll_queues", "0").file(file, content));
+        assert_eq!(found.len(), 1, "{content}: {found:?}");
+        assert!(found[0].title.contains(says), "{}", found[0].title);
+    }
+    // What the kernel would not take, what is so already, and what has no effect sets nothing back.
+    for line in [
+        "/etc/systemd/system/a.service:6:ExecStart=/bin/sh -c 'echo bogus > /sys/block/nvme0n1/queue/scheduler'",
+        "/etc/systemd/system/a.service:6:ExecStart=/bin/sh -c 'echo 130 > /sys/block/nvme0n1/queue/read_ahead_kb'",
+        "/usr/lib/tuned/mine/tuned.conf:7:[disk]\n/usr/lib/tuned/mine/tuned.conf:8:readahead=>64",
+    ] {
+        assert!(of(x570().file("/probe/boot-rules", line)).is_empty(), "{line}");
+    }
+    assert!(of(x570().file("/proc/cmdline", "elevator=bogus")).is_empty());
+}
+
+#[test]
 fn memory_a_step_below_its_rating_is_information() {
     assert_eq!(
         x570().with(|machine| memory(machine, 2133)).severity("memory-below-rating"),

@@ -1,0 +1,135 @@
+//! The lines of a system's files that set something at boot, besides udev's: modprobe.d, tmpfiles.d, services, tuned.
+//!
+//! Such files hold more than settings, passwords of services among them. So this machine answers `/probe/boot-rules` with
+//! the telling lines alone, each with its file and number, and captures hold nothing else. A folder of files is searched
+//! itself. Here: finding those lines ([`scan`]) and reading them again ([`parse`]). Not here: what each of them sets.
+
+use std::{collections::BTreeSet, fmt};
+
+use super::{in_folders, joined, tuned};
+use crate::source::{SysRoot, root};
+
+/// What a machine answers the lines to.
+pub(super) const PROBE: &str = "/probe/boot-rules";
+
+/// One line of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    pub path: String,
+    /// Counted from 1.
+    pub number: usize,
+    /// Continued lines are joined.
+    pub text: String,
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}:{}:{}", self.path, self.number, self.text)
+    }
+}
+
+const MODULES: [&str; 3] = ["/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d"];
+const TMPFILES: [&str; 3] = ["/etc/tmpfiles.d", "/run/tmpfiles.d", "/usr/lib/tmpfiles.d"];
+const UNITS: [&str; 3] = ["/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system"];
+
+/// Modules whose options are settings.
+const TELLING_MODULES: [&str; 3] = ["nvme", "nvme_core", "nvme-core"];
+
+/// The service that carries out profiles of tuned.
+const TUNED: &str = "tuned.service";
+
+/// The lines of an answer to [`PROBE`]; what is none is passed over.
+pub(super) fn parse(text: &str) -> Vec<Line> {
+    let line = |line: &str| {
+        // No path that is searched has a colon followed by digits and another one.
+        let (path, rest) = line.split_once(':')?;
+        let (number, text) = rest.split_once(':')?;
+        let number = number.parse().ok().filter(|number| *number > 0)?;
+        path.starts_with('/').then(|| Line { path: path.to_owned(), number, text: text.to_owned() })
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// The lines in the order in which they take effect at boot.
+pub(super) fn scan(root: &dyn SysRoot) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for path in in_folders(root, &MODULES, ".conf", &mut Vec::new()) {
+        lines.extend(telling(root, &path, |line| {
+            let mut words = line.split_ascii_whitespace();
+            words.next() == Some("options")
+                && words.next().is_some_and(|word| TELLING_MODULES.contains(&word))
+        }));
+    }
+    for path in in_folders(root, &TMPFILES, ".conf", &mut Vec::new()) {
+        lines.extend(telling(root, &path, |line| line.starts_with('w') && line.contains("/sys/")));
+    }
+    let services = wanted(root);
+    for service in &services {
+        if let Some(path) = unit(root, service) {
+            lines.extend(telling(root, &path, |line| {
+                let is_command = line.starts_with("ExecStart") && !line.contains("cpupower-gui");
+                is_command && ["/sys/", "cpupower", "cpufreq-set"].iter().any(|word| line.contains(word))
+            }));
+        }
+    }
+    if services.contains(TUNED) {
+        lines.extend(tuned::lines(root));
+    }
+    lines
+}
+
+/// The joined lines of a file that tell something.
+fn telling(root: &dyn SysRoot, path: &str, tells: impl Fn(&str) -> bool) -> Vec<Line> {
+    let text = root::text(root, path);
+    let lines = joined(text.value().map(String::as_str).unwrap_or_default());
+    lines
+        .into_iter()
+        .filter(|(_, text)| tells(text))
+        .map(|(number, text)| Line { path: path.to_owned(), number, text })
+        .collect()
+}
+
+/// Services that are started at boot: those with a link in a folder `*.wants` or `*.requires` of a target.
+fn wanted(root: &dyn SysRoot) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for folder in UNITS {
+        for name in root.list(folder).unwrap_or_default() {
+            if [".wants", ".requires"].iter().any(|end| name.ends_with(end)) {
+                let units = root.list(&format!("{folder}/{name}")).unwrap_or_default();
+                found.extend(units.into_iter().filter(|unit| unit.ends_with(".service")));
+            }
+        }
+    }
+    found
+}
+
+/// The file of a service, the administrator's first; an instance `a@b.service` is of `a@.service`.
+fn unit(root: &dyn SysRoot, service: &str) -> Option<String> {
+    let template = service.split_once('@').map(|(name, _)| format!("{name}@.service"));
+    let names = [Some(service.to_owned()), template];
+    names.into_iter().flatten().find_map(|name| {
+        UNITS.iter().map(|folder| format!("{folder}/{name}")).find(|path| root.read(path).is_ok())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn lines_are_read_as_they_were_written(path in "/[a-z./-]{0,20}", number in 1_usize..9999, text in "[^\n\r]{0,40}") {
+            let line = Line { path, number, text };
+            prop_assert_eq!(parse(&line.to_string()), [line]);
+        }
+
+        #[test]
+        fn any_answer_is_read(text in any::<String>()) {
+            for line in parse(&text) {
+                prop_assert!(line.number > 0 && line.path.starts_with('/'));
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The active profile of `tuned` (tuned.conf(5), tuned-profiles(7)).
+//!
+//! `/etc/tuned/active_profile` names it; a profile is `tuned.conf` in a folder of its name and may include others, whose
+//! options it overrides section by section. Sections that set settings are `disk`, `cpu` and `sysfs`.
+
+use std::collections::BTreeMap;
+
+use super::{digest::Line, places::At};
+use crate::{
+    machine::rules::{RuleKind, SettingRule},
+    source::{SysRoot, root},
+};
+
+/// Where profiles lie, the administrator's first; newer versions have a folder between.
+const FOLDERS: [&str; 4] = ["/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned"];
+
+const ACTIVE: &str = "/etc/tuned/active_profile";
+
+/// A profile includes others, which include others; more than that is a circle.
+const MOST_PROFILES: usize = 16;
+
+/// Drives that tuned takes when a section names none (`plugin_disk`: scsi, virtio, xen, nvme).
+const DRIVES: &str = "nvme*|sd*|vd*|xvd*";
+
+/// The lines of the active profile and what it includes, those that are included first.
+pub(super) fn lines(root: &dyn SysRoot) -> Vec<Line> {
+    let active = root::text(root, ACTIVE);
+    let names = active.value().map(String::as_str).unwrap_or_default().split_whitespace();
+    let (mut seen, mut lines) = (Vec::new(), Vec::new());
+    for name in names {
+        profile(root, name, &mut seen, &mut lines);
+    }
+    lines
+}
+
+fn profile(root: &dyn SysRoot, name: &str, seen: &mut Vec<String>, lines: &mut Vec<Line>) {
+    let is_plain = !name.contains('/') && !name.contains("${") && !name.is_empty() && name != "..";
+    if !is_plain || seen.len() >= MOST_PROFILES || seen.iter().any(|known| known == name) {
+        return;
+    }
+    seen.push(name.to_owned());
+    let found = FOLDERS.iter().find_map(|folder| {
+        let path = format!("{folder}/{name}/tuned.conf");
+        let text = root::text(root, &path);
+        text.value().map(|text| (path, text.clone()))
+    });
+    let Some((path, text)) = found else { return };
+    for include in text.lines().filter_map(|line| option(line).filter(|(key, _)| *key == "include")) {
+        for name in include.1.split([',', ';', ' ']).map(str::trim).filter(|name| !name.is_empty()) {
+            profile(root, name, seen, lines);
+        }
+    }
+    lines.extend(text.lines().enumerate().filter(|(_, line)| is_telling(line)).map(|(index, line)| Line {
+        path: path.clone(),
+        number: index + 1,
+        text: line.trim().to_owned(),
+    }));
+}
+
+/// Sections, and options that set something or say where.
+fn is_telling(line: &str) -> bool {
+    const KEYS: [&str; 9] = [
+        "type",
+        "devices",
+        "replace",
+        "enabled",
+        "elevator",
+        "readahead",
+        "governor",
+        "energy_performance_preference",
+        "include",
+    ];
+    line.trim_start().starts_with('[')
+        || option(line).is_some_and(|(key, _)| KEYS.contains(&key) || key.starts_with("/sys/"))
+}
+
+/// `key=value`; no comment.
+fn option(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim();
+    if line.starts_with(['#', ';', '[']) {
+        return None;
+    }
+    let (key, value) = line.split_once('=')?;
+    Some((key.trim(), value.trim()))
+}
+
+/// Options of one section: each with its value and the place it stands in.
+type Section<'a> = BTreeMap<&'a str, (&'a str, &'a Line)>;
+
+/// What the lines of profiles set, later ones over earlier ones.
+pub(super) fn rules(lines: &[&Line]) -> Vec<SettingRule> {
+    let mut sections: BTreeMap<&str, Section<'_>> = BTreeMap::new();
+    let (mut file, mut name) = ("", "");
+    for line in lines {
+        if line.path != file {
+            (file, name) = (&line.path, "");
+        }
+        if let Some(heading) = line.text.strip_prefix('[') {
+            name = heading.split(']').next().unwrap_or_default();
+        } else if let Some((key, value)) = option(&line.text) {
+            let section = sections.entry(name).or_default();
+            if key == "replace" && is_true(value) {
+                section.retain(|_, (_, other)| other.path == line.path);
+            }
+            section.insert(key, (value, line));
+        }
+    }
+    sections.iter().flat_map(|(name, section)| of_section(name, section)).collect()
+}
+
+fn of_section(name: &str, section: &Section<'_>) -> Vec<SettingRule> {
+    let value = |key: &str| section.get(key).map(|(value, _)| *value);
+    if value("enabled").is_some_and(|value| !is_true(value)) {
+        return Vec::new();
+    }
+    let kind = value("type").unwrap_or(name);
+    let names = match value("devices") {
+        None | Some("*") => DRIVES.to_owned(),
+        // Names that are taken out again are more than a pattern of udev says.
+        Some(devices) if devices.contains('!') => return Vec::new(),
+        Some(devices) => devices.split(',').map(str::trim).collect::<Vec<_>>().join("|"),
+    };
+    let mut rules = Vec::new();
+    for (key, (value, line)) in section {
+        if value.contains("${") {
+            continue;
+        }
+        let at = At { kind: RuleKind::Tuned, path: &line.path, line: line.number };
+        rules.extend(match (kind, *key) {
+            ("disk", "elevator") => Some(at.rule("scheduler", value, Some(&names), &line.text)),
+            ("disk", "readahead") => {
+                readahead(value).map(|value| at.rule("read_ahead_kb", &value, Some(&names), &line.text))
+            }
+            ("cpu", "governor") => Some(at.rule("governor", value, None, &line.text)),
+            ("cpu", "energy_performance_preference") => {
+                Some(at.rule("energy_preference", value, None, &line.text))
+            }
+            ("sysfs", path) => at.write(path, value, &line.text),
+            _ => None,
+        });
+    }
+    rules
+}
+
+fn is_true(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on")
+}
+
+/// `4096`, `>4096` (KiB), `8192 s` (sectors of 512 B).
+fn readahead(value: &str) -> Option<String> {
+    let (bound, number) = match value.strip_prefix(['>', '<']) {
+        Some(number) => (&value[..1], number.trim()),
+        None => ("", value),
+    };
+    let kib = match number.strip_suffix('s') {
+        Some(sectors) => sectors.trim().parse::<u64>().ok()? / 2,
+        None => number.parse::<u64>().ok()?,
+    };
+    Some(format!("{bound}{kib}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::source::root::FolderRoot;
+
+    const THROUGHPUT: &str = "# tuned configuration\n[main]\nsummary=x\n\n[cpu]\ngovernor=performance\n\
+                              energy_performance_preference=performance\n[disk]\nreadahead=>4096\n[sysctl]\nvm.swappiness=10\n";
+    const MINE: &str = "[main]\ninclude = throughput-performance\n[disk]\nelevator=none\nreadahead=128\n[disk-slow]\ntype=disk\n\
+                        devices=sda, sdb\nelevator=bfq\n[sysfs]\n/sys/block/nvme*/queue/nomerges=2\n/sys/${x}/y=1\n";
+
+    fn of(files: &[(&str, &str)]) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, content) in files {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::io::Write::write_all(&mut std::fs::File::create(path).unwrap(), content.as_bytes()).unwrap();
+        }
+        let lines = lines(&FolderRoot::new(folder.path()));
+        let rules = rules(&lines.iter().collect::<Vec<_>>());
+        let said = |rule: &SettingRule| {
+            let names = rule.names.as_ref().map_or("-", |names| names.as_str());
+            format!("{}:{} {}={} {names}", rule.path, rule.line, rule.setting, rule.value)
+        };
+        rules.iter().map(said).collect()
+    }
+
+    #[test]
+    fn a_profile_overrides_what_it_includes_option_by_option() {
+        let found = of(&[
+            ("etc/tuned/active_profile", "mine\n"),
+            ("etc/tuned/mine/tuned.conf", MINE),
+            ("usr/lib/tuned/throughput-performance/tuned.conf", THROUGHPUT),
+        ]);
+        let library = "/usr/lib/tuned/throughput-performance/tuned.conf";
+        assert_eq!(
+            found,
+            [
+                format!("{library}:7 energy_preference=performance -"),
+                format!("{library}:6 governor=performance -"),
+                "/etc/tuned/mine/tuned.conf:4 scheduler=none nvme*|sd*|vd*|xvd*".to_owned(),
+                "/etc/tuned/mine/tuned.conf:5 read_ahead_kb=128 nvme*|sd*|vd*|xvd*".to_owned(),
+                "/etc/tuned/mine/tuned.conf:9 scheduler=bfq sda|sdb".to_owned(),
+                "/etc/tuned/mine/tuned.conf:11 nomerges=2 nvme*".to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn replaced_sections_disabled_ones_and_circles_are_understood() {
+        let replaced = of(&[
+            ("etc/tuned/active_profile", "mine"),
+            (
+                "etc/tuned/mine/tuned.conf",
+                "[main]\ninclude=base\n[cpu]\nreplace=1\ngovernor=powersave\n[disk]\nenabled=0\n",
+            ),
+            (
+                "usr/lib/tuned/profiles/base/tuned.conf",
+                "[main]\ninclude=mine\n[cpu]\nenergy_performance_preference=power\n[disk]\nelevator=none\n",
+            ),
+        ]);
+        assert_eq!(replaced, ["/etc/tuned/mine/tuned.conf:5 governor=powersave -"]);
+        assert_eq!(of(&[("etc/tuned/active_profile", "../../x")]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn readahead_has_units_and_bounds() {
+        assert_eq!(readahead(">4096").as_deref(), Some(">4096"));
+        assert_eq!(readahead("8192s").as_deref(), Some("4096"));
+        assert_eq!(readahead("x"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_profile_gets_an_answer(text in "(\\[(disk|cpu|sysfs|main)\\]|type=disk|elevator=x|devices=!a|readahead=>|replace=1|/sys/block/a/queue/b=c|=|\n){0,20}") {
+            let lines: Vec<Line> = text.lines().enumerate().map(|(number, text)| Line { path: "/p".to_owned(), number, text: text.to_owned() }).collect();
+            let _ = rules(&lines.iter().collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! udev rules that set attributes of block queues (`udev(7)`).
+//!
+//! Read: all of `/etc/udev/rules.d` and `/run/udev/rules.d`, and of the distribution's folder the files whose names speak
+//! of schedulers or drives; reading all of it would put hundreds of files that say nothing of drives into every capture.
+//! A rule with a condition that is not understood here is left out rather than guessed at.
+
+use std::sync::Arc;
+
+use super::in_folders;
+use crate::{
+    machine::rules::{RuleKind, SettingRule},
+    model::Problem,
+    source::{SysRoot, root},
+    text::Label,
+};
+
+/// Folders in falling precedence: a file hides those of the same name further down.
+const FOLDERS: [&str; 3] = ["/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d"];
+
+/// What a file of the distribution's folder must speak of in its name.
+const TELLING: [&str; 5] = ["sched", "nvme", "ssd", "disk", "tuned"];
+
+/// The rules in the order udev applies them: the last one that fits wins.
+pub(super) fn read(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<SettingRule> {
+    let mut rules = Vec::new();
+    for path in in_folders(root, &FOLDERS, ".rules", problems) {
+        let is_own = !path.starts_with(FOLDERS[2]);
+        if !is_own && !TELLING.iter().any(|word| root::file_name(&path).contains(word)) {
+            continue;
+        }
+        let text = root::text(root, &path);
+        problems.extend(text.problem());
+        if let Some(text) = text.value() {
+            rules.extend(parse(&path, text));
+        }
+    }
+    rules
+}
+
+/// The assignments of a rules file that are understood.
+pub fn parse(path: &str, text: &str) -> Vec<SettingRule> {
+    let path: Arc<str> = path.into();
+    let lines = super::joined(text).into_iter().filter(|(_, line)| !line.starts_with('#'));
+    lines.flat_map(|(number, line)| rule(&path, number, &line)).collect()
+}
+
+/// What one line sets, if all its conditions are understood.
+fn rule(path: &Arc<str>, line: usize, text: &str) -> Vec<SettingRule> {
+    let (mut names, mut rotational, mut set) = (None, None, Vec::new());
+    for (key, operator, value) in terms(text) {
+        match (key, operator) {
+            ("ACTION" | "SUBSYSTEM" | "ENV{DEVTYPE}", "==" | "!=") => {}
+            ("KERNEL", "==") => names = Some(Label::new(value)),
+            ("ATTR{queue/rotational}", "==") => rotational = Some(value == "1"),
+            (key, "=" | ":=") => {
+                if let Some(setting) = key.strip_prefix("ATTR{queue/").and_then(|rest| rest.strip_suffix('}'))
+                {
+                    set.push((Label::new(setting), Label::new(value)));
+                }
+            }
+            (_, "==" | "!=") => return Vec::new(),
+            _ => {}
+        }
+    }
+    set.into_iter()
+        .map(|(setting, value)| SettingRule {
+            kind: RuleKind::Udev,
+            path: path.clone(),
+            line,
+            text: Label::new(&format!("ATTR{{queue/{setting}}}=\"{value}\"")),
+            setting,
+            value,
+            names: names.clone(),
+            rotational,
+            without_effect: None,
+        })
+        .collect()
+}
+
+/// `KEY`, operator and value of each term of a line; stops at what is no term.
+fn terms(text: &str) -> Vec<(&str, &str, &str)> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['=', '!', '+', '-', ':']) {
+        // A key in braces may hold such characters itself: ENV{ID-X}.
+        let at = match rest[..at].find('{') {
+            Some(open) => match rest[open..].find('}') {
+                Some(close) => open + close + 1,
+                None => break,
+            },
+            None => at,
+        };
+        let key = rest[..at].trim_matches([',', ' ', '\t']);
+        let operator: &str = ["==", "!=", "+=", "-=", ":=", "="]
+            .into_iter()
+            .find(|operator| rest[at..].trim_start().starts_with(operator))
+            .unwrap_or_default();
+        let Some(start) = rest[at..].find('"').map(|quote| at + quote + 1) else { break };
+        let Some(length) = rest[start..].find('"') else { break };
+        if operator.is_empty() {
+            break;
+        }
+        found.push((key, operator, &rest[start..start + length]));
+        rest = &rest[start + length + 1..];
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parsed(text: &str) -> Vec<SettingRule> {
+        parse("/etc/udev/rules.d/60.rules", text)
+    }
+
+    #[test]
+    fn a_rule_is_read_with_its_line_and_its_conditions() {
+        let rules = parsed(
+            "# comment ATTR{queue/scheduler}=\"bfq\"\n\
+             ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"nvme[0-9]*\", \\\n\
+             \tATTR{queue/rotational}==\"0\", ATTR{queue/scheduler}=\"kyber\", ATTR{queue/nr_requests}:=\"64\"\n",
+        );
+        assert_eq!(rules.len(), 2);
+        assert_eq!(
+            (rules[0].line, rules[0].setting.as_str(), rules[0].value.as_str()),
+            (2, "scheduler", "kyber")
+        );
+        assert_eq!(rules[0].names.as_ref().unwrap().as_str(), "nvme[0-9]*");
+        assert_eq!(rules[0].rotational, Some(false));
+        assert_eq!(rules[1].setting.as_str(), "nr_requests");
+    }
+
+    #[test]
+    fn a_rule_with_a_condition_nobody_understands_is_left_out() {
+        assert!(parsed("ENV{ID_MODEL}==\"X\", ATTR{queue/scheduler}=\"none\"").is_empty());
+        assert!(parsed("ATTRS{model}==\"X\", ATTR{queue/scheduler}=\"none\"").is_empty());
+        assert!(parsed("KERNEL!=\"sd*\", ATTR{queue/scheduler}=\"none\"").is_empty());
+        assert!(parsed("GOTO=\"end\"\nLABEL=\"end\"\nRUN+=\"/bin/x\"").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn no_file_makes_the_reader_fail(text in any::<String>()) {
+            let _ = parsed(&text);
+        }
+
+        #[test]
+        fn no_pile_of_rule_words_makes_it_fail(parts in proptest::collection::vec("KERNEL|ATTR\\{queue/|\\}|==|=|\"|,|é|\\\\|\n", 0..30)) {
+            let _ = parsed(&parts.concat());
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Kernel arguments for what stands changed, where there are any.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use super::Export;
+use crate::tune::{
+    journal::{Entry, Ledger},
+    settings::{Argument, find},
+};
+
+/// Arguments for the kernel's command line, one a line, each below the change it stands for and whom it goes for: an
+/// argument sets a default, never one drive.
+pub fn kernel_arguments(ledger: &Ledger, value: impl Fn(&Entry) -> Option<String>) -> Export {
+    let mut export = Export::default();
+    let mut given: BTreeMap<String, String> = BTreeMap::new();
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for entry in &ledger.entries {
+        let what = (entry.device.name.as_str(), entry.setting.as_str());
+        // A setting of all processors has a file for each of them.
+        if seen.contains(&what) {
+            continue;
+        }
+        seen.push(what);
+        let named = format!("{} of {}", entry.setting, entry.device.name);
+        let Some(row) = find(&entry.setting) else {
+            export.left_out.push(format!("{named}: no setting of this version"));
+            continue;
+        };
+        let Some(now) = value(entry) else {
+            export.left_out.push(format!("{named}: cannot be read now"));
+            continue;
+        };
+        let (argument, goes_for) = match (row.argument)(&now) {
+            Argument::For(argument, goes_for) => (argument, goes_for),
+            Argument::None(why) => {
+                export.left_out.push(format!("{named}: {why}"));
+                continue;
+            }
+        };
+        let name = argument.split('=').next().unwrap_or_default().to_owned();
+        match given.get(&name) {
+            Some(other) if *other == argument => {}
+            Some(other) => export.left_out.push(format!("{named}: {argument} stands against {other}")),
+            None => {
+                let was = &entry.found;
+                let _infallible = writeln!(
+                    export.text,
+                    "# {named}: was {was}, set to {now}; the argument goes for {goes_for}\n{argument}"
+                );
+                given.insert(name, argument);
+            }
+        }
+    }
+    export
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::{SETTINGS, settings::Risk, testing::ledger_of};
+
+    fn exported(changes: &[(&str, &str, &str, &str)]) -> Export {
+        kernel_arguments(&ledger_of(changes), |entry| entry.last.last().cloned())
+    }
+
+    #[test]
+    fn settings_with_an_argument_get_it_and_the_others_are_named() {
+        let export = exported(&[
+            ("nvme0n1", "poll_queues", "0", "2"),
+            ("nvme1n1", "poll_queues", "0", "4"),
+            ("nvme0n1", "aspm", "1", "0"),
+            ("nvme0n1", "latency_tolerance_us", "100000", "0"),
+            ("cpu", "governor", "powersave", "performance"),
+            ("nvme0n1", "scheduler", "mq-deadline", "none"),
+        ]);
+        let arguments: Vec<_> = export.text.lines().filter(|line| !line.starts_with('#')).collect();
+        assert_eq!(
+            arguments,
+            [
+                "nvme.poll_queues=2",
+                "pcie_aspm.policy=performance",
+                "nvme_core.default_ps_max_latency_us=0",
+                "cpufreq.default_governor=performance",
+            ]
+        );
+        assert!(export.text.starts_with(
+            "# poll_queues of nvme0n1: was 0, set to 2; the argument goes for every NVMe controller\n"
+        ));
+        assert_eq!(
+            export.left_out,
+            [
+                "poll_queues of nvme1n1: nvme.poll_queues=4 stands against nvme.poll_queues=2",
+                "scheduler of nvme0n1: Linux ignores elevator= since 5.0; see udev",
+            ]
+        );
+    }
+
+    #[test]
+    fn every_setting_has_an_argument_or_says_why_not() {
+        for row in SETTINGS.iter().filter(|row| row.risk != Risk::Shown) {
+            match (row.argument)("1") {
+                Argument::For(argument, goes_for) => {
+                    let (name, value) = argument.split_once('=').unwrap();
+                    assert!(name.contains('.') && !value.is_empty() && !goes_for.is_empty(), "{argument}");
+                }
+                Argument::None(why) => assert!(why.len() > 20, "{}: {why}", row.id.0),
+            }
+        }
+    }
+}
