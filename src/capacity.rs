@@ -11,6 +11,9 @@ pub mod processor;
 pub mod read_cost;
 pub mod sharing;
 pub mod tables;
+pub mod slots;
+pub mod exchange;
+pub mod total;
 
 use std::collections::BTreeMap;
 
@@ -26,6 +29,8 @@ use crate::{
 pub use expected::{Expected, expected};
 pub use measured::learned;
 pub use read_cost::Beside;
+pub use slots::Slot;
+pub use total::{Total, total};
 
 /// What tests on this machine found out before; it counts before anything published.
 #[derive(Debug, Clone, PartialEq, Default)]

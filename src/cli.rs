@@ -9,6 +9,7 @@ mod capture;
 mod check;
 pub mod render;
 mod tune;
+mod whatif;
 
 use std::{
     ffi::OsString,
@@ -73,6 +74,8 @@ enum Command {
     Bench(Box<bench::BenchArgs>),
     /// Settings: list, change live, undo, export
     Tune(tune::TuneArgs),
+    /// What a drive or card would do in another slot, and what it would change
+    Whatif(whatif::WhatifArgs),
     /// Draws a screen as text, without a terminal
     Render(render::RenderArgs),
     /// Everything that was read of the machine, as one text file that --open reads
@@ -113,6 +116,7 @@ impl CommandLine {
                 bench::run(&args, &origin)
             }
             Some(Command::Tune(args)) => tune::run(&args, &origin),
+            Some(Command::Whatif(args)) => whatif::run(&args, &origin),
             Some(Command::Capture(args)) => capture::run(&origin, &args),
             Some(Command::Demos(format)) => demos(format),
         };

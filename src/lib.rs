@@ -15,6 +15,7 @@ pub mod source;
 pub mod redact;
 pub mod capacity;
 pub mod findings;
+pub mod whatif;
 pub mod tune;
 pub mod load;
 pub mod report;

@@ -12,6 +12,7 @@ pub mod dstat;
 pub mod fio_options;
 pub mod fio_json;
 pub mod summary;
+pub mod whatif;
 mod table;
 
 use crate::model::{Problem, ProblemKind};

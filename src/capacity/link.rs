@@ -72,12 +72,7 @@ fn payload_of(node: &PciNode, above: &PciNode) -> Option<u16> {
 pub fn fake(tree: &PciTree, index: NodeIndex) -> Option<String> {
     let node = tree.node(index);
     let above = tree.node(node.parent?);
-    let (vendor, device) = (above.vendor.get(), above.device.get());
-    let row = tables::chipsets()
-        .internal
-        .iter()
-        .find(|row| vendor == Some(row.vendor) && device.is_some_and(|device| row.devices.contains(&device)));
-    if let Some(row) = row {
+    if let Some(row) = internal(above) {
         return Some(format!(
             "port {} leads to the {}: no real link ({})",
             above.address,
@@ -92,8 +87,15 @@ pub fn fake(tree: &PciTree, index: NodeIndex) -> Option<String> {
         .then(|| format!("port {} has no slot: its link is inside a chip or not told truly", above.address))
 }
 
+/// The row of a port that leads to the inside of a chip.
+pub(super) fn internal(port: &PciNode) -> Option<&'static tables::Internal> {
+    let (vendor, device) = (port.vendor.get()?, port.device.get()?);
+    let rows = &tables::chipsets().internal;
+    rows.iter().find(|row| vendor == row.vendor && row.devices.contains(&device))
+}
+
 /// Whether a node is behind a Thunderbolt or USB4 port: a tunnel shows 2.5 GT/s whatever it carries.
-fn is_tunnelled(tree: &PciTree, index: NodeIndex) -> bool {
+pub(super) fn is_tunnelled(tree: &PciTree, index: NodeIndex) -> bool {
     tree.ancestry(index).any(|at| {
         let node = tree.node(at);
         let is_bridge = node.kind != NodeKind::Endpoint && matches!(node.address, NodeAddress::Device(_));

@@ -45,12 +45,6 @@ pub(super) fn is_uplink(evidence: &Evidence, node: NodeIndex) -> bool {
     with_drives(evidence).iter().any(|(chipset, _)| chipset.node == node || chipset.uplink == node)
 }
 
-/// Whether a chipset hangs on a port: its slot holds no card that could move.
-pub(super) fn hangs_on(evidence: &Evidence, port: NodeIndex) -> bool {
-    let below = evidence.machine.pci.subtree(port);
-    below.into_iter().skip(1).any(|node| chipset::above(evidence.machine, node).is_some_and(|c| c.readable))
-}
-
 /// What a drive could read if its own link were all that held it back.
 fn wants(evidence: &Evidence, drive: &Drive) -> Option<f64> {
     let link = evidence.limits.hop(drive.node?).map(|limit| limit.bytes_per_second.0)?;

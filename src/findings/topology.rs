@@ -1,16 +1,14 @@
 //! The tree: who shares what on the way to memory.
 
-use std::collections::BTreeMap;
-
 use super::{
     Evidence, Gain, Proof, Risk, Row, Sighting, Subject, chipset,
     evidence::{count_of, names},
     flow,
 };
 use crate::{
+    capacity::{self, Slot, exchange::exchange, slots},
     machine::{Drive, DriveKind, NodeKind, PciTree, pci::NodeAddress},
     model::{Basis, FindingId, NodeIndex, Severity},
-    units::Lanes,
 };
 
 pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
@@ -75,66 +73,30 @@ pub(super) const BEHIND_VMD_OR_RAID: Row = Row {
     check: behind_vmd,
 };
 
-/// Drives of one slot: of the ports of one device number (`01.1` to `01.4` are one bifurcated slot), or of one port
-/// with a switch behind.
+/// A slot with drives in it.
 struct Card<'a> {
-    ports: Vec<NodeIndex>,
+    slot: Slot,
     drives: Vec<&'a Drive>,
     wants: f64,
-    lanes: u32,
 }
 
-/// The occupied slots of a root complex.
+/// The slots of a root complex that hold drives.
 fn cards<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Vec<Card<'a>> {
     let tree = &evidence.machine.pci;
-    let mut by_device: BTreeMap<u8, Card> = BTreeMap::new();
-    for port in &tree.node(root).children {
-        let NodeAddress::Device(address) = tree.node(*port).address else { continue };
-        let drives: Vec<_> =
-            evidence.drives_below(*port).into_iter().filter(|drive| drive.kind == DriveKind::Nvme).collect();
-        if drives.is_empty() {
-            continue;
-        }
-        let card = by_device.entry(address.device).or_insert_with(|| Card {
-            ports: Vec::new(),
-            drives: Vec::new(),
-            wants: 0.0,
-            lanes: 0,
-        });
-        // What comes through the port, its own link included.
-        card.wants += flow::demand(evidence.machine, evidence.limits, *port);
-        card.lanes += drive_side_lanes(tree, *port);
-        card.ports.push(*port);
-        card.drives.extend(drives);
-    }
-    by_device.into_values().collect()
+    let of_root = |slot: &Slot| tree.node(slot.ports[0]).parent == Some(root);
+    let slots = slots::all(evidence.machine).into_iter().filter(of_root);
+    let card = |slot: Slot| {
+        let below = slot.ports.iter().flat_map(|port| evidence.drives_below(*port));
+        let drives: Vec<_> = below.filter(|drive| drive.kind == DriveKind::Nvme).collect();
+        // What comes through the ports, their own links included.
+        let wants =
+            slot.ports.iter().map(|port| flow::demand(evidence.machine, evidence.limits, *port)).sum();
+        Card { slot, drives, wants }
+    };
+    slots.map(card).filter(|card| !card.drives.is_empty()).collect()
 }
 
-/// Lanes that what hangs on a port uses, 4 where nobody says.
-fn drive_side_lanes(tree: &PciTree, port: NodeIndex) -> u32 {
-    let child = tree.node(port).children.first().map(|child| tree.node(*child));
-    let width = child.and_then(|child| child.link.as_ref()?.width.get());
-    width.map_or(4, |Lanes(lanes)| u32::from(lanes))
-}
-
-/// The widest slot of a root complex: its port and its lanes. Ports of one device number count together.
-fn widest_slot(evidence: &Evidence, root: NodeIndex) -> Option<(NodeIndex, u32)> {
-    let tree = &evidence.machine.pci;
-    let mut slots: BTreeMap<u8, (NodeIndex, u32)> = BTreeMap::new();
-    for port in &tree.node(root).children {
-        let node = tree.node(*port);
-        let NodeAddress::Device(address) = node.address else { continue };
-        let is_slot = node.express.value().is_none_or(|express| express.slot_implemented);
-        if node.kind != NodeKind::RootPort || !is_slot || chipset::hangs_on(evidence, *port) {
-            continue;
-        }
-        let Some(Lanes(lanes)) = node.link.as_ref().and_then(|link| link.max_width.get()) else { continue };
-        slots.entry(address.device).or_insert((*port, 0)).1 += u32::from(lanes);
-    }
-    slots.into_values().max_by_key(|(port, lanes)| (*lanes, std::cmp::Reverse(*port)))
-}
-
-/// A card that could go to another root complex, and what that wins; `None` for the win when no limit is known.
+/// A card that could go to another root complex, and what all drives at once win by it; `None` when a limit is not known.
 struct Offer<'a> {
     card: Card<'a>,
     target: NodeIndex,
@@ -142,27 +104,33 @@ struct Offer<'a> {
     gain: Option<f64>,
 }
 
-/// The best way to take a card from `root` to a root complex without drives.
-fn best_offer<'a>(evidence: &Evidence<'a>, root: NodeIndex, wanted: f64) -> Option<Offer<'a>> {
-    let tree = &evidence.machine.pci;
-    let own = |node| evidence.limits.hop(node).map(|limit| limit.bytes_per_second.0);
-    let mut best: Option<Offer> = None;
-    for target in tree.roots().filter(|node| *node != root && flow::is_top(evidence.machine, *node)) {
-        let carries_none = !evidence.drives_below(target).iter().any(|drive| drive.kind == DriveKind::Nvme);
-        let Some((port, lanes)) = widest_slot(evidence, target).filter(|_| carries_none) else { continue };
-        for card in cards(evidence, root).into_iter().filter(|card| card.lanes <= lanes) {
-            let gain = own(root).map(|limit| {
-                let arrives = own(target).map_or(card.wants, |most| most.min(card.wants));
-                (wanted - card.wants).min(limit) + arrives - wanted.min(limit)
-            });
-            let worth = |offer: &Offer| (offer.gain.unwrap_or(0.0), offer.card.wants);
-            let offer = Offer { card, target, port, gain };
-            if best.as_ref().is_none_or(|best| worth(&offer) > worth(best)) {
-                best = Some(offer);
+/// The best way to take a card from `root` to a root complex without drives: the one that brings most there. What it wins
+/// is what the moved machine reads more.
+fn best_offer<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Option<Offer<'a>> {
+    let machine = evidence.machine;
+    let own = |node| evidence.limits.hop(node).map_or(f64::INFINITY, |limit| limit.bytes_per_second.0);
+    let carries_none = |target: &NodeIndex| {
+        !evidence.drives_below(*target).iter().any(|drive| drive.kind == DriveKind::Nvme)
+    };
+    let targets = machine.pci.roots().filter(|node| *node != root && flow::is_top(machine, *node));
+    let mut best: Option<(f64, Card, NodeIndex, Slot)> = None;
+    for target in targets.filter(carries_none) {
+        for card in cards(evidence, root) {
+            let arrives = own(target).min(card.wants);
+            let is_better = best.as_ref().is_none_or(|(most, ..)| arrives > *most);
+            let Some(slot) = slots::best_below(machine, target, &card.slot, &[]).filter(|_| is_better) else {
+                continue;
+            };
+            if slot.lanes(&machine.pci).is_some_and(|lanes| lanes >= card.slot.needs(&machine.pci)) {
+                best = Some((arrives, card, target, slot));
             }
         }
     }
-    best
+    let (_, card, target, slot) = best?;
+    let then = exchange(machine, &card.slot, &slot).machine;
+    let total = |machine, limits| capacity::total(machine, limits).bytes_per_second.map(|rate| rate.0);
+    let gain = total(&then, &capacity::limits(&then)).zip(total(machine, evidence.limits));
+    Some(Offer { card, target, port: slot.ports[0], gain: gain.map(|(then, now)| then - now) })
 }
 
 /// More lanes of drives than one x16 slot has: below that, a root complex is hardly the limit.
@@ -182,16 +150,17 @@ fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Sighting> {
     }
     let drives: Vec<_> = here.iter().flat_map(|card| card.drives.iter().copied()).collect();
     let wanted: f64 = here.iter().map(|card| card.wants).sum();
-    let lanes: u32 = here.iter().map(|card| card.lanes).sum();
+    let lanes: u32 = here.iter().map(|card| card.slot.needs(tree)).sum();
     let limit = evidence.limits.hop(root);
     if limit.map_or(lanes <= ONE_SLOT, |limit| wanted <= limit.bytes_per_second.0) {
         return None;
     }
-    let offer = best_offer(evidence, root, wanted)?;
+    let offer = best_offer(evidence, root)?;
     let (name, target) = (tree.node(root).address, tree.node(offer.target).address);
     let title =
         format!("{} share root complex {name} while {target} carries none", count_of(drives.len(), "drive"));
-    let ports: Vec<_> = offer.card.ports.iter().map(|port| tree.node(*port).address.to_string()).collect();
+    let ports: Vec<_> =
+        offer.card.slot.ports.iter().map(|port| tree.node(*port).address.to_string()).collect();
     let moved = format!("the card with {} behind {}", names(&offer.card.drives), range(&ports));
     let mut proofs = Vec::new();
     if wanted > 0.0 {

@@ -263,7 +263,7 @@ fn field(out: &mut String, label: &str, value: &str, width: usize) {
 }
 
 /// Words after `lead`, later lines indented as wide as it.
-fn wrapped(out: &mut String, lead: &str, words: &str, width: usize) {
+pub(super) fn wrapped(out: &mut String, lead: &str, words: &str, width: usize) {
     let indent = lead.chars().count();
     let mut column = indent;
     out.push_str(lead);

@@ -1,0 +1,293 @@
+//! The tree taken apart: ports emptied, filled and split anew, and put together again as a tree.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Exchanged, addresses,
+    link::{self, Today},
+};
+use crate::{
+    capacity::Slot,
+    machine::{
+        Drive, Machine, NodeKind, PciTree,
+        pci::{NodeAddress, PciNode},
+    },
+    model::{NodeIndex, PciAddress, Reading},
+    units::{Lanes, TransferRate},
+};
+
+/// What is plugged into a slot, by port of today.
+pub(super) struct Load {
+    sockets: Vec<Socket>,
+}
+
+/// What hangs on one port.
+struct Socket {
+    /// The port's lanes.
+    width: Option<Lanes>,
+    /// The functions behind it, each with its link today.
+    functions: Vec<(NodeIndex, Today)>,
+}
+
+impl Load {
+    /// Of a slot, up to its last port with something behind it.
+    pub fn of(tree: &PciTree, slot: &Slot) -> Self {
+        let socket = |port: &NodeIndex| {
+            let node = tree.node(*port);
+            let width = node.link.as_ref().and_then(|link| link.max_width.get());
+            let today = |child: &NodeIndex| (*child, Today::of(node, tree.node(*child)));
+            Socket { width, functions: node.children.iter().map(today).collect() }
+        };
+        let mut sockets: Vec<Socket> = slot.ports.iter().map(socket).collect();
+        while sockets.last().is_some_and(|socket| socket.functions.is_empty()) {
+            sockets.pop();
+        }
+        Self { sockets }
+    }
+}
+
+/// A copy of the tree whose nodes may be orphans; indices are those of the old tree, new ports come after them.
+pub(super) struct Bench {
+    pub nodes: Vec<PciNode>,
+    was: Vec<Option<NodeIndex>>,
+    /// Root complexes whose slots were touched.
+    touched: Vec<NodeIndex>,
+}
+
+impl Bench {
+    pub fn new(tree: &PciTree) -> Self {
+        let was = tree.iter().map(|(index, _)| Some(index)).collect();
+        Self { nodes: tree.nodes.clone(), was, touched: Vec::new() }
+    }
+
+    /// Takes everything out of a slot.
+    pub fn empty(&mut self, slot: &Slot) {
+        for port in &slot.ports {
+            let port = &mut self.nodes[port.0];
+            port.children.clear();
+            if let Some(link) = &mut port.link {
+                link::unplug(link);
+            }
+        }
+        self.touch(slot.ports[0]);
+    }
+
+    /// Puts a load into an empty slot, split as the load needs it.
+    pub fn fill(&mut self, slot: &Slot, load: &Load) {
+        let ports = self.split(slot, load);
+        for (port, socket) in ports.into_iter().zip(&load.sockets) {
+            for (function, today) in &socket.functions {
+                self.plug(port, *function, today);
+            }
+        }
+    }
+
+    /// Lowers (or raises) what a slot can do, and lets its links settle.
+    pub fn cap(&mut self, slot: &Slot, speed: TransferRate) {
+        for NodeIndex(at) in &slot.ports {
+            let children = self.nodes[*at].children.clone();
+            let links: Vec<Today> =
+                children.iter().map(|child| Today::of(&self.nodes[*at], &self.nodes[child.0])).collect();
+            let port = &mut self.nodes[*at];
+            if let Some(link) = &mut port.link {
+                link.max_speed = Reading::known(link.max_speed.path().clone(), speed);
+                link::unplug(link);
+            }
+            if let Some(mut express) = port.express.get() {
+                express.max_speed = Some(speed);
+                express.target_speed = Some(speed);
+                port.express = Reading::known(port.express.path().clone(), express);
+            }
+            for (child, today) in children.iter().zip(&links) {
+                self.settle(NodeIndex(*at), *child, today);
+            }
+        }
+    }
+
+    /// The slot's ports as the load needs them: one with all lanes for one device, else as the load had them, with what
+    /// is left of the slot's lanes as further ports.
+    fn split(&mut self, slot: &Slot, load: &Load) -> Vec<NodeIndex> {
+        let stays = slot.ports.len() == 1 || load.sockets.is_empty();
+        if stays && load.sockets.len() <= 1 {
+            return slot.ports.clone();
+        }
+        let all: Option<u32> = slot.ports.iter().map(|port| Some(u32::from(self.width(*port)?.0))).sum();
+        let mut widths: Vec<Option<Lanes>> = load.sockets.iter().map(|socket| socket.width).collect();
+        if let ([width], Some(all)) = (widths.as_mut_slice(), all) {
+            *width = Some(Lanes(u8::try_from(all).unwrap_or(u8::MAX)));
+        }
+        let mut taken: u32 = widths.iter().flatten().map(|lanes| u32::from(lanes.0)).sum();
+        while let (Some(Some(last)), Some(all)) = (widths.last().copied(), all)
+            && taken + u32::from(last.0) <= all
+        {
+            taken += u32::from(last.0);
+            widths.push(Some(last));
+        }
+        let parent = self.nodes[slot.ports[0].0].parent;
+        let siblings = parent.map(|parent| &mut self.nodes[parent.0].children);
+        if let Some(siblings) = siblings {
+            siblings.retain(|child| !slot.ports.contains(child));
+        }
+        let mut ports = Vec::new();
+        for (at, width) in widths.into_iter().enumerate() {
+            let Some(port) = slot.ports.get(at).copied().or_else(|| self.further_port(slot, parent)) else {
+                break;
+            };
+            if let (Some(link), Some(width)) = (&mut self.nodes[port.0].link, width) {
+                link.max_width = Reading::known(link.max_width.path().clone(), width);
+            }
+            if let Some(parent) = parent {
+                self.nodes[parent.0].children.push(port);
+            }
+            ports.push(port);
+        }
+        self.sort_children(parent);
+        ports
+    }
+
+    /// One more port like the slot's first, at the next free function of its bus.
+    fn further_port(&mut self, slot: &Slot, parent: Option<NodeIndex>) -> Option<NodeIndex> {
+        let siblings = parent.map(|parent| self.nodes[parent.0].children.clone()).unwrap_or_default();
+        let taken: Vec<NodeAddress> =
+            siblings.iter().chain(&slot.ports).map(|at| self.nodes[at.0].address).collect();
+        let NodeAddress::Device(first) = self.nodes[slot.ports[0].0].address else { return None };
+        let free = (usize::from(first.device) * 8 + usize::from(first.function)..256).find_map(|place| {
+            let address = PciAddress {
+                device: u8::try_from(place / 8).ok()?,
+                function: u8::try_from(place % 8).ok()?,
+                ..first
+            };
+            (!taken.contains(&NodeAddress::Device(address))).then_some(address)
+        })?;
+        let like = &self.nodes[slot.ports[0].0];
+        let mut port = PciNode { address: NodeAddress::Device(free), children: Vec::new(), ..like.clone() };
+        port.cooling = Reading::absent(port.cooling.path().clone(), "a port that is not there yet");
+        port.cooling_path = None;
+        if let Some(link) = &mut port.link {
+            link::unplug(link);
+        }
+        self.nodes.push(port);
+        self.was.push(None);
+        Some(NodeIndex(self.nodes.len() - 1))
+    }
+
+    fn plug(&mut self, port: NodeIndex, function: NodeIndex, today: &Today) {
+        self.nodes[port.0].children.push(function);
+        self.nodes[function.0].parent = Some(port);
+        self.settle(port, function, today);
+        self.house(port, function);
+    }
+
+    fn settle(&mut self, port: NodeIndex, function: NodeIndex, today: &Today) {
+        // A node is never its own parent, so both are there.
+        if let Ok([port, function]) = self.nodes.get_disjoint_mut([port.0, function.0]) {
+            link::settle(port, function, today);
+        }
+    }
+
+    /// What a device has of the place it is in: memory node, near processors, group.
+    fn house(&mut self, port: NodeIndex, function: NodeIndex) {
+        let (numa_node, local_cpus) = {
+            let port = &self.nodes[port.0];
+            (port.numa_node.clone(), port.local_cpus.clone())
+        };
+        let mut below = vec![function];
+        while let Some(at) = below.pop() {
+            let node = &mut self.nodes[at.0];
+            node.numa_node = numa_node.clone();
+            node.local_cpus = local_cpus.clone();
+            node.iommu_group = Reading::absent(node.iommu_group.path().clone(), "told only once it is there");
+            below.extend(&node.children);
+        }
+    }
+
+    fn width(&self, port: NodeIndex) -> Option<Lanes> {
+        self.nodes[port.0].link.as_ref()?.max_width.get()
+    }
+
+    fn sort_children(&mut self, of: Option<NodeIndex>) {
+        let Some(of) = of else { return };
+        let mut children = std::mem::take(&mut self.nodes[of.0].children);
+        children.sort_by_key(|child| self.nodes[child.0].address);
+        self.nodes[of.0].children = children;
+    }
+
+    fn touch(&mut self, port: NodeIndex) {
+        let mut at = port;
+        while self.nodes[at.0].kind != NodeKind::RootComplex
+            && let Some(above) = self.nodes[at.0].parent
+        {
+            at = above;
+        }
+        if !self.touched.contains(&at) {
+            self.touched.push(at);
+        }
+    }
+
+    /// The machine with this tree: buses numbered, nodes in bus order, drives where their functions are.
+    pub fn finish(mut self, machine: &Machine) -> Exchanged {
+        let renumbered = addresses::renumber(&mut self.nodes, &machine.pci, &self.touched);
+        let order = self.order();
+        let place: BTreeMap<NodeIndex, NodeIndex> =
+            order.iter().enumerate().map(|(now, was)| (*was, NodeIndex(now))).collect();
+        let mut nodes: Vec<PciNode> = order.iter().map(|at| self.nodes[at.0].clone()).collect();
+        for node in &mut nodes {
+            node.parent = node.parent.and_then(|above| place.get(&above).copied());
+            node.children = node.children.iter().filter_map(|child| place.get(child).copied()).collect();
+        }
+        let was: Vec<Option<NodeIndex>> = order.iter().map(|at| self.was[at.0]).collect();
+        let mut pci = PciTree { nodes };
+        addresses::name_folders(&mut pci, &machine.pci, &was);
+        let mut machine = machine.clone();
+        for drive in &mut machine.drives {
+            rehouse(drive, &machine.pci, &pci, &place);
+        }
+        // Hardware comes in bus order, software behind it as it was.
+        machine
+            .drives
+            .sort_by_key(|drive| (drive.kind.is_software(), drive.node.map_or(usize::MAX, |node| node.0)));
+        machine.pci = pci;
+        Exchanged { machine, was, renumbered }
+    }
+
+    /// Root complexes in their order, below each depth first.
+    fn order(&self) -> Vec<NodeIndex> {
+        let mut order = Vec::new();
+        for (at, _) in self.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::RootComplex) {
+            let mut stack = vec![NodeIndex(at)];
+            while let Some(next) = stack.pop() {
+                order.push(next);
+                let nested = |child: &&NodeIndex| self.nodes[child.0].kind != NodeKind::RootComplex;
+                stack.extend(self.nodes[next.0].children.iter().rev().filter(nested));
+            }
+        }
+        order
+    }
+}
+
+/// A drive's function, folders and memory node in the new tree.
+fn rehouse(drive: &mut Drive, before: &PciTree, after: &PciTree, place: &BTreeMap<NodeIndex, NodeIndex>) {
+    let Some((was, now)) = drive.node.and_then(|was| Some((was, *place.get(&was)?))) else { return };
+    drive.node = Some(now);
+    let (old, new) = (before.node(was), after.node(now));
+    let moved = |path: &str| path.strip_prefix(&*old.path).map(|rest| format!("{}{rest}", new.path));
+    if old.path != new.path {
+        if let Some(path) = moved(&drive.path) {
+            drive.path = path.into();
+        }
+        if let Some(nvme) = &mut drive.nvme
+            && let Some(path) = moved(&nvme.controller_path)
+        {
+            nvme.controller_path = path.into();
+        }
+    }
+    if old.numa_node != new.numa_node {
+        drive.numa_node = new.numa_node.clone();
+    }
+}
+
+/// Whether a link runs below what both of its ends could do.
+pub fn runs_low(tree: &PciTree, device: NodeIndex) -> bool {
+    let node = tree.node(device);
+    node.parent.is_some_and(|port| Today::of(tree.node(port), node).is_low(node))
+}

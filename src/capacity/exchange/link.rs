@@ -1,0 +1,169 @@
+//! What a link runs at when one of its ends is another port.
+
+use crate::{
+    machine::{Link, PciNode},
+    model::Reading,
+    units::{Lanes, TransferRate},
+};
+
+/// What a port can do for whatever hangs on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PortCan {
+    speed: Option<TransferRate>,
+    width: Option<Lanes>,
+    payload: Option<u16>,
+}
+
+/// What a link runs at today, by the lower word of its ends, and what its port could do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Today {
+    speed: Option<TransferRate>,
+    width: Option<Lanes>,
+    payload: Option<u16>,
+    port: PortCan,
+}
+
+impl PortCan {
+    /// By its link's highest rate, unless software asks for less, and its width.
+    pub fn of(port: &PciNode) -> Self {
+        let link = port.link.as_ref();
+        let express = port.express.value();
+        let target = express.and_then(|express| express.target_speed);
+        Self {
+            speed: lower(link.and_then(|link| link.max_speed.get()), target),
+            width: link.and_then(|link| link.max_width.get()),
+            payload: express.map(|express| express.payload_supported),
+        }
+    }
+}
+
+impl Today {
+    /// Of the link between a port and a device.
+    pub fn of(port: &PciNode, device: &PciNode) -> Self {
+        let (above, below) = (port.link.as_ref(), device.link.as_ref());
+        let payload = |node: &PciNode| node.express.value().map(|express| express.payload);
+        Self {
+            speed: lower(above.and_then(|l| l.speed.get()), below.and_then(|l| l.speed.get())),
+            width: lower(above.and_then(|l| l.width.get()), below.and_then(|l| l.width.get())),
+            payload: lower(payload(port), payload(device)),
+            port: PortCan::of(port),
+        }
+    }
+
+    /// Whether it runs below what both ends could do: asleep, or trained low.
+    pub fn is_low(&self, device: &PciNode) -> bool {
+        let link = device.link.as_ref();
+        let below =
+            |now: Option<u64>, could: Option<u64>| now.zip(could).is_some_and(|(now, could)| now < could);
+        let speed = lower(link.and_then(|l| l.max_speed.get()), self.port.speed);
+        let width = lower(link.and_then(|l| l.max_width.get()), self.port.width);
+        let mega = |speed: TransferRate| u64::from(speed.generation());
+        below(self.speed.map(mega), speed.map(mega))
+            || below(self.width.map(|w| u64::from(w.0)), width.map(|w| u64::from(w.0)))
+    }
+}
+
+/// Writes into both ends what the link between them runs at, given what it ran at before.
+pub(super) fn settle(port: &mut PciNode, device: &mut PciNode, before: &Today) {
+    let can = PortCan::of(port);
+    let own = device.link.as_ref();
+    let (own_speed, own_width) = (own.and_then(|l| l.max_speed.get()), own.and_then(|l| l.max_width.get()));
+    let speed = settled(before.speed, own_speed, before.port.speed, can.speed);
+    let width = settled(before.width, own_width, before.port.width, can.width);
+    for (node, is_port) in [(&mut *port, true), (&mut *device, false)] {
+        if let Some(link) = &mut node.link {
+            write(&mut link.speed, speed, is_port);
+            write(&mut link.width, width, is_port);
+        }
+    }
+    let own_payload = device.express.value().map(|express| express.payload_supported);
+    let payload = settled(before.payload, own_payload, before.port.payload, can.payload);
+    for node in [port, device] {
+        if let (Some(mut express), Some(payload)) = (node.express.get(), payload) {
+            express.payload = payload;
+            node.express = Reading::known(node.express.path().clone(), express);
+        }
+    }
+}
+
+/// A port with nothing behind it has no link that runs.
+pub(super) fn unplug(link: &mut Link) {
+    link.speed = Reading::absent(link.speed.path().clone(), "nothing is plugged in");
+    link.width = Reading::absent(link.width.path().clone(), "nothing is plugged in");
+}
+
+/// Several functions of a device share their port: it runs at the highest of what they say. A device that says nothing of
+/// itself still does not.
+fn write<T: Copy + Ord>(reading: &mut Reading<T>, value: Option<T>, is_port: bool) {
+    let Some(value) = value else { return };
+    let said = reading.get();
+    if is_port || said.is_some() {
+        let value = if is_port { said.map_or(value, |said| said.max(value)) } else { value };
+        *reading = Reading::known(reading.path().clone(), value);
+    }
+}
+
+/// What runs at `now` between an end that can do `own` and a port that could do `before`, when the port can do `after`.
+/// What made full use of both ends does so again; what ran below them keeps to it.
+fn settled<T: Copy + Ord>(now: Option<T>, own: Option<T>, before: Option<T>, after: Option<T>) -> Option<T> {
+    let now = now?;
+    let (could, can) = (lower(own, before), lower(own, after));
+    Some(match (could, can) {
+        (Some(could), Some(can)) if now == could => can,
+        // Emulated devices run at more than they say they can.
+        (Some(could), Some(_)) if now > could => now,
+        (_, Some(can)) => now.min(can),
+        (_, None) => now,
+    })
+}
+
+fn lower<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::settled;
+
+    #[test]
+    fn full_use_stays_full_use_and_a_sleeping_link_sleeps_on() {
+        for (now, own, before, after, then) in [
+            (16, 16, 16, 16, 16),
+            (16, 16, 16, 8, 8),
+            (8, 16, 8, 16, 16),
+            (8, 8, 16, 32, 8),
+            (2, 8, 16, 16, 2),
+            (5, 8, 16, 2, 2),
+            (16, 8, 16, 16, 16),
+        ] {
+            assert_eq!(
+                settled(Some(now), Some(own), Some(before), Some(after)),
+                Some(then),
+                "{now} of {own} and {before}, then {after}"
+            );
+        }
+        assert_eq!(settled(None, Some(16), Some(16), Some(16)), None, "what nobody says stays unsaid");
+        assert_eq!(settled(Some(16), None, None, None), Some(16));
+    }
+
+    proptest! {
+        #[test]
+        fn there_and_back_is_where_it_was_unless_a_low_link_was_capped_lower_still(
+            now in 1_u8..6, own in prop::option::of(1_u8..6), here in prop::option::of(1_u8..6), there in prop::option::of(1_u8..6),
+        ) {
+            // What runs at more than its ends say they can is left as it is.
+            let now = own.into_iter().chain(here).min().map_or(now, |could| now.min(could));
+            let moved = settled(Some(now), own, here, there);
+            let back = settled(moved, own, there, here);
+            let low = own.into_iter().chain(here).min().is_some_and(|could| now < could);
+            let lost = there.is_some_and(|there| there <= now);
+            prop_assert!(back == Some(now) || (low && lost) || here.is_none() || there.is_none());
+            prop_assert!(moved <= Some(now.max(own.unwrap_or(9).min(there.unwrap_or(9)))));
+        }
+    }
+}

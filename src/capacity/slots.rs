@@ -1,0 +1,219 @@
+//! Slots: where cards and drives are plugged in, and which ports belong to one.
+//!
+//! Here: what is a slot, how a split (bifurcated) one is recognised, how many lanes what is in it needs, and which slot
+//! below a place suits it best. Not here: moving anything (`exchange`), what somebody asked for (`whatif`).
+//!
+//! **How a card for several drives is recognised.** Nothing in sysfs says that drives sit on one card. A slot that firmware
+//! split shows as functions next to each other of one device, each a port of four lanes. Three or four such ports, each
+//! empty or with an NVMe function behind it, are taken for one slot. Two are not: boards give their own M.2 sockets two
+//! neighbouring ports as often. Whoever knows better names the drives together, or a port alone.
+
+use std::collections::BTreeMap;
+
+use super::{chipset, link};
+use crate::{
+    machine::{
+        Machine, NodeKind, PciTree,
+        pci::{NodeAddress, PciNode},
+    },
+    model::{NodeIndex, PciAddress},
+    units::Lanes,
+};
+
+/// Lanes of an M.2 socket, and of each port of a slot that was split for them.
+const SOCKET: Lanes = Lanes(4);
+
+/// Neighbouring ports from which they are one slot, and the most that a x16 slot is split into.
+const SPLIT: std::ops::RangeInclusive<usize> = 3..=4;
+
+/// A place to plug something in: one port, or the neighbouring ports of a split slot.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slot {
+    /// Its ports, in bus order; never empty.
+    pub ports: Vec<NodeIndex>,
+}
+
+/// How well a slot suits what should go there; the least is the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Fit {
+    /// Lanes that are missing.
+    short: u32,
+    /// Whether something is in the way: nothing, something without drives, drives.
+    in_the_way: u8,
+    /// Lanes that what is in the way would miss.
+    other_short: u32,
+    /// Lanes to spare.
+    spare: u32,
+    first: NodeIndex,
+}
+
+/// All slots, in bus order.
+pub fn all(machine: &Machine) -> Vec<Slot> {
+    let tree = &machine.pci;
+    let mut by_device: BTreeMap<(Option<NodeIndex>, PciAddress), Vec<NodeIndex>> = BTreeMap::new();
+    for (index, node) in tree.iter().filter(|(index, _)| is_slot(tree, *index)) {
+        let NodeAddress::Device(address) = node.address else { continue };
+        by_device.entry((node.parent, PciAddress { function: 0, ..address })).or_default().push(index);
+    }
+    let mut slots: Vec<Slot> = by_device.into_values().flat_map(|ports| together(tree, &ports)).collect();
+    slots.sort();
+    slots
+}
+
+/// The slot that a port belongs to; `None` when it is no slot at all.
+pub fn of_port(machine: &Machine, port: NodeIndex) -> Option<Slot> {
+    all(machine).into_iter().find(|slot| slot.ports.contains(&port))
+}
+
+/// Whether something can be plugged into a port: a root port or a switch's downstream port with a slot, not one that leads
+/// to the inside of a chip, to a chipset, or through a Thunderbolt tunnel.
+pub fn is_slot(tree: &PciTree, port: NodeIndex) -> bool {
+    let node = tree.node(port);
+    let is_drive = |child: &NodeIndex| is_nvme(tree.node(*child));
+    // A drive soldered to the board has no slot and could still be another one.
+    let has_slot = node.express.value().is_none_or(|express| express.slot_implemented)
+        || node.children.iter().any(is_drive);
+    matches!(node.kind, NodeKind::RootPort | NodeKind::SwitchDownstream)
+        && has_slot
+        && link::internal(node).is_none()
+        && !link::is_tunnelled(tree, port)
+        && !tree.subtree(port).iter().any(|at| chipset::of_port(tree.node(*at)).is_some())
+}
+
+/// The best slot below `place` for what is in `from`, or for what hangs on some of its ports: wide enough before free,
+/// free before occupied by something without drives, and that before drives. `None` when nothing there takes all of it
+/// and gives room to what is in the way, which is none of `keep`.
+pub fn best_below(machine: &Machine, place: NodeIndex, from: &Slot, keep: &[NodeIndex]) -> Option<Slot> {
+    let tree = &machine.pci;
+    let slots = all(machine);
+    // One device may also go into one socket of a split slot.
+    let sockets = slots.iter().filter(|slot| slot.ports.len() > 1 && from.ports.len() == 1);
+    let sockets = sockets.flat_map(|slot| slot.ports.iter().map(|port| Slot::of([*port])));
+    let sockets: Vec<Slot> = sockets.collect();
+    let below = |slot: &&Slot| {
+        tree.ancestry(slot.ports[0]).any(|at| at == place)
+            && !slot.content(tree).iter().any(|function| keep.contains(function))
+    };
+    let best =
+        slots.iter().chain(&sockets).filter(below).filter_map(|slot| Some((fit(machine, from, slot)?, slot)));
+    best.min_by_key(|(fit, _)| *fit).map(|(_, slot)| slot.clone())
+}
+
+/// Whether all that is in `from` works in `to`, and the other way round: a card that needs a split slot needs all its
+/// lanes, everything else does with fewer.
+pub fn can_change_places(tree: &PciTree, from: &Slot, to: &Slot) -> bool {
+    let takes = |slot: &Slot, other: &Slot| {
+        !other.is_card(tree) || slot.lanes(tree).is_none_or(|lanes| lanes >= other.needs(tree))
+    };
+    let apart = from.ports.iter().all(|port| !to.ports.contains(port));
+    let above = |slot: &Slot, other: &Slot| {
+        slot.ports.iter().any(|port| tree.ancestry(*port).any(|at| other.ports.contains(&at)))
+    };
+    apart && takes(to, from) && takes(from, to) && !above(from, to) && !above(to, from)
+}
+
+fn fit(machine: &Machine, from: &Slot, to: &Slot) -> Option<Fit> {
+    let tree = &machine.pci;
+    let lanes = to.lanes(tree)?;
+    can_change_places(tree, from, to).then_some(())?;
+    let needs = from.needs(tree);
+    let room = from.lanes(tree).unwrap_or(needs);
+    let carries_drives = |at: &NodeIndex| machine.hardware_drives().any(|drive| drive.node == Some(*at));
+    let content: Vec<NodeIndex> = to.content(tree).into_iter().flat_map(|top| tree.subtree(top)).collect();
+    Some(Fit {
+        short: needs.saturating_sub(lanes),
+        in_the_way: u8::from(!content.is_empty()) + u8::from(content.iter().any(carries_drives)),
+        other_short: to.needs(tree).saturating_sub(room),
+        spare: lanes.saturating_sub(needs),
+        first: to.ports[0],
+    })
+}
+
+/// Ports of one device as slots: those of a split slot together, the others each by itself.
+fn together(tree: &PciTree, ports: &[NodeIndex]) -> Vec<Slot> {
+    let mut slots: Vec<Slot> = Vec::new();
+    for port in ports {
+        let joins = slots.last().is_some_and(|slot| {
+            let last = slot.ports[slot.ports.len() - 1];
+            slot.ports.len() < *SPLIT.end()
+                && are_neighbours(tree, last, *port)
+                && is_socket(tree, last)
+                && is_socket(tree, *port)
+        });
+        match slots.last_mut().filter(|_| joins) {
+            Some(slot) => slot.ports.push(*port),
+            None => slots.push(Slot::of([*port])),
+        }
+    }
+    let apart = |slot: Slot| {
+        if SPLIT.contains(&slot.ports.len()) {
+            vec![slot]
+        } else {
+            slot.ports.into_iter().map(|port| Slot::of([port])).collect()
+        }
+    };
+    slots.into_iter().flat_map(apart).collect()
+}
+
+/// Whether two ports are functions next to each other of one device.
+pub fn are_neighbours(tree: &PciTree, one: NodeIndex, next: NodeIndex) -> bool {
+    let (one, next) = (tree.node(one), tree.node(next));
+    let (NodeAddress::Device(left), NodeAddress::Device(right)) = (one.address, next.address) else {
+        return false;
+    };
+    one.parent == next.parent && PciAddress { function: left.function + 1, ..left } == right
+}
+
+/// Four lanes, and nothing or an NVMe function behind it.
+fn is_socket(tree: &PciTree, port: NodeIndex) -> bool {
+    let node = tree.node(port);
+    max_width(node) == Some(SOCKET) && node.children.iter().all(|child| is_nvme(tree.node(*child)))
+}
+
+fn is_nvme(node: &PciNode) -> bool {
+    node.class.get().is_some_and(|class| class >> 8 == 0x01_08)
+}
+
+fn max_width(node: &PciNode) -> Option<Lanes> {
+    node.link.as_ref()?.max_width.get()
+}
+
+impl Slot {
+    /// A slot of these ports.
+    pub fn of(ports: impl IntoIterator<Item = NodeIndex>) -> Self {
+        Self { ports: ports.into_iter().collect() }
+    }
+
+    /// Lanes of all its ports; `None` when one does not say.
+    pub fn lanes(&self, tree: &PciTree) -> Option<u32> {
+        self.ports.iter().map(|port| Some(u32::from(max_width(tree.node(*port))?.0))).sum()
+    }
+
+    /// What is plugged in: the functions right behind its ports.
+    pub fn content(&self, tree: &PciTree) -> Vec<NodeIndex> {
+        self.ports.iter().flat_map(|port| tree.node(*port).children.iter().copied()).collect()
+    }
+
+    /// Whether what is plugged in needs the slot split: devices behind more than one port.
+    pub fn is_card(&self, tree: &PciTree) -> bool {
+        self.ports.iter().filter(|port| !tree.node(**port).children.is_empty()).count() > 1
+    }
+
+    /// Lanes that what is plugged in can use: of each port the lesser of its own and its device's.
+    pub fn needs(&self, tree: &PciTree) -> u32 {
+        let of_port = |port: &NodeIndex| {
+            let node = tree.node(*port);
+            let device = node.children.iter().filter_map(|child| max_width(tree.node(*child))).max();
+            let one_port = self.ports.len() == 1;
+            match (device, max_width(node)) {
+                // A device alone would use what it can; a socket of a card is as wide as the card made it.
+                (Some(Lanes(device)), _) if one_port => u32::from(device),
+                (Some(_), Some(Lanes(port))) => u32::from(port),
+                (Some(Lanes(device)), None) => u32::from(device),
+                (None, _) if node.children.is_empty() => 0,
+                (None, _) => u32::from(SOCKET.0),
+            }
+        };
+        self.ports.iter().map(of_port).sum()
+    }
+}

@@ -1,0 +1,133 @@
+//! What all drives of a machine can read at once, by its limits: what moving a card is judged by.
+//!
+//! Here: the sum of what [`super::expected()`] says of large reads from every drive, processors left out, and what of it
+//! is not known. Not here: what one workload should reach.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde::Serialize;
+
+use super::{Expected, expected};
+use crate::{
+    machine::{Machine, NodeKind, PciTree},
+    model::{Basis, DriveName, Limit, Limits, NodeIndex, Target, Workload},
+    units::{Bytes, BytesPerSecond, UnitSystem},
+};
+
+/// Reads so large that no drive is limited by their number.
+const BLOCK: Bytes = Bytes(1 << 20);
+
+/// All drives at once.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Total {
+    /// Payload bytes per second; `None` when a root complex with drives carries nobody knows what.
+    pub bytes_per_second: Option<BytesPerSecond>,
+    /// The weakest basis among what limits; `None` with the rate.
+    pub basis: Option<Basis>,
+    /// What limits, or why it is not known.
+    pub because: String,
+    /// What links and drives would let through if no root complex of unknown limit were one.
+    pub at_most_bytes_per_second: BytesPerSecond,
+    /// Each drive's part of [`Self::at_most_bytes_per_second`], with what limits it.
+    #[serde(skip)]
+    pub shares: BTreeMap<DriveName, Expected>,
+}
+
+/// What all hardware drives can read at once.
+///
+/// A root complex of unknown limit counts as one like another with the same host bridge that was measured on this machine;
+/// `because` then says so.
+pub fn total(machine: &Machine, limits: &Limits) -> Total {
+    let unlimited = Limits { processors: None, ..with_sisters(machine, limits).into_owned() };
+    let drives: Vec<DriveName> = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
+    let targets =
+        drives.iter().map(|name| Target { path: name.device_file().into(), drive: Some(name.clone()) });
+    let workload = Workload { targets: targets.collect(), block_size: BLOCK, ..Workload::default() };
+    let shares: BTreeMap<DriveName, Expected> = drives
+        .into_iter()
+        .zip(expected(machine, &unlimited, &workload))
+        .filter_map(|(name, share)| Some((name, share?)))
+        .collect();
+    let sum = BytesPerSecond(shares.values().map(|share| share.bytes_per_second.0).sum());
+    let unknown = unknown_roots(machine, &unlimited);
+    let because = match (unknown.as_slice(), shares.is_empty()) {
+        (_, true) => "nothing is known of what any drive can read".to_owned(),
+        ([], false) => reasons(machine, &shares),
+        (roots, false) => format!(
+            "nobody has measured or published what root complex {} carries; links and drives alone would allow {}",
+            roots.join(", "),
+            UnitSystem::Decimal.rate(sum)
+        ),
+    };
+    let is_known = unknown.is_empty() && !shares.is_empty();
+    Total {
+        bytes_per_second: is_known.then_some(sum),
+        basis: shares.values().map(|share| share.basis).max().filter(|_| is_known),
+        because,
+        at_most_bytes_per_second: sum,
+        shares,
+    }
+}
+
+/// The limits, and for a root complex that has none that of one with the same host bridge which was measured here.
+pub fn with_sisters<'a>(machine: &Machine, limits: &'a Limits) -> Cow<'a, Limits> {
+    let tree = &machine.pci;
+    let bridge = |root: NodeIndex| tree.node(root).vendor.get().zip(tree.node(root).device.get());
+    let measured = |root: NodeIndex| limits.hop(root).filter(|limit| limit.basis == Basis::Measured);
+    let of_sister = |root: NodeIndex| {
+        let sisters = outermost(tree).filter(|other| bridge(*other) == bridge(root));
+        let (sister, limit) = sisters
+            .filter_map(|other| Some((other, measured(other)?)))
+            .max_by(|(_, a), (_, b)| a.bytes_per_second.0.total_cmp(&b.bytes_per_second.0))?;
+        let because = format!(
+            "taken for what {} of the same kind carried: {}",
+            tree.node(sister).address,
+            limit.because
+        );
+        Some((root, Limit { because, node: Some(root), ..limit.clone() }))
+    };
+    let unknown = |root: &NodeIndex| limits.hop(*root).is_none() && bridge(*root).is_some();
+    let taken: Vec<(NodeIndex, Limit)> = outermost(tree).filter(unknown).filter_map(of_sister).collect();
+    if taken.is_empty() {
+        return Cow::Borrowed(limits);
+    }
+    let mut limits = limits.clone();
+    limits.hops.extend(taken);
+    Cow::Owned(limits)
+}
+
+/// Root complexes that hang under no device: a nested one (VMD) shares what is counted there.
+fn outermost(tree: &PciTree) -> impl Iterator<Item = NodeIndex> {
+    tree.roots().filter(|root| tree.node(*root).parent.is_none())
+}
+
+/// Root complexes with drives whose limit is not known.
+fn unknown_roots(machine: &Machine, limits: &Limits) -> Vec<String> {
+    let tree = &machine.pci;
+    let top =
+        |drive: &crate::machine::Drive| super::chipset::whole_ancestry(tree, drive.node?).last().copied();
+    let mut roots: Vec<NodeIndex> = machine.hardware_drives().filter_map(top).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    let unknown =
+        |root: &NodeIndex| tree.node(*root).kind == NodeKind::RootComplex && limits.hop(*root).is_none();
+    roots.into_iter().filter(unknown).map(|root| tree.node(root).address.to_string()).collect()
+}
+
+/// `8 drives 39.4 GB/s: root complex 0000:40, ...; 2 drives 14.3 GB/s: the drive: ...`, the largest part first.
+fn reasons(machine: &Machine, shares: &BTreeMap<DriveName, Expected>) -> String {
+    let mut groups: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
+    for share in shares.values() {
+        let group = groups.entry(share.because.as_str()).or_default();
+        *group = (group.0 + 1, group.1 + share.bytes_per_second.0);
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by(|a, b| b.1.1.total_cmp(&a.1.1));
+    let words = groups.into_iter().map(|(because, (drives, rate))| {
+        let noun = if drives == 1 { "drive" } else { "drives" };
+        format!("{drives} {noun} {}: {because}", UnitSystem::Decimal.rate(BytesPerSecond(rate)))
+    });
+    let unknown = machine.hardware_drives().count() - shares.len();
+    let rest = (unknown > 0).then(|| format!("{unknown} of which nothing is known are not counted"));
+    words.chain(rest).collect::<Vec<_>>().join("; ")
+}

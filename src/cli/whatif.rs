@@ -1,0 +1,60 @@
+//! `iodyno whatif`: a drive, card or port moved in thought.
+
+use clap::Args;
+
+use super::{Complaint, Failure, Status, columns, print};
+use crate::{
+    capacity,
+    report::{
+        json,
+        whatif::{self as text, Answer, WhatifDocument},
+    },
+    source::{self, origin::Origin},
+    whatif::{self, Move, MoveError},
+};
+
+/// Options of `iodyno whatif`.
+#[derive(Debug, Clone, Args)]
+pub(super) struct WhatifArgs {
+    /// What moves: addresses or drive names with commas between, or a range in bus order, 0000:41:00.0-0000:44:00.0.
+    /// A drive takes its card along; a port gives what is plugged into it alone
+    #[arg(long = "move", value_name = "ADDRESSES")]
+    devices: String,
+    /// Where to: a root complex, switch or port; or a slower or faster slot, gen3, or both, 0000:60@gen3. What is in the
+    /// way changes places
+    #[arg(long, value_name = "ADDRESS")]
+    under: String,
+    /// One JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Columns when nobody says how many there are.
+const WIDE: usize = 120;
+
+/// Reads the machine, moves, prints what would be.
+pub(super) fn run(args: &WhatifArgs, origin: &Origin) -> Result<Status, Failure> {
+    let root = origin.open()?;
+    let (machine, problems) = source::read_machine(&*root);
+    let limits = capacity::limits(&machine);
+    let asked = Move::parse(&machine, &args.devices, &args.under)?;
+    let prediction = whatif::predict(&machine, &limits, &asked)?;
+    let answer = Answer {
+        machine: &machine,
+        limits: &limits,
+        under: &args.under,
+        prediction: &prediction,
+        problems: &problems,
+    };
+    print(&if args.json {
+        json::text(&WhatifDocument::new(&answer))
+    } else {
+        text::text(&answer, columns().unwrap_or(WIDE))
+    })
+}
+
+impl From<MoveError> for Failure {
+    fn from(error: MoveError) -> Self {
+        Self::Said(Complaint::new(error.about, error.wrong, error.fix))
+    }
+}

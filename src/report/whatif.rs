@@ -1,0 +1,276 @@
+//! `iodyno whatif` as text and as JSON: today's tree beside the one that would be, what changes, what was assumed.
+//!
+//! Not here: predicting (`whatif`), options (`cli`).
+
+use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
+
+use super::json::{NodeRow, SCHEMA, TreeDocument, VERSION};
+use crate::{
+    capacity::Total,
+    findings::Finding,
+    machine::{Machine, PciTree},
+    model::{Limits, NodeIndex, Problem, ProblemKind},
+    units::{BytesPerSecond, UnitSystem},
+    whatif::{
+        Assumption, Prediction,
+        difference::Change,
+        rows::{self, Mark, Row},
+    },
+};
+
+/// A move and what it changes, with what was asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer<'a> {
+    /// Today's machine.
+    pub machine: &'a Machine,
+    /// What its places carry.
+    pub limits: &'a Limits,
+    /// `--under`, as it was written.
+    pub under: &'a str,
+    /// What would be.
+    pub prediction: &'a Prediction,
+    /// What the readers could not read.
+    pub problems: &'a [Problem],
+}
+
+/// CONTRACT's document.
+#[derive(Debug, Serialize)]
+pub struct WhatifDocument<'a> {
+    schema: u32,
+    version: &'static str,
+    moved: Vec<String>,
+    displaced: Vec<String>,
+    assumes: Vec<String>,
+    under: &'a str,
+    before: &'a Total,
+    after: &'a Total,
+    gain_bytes_per_second: Option<f64>,
+    changes: &'a [Change],
+    findings_gone: &'a [Finding],
+    findings_new: &'a [Finding],
+    addresses: Vec<NewAddress>,
+    tree: Tree,
+    problems: Vec<Problem>,
+}
+
+/// The tree as it would be.
+#[derive(Debug, Serialize)]
+struct Tree {
+    root_complexes: Vec<NodeRow>,
+}
+
+/// A function that is called something else then.
+#[derive(Debug, Serialize)]
+struct NewAddress {
+    today: String,
+    then: String,
+}
+
+impl<'a> WhatifDocument<'a> {
+    /// The document of an answer.
+    pub fn new(answer: &Answer<'a>) -> Self {
+        let prediction = answer.prediction;
+        let (moved, tree) = (&prediction.moved, &answer.machine.pci);
+        let addresses =
+            |nodes: &[NodeIndex]| nodes.iter().map(|node| tree.node(*node).address.to_string()).collect();
+        let document = TreeDocument::new(&moved.then.machine, &prediction.limits, answer.problems);
+        let mut problems = document.problems;
+        let totals = [("before", &prediction.before), ("after", &prediction.after)];
+        problems.extend(totals.into_iter().filter(|(_, total)| total.bytes_per_second.is_none()).map(
+            |(name, total)| Problem {
+                path: name.into(),
+                reason: total.because.as_str().into(),
+                kind: ProblemKind::Absent,
+            },
+        ));
+        Self {
+            schema: SCHEMA,
+            version: VERSION,
+            moved: addresses(&moved.moved),
+            displaced: addresses(&moved.displaced),
+            assumes: prediction.assumptions().iter().map(ToString::to_string).collect(),
+            under: answer.under,
+            before: &prediction.before,
+            after: &prediction.after,
+            gain_bytes_per_second: prediction.gain(),
+            changes: &prediction.changes,
+            findings_gone: &prediction.findings_gone,
+            findings_new: &prediction.findings_new,
+            addresses: new_addresses(tree, prediction),
+            tree: Tree { root_complexes: document.root_complexes },
+            problems,
+        }
+    }
+}
+
+fn new_addresses(today: &PciTree, prediction: &Prediction) -> Vec<NewAddress> {
+    let then = &prediction.moved.then;
+    let pair = |(now, was): (usize, &Option<NodeIndex>)| {
+        let (today, then) = (today.node((*was)?).address, then.machine.pci.nodes.get(now)?.address);
+        (today != then).then(|| NewAddress { today: today.to_string(), then: then.to_string() })
+    };
+    then.was.iter().enumerate().filter_map(pair).collect()
+}
+
+/// Columns between two trees.
+const GAP: usize = 3;
+
+/// Lines of at most `width` columns where they can be: the trees side by side when both fit, else one after the other.
+pub fn text(answer: &Answer, width: usize) -> String {
+    let prediction = answer.prediction;
+    let (today, then) = (rows::today(answer.machine, answer.limits, prediction), rows::then(prediction));
+    let machine_then = &prediction.moved.then.machine;
+    let both = |models| (lines(answer.machine, &today, models), lines(machine_then, &then, models));
+    let side = |(today, then): &(Vec<String>, Vec<String>)| {
+        today.iter().chain(then).map(|line| line.width()).max().unwrap_or_default()
+    };
+    let fits = |lines: &(Vec<String>, Vec<String>)| 2 * side(lines) + GAP <= width;
+    // Beside each other they can be compared: worth the models' names.
+    let beside = [true, false].map(both).into_iter().find(fits);
+    let mut out = heading(answer);
+    if let Some((today, then)) = beside {
+        let side = today.iter().map(|line| line.width()).max().unwrap_or_default();
+        let pad = |line: &str| format!("{line}{}", " ".repeat(side + GAP - line.width()));
+        out.extend([&*pad("today"), "then\n"]);
+        for at in 0..today.len().max(then.len()) {
+            let (left, right) =
+                (today.get(at).map_or("", String::as_str), then.get(at).map_or("", String::as_str));
+            out.push_str(format!("{}{right}", pad(left)).trim_end());
+            out.push('\n');
+        }
+    } else {
+        let (today, then) = both(true);
+        out.extend(["today\n", &today.join("\n"), "\n\nthen\n", &then.join("\n"), "\n"]);
+    }
+    out.push_str("  > moves  < gives way  * changes; links in GT/s, rates in GB/s with all drives busy, of the limit\n\n");
+    out.push_str(&totals(prediction, width));
+    out.push_str(&differences(answer, width));
+    out
+}
+
+fn heading(answer: &Answer) -> String {
+    let moved = &answer.prediction.moved;
+    if moved.then.machine == *answer.machine {
+        return format!("{} is there already: nothing changes\n\n", what(answer));
+    }
+    let place = match answer.under.split_once('@') {
+        Some((place, speed)) => format!("under {place}, in a {speed} slot"),
+        None if answer.under.starts_with("gen") => format!("in a {} slot", answer.under),
+        None => format!("under {}", answer.under),
+    };
+    format!("what if {} were {place}\n\n", what(answer))
+}
+
+fn what(answer: &Answer) -> String {
+    let tree = &answer.machine.pci;
+    let moved = &answer.prediction.moved.moved;
+    let tops: Vec<NodeIndex> = moved
+        .iter()
+        .copied()
+        .filter(|node| !tree.node(*node).parent.is_some_and(|above| moved.contains(&above)))
+        .collect();
+    let addresses: Vec<String> = tops.iter().map(|top| tree.node(*top).address.to_string()).collect();
+    let range = match addresses.as_slice() {
+        [first, .., last] => format!("{first} to {last}"),
+        other => other.join(""),
+    };
+    format!("{} ({range})", crate::whatif::assumption::names(answer.machine, &tops))
+}
+
+/// The rows of a tree in columns.
+fn lines(machine: &Machine, rows: &[Row], models: bool) -> Vec<String> {
+    let left: Vec<String> = rows.iter().map(|row| label(machine, row, models)).collect();
+    let wide = left.iter().map(|text| text.width()).max().unwrap_or_default();
+    rows.iter()
+        .zip(left)
+        .map(|(row, left)| {
+            let link = row.link.map_or_else(String::new, |(speed, width)| format!("{} {width}", speed.gts()));
+            let busy = match (row.busy, row.limit) {
+                (Some(busy), Some(limit)) => format!("{:>5} of {:>4}", giga(busy), giga(limit)),
+                (Some(busy), None) => format!("{:>5} of    ?", giga(busy)),
+                (None, Some(limit)) if row.depth == 0 => format!("{:>5} of {:>4}", "", giga(limit)),
+                _ => String::new(),
+            };
+            let mark = match row.mark {
+                Mark::Same => " ",
+                Mark::Changes => "*",
+                Mark::GivesWay => "<",
+                Mark::Moves => ">",
+            };
+            let pad = " ".repeat(wide - left.width());
+            format!("{mark} {left}{pad}  {link:>7}  {busy}").trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// `├ 01.1 nvme0n1 Samsung SSD 980 PRO 1TB`, branches and all.
+fn label(machine: &Machine, row: &Row, models: bool) -> String {
+    let Some((last, above)) = row.last.split_last() else { return format!("{} {}", row.place, row.name) };
+    let trunks: String = above.iter().map(|last| if *last { "  " } else { "│ " }).collect();
+    let branch = if *last { "└ " } else { "├ " };
+    let drive = row.drive.as_ref().filter(|_| models).and_then(|name| machine.drive(name));
+    let model =
+        drive.and_then(|drive| drive.model.value()).map_or_else(String::new, |model| format!(" {model}"));
+    format!("{trunks}{branch}{} {}{model}", row.place, row.name)
+}
+
+fn giga(rate: BytesPerSecond) -> String {
+    crate::units::three_digits(UnitSystem::Decimal.in_giga(rate))
+}
+
+fn rate(rate: BytesPerSecond) -> String {
+    UnitSystem::Decimal.rate(rate)
+}
+
+/// Both totals with what limits them, and what is won.
+fn totals(prediction: &Prediction, width: usize) -> String {
+    let mut out = String::new();
+    for (name, total) in [("today", &prediction.before), ("then", &prediction.after)] {
+        let words = match total.bytes_per_second {
+            Some(sum) => format!("{} ({})", rate(sum), UnitSystem::Binary.rate(sum)),
+            None => "not known".to_owned(),
+        };
+        let basis = total.basis.map_or_else(String::new, |basis| format!(", {}", basis.name()));
+        field(&mut out, name, &format!("all drives at once {words}{basis}: {}", total.because), width);
+    }
+    let gain = match prediction.gain() {
+        Some(gain) if gain.abs() < 1e6 => "nothing with all drives busy".to_owned(),
+        Some(gain) if gain < 0.0 => format!("-{}", rate(BytesPerSecond(-gain))),
+        Some(gain) => format!("+{}", rate(BytesPerSecond(gain))),
+        None => {
+            "not known, for a total is not; run all drives at once to measure their root complex".to_owned()
+        }
+    };
+    field(&mut out, "wins", &gain, width);
+    out
+}
+
+fn differences(answer: &Answer, width: usize) -> String {
+    let prediction = answer.prediction;
+    let mut out = String::new();
+    for (name, findings) in [("gone", &prediction.findings_gone), ("new", &prediction.findings_new)] {
+        for finding in findings {
+            field(&mut out, name, &format!("{} ({})", finding.title, finding.id.0), width);
+        }
+    }
+    let paths =
+        prediction.changes.iter().filter(|change| change.kind == "drive" && change.before != change.after);
+    for change in paths {
+        let word = |rate: Option<BytesPerSecond>| rate.map_or_else(|| "not known".to_owned(), self::rate);
+        field(
+            &mut out,
+            "path",
+            &format!("{} {}, then {}", change.name, word(change.before), word(change.after)),
+            width,
+        );
+    }
+    for assumption in prediction.assumptions() {
+        field(&mut out, "assumes", &Assumption::to_string(assumption), width);
+    }
+    out
+}
+
+fn field(out: &mut String, label: &str, value: &str, width: usize) {
+    super::check::wrapped(out, &format!("{label:<9}"), value, width);
+}

@@ -1,0 +1,253 @@
+//! What if a drive, a card or a port's content were somewhere else: the machine as it would be, what had to be assumed,
+//! and the difference it makes.
+//!
+//! Here: what was asked for ([`Move`]), which slots that means, and the comparison of both machines ([`Prediction`]). Not
+//! here: which ports are slots and how two of them change places, which the findings use too (`capacity`).
+
+pub mod ask;
+pub mod assumption;
+pub mod difference;
+pub mod rows;
+
+use crate::{
+    capacity::{
+        Slot,
+        exchange::{self, Exchanged},
+        slots,
+    },
+    machine::{Machine, NodeKind},
+    model::NodeIndex,
+};
+
+pub use ask::{Move, MoveError};
+pub use assumption::Assumption;
+pub use difference::{Prediction, predict};
+
+/// A machine after a move.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moved {
+    /// The machine as it would be, with where each of its nodes comes from.
+    pub then: Exchanged,
+    /// Today's functions that move, in bus order.
+    pub moved: Vec<NodeIndex>,
+    /// Today's functions that were in the way and take the place in return, in bus order.
+    pub displaced: Vec<NodeIndex>,
+    /// What nobody could read and was taken to be so.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// Something that moves whole: today's functions right behind the ports they are plugged into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Unit {
+    /// What was named.
+    named: Vec<NodeIndex>,
+    functions: Vec<NodeIndex>,
+    /// Whether the whole slot moves, its empty ports included.
+    whole_slot: bool,
+}
+
+/// The machine after a move, with every assumption; an error names what cannot be done and what can.
+///
+/// # Errors
+/// Something named is not plugged in anywhere, or the place has no slot for it.
+pub fn move_devices(machine: &Machine, asked: &Move) -> Result<(Machine, Vec<Assumption>), MoveError> {
+    moved(machine, asked).map(|moved| (moved.then.machine, moved.assumptions))
+}
+
+/// The same, with what moved.
+///
+/// # Errors
+/// See [`move_devices`].
+pub fn moved(machine: &Machine, asked: &Move) -> Result<Moved, MoveError> {
+    let units = units(machine, asked)?;
+    match all_moved(machine, asked, &joined(machine, &units)) {
+        // Neighbours that were named together may be a card, or drives that go their own ways.
+        Err(_) if joined(machine, &units) != units => all_moved(machine, asked, &units),
+        result => result,
+    }
+}
+
+/// What the named nodes stand for, each once.
+fn units(machine: &Machine, asked: &Move) -> Result<Vec<Unit>, MoveError> {
+    let mut units: Vec<Unit> = Vec::new();
+    for node in &asked.devices {
+        let unit = unit_of(machine, *node)?;
+        if !units.iter().any(|known| unit.functions.iter().all(|function| known.functions.contains(function)))
+        {
+            units.retain(|known| !known.functions.iter().all(|function| unit.functions.contains(function)));
+            units.push(unit);
+        }
+    }
+    Ok(units)
+}
+
+/// A port stands for what is plugged into it; a device for the card it is on, with the switch or the neighbours it has.
+fn unit_of(machine: &Machine, node: NodeIndex) -> Result<Unit, MoveError> {
+    let tree = &machine.pci;
+    let address = tree.node(node).address;
+    if slots::is_slot(tree, node) {
+        let functions = tree.node(node).children.clone();
+        if functions.is_empty() {
+            return Err(MoveError::of_move(
+                &address,
+                "nothing is plugged into this port",
+                "name one that holds something",
+            ));
+        }
+        return Ok(Unit { named: vec![node], functions, whole_slot: false });
+    }
+    let port = tree.ancestry(node).filter(|at| slots::is_slot(tree, *at)).last();
+    let slot = port.and_then(|port| slots::of_port(machine, port));
+    match slot {
+        Some(slot) => Ok(Unit { named: vec![node], functions: slot.content(tree), whole_slot: true }),
+        None if tree.node(node).kind == NodeKind::RootComplex => Err(MoveError::of_move(
+            &address,
+            "a root complex is part of the processor",
+            "name a drive, a card or a port below it",
+        )),
+        None => Err(MoveError::of_move(
+            &address,
+            "it is in no slot: part of the processor, the chipset or the board",
+            ask::movable(machine),
+        )),
+    }
+}
+
+/// Units behind neighbouring ports as one.
+fn joined(machine: &Machine, units: &[Unit]) -> Vec<Unit> {
+    let tree = &machine.pci;
+    let mut joined: Vec<Unit> = Vec::new();
+    for unit in units {
+        let port = |function: Option<&NodeIndex>| function.and_then(|function| tree.node(*function).parent);
+        let neighbours = joined.last().is_some_and(|last| {
+            let ports = port(last.functions.last()).zip(port(unit.functions.first()));
+            ports.is_some_and(|(one, next)| slots::are_neighbours(tree, one, next))
+        });
+        match joined.last_mut().filter(|_| neighbours) {
+            Some(last) => {
+                last.named.extend(&unit.named);
+                last.functions.extend(&unit.functions);
+                last.whole_slot |= unit.whole_slot;
+            }
+            None => joined.push(unit.clone()),
+        }
+    }
+    joined
+}
+
+fn all_moved(machine: &Machine, asked: &Move, units: &[Unit]) -> Result<Moved, MoveError> {
+    let tree = &machine.pci;
+    if let Some(port) = asked.under.filter(|under| units.len() > 1 && slots::is_slot(tree, *under)) {
+        return Err(MoveError::of_under(
+            &tree.node(port).address,
+            format!("it is one slot, and {} things are to go there", units.len()),
+            "name a root complex or a switch, or move one at a time",
+        ));
+    }
+    let mut moving = Moving {
+        then: Exchanged::nothing(machine),
+        units: units.iter().flat_map(|unit| unit.functions.clone()).collect(),
+        displaced: Vec::new(),
+        assumptions: Vec::new(),
+    };
+    for unit in units {
+        moving.assumptions.extend(Assumption::whole(machine, &unit.functions));
+        if let Some(under) = asked.under {
+            moving.place(machine, unit, under)?;
+        }
+        if let Some(speed) = asked.speed {
+            let slot = moving.slot(unit);
+            moving.assumptions.push(Assumption::slot_speed(&moving.then.machine.pci, &slot, speed));
+            let next = exchange::with_slot_speed(&moving.then.machine, &slot, speed);
+            moving.then = moving.then.then(next);
+        }
+    }
+    moving.assumptions.extend(Assumption::addresses(machine, &moving.then));
+    let whole = |tops: Vec<NodeIndex>| {
+        let mut all: Vec<NodeIndex> = tops.into_iter().flat_map(|top| machine.pci.subtree(top)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    Ok(Moved {
+        then: moving.then,
+        moved: whole(moving.units),
+        displaced: whole(moving.displaced),
+        assumptions: moving.assumptions,
+    })
+}
+
+/// A move under way.
+struct Moving {
+    then: Exchanged,
+    /// Today's functions that were asked to move: nothing takes their place again.
+    units: Vec<NodeIndex>,
+    displaced: Vec<NodeIndex>,
+    assumptions: Vec<Assumption>,
+}
+
+impl Moving {
+    /// Where a unit is plugged in now.
+    fn slot(&self, unit: &Unit) -> Slot {
+        let machine = &self.then.machine;
+        let port = |function: &NodeIndex| machine.pci.node(self.then.now(*function)?).parent;
+        let mut ports: Vec<NodeIndex> = unit.functions.iter().filter_map(port).collect();
+        if unit.whole_slot {
+            let slots: Vec<Slot> = ports.iter().filter_map(|port| slots::of_port(machine, *port)).collect();
+            ports.extend(slots.into_iter().flat_map(|slot| slot.ports));
+        }
+        ports.sort_unstable();
+        ports.dedup();
+        Slot { ports }
+    }
+
+    /// Puts a unit under a place of today's tree, unless it is there.
+    fn place(&mut self, machine: &Machine, unit: &Unit, under: NodeIndex) -> Result<(), MoveError> {
+        let address = machine.pci.node(under).address;
+        if unit.named.iter().all(|named| machine.pci.ancestry(*named).any(|at| at == under)) {
+            return Ok(());
+        }
+        let from = self.slot(unit);
+        let gone =
+            || MoveError::of_under(&address, "what moved before took this place away", "move one at a time");
+        let place = self.then.now(under).ok_or_else(gone)?;
+        let to = self.destination(machine, &from, place).map_err(|why| why.named(address))?;
+        let Some(to) = to else { return Ok(()) };
+        let before = &self.then.machine;
+        let in_the_way = to.content(&before.pci);
+        self.displaced.extend(in_the_way.iter().filter_map(|at| self.then.was.get(at.0).copied().flatten()));
+        let next = exchange::exchange(before, &from, &to);
+        self.assumptions.extend(Assumption::of_exchange(before, &from, &to, &next));
+        self.then = std::mem::replace(&mut self.then, Exchanged::nothing(machine)).then(next);
+        Ok(())
+    }
+
+    /// The slot to go to; `None` when the unit is there already.
+    fn destination(
+        &self,
+        machine: &Machine,
+        from: &Slot,
+        place: NodeIndex,
+    ) -> Result<Option<Slot>, MoveError> {
+        let now = &self.then.machine;
+        let tree = &now.pci;
+        let kind = tree.node(place).kind;
+        if !slots::is_slot(tree, place) {
+            if kind == NodeKind::Endpoint {
+                return Err(ask::no_place(tree, place));
+            }
+            let keep: Vec<NodeIndex> = self.units.iter().filter_map(|unit| self.then.now(*unit)).collect();
+            let best = slots::best_below(now, place, from, &keep);
+            return best.map(Some).ok_or_else(|| ask::no_room(now, machine, place, from));
+        }
+        let socket = Slot::of([place]);
+        let slot = slots::of_port(now, place).unwrap_or_else(|| socket.clone());
+        if from.ports.contains(&place) {
+            return Ok(None);
+        }
+        let is_wide = socket.lanes(tree).is_none_or(|lanes| lanes >= from.needs(tree));
+        let to = if !from.is_card(tree) && (is_wide || slot.ports.len() == 1) { socket } else { slot };
+        let fits = slots::can_change_places(tree, from, &to);
+        fits.then_some(Some(to.clone())).ok_or_else(|| ask::does_not_fit(tree, from, &to))
+    }
+}

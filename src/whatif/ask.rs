@@ -1,0 +1,277 @@
+//! What is asked for: addresses, drive names and ranges turned into places of the tree, and words for what cannot be.
+
+use std::fmt;
+
+use crate::{
+    capacity::{Slot, slots},
+    machine::{Machine, PciTree, pci::NodeAddress},
+    model::{NodeIndex, PciAddress},
+    units::TransferRate,
+};
+
+/// A move: what goes where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Move {
+    /// Drives, cards or ports, as nodes of the tree.
+    pub devices: Vec<NodeIndex>,
+    /// A root complex, a switch or a port; `None`: they stay where they are.
+    pub under: Option<NodeIndex>,
+    /// What their slot runs at, at most; `None`: as its port says.
+    pub speed: Option<TransferRate>,
+}
+
+/// Why a move cannot be. One line: the option with what was written, what is wrong with it, what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{about}: {wrong}; {fix}")]
+pub struct MoveError {
+    /// `--move 0000:99:00.0`.
+    pub about: String,
+    /// What is wrong with it.
+    pub wrong: String,
+    /// What to do.
+    pub fix: String,
+}
+
+impl MoveError {
+    pub(super) fn of_move(what: &dyn fmt::Display, wrong: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { about: format!("--move {what}"), wrong: wrong.into(), fix: fix.into() }
+    }
+
+    pub(super) fn of_under(
+        what: &dyn fmt::Display,
+        wrong: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        Self { about: format!("--under {what}"), wrong: wrong.into(), fix: fix.into() }
+    }
+
+    /// The same about a place by today's name.
+    pub(super) fn named(self, address: NodeAddress) -> Self {
+        Self { about: format!("--under {address}"), ..self }
+    }
+}
+
+impl Move {
+    /// From what people write.
+    ///
+    /// `devices`: addresses, drive names or ranges of addresses in bus order (`0000:41:00.0-0000:44:00.0`), separated by
+    /// commas. `under`: the address of a root complex, switch or port; a generation of its slot (`gen3`); or both,
+    /// `0000:60@gen3`. A missing domain is 0000.
+    ///
+    /// # Errors
+    /// Something written is no address, or this machine has no such place.
+    pub fn parse(machine: &Machine, devices: &str, under: &str) -> Result<Self, MoveError> {
+        let mut nodes = Vec::new();
+        for word in devices.split(',').map(str::trim) {
+            match word.split_once('-') {
+                Some((first, last))
+                    if machine.pci.iter().any(|(_, node)| is_written(node.address, first.trim())) =>
+                {
+                    nodes.extend(range(machine, word, first.trim(), last.trim())?);
+                }
+                _ => nodes.push(device(machine, word)?),
+            }
+        }
+        let (place, speed) = match under.split_once('@') {
+            Some((place, speed)) => {
+                (Some(place), Some(generation(speed).ok_or_else(|| no_generation(under))?))
+            }
+            None => match generation(under) {
+                Some(speed) => (None, Some(speed)),
+                None => (Some(under), None),
+            },
+        };
+        let place =
+            place.map(|place| node(machine, place).ok_or_else(|| no_such_place(machine, under, place)));
+        Ok(Self { devices: nodes, under: place.transpose()?, speed })
+    }
+}
+
+/// `gen1` to `gen6`.
+fn generation(word: &str) -> Option<TransferRate> {
+    TransferRate::from_code(word.trim().strip_prefix("gen")?.parse().ok()?)
+}
+
+fn no_generation(under: &str) -> MoveError {
+    MoveError::of_under(
+        &under,
+        "no generation of PCI Express",
+        "write gen1 to gen6 behind the @, gen3 for 8 GT/s",
+    )
+}
+
+/// Whether a word is this address, with or without its domain.
+fn is_written(address: NodeAddress, word: &str) -> bool {
+    let whole = address.to_string();
+    whole.eq_ignore_ascii_case(word)
+        || whole.strip_prefix("0000:").is_some_and(|short| short.eq_ignore_ascii_case(word))
+}
+
+fn node(machine: &Machine, word: &str) -> Option<NodeIndex> {
+    let word = word.trim();
+    let drive = machine.drives.iter().find(|drive| drive.name.as_str() == word).and_then(|drive| drive.node);
+    drive.or_else(|| {
+        machine.pci.iter().find(|(_, node)| is_written(node.address, word)).map(|(index, _)| index)
+    })
+}
+
+fn device(machine: &Machine, word: &str) -> Result<NodeIndex, MoveError> {
+    node(machine, word).ok_or_else(|| {
+        let wrong = if word.is_empty() { "no address" } else { "no such device on this machine" };
+        let meant =
+            closest(slots::all(machine).iter().flat_map(|slot| slot.content(&machine.pci)), machine, word);
+        let fix = meant
+            .map_or_else(|| movable(machine), |meant| format!("did you mean {meant}? {}", movable(machine)));
+        MoveError::of_move(&word, wrong, fix)
+    })
+}
+
+/// The functions of a range in bus order that are plugged in somewhere.
+fn range(machine: &Machine, word: &str, first: &str, last: &str) -> Result<Vec<NodeIndex>, MoveError> {
+    let address = |word: &str| match machine.pci.node(device(machine, word)?).address {
+        NodeAddress::Device(address) => Ok(address),
+        NodeAddress::Root { .. } => Err(MoveError::of_move(
+            &word,
+            "a range goes from one function to another",
+            "write it as 0000:41:00.0-0000:44:00.0",
+        )),
+    };
+    let (first, last) = (address(first)?, address(last)?);
+    if first > last {
+        let fix = format!("write it in bus order, {last}-{first}");
+        return Err(MoveError::of_move(&word, "the range ends before it begins", fix));
+    }
+    let tree = &machine.pci;
+    let is_in =
+        |address: NodeAddress| matches!(address, NodeAddress::Device(at) if (first..=last).contains(&at));
+    let plugged = |index: NodeIndex| tree.node(index).parent.is_some_and(|port| slots::is_slot(tree, port));
+    let ports_too =
+        [first, last].iter().all(|end| tree.find(*end).is_some_and(|at| slots::is_slot(tree, at)));
+    let found: Vec<NodeIndex> = tree
+        .iter()
+        .filter(|(index, node)| {
+            is_in(node.address) && (plugged(*index) || ports_too && slots::is_slot(tree, *index))
+        })
+        .map(|(index, _)| index)
+        .collect();
+    if found.is_empty() {
+        return Err(MoveError::of_move(
+            &word,
+            "nothing in this range is plugged into a slot",
+            movable(machine),
+        ));
+    }
+    Ok(found)
+}
+
+/// What can be moved, in a few words for the end of a line.
+pub(super) fn movable(machine: &Machine) -> String {
+    let tree = &machine.pci;
+    let function = |slot: Slot| slot.content(tree).first().map(|at| tree.node(*at).address.to_string());
+    let found: Vec<String> = slots::all(machine).into_iter().filter_map(function).collect();
+    match found.as_slice() {
+        [] => "nothing on this machine is plugged into a slot that the kernel shows".to_owned(),
+        many => format!("what is in slots here begins at {}", some_of(many)),
+    }
+}
+
+fn no_such_place(machine: &Machine, under: &str, place: &str) -> MoveError {
+    let roots: Vec<String> =
+        machine.pci.roots().map(|root| machine.pci.node(root).address.to_string()).collect();
+    let ports = slots::all(machine).into_iter().flat_map(|slot| slot.ports);
+    let meant = closest(machine.pci.roots().chain(ports), machine, place);
+    let meant = meant.map_or_else(String::new, |meant| format!("did you mean {meant}? "));
+    let fix = format!(
+        "{meant}name a root complex ({}), a switch, a port, or a slot's speed as gen3",
+        some_of(&roots)
+    );
+    MoveError::of_under(&under, "no such place on this machine", fix)
+}
+
+/// Of these nodes, the first whose address differs in one character.
+fn closest(nodes: impl Iterator<Item = NodeIndex>, machine: &Machine, word: &str) -> Option<NodeAddress> {
+    let is_short = word.matches(':').count() == 1 && word.contains('.');
+    let word = if is_short { format!("0000:{word}") } else { word.to_owned() };
+    let differs = |address: &NodeAddress| {
+        let text = address.to_string();
+        text.len() == word.len() && text.bytes().zip(word.bytes()).filter(|(a, b)| a != b).count() == 1
+    };
+    nodes.map(|node| machine.pci.node(node).address).find(differs)
+}
+
+/// A few of many names.
+fn some_of(names: &[String]) -> String {
+    const MOST: usize = 4;
+    match names.get(MOST..) {
+        Some(rest) if !rest.is_empty() => format!("{} and {} more", names[..MOST].join(", "), rest.len()),
+        _ => names.join(", "),
+    }
+}
+
+/// Nothing can be plugged into a device.
+pub(super) fn no_place(tree: &PciTree, place: NodeIndex) -> MoveError {
+    let address = tree.node(place).address;
+    let port = tree.node(place).parent.filter(|port| slots::is_slot(tree, *port));
+    let fix = port.map_or_else(
+        || "name a root complex, a switch or a port".to_owned(),
+        |port| format!("name its port, {}, to change places with it", tree.node(port).address),
+    );
+    MoveError::of_under(&address, "it is a device and takes nothing in", fix)
+}
+
+/// No slot below a place takes what is in `from`.
+pub(super) fn no_room(now: &Machine, today: &Machine, place: NodeIndex, from: &Slot) -> MoveError {
+    let tree = &now.pci;
+    let below = slots::all(now).into_iter().filter(|slot| tree.ancestry(slot.ports[0]).any(|at| at == place));
+    let widest = below
+        .filter_map(|slot| Some((slot.lanes(tree)?, slot)))
+        .max_by_key(|(lanes, slot)| (*lanes, std::cmp::Reverse(slot.ports[0])));
+    let needs = from.needs(tree);
+    let wrong = match widest {
+        None => "it has no slot that the kernel shows".to_owned(),
+        Some((lanes, slot)) if lanes < needs => format!(
+            "its widest slot, {}, has {lanes} lanes and the card needs {needs}",
+            tree.node(slot.ports[0]).address
+        ),
+        Some(_) => "what is in its slots would not fit in return".to_owned(),
+    };
+    let takes = |root: &NodeIndex| slots::best_below(now, *root, from, &[]).is_some();
+    let others: Vec<String> =
+        tree.roots().filter(takes).map(|root| tree.node(root).address.to_string()).collect();
+    let fix = if others.is_empty() {
+        let port = tree.node(from.ports[0]).address;
+        format!("nothing else here takes it either; name its port ({port}) to move one drive alone")
+    } else {
+        format!("use {}", some_of(&others))
+    };
+    MoveError::of_under(&today.pci.node(place).address, wrong, fix)
+}
+
+/// A slot does not take what is in another, or not the other way round.
+pub(super) fn does_not_fit(tree: &PciTree, from: &Slot, to: &Slot) -> MoveError {
+    let (here, there) = (tree.node(from.ports[0]).address, tree.node(to.ports[0]).address);
+    let lanes = |slot: &Slot| slot.lanes(tree).map_or_else(|| "?".to_owned(), |lanes| lanes.to_string());
+    let inside = |slot: &Slot, other: &Slot| {
+        slot.ports.iter().any(|port| tree.ancestry(*port).any(|at| other.ports.contains(&at)))
+    };
+    let wrong = if inside(from, to) || inside(to, from) {
+        format!("{there} and {here} are one behind the other: they cannot change places")
+    } else if to.lanes(tree).is_some_and(|lanes| from.is_card(tree) && lanes < from.needs(tree)) {
+        format!(
+            "the slot has {} lanes and the card needs {}: some of its drives would not appear",
+            lanes(to),
+            from.needs(tree)
+        )
+    } else {
+        format!("what is there needs {} lanes, and {here} has {}", to.needs(tree), lanes(from))
+    };
+    MoveError::of_under(&there, wrong, "name another port, or a root complex to have the best slot found")
+}
+
+/// Its address when it is a function.
+pub(super) fn function(address: NodeAddress) -> Option<PciAddress> {
+    match address {
+        NodeAddress::Device(address) => Some(address),
+        NodeAddress::Root { .. } => None,
+    }
+}

@@ -1,0 +1,275 @@
+//! What nobody could read, and was taken to be so. Each is said wherever the prediction is shown.
+
+use std::fmt;
+
+use crate::{
+    capacity::{
+        Slot,
+        exchange::{self, Exchanged},
+        slots,
+    },
+    machine::{
+        Machine, NodeKind, PciTree,
+        pci::{bracketed, short_vendor},
+    },
+    model::{DriveName, NodeIndex},
+    units::{Lanes, TransferRate},
+};
+
+/// Something taken to be so. Addresses are today's unless they say otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Assumption {
+    /// Drives behind neighbouring ports are one card.
+    OneCard {
+        /// The drives.
+        drives: Vec<DriveName>,
+        /// Their first port.
+        port: String,
+        /// Their last port.
+        last: String,
+    },
+    /// A switch with all behind it is one card.
+    SwitchCard {
+        /// The switch's upstream port.
+        switch: String,
+    },
+    /// The slot takes the card: length, height, power, and nothing between slot and processor that slows it.
+    SlotTakes {
+        /// The slot's first port.
+        port: String,
+        /// What goes there.
+        what: String,
+    },
+    /// Firmware splits the slot.
+    Bifurcation {
+        /// The slot's first port.
+        port: String,
+        /// `x4x4x4x4`.
+        split: String,
+    },
+    /// Nobody says how many lanes the slot has.
+    LanesUnknown {
+        /// The slot's first port.
+        port: String,
+    },
+    /// A device gets fewer lanes than it could use.
+    Narrowed {
+        /// The device.
+        what: String,
+        /// Lanes it gets.
+        lanes: Lanes,
+        /// Lanes it could use.
+        of: Lanes,
+    },
+    /// A link that runs below what both its ends can do goes on like that.
+    StaysLow {
+        /// The device.
+        what: String,
+        /// What it runs at.
+        runs: String,
+    },
+    /// What gave way moves no data worth counting beside drives.
+    OtherIsQuiet {
+        /// What gave way.
+        what: String,
+    },
+    /// The slot runs at most at a rate that was asked for.
+    SlotSpeed {
+        /// The slot's first port.
+        port: String,
+        /// The rate.
+        speed: TransferRate,
+    },
+    /// Buses are numbered as firmware would.
+    Renumbered,
+    /// Devices keep today's addresses, since today's have gaps.
+    AddressesKept,
+}
+
+impl fmt::Display for Assumption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OneCard { drives, port, last } => {
+                let names: Vec<&str> = drives.iter().map(DriveName::as_str).collect();
+                write!(
+                    f,
+                    "{} sit on one card: their ports {port} to {last} are neighbours of four lanes each (name a port to move one drive)",
+                    names.join(", ")
+                )
+            }
+            Self::SwitchCard { switch } => {
+                write!(
+                    f,
+                    "the switch {switch} is on the card and moves with all behind it (name one of its ports to move one drive)"
+                )
+            }
+            Self::SlotTakes { port, what } => write!(
+                f,
+                "the slot at {port} takes {what}: length, height and power suffice, and no riser or missing retimer slows it"
+            ),
+            Self::Bifurcation { port, split } => {
+                write!(f, "firmware is set to split the slot at {port} into {split}")
+            }
+            Self::LanesUnknown { port } => {
+                write!(f, "the slot at {port} has lanes enough: no register says how many")
+            }
+            Self::Narrowed { what, lanes, of } => {
+                write!(f, "{what} does with {lanes} where it could use {of}")
+            }
+            Self::StaysLow { what, runs } => {
+                write!(f, "{what} goes on at {runs}, below what it could: it is idle, or trained low")
+            }
+            Self::OtherIsQuiet { what } => write!(f, "{what} reads nothing worth counting beside the drives"),
+            Self::SlotSpeed { port, speed } => {
+                write!(f, "the slot at {port} runs at {speed} at most (gen{})", speed.generation())
+            }
+            Self::Renumbered => write!(f, "firmware numbers the buses anew, in order, as it did for today's"),
+            Self::AddressesKept => {
+                write!(
+                    f,
+                    "devices keep their addresses: today's bus numbers have gaps, and nobody knows tomorrow's"
+                )
+            }
+        }
+    }
+}
+
+impl Assumption {
+    /// What makes one thing of several functions.
+    pub(super) fn whole(machine: &Machine, functions: &[NodeIndex]) -> Vec<Self> {
+        let tree = &machine.pci;
+        let ports: Vec<NodeIndex> =
+            functions.iter().filter_map(|function| tree.node(*function).parent).collect();
+        let mut found = Vec::new();
+        if let ([first, ..], [.., last]) = (ports.as_slice(), ports.as_slice())
+            && first != last
+        {
+            let drives = machine.hardware_drives();
+            let drives = drives.filter(|drive| drive.node.is_some_and(|node| functions.contains(&node)));
+            found.push(Self::OneCard {
+                drives: drives.map(|drive| drive.name.clone()).collect(),
+                port: tree.node(*first).address.to_string(),
+                last: tree.node(*last).address.to_string(),
+            });
+        }
+        let switches =
+            functions.iter().filter(|function| tree.node(**function).kind == NodeKind::SwitchUpstream);
+        found.extend(
+            switches.map(|switch| Self::SwitchCard { switch: tree.node(*switch).address.to_string() }),
+        );
+        found
+    }
+
+    /// What has to hold for two slots to change their content.
+    pub(super) fn of_exchange(before: &Machine, from: &Slot, to: &Slot, next: &Exchanged) -> Vec<Self> {
+        let mut found = Vec::new();
+        for (here, there) in [(from, to), (to, from)] {
+            let functions = here.content(&before.pci);
+            if functions.is_empty() {
+                continue;
+            }
+            let port = before.pci.node(there.ports[0]).address.to_string();
+            found.push(Self::SlotTakes { port: port.clone(), what: names(before, &functions) });
+            if there.lanes(&before.pci).is_none() {
+                found.push(Self::LanesUnknown { port: port.clone() });
+            }
+            if here.is_card(&before.pci) && here.ports.len() != there.ports.len() {
+                let split = split(&next.machine, next, &functions);
+                found.push(Self::Bifurcation { port, split });
+            }
+            for function in &functions {
+                found.extend(of_link(before, *function, next));
+            }
+        }
+        let given_way = to.content(&before.pci);
+        let has_drives = |at: &NodeIndex| before.drives.iter().any(|drive| drive.node == Some(*at));
+        if !given_way.is_empty()
+            && !given_way.iter().flat_map(|at| before.pci.subtree(*at)).any(|at| has_drives(&at))
+        {
+            found.push(Self::OtherIsQuiet { what: names(before, &given_way) });
+        }
+        found
+    }
+
+    /// A slot that was given a speed.
+    pub(super) fn slot_speed(tree: &PciTree, slot: &Slot, speed: TransferRate) -> Self {
+        Self::SlotSpeed { port: tree.node(slot.ports[0]).address.to_string(), speed }
+    }
+
+    /// How addresses came about, if any changed.
+    pub(super) fn addresses(today: &Machine, then: &Exchanged) -> Option<Self> {
+        let moved = then.machine.pci.nodes != today.pci.nodes
+            && then.was.iter().enumerate().any(|(now, was)| {
+                let before = was.map(|was| &today.pci.node(was).path);
+                before != Some(&then.machine.pci.nodes[now].path)
+            });
+        moved.then_some(if then.renumbered { Self::Renumbered } else { Self::AddressesKept })
+    }
+}
+
+/// What becomes of the link of a function that moved; the first function of a device speaks for all.
+fn of_link(before: &Machine, function: NodeIndex, next: &Exchanged) -> Vec<Assumption> {
+    let is_first =
+        super::ask::function(before.pci.node(function).address).is_some_and(|address| address.function == 0);
+    let (Some(now), true) = (next.now(function), is_first) else { return Vec::new() };
+    let what = names(before, &[function]);
+    let link = next.machine.pci.node(now).link.as_ref();
+    let width = |link: Option<&crate::machine::Link>| link.and_then(|link| link.width.get());
+    let (had, has) = (width(before.pci.node(function).link.as_ref()), width(link));
+    let mut found = Vec::new();
+    if let (Some(of), Some(lanes)) = (had, has)
+        && lanes < of
+    {
+        found.push(Assumption::Narrowed { what: what.clone(), lanes, of });
+    }
+    if exchange::runs_low(&before.pci, function)
+        && let Some((speed, width)) = link.and_then(|link| Some((link.speed.get()?, link.width.get()?)))
+    {
+        found.push(Assumption::StaysLow { what, runs: format!("{speed} {width}") });
+    }
+    found
+}
+
+/// `x4x4x4x4`: the ports of the slot that these functions are in now.
+fn split(now: &Machine, next: &Exchanged, functions: &[NodeIndex]) -> String {
+    let port = functions.first().and_then(|function| now.pci.node(next.now(*function)?).parent);
+    let slot = port.and_then(|port| slots::of_port(now, port));
+    let width = |port: NodeIndex| now.pci.node(port).link.as_ref()?.max_width.get();
+    let ports = slot.map_or_else(Vec::new, |slot| slot.ports);
+    let ports = if ports.len() > 1 {
+        ports
+    } else {
+        functions.iter().filter_map(|function| now.pci.node(next.now(*function)?).parent).collect()
+    };
+    ports.into_iter().filter_map(width).map(|lanes| lanes.to_string()).collect()
+}
+
+/// What people call functions: drives by kernel name, others by product.
+pub fn names(machine: &Machine, functions: &[NodeIndex]) -> String {
+    let below: Vec<NodeIndex> =
+        functions.iter().flat_map(|function| machine.pci.subtree(*function)).collect();
+    let drives: Vec<&str> = machine
+        .hardware_drives()
+        .filter(|drive| drive.node.is_some_and(|node| below.contains(&node)))
+        .map(|drive| drive.name.as_str())
+        .collect();
+    match (drives.as_slice(), functions.first()) {
+        ([one], _) => (*one).to_owned(),
+        ([first, second], _) => format!("{first} and {second}"),
+        ([first, .., last], _) => format!("the card with {first} to {last}"),
+        ([], Some(function)) => product(machine, *function),
+        ([], None) => "nothing".to_owned(),
+    }
+}
+
+/// `NVIDIA Quadro P620`.
+pub(super) fn product(machine: &Machine, function: NodeIndex) -> String {
+    let node = machine.pci.node(function);
+    match (&node.names.vendor, &node.names.device) {
+        (Some(vendor), Some(device)) => {
+            let device = device.as_str();
+            format!("{} {}", short_vendor(vendor.as_str()), bracketed(device).unwrap_or(device))
+        }
+        _ => format!("{} {}", node.address, node.name()),
+    }
+}

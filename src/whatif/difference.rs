@@ -1,0 +1,191 @@
+//! What a move changes: limits, totals, findings.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::{Assumption, Move, MoveError, Moved, moved};
+use crate::{
+    capacity::{self, Total},
+    findings::{self, Evidence, Finding, Subject, SubjectKind},
+    machine::{Machine, NodeKind},
+    model::{DriveName, FindingId, Limits, NodeIndex},
+    units::BytesPerSecond,
+};
+
+/// A move and what it would change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// The machine as it would be.
+    pub moved: Moved,
+    /// What its places carry.
+    pub limits: Limits,
+    /// All drives at once, today.
+    pub before: Total,
+    /// All drives at once, then.
+    pub after: Total,
+    /// Drives and root complexes whose figures change, in today's bus order.
+    pub changes: Vec<Change>,
+    /// Findings of today that are none then.
+    pub findings_gone: Vec<Finding>,
+    /// Findings that come.
+    pub findings_new: Vec<Finding>,
+}
+
+/// What changes for one drive or root complex, in payload bytes per second.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// `drive` or `root-complex`.
+    pub kind: &'static str,
+    /// The drive, or the root complex's address.
+    pub name: String,
+    /// Limit of a drive's path; what the drives below a root complex want together. Today and then.
+    pub before: Option<BytesPerSecond>,
+    /// Then.
+    pub after: Option<BytesPerSecond>,
+    /// With all drives busy: what the drive gets, what the root complex passes on. Today.
+    pub busy_before: Option<BytesPerSecond>,
+    /// Then.
+    pub busy_after: Option<BytesPerSecond>,
+}
+
+/// Changes smaller than this share are rounding.
+const ROUNDING: f64 = 1e-6;
+
+/// What a move would change on this machine.
+///
+/// # Errors
+/// See [`super::move_devices`].
+pub fn predict(machine: &Machine, limits: &Limits, asked: &Move) -> Result<Prediction, MoveError> {
+    let moved = moved(machine, asked)?;
+    let then = &moved.then.machine;
+    let limits_then = capacity::limits(then);
+    let (before, after) = (capacity::total(machine, limits), capacity::total(then, &limits_then));
+    let today = findings::check(&Evidence::at_rest(machine, limits));
+    let later = findings::check(&Evidence::at_rest(then, &limits_then));
+    let keys = |findings: &[Finding], of: &dyn Fn(&Subject) -> Subject| -> Vec<Key> {
+        findings.iter().map(|finding| key(finding, of)).collect()
+    };
+    let (known, coming) =
+        (keys(&today, &Subject::clone), keys(&later, &|subject| todays(machine, &moved, subject)));
+    let without = |findings: Vec<Finding>, own: &[Key], other: &[Key]| {
+        let pairs = findings.into_iter().zip(own);
+        pairs.filter(|(_, key)| !other.contains(key)).map(|(finding, _)| finding).collect()
+    };
+    let mut changes = of_roots(machine, limits, &moved, &limits_then, (&before, &after));
+    changes.extend(of_drives(machine, limits, &moved, &limits_then, (&before, &after)));
+    Ok(Prediction {
+        findings_gone: without(today, &known, &coming),
+        findings_new: without(later, &coming, &known),
+        limits: limits_then,
+        before,
+        after,
+        changes,
+        moved,
+    })
+}
+
+impl Prediction {
+    /// What all drives together win, in bytes per second; `None` when a total is not known.
+    pub fn gain(&self) -> Option<f64> {
+        Some(self.after.bytes_per_second?.0 - self.before.bytes_per_second?.0)
+    }
+
+    /// What was taken to be so.
+    pub fn assumptions(&self) -> &[Assumption] {
+        &self.moved.assumptions
+    }
+}
+
+/// What makes two findings the same one.
+type Key = (FindingId, BTreeSet<Subject>);
+
+fn key(finding: &Finding, of: &dyn Fn(&Subject) -> Subject) -> Key {
+    (finding.id, finding.subjects.iter().map(of).collect())
+}
+
+/// A subject of the new tree by today's name.
+fn todays(machine: &Machine, moved: &Moved, subject: &Subject) -> Subject {
+    let is_place = matches!(subject.kind, SubjectKind::Device | SubjectKind::RootComplex);
+    let node = subject.node(&moved.then.machine).filter(|_| is_place);
+    let was = node.and_then(|node| moved.then.was.get(node.0).copied().flatten());
+    was.map_or_else(|| subject.clone(), |was| Subject::of_node(machine, was))
+}
+
+fn of_drives(
+    machine: &Machine,
+    limits: &Limits,
+    moved: &Moved,
+    limits_then: &Limits,
+    (before, after): (&Total, &Total),
+) -> Vec<Change> {
+    let path = |machine: &Machine, limits: &Limits, name: &DriveName| {
+        limits.path(machine.drive(name)?.node?).map(|limit| limit.bytes_per_second)
+    };
+    let busy = |total: &Total, name: &DriveName| total.shares.get(name).map(|share| share.bytes_per_second);
+    let change = |name: &DriveName| Change {
+        kind: "drive",
+        name: name.to_string(),
+        before: path(machine, limits, name),
+        after: path(&moved.then.machine, limits_then, name),
+        busy_before: busy(before, name),
+        busy_after: busy(after, name),
+    };
+    machine.hardware_drives().map(|drive| change(&drive.name)).filter(Change::is_one).collect()
+}
+
+fn of_roots(
+    machine: &Machine,
+    limits: &Limits,
+    moved: &Moved,
+    limits_then: &Limits,
+    (before, after): (&Total, &Total),
+) -> Vec<Change> {
+    let then = &moved.then.machine;
+    let change = |root: NodeIndex| {
+        let now = moved.then.now(root);
+        Change {
+            kind: "root-complex",
+            name: machine.pci.node(root).address.to_string(),
+            before: wants(machine, limits, root),
+            after: now.and_then(|now| wants(then, limits_then, now)),
+            busy_before: passes(machine, before, root),
+            busy_after: now.and_then(|now| passes(then, after, now)),
+        }
+    };
+    machine.pci.roots().map(change).filter(Change::is_one).collect()
+}
+
+/// Drives below a node.
+pub(super) fn drives_below(machine: &Machine, node: NodeIndex) -> Vec<DriveName> {
+    let below = machine.pci.subtree(node);
+    let drives = machine.hardware_drives().filter(|drive| drive.node.is_some_and(|at| below.contains(&at)));
+    drives.map(|drive| drive.name.clone()).collect()
+}
+
+/// What the drives below could read if nothing were shared; `None` when of one it is not known.
+pub(super) fn wants(machine: &Machine, limits: &Limits, node: NodeIndex) -> Option<BytesPerSecond> {
+    debug_assert_eq!(machine.pci.node(node).kind, NodeKind::RootComplex);
+    let rates =
+        drives_below(machine, node).into_iter().map(|name| Some(limits.drive(&name)?.bytes_per_second.0));
+    rates.sum::<Option<f64>>().map(BytesPerSecond)
+}
+
+/// What the drives below get with all of them busy.
+fn passes(machine: &Machine, total: &Total, node: NodeIndex) -> Option<BytesPerSecond> {
+    let rates =
+        drives_below(machine, node).into_iter().map(|name| Some(total.shares.get(&name)?.bytes_per_second.0));
+    rates.sum::<Option<f64>>().map(BytesPerSecond)
+}
+
+impl Change {
+    /// Whether anything differs.
+    fn is_one(&self) -> bool {
+        let differs = |before: Option<BytesPerSecond>, after: Option<BytesPerSecond>| match (before, after) {
+            (Some(before), Some(after)) => (before.0 - after.0).abs() > ROUNDING * before.0.max(after.0),
+            (None, None) => false,
+            _ => true,
+        };
+        differs(self.before, self.after) || differs(self.busy_before, self.busy_after)
+    }
+}
