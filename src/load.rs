@@ -13,6 +13,7 @@ mod histogram;
 mod control;
 mod tally;
 mod target;
+mod placement;
 mod crew;
 mod ring;
 mod worker;

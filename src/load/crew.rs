@@ -17,10 +17,12 @@ use super::{
     clock::{self, Epoch},
     control::{Control, Phase},
     histogram::Counts,
+    placement::{self, Placement},
     tally::{self, Tally},
     target::Open,
 };
 use crate::{
+    machine::Machine,
     model::{
         Completion, Effective, EngineKind, LatencySummary, RunSample, RunState, RunSummary, TargetSample,
         TargetSummary, Workload,
@@ -47,18 +49,23 @@ pub(super) struct Granted {
     pub engine: EngineKind,
     pub completion: Completion,
     pub ring_flags: Vec<String>,
+    /// What its reads land in ([`super::memory::Mapping::words`]).
+    pub memory: &'static str,
     pub fallbacks: Vec<String>,
 }
 
 /// Where a worker says that it is ready, before it waits for the others.
 pub(super) struct Ready<'a> {
     answer: &'a SyncSender<Result<Granted, LoadError>>,
+    /// Why the worker is not where it was to be.
+    misplaced: Option<String>,
     control: &'a Control,
 }
 
 impl Ready<'_> {
     /// Waits until all workers are ready. False when there is nothing to do any more.
-    pub(super) fn wait(&self, granted: Granted) -> bool {
+    pub(super) fn wait(&self, mut granted: Granted) -> bool {
+        granted.fallbacks.extend(self.misplaced.clone());
         self.answer.send(Ok(granted)).is_ok() && self.control.wait_while(Phase::Gate) != Phase::Stop
     }
 }
@@ -101,11 +108,16 @@ const SHORTEST: Duration = Duration::from_secs(1);
 impl Crew {
     /// Starts `threads_per_job` workers for every job on every target, and lets them go once all are ready.
     pub(super) fn start(
+        machine: Option<&Machine>,
         workload: &Workload,
         targets: Vec<Open>,
         threads_per_job: u32,
         work: Work,
     ) -> Result<Self, LoadError> {
+        let workers: Vec<Vec<usize>> = (0..targets.len())
+            .flat_map(|target| (0..workload.jobs * threads_per_job).map(move |_| vec![target]))
+            .collect();
+        let placement = placement::plan(machine, workload, &workers, placement::usable())?;
         let members = targets.into_iter().map(|open| Member {
             open: Arc::new(open),
             tallies: (0..workload.jobs * threads_per_job).map(|_| Arc::new(Tally::new())).collect(),
@@ -122,13 +134,15 @@ impl Crew {
                 completion: Completion::Interrupts,
                 ring_flags: Vec::new(),
                 batch: String::new(),
-                fallbacks: Vec::new(),
+                placement: placement.words.clone(),
+                memory: String::new(),
+                fallbacks: placement.notes.clone(),
             },
             started: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX)),
         };
-        let begun = crew.spawn(threads_per_job, work).and_then(|answers| crew.hear(&answers));
+        let begun = crew.spawn(threads_per_job, &placement, work).and_then(|answers| crew.hear(&answers));
         match begun {
             Ok(()) => {
                 crew.control.open();
@@ -150,6 +164,7 @@ impl Crew {
     fn spawn(
         &mut self,
         threads_per_job: u32,
+        placement: &Placement,
         work: Work,
     ) -> Result<Receiver<Result<Granted, LoadError>>, LoadError> {
         let count = self.targets.iter().map(|member| member.tallies.len()).sum();
@@ -167,12 +182,14 @@ impl Crew {
                     job: index / threads_per_job.max(1),
                     worker,
                 };
+                let cpus = placement.of(usize::try_from(worker).unwrap_or(usize::MAX)).to_vec();
                 let roster = Arc::clone(&self.roster);
                 let answer = answer.clone();
                 roster.enter();
                 let thread = thread::Builder::new().name(format!("read {worker}")).spawn(move || {
                     let _present = Present { roster: &roster, control: &assignment.control };
-                    let ready = Ready { answer: &answer, control: &assignment.control };
+                    let misplaced = placement::go_to(&cpus).err();
+                    let ready = Ready { answer: &answer, misplaced, control: &assignment.control };
                     if let Err(error) = work(&assignment, &ready) {
                         // Nobody listens any more once the run goes.
                         let _ = answer.send(Err(error));
@@ -206,6 +223,7 @@ impl Crew {
             effective.engine = granted.engine;
             effective.completion = granted.completion;
             effective.ring_flags = granted.ring_flags;
+            granted.memory.clone_into(&mut effective.memory);
             for fallback in granted.fallbacks {
                 if !effective.fallbacks.contains(&fallback) {
                     effective.fallbacks.push(fallback);

@@ -127,6 +127,7 @@ pub(super) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Loa
         engine: EngineKind::Libaio,
         completion: Completion::Interrupts,
         ring_flags: Vec::new(),
+        memory: native.buffers.words(),
         fallbacks: lacks(&assignment.workload),
     };
     queued::work(assignment, ready, &mut native, granted);

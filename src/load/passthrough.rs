@@ -201,7 +201,13 @@ impl Rig {
             ring::fix_buffers(&ring.submitter(), workload, &buffers, block, &mut fallbacks);
         let completion = if polled { Completion::Polled } else { Completion::Interrupts };
         Ok(Self {
-            granted: Granted { engine: EngineKind::IoUringCmd, completion, ring_flags: flags, fallbacks },
+            granted: Granted {
+                engine: EngineKind::IoUringCmd,
+                completion,
+                ring_flags: flags,
+                memory: buffers.words(),
+                fallbacks,
+            },
             descriptor: (!fixed_file).then(|| target.file.as_raw_fd()),
             template: Read::of(namespace),
             put: Vec::with_capacity(workload.depth as usize),

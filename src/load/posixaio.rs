@@ -42,6 +42,7 @@ pub(super) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Loa
         engine: EngineKind::Posixaio,
         completion: Completion::Interrupts,
         ring_flags: Vec::new(),
+        memory: posix.buffers.words(),
         fallbacks: lacks(&assignment.workload),
     };
     queued::work(assignment, ready, &mut posix, granted);

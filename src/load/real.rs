@@ -52,14 +52,19 @@ impl RealEngine {
         });
         match converted {
             Ok(()) => {
-                let mut crew = Crew::start(workload, targets, 1, passthrough::work)?;
+                let mut crew = Crew::start(machine, workload, targets, 1, passthrough::work)?;
+                crew.explain(
+                    "/proc/diskstats does not count NVMe commands unless queue/iostats_passthrough is 1: what it shows of \
+                     these drives is not the test"
+                        .to_owned(),
+                );
                 if !workload.direct {
                     crew.explain("NVMe commands know no page cache: --direct 0 has no effect".to_owned());
                 }
                 Ok(crew)
             }
             Err(sentence) => {
-                let mut crew = by_ring(&blocks, opened()?)?;
+                let mut crew = by_ring(machine, &blocks, opened()?)?;
                 crew.explain(sentence);
                 Ok(crew)
             }
@@ -73,15 +78,16 @@ impl Engine for RealEngine {
     }
 
     fn start(&self, workload: &Workload, _: Instant) -> Result<Box<dyn Running>, LoadError> {
+        let machine = self.machine.as_deref();
         let crew = match workload.engine {
-            EngineKind::IoUring => by_ring(workload, open(workload)?),
+            EngineKind::IoUring => by_ring(machine, workload, open(workload)?),
             EngineKind::IoUringCmd => self.by_commands(workload),
             EngineKind::Libaio => match libaio::available() {
-                Ok(()) => Crew::start(workload, open(workload)?, 1, libaio::work),
-                Err(error) => instead(workload, open(workload)?, libaio::unavailable(&error)),
+                Ok(()) => Crew::start(machine, workload, open(workload)?, 1, libaio::work),
+                Err(error) => instead(machine, workload, open(workload)?, libaio::unavailable(&error)),
             },
-            EngineKind::Psync => with_threads(workload, open(workload)?),
-            EngineKind::Posixaio => Crew::start(workload, open(workload)?, 1, posixaio::work),
+            EngineKind::Psync => with_threads(machine, workload, open(workload)?),
+            EngineKind::Posixaio => Crew::start(machine, workload, open(workload)?, 1, posixaio::work),
             EngineKind::Simulated => Err(WorkloadError {
                 option: "ioengine",
                 wrong: "a simulated engine reads no drives of this machine".to_owned(),
@@ -102,21 +108,30 @@ fn open(workload: &Workload) -> Result<Vec<Open>, LoadError> {
     workload.targets.iter().map(open).collect()
 }
 
-fn by_ring(workload: &Workload, targets: Vec<Open>) -> Result<Crew, LoadError> {
+fn by_ring(machine: Option<&Machine>, workload: &Workload, targets: Vec<Open>) -> Result<Crew, LoadError> {
     match ring::available() {
-        Ok(()) => Crew::start(workload, targets, 1, worker::work),
-        Err(error) => instead(workload, targets, ring::unavailable(&error)),
+        Ok(()) => Crew::start(machine, workload, targets, 1, worker::work),
+        Err(error) => instead(machine, workload, targets, ring::unavailable(&error)),
     }
 }
 
 /// Threads with pread, where the engine asked for is not to be had; `why` is the sentence about it.
-fn instead(workload: &Workload, targets: Vec<Open>, why: String) -> Result<Crew, LoadError> {
-    let mut crew = with_threads(workload, targets)?;
+fn instead(
+    machine: Option<&Machine>,
+    workload: &Workload,
+    targets: Vec<Open>,
+    why: String,
+) -> Result<Crew, LoadError> {
+    let mut crew = with_threads(machine, workload, targets)?;
     crew.explain(why);
     Ok(crew)
 }
 
-fn with_threads(workload: &Workload, targets: Vec<Open>) -> Result<Crew, LoadError> {
+fn with_threads(
+    machine: Option<&Machine>,
+    workload: &Workload,
+    targets: Vec<Open>,
+) -> Result<Crew, LoadError> {
     let threads = u64::from(workload.depth) * u64::from(workload.jobs) * workload.targets.len() as u64;
     if threads > MOST_THREADS {
         return Err(WorkloadError {
@@ -126,7 +141,7 @@ fn with_threads(workload: &Workload, targets: Vec<Open>) -> Result<Crew, LoadErr
         }
         .into());
     }
-    Crew::start(workload, targets, workload.depth, threads::work)
+    Crew::start(machine, workload, targets, workload.depth, threads::work)
 }
 
 #[cfg(test)]

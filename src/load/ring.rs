@@ -112,7 +112,13 @@ impl Rig {
         let fixed_buffers = slots_per_buffer.is_some();
         let slots_per_buffer = slots_per_buffer.unwrap_or(usize::MAX);
         let completion = if polled { Completion::Polled } else { Completion::Interrupts };
-        let granted = Granted { engine: EngineKind::IoUring, completion, ring_flags: flags, fallbacks };
+        let granted = Granted {
+            engine: EngineKind::IoUring,
+            completion,
+            ring_flags: flags,
+            memory: buffers.words(),
+            fallbacks,
+        };
         Ok(Self { ring, buffers, block, granted, fixed_buffers, slots_per_buffer })
     }
 }

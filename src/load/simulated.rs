@@ -344,6 +344,8 @@ fn effective(workload: &Workload, drives: &[&Drive]) -> Effective {
         completion: if polled { Completion::Polled } else { Completion::Interrupts },
         ring_flags: Vec::new(),
         batch: "simulated".to_owned(),
+        placement: "anywhere".to_owned(),
+        memory: String::new(),
         fallbacks,
     }
 }

@@ -15,10 +15,22 @@ use super::{
     pace::Pace,
     tally::{Failure, Shift, Tally},
 };
-use crate::model::{Completion, EngineKind};
+use crate::model::{Completion, EngineKind, Workload};
 
 /// A limited worker looks around at least this often.
 const NAP: Duration = Duration::from_millis(50);
+
+/// What the workload asks for and pread has not.
+fn lacks(workload: &Workload) -> Vec<String> {
+    [
+        (workload.hipri, "pread cannot poll: completions come by interrupts"),
+        (workload.submission_poll, "pread has no submitting thread: --sqthread_poll has no effect"),
+    ]
+    .into_iter()
+    .filter(|(asked, _)| *asked)
+    .map(|(_, sentence)| sentence.to_owned())
+    .collect()
+}
 
 /// The work of one thread.
 pub(super) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), LoadError> {
@@ -28,18 +40,19 @@ pub(super) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Loa
         wrong: format!("no memory for a block: {error}"),
         fix: "use a smaller --bs or fewer --iodepth and --numjobs".to_owned(),
     })?;
-    let buffer = memory.as_mut_slice();
     let mut series = Series::new(workload, target.span, *job, *worker);
     let mut pace = Pace::new(workload, target.span.0, workload.depth);
     let granted = Granted {
         engine: EngineKind::Psync,
         completion: Completion::Interrupts,
         ring_flags: Vec::new(),
-        fallbacks: Vec::new(),
+        memory: memory.words(),
+        fallbacks: lacks(workload),
     };
     if !ready.wait(granted) {
         return Ok(());
     }
+    let buffer = memory.as_mut_slice();
     let uncounted = Tally::new();
     let mut shift = Shift::new(control, *epoch, tally, &uncounted);
     let mut now = epoch.elapsed();
@@ -93,4 +106,15 @@ pub(super) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Loa
     shift.close();
     tally.closing().batch = Some("one read a call".to_owned());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_lacks_is_said() {
+        assert_eq!(lacks(&Workload { hipri: true, submission_poll: true, ..Workload::default() }).len(), 2);
+        assert!(lacks(&Workload::default()).is_empty());
+    }
 }

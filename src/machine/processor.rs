@@ -1,6 +1,6 @@
 //! Processors: topology, NUMA, frequency and idle governors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{model::Reading, text::Label};
 
@@ -74,6 +74,21 @@ impl Processors {
     }
 }
 
+/// Numbers as a kernel CPU list: sorted, each once, `0-3,8`.
+pub fn cpu_list(cpus: impl IntoIterator<Item = u32>) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for cpu in cpus.into_iter().collect::<BTreeSet<u32>>() {
+        match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(cpu) => *last = cpu,
+            _ => ranges.push((cpu, cpu)),
+        }
+    }
+    let range = |(first, last): &(u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    ranges.iter().map(range).collect::<Vec<_>>().join(",")
+}
+
 /// A kernel CPU list, `0-3,8,10-11`, as numbers.
 ///
 /// # Errors
@@ -94,4 +109,24 @@ pub fn parse_cpu_list(text: &str) -> Result<Vec<u32>, String> {
         }
     }
     Ok(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_list_written_is_read_as_the_same_numbers(cpus in prop::collection::btree_set(0_u32..300, 0..40)) {
+            let text = cpu_list(cpus.iter().rev().copied());
+            prop_assert_eq!(parse_cpu_list(&text).unwrap(), cpus.into_iter().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn neighbours_are_written_as_a_range() {
+        assert_eq!(cpu_list([8, 2, 1, 0, 3, 8]), "0-3,8");
+    }
 }

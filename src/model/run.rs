@@ -100,6 +100,10 @@ pub struct Effective {
     pub ring_flags: Vec<String>,
     /// How batches were chosen: `adaptive, waits for 8` or `submit 32, wait for 8`.
     pub batch: String,
+    /// Where workers ran: `anywhere`, `near their drives, on processors 0-7`, `on one processor each: 0-3`.
+    pub placement: String,
+    /// What pages reads landed in: `huge pages (2 MiB)`.
+    pub memory: String,
     /// Each thing refused and what was used instead, a sentence each.
     pub fallbacks: Vec<String>,
 }
@@ -220,6 +224,8 @@ pub(crate) mod testing {
                 completion: Completion::Interrupts,
                 ring_flags: vec![],
                 batch: String::new(),
+                placement: "anywhere".to_owned(),
+                memory: "plain pages".to_owned(),
                 fallbacks: vec![],
             },
             simulated: false,

@@ -124,6 +124,12 @@ pub struct Workload {
     pub rate_iops: Option<u32>,
     /// `--randseed`.
     pub seed: u64,
+    /// `--cpus_allowed`: processors that workers run on; empty for those near their drives.
+    pub cpus_allowed: Vec<u32>,
+    /// `--numa_cpu_nodes`: NUMA nodes whose processors workers run on; empty for those near their drives.
+    pub numa_cpu_nodes: Vec<u32>,
+    /// `--cpus_allowed_policy=split`: each worker stays on one processor.
+    pub pinned: bool,
     /// Latency measured (fio's `--gtod_reduce=0`).
     pub latency: bool,
 }
@@ -163,6 +169,9 @@ impl Default for Workload {
             size: None,
             rate_iops: None,
             seed: 0x1007_d140,
+            cpus_allowed: Vec::new(),
+            numa_cpu_nodes: Vec::new(),
+            pinned: false,
             latency: true,
         }
     }

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use crate::{
+    machine::processor::cpu_list,
     model::{EngineKind, Pattern, Workload},
     units,
 };
@@ -14,6 +15,7 @@ pub fn options(workload: &Workload) -> Vec<(&'static str, String)> {
     let switch = |on: bool| Some(if on { "1" } else { "0" }.to_owned());
     let number = |value: Option<u32>| value.map(|value| value.to_string());
     let milliseconds = |time: std::time::Duration| format!("{}ms", time.as_millis());
+    let list = |numbers: &[u32]| (!numbers.is_empty()).then(|| cpu_list(numbers.iter().copied()));
     let split: Vec<String> = workload
         .block_split
         .iter()
@@ -41,6 +43,9 @@ pub fn options(workload: &Workload) -> Vec<(&'static str, String)> {
         ("ramp_time", (!workload.ramp.is_zero()).then(|| milliseconds(workload.ramp))),
         ("size", workload.size.map(|size| size.0.to_string())),
         ("rate_iops", number(workload.rate_iops)),
+        ("cpus_allowed", list(&workload.cpus_allowed)),
+        ("numa_cpu_nodes", list(&workload.numa_cpu_nodes)),
+        ("cpus_allowed_policy", workload.pinned.then(|| "split".to_owned())),
         ("randseed", Some(workload.seed.to_string())),
         ("gtod_reduce", switch(!workload.latency)),
     ];
@@ -170,6 +175,9 @@ new_group=1
             latency: false,
             batch_submit: Some(2),
             batch_complete_min: Some(8),
+            cpus_allowed: vec![0, 1, 2, 8],
+            numa_cpu_nodes: vec![1],
+            pinned: true,
             ..two_drives()
         };
         let file = job_file(&workload);
@@ -183,6 +191,9 @@ new_group=1
             "gtod_reduce=1",
             "iodepth_batch_submit=2",
             "iodepth_batch_complete_min=8",
+            "cpus_allowed=0-2,8",
+            "numa_cpu_nodes=1",
+            "cpus_allowed_policy=split",
         ] {
             assert!(file.lines().any(|found| found == line), "{line} in {file}");
         }

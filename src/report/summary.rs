@@ -46,7 +46,11 @@ fn effective(run: &RunSummary) -> String {
     };
     let parts = [effective.engine.name(), completion, &effective.ring_flags.join(" "), &effective.batch];
     let known: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    format!("  {}", known.join(", "))
+    let first = format!("  {}", known.join(", "));
+    if run.simulated {
+        return first;
+    }
+    format!("{first}\n  workers {}; buffers in {}", effective.placement, effective.memory)
 }
 
 fn figures(name: &str, iops: f64, bytes_per_second: f64) -> String {
@@ -143,6 +147,8 @@ pub(super) mod tests {
                 completion: Completion::Interrupts,
                 ring_flags: vec!["SINGLE_ISSUER".to_owned(), "DEFER_TASKRUN".to_owned()],
                 batch: "adaptive, waits for 8".to_owned(),
+                placement: "anywhere".to_owned(),
+                memory: "huge pages (2 MiB)".to_owned(),
                 fallbacks: vec!["files cannot be registered (EINVAL): plain ones are used".to_owned()],
             },
             targets: vec![TargetSummary {
@@ -180,6 +186,7 @@ pub(super) mod tests {
         let expected = "\
 4k randread, depth 32, 1 job
   io_uring, interrupts, SINGLE_ISSUER DEFER_TASKRUN, adaptive, waits for 8
+  workers anywhere; buffers in huge pages (2 MiB)
   note: files cannot be registered (EINVAL): plain ones are used
 
 /dev/nvme0n1: 50.0 k IOPS, 205 MB/s (195 MiB/s)

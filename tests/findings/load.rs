@@ -81,6 +81,8 @@ fn ended(workload: &Workload, rate: f64, wrong: &[&str]) -> RunSummary {
             completion: Completion::Interrupts,
             ring_flags: Vec::new(),
             batch: String::new(),
+            placement: String::new(),
+            memory: String::new(),
             fallbacks: Vec::new(),
         },
         targets: vec![target],

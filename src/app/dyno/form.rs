@@ -41,8 +41,6 @@ pub struct Field {
 }
 
 const YES_NO: &[&str] = &["0", "1"];
-/// Engines this version has.
-const ENGINES: [EngineKind; 2] = [EngineKind::IoUring, EngineKind::Psync];
 
 /// All fields, top to bottom.
 pub const FIELDS: &[Field] = &[
@@ -121,11 +119,11 @@ pub const FIELDS: &[Field] = &[
         help: "how reads are handed to the kernel",
         show: |form| form.workload.engine.name().to_owned(),
         set: |form, text| {
-            let found = ENGINES.into_iter().find(|engine| engine.name() == text);
-            form.workload.engine = found.ok_or("write io_uring or psync")?;
+            let found = EngineKind::ALL.into_iter().find(|engine| engine.name() == text);
+            form.workload.engine = found.ok_or("there is no such engine")?;
             Ok(())
         },
-        choices: &["io_uring", "psync"],
+        choices: &["io_uring", "io_uring_cmd", "libaio", "psync", "posixaio"],
     },
     Field {
         name: "direct",

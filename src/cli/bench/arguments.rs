@@ -119,6 +119,15 @@ pub struct BenchArgs {
     /// Reads per second and job at most
     #[arg(long, value_name = "N", value_parser = rate)]
     rate_iops: Option<u32>,
+    /// Processors that workers run on, 0-3,8; those near each drive without it
+    #[arg(long, value_name = "LIST", value_parser = values::cpus)]
+    cpus_allowed: Option<values::Numbers>,
+    /// split keeps each worker on one processor, cores before their siblings
+    #[arg(long, value_name = "shared|split", default_value = "shared", value_parser = ["shared", "split"])]
+    cpus_allowed_policy: String,
+    /// NUMA nodes whose processors workers run on
+    #[arg(long, value_name = "LIST", value_parser = values::cpus)]
+    numa_cpu_nodes: Option<values::Numbers>,
     /// Latency is not measured
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "0", default_missing_value = "1",
         value_parser = values::switch)]
@@ -232,6 +241,9 @@ impl BenchArgs {
             size: self.size.or(self.taken_along.filesize),
             rate_iops: self.rate_iops,
             seed: self.randseed.unwrap_or(Workload::default().seed),
+            cpus_allowed: self.cpus_allowed.clone().map(|list| list.0).unwrap_or_default(),
+            numa_cpu_nodes: self.numa_cpu_nodes.clone().map(|list| list.0).unwrap_or_default(),
+            pinned: self.cpus_allowed_policy == "split",
             latency: !self.gtod_reduce,
         })
     }

@@ -5,6 +5,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use crate::{
+    machine::processor::parse_cpu_list,
     model::{EngineKind, Pattern},
     units::Bytes,
 };
@@ -12,6 +13,18 @@ use crate::{
 /// Several sizes with their shares in percent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shares(pub Vec<(Bytes, u8)>);
+
+/// Numbers of processors or nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Numbers(pub Vec<u32>);
+
+/// `0-3,8`.
+pub(super) fn cpus(text: &str) -> Result<Numbers, String> {
+    match parse_cpu_list(text) {
+        Ok(list) if !list.is_empty() => Ok(Numbers(list)),
+        _ => Err("no list of numbers; write it as 0-3,8".to_owned()),
+    }
+}
 
 /// `4k`, `1M`, `64KiB`, `512`: powers of 1024 whatever the spelling, as fio counts by default. Of `read,write,trim` sizes
 /// the first.
@@ -191,7 +204,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_is_too_odd(text in "\\PC{0,24}") {
-            let _ = (size(&text), time(&text), shares(&text), names(&text), switch(&text));
+            let _ = (size(&text), time(&text), shares(&text), names(&text), switch(&text), cpus(&text));
         }
     }
 }
