@@ -91,12 +91,13 @@ impl LoopDevice {
         File::open(&self.path).is_ok()
     }
 
-    /// Reads completed, of /proc/diskstats.
-    fn reads(&self) -> u64 {
+    /// Reads completed, and bytes read, of /proc/diskstats.
+    fn reads(&self) -> (u64, u64) {
         let name = self.path.file_name().unwrap().to_str().unwrap();
         let rows = fs::read_to_string("/proc/diskstats").unwrap();
         let row = rows.lines().find(|row| row.split_whitespace().nth(2) == Some(name)).unwrap();
-        row.split_whitespace().nth(3).unwrap().parse().unwrap()
+        let field = |number| row.split_whitespace().nth(number).unwrap().parse::<u64>().unwrap();
+        (field(3), field(5) * 512)
     }
 }
 
@@ -121,13 +122,73 @@ fn what_is_counted_on_a_loop_device_agrees_with_the_kernels_own_count() {
     let Some(device) = LoopDevice::over(&file_in(folder.path(), 64)) else {
         return;
     };
-    let before = device.reads();
-    let document = json(&device.path, &["--runtime=2"]);
-    let counted = document["jobs"][0]["read"]["total_ios"].as_u64().unwrap();
-    let kernels = device.reads() - before;
-    assert!(counted > 1000, "{counted}");
-    assert!((counted as f64 / kernels as f64 - 1.0).abs() < 0.02, "{counted} against {kernels}");
-    assert_eq!(document["jobs"][0]["errors"], 0);
+    for options in [
+        &["--runtime=2"][..],
+        &["--runtime=2", "--ioengine=libaio", "--offset=16m", "--size=8m"],
+        &["--runtime=2", "--ioengine=posixaio", "--rw=read", "--numjobs=2"],
+        &["--runtime=2", "--ioengine=psync", "--iodepth=4", "--ramp_time=0"],
+        // The blocks sampled before a test are of --bs.
+        &["--io_size=32m", "--bssplit=4k/25:16k/75", "--bs=4k"],
+        &["--io_size=32m", "--bssplit=4k/25:16k/75", "--bs=4k", "--rw=read", "--ioengine=libaio"],
+    ] {
+        let before = device.reads();
+        let document = json(&device.path, options);
+        let after = device.reads();
+        let read = &document["jobs"][0]["read"];
+        let reads = read["total_ios"].as_f64().unwrap() / (after.0 - before.0) as f64;
+        let bytes = read["io_bytes"].as_f64().unwrap() / (after.1 - before.1) as f64;
+        assert!(read["total_ios"].as_u64().unwrap() > 1000, "{options:?}: {read}");
+        assert!(
+            (0.95..1.001).contains(&reads) && (0.95..1.001).contains(&bytes),
+            "{options:?}: {reads} {bytes}"
+        );
+        assert_eq!(document["jobs"][0]["errors"], 0, "{options:?}");
+        if options.iter().any(|option| option.starts_with("--bssplit")) {
+            // A quarter of 4 KiB, three of 16 KiB: 13 KiB in the mean.
+            let mean = read["io_bytes"].as_f64().unwrap() / read["total_ios"].as_f64().unwrap() / 1024.0;
+            assert!((mean / 13.0 - 1.0).abs() < 0.05, "{mean}");
+        }
+    }
+}
+
+#[test]
+fn a_target_whose_reads_fail_is_an_answer_of_no_and_one_that_gives_nothing_cannot_be_tested() {
+    let folder = folder();
+    let path = file_in(folder.path(), 8);
+    let child =
+        command(&["--runtime=3", "--json", "--filename"]).arg(&path).stdout(Stdio::piped()).spawn().unwrap();
+    thread::sleep(Duration::from_millis(1500));
+    File::options().write(true).open(&path).unwrap().set_len(4096).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let job = &document["jobs"][0];
+    assert!(job["read"]["total_ios"].as_u64().unwrap() > 100 && job["errors"].as_u64().unwrap() > 0);
+    assert_ne!(job["error"], 0);
+
+    // A file of sysfs says it has a page, and gives less.
+    let output = bench(Path::new("/sys/kernel/uevent_seqnum"), &["--direct=0", "--runtime=1", "--json"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("iodyno: /sys/kernel/uevent_seqnum: nothing of it could be read: "), "{said}");
+    assert_eq!(said.lines().count(), 1);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_ne!(document["jobs"][0]["error"], 0, "the document is there all the same");
+}
+
+#[test]
+fn a_part_of_a_target_is_read_once_and_no_more() {
+    let folder = folder();
+    let path = file_in(folder.path(), 8);
+    for (options, bytes) in [
+        (&["--runtime=0", "--offset=6m", "--rw=read", "--bs=64k"][..], 2 << 20),
+        (&["--runtime=0", "--offset=1m", "--size=1m"], 1 << 20),
+        (&["--io_size=16m", "--size=4m", "--rw=read", "--bs=64k"], 16 << 20),
+        (&["--io_size=3m", "--runtime=60", "--numjobs=2"], 6 << 20),
+    ] {
+        let document = json(&path, options);
+        assert_eq!(document["jobs"][0]["read"]["io_bytes"], bytes, "{options:?}");
+    }
 }
 
 #[test]
@@ -136,7 +197,7 @@ fn the_document_has_what_scripts_rely_on() {
     let document = json(&file_in(folder.path(), 8), &["--runtime=1", "--name=shape", "--numjobs=2"]);
     assert_eq!(document["schema"], 1);
     assert!(document["fio version"].as_str().unwrap().starts_with("iodyno "));
-    for name in ["engine", "completion", "ring_flags", "batch", "fallbacks"] {
+    for name in ["engine", "completion", "ring_flags", "batch", "placement", "memory", "fallbacks"] {
         assert!(!document["effective"][name].is_null(), "{name}");
     }
     let job = &document["jobs"][0];
@@ -179,7 +240,9 @@ fn what_cannot_be_read_is_one_line_that_says_what_to_do() {
     assert!(refusal(&path, &["--size=1g"]).contains("less than --size 1g"));
     assert!(refusal(&path, &["--rw=randwrite"]).contains("only ever reads"));
     assert!(refusal(&path, &["--overwrite=1"]).contains("only ever reads"));
-    assert!(refusal(&path, &["--ioengine=libaio"]).contains("use io_uring or psync"));
+    assert!(refusal(&path, &["--ioengine=mmap"]).contains("use one of io_uring, io_uring_cmd, libaio"));
+    assert!(refusal(&path, &["--offset=2m"]).contains("has 1m, less than --offset 2m"));
+    assert!(refusal(&path, &["--cpus_allowed=70000"]).contains("no list of numbers"));
     assert!(refusal(&path, &["--bs=100"]).contains("multiple of 512"));
 }
 

@@ -36,7 +36,7 @@ use crate::{
     findings::validity::Watch,
     load::{Engine, LoadError, RealEngine, Simulated},
     machine::Machine,
-    model::{DriveName, RunSample, RunState, RunSummary, Workload},
+    model::{DriveName, RunSample, RunState, RunSummary, TargetSummary, Workload},
     report::{
         self,
         dstat::{HEADING, Row},
@@ -123,7 +123,10 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
     if let Some(document) = FioDocument::new(&finished).filter(|_| args.json()) {
         print(&report::json::text(&document))?;
     }
-    Ok(status)
+    match status {
+        Status::Stopped(_) => Ok(status),
+        _ => judged(finished.iter().flat_map(|finished| &finished.run.targets)),
+    }
 }
 
 /// The runs of a job file; what is not done of it is said.
@@ -242,6 +245,23 @@ impl Bench<'_> {
             say(&format!("{}: {error}; the measured limit is not remembered", store::folder().display()));
         }
     }
+}
+
+/// How tests end that nobody stopped: whether their reads came back.
+fn judged<'a>(targets: impl Iterator<Item = &'a TargetSummary> + Clone) -> Result<Status, Failure> {
+    let mut unread = targets.clone().filter(|target| target.ios == 0 && target.first_error.is_some());
+    if let Some(target) = unread.next() {
+        let error = target.first_error.as_ref().map(Label::as_str).unwrap_or_default();
+        let more = match unread.count() {
+            0 => String::new(),
+            more => format!(", nor of {more} more targets"),
+        };
+        let about = target.name.as_str();
+        let wrong = format!("nothing of it could be read{more}: {error}");
+        return Err(Complaint::new(about, wrong, "look into the kernel's log, and test other targets").into());
+    }
+    let sound = targets.into_iter().all(|target| target.errors == 0 && target.first_error.is_none());
+    Ok(if sound { Status::Done } else { Status::No })
 }
 
 /// The rows of a run, one a second.

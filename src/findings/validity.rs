@@ -9,7 +9,8 @@ use crate::{
     capacity::Beside,
     counters::Rates,
     machine::{Machine, Smart},
-    model::{DriveName, RunSummary, Workload},
+    model::{DriveName, RunSummary, TargetSummary, Workload},
+    text::Label,
 };
 
 /// Others' share of the reads that still goes for noise: counters and the test's own clock are never looked at together.
@@ -51,7 +52,9 @@ impl Watch {
     pub fn beside(&self, run: &RunSummary) -> Beside {
         let Some(seen) = &self.seen else { return Beside::default() };
         let interrupts = seen.cpu.map_or(0.0, |cpu| cpu.irq / 100.0 * seen.cpus.len() as f64);
-        let alone = own_rates(run).iter().all(|(drive, own)| self.others(drive, *own) == Others::default());
+        let alone = sums(run, TargetSummary::bytes_per_second)
+            .iter()
+            .all(|(drive, own)| self.others(drive, *own) == Others::default());
         Beside { interrupts, hertz: seen.clock_khz.map(|khz| khz as f64 * 1e3), alone }
     }
 
@@ -83,9 +86,28 @@ impl Watch {
         .collect()
     }
 
-    /// Adds to each target of `run` why its figure is not the drive's own, as `machine` is at the end of the test.
+    /// Interrupts of a drive's I/O queues for each of so many reads per second; `None` where its vectors are not known.
+    fn interrupts(&self, machine: &Machine, name: &DriveName, reads: Option<f64>) -> Option<f64> {
+        let queue = format!("{}q", machine.drive(name)?.nvme.as_ref()?.controller);
+        let reads = reads.filter(|reads| *reads > 0.0)?;
+        // Queue 0 is the controller's own: commands about it, not reads.
+        let of_queue =
+            |vector: &Label| vector.as_str().strip_prefix(&queue).is_some_and(|number| number != "0");
+        let own: Vec<f64> = self
+            .seen
+            .as_ref()?
+            .vectors
+            .iter()
+            .filter(|(vector, _)| of_queue(vector))
+            .map(|(_, rate)| *rate)
+            .collect();
+        (!own.is_empty()).then(|| own.iter().sum::<f64>() / reads)
+    }
+
+    /// Adds to each target of `run` what its reads cost in interrupts, and why its figure is not the drive's own, as `machine` is at the end of the test.
     pub fn judge(&self, machine: &Machine, run: &mut RunSummary) {
-        let own = own_rates(run);
+        let own = sums(run, TargetSummary::bytes_per_second);
+        let reads = sums(run, TargetSummary::iops);
         // Unknown is not busy.
         let cpu = self.seen.as_ref().and_then(|seen| seen.cpu);
         let busy = cpu.is_some_and(|cpu| cpu.idl + cpu.wai < BUSY);
@@ -95,6 +117,7 @@ impl Watch {
                 doubts.push("every processor was busy: it measures them".to_owned());
             }
             let Some(name) = &target.drive else { continue };
+            target.interrupts_per_read = self.interrupts(machine, name, reads.get(name).copied());
             let others = self.others(name, own.get(name).copied().unwrap_or(0.0));
             doubts.extend(others.read.map(|much| format!("others read from {name} meanwhile, {much}")));
             doubts.extend(others.wrote.map(|much| format!("others wrote to {name} meanwhile, {much}")));
@@ -112,12 +135,12 @@ struct Others {
     wrote: Option<String>,
 }
 
-/// Bytes per second that the test itself read from each drive.
-fn own_rates(run: &RunSummary) -> BTreeMap<DriveName, f64> {
+/// What the test itself did on each drive, per second.
+fn sums(run: &RunSummary, of: fn(&TargetSummary) -> f64) -> BTreeMap<DriveName, f64> {
     let mut rates: BTreeMap<DriveName, f64> = BTreeMap::new();
     for target in &run.targets {
         if let Some(drive) = &target.drive {
-            *rates.entry(drive.clone()).or_default() += target.bytes_per_second();
+            *rates.entry(drive.clone()).or_default() += of(target);
         }
     }
     rates
@@ -182,6 +205,33 @@ mod tests {
         Watch::default()
             .judge(&source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap()).0, &mut alone);
         assert_eq!(alone, run(), "nothing seen, nothing said");
+    }
+
+    #[test]
+    fn interrupts_are_those_of_the_drives_own_queues_per_read() {
+        let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let controller =
+            machine.drive(&DriveName::new("nvme0n1")).unwrap().nvme.as_ref().unwrap().controller.clone();
+        let rate = |queue: &str, rate: f64| (Label::new(&format!("{controller}{queue}")), rate);
+        let mut watch = Watch::default();
+        watch.take(&Rates {
+            elapsed: Duration::from_secs(1),
+            vectors: BTreeMap::from([
+                rate("q0", 5000.0),
+                rate("q1", 8000.0),
+                rate("q12", 4000.0),
+                rate("0q1", 7000.0),
+            ]),
+            ..Rates::default()
+        });
+        let mut run = run();
+        watch.judge(&machine, &mut run);
+        // 1 GB in 10 s by 4 KiB: 24414 reads per second.
+        let per_read = run.targets[0].interrupts_per_read.unwrap();
+        assert!((per_read - 12_000.0 / run.targets[0].iops()).abs() < 1e-9, "{per_read}");
+        watch.seen.as_mut().unwrap().vectors.clear();
+        watch.judge(&machine, &mut run);
+        assert_eq!(run.targets[0].interrupts_per_read, None, "not known is not zero");
     }
 
     #[test]

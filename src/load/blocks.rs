@@ -48,11 +48,11 @@ impl Wyrand {
     }
 }
 
-/// A block size, and how many whole blocks of it the target has.
+/// A block size, and at how many places of the target's part a block of it fits.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     bytes: u32,
-    blocks: u64,
+    places: u64,
 }
 
 /// Chooses the size of each read.
@@ -71,7 +71,7 @@ pub(super) struct Split(Box<[Size; 100]>);
 impl Sizes for One {
     #[inline]
     fn next(&mut self, _: &mut Wyrand) -> (u32, u64) {
-        (self.0.bytes, self.0.blocks)
+        (self.0.bytes, self.0.places)
     }
 }
 
@@ -79,40 +79,46 @@ impl Sizes for Split {
     #[inline]
     fn next(&mut self, random: &mut Wyrand) -> (u32, u64) {
         #[expect(clippy::cast_possible_truncation, reason = "below 100")]
-        let Size { bytes, blocks } = self.0[random.below(100) as usize];
-        (bytes, blocks)
+        let Size { bytes, places } = self.0[random.below(100) as usize];
+        (bytes, places)
     }
 }
 
-/// Every block as likely as any other, the last one too.
+/// Every place as likely as any other, the last one too. Places are the smallest block apart, as fio's are.
 #[derive(Debug)]
 pub(super) struct Random<S> {
-    random: Wyrand,
+    generator: Wyrand,
     sizes: S,
+    /// First byte of the part that is read.
+    start: u64,
+    /// Bytes from place to place.
+    step: u64,
 }
 
 impl<S: Sizes> Blocks for Random<S> {
     #[inline]
     fn next(&mut self) -> Block {
-        let (length, blocks) = self.sizes.next(&mut self.random);
-        Block { offset: self.random.below(blocks) * u64::from(length), length }
+        let (length, places) = self.sizes.next(&mut self.generator);
+        Block { offset: self.start + self.generator.below(places) * self.step, length }
     }
 }
 
 /// One block after the other, from the start again after the end.
 #[derive(Debug)]
 pub(super) struct Sequential<S> {
-    random: Wyrand,
+    generator: Wyrand,
     sizes: S,
     at: u64,
-    span: u64,
+    /// First byte of the part that is read, and the first behind it.
+    start: u64,
+    end: u64,
 }
 
 impl<S: Sizes> Blocks for Sequential<S> {
     #[inline]
     fn next(&mut self) -> Block {
-        let (length, _) = self.sizes.next(&mut self.random);
-        let offset = if self.at + u64::from(length) <= self.span { self.at } else { 0 };
+        let (length, _) = self.sizes.next(&mut self.generator);
+        let offset = if self.at + u64::from(length) <= self.end { self.at } else { self.start };
         self.at = offset + u64::from(length);
         Block { offset, length }
     }
@@ -127,14 +133,16 @@ pub(super) enum Series {
 }
 
 impl Series {
-    /// The series of job number `job` (of `workload.jobs` on its target) within the first `span` bytes. Jobs that read in
+    /// The series of job number `job` (of `workload.jobs` on its target) within `span` bytes from the workload's offset on.
+    /// Jobs that read in
     /// order start evenly apart, so that none reads what another just brought into a cache.
     pub(super) fn new(workload: &Workload, span: Bytes, job: u32, worker: u64) -> Self {
-        let random = Wyrand::new(workload.seed, worker);
+        let generator = Wyrand::new(workload.seed, worker);
+        let step = workload.smallest_block().0.max(1);
         let size = |bytes: Bytes| Size {
             // Workload::validate keeps blocks within MOST_BLOCK.
             bytes: u32::try_from(bytes.0).unwrap_or(u32::MAX),
-            blocks: (span.0 / bytes.0.max(1)).max(1),
+            places: span.0.saturating_sub(bytes.0) / step + 1,
         };
         let one = One(size(workload.block_size));
         let split = || {
@@ -145,15 +153,17 @@ impl Series {
             Split(Box::new(std::array::from_fn(|_| shares.next().unwrap_or(size(workload.block_size)))))
         };
         let largest = workload.largest_block().0.max(1);
-        let at = span.0 / largest * u64::from(job) / u64::from(workload.jobs.max(1)) * largest;
+        let start = workload.offset.0;
+        let end = start + span.0;
+        let at = start + span.0 / largest * u64::from(job) / u64::from(workload.jobs.max(1)) * largest;
         match (workload.pattern, workload.block_split.is_empty()) {
-            (Pattern::Random, true) => Self::Random(Random { random, sizes: one }),
-            (Pattern::Random, false) => Self::RandomSplit(Random { random, sizes: split() }),
+            (Pattern::Random, true) => Self::Random(Random { generator, sizes: one, start, step }),
+            (Pattern::Random, false) => Self::RandomSplit(Random { generator, sizes: split(), start, step }),
             (Pattern::Sequential, true) => {
-                Self::Sequential(Sequential { random, sizes: one, at, span: span.0 })
+                Self::Sequential(Sequential { generator, sizes: one, at, start, end })
             }
             (Pattern::Sequential, false) => {
-                Self::SequentialSplit(Sequential { random, sizes: split(), at, span: span.0 })
+                Self::SequentialSplit(Sequential { generator, sizes: split(), at, start, end })
             }
         }
     }
@@ -173,6 +183,8 @@ impl Blocks for Series {
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
+
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -212,19 +224,42 @@ mod tests {
     }
 
     #[test]
-    fn split_sizes_come_in_their_shares_aligned_to_themselves() {
+    fn split_sizes_come_in_their_shares_at_multiples_of_the_smallest() {
         for pattern in [Pattern::Random, Pattern::Sequential] {
             let workload = workload(pattern, &[(4096, 60), (65536, 40)]);
             let mut series = Series::new(&workload, Bytes(1 << 30), 0, 0);
             let mut seen = BTreeMap::new();
+            let mut between = 0;
             for _ in 0..10_000 {
                 let block = series.next();
                 assert!(block.offset + u64::from(block.length) <= 1 << 30);
-                assert!(pattern == Pattern::Sequential || block.offset.is_multiple_of(block.length.into()));
+                assert!(block.offset.is_multiple_of(4096));
+                between += u32::from(!block.offset.is_multiple_of(block.length.into()));
                 *seen.entry(block.length).or_insert(0) += 1;
             }
             assert!((5700..6300).contains(&seen[&4096]), "{seen:?}");
             assert_eq!(seen.len(), 2);
+            assert!(between > 3000, "large blocks begin anywhere, as fio's do: {between}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_outside_the_part_is_read_and_its_ends_are(
+            start in 0_u64..1 << 40, span in 4_u64..64, split: bool, random: bool, job in 0_u32..4,
+        ) {
+            let pattern = if random { Pattern::Random } else { Pattern::Sequential };
+            let sizes: &[(u64, u8)] = if split { &[(512, 50), (2048, 50)] } else { &[] };
+            let part = Workload {
+                offset: Bytes(start * 512), block_size: Bytes(512), jobs: 4, ..workload(pattern, sizes)
+            };
+            let mut series = Series::new(&part, Bytes(span * 512), job, u64::from(job));
+            let blocks: Vec<Block> = (0..2000).map(|_| series.next()).collect();
+            let first = blocks.iter().map(|block| block.offset).min().unwrap();
+            let last = blocks.iter().map(|block| block.offset + u64::from(block.length)).max().unwrap();
+            prop_assert_eq!(first, start * 512);
+            prop_assert!(last <= (start + span) * 512);
+            prop_assert!(split || last == (start + span) * 512);
         }
     }
 }

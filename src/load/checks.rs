@@ -74,7 +74,7 @@ fn zeros(open: &Open, workload: &Workload) -> Option<u64> {
     let mut random = Wyrand::new(workload.seed, u64::MAX);
     let mut zeros = 0;
     for _ in 0..SAMPLES {
-        let offset = random.below((open.span.0 / block).max(1)) * block;
+        let offset = workload.offset.0 + random.below((open.span.0 / block).max(1)) * block;
         let buffer = memory.as_mut_slice();
         let read = rustix::io::pread(&open.file, &mut *buffer, offset).ok()?;
         zeros += u64::from(buffer.iter().take(read).all(|byte| *byte == 0));

@@ -365,6 +365,7 @@ impl Member {
             context_switches: closings.iter().map(|closing| closing.usage.switches).sum(),
             calls: totals.calls,
             depth_reached: (totals.calls > 0).then(|| totals.depth_sum as f64 / 2.0 / totals.calls as f64),
+            interrupts_per_read: None,
             invalid_because,
         }
     }

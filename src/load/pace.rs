@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::model::Workload;
+use crate::{model::Workload, units::Bytes};
 
 /// One worker's allowance.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,14 +23,14 @@ pub(super) struct Pace {
 const MOST_DEBT: Duration = Duration::from_secs(1);
 
 impl Pace {
-    /// The share of one of `sharers` that make up a job. A workload without a runtime ends after `span` bytes a job.
+    /// The share of one of `sharers` that make up a job, which ends after `--io_size` or, without a runtime, `span` bytes.
     pub(super) fn new(workload: &Workload, span: u64, sharers: u32) -> Self {
         let sharers = sharers.max(1);
         Self {
             interval: workload.rate_iops.map(|rate| 1e9 * f64::from(sharers) / f64::from(rate.max(1))),
             since: None,
             issued: 0,
-            left: workload.runtime.is_none().then(|| span / u64::from(sharers)),
+            left: workload.amount(Bytes(span)).map(|amount| amount.0 / u64::from(sharers)),
             largest: workload.largest_block().0.max(1),
         }
     }

@@ -119,12 +119,17 @@ impl Simulated {
     fn ceiling(&self, drive: &Drive, workload: &Workload) -> f64 {
         let block = expected::mean_block(workload);
         let transfer = self.limits.drive(&drive.name).map_or(0.0, |limit| block / limit.bytes_per_second.0);
-        f64::from(workload.depth) * f64::from(workload.jobs) / (ONE_READ.as_secs_f64() + transfer)
+        f64::from(under_way(workload)) * f64::from(workload.jobs) / (ONE_READ.as_secs_f64() + transfer)
     }
 
     fn hertz(&self) -> f64 {
         self.limits.processors.as_ref().map_or(f64::INFINITY, |processors| processors.hertz)
     }
+}
+
+/// Reads of a job that are under way at once: the C library's AIO reads one block of a file after the other.
+fn under_way(workload: &Workload) -> u32 {
+    if workload.engine == EngineKind::Posixaio { 1 } else { workload.depth }
 }
 
 /// One target under way.
@@ -226,7 +231,7 @@ impl Simulation {
 
     /// Little's law: reads under way over reads per second.
     fn mean_latency(workload: &Workload, iops: f64) -> f64 {
-        f64::from(workload.depth) * f64::from(workload.jobs) / iops * 1e9
+        f64::from(under_way(workload)) * f64::from(workload.jobs) / iops * 1e9
     }
 }
 
@@ -313,15 +318,16 @@ impl Simulation {
             cpu_system: busy.mul_f64(1.0 - USER_SHARE),
             context_switches: system::switches(ios, busy.as_secs_f64() / workers),
             calls: ios / 8,
-            depth_reached: Some(f64::from(self.workload.depth)),
+            depth_reached: Some(f64::from(under_way(&self.workload))),
+            interrupts_per_read: None,
             invalid_because: Vec::new(),
         }
     }
 }
 
-/// Reads per target of a workload that names an amount and no time: every job reads all of it.
+/// Reads per target of a workload that names an amount: every job reads all of it.
 fn amount(workload: &Workload) -> Option<u64> {
-    let size = workload.size.filter(|_| workload.runtime.is_none())?;
+    let size = workload.io_size.or_else(|| workload.amount(workload.size?))?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a block is at most 64 MiB")]
     let block = expected::mean_block(workload) as u64;
     Some((size.0 / block.max(1)).saturating_mul(u64::from(workload.jobs)).max(1))
@@ -337,6 +343,17 @@ fn effective(workload: &Workload, drives: &[&Drive]) -> Effective {
         vec!["no device was read: the capacity model of this machine made the figures".to_owned()];
     if !without.is_empty() {
         fallbacks.push(format!("no poll queues on {}: completions by interrupts", without.join(", ")));
+    }
+    match workload.engine {
+        EngineKind::IoUringCmd => {
+            fallbacks.push(
+                "what NVMe commands spare is not published: they cost here what io_uring costs".to_owned(),
+            );
+        }
+        EngineKind::Posixaio => {
+            fallbacks.push("posixaio: the C library reads one block of a file after the other".to_owned());
+        }
+        EngineKind::IoUring | EngineKind::Libaio | EngineKind::Psync | EngineKind::Simulated => {}
     }
     let polled = workload.hipri && without.is_empty();
     Effective {

@@ -25,7 +25,7 @@ pub(super) struct Open {
     pub file: File,
     /// As the user named it.
     pub name: Label,
-    /// The first bytes that are read: all of it, or `--size`.
+    /// The bytes that are read, from [`Workload::offset`] on: all there are, or `--size`.
     pub span: Bytes,
     /// How it is addressed by NVMe commands, where it is open for them.
     pub namespace: Option<Namespace>,
@@ -45,11 +45,18 @@ impl Open {
         let mut file = open(path, workload.direct).map_err(|error| refused(path, &error))?;
         let length = file.seek(SeekFrom::End(0)).map_err(|error| refused(path, &error))?;
         let largest = workload.largest_block();
+        let Some(length) = length.checked_sub(workload.offset.0) else {
+            return Err(fail(
+                format!("has {}, less than --offset {}", in_bytes(length), in_bytes(workload.offset.0)),
+                "choose a smaller --offset",
+            ));
+        };
+        let behind = if workload.offset.0 == 0 { "" } else { " behind --offset" };
         if let Some(size) = workload.size
             && size.0 > length
         {
             return Err(fail(
-                format!("has {}, less than --size {}", in_bytes(length), units::block_size(size)),
+                format!("has {}{behind}, less than --size {}", in_bytes(length), units::block_size(size)),
                 "choose a smaller --size, or another file name to have a file laid out",
             ));
         }
@@ -57,13 +64,14 @@ impl Open {
         if span < largest {
             let has = if workload.size.is_some() { "is read to" } else { "has" };
             return Err(fail(
-                format!("{has} {}, less than one block of {}", in_bytes(span.0), in_bytes(largest.0)),
+                format!("{has} {}{behind}, less than one block of {}", in_bytes(span.0), in_bytes(largest.0)),
                 "choose a bigger target or a smaller --bs",
             ));
         }
         if workload.direct {
             let alignment = alignment(&file, kind);
-            let sizes = workload.block_split.iter().map(|(size, _)| *size).chain([workload.block_size]);
+            let one = workload.block_split.is_empty().then_some(workload.block_size);
+            let sizes = workload.block_split.iter().map(|(size, _)| *size).chain(one);
             for size in sizes {
                 if !size.0.is_multiple_of(alignment) {
                     return Err(fail(
@@ -75,6 +83,16 @@ impl Open {
                         &format!("use --bs {} or a multiple of it", units::block_size(Bytes(alignment))),
                     ));
                 }
+            }
+            if !workload.offset.0.is_multiple_of(alignment) {
+                return Err(fail(
+                    format!(
+                        "--offset {} is no multiple of its block of {}",
+                        in_bytes(workload.offset.0),
+                        in_bytes(alignment)
+                    ),
+                    "choose another --offset",
+                ));
             }
         }
         Ok(Self { file, name, span, namespace: None, doubts: Vec::new() })
@@ -183,6 +201,12 @@ mod tests {
         assert!(problem(&PathBuf::from("/dev/null"), |_| {}).contains("neither a block device"));
         let larger = problem(&file, |workload| workload.size = Some(Bytes(1 << 30)));
         assert!(larger.contains("has 8k, less than --size 1g"), "{larger}");
+        let beyond = problem(&file, |workload| workload.offset = Bytes(1 << 20));
+        assert!(beyond.contains("has 8k, less than --offset 1m"), "{beyond}");
+        let behind = problem(&file, |workload| {
+            (workload.offset, workload.size) = (Bytes(4096), Some(Bytes(8192)));
+        });
+        assert!(behind.contains("has 4k behind --offset, less than --size 8k"), "{behind}");
         let small = problem(&file, |workload| workload.block_size = Bytes(16384));
         assert!(small.contains("has 8k, less than one block of 16k"), "{small}");
     }

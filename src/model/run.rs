@@ -135,6 +135,8 @@ pub struct TargetSummary {
     pub context_switches: u64,
     /// `io_uring_enter` (or the engine's like) calls.
     pub calls: u64,
+    /// Interrupts of the drive's queues per read of the test; `None` where its vectors are not known.
+    pub interrupts_per_read: Option<f64>,
     /// Mean reads under way, as seen at each call; `None` where the engine cannot tell.
     pub depth_reached: Option<f64>,
     /// Why the figure is not the drive's own: sparse file, zeros, buffered, too short, other I/O, errors.
@@ -215,6 +217,7 @@ pub(crate) mod testing {
             context_switches: 0,
             calls: 1,
             depth_reached: None,
+            interrupts_per_read: None,
             invalid_because: vec![],
         };
         RunSummary {

@@ -114,12 +114,16 @@ pub struct Workload {
     pub batch_submit: Option<u32>,
     /// `--iodepth_batch_complete_min`: completions waited for in one call; `None` adapts.
     pub batch_complete_min: Option<u32>,
-    /// `--runtime`: how long is counted; `None` runs until stopped or `size` is read.
+    /// `--runtime`: how long is counted; `None` runs until stopped or the amount is read.
     pub runtime: Option<Duration>,
     /// `--ramp_time`: runs before counting.
     pub ramp: Duration,
-    /// `--size`: the first bytes of each target that are read; also the size of a file laid out. `None`: all of it.
+    /// `--offset`: where each target's part begins that is read.
+    pub offset: Bytes,
+    /// `--size`: the bytes of each target that are read; also the size of a file laid out. `None`: to its end.
     pub size: Option<Bytes>,
+    /// `--io_size`: a job ends after so many bytes, whatever the size of its part.
+    pub io_size: Option<Bytes>,
     /// `--rate_iops`: reads per second per job at most.
     pub rate_iops: Option<u32>,
     /// `--randseed`.
@@ -166,7 +170,9 @@ impl Default for Workload {
             batch_complete_min: None,
             runtime: Some(Duration::from_secs(10)),
             ramp: Duration::ZERO,
+            offset: Bytes(0),
             size: None,
+            io_size: None,
             rate_iops: None,
             seed: 0x1007_d140,
             cpus_allowed: Vec::new(),
@@ -224,15 +230,32 @@ impl Workload {
                 "add --direct 1 or leave --hipri out",
             );
         }
+        if self.direct && !self.offset.0.is_multiple_of(512) {
+            let wrong = format!("{} B is in the middle of a block", self.offset.0);
+            return fail("offset", wrong, "use a multiple of 512 B");
+        }
+        if self.io_size == Some(Bytes(0)) {
+            return fail("io_size", "0 reads nothing".into(), "use a size such as 1g, or leave it out");
+        }
         if self.rate_iops == Some(0) {
             return fail("rate_iops", "0 reads nothing".into(), "use 1 or more, or leave it out");
         }
         Ok(())
     }
 
+    /// The bytes after which a job ends, of a part of `span`; `None` when only time or somebody ends it.
+    pub fn amount(&self, span: Bytes) -> Option<Bytes> {
+        self.io_size.or_else(|| self.runtime.is_none().then_some(span))
+    }
+
+    /// The smallest block any read of it uses: what random offsets are multiples of, as fio's are.
+    pub fn smallest_block(&self) -> Bytes {
+        self.block_split.iter().map(|(size, _)| *size).min().unwrap_or(self.block_size)
+    }
+
     /// The largest block any read of it uses.
     pub fn largest_block(&self) -> Bytes {
-        self.block_split.iter().map(|(size, _)| *size).fold(self.block_size, Bytes::max)
+        self.block_split.iter().map(|(size, _)| *size).max().unwrap_or(self.block_size)
     }
 
     /// One line for a title: `4k randread, depth 32, 1 job`.
@@ -241,7 +264,12 @@ impl Workload {
             Pattern::Random => "randread",
             Pattern::Sequential => "read",
         };
-        let block = units::block_size(self.block_size);
+        let sizes: Vec<String> = self
+            .block_split
+            .iter()
+            .map(|(size, share)| format!("{}/{share}", units::block_size(*size)))
+            .collect();
+        let block = if sizes.is_empty() { units::block_size(self.block_size) } else { sizes.join(":") };
         let jobs = if self.jobs == 1 { "1 job".to_owned() } else { format!("{} jobs", self.jobs) };
         let buffered = if self.direct { "" } else { ", buffered" };
         let polled = if self.hipri { ", polled" } else { "" };

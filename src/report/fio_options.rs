@@ -41,6 +41,8 @@ pub fn options(workload: &Workload) -> Vec<(&'static str, String)> {
         ("iodepth_batch_complete_min", number(workload.batch_complete_min)),
         ("runtime", workload.runtime.map(milliseconds)),
         ("ramp_time", (!workload.ramp.is_zero()).then(|| milliseconds(workload.ramp))),
+        ("offset", (workload.offset.0 > 0).then(|| workload.offset.0.to_string())),
+        ("io_size", workload.io_size.map(|size| size.0.to_string())),
         ("size", workload.size.map(|size| size.0.to_string())),
         ("rate_iops", number(workload.rate_iops)),
         ("cpus_allowed", list(&workload.cpus_allowed)),
@@ -77,7 +79,8 @@ pub fn job_file(workload: &Workload) -> String {
     if workload.engine == EngineKind::IoUringCmd {
         out.push_str("cmd_type=nvme\n");
     }
-    if workload.runtime.is_some() {
+    // With an amount, the time is only the longest it may take.
+    if workload.runtime.is_some() && workload.io_size.is_none() {
         out.push_str("time_based=1\n");
     }
     if workload.pattern == Pattern::Random {
@@ -170,7 +173,9 @@ new_group=1
             hipri: true,
             runtime: None,
             ramp: Duration::from_secs(2),
+            offset: Bytes(1 << 20),
             size: Some(Bytes(1 << 30)),
+            io_size: Some(Bytes(2 << 30)),
             rate_iops: Some(5000),
             latency: false,
             batch_submit: Some(2),
@@ -186,7 +191,9 @@ new_group=1
             "bssplit=4k/60:64k/40",
             "hipri=1",
             "ramp_time=2000ms",
+            "offset=1048576",
             "size=1073741824",
+            "io_size=2147483648",
             "rate_iops=5000",
             "gtod_reduce=1",
             "iodepth_batch_submit=2",

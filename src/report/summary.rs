@@ -6,7 +6,7 @@ use std::{fmt::Write, time::Duration};
 
 use crate::{
     capacity::Expected,
-    model::{Completion, LatencySummary, RunSummary, TargetSummary},
+    model::{Completion, LatencySummary, RunSummary, TargetSummary, Workload},
     units::{self, BytesPerSecond, Micros, UnitSystem},
 };
 
@@ -34,7 +34,10 @@ fn headline(run: &RunSummary) -> String {
     };
     let simulated = if run.simulated { "SIMULATED  " } else { "" };
     let interrupted = if run.interrupted { ", interrupted" } else { "" };
-    format!("{simulated}{}{targets}{interrupted}", run.workload.title())
+    // A title that says "polled" over figures made by interrupts would lie.
+    let polled = run.workload.hipri && run.effective.completion == Completion::Polled;
+    let workload = Workload { hipri: polled, ..run.workload.clone() };
+    format!("{simulated}{}{targets}{interrupted}", workload.title())
 }
 
 /// `io_uring, interrupts, SINGLE_ISSUER DEFER_TASKRUN, adaptive, waits for 8`.
@@ -75,6 +78,9 @@ fn paragraph(target: &TargetSummary, expected: Option<&Expected>) -> Vec<String>
         lines.extend(latencies(latency));
     }
     lines.extend(cost(target));
+    if let Some(interrupts) = target.interrupts_per_read {
+        lines.push(format!("  irqs      {interrupts:.2} a read, from the drive's queues"));
+    }
     if let Some(expected) = expected {
         lines.push(format!(
             "  expected  {} IOPS, {}: {}",
@@ -133,7 +139,7 @@ fn cost(target: &TargetSummary) -> Option<String> {
 pub(super) mod tests {
     use super::*;
     use crate::{
-        model::{Effective, EngineKind, Workload},
+        model::{Effective, EngineKind},
         text::Label,
     };
 
@@ -172,6 +178,7 @@ pub(super) mod tests {
                 context_switches: 12_500,
                 calls: 12_500,
                 depth_reached: Some(31.5),
+                interrupts_per_read: Some(0.52),
                 invalid_because: Vec::new(),
             }],
             simulated: false,
@@ -194,8 +201,18 @@ pub(super) mod tests {
   latency   min 90.0 us, mean 640 us, stddev 52.0 us, max 1.20 ms
             p50 600 us  p90 600 us  p99 600 us  p99.9 600 us  p99.99 900 us
   cost      1.00 us user and 2.00 us system a read, 8.0 reads a call, depth 31.5, 12500 context switches
+  irqs      0.52 a read, from the drive's queues
 ";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_was_asked_for_and_not_had_is_not_in_the_title() {
+        let mut run = run();
+        run.workload.hipri = true;
+        assert!(text(&run, &[]).starts_with("4k randread, depth 32, 1 job\n"));
+        run.effective.completion = Completion::Polled;
+        assert!(text(&run, &[]).starts_with("4k randread, depth 32, 1 job, polled\n"));
     }
 
     #[test]

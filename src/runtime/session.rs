@@ -16,6 +16,7 @@ use crate::{
     load::{Engine, LaidOut, LoadError, Running, lay_out},
     model::{RunSample, RunState, RunSummary, TargetSample, Workload},
     text::Label,
+    units::Bytes,
 };
 
 /// A test under way. Nothing but [`Session::finish`] blocks. Dropping it stops the test and puts everything back.
@@ -219,6 +220,7 @@ fn prepare(shared: &Shared, engine: &dyn Engine) {
 /// Lays out the targets that are not there, if the workload says how big: `--filename PATH --size 1G`.
 fn lay_out_missing(shared: &Shared) -> Result<Vec<LaidOut>, LoadError> {
     let Some(size) = shared.workload.size else { return Ok(Vec::new()) };
+    let size = Bytes(size.0.saturating_add(shared.workload.offset.0));
     let mut laid_out = Vec::new();
     for target in &shared.workload.targets {
         let path = target.path.as_path();
@@ -246,7 +248,7 @@ pub fn now() -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{load::RealEngine, model::Target, units::Bytes};
+    use crate::{load::RealEngine, model::Target};
 
     fn workload(path: std::path::PathBuf) -> Workload {
         Workload {

@@ -72,6 +72,7 @@ fn ended(workload: &Workload, rate: f64, wrong: &[&str]) -> RunSummary {
         context_switches: 0,
         calls: 1,
         depth_reached: None,
+        interrupts_per_read: None,
         invalid_because: wrong.iter().map(ToString::to_string).collect(),
     };
     RunSummary {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Options that a job file gives for each of its sections; beside `--fio` they would have no meaning.
-const SAID_BY_A_JOB_FILE: [&str; 32] = [
+const SAID_BY_A_JOB_FILE: [&str; 37] = [
     "filename",
     "rw",
     "bs",
@@ -32,6 +32,11 @@ const SAID_BY_A_JOB_FILE: [&str; 32] = [
     "fixedbufs",
     "registerfiles",
     "ioengine",
+    "offset",
+    "io_size",
+    "cpus_allowed",
+    "cpus_allowed_policy",
+    "numa_cpu_nodes",
     "sqthread_poll",
     "iodepth_batch_submit",
     "iodepth_batch_complete_min",
@@ -55,6 +60,10 @@ const SAID_BY_A_JOB_FILE: [&str; 32] = [
 /// `iodyno bench`.
 #[derive(Debug, Clone, Args)]
 #[command(rename_all = "snake_case")]
+#[command(
+    after_help = "Exit status: 0 every read came back; 1 some failed, as the result says; 2 nothing could be read of a \
+                        target, or the test could not be run, with one line that says why."
+)]
 pub struct BenchArgs {
     /// Drives and files to read, `A:B`; `\:` is a colon within a name. With --size, files that are not there are laid out
     #[arg(long, value_name = "PATHS")]
@@ -75,15 +84,21 @@ pub struct BenchArgs {
     /// Jobs per drive or file
     #[arg(long, value_name = "N", default_value_t = 1)]
     numjobs: u32,
-    /// How long is counted: 30, 30s, 2m. 0 until --size is read
-    #[arg(long, value_name = "TIME", default_value = "10", value_parser = values::time)]
-    runtime: Duration,
+    /// How long is counted: 30, 30s, 2m; 10 unless an amount ends the test. 0 until --size is read
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    runtime: Option<Duration>,
     /// Time that is not counted before
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::time)]
     ramp_time: Duration,
-    /// The first bytes that are read; the size of a file laid out
+    /// Where the part of each target begins that is read
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = values::size)]
+    offset: Bytes,
+    /// Bytes of each target that are read, all without it; the size of a file laid out
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     size: Option<Bytes>,
+    /// A job ends after so many bytes
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    io_size: Option<Bytes>,
     /// Past the page cache
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "1", default_missing_value = "1",
         value_parser = values::switch)]
@@ -236,9 +251,15 @@ impl BenchArgs {
             submission_poll: self.sqthread_poll,
             batch_submit: self.iodepth_batch_submit,
             batch_complete_min: self.iodepth_batch_complete_min,
-            runtime: Some(self.runtime).filter(|runtime| !runtime.is_zero()),
+            runtime: match self.runtime {
+                None if self.io_size.is_some() => None,
+                None => Workload::default().runtime,
+                Some(runtime) => Some(runtime).filter(|runtime| !runtime.is_zero()),
+            },
             ramp: self.ramp_time,
+            offset: self.offset,
             size: self.size.or(self.taken_along.filesize),
+            io_size: self.io_size,
             rate_iops: self.rate_iops,
             seed: self.randseed.unwrap_or(Workload::default().seed),
             cpus_allowed: self.cpus_allowed.clone().map(|list| list.0).unwrap_or_default(),
@@ -431,6 +452,24 @@ mod tests {
         assert!(
             parse("--overwrite=0 --do_verify=0 --verify=none --rwmixread=100").unwrap().workload().is_ok()
         );
+    }
+
+    #[test]
+    fn an_amount_alone_is_not_cut_off_by_the_default_runtime() {
+        assert_eq!(workload("--io_size 1g").runtime, None);
+        assert_eq!(workload("--io_size 1g --runtime 5").runtime, Some(Duration::from_secs(5)));
+        assert_eq!((workload("--runtime 0").runtime, workload("--offset=1m").offset), (None, Bytes(1 << 20)));
+    }
+
+    #[test]
+    fn places_for_workers_are_lists() {
+        let asked = workload("--cpus_allowed 0-2,5 --cpus_allowed_policy=split --numa_cpu_nodes=1");
+        assert_eq!(
+            (asked.cpus_allowed, asked.numa_cpu_nodes, asked.pinned),
+            (vec![0, 1, 2, 5], vec![1], true)
+        );
+        assert!(parse("--cpus_allowed=a").is_err() && parse("--cpus_allowed=").is_err());
+        assert!(parse("--cpus_allowed_policy=near").is_err());
     }
 
     #[test]

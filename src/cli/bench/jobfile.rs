@@ -314,7 +314,7 @@ mod tests {
     fn what_would_write_or_makes_no_sense_is_named_and_the_rest_is_run() {
         let file = parse(
             "[global]\nfilename=/dev/nvme0n1\n[w]\nrw=randwrite\n[v]\nrw=read\nverify=crc32c\n[s]\nsize=50%\n\
-             [n]\nfilename=${NONE}\n[r]\nrw=randread\nexitall\ncpus_allowed_policy=split\ninclude other\n",
+             [n]\nfilename=${NONE}\n[r]\nrw=randread\nexitall\nnuma_mem_policy=local\ninclude other\n",
         );
         assert_eq!(file.runs.len(), 1, "{:?}", file.runs);
         assert_eq!(file.runs[0].names, ["r"]);
@@ -325,7 +325,7 @@ mod tests {
             "[s]: not run: size=50%: no size; write it as",
             "${NONE} is not set",
             "line 14: exitall is not done here",
-            "line 15: cpus_allowed_policy is not done here",
+            "line 15: numa_mem_policy is not done here",
             "line 16: include other: files are not included",
         ] {
             assert!(said.contains(words), "{words} in {said}");

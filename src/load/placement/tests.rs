@@ -79,7 +79,10 @@ fn options_decide_where_they_say() {
     let machine = machine(2, 2, 2);
     let asks = Workload { cpus_allowed: vec![0, 3], ..workload(&machine, false) };
     let here = plan(Some(&machine), &asks, &[vec![0], vec![1]], |_| true).unwrap();
-    assert_eq!((here.of(0), here.of(1), here.words.as_str()), (&[0, 3][..], &[0, 3][..], "on processors 0,3"));
+    assert_eq!(
+        (here.of(0), here.of(1), here.words.as_str()),
+        (&[0, 3][..], &[0, 3][..], "on processors 0,3")
+    );
     let nodes = Workload { numa_cpu_nodes: vec![1], ..workload(&machine, false) };
     assert_eq!(plan(Some(&machine), &nodes, &[vec![0]], |_| true).unwrap().of(0), [2, 3, 6, 7]);
     let pinned = Workload { pinned: true, ..asks };
