@@ -303,7 +303,8 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Rates(rates, at) => app.take_rates(&rates, at),
         Message::Sample(sample, now) => app.take_sample(&sample, now),
         Message::Remembered(Ok(())) => effects.push(Effect::ReadMachine),
-        Message::Remembered(Err(why)) => app.warn(why),
+        Message::Saved(Ok(name)) => app.tell(format!("Saved as {name}")),
+        Message::Remembered(Err(why)) | Message::Saved(Err(why)) => app.warn(why),
         Message::RunEnded(result, now) => effects = app.end_run(*result, now),
     }
     app.refresh();

@@ -7,6 +7,8 @@ pub mod bench;
 mod failure;
 mod capture;
 mod check;
+mod metrics;
+mod pages;
 pub mod render;
 mod tune;
 mod whatif;
@@ -82,6 +84,12 @@ enum Command {
     Capture(capture::CaptureArgs),
     /// The built-in machines
     Demos(Format),
+    /// The machine in Prometheus' text format, for the textfile collector
+    Metrics,
+    /// Completions for a shell
+    Completions(pages::CompletionArgs),
+    /// The manual page of iodyno, or of one of its commands
+    Man(pages::ManArgs),
 }
 
 /// How a command prints.
@@ -119,6 +127,9 @@ impl CommandLine {
             Some(Command::Whatif(args)) => whatif::run(&args, &origin),
             Some(Command::Capture(args)) => capture::run(&origin, &args),
             Some(Command::Demos(format)) => demos(format),
+            Some(Command::Metrics) => metrics::run(&origin),
+            Some(Command::Completions(args)) => pages::completions(&args),
+            Some(Command::Man(args)) => pages::man(&args),
         };
         status.map(ExitCode::from)
     }

@@ -13,6 +13,7 @@ pub mod fio_options;
 pub mod fio_json;
 pub mod summary;
 pub mod whatif;
+pub mod prometheus;
 mod table;
 
 use crate::model::{Problem, ProblemKind};

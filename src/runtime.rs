@@ -14,6 +14,7 @@ pub mod pretend_root;
 pub mod desk;
 pub mod tuning;
 pub mod headless;
+pub mod saving;
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -32,7 +33,7 @@ use self::{effects::Effects, input::Outside, sampler::Sampler, terminal::Screen}
 use crate::{
     app::{App, Effect, Message, update},
     source::origin::Origin,
-    view::theme::Theme,
+    view::{picture, theme::Theme},
 };
 
 /// Between two pictures at least.
@@ -162,6 +163,10 @@ impl Main {
                 }
                 Effect::Suspend => self.screen.suspend()?,
                 Effect::Redraw => self.screen.forget()?,
+                Effect::SavePicture => {
+                    let picture = picture::of(app, self.screen.theme());
+                    self.effects.save(app.screen.tab().word, "svg", move || picture::svg(&picture));
+                }
                 Effect::Remember(limits) => self.effects.remember(limits),
                 Effect::ReadMachine => {
                     if let Some(sampler) = &self.sampler {

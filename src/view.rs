@@ -21,6 +21,7 @@ pub mod dyno;
 pub mod form;
 pub mod targets;
 pub mod overlay;
+pub mod picture;
 
 use ratatui::buffer::Buffer;
 

@@ -7,10 +7,10 @@ use iodyno::{
         Message, Screen, keymap,
         message::{Mouse, MouseAction},
     },
-    cli::render::text,
     runtime::headless::Headless,
     source::origin::Origin,
     units::UnitSystem,
+    view::picture::text,
     view::theme::Theme,
 };
 

@@ -7,9 +7,9 @@ use std::{fmt::Write as _, time::Duration};
 
 use iodyno::{
     app::{Screen, keymap},
-    cli::render::text,
     runtime::headless::Headless,
     source::{demo::DEMOS, origin::Origin},
+    view::picture::text,
     view::theme::Theme,
 };
 use ratatui::{

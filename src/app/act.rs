@@ -104,6 +104,7 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
         Id::Palette => app.overlay = Some(Overlay::Palette(Palette::default())),
         Id::Back => app.screen = Screen::Machine,
         Id::Redraw => return vec![Effect::Redraw, Effect::ReadMachine],
+        Id::Screenshot => return vec![Effect::SavePicture],
         Id::Suspend => return vec![Effect::Suspend],
         Id::Quit if app.dyno.running().is_some() => app.overlay = Some(Overlay::Quit),
         Id::Quit => return tune::act::quit(app),

@@ -24,6 +24,8 @@ pub enum Effect {
     KeepChanges,
     /// What these dead sessions changed stays; answered likewise.
     KeepDead(Vec<String>),
+    /// Save the screen as a picture; answered by [`Message::Saved`](super::Message::Saved).
+    SavePicture,
     /// Keep what a test measured, then read the machine again.
     Remember(Vec<Measured>),
     /// Read the machine again.

@@ -32,6 +32,8 @@ pub enum Message {
     Sample(Box<RunSample>, Duration),
     /// What a test measured is on disk, or the one line that says why it is not.
     Remembered(Result<(), String>),
+    /// A file was saved under this name, or the one line that says why it was not.
+    Saved(Result<String, String>),
     /// The test ended; an error is one line with its fix.
     RunEnded(Box<Result<RunSummary, String>>, Duration),
 }

@@ -1,17 +1,10 @@
 //! `iodyno render`: a picture of any screen of any machine, without a terminal.
 
 use std::{
-    fmt::Write as _,
     io::{self, Write as _},
     process::ExitCode,
     str::FromStr,
     time::Duration,
-};
-
-use clap::{Args, ValueEnum};
-use ratatui::{
-    buffer::{Buffer, Cell},
-    style::{Color, Modifier},
 };
 
 use crate::{
@@ -24,13 +17,14 @@ use crate::{
     },
     runtime::headless::Headless,
     source::origin::Origin,
-    view::theme::Theme,
+    view::{picture, theme::Theme},
 };
+use clap::{Args, ValueEnum};
 
 /// What `iodyno render` is asked for.
 #[derive(Debug, Clone, Args)]
 pub struct RenderArgs {
-    /// The screen: machine, dyno
+    /// The screen: machine, findings, tune, dyno...
     #[arg(default_value = "machine", value_parser = screen)]
     pub screen: Screen,
     /// Columns and rows
@@ -39,7 +33,7 @@ pub struct RenderArgs {
     /// Keys pressed before: letters, and names such as `<Enter>` `<Space>` `<C-c>`
     #[arg(long, default_value = "", value_name = "KEYS")]
     pub keys: Keys,
-    /// Plain text, or text with the colours of a terminal
+    /// Plain text, text with the colours of a terminal, or a picture
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// Seconds that pass after the keys; a demo's clock is only counted
@@ -54,6 +48,8 @@ pub enum Format {
     Text,
     /// With ANSI escape sequences for colours.
     Ansi,
+    /// A picture, as a terminal shows it.
+    Svg,
 }
 
 /// Columns and rows.
@@ -106,94 +102,16 @@ pub fn run(args: &RenderArgs, origin: &Origin) -> anyhow::Result<ExitCode> {
     crate::app::act::command(&mut headless.app, CommandId::Show(args.screen));
     headless.press(args.keys.0.iter().copied());
     headless.wait(Duration::from_secs_f64(args.seconds));
-    let picture = headless.picture(Theme::COLOUR);
+    let drawn = headless.picture(Theme::COLOUR);
     let text = match args.format {
-        Format::Text => text(&picture),
-        Format::Ansi => ansi(&picture),
+        Format::Text => picture::text(&drawn),
+        Format::Ansi => picture::ansi(&drawn),
+        Format::Svg => picture::svg(&drawn),
     };
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The picture's characters, without blanks at the ends of lines.
-pub fn text(picture: &Buffer) -> String {
-    let mut out = String::new();
-    for row in rows(picture) {
-        let line: String = row.iter().map(Cell::symbol).collect();
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
-    out
-}
-
-/// The picture with the escape sequences a terminal colours it by.
-pub fn ansi(picture: &Buffer) -> String {
-    let mut out = String::new();
-    for row in rows(picture) {
-        let mut worn = String::new();
-        for cell in row {
-            let codes = codes(cell);
-            if codes != worn {
-                let _ = write!(out, "\x1b[0{codes}m");
-                worn = codes;
-            }
-            out.push_str(cell.symbol());
-        }
-        out.push_str("\x1b[0m\n");
-    }
-    out
-}
-
-fn rows(picture: &Buffer) -> impl Iterator<Item = &[Cell]> {
-    picture.content().chunks(usize::from(picture.area.width.max(1)))
-}
-
-/// Select Graphic Rendition parameters (ECMA-48, 8.3.117) after the reset.
-fn codes(cell: &Cell) -> String {
-    const MODIFIERS: [(Modifier, u8); 5] = [
-        (Modifier::BOLD, 1),
-        (Modifier::DIM, 2),
-        (Modifier::ITALIC, 3),
-        (Modifier::UNDERLINED, 4),
-        (Modifier::REVERSED, 7),
-    ];
-    let mut out = String::new();
-    for (modifier, code) in MODIFIERS {
-        if cell.modifier.contains(modifier) {
-            let _ = write!(out, ";{code}");
-        }
-    }
-    for (colour, base) in [(cell.fg, 30), (cell.bg, 40)] {
-        if let Some(code) = colour_code(colour) {
-            let _ = write!(out, ";{}", base + code);
-        }
-    }
-    out
-}
-
-/// The colour's number among the sixteen; bright ones start at 60.
-const fn colour_code(colour: Color) -> Option<u8> {
-    Some(match colour {
-        Color::Black => 0,
-        Color::Red => 1,
-        Color::Green => 2,
-        Color::Yellow => 3,
-        Color::Blue => 4,
-        Color::Magenta => 5,
-        Color::Cyan => 6,
-        Color::Gray => 7,
-        Color::DarkGray => 60,
-        Color::LightRed => 61,
-        Color::LightGreen => 62,
-        Color::LightYellow => 63,
-        Color::LightBlue => 64,
-        Color::LightMagenta => 65,
-        Color::LightCyan => 66,
-        Color::White => 67,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
@@ -206,14 +124,5 @@ mod tests {
         for bad in ["", "120", "0x40", "120x", "501x40", "80x24x2", "-1x4"] {
             assert_eq!(bad.parse::<Size>(), Err(BadSize), "{bad}");
         }
-    }
-
-    #[test]
-    fn ansi_says_a_style_once_for_a_run_of_cells() {
-        let mut picture = Buffer::empty(ratatui::layout::Rect::new(0, 0, 4, 1));
-        let warning = Theme::COLOUR.style(crate::view::theme::Meaning::Warning);
-        picture.set_string(0, 0, "ab", warning);
-        assert_eq!(ansi(&picture), "\u{1b}[0;1;33mab\u{1b}[0m  \u{1b}[0m\n");
-        assert_eq!(text(&picture), "ab\n");
     }
 }

@@ -119,6 +119,17 @@ pub enum Severity {
     High,
 }
 
+impl Severity {
+    /// CONTRACT's word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::High => "high",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,12 +1,15 @@
 //! Carrying effects out: the test under way, and its looks ten times a second.
 
 use std::{
+    path::Path,
     sync::{Arc, mpsc::Sender},
     thread,
     time::{Duration, Instant},
 };
 
-use super::{demo_counters::DemoCounters, input::Outside, now, opening, session::Session, tuning::Tuning};
+use super::{
+    demo_counters::DemoCounters, input::Outside, now, opening, saving, session::Session, tuning::Tuning,
+};
 use crate::{
     app::{Effect, MachineRead, Message},
     load::Engine,
@@ -114,6 +117,20 @@ impl Effects {
                 )
             });
             let _ = sender.send(Outside::Message(Message::Remembered(kept)));
+        });
+    }
+
+    /// Makes a text and saves it under a name of its own in the folder iodyno was started in.
+    pub fn save(
+        &self,
+        word: &'static str,
+        ending: &'static str,
+        text: impl FnOnce() -> String + Send + 'static,
+    ) {
+        let sender = self.sender.clone();
+        thread::spawn(move || {
+            let saved = saving::save(Path::new("."), word, ending, &text());
+            let _ = sender.send(Outside::Message(Message::Saved(saved)));
         });
     }
 

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::buffer::Buffer;
 
 use super::{demo_counters::DemoCounters, desk::Desk, effects::LOOK, now, opening, tuning::Tuning};
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     load::{Engine, Running},
     model::RunState,
     source::origin::{OpenError, Origin},
-    view::{self, theme::Theme},
+    view::{picture, theme::Theme},
 };
 
 /// A screen without a terminal.
@@ -105,10 +105,7 @@ impl Headless {
 
     /// The picture now.
     pub fn picture(&self, theme: Theme) -> Buffer {
-        let (columns, rows) = self.app.size;
-        let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
-        view::draw(&self.app, theme, &mut buffer);
-        buffer
+        picture::of(&self.app, theme)
     }
 
     fn clock(&self) -> Instant {

@@ -40,6 +40,11 @@ pub struct Screen {
 }
 
 impl Screen {
+    /// The colours it is drawn in.
+    pub fn theme(&self) -> Theme {
+        self.theme
+    }
+
     /// Takes the terminal.
     pub fn open(theme: Theme) -> io::Result<Self> {
         static HOOK: Once = Once::new();

@@ -1,0 +1,329 @@
+//! Metrics of a machine in Prometheus' text format 0.0.4, for the textfile collector.
+//!
+//! Here: families and their samples, in base units (seconds, bytes, transfers per second). Drives are labelled by a hash of
+//! model and serial number, which is the same on every machine and after every boot, and tells neither. Not here: a
+//! server; what is written here is read by others.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use sha2::{Digest, Sha256};
+
+use super::json::VERSION;
+use crate::{
+    findings::Finding,
+    machine::{Drive, Machine, Nvme, PciNode},
+    model::{Limits, Problem, Reading, Severity},
+};
+
+/// What the metrics are made of.
+pub struct Metrics<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// What could not be read of it.
+    pub problems: &'a [Problem],
+    /// What its places can carry.
+    pub limits: &'a Limits,
+    /// What holds it back.
+    pub findings: &'a [Finding],
+}
+
+/// All families that have a sample, each with its help and type.
+pub fn text(metrics: &Metrics<'_>) -> String {
+    let mut page = Page::default();
+    let Metrics { machine, problems, limits, findings } = *metrics;
+    page.family("iodyno_info", Kind::Gauge, "The iodyno that wrote this.");
+    page.sample(&[("version", VERSION)], 1.0);
+    page.family("iodyno_problems", Kind::Gauge, "Values that could not be read.");
+    page.sample(&[], problems.len() as f64);
+    findings_of(findings, &mut page);
+    links(machine, &mut page);
+    drives(machine, limits, &mut page);
+    page.text
+}
+
+/// The label of a drive: 12 hexadecimal digits of SHA-256 over its model and serial number; empty without a serial.
+pub fn serial_hash(drive: &Drive) -> String {
+    let text = |reading: &Reading<crate::text::Label>| reading.value().map(ToString::to_string);
+    let Some(serial) = text(&drive.serial).filter(|serial| !serial.is_empty()) else { return String::new() };
+    let mut hash = Sha256::new();
+    hash.update(text(&drive.model).unwrap_or_default());
+    hash.update([0]);
+    hash.update(serial);
+    hash.finalize().iter().take(6).fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+fn findings_of(findings: &[Finding], page: &mut Page) {
+    page.family("iodyno_findings", Kind::Gauge, "Findings of this severity.");
+    for severity in [Severity::High, Severity::Warning, Severity::Info] {
+        let count = findings.iter().filter(|finding| finding.severity == severity).count();
+        page.sample(&[("severity", severity.name())], count as f64);
+    }
+    page.family(
+        "iodyno_finding_subjects",
+        Kind::Gauge,
+        "Drives, devices and places that a finding is about.",
+    );
+    let mut subjects: BTreeMap<(&str, Severity), usize> = BTreeMap::new();
+    for finding in findings {
+        *subjects.entry((finding.id.0, finding.severity)).or_default() += finding.subjects.len();
+    }
+    for ((id, severity), count) in subjects {
+        page.sample(&[("id", id), ("severity", severity.name())], count as f64);
+    }
+}
+
+fn links(machine: &Machine, page: &mut Page) {
+    let all = || machine.pci.nodes.iter().filter_map(|node| Some((node, node.link.as_ref()?)));
+    let rate = |rate: crate::units::TransferRate| rate.gts() * 1e9;
+    let mut family = |name: &str, help: &str, value: &dyn Fn(&crate::machine::Link) -> Option<f64>| {
+        page.family(name, Kind::Gauge, help);
+        for (node, link) in all() {
+            if let Some(value) = value(link) {
+                page.sample(&of_node(machine, node).labels(), value);
+            }
+        }
+    };
+    family(
+        "iodyno_pcie_link_transfers_per_second",
+        "Transfer rate of this end's link now, each lane.",
+        &|link| link.speed.get().map(rate),
+    );
+    family("iodyno_pcie_link_max_transfers_per_second", "Highest transfer rate of this end.", &|link| {
+        link.max_speed.get().map(rate)
+    });
+    family("iodyno_pcie_link_width_lanes", "Lanes of this end's link now.", &|link| {
+        link.width.get().map(|lanes| f64::from(lanes.0))
+    });
+    family("iodyno_pcie_link_max_width_lanes", "Most lanes of this end.", &|link| {
+        link.max_width.get().map(|lanes| f64::from(lanes.0))
+    });
+    page.family(
+        "iodyno_pcie_correctable_errors_total",
+        Kind::Counter,
+        "Correctable errors (AER) since the start.",
+    );
+    for node in &machine.pci.nodes {
+        let total = node.aer_correctable.value().and_then(|errors| {
+            errors.iter().find(|(name, _)| name.as_str() == "TOTAL_ERR_COR").map(|(_, total)| *total)
+        });
+        if let Some(total) = total {
+            page.sample(&of_node(machine, node).labels(), total as f64);
+        }
+    }
+}
+
+/// What a function is called, and the first drive that hangs on it; ports and others have none.
+struct NodeNames {
+    address: String,
+    drive: String,
+    serial_hash: String,
+}
+
+fn of_node(machine: &Machine, node: &PciNode) -> NodeNames {
+    let own = |drive: &&Drive| {
+        drive.node.and_then(|index| machine.pci.nodes.get(index.0)).is_some_and(|own| own.path == node.path)
+    };
+    let drive = machine.hardware_drives().find(own);
+    NodeNames {
+        address: node.address.to_string(),
+        drive: drive.map(|drive| drive.name.to_string()).unwrap_or_default(),
+        serial_hash: drive.map(serial_hash).unwrap_or_default(),
+    }
+}
+
+impl NodeNames {
+    fn labels(&self) -> [(&str, &str); 3] {
+        [("address", &self.address), ("drive", &self.drive), ("serial_hash", &self.serial_hash)]
+    }
+}
+
+/// How a family of drives gets its value.
+type OfDrive = (&'static str, Kind, &'static str, fn(&Drive) -> Option<f64>);
+
+/// One row a family.
+const OF_DRIVES: &[OfDrive] = &[
+    ("iodyno_drive_size_bytes", Kind::Gauge, "Size of the drive.", |drive| {
+        drive.size.get().map(|size| size.0 as f64)
+    }),
+    ("iodyno_drive_logical_block_bytes", Kind::Gauge, "Logical block of the format in use.", |drive| {
+        drive.lba_bytes().map(|bytes| bytes as f64)
+    }),
+    ("iodyno_drive_temperature_celsius", Kind::Gauge, "Composite temperature.", |drive| {
+        drive.temperature.as_ref()?.now.get()
+    }),
+    ("iodyno_drive_temperature_max_celsius", Kind::Gauge, "Temperature that the drive warns at.", |drive| {
+        drive.temperature.as_ref()?.max.get()
+    }),
+    ("iodyno_nvme_critical_warning", Kind::Gauge, "Critical warning bits of the SMART log.", |drive| {
+        smart(drive, |smart| f64::from(smart.critical_warning))
+    }),
+    ("iodyno_nvme_available_spare_ratio", Kind::Gauge, "Spare blocks left.", |drive| {
+        smart(drive, |smart| f64::from(smart.spare_percent) / 100.0)
+    }),
+    ("iodyno_nvme_used_ratio", Kind::Gauge, "Life used by the maker's estimate; may exceed 1.", |drive| {
+        smart(drive, |smart| f64::from(smart.used_percent) / 100.0)
+    }),
+    ("iodyno_nvme_media_errors_total", Kind::Counter, "Media and data integrity errors.", |drive| {
+        smart(drive, |smart| smart.media_errors as f64)
+    }),
+    ("iodyno_nvme_unsafe_shutdowns_total", Kind::Counter, "Shutdowns without notice.", |drive| {
+        smart(drive, |smart| smart.unsafe_shutdowns as f64)
+    }),
+    ("iodyno_nvme_power_on_seconds_total", Kind::Counter, "Time under power.", |drive| {
+        smart(drive, |smart| smart.power_on_hours as f64 * 3600.0)
+    }),
+    ("iodyno_nvme_read_bytes_total", Kind::Counter, "Read by the host, in units of 512000 B.", |drive| {
+        smart(drive, |smart| smart.read as f64)
+    }),
+    (
+        "iodyno_nvme_written_bytes_total",
+        Kind::Counter,
+        "Written by the host, in units of 512000 B.",
+        |drive| smart(drive, |smart| smart.written as f64),
+    ),
+    ("iodyno_nvme_warm_seconds_total", Kind::Counter, "Time above the warning temperature.", |drive| {
+        smart(drive, |smart| f64::from(smart.warning_minutes) * 60.0)
+    }),
+    ("iodyno_nvme_hot_seconds_total", Kind::Counter, "Time above the critical temperature.", |drive| {
+        smart(drive, |smart| f64::from(smart.critical_minutes) * 60.0)
+    }),
+    (
+        "iodyno_nvme_thermal_transitions_total",
+        Kind::Counter,
+        "Times the drive slowed down for its heat.",
+        |drive| {
+            smart(drive, |smart| {
+                f64::from(smart.thermal_transitions.0) + f64::from(smart.thermal_transitions.1)
+            })
+        },
+    ),
+];
+
+fn smart(drive: &Drive, value: impl Fn(&crate::machine::Smart) -> f64) -> Option<f64> {
+    drive.nvme.as_ref().and_then(|nvme: &Nvme| nvme.smart.value()).map(value)
+}
+
+fn drives(machine: &Machine, limits: &Limits, page: &mut Page) {
+    let named: Vec<(&Drive, String, String)> =
+        machine.hardware_drives().map(|drive| (drive, drive.name.to_string(), serial_hash(drive))).collect();
+    page.family("iodyno_drive_info", Kind::Gauge, "What the drive is.");
+    for (drive, name, hash) in &named {
+        let text = |reading: &Reading<crate::text::Label>| {
+            reading.value().map(ToString::to_string).unwrap_or_default()
+        };
+        let (model, firmware) = (text(&drive.model), text(&drive.firmware));
+        let labels = [
+            ("drive", name.as_str()),
+            ("serial_hash", hash),
+            ("kind", drive.kind.name()),
+            ("model", &model),
+            ("firmware", &firmware),
+        ];
+        page.sample(&labels, 1.0);
+    }
+    for (family, kind, help, value) in OF_DRIVES {
+        page.family(family, *kind, help);
+        for (drive, name, hash) in &named {
+            if let Some(value) = value(drive) {
+                page.sample(&[("drive", name), ("serial_hash", hash)], value);
+            }
+        }
+    }
+    page.family(
+        "iodyno_drive_limit_bytes_per_second",
+        Kind::Gauge,
+        "What reads of the drive can carry at most, with the basis of that.",
+    );
+    for (drive, name, hash) in &named {
+        if let Some(limit) = limits.drives.get(&drive.name) {
+            let labels = [("drive", name.as_str()), ("serial_hash", hash), ("basis", limit.basis.name())];
+            page.sample(&labels, limit.bytes_per_second.0);
+        }
+    }
+}
+
+/// What sort of metric a family is.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Gauge,
+    /// Only grows; its name ends in `_total`.
+    Counter,
+}
+
+/// The text so far. A family's head is written with its first sample, for one without any is no family.
+#[derive(Default)]
+struct Page {
+    text: String,
+    head: String,
+    name: String,
+}
+
+impl Page {
+    fn family(&mut self, name: &str, kind: Kind, help: &str) {
+        let kind = match kind {
+            Kind::Gauge => "gauge",
+            Kind::Counter => "counter",
+        };
+        self.head = format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        name.clone_into(&mut self.name);
+    }
+
+    /// A sample of the family begun last. Labels without a value are left out.
+    fn sample(&mut self, labels: &[(&str, &str)], value: f64) {
+        self.text.push_str(&std::mem::take(&mut self.head));
+        self.text.push_str(&self.name);
+        let labels: Vec<String> = labels
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(label, value)| format!("{label}=\"{}\"", escaped(value)))
+            .collect();
+        if !labels.is_empty() {
+            let _ = write!(self.text, "{{{}}}", labels.join(","));
+        }
+        let _ = writeln!(self.text, " {value}");
+    }
+}
+
+/// As the format wants it within quotes.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_family_has_its_head_once_and_none_without_samples() {
+        let mut page = Page::default();
+        page.family("a_total", Kind::Counter, "Of a.");
+        page.family("b", Kind::Gauge, "Of b.");
+        page.sample(&[("x", "1"), ("y", "")], 2.5);
+        page.sample(&[("x", "say \"hi\" \\ \n")], 1e12);
+        let expected = "# HELP b Of b.\n# TYPE b gauge\nb{x=\"1\"} 2.5\nb{x=\"say \\\"hi\\\" \\\\ \\n\"} 1000000000000\n";
+        assert_eq!(page.text, expected);
+    }
+
+    #[test]
+    fn counters_and_only_counters_end_in_total() {
+        for (name, kind, help, _) in OF_DRIVES {
+            assert_eq!(name.ends_with("_total"), matches!(kind, Kind::Counter), "{name}");
+            assert!(help.ends_with('.') && !help.contains('\n'), "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_label_breaks_its_line(value in "\\PC*|[\"\\\\\n]{0,8}") {
+            let mut page = Page::default();
+            page.family("a", Kind::Gauge, "Of a.");
+            page.sample(&[("x", &value)], 1.0);
+            prop_assert_eq!(page.text.lines().count(), 3);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Files the user asked for, in the folder iodyno was started in.
+//!
+//! Here: a name that is not taken yet, and writing under it. Not here: what is written.
+
+use std::{
+    fs::OpenOptions,
+    io::{self, Write},
+    path::Path,
+};
+
+/// Writes `text` to a new file `iodyno-WORD-DATE-TIME.ENDING` in `folder` and says its name. What is there already stays.
+pub fn save(folder: &Path, word: &str, ending: &str, text: &str) -> Result<String, String> {
+    save_at(folder, word, ending, text, &jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string())
+}
+
+fn save_at(folder: &Path, word: &str, ending: &str, text: &str, time: &str) -> Result<String, String> {
+    let mut name = format!("iodyno-{word}-{time}.{ending}");
+    for again in 2..100 {
+        let path = folder.join(&name);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(mut file) => {
+                let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+                return match written {
+                    Ok(()) => Ok(name),
+                    Err(error) => {
+                        // Half a file is of no use, and the reason is said all the same.
+                        let _ = std::fs::remove_file(&path);
+                        Err(refused(&path, &error))
+                    }
+                };
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                name = format!("iodyno-{word}-{time}-{again}.{ending}");
+            }
+            Err(error) => return Err(refused(&path, &error)),
+        }
+    }
+    Err(format!(
+        "{}: there are a hundred of this second; wait for the next one",
+        folder.join(&name).display()
+    ))
+}
+
+fn refused(path: &Path, error: &io::Error) -> String {
+    format!("{}: {error}; start iodyno in a folder that can be written", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_is_there_stays_and_the_next_one_gets_a_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let save = |text: &str| save_at(folder.path(), "dyno", "svg", text, "20261121-101112");
+        assert_eq!(save("one").unwrap(), "iodyno-dyno-20261121-101112.svg");
+        assert_eq!(save("two").unwrap(), "iodyno-dyno-20261121-101112-2.svg");
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!(read("iodyno-dyno-20261121-101112.svg"), "one");
+        assert_eq!(read("iodyno-dyno-20261121-101112-2.svg"), "two");
+    }
+
+    #[test]
+    fn a_folder_that_is_none_is_one_line_with_its_fix() {
+        let said = save(Path::new("/nowhere"), "dyno", "svg", "").unwrap_err();
+        assert!(
+            said.starts_with("/nowhere/iodyno-dyno-") && said.contains("; start iodyno in a folder"),
+            "{said}"
+        );
+    }
+}

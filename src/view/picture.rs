@@ -1,0 +1,120 @@
+//! A drawn screen as text: plain, with a terminal's escape sequences, or as SVG.
+//!
+//! Here: what becomes of a buffer's cells. Not here: what stands in them, where the text goes.
+
+mod svg;
+
+use std::fmt::Write as _;
+
+use ratatui::{
+    buffer::{Buffer, Cell},
+    layout::Rect,
+    style::{Color, Modifier},
+};
+
+pub use svg::svg;
+
+use super::theme::Theme;
+use crate::app::App;
+
+/// The screen as it is drawn now, at the size it has.
+pub fn of(app: &App, theme: Theme) -> Buffer {
+    let (columns, rows) = app.size;
+    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
+    super::draw(app, theme, &mut buffer);
+    buffer
+}
+
+/// The picture's characters, without blanks at the ends of lines.
+pub fn text(picture: &Buffer) -> String {
+    let mut out = String::new();
+    for row in rows(picture) {
+        let line: String = row.iter().map(Cell::symbol).collect();
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// The picture with the escape sequences a terminal colours it by.
+pub fn ansi(picture: &Buffer) -> String {
+    let mut out = String::new();
+    for row in rows(picture) {
+        let mut worn = String::new();
+        for cell in row {
+            let codes = codes(cell);
+            if codes != worn {
+                let _ = write!(out, "\x1b[0{codes}m");
+                worn = codes;
+            }
+            out.push_str(cell.symbol());
+        }
+        out.push_str("\x1b[0m\n");
+    }
+    out
+}
+
+fn rows(picture: &Buffer) -> impl Iterator<Item = &[Cell]> {
+    picture.content().chunks(usize::from(picture.area.width.max(1)))
+}
+
+/// Select Graphic Rendition parameters (ECMA-48, 8.3.117) after the reset.
+fn codes(cell: &Cell) -> String {
+    const MODIFIERS: [(Modifier, u8); 5] = [
+        (Modifier::BOLD, 1),
+        (Modifier::DIM, 2),
+        (Modifier::ITALIC, 3),
+        (Modifier::UNDERLINED, 4),
+        (Modifier::REVERSED, 7),
+    ];
+    let mut out = String::new();
+    for (modifier, code) in MODIFIERS {
+        if cell.modifier.contains(modifier) {
+            let _ = write!(out, ";{code}");
+        }
+    }
+    for (colour, base) in [(cell.fg, 30), (cell.bg, 40)] {
+        if let Some(number) = colour_number(colour) {
+            let bright = if number < 8 { number } else { number - 8 + 60 };
+            let _ = write!(out, ";{}", base + bright);
+        }
+    }
+    out
+}
+
+/// The colour's number among a terminal's sixteen; the bright ones are 8 to 15.
+const fn colour_number(colour: Color) -> Option<u8> {
+    Some(match colour {
+        Color::Black => 0,
+        Color::Red => 1,
+        Color::Green => 2,
+        Color::Yellow => 3,
+        Color::Blue => 4,
+        Color::Magenta => 5,
+        Color::Cyan => 6,
+        Color::Gray => 7,
+        Color::DarkGray => 8,
+        Color::LightRed => 9,
+        Color::LightGreen => 10,
+        Color::LightYellow => 11,
+        Color::LightBlue => 12,
+        Color::LightMagenta => 13,
+        Color::LightCyan => 14,
+        Color::White => 15,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::theme::Meaning;
+
+    #[test]
+    fn ansi_says_a_style_once_for_a_run_of_cells() {
+        let mut picture = Buffer::empty(Rect::new(0, 0, 4, 1));
+        picture.set_string(0, 0, "ab", Theme::COLOUR.style(Meaning::Warning));
+        assert_eq!(ansi(&picture), "\u{1b}[0;1;33mab\u{1b}[0m  \u{1b}[0m\n");
+        assert_eq!(text(&picture), "ab\n");
+    }
+}
