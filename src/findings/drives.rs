@@ -306,8 +306,9 @@ fn drive_worn(evidence: &Evidence) -> Vec<Sighting> {
             let reading = &drive.nvme.as_ref()?.smart;
             let smart = reading.value()?;
             let mut signs: Vec<(Severity, String)> = Vec::new();
-            if smart.critical_warning != 0 {
-                signs.push((Severity::High, format!("critical warning {:#04x}", smart.critical_warning)));
+            let warned = critical_warnings(smart.critical_warning);
+            if !warned.is_empty() {
+                signs.push((Severity::High, format!("warns of {}", warned.join(", "))));
             }
             if smart.spare_threshold_percent > 0 && smart.spare_percent <= smart.spare_threshold_percent {
                 let text =
@@ -328,6 +329,20 @@ fn drive_worn(evidence: &Evidence) -> Vec<Sighting> {
             Some(Sighting::new(severity, title).about([Subject::drive(drive)]).proved_by(proofs))
         })
         .collect()
+}
+
+/// Bits of the SMART log's Critical Warning (NVMe base 5.16.1.3). Bit 1 is the temperature, which is no wear: `drive-hot`.
+fn critical_warnings(bits: u8) -> Vec<String> {
+    const WORDS: [(u8, &str); 5] = [
+        (0, "low spare"),
+        (2, "degraded reliability"),
+        (3, "media that is read only"),
+        (4, "a failed backup of its memory"),
+        (5, "a persistent memory region that is read only or unreliable"),
+    ];
+    let known = WORDS.iter().filter(|(bit, _)| bits & 1 << bit != 0).map(|(_, words)| (*words).to_owned());
+    let unknown = bits & 0b1100_0000;
+    known.chain((unknown != 0).then(|| format!("{unknown:#04x}, which has no name"))).collect()
 }
 
 fn few_queues(evidence: &Evidence) -> Vec<Sighting> {

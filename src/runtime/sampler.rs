@@ -62,7 +62,8 @@ impl Watch {
     fn run(&self, asking: &Receiver<()>) {
         let mut counted = source::counters::read(&*self.root);
         let mut counted_at = now();
-        let mut links = signature(&*self.root);
+        // The machine was read before this thread began: what changed since then shows at the first look.
+        let mut links = Vec::new();
         let mut read_at = counted_at;
         loop {
             let asked = match asking.recv_timeout(LOOK) {
@@ -108,4 +109,24 @@ fn signature(root: &dyn SysRoot) -> Vec<Vec<u8>> {
         seen.push(device.into_bytes());
     }
     seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::origin::Origin;
+
+    #[test]
+    fn the_first_look_reads_the_machine_again() {
+        let root = Origin::Demo("laptop".to_owned()).open().unwrap();
+        let (sender, told) = mpsc::channel();
+        let over = Arc::new(AtomicBool::new(false));
+        let _sampler = Sampler::start(root, sender, now(), Arc::clone(&over));
+        let messages: Vec<_> = told.iter().take(2).collect();
+        over.store(true, Ordering::Relaxed);
+        assert!(matches!(
+            messages[..],
+            [Outside::Message(Message::Rates(..)), Outside::Message(Message::Machine(_))]
+        ));
+    }
 }

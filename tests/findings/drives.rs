@@ -134,6 +134,8 @@ fn wear_is_information_and_data_at_risk_is_high() {
     assert_eq!(worn(5, 120).severity("drive-worn"), Some(Severity::Warning));
     assert_eq!(worn(160, 1).severity("drive-worn"), Some(Severity::Warning), "media errors");
     assert_eq!(worn(0, 4).severity("drive-worn"), Some(Severity::High), "critical warning");
+    assert!(worn(0, 4).one("drive-worn").title.ends_with("warns of degraded reliability"));
+    assert_eq!(worn(0, 2).severity("drive-worn"), None, "heat is no wear");
     assert_eq!(worn(3, 9).severity("drive-worn"), Some(Severity::High), "spare at its threshold of 10");
 }
 
