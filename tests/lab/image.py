@@ -5,10 +5,12 @@ Here: what goes into the guest. Not here: what it does (`guest/init`).
 
 import glob
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -21,11 +23,14 @@ PACKAGES = {  # a program the lab needs: the Debian package it is in
     "modprobe": "kmod",
     "lspci": "pciutils",
     "nvme": "nvme-cli",
+    "fio": "fio",
+    "mke2fs": "e2fsprogs",
     "dpkg-deb": "dpkg",
     "apt-get": "apt",
 }
-GUEST_PROGRAMS = ("bash", "lspci", "nvme")
-MODULES = ("nvme", "9p", "9pnet_virtio", "virtio_pci", "bfq", "kyber-iosched")
+INSTALL = f"apt-get install {' '.join(sorted({*PACKAGES.values(), 'python3-pyte'}))}"
+GUEST_PROGRAMS = ("bash", "lspci", "nvme", "mke2fs")
+MODULES = ("nvme", "9p", "9pnet_virtio", "virtio_pci", "bfq", "kyber-iosched", "null_blk", "ext4", "crc32c_generic")
 
 
 class Impossible(Exception):
@@ -35,7 +40,7 @@ class Impossible(Exception):
 def program(name: str) -> str:
     path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if not path:
-        raise Impossible(f"{name} is not installed; apt-get install {' '.join(sorted(set(PACKAGES.values())))}")
+        raise Impossible(f"{name} is not installed; {INSTALL}")
     return path
 
 
@@ -78,7 +83,7 @@ def inputs_digest(kernel: Path) -> str:
     for path in (HERE / "image.py", HERE / "guest" / "init"):
         digest.update(path.read_bytes())
     digest.update("".join(sorted(os.listdir(kernel / "boot"))).encode())
-    for name in ("busybox", *GUEST_PROGRAMS, "modprobe"):
+    for name in ("busybox", *GUEST_PROGRAMS, "fio", "modprobe"):
         entry = os.stat(program(name))
         digest.update(f"{name} {entry.st_size} {entry.st_mtime_ns}".encode())
     return digest.hexdigest()
@@ -140,7 +145,7 @@ def build(kernel: Path, archive: Path) -> None:
         if os.path.exists(names):
             shutil.copy(names, root / names.lstrip("/"))
     copy_modules(root, kernel)
-    (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+    (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/tmp:/bin/sh\n")
     shutil.copy(HERE / "guest/init", root / "init")
     (root / "init").chmod(0o755)
     names = subprocess.run(["find", "."], cwd=root, capture_output=True, check=True).stdout
@@ -149,14 +154,40 @@ def build(kernel: Path, archive: Path) -> None:
     shutil.rmtree(root)
 
 
-def prepare() -> tuple[Path, Path]:
-    """The kernel and the initramfs; built where they are missing or older than their inputs."""
+def build_fio(archive: Path) -> None:
+    """fio with its libraries, which are four times the rest: kept apart, for the guests that compare with it."""
+    root = CACHE / "fio"
+    shutil.rmtree(root, ignore_errors=True)
+    (root / "bin").mkdir(parents=True)
+    copy_program(root, "fio")
+    run("tar", "-C", root, "-cf", archive, ".")
+    shutil.rmtree(root)
+
+
+@dataclass(frozen=True)
+class Image:
+    """What a guest starts from, and what can be unpacked in it."""
+
+    kernel: Path
+    archive: Path
+    fio: Path
+
+
+def prepare() -> Image:
+    """The kernel and the initramfs; the latter built where they are missing or older than their inputs."""
     for name in PACKAGES:
         program(name)
+    if not importlib.util.find_spec("pyte"):
+        raise Impossible(f"Python has no pyte; {INSTALL}")
     kernel = kernel_tree()
-    archive, stamp = CACHE / "guest.cpio", CACHE / "guest.inputs"
+    archive, fio, stamp = CACHE / "guest.cpio", CACHE / "fio.tar", CACHE / "guest.inputs"
     digest = inputs_digest(kernel)
-    if not archive.exists() or not stamp.exists() or stamp.read_text() != digest:
-        build(kernel, archive)
+    if not (archive.exists() and fio.exists() and stamp.exists() and stamp.read_text() == digest):
+        stamp.unlink(missing_ok=True)
+        # Renamed when they are whole: another run may be starting its guests.
+        for make, place in ((lambda new: build(kernel, new), archive), (build_fio, fio)):
+            new = place.with_suffix(".new")
+            make(new)
+            new.replace(place)
         stamp.write_text(digest)
-    return Path(sorted(glob.glob(f"{kernel}/boot/vmlinuz-*"))[-1]), archive
+    return Image(Path(sorted(glob.glob(f"{kernel}/boot/vmlinuz-*"))[-1]), archive, fio)

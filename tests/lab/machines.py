@@ -32,6 +32,7 @@ class Drive:
     trained: Link | None = None
     prefers_4096: bool = False  # its 4096 B formats are rated "best", those of 512 B only "good"
     bad_sector: int | None = None  # a read that touches this sector of 512 B fails
+    keeps: bool = False  # what is written to it; the others read as zeroes
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Port:
     """A root port: what its slot can do, and what is in it."""
 
     link: Link
-    device: Drive | Display | Switch
+    device: Drive | Display | Switch | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,43 @@ class RootComplex:
     bus: int
     numa: int
     ports: tuple[Port, ...]
+
+
+# What happens to a machine while it runs. Drives are numbered in the order they are listed, then as they are plugged in.
+
+
+@dataclass(frozen=True)
+class Retrain:
+    """A drive's link comes up again, slower or narrower or as it was."""
+
+    drive: int
+    link: Link
+
+
+@dataclass(frozen=True)
+class Heat:
+    """A drive says this temperature from now on."""
+
+    drive: int
+    celsius: int
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A drive is taken out: its slot says so, and the kernel lets it go."""
+
+    drive: int
+
+
+@dataclass(frozen=True)
+class Plug:
+    """A drive is put into a root port that had nothing in it, the `bay`th of those."""
+
+    bay: int
+    drive: Drive
+
+
+Event = Retrain | Heat | Pull | Plug
 
 
 @dataclass(frozen=True)
@@ -165,15 +203,23 @@ MACHINES = {
     "desktop": Machine(
         says="one root complex, one drive in a slot a generation too old for it, a graphics card",
         root_complexes=(
-            RootComplex(0, 0, (Port((16, 4), Drive()), Port((8, 4), Drive()), Port((16, 16), Display()))),
+            RootComplex(0, 0, (Port((16, 4), Drive(keeps=True)), Port((8, 4), Drive()), Port((16, 16), Display()))),
         ),
         information=frozenset({found("slot-limited", "info", "0000:02:00.0")}),
         quiet_about=frozenset({"shared-root-complex", "link-downtrained", "oversubscribed-hop"}),
     ),
-    "polled": Machine(
-        says="four drives with two poll queues each, one of them with a bad sector",
+    "bays": Machine(
+        says="three drives, one of which fails reads of a sector, and two empty slots that take drives while it runs",
         root_complexes=(
-            RootComplex(0, 0, slots((16, 4), Drive(), Drive(lba=4096), Drive(), Drive(bad_sector=64))),
+            RootComplex(0x20, 0, (*slots((16, 4), Drive(), Drive(BLACK), Drive(bad_sector=64)), Port((16, 4)))),
+            RootComplex(0x60, 1, (Port((8, 4)),)),
+        ),
+        quiet_about=LINKS | {"shared-root-complex"},
+    ),
+    "polled": Machine(
+        says="three drives with two poll queues each",
+        root_complexes=(
+            RootComplex(0, 0, slots((16, 4), Drive(), Drive(lba=4096), Drive())),
         ),
         kernel_arguments="nvme.poll_queues=2",
         quiet_about=LINKS | {"no-poll-queues", "shared-root-complex"},

@@ -12,10 +12,14 @@ where ptrace_scope allows it, otherwise root.
 
 import re
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 SPEED_CODES = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}
 EXPRESS = 0x10  # capability id
+KELVIN = 273
+COLD_KELVIN = 0x143  # what QEMU's drives have until they are told otherwise
+DRIVE_BYTES = 0x4000  # QEMU's structure of a drive has its temperature within these bytes of the pointer to its id
 QEMU_VENDORS = {0x1B36, 0x104C, 0x8086, 0x1234, 0x1AF4}
 
 
@@ -41,10 +45,10 @@ class Patch:
 class Memory:
     """The heap of a process, read once, written through: QEMU's devices are there, the guest's memory is not."""
 
-    def __init__(self, pid: int):
+    def __init__(self, pid: int, held: bool = True):
         self.file = open(f"/proc/{pid}/mem", "r+b", buffering=0)
         self.regions: list[tuple[int, bytes]] = []
-        for line in open(f"/proc/{pid}/maps"):
+        for line in open(f"/proc/{pid}/maps") if held else ():
             heap = re.match(r"(\w+)-(\w+) rw.*\[heap\]", line)
             if heap:
                 start, end = (int(number, 16) for number in heap.groups())
@@ -93,10 +97,18 @@ def is_config_space(memory: Memory, at: int) -> bool:
     )
 
 
-def config_spaces(memory: Memory, devices: list[str]) -> dict[str, int]:
-    """Where the configuration space of each device is: at the first distance that does for all of them."""
-    found: dict[str, dict[int, int]] = {}
-    distances = range(0x10, 0x300, 8)
+@dataclass
+class Place:
+    """Where a device is in QEMU's memory: the pointer to its id, its configuration space, its temperature once known."""
+
+    named: int
+    config: int
+    temperature: int | None = None
+
+
+def places(memory: Memory, devices: list[str], distances: Sequence[int]) -> tuple[dict[str, Place], int]:
+    """Where each device is, and how far behind its id: at the first of `distances` that does for all of them."""
+    found: dict[str, dict[int, Place]] = {}
     for device in devices:
         at_distance = found.setdefault(device, {})
         for text in memory.find(device.encode() + b"\0", 16):
@@ -104,11 +116,11 @@ def config_spaces(memory: Memory, devices: list[str]) -> dict[str, int]:
                 for distance in distances:
                     target = memory.pointer(pointer + distance)
                     if target and is_config_space(memory, target):
-                        at_distance.setdefault(distance, target)
+                        at_distance.setdefault(distance, Place(pointer, target))
         distances = sorted(at_distance)
         if not distances:
             raise PatchError(f"the configuration space of {device} was not found in QEMU's memory")
-    return {device: at_distance[distances[0]] for device, at_distance in found.items()}
+    return {device: at_distance[distances[0]] for device, at_distance in found.items()}, distances[0]
 
 
 def express_capability(config: bytes) -> int:
@@ -166,11 +178,43 @@ def rate_formats(memory: Memory, device: str, blocks: int) -> None:
         memory.write(at, rated)
 
 
-def apply(pid: int, patches: dict[str, Patch]) -> None:
-    """Patches all devices of a QEMU that was started with -S."""
-    memory = Memory(pid)
-    for device, at in config_spaces(memory, list(patches)).items():
-        patch = patches[device]
-        patch_config(memory, at, patch)
-        if patch.model:
-            patch_identify(memory, device, patch)
+def temperature(memory: Memory, device: str, place: Place) -> int:
+    """Where the temperature of a drive that was never heated is: beside its critical warnings, of which it has none."""
+    data = memory.held(place.named, DRIVE_BYTES) or b""
+    cold = struct.pack("<HB", COLD_KELVIN, 0)
+    found = [at for at in range(0, len(data), 2) if data.startswith(cold, at)]
+    if len(found) != 1:
+        raise PatchError(f"the temperature of {device} was found {len(found)} times in QEMU's memory")
+    return place.named + found[0]
+
+
+class Patcher:
+    """Patches the devices of a running QEMU: all that a machine begins with, and later single ones."""
+
+    def __init__(self, pid: int):
+        self.pid = pid
+        self.places: dict[str, Place] = {}
+        self.distances: Sequence[int] = range(0x10, 0x300, 8)
+
+    def apply(self, patches: dict[str, Patch]) -> None:
+        """Before the guest sees the devices: QEMU was started with -S, or is stopped."""
+        memory = Memory(self.pid)
+        found, distance = places(memory, list(patches), self.distances)
+        self.places |= found
+        self.distances = [distance]
+        for device, patch in patches.items():
+            patch_config(memory, found[device].config, patch)
+            if patch.model:
+                patch_identify(memory, device, patch)
+
+    def retrain(self, device: str, link: tuple[float, int]) -> None:
+        """A link's speed and width from now on."""
+        patch_config(Memory(self.pid, held=False), self.places[device].config, Patch(now=link))
+
+    def heat(self, device: str, celsius: int) -> None:
+        """The composite temperature of the SMART log (NVMe 5.16.1.3), in kelvin."""
+        memory = Memory(self.pid)
+        place = self.places[device]
+        if place.temperature is None:
+            place.temperature = temperature(memory, device, place)
+        memory.write(place.temperature, struct.pack("<H", celsius + KELVIN))

@@ -3,7 +3,9 @@
 Here: parsing. Not here: what has to be equal (`trials.py`).
 """
 
+import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -119,6 +121,18 @@ def temperature(detail: str) -> int:
 
 def reads_completed(diskstats: str) -> dict[str, int]:
     return {words[2]: int(words[3]) for words in map(str.split, diskstats.splitlines()) if len(words) > 3}
+
+
+def counted(run: Callable[[str], str], command: str, drives: list[str]) -> tuple[dict, dict[str, int]]:
+    """The JSON document of a command, and the reads that diskstats counted for each drive meanwhile."""
+    before, document, after = run(f"cat /proc/diskstats; echo ==; {command}; echo ==; cat /proc/diskstats").split("==\n")
+    counts = [reads_completed(text) for text in (before, after)]
+    return json.loads(document), {drive: counts[1][drive] - counts[0][drive] for drive in drives}
+
+
+def host_reads(smart_log: str) -> int:
+    """Read commands that a drive counted (NVMe 5.16.1.3, Host Read Commands)."""
+    return int(re.search(r"^host_read_commands\s*:\s*([\d,]+)", smart_log, re.MULTILINE)[1].replace(",", ""))
 
 
 def queue_interrupts(interrupts: str, controller: str) -> int:

@@ -1,0 +1,61 @@
+"""Poll queues on a running system: a drive leaves its driver and comes back, and never while something uses it."""
+
+import json
+
+import peers
+from emulator import Guest
+
+from .registry import drive, on, same, until
+
+PARAMETER = "/sys/module/nvme/parameters/poll_queues"
+
+
+def set_queues(name: str, queues: int) -> str:
+    """The command that rebinds, with its question answered."""
+    return f"echo {name} | iodyno tune set {name} poll_queues={queues} --rebind"
+
+
+@on("desktop")
+def poll_queues_come_and_go_while_another_drive_is_read(guest: Guest) -> None:
+    moved, other = drive(guest, 1), drive(guest, 0)
+    guest.text(f"dmesg -c >/dev/null; iodyno bench --filename {other['path']} --runtime 20 --json >/tmp/other 2>&1 &")
+    for queues in (2, 0):
+        name = drive(guest, 1)["name"]
+        guest.text(set_queues(name, queues))
+        now = drive(guest, 1)
+        same("where it is", now["address"], moved["address"])
+        same("io_poll", guest.text(f"cat /sys/block/{now['name']}/queue/io_poll").strip(), "1" if queues else "0")
+        same("poll queues", now["poll_queues"], queues)
+        done = json.loads(guest.iodyno(f"bench --filename {now['path']} --hipri --runtime 1 --json"))
+        same("completions", done["effective"]["completion"], "polled" if queues else "interrupts")
+        assert done["jobs"][0]["errors"] == 0, done["jobs"][0]["first_error"]
+    until("the end of the other test", lambda: guest.run("pidof iodyno").out.strip() == "", seconds=60)
+    well = json.loads(guest.text("cat /tmp/other"))["jobs"][0]
+    assert well["errors"] == 0 and well["read"]["runtime"] >= 19900, well
+    log = guest.text("dmesg")
+    for word in ("reset", "timeout", "Abort"):
+        assert word not in log, f"the kernel speaks of a {word}: {log}"
+
+
+@on("desktop")
+def a_drive_in_use_keeps_its_driver(guest: Guest) -> None:
+    used = drive(guest, 0)
+    name, path = used["name"], used["path"]
+    before = guest.text(f"cat {PARAMETER}")
+    uses = {
+        "is mounted on /mnt": (
+            f"modprobe ext4; mke2fs -q -F -t ext2 {path} 8M 2>/dev/null; mkdir -p /mnt; mount -t ext4 {path} /mnt",
+            "umount /mnt",
+        ),
+        "swap": (f"mkswap {path} >/dev/null; swapon {path}", f"swapoff {path}"),
+        "sleep": (f"sleep 1000 <{path} & echo $! >/tmp/holder", "kill $(cat /tmp/holder)"),
+    }
+    for words, (begin, end) in uses.items():
+        guest.text(begin)
+        refused = guest.run(set_queues(name, 2))
+        guest.text(end)
+        same(f"the status when it {words}", refused.status, 2)
+        assert words in refused.err and name in refused.err, refused.err
+        same("the parameter", guest.text(f"cat {PARAMETER}"), before)
+        same("queues", drive(guest, 0)["default_queues"], used["default_queues"])
+        same("where it is", drive(guest, 0)["address"], used["address"])

@@ -1,0 +1,53 @@
+"""The list of trials, how a function becomes one, and what several of them need.
+
+Not here: any trial.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from board import drive_serial
+from emulator import Guest
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A promise, named by what it says, and the machine it is tried on."""
+
+    name: str
+    machine: str
+    run: Callable[[Guest], None]
+
+
+TRIALS: list[Trial] = []
+
+
+def on(*machines: str):
+    """Registers a trial for each of these machines."""
+
+    def register(function):
+        for machine in machines:
+            TRIALS.append(Trial(function.__name__.replace("_", " "), machine, function))
+        return function
+
+    return register
+
+
+def same(what: str, ours, theirs) -> None:
+    assert ours == theirs, f"{what}: iodyno says {ours!r}, the other {theirs!r}"
+
+
+def drive(guest: Guest, number: int) -> dict:
+    """A drive of the machine as iodyno lists it."""
+    listed = json.loads(guest.iodyno("drives --json"))["drives"]
+    (found,) = [drive for drive in listed if drive["serial"] == drive_serial(number)]
+    return found
+
+
+def until(what: str, happened, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, f"{what}: not within {seconds} s"
+        time.sleep(0.2)

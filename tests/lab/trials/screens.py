@@ -1,0 +1,107 @@
+"""The screen over the serial console, driven by keys and compared with snapshots.
+
+Not here: what of a screen varies (`snapshots.py`), what happens to hardware meanwhile (`slots.py`).
+"""
+
+import json
+
+import snapshots
+from console import Terminal, sixteen_colours
+from emulator import Guest
+
+from .registry import on, same
+
+PATIENCE_SECONDS = 8
+SIZES = ((80, 24), (132, 40))  # what serial consoles and terminals have had since the VT100
+
+
+def look(guest: Guest, screen: Terminal, name: str, normalised=snapshots.idle) -> None:
+    """Waits until the screen is the one that was kept."""
+    columns, rows = screen.size()
+    name = f"{name}__{columns}x{rows}"
+    kept = snapshots.kept(name)
+    try:
+        screen.wait(name, lambda text: normalised(text) == kept, seconds=PATIENCE_SECONDS)
+    except AssertionError:
+        text = normalised(screen.text())
+        if not guest.lab.accept:
+            raise AssertionError(snapshots.difference(name, text)) from None
+        snapshots.keep(name, text)
+
+
+@on("switch")
+def machine_and_findings_over_a_serial_line(guest: Guest) -> None:
+    for size in SIZES:
+        with guest.screen(size) as screen:
+            screen.shows("GT/s now")
+            screen.shows("990 PRO")
+            look(guest, screen, "machine__switch")
+            colours = screen.colours()
+            assert len(colours) > 3, f"only {colours}"
+            assert colours <= sixteen_colours(), f"a console of 16 colours is told {colours - sixteen_colours()}"
+            screen.press("2")
+            screen.shows("oversubscribed-hop")
+            look(guest, screen, "findings__switch")
+            screen.press("<Down><Down><Down>")
+            screen.shows("link-downtrained")
+            screen.press("<Enter>")
+            screen.shows("GT/s now")
+            look(guest, screen, "machine__switch_at_a_downtrained_drive")
+            screen.press("?")
+            look(guest, screen, "help__switch")
+            screen.press("<Esc>")
+            screen.lacks("keys and marks")
+            screen.leave()
+
+
+@on("desktop")
+def a_setting_is_staged_applied_and_undone_by_keys(guest: Guest) -> None:
+    drives = json.loads(guest.iodyno("drives --json"))["drives"]
+    first = min(drives, key=lambda drive: drive["address"])["name"]
+
+    def scheduler() -> str:
+        return guest.text(f"cat /sys/block/{first}/queue/scheduler").strip()
+
+    for size in SIZES:
+        before = scheduler()
+        with guest.screen(size) as screen:
+            screen.shows("GT/s now")
+            screen.press("3")
+            screen.shows("scheduler")
+            look(guest, screen, "tune__desktop")
+            screen.press("+")
+            look(guest, screen, "tune__desktop_staged")
+            same("the scheduler while only staged", scheduler(), before)
+            screen.press("a")
+            look(guest, screen, "tune__desktop_review")
+            screen.press("<Enter>")
+            screen.wait("the scheduler written", lambda _: scheduler() != before)
+            look(guest, screen, "tune__desktop_applied")
+            screen.press("q")
+            look(guest, screen, "quit__desktop_with_changes")
+            screen.press("u")
+            screen.shows("left with 0")
+        same("the scheduler after the undo", scheduler(), before)
+
+
+@on("desktop")
+def a_test_runs_on_the_screen_and_leaving_asks(guest: Guest) -> None:
+    for size in SIZES:
+        with guest.screen(size) as screen:
+            screen.shows("GT/s now")
+            screen.press("4")
+            screen.shows("iodepth")
+            look(guest, screen, "dyno__desktop")
+            screen.go_to("› runtime", "<Down>")
+            screen.press("<Enter>120<Enter>")
+            screen.shows("runtime +120s|runtime +2m")
+            screen.press("r")
+            screen.shows("running .* [3-9] of (120 s|2 min)")
+            look(guest, screen, "dyno__desktop_running", snapshots.busy)
+            screen.press("q")
+            screen.shows("A test is running")
+            look(guest, screen, "quit__desktop_with_a_test", snapshots.busy)
+            screen.press("q")
+            screen.shows("left with 0")
+        readers = guest.run("pidof iodyno").out.strip()
+        same("processes left behind", readers, "")
