@@ -9,6 +9,7 @@ pub mod cell;
 pub mod actuator;
 pub mod pretend;
 pub mod journal;
+pub mod ledger;
 pub mod undo;
 pub mod tuner;
 pub mod persist;
@@ -16,7 +17,7 @@ pub mod rebind;
 #[cfg(test)]
 mod testing;
 
-pub use actuator::{Actuator, DryRun, Live};
+pub use actuator::{Actuator, Live};
 pub use change::{Change, Device, Identity, Outcome};
 pub use settings::{SETTINGS, Setting};
 pub use tuner::{Restored, Tuner, Wanted};

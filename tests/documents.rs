@@ -53,13 +53,18 @@ fn is_current(name: &str, anew: impl Fn(&str) -> String) {
     );
 }
 
+/// The document with what stands between a mark and the next heading replaced.
+fn replaced(document: &str, mark: &str, text: &str) -> String {
+    let (before, rest) = document.split_once(mark).unwrap();
+    let after = rest.find("\n## ").unwrap();
+    format!("{before}{mark}\n\n{}\n{}", text.trim_end(), &rest[after..])
+}
+
 #[test]
-fn the_readme_shows_todays_screen_and_keys() {
+fn the_readme_shows_todays_screen_keys_and_settings() {
     is_current("README.md", |document| {
-        let (before, rest) = document.split_once("<!-- keys -->\n").unwrap();
-        let after = rest.find("\n## ").unwrap();
-        let keys = iodyno::app::commands::markdown();
-        made_anew(&format!("{before}<!-- keys -->\n\n{}\n{}", keys.trim_end(), &rest[after..]))
+        let document = replaced(document, "<!-- keys -->", &iodyno::app::commands::markdown());
+        made_anew(&replaced(&document, "<!-- settings -->", &iodyno::tune::settings::markdown()))
     });
 }
 

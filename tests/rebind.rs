@@ -13,7 +13,8 @@ use iodyno::{
     source::{origin::Origin, read_machine},
     tune::{
         Actuator, Change, Device, Tuner,
-        journal::{Journal, Ledger, Purpose},
+        journal::{Journal, Purpose},
+        ledger::Ledger,
         rebind::{DRIVER, Rebind, RebindError, plan},
         settings,
         tuner::is_whole,

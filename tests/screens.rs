@@ -120,10 +120,13 @@ fn settings_staged_reviewed_and_changed() {
             ("tune_staged", staged.to_owned()),
             ("tune_review", format!("{staged}a")),
             ("tune_changed", format!("{staged}a<Enter>")),
+            ("tune_tested", format!("{staged}a<Enter>4r")),
             ("tune_leaving", format!("{staged}a<Enter>q")),
+            ("tune_undone", format!("{staged}a<Enter>U")),
         ] {
+            let seconds = if name == "tune_tested" { 12 } else { 0 };
             let name = format!("{name}__threadripper_before__{}x{}", size.0, size.1);
-            check(&name, &picture("threadripper-before", Screen::Tune, size, &keys, 0));
+            check(&name, &picture("threadripper-before", Screen::Tune, size, &keys, seconds));
         }
     }
 }

@@ -6,9 +6,12 @@
 mod loop_device;
 
 use std::{
+    fs,
     io::{Read, Write},
     num::NonZero,
+    os::unix::fs::PermissionsExt,
     path::Path,
+    process::Command,
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
@@ -37,10 +40,14 @@ impl Terminal {
 
     /// With the journal in `state`.
     fn start_with(arguments: &[&str], state: &Path) -> Self {
-        let size = PtySize { rows: 40, cols: 120, pixel_width: 0, pixel_height: 0 };
-        let pair = native_pty_system().openpty(size).expect("a pty");
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_iodyno"));
         command.args(arguments);
+        Self::run(command, state, (120, 40))
+    }
+
+    fn run(mut command: CommandBuilder, state: &Path, (cols, rows): (u16, u16)) -> Self {
+        let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).expect("a pty");
         command.env("TERM", "xterm-256color");
         command.env("IODYNO_STATE_DIR", state);
         let child = pair.slave.spawn_command(command).expect("it starts");
@@ -154,7 +161,10 @@ fn the_live_machine_is_drawn_and_left() {
 
 /// Opens the tune screen with the cursor on the scheduler of `device`.
 fn on_the_scheduler_of(device: &LoopDevice, state: &Path) -> Terminal {
-    let mut terminal = Terminal::start_with(&[], state);
+    to_the_scheduler_of(device, Terminal::start_with(&[], state))
+}
+
+fn to_the_scheduler_of(device: &LoopDevice, mut terminal: Terminal) -> Terminal {
     terminal.wait_for_text("PCIe tree");
     terminal.press("3");
     terminal.wait_for_text("Settings");
@@ -221,4 +231,76 @@ fn settings_of_a_real_device_are_changed_undone_and_put_back_after_every_end() {
     assert_eq!(device.read_settings(), before, "put back at the next start");
     terminal.press("q");
     terminal.ends_with(0);
+}
+
+#[test]
+fn on_the_smallest_screen_changes_are_kept_undone_and_exported_on_leaving() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().expect("a folder");
+    let before = device.read_settings();
+    for (key, stays) in [("u", false), ("k", true), ("e", true)] {
+        let small = Terminal::run(CommandBuilder::new(env!("CARGO_BIN_EXE_iodyno")), state.path(), (80, 24));
+        let mut terminal = to_the_scheduler_of(&device, small);
+        terminal.wait_for("the way out in the footer", |screen| {
+            screen.contents_between(23, 0, 23, 79).contains("q quit")
+        });
+        change_the_scheduler(&mut terminal, &device);
+        terminal.press("q");
+        for choice in ["u    undo", "k    keep", "e    keep, and print udev rules"] {
+            terminal.wait_for_text(choice);
+        }
+        terminal.press(key);
+        let screen = Arc::clone(&terminal.screen);
+        terminal.ends_with(0);
+        assert_eq!(
+            device.setting("scheduler").as_deref(),
+            Some(if stays { "mq-deadline" } else { "none" }),
+            "{key}"
+        );
+        if key == "e" {
+            let said = screen.lock().unwrap_or_else(PoisonError::into_inner).screen().contents();
+            assert!(
+                said.contains("left out: scheduler of loop"),
+                "a loop device has no name that lasts: {said}"
+            );
+        }
+        // A kept change is nobody's left-over: the next start asks nothing.
+        let mut next = Terminal::start_with(&[], state.path());
+        next.wait_for_text("PCIe tree");
+        next.press("q");
+        next.ends_with(0);
+        let undone = Command::new(env!("CARGO_BIN_EXE_iodyno"))
+            .args(["tune", "undo", "--all"])
+            .env("IODYNO_STATE_DIR", state.path())
+            .status();
+        assert!(undone.expect("it runs").success());
+        assert_eq!(device.read_settings(), before);
+    }
+}
+
+#[test]
+fn without_privilege_staged_changes_become_the_commands_to_run() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let home = tempfile::tempdir().expect("a folder");
+    let program = home.path().join("iodyno");
+    fs::copy(env!("CARGO_BIN_EXE_iodyno"), &program).expect("a copy that anybody may run");
+    for path in [home.path(), &program] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o777)).expect("it is ours");
+    }
+    let mut command = CommandBuilder::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    command.arg(&program);
+    let mut terminal =
+        to_the_scheduler_of(&device, Terminal::run(command, &home.path().join("state"), (120, 40)));
+    terminal.wait_for_text("not root");
+    terminal.press("+");
+    terminal.wait_for_text("1 staged");
+    terminal.press("a");
+    terminal.wait_for_text("needs root: the commands for 1 write");
+    terminal.press("\r");
+    let screen = Arc::clone(&terminal.screen);
+    terminal.ends_with(0);
+    let said = screen.lock().unwrap_or_else(PoisonError::into_inner).screen().contents();
+    assert!(said.contains("echo 'mq-deadline' | sudo tee '/sys/"), "{said}");
+    assert_eq!(device.setting("scheduler").as_deref(), Some("none"));
 }

@@ -1,4 +1,5 @@
-//! Settings of real loop devices: changed, read back, undone; killed in between; two iodynos at once.
+//! Settings of real devices: changed, read back, undone; killed in between; two iodynos at once; after a reboot, after a
+//! device went, without privilege.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,20 +12,31 @@
 mod loop_device;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    fs,
     io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
     path::Path,
     process::{Command, Output, Stdio},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use iodyno::{
+    machine::Machine,
     model::DriveName,
     runtime::desk::Desk,
-    source::origin::Origin,
-    tune::{Device, Wanted, settings::find},
+    source::{capture::TextRoot, origin::Origin},
+    tune::{
+        Actuator, Device, Outcome, SETTINGS, Tuner, Wanted,
+        journal::{Journal, Purpose},
+        ledger::Ledger,
+        pretend::Pretend,
+        settings::{Proof, find},
+        tuner::{changes, is_whole},
+        undo::Which,
+    },
 };
-use loop_device::LoopDevice;
+use loop_device::{LoopDevice, Queue, ZramDevice};
 
 fn iodyno(state: &Path, args: &[&str]) -> Output {
     command(state, args).output().unwrap()
@@ -36,47 +48,191 @@ fn command(state: &Path, args: &[&str]) -> Command {
     command
 }
 
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// A value for each setting that differs from what a loop device has as delivered.
-const CHANGES: [(&str, &str); 8] = [
+/// A value for each setting that differs from what a loop device, or a zram device, has as delivered.
+const CHANGES: [(&str, &str); 9] = [
     ("scheduler", "mq-deadline"),
     ("read_ahead_kb", "512"),
     ("nr_requests", "64"),
     ("max_sectors_kb", "64"),
     ("nomerges", "2"),
     ("rq_affinity", "2"),
+    ("wbt_lat_usec", "0"),
     ("iostats", "0"),
     ("add_random", "1"),
 ];
 
-#[test]
-fn every_queue_setting_is_changed_read_back_and_undone() {
-    let Some(device) = LoopDevice::new(16 << 20) else { return };
+/// The changes of settings that the table says were proved there.
+fn proved_on(place: Proof) -> Vec<(&'static str, &'static str)> {
+    let rows = SETTINGS.iter().filter(|row| row.proofs.contains(&place));
+    rows.map(|row| match (place, row.id.0) {
+        // zram counts nothing as delivered.
+        (Proof::Zram, "iostats") => ("iostats", "1"),
+        (_, id) => *CHANGES.iter().find(|(known, _)| *known == id).unwrap(),
+    })
+    .collect()
+}
+
+/// Changes every one of these settings of a device, reads it back, in the list as well, and undoes them all.
+fn change_and_undo(device: &Queue, changes: &[(&str, &str)]) {
     let state = tempfile::tempdir().unwrap();
     let before = device.read_settings();
-    for (setting, value) in CHANGES {
+    let there: Vec<&str> = changes.iter().map(|(setting, _)| *setting).collect();
+    assert_eq!(before.keys().map(String::as_str).collect::<BTreeSet<_>>(), there.iter().copied().collect());
+    for (setting, value) in changes {
+        assert_ne!(before[*setting], *value, "{setting} is so as delivered");
         let output = iodyno(state.path(), &["tune", "set", &device.name, &format!("{setting}={value}")]);
         assert!(output.status.success(), "{setting}: {}", text(&output));
         assert!(text(&output).contains(&format!("-> {value}: accepted")), "{}", text(&output));
-        assert_eq!(device.setting(setting).as_deref(), Some(value));
+        assert_eq!(device.setting(setting).as_deref(), Some(*value));
     }
     let listed = iodyno(state.path(), &["tune", "list", &device.name, "--json"]);
     let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
     assert_eq!(listed["schema"], 1);
     let rows = listed["settings"].as_array().unwrap();
-    for (setting, value) in CHANGES {
-        let row = rows.iter().find(|row| row["setting"] == setting).unwrap();
-        assert_eq!(row["value"], value);
-        assert_eq!(row["found_value"], before[setting].as_str(), "{setting}");
+    for (setting, value) in changes {
+        let row = rows.iter().find(|row| row["setting"] == *setting).unwrap();
+        assert_eq!(row["value"], *value);
+        assert_eq!(row["found_value"], before[*setting].as_str(), "{setting}");
     }
     let output = iodyno(state.path(), &["tune", "undo", "--all"]);
     assert!(output.status.success(), "{}", text(&output));
     assert_eq!(device.read_settings(), before);
     let output = iodyno(state.path(), &["tune", "undo", "--all"]);
     assert_eq!(text(&output), "nothing stands changed since boot\n");
+}
+
+#[test]
+fn every_setting_of_a_loop_device_is_changed_read_back_and_undone() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    change_and_undo(&device, &proved_on(Proof::Loop));
+}
+
+#[test]
+fn every_setting_of_a_zram_device_is_changed_read_back_and_undone() {
+    let Some(device) = ZramDevice::new(16 << 20) else { return };
+    change_and_undo(&device, &proved_on(Proof::Zram));
+    let state = tempfile::tempdir().unwrap();
+    let missing = iodyno(state.path(), &["tune", "set", &device.name, "scheduler=none"]);
+    assert_eq!(missing.status.code(), Some(2), "{}", text(&missing));
+    assert!(text(&missing).contains("has no scheduler"), "{}", text(&missing));
+}
+
+#[test]
+fn runtime_power_of_a_pci_function_is_changed_read_back_and_undone() {
+    let functions = fs::read_dir("/sys/bus/pci/devices").into_iter().flatten().flatten();
+    // Whatever sits there, it must be awake and stay so: `on` to `auto` and back wakes nothing.
+    let awake = |folder: &std::path::PathBuf| {
+        fs::read_to_string(folder.join("power/control")).is_ok_and(|text| text.trim() == "on")
+    };
+    let Some(folder) = functions.map(|entry| entry.path()).find(awake).filter(|_| is_root()) else {
+        println!("skipped: no PCI function that is kept awake, or not root");
+        return;
+    };
+    let address = folder.file_name().unwrap().to_str().unwrap().to_owned();
+    assert!(
+        SETTINGS
+            .iter()
+            .filter(|row| row.proofs.contains(&Proof::Function))
+            .all(|row| row.id.0 == "power_control")
+    );
+    let control = || fs::read_to_string(folder.join("power/control")).unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let set = iodyno(state.path(), &["tune", "set", &address, "power_control=auto"]);
+    assert!(text(&set).contains("on -> auto: accepted"), "{}", text(&set));
+    assert_eq!(control(), "auto\n");
+    let undone = iodyno(state.path(), &["tune", "undo", "--all"]);
+    assert!(undone.status.success(), "{}", text(&undone));
+    assert_eq!(control(), "on\n");
+}
+
+/// The demo's files, with those added that none of the machines behind the demos had.
+fn fake_root() -> (Machine, Pretend) {
+    let demo = iodyno::source::demo::find("x570").unwrap();
+    let mut capture = TextRoot::parse(demo.capture).unwrap().capture().clone();
+    let cooling = "/sys/devices/virtual/thermal/cooling_device9";
+    let mut put = |path: String, content: &str| {
+        capture.answers.entry(path).or_default().read = Some(Ok(content.as_bytes().to_vec()));
+    };
+    for (file, content) in
+        [("type", "PCIe_Port_Link_Speed_0000:00:03.1"), ("cur_state", "0"), ("max_state", "3")]
+    {
+        put(format!("/sys/class/thermal/cooling_device9/{file}"), content);
+        put(format!("{cooling}/{file}"), content);
+    }
+    let energy = [
+        ("energy_performance_preference", "balance_performance"),
+        ("energy_performance_available_preferences", "performance power"),
+    ];
+    for cpu in 0..64 {
+        for (file, content) in energy {
+            put(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{file}"), content);
+        }
+    }
+    let thermal = capture.answers.entry("/sys/class/thermal".to_owned()).or_default();
+    thermal.list = Some(Ok(vec!["cooling_device9".to_owned()]));
+    let root = TextRoot::from(capture);
+    let (machine, _) = iodyno::source::read_machine(&root);
+    let kernel = iodyno::runtime::pretend_root::kernel(&root, &machine);
+    (machine, kernel)
+}
+
+#[test]
+fn what_no_device_was_at_hand_for_is_changed_read_back_and_undone_on_a_fake_root() {
+    let (machine, kernel) = fake_root();
+    let journal = Journal::in_memory();
+    for row in SETTINGS.iter().filter(|row| row.proofs == [Proof::FakeRoot]) {
+        let (device, value) = match row.id.0 {
+            "governor" => (Device::Cpu, "performance"),
+            "energy_preference" => (Device::Cpu, "power"),
+            "aspm" => (Device::Drive(DriveName::new("nvme0n1")), "1"),
+            "latency_tolerance_us" => (Device::Drive(DriveName::new("nvme0n1")), "0"),
+            "link_speed" => (Device::Drive(DriveName::new("nvme0n1")), "2"),
+            other => panic!("{other} is proved nowhere"),
+        };
+        let tuner = Tuner::open(&journal, &kernel, Purpose::Screen, "b", &|| 1).unwrap();
+        let planned = changes(&machine, &kernel, &device, row, value).unwrap();
+        assert!(!planned.is_empty(), "{}", row.id.0);
+        for change in &planned {
+            assert_eq!(tuner.apply(&machine, change).unwrap(), Outcome::Accepted, "{}", row.id.0);
+            assert_eq!(kernel.read(&change.file).unwrap(), value);
+        }
+        let ledger = Ledger::of(&journal.read().unwrap(), "b");
+        let report = tuner.undo(&machine, &ledger, &Which::All, false).unwrap();
+        assert!(report.len() == planned.len() && is_whole(&report), "{}: {report:?}", row.id.0);
+        for change in &planned {
+            assert_eq!(kernel.read(&change.file).unwrap(), change.from, "{}", row.id.0);
+        }
+    }
+}
+
+#[test]
+fn the_lab_tries_what_the_table_says_it_does() {
+    let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab"))];
+    let mut scripts = String::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            match entry.path() {
+                path if path.is_dir() => folders.push(path),
+                path if path.extension().is_some_and(|end| end == "py") => {
+                    scripts += &fs::read_to_string(path).unwrap();
+                }
+                _ => {}
+            }
+        }
+    }
+    for row in SETTINGS.iter().filter(|row| row.proofs.contains(&Proof::Lab)) {
+        let id = row.id.0;
+        let tried = [format!("\"{id}\": "), format!("{id}={{"), format!("{id}=2")];
+        assert!(tried.iter().any(|word| scripts.contains(word)), "the lab does not set {id}");
+    }
 }
 
 #[test]
@@ -103,6 +259,113 @@ fn what_the_kernel_makes_of_a_value_is_said() {
             "{error}"
         );
     }
+    assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
+}
+
+#[test]
+fn after_a_reboot_the_journal_knows_that_values_are_gone() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    assert!(iodyno(state.path(), &["tune", "set", &device.name, "read_ahead_kb=512"]).status.success());
+    let journal = state.path().join("journal.jsonl");
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let records = fs::read_to_string(&journal).unwrap();
+    assert!(records.contains(boot.trim()));
+    fs::write(&journal, records.replace(boot.trim(), "00000000-0000-4000-8000-000000000000")).unwrap();
+    let undone = iodyno(state.path(), &["tune", "undo", "--all"]);
+    assert_eq!(text(&undone), "nothing stands changed since boot\n");
+    assert_eq!(device.setting("read_ahead_kb").as_deref(), Some("512"), "it is as this boot made it");
+    let told = iodyno(state.path(), &["tune", "journal"]);
+    assert!(text(&told).contains("records of earlier boots, whose values are gone"), "{}", text(&told));
+}
+
+#[test]
+fn a_device_without_a_serial_is_known_by_its_diskseq() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    assert!(iodyno(state.path(), &["tune", "set", &device.name, "nomerges=2"]).status.success());
+    device.attach_another(8 << 20);
+    let other = device.read_settings();
+    assert_eq!(other["nomerges"], "2", "settings outlive what was attached");
+    let undone = iodyno(state.path(), &["tune", "undo", "--all"]);
+    assert_eq!(undone.status.code(), Some(1), "{}", text(&undone));
+    assert!(text(&undone).contains("its drive is gone"), "{}", text(&undone));
+    assert_eq!(device.read_settings(), other, "another device of that name is left alone");
+}
+
+/// As somebody who is not root, with a state folder of theirs.
+fn as_nobody(args: &[&str]) -> Output {
+    let home = tempfile::tempdir().unwrap();
+    let program = home.path().join("iodyno");
+    fs::copy(env!("CARGO_BIN_EXE_iodyno"), &program).unwrap();
+    for path in [home.path(), &program] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program).args(args);
+    command.env("IODYNO_STATE_DIR", home.path().join("state")).stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn without_privilege_everything_is_shown_and_changes_become_commands() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let before = device.read_settings();
+    let listed = as_nobody(&["tune", "list", &device.name]);
+    assert!(listed.status.success(), "{}", text(&listed));
+    assert!(text(&listed).contains("scheduler") && text(&listed).contains("needs root"), "{}", text(&listed));
+    let set = as_nobody(&["tune", "set", &device.name, "nr_requests=64", "scheduler=mq-deadline"]);
+    assert_eq!(set.status.code(), Some(2));
+    assert_eq!(device.read_settings(), before);
+    let error = String::from_utf8_lossy(&set.stderr);
+    assert!(
+        error.starts_with("iodyno: tune set: settings are root's to write") && error.lines().count() == 1,
+        "{error}"
+    );
+    // The commands do what was asked for, in an order that works.
+    let commands = String::from_utf8_lossy(&set.stdout).replace("sudo ", "");
+    assert_eq!(commands.lines().count(), 2, "{commands}");
+    assert!(Command::new("sh").arg("-ec").arg(&commands).stdout(Stdio::null()).status().unwrap().success());
+    assert_eq!(device.setting("scheduler").as_deref(), Some("mq-deadline"));
+    assert_eq!(device.setting("nr_requests").as_deref(), Some("64"));
+    let dry = as_nobody(&["tune", "set", &device.name, "nomerges=2", "--dry-run"]);
+    assert!(dry.status.success() && text(&dry).starts_with("echo '2' | sudo tee "), "{}", text(&dry));
+}
+
+#[test]
+fn exported_rules_are_what_udev_takes() {
+    let Some(device) = ZramDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let set = iodyno(state.path(), &["tune", "set", &device.name, "nomerges=2", "read_ahead_kb=512"]);
+    assert!(set.status.success(), "{}", text(&set));
+    let exported = iodyno(state.path(), &["tune", "export", "udev"]);
+    let rules = String::from_utf8(exported.stdout).unwrap();
+    let read = iodyno::source::rules::udev::parse("/99.rules", &rules);
+    let said: Vec<_> = read
+        .iter()
+        .map(|rule| {
+            (rule.setting.as_str(), rule.value.as_str(), rule.names.as_ref().map(iodyno::text::Label::as_str))
+        })
+        .collect();
+    let name = Some(device.name.as_str());
+    assert_eq!(said, [("nomerges", "2", name), ("read_ahead_kb", "512", name)], "{rules}");
+    assert!(rules.contains("# nomerges: was 0, set to 2. "), "{rules}");
+    let version = Command::new("udevadm").arg("--version").output();
+    let version =
+        version.ok().and_then(|output| String::from_utf8_lossy(&output.stdout).trim().parse::<u32>().ok());
+    if version.is_some_and(|version| version >= 254) {
+        let file = state.path().join("99-iodyno.rules");
+        fs::write(&file, &rules).unwrap();
+        let verified = Command::new("udevadm").arg("verify").arg(&file).output().unwrap();
+        assert!(verified.status.success(), "{}", text(&verified));
+    } else {
+        println!("not asked of udevadm verify, which came with systemd 254: this one is {version:?}");
+    }
+    let arguments = text(&iodyno(state.path(), &["tune", "export", "kernel-args"]));
+    assert!(
+        arguments.contains("# left out: nomerges of zram")
+            && !arguments.lines().any(|line| line.starts_with("nvme")),
+        "{arguments}"
+    );
     assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
 }
 
@@ -138,32 +401,89 @@ fn what_somebody_else_changed_is_left_alone_until_forced() {
     assert_eq!(device.setting("read_ahead_kb"), Some(before));
 }
 
-/// Kills `iodyno tune set` at moments spread over its life and undoes; the full count of rounds is a long test.
+/// Numbers that look random and are the same every time (Knuth's MMIX generator).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+}
+
+/// Values to choose from, for each setting.
+const VALUES: [(&str, [&str; 3]); 9] = [
+    ("scheduler", ["mq-deadline", "none", "kyber"]),
+    ("read_ahead_kb", ["0", "512", "4096"]),
+    ("nr_requests", ["4", "64", "100"]),
+    ("max_sectors_kb", ["64", "128", "256"]),
+    ("nomerges", ["1", "2", "0"]),
+    ("rq_affinity", ["0", "2", "1"]),
+    ("wbt_lat_usec", ["0", "500", "75000"]),
+    ("iostats", ["0", "1", "0"]),
+    ("add_random", ["1", "0", "1"]),
+];
+
+/// Random changes of several devices by several processes at once, two of them on one device, killed at random moments:
+/// the next undo leaves every file as it was at the beginning. The full count of rounds is a long test.
 #[test]
 fn killed_at_any_moment_everything_comes_back() {
-    let Some(device) = LoopDevice::new(16 << 20) else { return };
-    let rounds = std::env::var("IODYNO_KILL_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(40_u64);
+    let Some(loops) =
+        [16, 32].map(|mib: u64| LoopDevice::new(mib << 20)).into_iter().collect::<Option<Vec<_>>>()
+    else {
+        return;
+    };
+    let zram = ZramDevice::new(16 << 20);
+    let mut devices: Vec<&Queue> = loops.iter().map(|device| &**device).collect();
+    devices.extend(zram.as_deref());
+    let rounds = std::env::var("IODYNO_KILL_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(30_u64);
     let state = tempfile::tempdir().unwrap();
-    let before = device.read_settings();
-    let mut interrupted = 0;
+    let look = || devices.iter().map(|device| device.read_settings()).collect::<Vec<_>>();
+    // Moments are spread over the life of a process, however long that is today.
+    let started = SystemTime::now();
+    assert!(
+        iodyno(state.path(), &["tune", "set", &devices[0].name, "nomerges=2", "rq_affinity=2"])
+            .status
+            .success()
+    );
+    let life = u64::try_from(started.elapsed().unwrap().as_micros()).unwrap();
+    assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
+    let before = look();
+    let (mut interrupted, mut changed) = (0, 0);
     for round in 0..rounds {
-        let changes: Vec<String> = (0..CHANGES.len())
-            .filter(|index| (round >> (index % 4)) & 1 == 0 || index % 3 == (round as usize) % 3)
-            .map(|index| format!("{}={}", CHANGES[index].0, CHANGES[index].1))
+        let mut dice = Dice(round);
+        let mut children: Vec<_> = devices
+            .iter()
+            .enumerate()
+            .flat_map(|(index, device)| [(index, device)].repeat(if index == 0 { 2 } else { 1 }))
+            .map(|(index, device)| {
+                let offered = |setting: &str| before[index].contains_key(setting);
+                let mut args = vec!["tune".to_owned(), "set".to_owned(), device.name.clone()];
+                for (setting, values) in VALUES.iter().filter(|(setting, _)| offered(setting)) {
+                    if dice.below(2) == 0 {
+                        args.push(format!("{setting}={}", values[dice.below(3) as usize]));
+                    }
+                }
+                args.push(format!("read_ahead_kb={}", 4 * dice.below(1000)));
+                let args: Vec<&str> = args.iter().map(String::as_str).collect();
+                command(state.path(), &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+            })
             .collect();
-        let mut args = vec!["tune", "set", device.name.as_str()];
-        args.extend(changes.iter().map(String::as_str));
-        let mut child =
-            command(state.path(), &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_micros(round * 37_777 % 60_000));
-        interrupted += usize::from(child.try_wait().unwrap().is_none());
-        child.kill().unwrap();
-        child.wait().unwrap();
+        std::thread::sleep(Duration::from_micros(dice.below(life * 4)));
+        for child in &mut children {
+            interrupted += usize::from(child.try_wait().unwrap().is_none());
+            child.kill().unwrap();
+        }
+        for mut child in children {
+            child.wait().unwrap();
+        }
+        changed += usize::from(look() != before);
         let output = iodyno(state.path(), &["tune", "undo", "--all"]);
         assert!(output.status.success(), "round {round}: {}", text(&output));
-        assert_eq!(device.read_settings(), before, "round {round}: {}", text(&output));
+        assert_eq!(look(), before, "round {round}: {}", text(&output));
     }
-    assert!(interrupted > 0, "no round was interrupted; the test watched nothing");
+    println!("{rounds} rounds: {interrupted} processes killed, {changed} rounds left something changed");
+    assert!(interrupted > 0 && changed > 0, "no round was interrupted; the test watched nothing");
 }
 
 #[test]

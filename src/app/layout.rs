@@ -311,17 +311,24 @@ pub fn tabs(area: Rect) -> Vec<(Rect, Screen)> {
     places
 }
 
-/// The hints' places in the footer, as many as fit, each with its command.
+/// The hints' places in the footer, as many as fit, each with its command. The way out keeps its place at the end.
 pub fn hints(area: Rect, screen: Screen) -> Vec<(Rect, &'static Command)> {
+    let shown = |command: &&Command| !command.hint.is_empty() && command.on.includes(screen);
+    let wide = |command: &Command| cells(&hint_keys(command)) + 1 + cells(command.hint);
+    let (out, others): (Vec<&Command>, Vec<&Command>) =
+        COMMANDS.iter().filter(shown).partition(|command| command.id == CommandId::Quit);
+    let kept: u16 = out.iter().map(|command| wide(command) + 2).sum();
     let mut x = area.x + 1;
     let mut places = Vec::new();
-    for command in COMMANDS.iter().filter(|c| !c.hint.is_empty() && c.on.includes(screen)) {
-        let width = cells(&hint_keys(command)) + 1 + cells(command.hint);
-        if x + width + 1 > area.right() {
-            continue;
+    for (commands, right) in [(others, area.right().saturating_sub(kept)), (out, area.right())] {
+        for command in commands {
+            let width = wide(command);
+            if x + width + 1 > right {
+                continue;
+            }
+            places.push((Rect::new(x, area.y, width, 1), command));
+            x += width + 2;
         }
-        places.push((Rect::new(x, area.y, width, 1), command));
-        x += width + 2;
     }
     places
 }
@@ -377,4 +384,27 @@ fn cut_bottom(area: Rect, height: u16) -> (Rect, Rect) {
 fn cut_left(area: Rect, width: u16) -> (Rect, Rect) {
     let width = width.min(area.width);
     (Rect { width, ..area }, Rect { x: area.x + width, width: area.width - width, ..area })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_out_is_in_every_footer_and_nothing_overlaps() {
+        for width in 80..=220 {
+            for tab in SCREENS {
+                let area = Rect::new(0, 23, width, 1);
+                let places = hints(area, tab.screen);
+                assert_eq!(
+                    places.last().map(|(_, command)| command.id),
+                    Some(CommandId::Quit),
+                    "{} {width}",
+                    tab.name
+                );
+                assert!(places.windows(2).all(|pair| pair[0].0.right() < pair[1].0.x));
+                assert!(places.iter().all(|(place, _)| place.right() < area.right()));
+            }
+        }
+    }
 }

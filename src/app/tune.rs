@@ -15,7 +15,7 @@ use crate::{
     tune::{
         Change, Device, Outcome, SETTINGS, Setting,
         cell::{Cell, DIFFER},
-        journal::{Entry, Ledger},
+        ledger::{Entry, Ledger},
         settings::{Risk, rank},
         tuner::{Restored, planned},
         undo::Step,
@@ -294,17 +294,9 @@ impl Tune {
         self.ledger.entries.iter().filter(|entry| self.dead.iter().any(|id| entry.open.contains_key(id)))
     }
 
-    /// The files to put back when the cell under the cursor is: its own, and those the kernel resets along with it.
+    /// The files to put back when the cell under the cursor is.
     pub fn files_of_cell(&self) -> Vec<String> {
-        let (Some(cell), Some(setting)) = (self.cell(), self.setting()) else { return Vec::new() };
-        let mut files = cell.files.clone();
-        for (at, column) in self.matrix.columns.iter().enumerate() {
-            if setting.also.contains(&column.id)
-                && let Some(other) = self.cell_at(self.row, at)
-            {
-                files.extend(other.files.iter().cloned());
-            }
-        }
+        let mut files = self.cell().map(|cell| cell.files.clone()).unwrap_or_default();
         files.retain(|file| self.ledger.found(file).is_some());
         files
     }

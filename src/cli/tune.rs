@@ -16,8 +16,9 @@ use crate::{
     runtime::desk::{Desk, unix_millis},
     source::{SysRoot, origin::Origin, read_machine},
     tune::{
-        Actuator, Change, Device, DryRun, Live, Outcome, SETTINGS, Setting, Tuner,
-        journal::{Journal, Ledger, Purpose},
+        Actuator, Change, Device, Live, Outcome, SETTINGS, Setting, Tuner,
+        journal::{Journal, Purpose},
+        ledger::Ledger,
         persist, settings,
         tuner::{changes, is_whole},
         undo::Which,
@@ -205,7 +206,7 @@ impl Bench {
             return self.rebind(root, &device, queues, changes, dry_run);
         }
         let all_there = planned.iter().all(|(.., changes)| changes.is_empty());
-        if !dry_run && !all_there {
+        if !dry_run && !all_there && self.may_write() {
             return self.apply(&device, &planned);
         }
         for (row, value, changes) in &planned {
@@ -215,7 +216,7 @@ impl Bench {
                 report::commands(changes)
             })?;
         }
-        Ok(Status::Done)
+        if dry_run || all_there { Ok(Status::Done) } else { Err(needs_root("tune set")) }
     }
 
     /// Makes planned changes one after the other. Each is planned anew before it is made, for the one before may have
@@ -258,14 +259,14 @@ impl Bench {
             None if all => Which::All,
             None => Which::Sessions(&dead),
         };
-        let actuator: &dyn Actuator = if dry_run { &DryRun } else { &Live };
-        if dry_run {
-            let (steps, _) = crate::tune::undo::plan(&ledger, &which, &self.machine);
-            return print(&report::undo_commands(&steps));
+        let (steps, _) = crate::tune::undo::plan(&ledger, &which, &self.machine);
+        if dry_run || !(steps.is_empty() || self.may_write()) {
+            print(&report::undo_commands(&steps))?;
+            return if dry_run { Ok(Status::Done) } else { Err(needs_root("tune undo")) };
         }
-        let tuner = Tuner::open(&self.journal, actuator, Purpose::Command, &self.boot, &unix_millis)?;
+        let tuner = Tuner::open(&self.journal, &Live, Purpose::Command, &self.boot, &unix_millis)?;
         let restored = tuner.undo(&self.machine, &ledger, &which, force)?;
-        tuner.close()?;
+        tuner.keep()?;
         print(&report::restored(&restored, !all && device.is_none() && !ledger.entries.is_empty()))?;
         Ok(if is_whole(&restored) { Status::Done } else { Status::No })
     }
@@ -282,7 +283,7 @@ impl Bench {
 
     fn export(&self, form: Form) -> Result<Status, Failure> {
         let ledger = self.ledger()?;
-        let now = |entry: &crate::tune::journal::Entry| Live.read(&entry.file).ok();
+        let now = |entry: &crate::tune::ledger::Entry| Live.read(&entry.file).ok();
         let export = match form {
             Form::Udev => persist::udev_rules(&self.machine, &ledger, now),
             Form::KernelArgs => persist::kernel_arguments(&ledger, now),
@@ -297,6 +298,10 @@ impl Bench {
         Ok(Status::Done)
     }
 
+    fn may_write(&self) -> bool {
+        self.machine.host.root.get() == Some(true)
+    }
+
     fn refuse_unless_live(&self) -> Result<(), Failure> {
         if self.live {
             return Ok(());
@@ -305,6 +310,11 @@ impl Bench {
         Err(Complaint::new("tune", "only this machine can be tuned, not a demo, capture or folder", fix)
             .into())
     }
+}
+
+fn needs_root(command: &str) -> Failure {
+    let fix = "the commands printed do the same, or run it with sudo";
+    Complaint::new(command, "settings are root's to write, nothing was changed", fix).into()
 }
 
 fn assignment(text: &str) -> Result<(&'static Setting, String), Failure> {

@@ -14,8 +14,9 @@ use crate::{
         Change, Device, Outcome, SETTINGS, Setting,
         cell::Cell,
         change,
-        journal::{Event, Ledger, Record},
-        settings::{Risk, Value},
+        journal::{Event, Record},
+        ledger::Ledger,
+        settings::{POLL_QUEUES, Risk, Value},
         tuner::Restored,
         undo::Step,
     },
@@ -150,6 +151,12 @@ pub fn restored(report: &[(Step, Restored)], kept_remain: bool) -> String {
     let mut text = String::new();
     for (step, restored) in report {
         let what = match restored {
+            Restored::Back if step.setting == POLL_QUEUES.0 => {
+                format!(
+                    "is {} again; a drive that was probed meanwhile keeps its queues until it is probed again",
+                    step.target
+                )
+            }
             Restored::Back => format!("is {} again", step.target),
             Restored::AlreadyThere => format!("was {} already", step.target),
             Restored::Meddled(now) => {

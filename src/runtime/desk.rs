@@ -45,7 +45,8 @@ use crate::{
     source::{self, SysRoot, origin::Origin},
     tune::{
         Actuator, Change, Identity, Live, Outcome, Restored, Tuner, Wanted,
-        journal::{Gain, Journal, JournalError, Ledger, Purpose},
+        journal::{Gain, Journal, JournalError, Purpose},
+        ledger::Ledger,
         rebind::DRIVER,
         tuner::{TuneError, changes},
         undo::{Step, Which},
@@ -137,7 +138,7 @@ impl Desk {
         let tuner = self.open(Purpose::Experiment)?;
         let sessions: Vec<&str> = unasked.iter().map(String::as_str).collect();
         let report = self.put_back(&tuner, &Which::Sessions(&sessions))?;
-        tuner.close()?;
+        tuner.keep()?;
         for (step, _) in
             report.iter().filter(|(step, what)| step.setting == DRIVER.0 && *what == Restored::Back)
         {

@@ -15,8 +15,9 @@ use super::desk::{Desk, unix_millis};
 use crate::{
     app::tune::answer::{Answer, Undoing},
     tune::{
-        Change, Outcome, SETTINGS, Tuner,
+        Change, Outcome, Tuner,
         journal::{Event, JournalError, Purpose, Record},
+        settings::resets,
         tuner::TuneError,
         undo::Which,
     },
@@ -177,7 +178,9 @@ impl Desk {
         let mut written: Vec<Change> = Vec::new();
         for mut change in changes {
             // What a change a moment ago reset reads otherwise than when it was staged: that is no stranger's doing.
-            let reset = written.iter().any(|other| other.device == change.device && resets(other, &change));
+            let reset = written
+                .iter()
+                .any(|other| other.device == change.device && resets(other.setting.0, change.setting.0));
             if reset && let Ok(now) = self.actuator().read(&change.file) {
                 change.from = now;
             }
@@ -220,9 +223,4 @@ impl Desk {
         answer.dead = self.dead()?.1.into_iter().filter(|id| Some(id) != own).collect();
         Ok(())
     }
-}
-
-/// Whether the kernel changes the setting of `change` along with that of `other`.
-fn resets(other: &Change, change: &Change) -> bool {
-    SETTINGS.iter().any(|row| row.id == other.setting && row.also.contains(&change.setting))
 }

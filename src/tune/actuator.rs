@@ -1,6 +1,6 @@
 //! The only writer to /sys.
 //!
-//! Here: [`Actuator`] with its three kinds. Not here: what to write and whether it is wise.
+//! Here: [`Actuator`], the running kernel's and one in memory. Not here: what to write and whether it is wise.
 //!
 //! A device's driver is a setting like others, `/sys/bus/pci/devices/ADDRESS/driver`: it reads as the driver's name, or
 //! [`NO_DRIVER`]; writing that takes the device from its driver, writing a name gives it to that one.
@@ -32,10 +32,6 @@ const FLAGS: i32 = libc::O_CLOEXEC | libc::O_NONBLOCK;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Live;
 
-/// Reads like [`Live`] and writes nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DryRun;
-
 /// Files in memory, for tests that must be exact.
 #[derive(Debug, Default)]
 pub struct Memory {
@@ -63,16 +59,6 @@ impl Actuator for Live {
         let written =
             OpenOptions::new().write(true).custom_flags(FLAGS).open(file)?.write(value.as_bytes())?;
         if written == value.len() { Ok(()) } else { Err(io::Error::from(io::ErrorKind::WriteZero)) }
-    }
-}
-
-impl Actuator for DryRun {
-    fn read(&self, file: &str) -> io::Result<String> {
-        Live.read(file)
-    }
-
-    fn write(&self, _: &str, _: &str) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     change::Device,
-    journal::Ledger,
+    ledger::Ledger,
     settings::{Range, Setting, Value},
 };
 use crate::{

@@ -1,18 +1,17 @@
 //! The journal: every change to a setting, on disk before it is made.
 //!
-//! Here: the file (JSON lines, append-only, synced), sessions with their locks, and [`Ledger`], the pure account of what
-//! stands changed. Not here: writing settings, deciding what to undo.
+//! Here: the file (JSON lines, append-only, synced), sessions with their locks. Not here: the account of what stands
+//! changed (`ledger`), writing settings, deciding what to undo.
 //!
 //! One line is one [`Record`]. Writers hold a lock on the file while they append; a session holds a lock of its own for as
 //! long as it lives, so that a session is dead only when its lock is free. A line torn by a kill is the last one and is
 //! passed over.
 
 use std::{
-    collections::BTreeMap,
     fs::{self, File, OpenOptions},
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -22,10 +21,7 @@ use std::{
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    change::{Identity, Outcome},
-    rebind::DRIVER,
-};
+use super::change::{Identity, Outcome};
 
 /// What a session is for; decides what happens to its changes when it dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,15 +202,7 @@ impl Journal {
         let locks = self.folder.join("sessions");
         fs::create_dir_all(&locks).map_err(|error| JournalError::File { path: locks.clone(), error })?;
         let path = locks.join(id);
-        let failed = |error| JournalError::File { path: path.clone(), error };
-        let lock = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path)
-            .map_err(failed)?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|error| failed(error.into()))?;
+        let lock = locked(&path, FlockOperation::NonBlockingLockExclusive)?;
         Ok((lock, path))
     }
 
@@ -241,6 +229,15 @@ impl Journal {
             line.insert(0, b'\n');
         }
         file.write_all(&line).and_then(|()| file.sync_data()).map_err(failed)
+    }
+
+    /// The turn to look at a file, write it and look again, which one process has at a time: two that change the same file
+    /// at once would each take the other's value for its own. Given back when it is dropped, or its process is killed.
+    pub fn turn(&self) -> Result<Option<File>, JournalError> {
+        if self.memory.is_some() {
+            return Ok(None);
+        }
+        locked(&self.folder.join("turn"), FlockOperation::LockExclusive).map(Some)
     }
 
     /// All records, oldest first; none when there is no journal yet.
@@ -288,6 +285,16 @@ impl Session {
     }
 }
 
+/// A file that is there for its lock.
+fn locked(path: &Path, operation: FlockOperation) -> Result<File, JournalError> {
+    let failed = |error| JournalError::File { path: path.to_owned(), error };
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    let file = options.open(path).map_err(failed)?;
+    flock(&file, operation).map_err(|error| failed(error.into()))?;
+    Ok(file)
+}
+
 /// Whether the file ends in the middle of a line.
 fn torn(file: &File) -> io::Result<bool> {
     use std::os::unix::fs::FileExt;
@@ -316,184 +323,6 @@ pub fn parse(content: &str) -> Result<Vec<Record>, (usize, String)> {
     Ok(records)
 }
 
-/// One file that stands changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// On whom.
-    pub device: Identity,
-    /// Which setting.
-    pub setting: String,
-    /// The file as it was named.
-    pub file: String,
-    /// The value before iodyno's first change since boot.
-    pub found: String,
-    /// The values it may have if nobody else touched it: the last one read back, or, where a kill came between, the one
-    /// before and the one asked for.
-    pub last: Vec<String>,
-    /// The session that changed it last.
-    pub by: String,
-    /// The sessions that changed it and have not kept it, each with the value it found.
-    pub open: BTreeMap<String, String>,
-}
-
-/// What stands changed in this boot.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Ledger {
-    /// By file, in the order of their first change.
-    pub entries: Vec<Entry>,
-    /// Sessions with open changes, and what they were for.
-    pub sessions: BTreeMap<String, Purpose>,
-    /// What changes were measured to be worth, in this boot and before, oldest first.
-    pub gains: Vec<Gain>,
-}
-
-impl Ledger {
-    /// The account of all records of this boot; what was changed before it is gone with it.
-    pub fn of(records: &[Record], boot: &str) -> Self {
-        let mut ledger = Self::default();
-        let mut purposes = BTreeMap::new();
-        for record in records.iter().filter(|record| record.boot == boot) {
-            match &record.event {
-                Event::Open { purpose, .. } => {
-                    purposes.insert(record.session.clone(), *purpose);
-                }
-                Event::Change { device, setting, file, old, new, affected } => {
-                    let touched = [(setting, file, old)].into_iter();
-                    for (setting, file, old) in
-                        touched.chain(affected.iter().map(|a| (&a.setting, &a.file, &a.value)))
-                    {
-                        ledger.touch(device, setting, file, old, &record.session);
-                    }
-                    ledger.expect(file, vec![old.clone(), new.clone()]);
-                }
-                Event::Result { file, outcome, affected } => {
-                    match outcome {
-                        Outcome::Accepted => ledger.expect_last(file),
-                        Outcome::Adjusted { now } => ledger.expect(file, vec![now.clone()]),
-                        Outcome::Ignored | Outcome::Refused { .. } => ledger.expect_first(file),
-                    }
-                    for a in affected {
-                        ledger.expect(&a.file, vec![a.value.clone()]);
-                    }
-                }
-                Event::Undone { file, value, sessions } => ledger.undone(file, value, sessions),
-                Event::Keep => ledger.entries.iter_mut().for_each(|entry| {
-                    entry.open.remove(&record.session);
-                }),
-                Event::Measured(_) | Event::Close => {}
-            }
-        }
-        let gain = |record: &Record| match &record.event {
-            Event::Measured(gain) => Some(gain.clone()),
-            _ => None,
-        };
-        ledger.gains = records.iter().filter_map(gain).collect();
-        ledger.entries.retain(|entry| entry.last != [entry.found.as_str()]);
-        let open = |session: &String| ledger.entries.iter().any(|entry| entry.open.contains_key(session));
-        ledger.sessions = purposes.into_iter().filter(|(session, _)| open(session)).collect();
-        ledger
-    }
-
-    /// Without what living sessions other than `own` have under their hands: that is theirs alone. A file that `own`
-    /// was the last to change is its own, whoever changed it before.
-    #[must_use]
-    pub fn without_living(mut self, journal: &Journal, own: Option<&str>) -> Self {
-        let is_own = |session: &String| Some(session.as_str()) == own;
-        let living = |session: &String| !is_own(session) && !journal.is_dead(session);
-        self.entries.retain(|entry| is_own(&entry.by) || !entry.open.keys().any(living));
-        self
-    }
-
-    /// Whether that session's changes are put back without asking when it has died: those of an experiment, and those
-    /// of one that left a controller without its driver.
-    pub fn is_unasked(&self, session: &str) -> bool {
-        let away = |entry: &Entry| entry.setting == DRIVER.0 && entry.open.contains_key(session);
-        self.sessions.get(session) == Some(&Purpose::Experiment) || self.entries.iter().any(away)
-    }
-
-    /// The value before iodyno's first change of that file since boot, where it stands changed.
-    pub fn found(&self, file: &str) -> Option<&str> {
-        self.entries.iter().find(|entry| entry.file == file).map(|entry| entry.found.as_str())
-    }
-
-    /// What was measured last about a setting of a device having that value.
-    pub fn gain(&self, device: &Identity, setting: &str, value: &str) -> Option<&Gain> {
-        let same = |gain: &&Gain| {
-            // A drive with a serial number may have had another name.
-            let is_it = match (&gain.device.serial, &device.serial) {
-                (Some(one), Some(other)) => one == other,
-                _ => gain.device.name == device.name,
-            };
-            is_it && gain.setting == setting && gain.new == value
-        };
-        self.gains.iter().rfind(same)
-    }
-
-    fn touch(&mut self, device: &Identity, setting: &str, file: &str, old: &str, session: &str) {
-        let place = self.entries.iter().position(|entry| entry.file == file).unwrap_or_else(|| {
-            self.entries.push(Entry {
-                device: device.clone(),
-                setting: setting.to_owned(),
-                file: file.to_owned(),
-                found: old.to_owned(),
-                last: vec![old.to_owned()],
-                by: String::new(),
-                open: BTreeMap::new(),
-            });
-            self.entries.len() - 1
-        });
-        session.clone_into(&mut self.entries[place].by);
-        self.entries[place].open.entry(session.to_owned()).or_insert_with(|| old.to_owned());
-    }
-
-    fn entry(&mut self, file: &str) -> Option<&mut Entry> {
-        self.entries.iter_mut().find(|entry| entry.file == file)
-    }
-
-    fn expect(&mut self, file: &str, values: Vec<String>) {
-        if let Some(entry) = self.entry(file) {
-            entry.last = values;
-        }
-    }
-
-    fn expect_last(&mut self, file: &str) {
-        if let Some(entry) = self.entry(file)
-            && let Some(last) = entry.last.pop()
-        {
-            entry.last = vec![last];
-        }
-    }
-
-    fn expect_first(&mut self, file: &str) {
-        if let Some(entry) = self.entry(file) {
-            entry.last.truncate(1);
-        }
-    }
-
-    fn undone(&mut self, file: &str, value: &str, sessions: &[String]) {
-        if let Some(entry) = self.entry(file) {
-            entry.last = vec![value.to_owned()];
-            entry.open.retain(|session, _| !sessions.is_empty() && !sessions.contains(session));
-            if let Some((before, _)) = entry.open.last_key_value() {
-                before.clone_into(&mut entry.by);
-            }
-        }
-    }
-}
-
-impl Entry {
-    /// The value to go back to when these sessions are undone: what the first of them found.
-    pub fn before(&self, sessions: &[&str]) -> Option<&str> {
-        // Session ids begin with the time in hexadecimal digits of equal count, so the least is the first.
-        self.open_in(sessions).next().and_then(|session| self.open.get(session)).map(String::as_str)
-    }
-
-    /// Those of these sessions that changed it and have not kept it, oldest first.
-    pub fn open_in<'a>(&'a self, sessions: &'a [&str]) -> impl Iterator<Item = &'a str> {
-        self.open.keys().map(String::as_str).filter(|session| sessions.contains(session))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -512,11 +341,6 @@ mod tests {
             new: new.into(),
             affected,
         }
-    }
-
-    fn records(session: &str, events: Vec<Event>) -> Vec<Record> {
-        let record = |event| Record { time: 1, boot: "b".into(), session: session.into(), event };
-        events.into_iter().map(record).collect()
     }
 
     #[test]
@@ -544,55 +368,5 @@ mod tests {
         session.release();
         assert!(journal.is_dead(&id));
         assert!(journal.is_dead("../journal.jsonl"), "names out of a damaged journal lead nowhere");
-    }
-
-    #[test]
-    fn the_ledger_keeps_the_first_value_and_forgets_what_was_put_back() {
-        let accepted =
-            |file: &str| Event::Result { file: file.into(), outcome: Outcome::Accepted, affected: vec![] };
-        let mut all = records(
-            "1-a",
-            vec![
-                Event::Open { purpose: Purpose::Screen, pid: 1 },
-                change("/f", "128", "256"),
-                accepted("/f"),
-            ],
-        );
-        all.extend(records(
-            "2-b",
-            vec![change("/f", "256", "512"), accepted("/f"), change("/g", "0", "2"), accepted("/g")],
-        ));
-        let ledger = Ledger::of(&all, "b");
-        assert_eq!(ledger.found("/f"), Some("128"));
-        assert_eq!(ledger.entries[0].last, ["512"]);
-        assert_eq!(ledger.entries[0].before(&["2-b"]), Some("256"));
-        assert_eq!(ledger.entries[0].before(&["1-a", "2-b"]), Some("128"));
-        assert_eq!(
-            ledger.sessions.keys().collect::<Vec<_>>(),
-            ["1-a"],
-            "a session counts from its opening on"
-        );
-        all.extend(records(
-            "2-b",
-            vec![Event::Undone { file: "/f".into(), value: "128".into(), sessions: vec![] }, Event::Keep],
-        ));
-        let ledger = Ledger::of(&all, "b");
-        assert_eq!(ledger.found("/f"), None);
-        assert_eq!(ledger.found("/g"), Some("0"), "kept is still changed");
-        assert!(ledger.entries[0].open.is_empty());
-        assert_eq!(Ledger::of(&all, "another boot"), Ledger::default());
-    }
-
-    #[test]
-    fn a_kill_between_the_record_and_the_write_leaves_both_values_possible() {
-        let ledger = Ledger::of(&records("1-a", vec![change("/f", "0", "1")]), "b");
-        assert_eq!(ledger.entries[0].last, ["0", "1"]);
-        let refused = Event::Result {
-            file: "/f".into(),
-            outcome: Outcome::Refused { error: "EINVAL".into() },
-            affected: vec![],
-        };
-        let ledger = Ledger::of(&records("1-a", vec![change("/f", "0", "1"), refused]), "b");
-        assert_eq!(ledger.entries, [], "a refused change changed nothing");
     }
 }

@@ -1,9 +1,14 @@
 //! `SETTINGS`: one row for each thing iodyno can change live. Dispatch, screens, help and export are derived from it.
 
+mod readers;
+
+use std::fmt::Write;
+
+use self::readers::{function, nothing, nvme, plain, port_cooling, processors, queue};
 use super::change::Device;
 use crate::{
-    machine::{Drive, Machine, NodeKind, PciNode, queue::Choice},
-    model::{NodeIndex, Reading, SettingId},
+    machine::{Machine, queue::Choice},
+    model::{Reading, SettingId},
     text::Label,
 };
 
@@ -51,13 +56,17 @@ pub enum Scope {
     Processors,
 }
 
-/// Where changing it was seen to work.
+/// Where changing it was seen to work. Tests change each setting in each of these places, read it back and undo it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
     /// On a real loop device.
     Loop,
-    /// In a virtual machine with emulated NVMe drives, by the real driver of Linux 6.12.
-    Emulated,
+    /// On a real zram device, which has no scheduler.
+    Zram,
+    /// On a PCI function of the machine that runs the tests.
+    Function,
+    /// In a virtual machine with emulated NVMe drives, by the real driver of Linux 6.12 (`tests/lab`).
+    Lab,
     /// With files of a fake root only; no device to try it on was at hand.
     FakeRoot,
 }
@@ -94,7 +103,7 @@ pub struct Setting {
     /// The kernel's default where it is known without asking.
     pub default: Option<&'static str>,
     /// Where it was proved.
-    pub proof: Proof,
+    pub proofs: &'static [Proof],
     /// The kernel argument that has the kernel come up with a value, or why there is none
     /// (Documentation/admin-guide/kernel-parameters.txt, and the parameters of the modules).
     pub argument: fn(&str) -> Argument,
@@ -104,6 +113,8 @@ pub struct Setting {
 
 /// Ids, so that rows can speak of each other.
 pub const SCHEDULER: SettingId = SettingId("scheduler");
+/// See [`SCHEDULER`].
+pub const READ_AHEAD: SettingId = SettingId("read_ahead_kb");
 /// See [`SCHEDULER`].
 pub const NR_REQUESTS: SettingId = SettingId("nr_requests");
 /// See [`SCHEDULER`].
@@ -118,9 +129,17 @@ impl Setting {
     }
 }
 
-/// The place of a setting of that name in the order in which settings are made and put back; last for unknown ones.
+/// The place of a setting of that name in the order in which settings are made and put back: what resets others before
+/// what it resets, else as in the table; last for unknown ones.
 pub fn rank(id: &str) -> usize {
-    SETTINGS.iter().position(|row| row.id.0 == id).unwrap_or(usize::MAX)
+    let Some(place) = SETTINGS.iter().position(|row| row.id.0 == id) else { return usize::MAX };
+    let is_reset = SETTINGS.iter().any(|row| row.also.iter().any(|other| other.0 == id));
+    place + if is_reset { SETTINGS.len() } else { 0 }
+}
+
+/// Whether a change of the one setting may change the other along with it.
+pub fn resets(id: &str, other: &str) -> bool {
+    find(id).is_some_and(|row| row.also.iter().any(|also| also.0 == other))
 }
 
 const fn row(id: SettingId, file: &'static str, label: &'static str, help: &'static str) -> Setting {
@@ -135,14 +154,17 @@ const fn row(id: SettingId, file: &'static str, label: &'static str, help: &'sta
         risk: Risk::Live,
         also: &[],
         default: None,
-        proof: Proof::Loop,
+        proofs: &[Proof::Loop, Proof::Lab],
         argument: |_| Argument::None("no kernel argument sets queues of drives; see udev"),
         read: nothing,
     }
 }
 
-/// The table, in the order of a matrix' columns. The scheduler stands first because it resets others: undo keeps this
-/// order.
+/// What makes the kernel work out the limits of a queue anew, and with them how far it reads ahead (`blk_apply_bdi_limits`;
+/// seen on Linux 6.18).
+const NEW_LIMITS: &[SettingId] = &[READ_AHEAD];
+
+/// The table, in the order of a matrix' columns. In which order settings are made and put back, [`rank`] says.
 pub static SETTINGS: &[Setting] = &[
     Setting {
         also: &[NR_REQUESTS, WBT],
@@ -165,8 +187,9 @@ pub static SETTINGS: &[Setting] = &[
         usual: &["0", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "8192"],
         default: Some("128"),
         read: |m, d| queue(m, d, |q| plain(&q.queue.read_ahead_kb)),
+        proofs: &[Proof::Loop, Proof::Zram, Proof::Lab],
         ..row(
-            SettingId("read_ahead_kb"),
+            READ_AHEAD,
             "queue/read_ahead_kb",
             "readahead KiB",
             "How far buffered sequential reads are fetched ahead. Direct I/O never uses it; the kernel rounds it down to \
@@ -189,6 +212,8 @@ pub static SETTINGS: &[Setting] = &[
         range: Range::Number(0, 1 << 30),
         usual: &["64", "128", "256", "512", "1024", "1280", "2048", "4096"],
         read: |m, d| queue(m, d, |q| plain(&q.queue.max_sectors_kb)),
+        also: NEW_LIMITS,
+        proofs: &[Proof::Loop, Proof::Zram, Proof::Lab],
         ..row(
             SettingId("max_sectors_kb"),
             "queue/max_sectors_kb",
@@ -201,6 +226,7 @@ pub static SETTINGS: &[Setting] = &[
         range: Range::Number(0, 2),
         default: Some("0"),
         read: |m, d| queue(m, d, |q| plain(&q.queue.nomerges)),
+        proofs: &[Proof::Loop, Proof::Zram, Proof::Lab],
         ..row(
             SettingId("nomerges"),
             "queue/nomerges",
@@ -237,6 +263,8 @@ pub static SETTINGS: &[Setting] = &[
         range: Range::Number(0, 1),
         default: Some("1"),
         read: |m, d| queue(m, d, |q| plain(&q.queue.iostats)),
+        also: NEW_LIMITS,
+        proofs: &[Proof::Loop, Proof::Zram, Proof::Lab],
         ..row(
             SettingId("iostats"),
             "queue/iostats",
@@ -249,6 +277,8 @@ pub static SETTINGS: &[Setting] = &[
         range: Range::Number(0, 1),
         default: Some("0"),
         read: |m, d| queue(m, d, |q| plain(&q.queue.add_random)),
+        also: NEW_LIMITS,
+        proofs: &[Proof::Loop, Proof::Zram, Proof::Lab],
         ..row(
             SettingId("add_random"),
             "queue/add_random",
@@ -262,6 +292,7 @@ pub static SETTINGS: &[Setting] = &[
         read: |m, d| {
             queue(m, d, |q| q.queue.write_cache.clone().map(|text| Value { text, choices: Vec::new() }))
         },
+        proofs: &[],
         ..row(
             SettingId("write_cache"),
             "queue/write_cache",
@@ -275,7 +306,7 @@ pub static SETTINGS: &[Setting] = &[
         range: Range::Number(0, 1024),
         risk: Risk::Rebind,
         default: Some("0"),
-        proof: Proof::Emulated,
+        proofs: &[Proof::Lab],
         argument: |value| Argument::For(format!("nvme.poll_queues={value}"), "every NVMe controller"),
         read: |m, d| {
             nvme(m, d, |_| {
@@ -294,7 +325,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         scope: Scope::Function,
         range: Range::Number(0, 1),
-        proof: Proof::FakeRoot,
+        proofs: &[Proof::FakeRoot],
         argument: |value| {
             // drivers/pci/pcie/aspm.c; pcie_aspm=off only keeps the kernel from touching what the firmware chose.
             let policy = if value == "0" { "performance" } else { "powersave" };
@@ -317,7 +348,7 @@ pub static SETTINGS: &[Setting] = &[
         range: Range::Words(&["on", "auto"]),
         argument: |_| Argument::None("no kernel argument sets it for a device; see udev"),
         read: |m, d| function(m, d, |node| Some(node.power_control.clone().map(Value::from))),
-        proof: Proof::FakeRoot,
+        proofs: &[Proof::Function],
         ..row(
             SettingId("power_control"),
             "power/control",
@@ -329,7 +360,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         scope: Scope::Function,
         usual: &["0", "auto"],
-        proof: Proof::FakeRoot,
+        proofs: &[Proof::FakeRoot],
         argument: |value| match value.parse::<u64>() {
             Ok(us) => {
                 Argument::For(format!("nvme_core.default_ps_max_latency_us={us}"), "every NVMe controller")
@@ -347,7 +378,7 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         scope: Scope::Processors,
-        proof: Proof::FakeRoot,
+        proofs: &[Proof::FakeRoot],
         argument: |value| {
             Argument::For(format!("cpufreq.default_governor={value}"), "every processor, from Linux 5.9 on")
         },
@@ -362,7 +393,7 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         scope: Scope::Processors,
-        proof: Proof::FakeRoot,
+        proofs: &[Proof::FakeRoot],
         argument: |_| Argument::None("no kernel argument sets a preference; see udev"),
         read: |m, d| processors(m, d, |cpu| (&cpu.energy_preference, &cpu.energy_preferences)),
         ..row(
@@ -376,7 +407,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         scope: Scope::Port,
         range: Range::Number(0, 5),
-        proof: Proof::FakeRoot,
+        proofs: &[Proof::FakeRoot],
         argument: |_| Argument::None("no kernel argument holds a link back"),
         read: port_cooling,
         ..row(
@@ -388,6 +419,44 @@ pub static SETTINGS: &[Setting] = &[
         )
     },
 ];
+
+impl Proof {
+    /// On what, in a few words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Loop => "a loop device",
+            Self::Zram => "a zram device",
+            Self::Function => "a PCI function",
+            Self::Lab => "emulated NVMe drives",
+            Self::FakeRoot => "files only: no device to try it on was at hand",
+        }
+    }
+}
+
+impl Setting {
+    /// Where it was changed, read back and undone, in words.
+    pub fn proved_on(&self) -> String {
+        match self.proofs {
+            [] => "shown only, never changed".to_owned(),
+            places => places.iter().map(|place| place.words()).collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
+/// The table for the README, in Markdown.
+pub fn markdown() -> String {
+    let mut text = String::from("| setting | file | takes hold | proved on |\n|---|---|---|---|\n");
+    for row in SETTINGS {
+        let holds = match row.risk {
+            Risk::Live => "at once",
+            Risk::Rebind => "when the driver probes the drive again",
+            Risk::Shown => "never changed",
+        };
+        let (id, file) = (row.id.0, row.file);
+        let _infallible = writeln!(text, "| `{id}` | `{file}` | {holds} | {} |", row.proved_on());
+    }
+    text
+}
 
 /// The row of that name.
 pub fn find(id: &str) -> Option<&'static Setting> {
@@ -430,86 +499,6 @@ impl From<Label> for Value {
     }
 }
 
-fn nothing(_: &Machine, _: &Device) -> Vec<Reading<Value>> {
-    Vec::new()
-}
-
-fn plain(reading: &Reading<u64>) -> Reading<Value> {
-    reading.clone().map(|number| Value::of(&number.to_string()))
-}
-
-fn drive_of<'a>(machine: &'a Machine, device: &Device) -> Option<&'a Drive> {
-    match device {
-        Device::Drive(name) => machine.drive(name),
-        _ => None,
-    }
-}
-
-fn queue(machine: &Machine, device: &Device, pick: impl Fn(&Drive) -> Reading<Value>) -> Vec<Reading<Value>> {
-    drive_of(machine, device).map(pick).into_iter().collect()
-}
-
-fn nvme(
-    machine: &Machine,
-    device: &Device,
-    pick: impl Fn(&Drive) -> Option<Reading<Value>>,
-) -> Vec<Reading<Value>> {
-    drive_of(machine, device).filter(|drive| drive.nvme.is_some()).and_then(pick).into_iter().collect()
-}
-
-fn node_of(machine: &Machine, device: &Device) -> Option<NodeIndex> {
-    match device {
-        Device::Drive(name) => machine.drive(name)?.node,
-        Device::Pci(address) => machine.pci.find(*address),
-        Device::Cpu => None,
-    }
-}
-
-fn function(
-    machine: &Machine,
-    device: &Device,
-    pick: impl Fn(&PciNode) -> Option<Reading<Value>>,
-) -> Vec<Reading<Value>> {
-    node_of(machine, device).and_then(|index| pick(machine.pci.node(index))).into_iter().collect()
-}
-
-fn port_cooling(machine: &Machine, device: &Device) -> Vec<Reading<Value>> {
-    let port = node_of(machine, device).and_then(|index| {
-        machine
-            .pci
-            .ancestry(index)
-            .map(|at| machine.pci.node(at))
-            .find(|node| matches!(node.kind, NodeKind::RootPort | NodeKind::SwitchDownstream))
-    });
-    let Some((port, folder)) = port.and_then(|node| Some((node, node.cooling_path.as_ref()?))) else {
-        return Vec::new();
-    };
-    let now = port.cooling.get().map(|(state, most)| Value {
-        text: Label::new(&state.to_string()),
-        choices: (0..=most.min(8)).map(|step| Label::new(&step.to_string())).collect(),
-    });
-    let path = format!("{folder}/cur_state");
-    vec![now.map_or_else(
-        || Reading::absent(path.as_str(), "no cooling state"),
-        |value| Reading::known(path.as_str(), value),
-    )]
-}
-
-fn processors(
-    machine: &Machine,
-    device: &Device,
-    pick: impl Fn(&crate::machine::Cpu) -> (&Reading<Label>, &Reading<Vec<Label>>),
-) -> Vec<Reading<Value>> {
-    if *device != Device::Cpu {
-        return Vec::new();
-    }
-    let value = |cpu| {
-        let (now, choices) = pick(cpu);
-        now.clone().map(|text| Value { text, choices: choices.value().cloned().unwrap_or_default() })
-    };
-    machine.processors.cpus.iter().map(value).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -525,7 +514,14 @@ mod tests {
                 assert!(SETTINGS.iter().any(|row| row.id == *also), "{} names {}", setting.id.0, also.0);
             }
         }
-        assert_eq!(SETTINGS[0].id, SCHEDULER, "undo restores the scheduler first");
+        assert_eq!(rank("scheduler"), 0, "undo restores the scheduler first");
+        for row in SETTINGS {
+            assert!(
+                row.also.iter().all(|also| row.rank() < rank(also.0)),
+                "{} is made before what it resets",
+                row.id.0
+            );
+        }
     }
 
     #[test]

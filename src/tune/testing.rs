@@ -8,7 +8,8 @@ use crate::{
     text::Label,
     tune::{
         change::{Identity, Outcome},
-        journal::{Event, Ledger, Record},
+        journal::{Event, Record},
+        ledger::Ledger,
     },
 };
 

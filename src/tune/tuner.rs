@@ -1,15 +1,12 @@
 //! [`Tuner`]: makes changes through an actuator with the journal before them, and takes them back.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-    io,
-};
+use std::{cell::RefCell, collections::BTreeMap, io};
 
 use super::{
     actuator::Actuator,
     change::{Change, Device, Identity, Outcome},
-    journal::{Affected, Event, Gain, Journal, JournalError, Ledger, Purpose, Session},
+    journal::{Affected, Event, Gain, Journal, JournalError, Purpose, Session},
+    ledger::Ledger,
     settings::{SETTINGS, Setting, Value, validate},
     undo::{Step, Which, plan},
 };
@@ -137,6 +134,7 @@ impl<'a> Tuner<'a> {
 
     /// Makes one change. What the kernel made of it is the answer; an error means that nothing was written.
     pub fn apply(&self, machine: &Machine, change: &Change) -> Result<Outcome, TuneError> {
+        let _turn = self.journal.turn()?;
         let unreadable = |error| TuneError::Unreadable { file: change.file.clone(), error };
         let now = self.actuator.read(&change.file).map_err(unreadable)?;
         // A change of this session may have reset the file, as a new scheduler does: that is no stranger's doing.
@@ -162,8 +160,8 @@ impl<'a> Tuner<'a> {
         Ok(outcome)
     }
 
-    /// Puts back what `which` says: the scheduler first, since it resets others, then the rest, then all are looked at
-    /// once more. Values that somebody else changed are left alone unless `force`.
+    /// Puts back what `which` says: what resets others first, the scheduler above all, then the rest, then all are looked
+    /// at once more. Values that somebody else changed are left alone unless `force`.
     pub fn undo(
         &self,
         machine: &Machine,
@@ -171,23 +169,30 @@ impl<'a> Tuner<'a> {
         which: &Which<'_>,
         force: bool,
     ) -> Result<Vec<(Step, Restored)>, TuneError> {
-        let (steps, gone) = plan(ledger, which, machine);
+        let _turn = self.journal.turn()?;
+        let (mut steps, gone) = plan(ledger, which, machine);
+        for step in steps.iter_mut().filter(|step| step.stays) {
+            // A kill may have left two values possible: the one that is there is the one to stay.
+            if let Ok(now) = self.actuator.read(&step.file)
+                && step.expected.contains(&now)
+            {
+                step.target = now;
+            }
+        }
+        let strangers: Vec<Option<String>> = steps.iter().map(|step| self.stranger(step, &steps)).collect();
         let mut report: Vec<(Step, Restored)> = Vec::new();
-        let rewritten: BTreeSet<String> = steps
-            .iter()
-            .filter(|step| step.setting == SETTINGS[0].id.0)
-            .map(|step| step.device.name.clone())
-            .collect();
-        for step in steps {
-            // A scheduler put back a moment ago has reset what depends on it: that is no stranger's doing.
-            let reset = rewritten.contains(&step.device.name)
-                && SETTINGS[0].also.iter().any(|id| id.0 == step.setting);
-            let restored = self.restore(&step, force || reset);
-            report.push((step, restored));
+        for (step, stranger) in steps.iter().zip(strangers) {
+            let restored = match stranger {
+                Some(value) if step.stays || !force => self.leave(step, value),
+                // What was put back a moment ago has reset what depends on it: that is no stranger's doing.
+                _ => self.restore(step, &steps, force || steps.iter().any(|other| other.may_reset(step)))?,
+            };
+            report.push((step.clone(), restored));
         }
         for (step, restored) in &mut report {
             if matches!(restored, Restored::Back | Restored::AlreadyThere) {
                 match self.actuator.read(&step.file) {
+                    Ok(_) if step.stays => {}
                     Ok(now) if now == step.target => {
                         let (file, sessions) = (step.recorded.clone(), step.sessions.clone());
                         self.record(Event::Undone { file, value: now, sessions })?;
@@ -197,6 +202,9 @@ impl<'a> Tuner<'a> {
                 }
             }
         }
+        // Of what only had to stay, nothing is told when it did.
+        report
+            .retain(|(step, what)| !(step.stays && matches!(what, Restored::Back | Restored::AlreadyThere)));
         report.extend(gone.into_iter().map(|entry| {
             let (file, target) = (entry.file.clone(), entry.found.clone());
             (
@@ -208,6 +216,7 @@ impl<'a> Tuner<'a> {
                     target,
                     expected: entry.last,
                     sessions: Vec::new(),
+                    stays: false,
                 },
                 Restored::Gone,
             )
@@ -238,20 +247,59 @@ impl<'a> Tuner<'a> {
         Ok(())
     }
 
-    fn restore(&self, step: &Step, force: bool) -> Restored {
+    /// What somebody else made of a file. A value that an undo left which was killed, between what it put back and what
+    /// that reset, is nobody's.
+    fn stranger(&self, step: &Step, steps: &[Step]) -> Option<String> {
+        let now = self.actuator.read(&step.file).ok()?;
+        let interrupted = steps.iter().any(|other| other.expected.len() > 1 && other.may_reset(step));
+        (now != step.target && !step.expected.contains(&now) && !interrupted).then_some(now)
+    }
+
+    /// Leaves a stranger's value where it was, also when what was put back before has reset it.
+    fn leave(&self, step: &Step, value: String) -> Restored {
+        if self.actuator.read(&step.file).is_ok_and(|now| now != value) {
+            // If it cannot be written, the stranger sees what the kernel made of it.
+            let _ = self.actuator.write(&step.file, &value);
+        }
+        if step.stays { Restored::AlreadyThere } else { Restored::Meddled(value) }
+    }
+
+    fn restore(&self, step: &Step, steps: &[Step], force: bool) -> Result<Restored, JournalError> {
         let now = match self.actuator.read(&step.file) {
             Ok(now) => now,
-            Err(error) => return Restored::Failed(error.to_string()),
+            Err(error) => return Ok(Restored::Failed(error.to_string())),
         };
         if now == step.target {
-            return Restored::AlreadyThere;
+            return Ok(Restored::AlreadyThere);
         }
         if !force && !step.expected.contains(&now) {
-            return Restored::Meddled(now);
+            return Ok(Restored::Meddled(now));
+        }
+        if !step.stays {
+            let beside = steps.iter().filter(|other| step.may_reset(other));
+            let affected = beside.filter_map(|other| {
+                let (setting, file) = (other.setting.clone(), other.recorded.clone());
+                Some(Affected { setting, file, value: self.actuator.read(&other.file).ok()? })
+            });
+            self.record(Event::Change {
+                device: step.device.clone(),
+                setting: step.setting.clone(),
+                file: step.recorded.clone(),
+                old: now.clone(),
+                new: step.target.clone(),
+                affected: affected.collect(),
+            })?;
         }
         match self.write(&step.file, &now, &step.target) {
-            Outcome::Accepted => Restored::Back,
-            other => Restored::Failed(other.to_string()),
+            Outcome::Accepted => Ok(Restored::Back),
+            outcome => {
+                let words = outcome.to_string();
+                if !step.stays {
+                    let file = step.recorded.clone();
+                    self.record(Event::Result { file, outcome, affected: Vec::new() })?;
+                }
+                Ok(Restored::Failed(words))
+            }
         }
     }
 
@@ -349,192 +397,4 @@ fn why(reading: &Reading<Value>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::{cell::Cell, collections::BTreeMap, sync::Mutex};
-
-    use super::*;
-    use crate::tune::actuator::Memory;
-
-    /// A kernel that answers as the real one does: a new scheduler resets `nr_requests`, `read_ahead_kb` is rounded to
-    /// pages, `rq_affinity` of 7 is taken and ignored, unknown schedulers are EINVAL.
-    #[derive(Default)]
-    struct Kernel(Memory);
-
-    impl Kernel {
-        fn new(files: &[(&str, &str)]) -> Self {
-            let files = files.iter().map(|(file, value)| ((*file).to_owned(), (*value).to_owned())).collect();
-            Self(Memory { files: Mutex::new(files) })
-        }
-
-        fn files(&self) -> BTreeMap<String, String> {
-            self.0.files.lock().unwrap().clone()
-        }
-    }
-
-    impl Actuator for Kernel {
-        fn read(&self, file: &str) -> io::Result<String> {
-            self.0.read(file)
-        }
-
-        fn write(&self, file: &str, value: &str) -> io::Result<()> {
-            let folder = file.rsplit_once('/').unwrap().0;
-            match (file.rsplit('/').next().unwrap(), value) {
-                ("scheduler", "bogus") => return Err(io::Error::from_raw_os_error(libc::EINVAL)),
-                ("scheduler", _) => self.0.write(&format!("{folder}/nr_requests"), "256")?,
-                ("rq_affinity", "7") => return Ok(()),
-                ("read_ahead_kb", _) => {
-                    let rounded = value.parse::<u64>().unwrap() / 4 * 4;
-                    return self.0.write(file, &rounded.to_string());
-                }
-                _ => {}
-            }
-            self.0.write(file, value)
-        }
-    }
-
-    fn machine(kernel: &Kernel) -> Machine {
-        crate::tune::testing::machine_with_queue("loop7", &kernel.files())
-    }
-
-    const FILES: &[(&str, &str)] = &[
-        ("/sys/q/scheduler", "none"),
-        ("/sys/q/nr_requests", "1023"),
-        ("/sys/q/read_ahead_kb", "128"),
-        ("/sys/q/rq_affinity", "1"),
-    ];
-
-    fn with_tuner(kernel: &Kernel, test: impl FnOnce(&Journal, Tuner<'_>)) {
-        let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::new(folder.path());
-        let time = Cell::new(0);
-        let clock = || {
-            time.set(time.get() + 1);
-            time.get()
-        };
-        let tuner = Tuner::open(&journal, kernel, Purpose::Screen, "boot", &clock).unwrap();
-        test(&journal, tuner);
-    }
-
-    fn change(
-        kernel: &Kernel,
-        tuner: &Tuner<'_>,
-        id: &str,
-        from: &str,
-        to: &str,
-    ) -> Result<Outcome, TuneError> {
-        let device = Device::Drive(crate::model::DriveName::new("loop7"));
-        let machine = machine(kernel);
-        let change = Change {
-            identity: Identity::of(&machine, &device),
-            device,
-            setting: crate::tune::settings::find(id).unwrap().id,
-            file: format!("/sys/q/{id}"),
-            from: from.to_owned(),
-            to: to.to_owned(),
-        };
-        tuner.apply(&machine, &change)
-    }
-
-    fn set(kernel: &Kernel, tuner: &Tuner<'_>, id: &str, value: &str) -> Outcome {
-        let from = kernel.read(&format!("/sys/q/{id}")).unwrap();
-        change(kernel, tuner, id, &from, value).unwrap()
-    }
-
-    #[test]
-    fn outcomes_say_what_the_kernel_made_of_it() {
-        let kernel = Kernel::new(FILES);
-        with_tuner(&kernel, |_, tuner| {
-            assert_eq!(set(&kernel, &tuner, "scheduler", "mq-deadline"), Outcome::Accepted);
-            assert_eq!(
-                set(&kernel, &tuner, "read_ahead_kb", "4099"),
-                Outcome::Adjusted { now: "4096".into() }
-            );
-            assert_eq!(set(&kernel, &tuner, "rq_affinity", "7"), Outcome::Ignored);
-            let refused = set(&kernel, &tuner, "scheduler", "bogus");
-            assert!(
-                matches!(&refused, Outcome::Refused { error } if error.contains("Invalid argument")),
-                "{refused}"
-            );
-        });
-    }
-
-    #[test]
-    fn undo_puts_back_the_scheduler_and_what_it_reset() {
-        let kernel = Kernel::new(FILES);
-        let before = kernel.files();
-        with_tuner(&kernel, |journal, tuner| {
-            set(&kernel, &tuner, "read_ahead_kb", "512");
-            set(&kernel, &tuner, "scheduler", "mq-deadline");
-            assert_eq!(kernel.files()["/sys/q/nr_requests"], "256", "the kernel resets it");
-            let ledger = Ledger::of(&journal.read().unwrap(), "boot");
-            let report = tuner.undo(&machine(&kernel), &ledger, &Which::All, false).unwrap();
-            assert_eq!(report[0].0.setting, "scheduler");
-            assert_eq!(report.len(), 3);
-            assert!(report.iter().all(|(_, restored)| *restored == Restored::Back), "{report:?}");
-            assert_eq!(kernel.files(), before);
-            assert_eq!(Ledger::of(&journal.read().unwrap(), "boot"), Ledger::default());
-        });
-    }
-
-    #[test]
-    fn a_change_planned_before_another_reset_its_file_is_made_all_the_same() {
-        let kernel = Kernel::new(FILES);
-        let before = kernel.files();
-        with_tuner(&kernel, |journal, tuner| {
-            let device = Device::Drive(crate::model::DriveName::new("loop7"));
-            let found = machine(&kernel);
-            let planned = |id, value| {
-                let row = crate::tune::settings::find(id).unwrap();
-                changes(&found, &kernel, &device, row, value).unwrap().remove(0)
-            };
-            for change in [planned("scheduler", "mq-deadline"), planned("nr_requests", "64")] {
-                assert_eq!(tuner.apply(&found, &change).unwrap(), Outcome::Accepted);
-            }
-            assert_eq!(kernel.files()["/sys/q/nr_requests"], "64");
-            let ledger = Ledger::of(&journal.read().unwrap(), "boot");
-            tuner.undo(&found, &ledger, &Which::All, false).unwrap();
-            assert_eq!(kernel.files(), before);
-        });
-    }
-
-    #[test]
-    fn a_stranger_s_value_is_left_alone_unless_forced() {
-        let kernel = Kernel::new(FILES);
-        with_tuner(&kernel, |journal, tuner| {
-            set(&kernel, &tuner, "read_ahead_kb", "512");
-            kernel.write("/sys/q/read_ahead_kb", "64").unwrap();
-            let ledger = Ledger::of(&journal.read().unwrap(), "boot");
-            let report = tuner.undo(&machine(&kernel), &ledger, &Which::All, false).unwrap();
-            assert_eq!(report[0].1, Restored::Meddled("64".into()));
-            assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "64");
-            let report = tuner.undo(&machine(&kernel), &ledger, &Which::All, true).unwrap();
-            assert_eq!(report[0].1, Restored::Back);
-            assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "128");
-        });
-    }
-
-    #[test]
-    fn nothing_is_written_without_the_journal() {
-        let kernel = Kernel::new(FILES);
-        with_tuner(&kernel, |journal, tuner| {
-            std::fs::remove_dir_all(journal.path().parent().unwrap()).unwrap();
-            assert!(matches!(
-                change(&kernel, &tuner, "read_ahead_kb", "128", "256"),
-                Err(TuneError::Journal(_))
-            ));
-            assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "128");
-        });
-    }
-
-    #[test]
-    fn a_value_that_moved_since_it_was_looked_at_is_not_overwritten() {
-        let kernel = Kernel::new(FILES);
-        with_tuner(&kernel, |_, tuner| {
-            assert!(matches!(
-                change(&kernel, &tuner, "read_ahead_kb", "64", "256"),
-                Err(TuneError::Meddled { .. })
-            ));
-            assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "128");
-        });
-    }
-}
+mod tests;

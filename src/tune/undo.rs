@@ -2,9 +2,9 @@
 
 use super::{
     change::{Device, Identity},
-    journal::{Entry, Ledger},
+    ledger::{Entry, Ledger},
     rebind::DRIVER,
-    settings::{POLL_QUEUES, SETTINGS, rank},
+    settings::{POLL_QUEUES, SETTINGS, rank, resets},
 };
 use crate::{machine::Machine, model::DriveName};
 
@@ -38,38 +38,65 @@ pub struct Step {
     pub expected: Vec<String>,
     /// The sessions whose change this undoes; empty for all of them.
     pub sessions: Vec<String>,
+    /// It only stays as it is: what is put back before it may have changed it.
+    pub stays: bool,
 }
 
-/// The files to put back, the scheduler's before those it resets; and the entries whose drive is gone.
+impl Step {
+    /// Whether putting this back may change the other along with it.
+    pub fn may_reset(&self, other: &Self) -> bool {
+        self.device == other.device && resets(&self.setting, &other.setting)
+    }
+}
+
+/// The files to put back, those that reset others before what they reset; and the entries whose drive is gone. Files that
+/// are not meant and might be reset along with one that is have a step of their own, that they stay.
 pub fn plan(ledger: &Ledger, which: &Which<'_>, machine: &Machine) -> (Vec<Step>, Vec<Entry>) {
+    let meant: Vec<&Entry> =
+        ledger.entries.iter().filter(|entry| target(entry, which, ledger, machine).is_some()).collect();
+    let beside = ledger.entries.iter().chain(&ledger.companions).filter(|entry| {
+        let is_meant = meant.iter().any(|other| other.file == entry.file);
+        !is_meant && meant.iter().any(|other| other.with.contains(&entry.file))
+    });
     let mut steps = Vec::new();
     let mut gone = Vec::new();
-    for entry in &ledger.entries {
-        let target = match which {
-            Which::All => Some(entry.found.as_str()),
-            Which::On(device) => is_on(entry, device, machine).then_some(entry.found.as_str()),
-            Which::Files(files) => files.contains(&entry.file).then_some(entry.found.as_str()),
-            Which::Sessions(sessions) => entry.before(sessions),
-        };
-        let Some(target) = target else { continue };
-        match file_now(entry, machine) {
-            Some(file) => steps.push(Step {
+    for (entry, stays) in meant.iter().map(|entry| (*entry, false)).chain(beside.map(|entry| (entry, true))) {
+        // The first of two values that a kill left possible is the one that was there.
+        let value = if stays { entry.last.first().cloned() } else { target(entry, which, ledger, machine) };
+        match (file_now(entry, machine), value) {
+            (Some(file), Some(target)) => steps.push(Step {
                 recorded: entry.file.clone(),
                 file,
                 device: entry.device.clone(),
                 setting: entry.setting.clone(),
-                target: target.to_owned(),
+                target,
                 expected: entry.last.clone(),
                 sessions: match which {
                     Which::Sessions(sessions) => entry.open_in(sessions).map(str::to_owned).collect(),
                     _ => Vec::new(),
                 },
+                stays,
             }),
-            None => gone.push(entry.clone()),
+            (None, _) if !stays => gone.push(entry.clone()),
+            _ => {}
         }
     }
     steps.sort_by_key(|step| rank(&step.setting));
     (steps, gone)
+}
+
+/// What an entry goes back to, if it is meant. A file that is named takes along what was changed with it alone.
+fn target(entry: &Entry, which: &Which<'_>, ledger: &Ledger, machine: &Machine) -> Option<String> {
+    let is_meant = match which {
+        Which::All => true,
+        Which::On(device) => is_on(entry, device, machine),
+        Which::Files(files) => {
+            let along = |other: &Entry| files.contains(&other.file) && other.with.contains(&entry.file);
+            files.contains(&entry.file) || !entry.asked && ledger.entries.iter().any(along)
+        }
+        Which::Sessions(sessions) => return entry.before(sessions).map(str::to_owned),
+    };
+    is_meant.then(|| entry.found.clone())
 }
 
 fn is_on(entry: &Entry, device: &Device, machine: &Machine) -> bool {

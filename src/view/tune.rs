@@ -15,7 +15,7 @@ use crate::{
     tune::{
         Device, Outcome, SETTINGS, Setting,
         cell::Cell,
-        settings::{Proof, Range, Risk},
+        settings::{Range, Risk},
     },
 };
 
@@ -203,7 +203,7 @@ fn about(app: &App, device: &Device, row: &Setting, cell: &Cell, width: u16) -> 
     }
     match &cell.set_by {
         Some(rule) => field(&mut lines, "at boot", rule, Meaning::Warning, width),
-        None => field(&mut lines, "at boot", "no udev rule found that sets it", Meaning::Quiet, width),
+        None => field(&mut lines, "at boot", "nothing found that sets it", Meaning::Quiet, width),
     }
     if let Some(file) = cell.files.first() {
         let more =
@@ -211,7 +211,7 @@ fn about(app: &App, device: &Device, row: &Setting, cell: &Cell, width: u16) -> 
         field(&mut lines, "file", &format!("{file}{more}"), Meaning::Quiet, width);
     }
     field(&mut lines, "risk", risk(row.risk), Meaning::Quiet, width);
-    field(&mut lines, "proved", proof(row.proof), Meaning::Quiet, width);
+    field(&mut lines, "proved", &row.proved_on(), Meaning::Quiet, width);
     lines
 }
 
@@ -264,14 +264,6 @@ const fn risk(risk: Risk) -> &'static str {
         Risk::Live => "live: takes hold at once, is taken back at once",
         Risk::Rebind => "rebind: the drive leaves its driver and comes back; only for a drive nothing uses",
         Risk::Shown => "none: never changed",
-    }
-}
-
-const fn proof(proof: Proof) -> &'static str {
-    match proof {
-        Proof::Loop => "changed, read back and put back on a real loop device",
-        Proof::Emulated => "in a virtual machine with emulated NVMe drives, Linux 6.12",
-        Proof::FakeRoot => "with files only: no device to try it on was at hand",
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     app::{App, tune::act::grouped},
-    tune::journal::Entry,
+    tune::ledger::Entry,
 };
 
 /// The title of the review and its lines.

@@ -1,20 +1,34 @@
-//! A loop device on a file of the test's own, with its queue settings put back: they outlive its detaching.
+//! A loop device on a file of the test's own, with its queue settings put back: they outlive its detaching. And a zram
+//! device of the test's own, which has fewer settings.
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     fs::{self, File},
+    ops::Deref,
     path::PathBuf,
     process::Command,
 };
 
 use tempfile::TempDir;
 
-/// Attached until dropped.
-pub struct LoopDevice {
+/// A device's files of settings.
+pub struct Queue {
     /// Kernel name: `loop3`.
     pub name: String,
-    _folder: TempDir,
-    settings: BTreeMap<String, String>,
+    /// As it was found.
+    found: BTreeMap<String, String>,
+}
+
+/// Attached until dropped.
+pub struct LoopDevice {
+    queue: Queue,
+    folder: TempDir,
+}
+
+/// There until dropped.
+pub struct ZramDevice {
+    queue: Queue,
 }
 
 /// Files of `queue/` that can be written and read back.
@@ -50,9 +64,79 @@ impl LoopDevice {
         };
         let device = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         let name = device.trim_start_matches("/dev/").to_owned();
-        let mut made = Self { name, _folder: folder, settings: BTreeMap::new() };
-        made.settings = made.read_settings();
+        Some(Self { queue: Queue::of(name), folder })
+    }
+
+    /// Detaches the file and attaches another of `bytes` under the same name: another device to the kernel.
+    #[allow(dead_code, reason = "not every test needs it")]
+    pub fn attach_another(&self, bytes: u64) {
+        let other = self.folder.path().join("other");
+        File::create(&other).and_then(|file| file.set_len(bytes)).expect("a file can be made");
+        for arguments in [
+            vec![OsString::from("--detach"), self.device().into_os_string()],
+            vec![self.device().into_os_string(), other.into_os_string()],
+        ] {
+            let status = Command::new("losetup").args(arguments).status().expect("losetup runs");
+            assert!(status.success(), "the loop device is attached anew");
+        }
+    }
+}
+
+impl Deref for LoopDevice {
+    type Target = Queue;
+
+    fn deref(&self) -> &Queue {
+        &self.queue
+    }
+}
+
+impl Deref for ZramDevice {
+    type Target = Queue;
+
+    fn deref(&self) -> &Queue {
+        &self.queue
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        self.queue.put_back();
+        let _best_effort = Command::new("losetup").arg("--detach").arg(self.device()).status();
+    }
+}
+
+#[allow(dead_code, reason = "not every test needs one")]
+impl ZramDevice {
+    /// A new device of `bytes`, or `None` with a line that says why there is none.
+    pub fn new(bytes: u64) -> Option<Self> {
+        let made = fs::read_to_string("/sys/class/zram-control/hot_add");
+        let number = match &made {
+            Ok(number) => number.trim(),
+            Err(error) => {
+                println!("skipped: no zram device can be made: {error}");
+                return None;
+            }
+        };
+        let made = Self { queue: Queue::of(format!("zram{number}")) };
+        fs::write(format!("/sys/block/{}/disksize", made.name), bytes.to_string()).ok()?;
         Some(made)
+    }
+}
+
+impl Drop for ZramDevice {
+    fn drop(&mut self) {
+        let number = self.name.trim_start_matches("zram").to_owned();
+        let _best_effort = fs::write(format!("/sys/block/{}/reset", self.name), "1");
+        let _best_effort = fs::write("/sys/class/zram-control/hot_remove", number);
+    }
+}
+
+#[allow(dead_code, reason = "not every test does all of it")]
+impl Queue {
+    fn of(name: String) -> Self {
+        let mut queue = Self { name, found: BTreeMap::new() };
+        queue.found = queue.read_settings();
+        queue
     }
 
     /// `/dev/loop3`.
@@ -74,7 +158,6 @@ impl LoopDevice {
     }
 
     /// Writes a setting behind iodyno's back.
-    #[allow(dead_code, reason = "not every test plays the stranger")]
     pub fn write(&self, name: &str, value: &str) {
         fs::write(self.path(name), value).expect("settings can be written");
     }
@@ -82,18 +165,15 @@ impl LoopDevice {
     fn path(&self, name: &str) -> String {
         format!("/sys/block/{}/queue/{name}", self.name)
     }
-}
 
-impl Drop for LoopDevice {
-    fn drop(&mut self) {
+    fn put_back(&self) {
         // The scheduler first: it resets others.
         for name in SETTINGS {
-            if let Some(value) = self.settings.get(name)
+            if let Some(value) = self.found.get(name)
                 && self.setting(name).as_ref() != Some(value)
             {
                 let _best_effort = fs::write(self.path(name), value);
             }
         }
-        let _best_effort = Command::new("losetup").arg("--detach").arg(self.device()).status();
     }
 }

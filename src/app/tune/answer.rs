@@ -2,7 +2,7 @@
 
 use crate::{
     app::MachineRead,
-    tune::{Change, Outcome, journal::Ledger, tuner::Restored, undo::Step},
+    tune::{Change, Outcome, ledger::Ledger, tuner::Restored, undo::Step},
 };
 
 /// Which changes are to be put back.

@@ -14,7 +14,8 @@ use crate::{
     },
     tune::{
         Change, Device, Live, Outcome, Tuner,
-        journal::{Ledger, Purpose},
+        journal::Purpose,
+        ledger::Ledger,
         rebind::{self, Rebind, RebindError},
         undo::Which,
     },

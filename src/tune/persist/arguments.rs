@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use super::Export;
 use crate::tune::{
-    journal::{Entry, Ledger},
+    ledger::{Entry, Ledger},
     settings::{Argument, find},
 };
 

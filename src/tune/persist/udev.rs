@@ -8,8 +8,8 @@ use crate::{
     machine::{Drive, DriveKind, Machine},
     text::Label,
     tune::{
-        journal::{Entry, Ledger},
-        settings::{POLL_QUEUES, Scope, Setting, find},
+        ledger::{Entry, Ledger},
+        settings::{POLL_QUEUES, Scope, Setting, find, rank},
     },
 };
 
@@ -30,7 +30,10 @@ pub fn udev_rules(machine: &Machine, ledger: &Ledger, value: impl Fn(&Entry) -> 
     let mut export = Export::default();
     let mut blocks: Vec<(Place, String)> = Vec::new();
     let mut seen: Vec<(&str, &str)> = Vec::new();
-    for entry in &ledger.entries {
+    // What resets others comes first, as udev writes attributes in this order.
+    let mut entries: Vec<&Entry> = ledger.entries.iter().collect();
+    entries.sort_by_key(|entry| rank(&entry.setting));
+    for entry in entries {
         let what = (entry.device.name.as_str(), entry.setting.as_str());
         // A setting of all processors has a file for each of them, and one rule.
         if seen.contains(&what) {
@@ -208,11 +211,11 @@ mod tests {
             lines,
             [
                 "# Samsung \"980\", nvme0n1 when this was written",
-                "# nomerges: was 0, set to 2. 0 looks for neighbouring requests to join, 1 only tries the cheap way, 2 never tries.",
-                &format!("{matches}, ATTR{{queue/nomerges}}=\"2\""),
                 "# scheduler: was mq-deadline, set to none. Decides in which order requests reach the drive.",
                 "# measured against mq-deadline: 2.19 times the reads per second (95 %: 2.15 to 2.22)",
                 &format!("{matches}, ATTR{{queue/scheduler}}=\"none\""),
+                "# nomerges: was 0, set to 2. 0 looks for neighbouring requests to join, 1 only tries the cheap way, 2 never tries.",
+                &format!("{matches}, ATTR{{queue/nomerges}}=\"2\""),
             ]
         );
     }

@@ -1,0 +1,292 @@
+//! [`Ledger`]: the pure account of what stands changed, made from the journal's records.
+//!
+//! Not here: the records and their file (`journal`), putting anything back (`undo`, `tuner`).
+
+use std::collections::BTreeMap;
+
+use super::{
+    change::{Identity, Outcome},
+    journal::{Event, Gain, Journal, Purpose, Record},
+    rebind::DRIVER,
+};
+
+/// One file that stands changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// On whom.
+    pub device: Identity,
+    /// Which setting.
+    pub setting: String,
+    /// The file as it was named.
+    pub file: String,
+    /// The value before iodyno's first change since boot.
+    pub found: String,
+    /// The values it may have if nobody else touched it: the last one read back, or, where a kill came between, the one
+    /// before and the one asked for.
+    pub last: Vec<String>,
+    /// Whether it was asked for, not only changed along with another.
+    pub asked: bool,
+    /// The files that changes of it may change along.
+    pub with: Vec<String>,
+    /// The session that changed it last.
+    pub by: String,
+    /// The sessions that changed it and have not kept it, each with the value it found.
+    pub open: BTreeMap<String, String>,
+}
+
+/// What stands changed in this boot.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ledger {
+    /// By file, in the order of their first change.
+    pub entries: Vec<Entry>,
+    /// Files that are as they were found and might not stay so when one of those entries is put back.
+    pub companions: Vec<Entry>,
+    /// Sessions with open changes, and what they were for.
+    pub sessions: BTreeMap<String, Purpose>,
+    /// What changes were measured to be worth, in this boot and before, oldest first.
+    pub gains: Vec<Gain>,
+}
+
+impl Ledger {
+    /// The account of all records of this boot; what was changed before it is gone with it.
+    pub fn of(records: &[Record], boot: &str) -> Self {
+        let mut ledger = Self::default();
+        let mut purposes = BTreeMap::new();
+        for record in records.iter().filter(|record| record.boot == boot) {
+            match &record.event {
+                Event::Open { purpose, .. } => {
+                    purposes.insert(record.session.clone(), *purpose);
+                }
+                Event::Change { device, setting, file, old, new, affected } => {
+                    for a in affected {
+                        ledger.touch(device, &a.setting, &a.file, &a.value, &record.session);
+                    }
+                    let entry = ledger.touch(device, setting, file, old, &record.session);
+                    entry.asked = true;
+                    entry.last = vec![old.clone(), new.clone()];
+                    entry.with.extend(affected.iter().map(|a| a.file.clone()));
+                }
+                Event::Result { file, outcome, affected } => {
+                    match outcome {
+                        Outcome::Accepted => ledger.expect_last(file),
+                        Outcome::Adjusted { now } => ledger.expect(file, vec![now.clone()]),
+                        Outcome::Ignored | Outcome::Refused { .. } => ledger.expect_first(file),
+                    }
+                    for a in affected {
+                        ledger.expect(&a.file, vec![a.value.clone()]);
+                    }
+                }
+                Event::Undone { file, value, sessions } => {
+                    ledger.undone(file, value, sessions, &record.session);
+                }
+                Event::Keep => ledger.entries.iter_mut().for_each(|entry| {
+                    entry.open.remove(&record.session);
+                }),
+                Event::Measured(_) | Event::Close => {}
+            }
+        }
+        let gain = |record: &Record| match &record.event {
+            Event::Measured(gain) => Some(gain.clone()),
+            _ => None,
+        };
+        ledger.gains = records.iter().filter_map(gain).collect();
+        let entries = std::mem::take(&mut ledger.entries);
+        let (changed, same): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|entry| entry.last != [entry.found.as_str()]);
+        let is_companion = |entry: &Entry| changed.iter().any(|other| other.with.contains(&entry.file));
+        ledger.companions = same.into_iter().filter(is_companion).collect();
+        ledger.entries = changed;
+        let open = |session: &String| ledger.entries.iter().any(|entry| entry.open.contains_key(session));
+        ledger.sessions = purposes.into_iter().filter(|(session, _)| open(session)).collect();
+        ledger
+    }
+
+    /// Without what living sessions other than `own` have under their hands: that is theirs alone. A file that `own`
+    /// was the last to change is its own, whoever changed it before.
+    #[must_use]
+    pub fn without_living(mut self, journal: &Journal, own: Option<&str>) -> Self {
+        let is_own = |session: &String| Some(session.as_str()) == own;
+        let living = |session: &String| !is_own(session) && !journal.is_dead(session);
+        self.entries.retain(|entry| is_own(&entry.by) || !entry.open.keys().any(living));
+        self
+    }
+
+    /// Whether that session's changes are put back without asking when it has died: those of an experiment, and those
+    /// of one that left a controller without its driver.
+    pub fn is_unasked(&self, session: &str) -> bool {
+        let away = |entry: &Entry| entry.setting == DRIVER.0 && entry.open.contains_key(session);
+        self.sessions.get(session) == Some(&Purpose::Experiment) || self.entries.iter().any(away)
+    }
+
+    /// The value before iodyno's first change of that file since boot, where it stands changed.
+    pub fn found(&self, file: &str) -> Option<&str> {
+        self.entries.iter().find(|entry| entry.file == file).map(|entry| entry.found.as_str())
+    }
+
+    /// What was measured last about a setting of a device having that value.
+    pub fn gain(&self, device: &Identity, setting: &str, value: &str) -> Option<&Gain> {
+        let same = |gain: &&Gain| {
+            // A drive with a serial number may have had another name.
+            let is_it = match (&gain.device.serial, &device.serial) {
+                (Some(one), Some(other)) => one == other,
+                _ => gain.device.name == device.name,
+            };
+            is_it && gain.setting == setting && gain.new == value
+        };
+        self.gains.iter().rfind(same)
+    }
+
+    fn touch(
+        &mut self,
+        device: &Identity,
+        setting: &str,
+        file: &str,
+        old: &str,
+        session: &str,
+    ) -> &mut Entry {
+        let place = self.entries.iter().position(|entry| entry.file == file).unwrap_or_else(|| {
+            self.entries.push(Entry {
+                device: device.clone(),
+                setting: setting.to_owned(),
+                file: file.to_owned(),
+                found: old.to_owned(),
+                last: vec![old.to_owned()],
+                asked: false,
+                with: Vec::new(),
+                by: String::new(),
+                open: BTreeMap::new(),
+            });
+            self.entries.len() - 1
+        });
+        let entry = &mut self.entries[place];
+        session.clone_into(&mut entry.by);
+        entry.open.entry(session.to_owned()).or_insert_with(|| old.to_owned());
+        entry
+    }
+
+    fn entry(&mut self, file: &str) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.file == file)
+    }
+
+    fn expect(&mut self, file: &str, values: Vec<String>) {
+        if let Some(entry) = self.entry(file) {
+            entry.last = values;
+        }
+    }
+
+    fn expect_last(&mut self, file: &str) {
+        if let Some(entry) = self.entry(file)
+            && let Some(last) = entry.last.pop()
+        {
+            entry.last = vec![last];
+        }
+    }
+
+    fn expect_first(&mut self, file: &str) {
+        if let Some(entry) = self.entry(file) {
+            entry.last.truncate(1);
+        }
+    }
+
+    fn undone(&mut self, file: &str, value: &str, sessions: &[String], by: &str) {
+        if let Some(entry) = self.entry(file) {
+            entry.last = vec![value.to_owned()];
+            entry.asked &= !sessions.is_empty();
+            entry
+                .open
+                .retain(|session, _| !sessions.is_empty() && !sessions.contains(session) && session != by);
+            if let Some((before, _)) = entry.open.last_key_value() {
+                before.clone_into(&mut entry.by);
+            }
+        }
+    }
+}
+
+impl Entry {
+    /// The value to go back to when these sessions are undone: what the first of them found.
+    pub fn before(&self, sessions: &[&str]) -> Option<&str> {
+        // Session ids begin with the time in hexadecimal digits of equal count, so the least is the first.
+        self.open_in(sessions).next().and_then(|session| self.open.get(session)).map(String::as_str)
+    }
+
+    /// Those of these sessions that changed it and have not kept it, oldest first.
+    pub fn open_in<'a>(&'a self, sessions: &'a [&str]) -> impl Iterator<Item = &'a str> {
+        self.open.keys().map(String::as_str).filter(|session| sessions.contains(session))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn who(name: &str) -> Identity {
+        Identity { name: name.into(), serial: None, diskseq: Some(7) }
+    }
+
+    fn change(file: &str, old: &str, new: &str) -> Event {
+        let (setting, affected) = ("read_ahead_kb".to_owned(), Vec::new());
+        Event::Change {
+            device: who("loop0"),
+            setting,
+            file: file.into(),
+            old: old.into(),
+            new: new.into(),
+            affected,
+        }
+    }
+
+    fn records(session: &str, events: Vec<Event>) -> Vec<Record> {
+        let record = |event| Record { time: 1, boot: "b".into(), session: session.into(), event };
+        events.into_iter().map(record).collect()
+    }
+
+    #[test]
+    fn the_ledger_keeps_the_first_value_and_forgets_what_was_put_back() {
+        let accepted =
+            |file: &str| Event::Result { file: file.into(), outcome: Outcome::Accepted, affected: vec![] };
+        let mut all = records(
+            "1-a",
+            vec![
+                Event::Open { purpose: Purpose::Screen, pid: 1 },
+                change("/f", "128", "256"),
+                accepted("/f"),
+            ],
+        );
+        all.extend(records(
+            "2-b",
+            vec![change("/f", "256", "512"), accepted("/f"), change("/g", "0", "2"), accepted("/g")],
+        ));
+        let ledger = Ledger::of(&all, "b");
+        assert_eq!(ledger.found("/f"), Some("128"));
+        assert_eq!(ledger.entries[0].last, ["512"]);
+        assert_eq!(ledger.entries[0].before(&["2-b"]), Some("256"));
+        assert_eq!(ledger.entries[0].before(&["1-a", "2-b"]), Some("128"));
+        assert_eq!(
+            ledger.sessions.keys().collect::<Vec<_>>(),
+            ["1-a"],
+            "a session counts from its opening on"
+        );
+        all.extend(records(
+            "2-b",
+            vec![Event::Undone { file: "/f".into(), value: "128".into(), sessions: vec![] }, Event::Keep],
+        ));
+        let ledger = Ledger::of(&all, "b");
+        assert_eq!(ledger.found("/f"), None);
+        assert_eq!(ledger.found("/g"), Some("0"), "kept is still changed");
+        assert!(ledger.entries[0].open.is_empty());
+        assert_eq!(Ledger::of(&all, "another boot"), Ledger::default());
+    }
+
+    #[test]
+    fn a_kill_between_the_record_and_the_write_leaves_both_values_possible() {
+        let ledger = Ledger::of(&records("1-a", vec![change("/f", "0", "1")]), "b");
+        assert_eq!(ledger.entries[0].last, ["0", "1"]);
+        let refused = Event::Result {
+            file: "/f".into(),
+            outcome: Outcome::Refused { error: "EINVAL".into() },
+            affected: vec![],
+        };
+        let ledger = Ledger::of(&records("1-a", vec![change("/f", "0", "1"), refused]), "b");
+        assert_eq!(ledger.entries, [], "a refused change changed nothing");
+    }
+}

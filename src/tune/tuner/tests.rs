@@ -1,0 +1,234 @@
+//! The tuner on kernels in memory that answer as the real one was seen to.
+
+use std::{cell::Cell, collections::BTreeMap, sync::Mutex};
+
+use super::*;
+use crate::tune::actuator::Memory;
+
+/// A kernel that answers as the real one does: a new scheduler resets `nr_requests`, new limits of a queue reset
+/// `read_ahead_kb`, which is rounded to pages, `rq_affinity` of 7 is taken and ignored, unknown schedulers are EINVAL.
+#[derive(Default)]
+struct Kernel(Memory);
+
+impl Kernel {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let files = files.iter().map(|(file, value)| ((*file).to_owned(), (*value).to_owned())).collect();
+        Self(Memory { files: Mutex::new(files) })
+    }
+
+    fn files(&self) -> BTreeMap<String, String> {
+        self.0.files.lock().unwrap().clone()
+    }
+}
+
+impl Actuator for Kernel {
+    fn read(&self, file: &str) -> io::Result<String> {
+        self.0.read(file)
+    }
+
+    fn write(&self, file: &str, value: &str) -> io::Result<()> {
+        let folder = file.rsplit_once('/').unwrap().0;
+        match (file.rsplit('/').next().unwrap(), value) {
+            ("scheduler", "bogus") => return Err(io::Error::from_raw_os_error(libc::EINVAL)),
+            ("scheduler", _) => self.0.write(&format!("{folder}/nr_requests"), "256")?,
+            ("iostats", _) => self.0.write(&format!("{folder}/read_ahead_kb"), "2560")?,
+            ("rq_affinity", "7") => return Ok(()),
+            ("read_ahead_kb", _) => {
+                let rounded = value.parse::<u64>().unwrap() / 4 * 4;
+                return self.0.write(file, &rounded.to_string());
+            }
+            _ => {}
+        }
+        self.0.write(file, value)
+    }
+}
+
+fn machine(kernel: &Kernel) -> Machine {
+    crate::tune::testing::machine_with_queue("loop7", &kernel.files())
+}
+
+const FILES: &[(&str, &str)] = &[
+    ("/sys/q/scheduler", "none"),
+    ("/sys/q/nr_requests", "1023"),
+    ("/sys/q/read_ahead_kb", "128"),
+    ("/sys/q/rq_affinity", "1"),
+    ("/sys/q/iostats", "1"),
+];
+
+fn with_tuner(kernel: &Kernel, test: impl FnOnce(&Journal, Tuner<'_>)) {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = Journal::new(folder.path());
+    let time = Cell::new(0);
+    let clock = || {
+        time.set(time.get() + 1);
+        time.get()
+    };
+    let tuner = Tuner::open(&journal, kernel, Purpose::Screen, "boot", &clock).unwrap();
+    test(&journal, tuner);
+}
+
+fn change(kernel: &Kernel, tuner: &Tuner<'_>, id: &str, from: &str, to: &str) -> Result<Outcome, TuneError> {
+    let device = Device::Drive(crate::model::DriveName::new("loop7"));
+    let machine = machine(kernel);
+    let change = Change {
+        identity: Identity::of(&machine, &device),
+        device,
+        setting: crate::tune::settings::find(id).unwrap().id,
+        file: format!("/sys/q/{id}"),
+        from: from.to_owned(),
+        to: to.to_owned(),
+    };
+    tuner.apply(&machine, &change)
+}
+
+fn set(kernel: &Kernel, tuner: &Tuner<'_>, id: &str, value: &str) -> Outcome {
+    let from = kernel.read(&format!("/sys/q/{id}")).unwrap();
+    change(kernel, tuner, id, &from, value).unwrap()
+}
+
+#[test]
+fn outcomes_say_what_the_kernel_made_of_it() {
+    let kernel = Kernel::new(FILES);
+    with_tuner(&kernel, |_, tuner| {
+        assert_eq!(set(&kernel, &tuner, "scheduler", "mq-deadline"), Outcome::Accepted);
+        assert_eq!(set(&kernel, &tuner, "read_ahead_kb", "4099"), Outcome::Adjusted { now: "4096".into() });
+        assert_eq!(set(&kernel, &tuner, "rq_affinity", "7"), Outcome::Ignored);
+        let refused = set(&kernel, &tuner, "scheduler", "bogus");
+        assert!(
+            matches!(&refused, Outcome::Refused { error } if error.contains("Invalid argument")),
+            "{refused}"
+        );
+    });
+}
+
+#[test]
+fn undo_puts_back_the_scheduler_and_what_it_reset() {
+    let kernel = Kernel::new(FILES);
+    let before = kernel.files();
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "read_ahead_kb", "512");
+        set(&kernel, &tuner, "scheduler", "mq-deadline");
+        assert_eq!(kernel.files()["/sys/q/nr_requests"], "256", "the kernel resets it");
+        let ledger = Ledger::of(&journal.read().unwrap(), "boot");
+        let report = tuner.undo(&machine(&kernel), &ledger, &Which::All, false).unwrap();
+        assert_eq!(report[0].0.setting, "scheduler");
+        assert_eq!(report.len(), 3);
+        assert!(report.iter().all(|(_, restored)| *restored == Restored::Back), "{report:?}");
+        assert_eq!(kernel.files(), before);
+        assert_eq!(Ledger::of(&journal.read().unwrap(), "boot"), Ledger::default());
+    });
+}
+
+#[test]
+fn a_change_planned_before_another_reset_its_file_is_made_all_the_same() {
+    let kernel = Kernel::new(FILES);
+    let before = kernel.files();
+    with_tuner(&kernel, |journal, tuner| {
+        let device = Device::Drive(crate::model::DriveName::new("loop7"));
+        let found = machine(&kernel);
+        let planned = |id, value| {
+            let row = crate::tune::settings::find(id).unwrap();
+            changes(&found, &kernel, &device, row, value).unwrap().remove(0)
+        };
+        for change in [planned("scheduler", "mq-deadline"), planned("nr_requests", "64")] {
+            assert_eq!(tuner.apply(&found, &change).unwrap(), Outcome::Accepted);
+        }
+        assert_eq!(kernel.files()["/sys/q/nr_requests"], "64");
+        let ledger = Ledger::of(&journal.read().unwrap(), "boot");
+        tuner.undo(&found, &ledger, &Which::All, false).unwrap();
+        assert_eq!(kernel.files(), before);
+    });
+}
+
+#[test]
+fn a_stranger_s_value_is_left_alone_unless_forced() {
+    let kernel = Kernel::new(FILES);
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "read_ahead_kb", "512");
+        kernel.write("/sys/q/read_ahead_kb", "64").unwrap();
+        let ledger = Ledger::of(&journal.read().unwrap(), "boot");
+        let report = tuner.undo(&machine(&kernel), &ledger, &Which::All, false).unwrap();
+        assert_eq!(report[0].1, Restored::Meddled("64".into()));
+        assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "64");
+        let report = tuner.undo(&machine(&kernel), &ledger, &Which::All, true).unwrap();
+        assert_eq!(report[0].1, Restored::Back);
+        assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "128");
+    });
+}
+
+fn undone(kernel: &Kernel, journal: &Journal, tuner: &Tuner<'_>, which: &Which<'_>) -> Vec<(Step, Restored)> {
+    let ledger = Ledger::of(&journal.read().unwrap(), "boot");
+    tuner.undo(&machine(kernel), &ledger, which, false).unwrap()
+}
+
+#[test]
+fn what_is_reset_by_an_undo_stays_as_it_was() {
+    let kernel = Kernel::new(FILES);
+    kernel.write("/sys/q/read_ahead_kb", "512").unwrap();
+    let before = kernel.files();
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "iostats", "0");
+        assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "2560", "the kernel resets it");
+        let report = undone(&kernel, journal, &tuner, &Which::All);
+        assert!(is_whole(&report), "{report:?}");
+        assert_eq!(kernel.files(), before);
+        // A value that was asked for stays when only the other one is undone.
+        set(&kernel, &tuner, "iostats", "0");
+        set(&kernel, &tuner, "read_ahead_kb", "1024");
+        let report = undone(&kernel, journal, &tuner, &Which::Files(&["/sys/q/iostats".to_owned()]));
+        assert!(is_whole(&report) && report.len() == 1, "{report:?}");
+        assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "1024");
+        undone(&kernel, journal, &tuner, &Which::All);
+        assert_eq!(kernel.files(), before);
+        // So does what a stranger made of it meanwhile.
+        set(&kernel, &tuner, "iostats", "0");
+        kernel.write("/sys/q/read_ahead_kb", "64").unwrap();
+        undone(&kernel, journal, &tuner, &Which::Files(&["/sys/q/iostats".to_owned()]));
+        assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "64");
+    });
+}
+
+#[test]
+fn an_undo_that_is_killed_is_finished_by_the_next() {
+    let kernel = Kernel::new(FILES);
+    let before = kernel.files();
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "scheduler", "mq-deadline");
+        let session = tuner.session.id.clone();
+        tuner.keep().unwrap();
+        // As an undo leaves it that is killed between its write and its word that it is done.
+        let clock = || 7;
+        let killed = Tuner::open(journal, &kernel, Purpose::Command, "boot", &clock).unwrap();
+        let ledger = Ledger::of(&journal.read().unwrap(), "boot");
+        let (steps, _) = plan(&ledger, &Which::All, &machine(&kernel));
+        killed.restore(&steps[0], &steps, false).unwrap();
+        assert_eq!(kernel.files()["/sys/q/nr_requests"], "256", "reset, and not yet put back");
+        drop(killed);
+        let next = Tuner::open(journal, &kernel, Purpose::Command, "boot", &clock).unwrap();
+        let report = undone(&kernel, journal, &next, &Which::All);
+        assert!(is_whole(&report), "{session}: {report:?}");
+        assert_eq!(kernel.files(), before);
+    });
+}
+
+#[test]
+fn nothing_is_written_without_the_journal() {
+    let kernel = Kernel::new(FILES);
+    with_tuner(&kernel, |journal, tuner| {
+        std::fs::remove_dir_all(journal.path().parent().unwrap()).unwrap();
+        assert!(matches!(change(&kernel, &tuner, "read_ahead_kb", "128", "256"), Err(TuneError::Journal(_))));
+        assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "128");
+    });
+}
+
+#[test]
+fn a_value_that_moved_since_it_was_looked_at_is_not_overwritten() {
+    let kernel = Kernel::new(FILES);
+    with_tuner(&kernel, |_, tuner| {
+        assert!(matches!(
+            change(&kernel, &tuner, "read_ahead_kb", "64", "256"),
+            Err(TuneError::Meddled { .. })
+        ));
+        assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "128");
+    });
+}
