@@ -24,6 +24,7 @@ KEYS = {  # as `iodyno render --keys` writes them
     "Right": "\x1b[C",
     "Left": "\x1b[D",
     "C-c": "\x03",
+    "C-u": "\x15",
 }
 WAIT_SECONDS = 30
 LOOK_SECONDS = 0.02

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[2] / "snapshots" / "lab"
-FRAME = "│┌┐└┘├┤┬┴┼─"
+FRAME = "│┌┐└┘├┤┬┴┼─\n"
 
 
 def blank(text: str) -> str:
@@ -44,10 +44,12 @@ def busy(screen: str) -> str:
     text = idle(screen)
     text = re.sub(r"(?ms)^(.*Held back by[^\n]*\n)(.*?)(?=^[^\n]*\bdstat )", lambda found: found[1] + blank(found[2]), text)
     text = re.sub(r"(2 Findings)( \d+)? *", r"\1 ", text)
-    text = re.sub("[⠀-⣿·█▉▊▋▌▍▎▏▁-▇]", " ", text)
+    text = re.sub("[⠀-⣿·█▉▊▋▌▍▎▏▁-▇░▒▓]", " ", text)
     text = re.sub(r"(?<![\w.])[\d.]+( ?(k|M|G)\b)?( (ns|us|ms|s)\b)?(?![\w.])", "#", text)
-    text = re.sub("─+", "─", text)
-    return re.sub(" +", " ", text)
+    text = re.sub(" +", " ", re.sub("─+", "─", text))
+    # Rows of the map of latencies: only some are labelled.
+    text = re.sub(r"││( #)? │ │$", "││ │", re.sub("││#", "││ #", text), flags=re.MULTILINE)
+    return re.sub(" +$", "", text, flags=re.MULTILINE)
 
 
 def path_of(name: str) -> Path:

@@ -2,7 +2,6 @@
 
 import json
 
-import peers
 from emulator import Guest
 
 from .registry import drive, on, same, until

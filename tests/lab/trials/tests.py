@@ -129,7 +129,7 @@ def read_errors_show_on_the_screen(guest: Guest) -> None:
         screen.press(" 4")
         screen.shows("› filename")
         screen.go_to("› size", "<Down>")
-        screen.press("<Enter>64k<Enter>")
+        screen.press("<Enter><C-u>64k<Enter>")
         screen.shows("size +64k")
         screen.press("r")
         screen.shows(rf"{bad}.*byte 32768")
