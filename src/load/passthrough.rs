@@ -8,7 +8,7 @@ mod command;
 
 use std::{
     fs::File,
-    io,
+    io::{self, Seek, SeekFrom},
     os::{fd::AsRawFd, unix::fs::MetadataExt},
     time::Duration,
 };
@@ -51,6 +51,7 @@ pub(super) struct Namespace {
 pub(super) fn convert(open: &mut Open, workload: &Workload, machine: &Machine) -> Result<(), String> {
     let drive = whole_drive(&open.file, machine)?;
     let namespace = namespace(drive, workload)?;
+    still_there(&open.file, drive, namespace)?;
     let path = drive.nvme.as_ref().and_then(|nvme| nvme.generic.as_ref());
     let path = path.ok_or("its kernel offers no /dev/ngXnY (5.13 or newer does)")?;
     let file = File::open(path.as_str()).map_err(|error| format!("{path} cannot be opened: {error}"))?;
@@ -69,6 +70,18 @@ fn whole_drive<'a>(file: &File, machine: &'a Machine) -> Result<&'a Drive, Strin
         .find(|drive| drive.device_number.value().is_some_and(|it| it.as_str() == number))
         .filter(|drive| drive.nvme.is_some())
         .ok_or_else(|| "it is no whole NVMe drive, and commands address nothing else".to_owned())
+}
+
+/// A drive of another format under the same name would take commands for more bytes than there is memory.
+fn still_there(mut file: &File, drive: &Drive, namespace: Namespace) -> Result<(), String> {
+    let block = rustix::fs::ioctl_blksszget(file).map_err(|error| error.to_string())?;
+    let bytes = file.seek(SeekFrom::End(0)).map_err(|error| error.to_string())?;
+    if block == 1 << namespace.block_shift && drive.size.get() == Some(Bytes(bytes)) {
+        Ok(())
+    } else {
+        Err("it is another drive, or another format, than when iodyno looked at it; start iodyno again"
+            .to_owned())
+    }
 }
 
 /// What has to be known of a namespace before a command may be sent to it.

@@ -159,6 +159,45 @@ fn per_second(count: u64, time: Duration) -> f64 {
     if time.is_zero() { 0.0 } else { count as f64 / time.as_secs_f64() }
 }
 
+/// What a read has cost, in the mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// Processor time in user mode.
+    pub user: Duration,
+    /// Processor time in the kernel.
+    pub system: Duration,
+    /// Reads that came back from one system call.
+    pub reads_per_call: f64,
+    /// Reads under way.
+    pub depth: Option<f64>,
+    /// Context switches of the workers.
+    pub switches: f64,
+    /// Interrupts of the drives' queues.
+    pub interrupts: Option<f64>,
+}
+
+/// The mean over all reads of these targets; `None` where nothing was read, or no account was kept.
+pub fn cost(targets: &[TargetSummary]) -> Option<Cost> {
+    let sum = |of: fn(&TargetSummary) -> f64| targets.iter().map(of).sum::<f64>();
+    let (reads, calls) = (sum(|target| target.ios as f64), sum(|target| target.calls as f64));
+    if reads <= 0.0 || calls <= 0.0 {
+        return None;
+    }
+    // Weighted by reads; not known as a whole where one part is not.
+    let mean = |of: fn(&TargetSummary) -> Option<f64>| {
+        let parts = targets.iter().filter(|target| target.ios > 0);
+        parts.map(|target| Some(of(target)? * target.ios as f64)).sum::<Option<f64>>().map(|sum| sum / reads)
+    };
+    Some(Cost {
+        user: Duration::from_secs_f64(sum(|target| target.cpu_user.as_secs_f64()) / reads),
+        system: Duration::from_secs_f64(sum(|target| target.cpu_system.as_secs_f64()) / reads),
+        reads_per_call: reads / calls,
+        depth: mean(|target| target.depth_reached),
+        switches: sum(|target| target.context_switches as f64) / reads,
+        interrupts: mean(|target| target.interrupts_per_read),
+    })
+}
+
 /// A run that ended.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSummary {
@@ -185,6 +224,11 @@ impl RunSummary {
     /// Bytes per second of all targets.
     pub fn bytes_per_second(&self) -> f64 {
         self.targets.iter().map(TargetSummary::bytes_per_second).sum()
+    }
+
+    /// What a read of it has cost.
+    pub fn cost(&self) -> Option<Cost> {
+        cost(&self.targets)
     }
 
     /// Bytes of all targets.
@@ -236,5 +280,33 @@ pub(crate) mod testing {
             started: 1_790_000_000,
             workload: Workload { targets: drives.iter().map(named).collect(), ..workload },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cost_of_a_run_is_that_of_its_reads_and_unknown_parts_stay_unknown() {
+        let mut run = testing::run(&["nvme0n1", "nvme1n1"], 4096 * 1000, Workload::default());
+        for (target, depth) in run.targets.iter_mut().zip([30.0, 10.0]) {
+            target.calls = 250;
+            target.cpu_user = Duration::from_millis(1);
+            target.context_switches = 100;
+            target.depth_reached = Some(depth);
+        }
+        run.targets[1].ios = 3000;
+        run.targets[0].interrupts_per_read = Some(0.5);
+        let cost = run.cost().unwrap();
+        assert_eq!(
+            (cost.user, cost.reads_per_call, cost.depth),
+            (Duration::from_nanos(500), 8.0, Some(15.0))
+        );
+        assert_eq!((cost.switches, cost.interrupts), (0.05, None));
+        run.targets[1].interrupts_per_read = Some(0.1);
+        assert!((run.cost().unwrap().interrupts.unwrap() - 0.2).abs() < 1e-12);
+        run.targets.iter_mut().for_each(|target| target.ios = 0);
+        assert_eq!(run.cost(), None);
     }
 }

@@ -6,7 +6,7 @@ use std::{fmt::Write, time::Duration};
 
 use crate::{
     capacity::Expected,
-    model::{Completion, LatencySummary, RunSummary, TargetSummary, Workload},
+    model::{self, Completion, LatencySummary, RunSummary, TargetSummary, Workload},
     units::{self, BytesPerSecond, Micros, UnitSystem},
 };
 
@@ -78,9 +78,6 @@ fn paragraph(target: &TargetSummary, expected: Option<&Expected>) -> Vec<String>
         lines.extend(latencies(latency));
     }
     lines.extend(cost(target));
-    if let Some(interrupts) = target.interrupts_per_read {
-        lines.push(format!("  irqs      {interrupts:.2} a read, from the drive's queues"));
-    }
     if let Some(expected) = expected {
         lines.push(format!(
             "  expected  {} IOPS, {}: {}",
@@ -118,21 +115,20 @@ fn latencies(latency: &LatencySummary) -> Vec<String> {
     ]
 }
 
-/// CPU per read, reads per call, depth: `None` where the engine keeps no account.
-fn cost(target: &TargetSummary) -> Option<String> {
-    if target.ios == 0 || target.calls == 0 {
-        return None;
-    }
-    let ios = target.ios as f64;
-    let per_io = |spent: Duration| Micros(spent.as_secs_f64() * 1e6 / ios).to_string();
-    let depth = target.depth_reached.map(|depth| format!(", depth {depth:.1}")).unwrap_or_default();
-    Some(format!(
-        "  cost      {} user and {} system a read, {:.1} reads a call{depth}, {} context switches",
-        per_io(target.cpu_user),
-        per_io(target.cpu_system),
-        ios / target.calls as f64,
-        target.context_switches
-    ))
+/// Processor time per read, reads per call, depth, switches and interrupts; nothing where no account was kept.
+fn cost(target: &TargetSummary) -> Vec<String> {
+    let Some(cost) = model::run::cost(std::slice::from_ref(target)) else { return Vec::new() };
+    let time = |spent: Duration| Micros(spent.as_secs_f64() * 1e6).to_string();
+    let depth = cost.depth.map(|depth| format!(", depth {depth:.1}")).unwrap_or_default();
+    let interrupts = cost.interrupts.map(|count| format!(", {count:.2} interrupts")).unwrap_or_default();
+    let (user, system) = (time(cost.user), time(cost.system));
+    vec![
+        format!(
+            "  a read    {user} user and {system} system, {:.2} context switches{interrupts}",
+            cost.switches
+        ),
+        format!("  a call    {:.1} reads{depth}", cost.reads_per_call),
+    ]
 }
 
 #[cfg(test)]
@@ -200,8 +196,8 @@ pub(super) mod tests {
   reads     100000 of 391 MiB in 2.000 s
   latency   min 90.0 us, mean 640 us, stddev 52.0 us, max 1.20 ms
             p50 600 us  p90 600 us  p99 600 us  p99.9 600 us  p99.99 900 us
-  cost      1.00 us user and 2.00 us system a read, 8.0 reads a call, depth 31.5, 12500 context switches
-  irqs      0.52 a read, from the drive's queues
+  a read    1.00 us user and 2.00 us system, 0.12 context switches, 0.52 interrupts
+  a call    8.0 reads, depth 31.5
 ";
         assert_eq!(text, expected);
     }

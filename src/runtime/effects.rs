@@ -68,12 +68,12 @@ impl Effects {
         }
     }
 
-    /// A demo's settings changed: its drives are simulated anew.
+    /// Settings changed: drives are tested as they are now.
     pub fn renew(&mut self, read: &MachineRead) {
         if let Some(counters) = &mut self.counters {
             counters.renew(read);
-            self.engine = Some(opening::simulated(read));
         }
+        self.engine = self.engine.as_deref().map(|engine| opening::renewed(engine, read));
     }
 
     /// Carries out an effect of a test; others are the main loop's.

@@ -41,6 +41,11 @@ pub fn simulated(read: &MachineRead) -> Arc<dyn Engine> {
     Arc::new(Simulated::new(&read.machine, &read.limits, SEED))
 }
 
+/// The same kind of engine for a machine whose settings changed.
+pub fn renewed(engine: &dyn Engine, read: &MachineRead) -> Arc<dyn Engine> {
+    if engine.simulated() { simulated(read) } else { Arc::new(RealEngine::on(&read.machine)) }
+}
+
 /// What tests this machine's drives: the kernel, a model in a demo, nothing where the drives are elsewhere.
 pub fn engine(origin: &Origin, read: &MachineRead) -> Option<Arc<dyn Engine>> {
     match origin {

@@ -37,9 +37,23 @@ pub fn kernel(root: &dyn SysRoot, machine: &Machine) -> Pretend {
     Pretend::new(files)
 }
 
+/// How many poll queues the nvme driver makes for a controller it probes.
+const POLL_QUEUES: &str = "/sys/module/nvme/parameters/poll_queues";
+
+impl PretendRoot {
+    /// Whether a drive can be polled: a pretended driver has probed every controller again since its parameter was set.
+    fn io_poll(&self, path: &str) -> Option<String> {
+        let drive = path.strip_suffix("/queue/io_poll")?.rsplit('/').next()?;
+        let before = self.inner.read(POLL_QUEUES).ok()?;
+        let queues =
+            self.kernel.content(POLL_QUEUES).filter(|queues| queues.as_bytes() != before.trim_ascii())?;
+        drive.starts_with("nvme").then(|| u8::from(queues.trim() != "0").to_string())
+    }
+}
+
 impl SysRoot for PretendRoot {
     fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
-        match self.kernel.content(path) {
+        match self.io_poll(path).or_else(|| self.kernel.content(path)) {
             Some(content) => Ok(content.into_bytes()),
             None => self.inner.read(path),
         }
@@ -55,5 +69,41 @@ impl SysRoot for PretendRoot {
 
     fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
         self.inner.list(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        capacity,
+        load::{Engine, Simulated},
+        model::{Completion, RunSummary, Target, Workload},
+        source::{self, origin::Origin},
+        tune::actuator::Actuator,
+    };
+
+    #[test]
+    fn a_demo_polls_once_its_driver_has_poll_queues_and_says_so_before() {
+        let inner = Origin::Demo("x570".to_owned()).open().unwrap();
+        let kernel = Arc::new(kernel(&*inner, &source::read_machine(&*inner).0));
+        let root = PretendRoot::new(inner, Arc::clone(&kernel));
+        let run = || -> RunSummary {
+            let (machine, _) = source::read_machine(&root);
+            let targets = machine.hardware_drives().filter(|drive| drive.nvme.is_some()).map(|drive| {
+                Target { path: drive.name.device_file().into(), drive: Some(drive.name.clone()) }
+            });
+            let workload = Workload { targets: targets.collect(), hipri: true, ..Workload::default() };
+            let simulated = Simulated::new(&machine, &capacity::limits(&machine), 1);
+            let now = crate::runtime::session::now();
+            simulated.start(&workload, now).unwrap().finish(now)
+        };
+        let before = run().effective;
+        assert_eq!(before.completion, Completion::Interrupts);
+        assert!(before.fallbacks.iter().any(|said| said.starts_with("no poll queues on")), "{before:?}");
+        kernel.write(POLL_QUEUES, "2").unwrap();
+        let after = run().effective;
+        assert_eq!(after.completion, Completion::Polled);
+        assert!(!after.fallbacks.iter().any(|said| said.contains("poll queues")), "{after:?}");
     }
 }

@@ -1,5 +1,7 @@
 //! The dyno screen: the workload's form, curves, the table of targets, what held the test back, the tests before it.
 
+use std::time::Duration;
+
 use ratatui::layout::Rect;
 
 use super::{
@@ -24,6 +26,7 @@ use crate::{
         layout::Plot,
         series::Series,
     },
+    model::RunSummary,
     units::count,
 };
 
@@ -112,14 +115,7 @@ fn empty(app: &App, brush: &mut Brush<'_>, inner: Rect) {
     }
 }
 
-fn draw_curve(
-    app: &App,
-    brush: &mut Brush<'_>,
-    curve: Curve,
-    test: &Test,
-    inner: Rect,
-    now: std::time::Duration,
-) {
+fn draw_curve(app: &App, brush: &mut Brush<'_>, curve: Curve, test: &Test, inner: Rect, now: Duration) {
     let units = app.units;
     let pick = |curves: &'_ Curves| -> Series {
         match curve {
@@ -198,7 +194,7 @@ fn outcome(app: &App, brush: &mut Brush<'_>) {
     }
 }
 
-fn result_line(app: &App, test: &Test, summary: &crate::model::RunSummary) -> Vec<Piece> {
+fn result_line(app: &App, test: &Test, summary: &RunSummary) -> Vec<Piece> {
     let stopped = if summary.interrupted { ", stopped early" } else { "" };
     let share = test.expected_total().filter(|expected| *expected > 0.0).map(|expected| {
         let percent = summary.bytes_per_second() / expected * 100.0;

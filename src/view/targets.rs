@@ -1,5 +1,7 @@
 //! The table of a test's targets: each with its curve in small, its rates, its latency, and what was expected of it.
 
+use std::time::Duration;
+
 use ratatui::layout::Rect;
 
 use super::{
@@ -14,8 +16,8 @@ use crate::{
         dyno::test::{TargetCurves, Test},
         series::Series,
     },
-    model::{LatencySummary, TargetSummary},
-    units::count,
+    model::{LatencySummary, RunSummary, TargetSummary, run::Cost},
+    units::{Micros, count},
 };
 
 /// A column of figures: heading, width, and what stands in it.
@@ -92,7 +94,23 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     }
     if all > 1 {
         Row { app, test, places: &places, inner, y }.total(brush);
+        y += 1;
     }
+    if let Some(cost) = test.summary().and_then(RunSummary::cost).filter(|_| y < inner.bottom()) {
+        brush.text(inner.x, y, inner.width, &in_words(&cost), Meaning::Quiet);
+    }
+}
+
+/// `a read: 1.00 us user + 2.00 us system, 0.12 switches, 0.52 interrupts; a call: 8.0 reads; depth 31.5`.
+fn in_words(cost: &Cost) -> String {
+    let time = |spent: Duration| Micros(spent.as_secs_f64() * 1e6).to_string();
+    let (user, system) = (time(cost.user), time(cost.system));
+    let interrupts = cost.interrupts.map(|count| format!(", {count:.2} interrupts")).unwrap_or_default();
+    let depth = cost.depth.map(|depth| format!("; depth {depth:.1}")).unwrap_or_default();
+    format!(
+        "a read: {user} user + {system} system, {:.2} switches{interrupts}; a call: {:.1} reads{depth}",
+        cost.switches, cost.reads_per_call
+    )
 }
 
 fn heading(app: &App, brush: &mut Brush<'_>, inner: Rect, places: &Places) {
