@@ -17,6 +17,7 @@ pub mod capacity;
 pub mod findings;
 pub mod whatif;
 pub mod tune;
+pub mod experiment;
 pub mod load;
 pub mod report;
 pub mod app;

@@ -6,7 +6,6 @@
 mod arguments;
 pub mod jobfile;
 mod targets;
-mod values;
 
 use std::{
     fs,

@@ -107,6 +107,11 @@ pub struct FindingId(pub &'static str);
 #[serde(transparent)]
 pub struct SettingId(pub &'static str);
 
+/// The id of a row of `EXPERIMENTS`: `block-size`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct ExperimentId(pub &'static str);
+
 /// How much a finding matters on the machine at hand. Ordered: `Info < Warning < High`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -9,10 +9,10 @@ use std::{
 
 use clap::Args;
 
-use super::values;
 use crate::{
     cli::Complaint,
-    model::{EngineKind, Pattern, Target, Workload},
+    machine::processor::parse_cpu_list,
+    model::{EngineKind, Pattern, Target, Workload, fio as values},
     units::Bytes,
 };
 
@@ -135,14 +135,14 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", value_parser = rate)]
     rate_iops: Option<u32>,
     /// Processors that workers run on, 0-3,8; those near each drive without it
-    #[arg(long, value_name = "LIST", value_parser = values::cpus)]
-    cpus_allowed: Option<values::Numbers>,
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    cpus_allowed: Option<Numbers>,
     /// split keeps each worker on one processor, cores before their siblings
     #[arg(long, value_name = "shared|split", default_value = "shared", value_parser = ["shared", "split"])]
     cpus_allowed_policy: String,
     /// NUMA nodes whose processors workers run on
-    #[arg(long, value_name = "LIST", value_parser = values::cpus)]
-    numa_cpu_nodes: Option<values::Numbers>,
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    numa_cpu_nodes: Option<Numbers>,
     /// Latency is not measured
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "0", default_missing_value = "1",
         value_parser = values::switch)]
@@ -227,6 +227,18 @@ fn rate(text: &str) -> Result<u32, String> {
     let first = text.split(',').next().unwrap_or_default();
     let number = values::size(first).ok().and_then(|number| u32::try_from(number.0).ok());
     number.ok_or_else(|| "no number of reads per second; write it as 10000 or 10k".to_owned())
+}
+
+/// Numbers of processors or nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Numbers(Vec<u32>);
+
+/// `0-3,8`.
+fn cpus(text: &str) -> Result<Numbers, String> {
+    match parse_cpu_list(text) {
+        Ok(list) if !list.is_empty() => Ok(Numbers(list)),
+        _ => Err("no list of numbers; write it as 0-3,8".to_owned()),
+    }
 }
 
 impl BenchArgs {

@@ -4,31 +4,16 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::{
-    machine::processor::parse_cpu_list,
-    model::{EngineKind, Pattern},
-    units::Bytes,
-};
+use super::workload::{EngineKind, Pattern};
+use crate::units::Bytes;
 
 /// Several sizes with their shares in percent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Shares(pub Vec<(Bytes, u8)>);
-
-/// Numbers of processors or nodes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Numbers(pub Vec<u32>);
-
-/// `0-3,8`.
-pub(super) fn cpus(text: &str) -> Result<Numbers, String> {
-    match parse_cpu_list(text) {
-        Ok(list) if !list.is_empty() => Ok(Numbers(list)),
-        _ => Err("no list of numbers; write it as 0-3,8".to_owned()),
-    }
-}
+pub struct Shares(pub Vec<(Bytes, u8)>);
 
 /// `4k`, `1M`, `64KiB`, `512`: powers of 1024 whatever the spelling, as fio counts by default. Of `read,write,trim` sizes
 /// the first.
-pub(super) fn size(text: &str) -> Result<Bytes, String> {
+pub fn size(text: &str) -> Result<Bytes, String> {
     let first = text.split(',').next().unwrap_or_default().trim().to_ascii_lowercase();
     let digits = first.find(|c: char| !c.is_ascii_digit()).unwrap_or(first.len());
     let (number, unit) = first.split_at(digits);
@@ -44,7 +29,7 @@ pub(super) fn size(text: &str) -> Result<Bytes, String> {
 }
 
 /// `30`, `30s`, `2m`, `1h`, `500ms`, `20us`: seconds without a unit.
-pub(super) fn time(text: &str) -> Result<Duration, String> {
+pub fn time(text: &str) -> Result<Duration, String> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -63,7 +48,7 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
 }
 
 /// `1` or `0`, in fio's spellings.
-pub(super) fn switch(text: &str) -> Result<bool, String> {
+pub fn switch(text: &str) -> Result<bool, String> {
     match text {
         "1" | "true" | "yes" | "on" => Ok(true),
         "0" | "false" | "no" | "off" => Ok(false),
@@ -72,7 +57,7 @@ pub(super) fn switch(text: &str) -> Result<bool, String> {
 }
 
 /// `4k/60:64k/40`; entries without a share divide what is left.
-pub(super) fn shares(text: &str) -> Result<Shares, String> {
+pub fn shares(text: &str) -> Result<Shares, String> {
     let wrong = || "no list of sizes and shares; write it as 4k/60:64k/40".to_owned();
     // As for sizes: of read,write,trim lists the first.
     let list = text.split(',').next().unwrap_or_default();
@@ -104,7 +89,7 @@ pub(super) fn shares(text: &str) -> Result<Shares, String> {
 }
 
 /// `read` or `randread`; everything else would write.
-pub(super) fn pattern(text: &str) -> Result<Pattern, String> {
+pub fn pattern(text: &str) -> Result<Pattern, String> {
     match text {
         "read" => Ok(Pattern::Sequential),
         "randread" => Ok(Pattern::Random),
@@ -116,7 +101,7 @@ pub(super) fn pattern(text: &str) -> Result<Pattern, String> {
 }
 
 /// fio's name of an engine.
-pub(super) fn engine(text: &str) -> Result<EngineKind, String> {
+pub fn engine(text: &str) -> Result<EngineKind, String> {
     EngineKind::ALL.into_iter().find(|engine| engine.name() == text).ok_or_else(|| {
         let names = EngineKind::ALL.map(EngineKind::name);
         format!("no such engine; use one of {}", names.join(", "))
@@ -124,7 +109,7 @@ pub(super) fn engine(text: &str) -> Result<EngineKind, String> {
 }
 
 /// `A:B`, with `\:` for a colon within a name.
-pub(super) fn names(text: &str) -> Vec<PathBuf> {
+pub fn names(text: &str) -> Vec<PathBuf> {
     let mut names = vec![String::new()];
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
@@ -204,7 +189,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_is_too_odd(text in "\\PC{0,24}") {
-            let _ = (size(&text), time(&text), shares(&text), names(&text), switch(&text), cpus(&text));
+            let _ = (size(&text), time(&text), shares(&text), names(&text), switch(&text));
         }
     }
 }

@@ -1,0 +1,20 @@
+//! Experiments: a question, arms that answer it, and a verdict that is not afraid to say "no difference".
+//!
+//! Here: [`EXPERIMENTS`], what an arm is, the driver that decides what happens next, the statistics and the words of a
+//! verdict. All of it is pure: what is decided here is carried out by `runtime`. Not here: changing a setting, reading a
+//! drive, the clock.
+
+pub mod shuffle;
+pub mod statistics;
+pub mod plan;
+pub mod arms;
+pub mod table;
+pub mod own;
+pub mod account;
+pub mod verdict;
+pub mod driver;
+
+pub use account::{Account, ArmAccount, Phase, Run, ThrownOut};
+pub use driver::{Action, Driver, Event};
+pub use plan::{Arm, Assignment, Plan, Scene, Terms};
+pub use table::{EXPERIMENTS, Experiment};

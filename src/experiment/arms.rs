@@ -1,0 +1,357 @@
+//! The arms of each row of `EXPERIMENTS` on a machine, or why it has none there.
+
+#![expect(clippy::unnecessary_wraps, reason = "the rows of a table have one signature")]
+
+use std::collections::BTreeMap;
+
+use super::plan::{Arm, Assignment, Scene};
+use crate::{
+    machine::{Drive, NodeKind},
+    model::{DriveName, EngineKind, NodeIndex, SettingId, Target, Workload},
+    tune::{
+        Device,
+        settings::{self, Risk},
+    },
+    units::{self, Bytes},
+};
+
+/// Arms, or what is missing, in words that end a sentence with "needs".
+pub type Arms = Result<Vec<Arm>, String>;
+
+const SCHEDULER: SettingId = settings::SCHEDULER;
+const READAHEAD: SettingId = SettingId("read_ahead_kb");
+const MAX_SECTORS: SettingId = SettingId("max_sectors_kb");
+const GOVERNOR: SettingId = SettingId("governor");
+
+/// The first of the arms is what the others are held against.
+fn first_is_baseline(mut arms: Vec<Arm>) -> Vec<Arm> {
+    if let Some(first) = arms.first_mut() {
+        first.against.clear();
+    }
+    arms
+}
+
+/// Drives whose settings are to be changed; there must be some, and somebody who may change them.
+fn tunable<'a>(scene: &Scene<'a>) -> Result<Vec<&'a Drive>, String> {
+    let drives = scene.drives();
+    if drives.is_empty() {
+        return Err("a drive; these targets lie on none that is known".to_owned());
+    }
+    may_write(scene)?;
+    Ok(drives)
+}
+
+fn may_write(scene: &Scene<'_>) -> Result<(), String> {
+    if scene.simulated || scene.machine.host.root.get() == Some(true) {
+        return Ok(());
+    }
+    Err("root, to change a setting: run iodyno with sudo".to_owned())
+}
+
+/// What a simulated drive's model knows nothing about cannot be tried on it.
+fn not_simulated(scene: &Scene<'_>, what: &str) -> Result<(), String> {
+    if scene.simulated {
+        return Err(format!("a real machine: nobody published what {what} costs on this one"));
+    }
+    Ok(())
+}
+
+/// What all drives read at a setting; `None` where one has no such file, or they differ.
+fn common(scene: &Scene<'_>, drives: &[&Drive], setting: SettingId) -> Option<String> {
+    let row = settings::find(setting.0)?;
+    let mut values = drives.iter().map(|drive| {
+        let readings = (row.read)(scene.machine, &Device::Drive(drive.name.clone()));
+        Some(readings.first()?.value()?.text.to_string())
+    });
+    let first = values.next()??;
+    values.all(|value| value.as_ref() == Some(&first)).then_some(first)
+}
+
+fn found(scene: &Scene<'_>, drives: &[&Drive], setting: SettingId) -> Result<String, String> {
+    common(scene, drives, setting)
+        .ok_or_else(|| format!("drives that all have the same {}, to begin with", setting.0))
+}
+
+/// Other values of a setting than the one found, which is the baseline.
+fn values(scene: &Scene<'_>, work: &Workload, setting: SettingId, others: &[&str], unit: &str) -> Arms {
+    let drives = tunable(scene)?;
+    let now = found(scene, &drives, setting)?;
+    let others = others.iter().filter(|value| **value != now);
+    let arms = std::iter::once(now.as_str())
+        .chain(others.copied())
+        .map(|value| Arm::new(format!("{value}{unit}"), work.clone()).setting(&drives, setting, value));
+    Ok(first_is_baseline(arms.collect()))
+}
+
+pub(super) fn schedulers(scene: &Scene<'_>, work: &Workload) -> Arms {
+    let drives = tunable(scene)?;
+    let mut offered: Option<Vec<String>> = None;
+    for drive in &drives {
+        let choice = drive.queue.scheduler.value();
+        let choice = choice.ok_or_else(|| format!("a drive with a scheduler; {} has none", drive.name))?;
+        let words: Vec<String> = choice.choices.iter().map(ToString::to_string).collect();
+        offered = Some(match offered {
+            None => words,
+            Some(before) => before.into_iter().filter(|word| words.contains(word)).collect(),
+        });
+    }
+    let mut offered = offered.unwrap_or_default();
+    offered.sort_by_key(|word| word != "none");
+    if offered.len() < 2 {
+        return Err(format!("a kernel that offers two schedulers; this one has {}", offered.join(" ")));
+    }
+    let arm = |word: String| Arm::new(word.clone(), work.clone()).setting(&drives, SCHEDULER, &word);
+    Ok(first_is_baseline(offered.into_iter().map(arm).collect()))
+}
+
+pub(super) fn readahead(scene: &Scene<'_>, work: &Workload) -> Arms {
+    // A simulated kernel knows readahead on and off, as it was published.
+    let others: &[&str] = if scene.simulated { &["0"] } else { &["0", "128", "1024"] };
+    values(scene, work, READAHEAD, others, " KiB")
+}
+
+pub(super) fn direct(_: &Scene<'_>, work: &Workload) -> Arms {
+    let buffered = Workload { direct: false, ..work.clone() };
+    Ok(first_is_baseline(vec![Arm::new("direct", work.clone()), Arm::new("buffered", buffered)]))
+}
+
+pub(super) fn polled(scene: &Scene<'_>, work: &Workload) -> Arms {
+    let drives = scene.drives();
+    let without: Vec<&str> = drives
+        .iter()
+        .filter(|drive| drive.queue.io_poll.get() != Some(1))
+        .map(|drive| drive.name.as_str())
+        .collect();
+    let mut arm = Arm::new("polled", Workload { hipri: true, ..work.clone() });
+    if drives.is_empty() {
+        return Err("an NVMe drive with poll queues".to_owned());
+    }
+    if let Some(first) = without.first() {
+        if !scene.simulated {
+            return Err(format!(
+                "poll queues, and {first} has none: `iodyno tune set {first} poll_queues=2 --rebind`, or boot with \
+                 nvme.poll_queues=2"
+            ));
+        }
+        // One for each worker of a drive; a pretended driver probes its drives again at once.
+        arm = arm.setting(&drives[..1], settings::POLL_QUEUES, &work.jobs.to_string());
+    }
+    Ok(first_is_baseline(vec![Arm::new("interrupts", work.clone()), arm]))
+}
+
+pub(super) fn jobs(scene: &Scene<'_>, work: &Workload) -> Arms {
+    let most = scene.processors();
+    if most < 2 {
+        return Err("two processors".to_owned());
+    }
+    let arm = |jobs| {
+        let label = if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") };
+        Arm::new(label, Workload { jobs, ..work.clone() })
+    };
+    Ok(first_is_baseline([1, 2, 4, 8, 16, 32].into_iter().filter(|jobs| *jobs <= most).map(arm).collect()))
+}
+
+pub(super) fn depths(_: &Scene<'_>, work: &Workload) -> Arms {
+    let arm = |depth: u32| Arm::new(format!("depth {depth}"), Workload { depth, ..work.clone() });
+    Ok(first_is_baseline([1, 4, 16, 32, 64, 128, 256].map(arm).into()))
+}
+
+pub(super) fn blocks(_: &Scene<'_>, work: &Workload) -> Arms {
+    let arm = |shift: u32| {
+        let block_size = Bytes(1 << shift);
+        Arm::new(units::block_size(block_size), Workload { block_size, ..work.clone() })
+    };
+    Ok(first_is_baseline((12..=20).map(arm).collect()))
+}
+
+pub(super) fn engines(scene: &Scene<'_>, work: &Workload) -> Arms {
+    let plain = Workload { fixed_buffers: false, register_files: false, ..work.clone() };
+    let by = |engine: EngineKind| Arm::new(engine.name(), Workload { engine, ..plain.clone() });
+    let with_files = Workload { register_files: true, ..plain.clone() };
+    let polled = Workload { hipri: true, ..work.clone() };
+    let passthrough = Workload { engine: EngineKind::IoUringCmd, ..work.clone() };
+    let drives = scene.drives();
+    let mut arms = vec![by(EngineKind::Libaio)];
+    if scene.simulated {
+        // Published is what libaio costs against io_uring with everything registered.
+        arms.push(Arm::new("io_uring", work.clone()));
+    } else {
+        arms.extend([
+            by(EngineKind::Psync),
+            by(EngineKind::Posixaio),
+            by(EngineKind::IoUring),
+            Arm::new("+ registered files", with_files),
+            Arm::new("+ fixed buffers", work.clone()),
+        ]);
+    }
+    if !drives.is_empty() && drives.iter().all(|drive| drive.queue.io_poll.get() == Some(1)) {
+        arms.push(Arm::new("+ polled", polled));
+    }
+    if !scene.simulated
+        && let Some(targets) = passthrough_targets(&drives, scene.targets)
+    {
+        arms.push(Arm::new("passthrough", Workload { targets, ..passthrough }));
+    }
+    Ok(first_is_baseline(arms))
+}
+
+/// The same drives by their NVMe character devices; `None` where one of the targets has none.
+fn passthrough_targets(drives: &[&Drive], targets: &[Target]) -> Option<Vec<Target>> {
+    if drives.len() != targets.len() {
+        return None;
+    }
+    let generic = |(drive, target): (&&Drive, &Target)| {
+        let is_whole = target.path.as_os_str() == drive.name.device_file().as_str();
+        let device = drive.nvme.as_ref()?.generic.as_ref().filter(|_| is_whole)?;
+        Some(Target { path: device.as_str().into(), drive: Some(drive.name.clone()) })
+    };
+    drives.iter().zip(targets).map(generic).collect()
+}
+
+/// Targets by the drive they lie on; there must be two drives.
+fn by_drive(scene: &Scene<'_>) -> Result<Vec<(DriveName, Target)>, String> {
+    let mut found: BTreeMap<DriveName, Target> = BTreeMap::new();
+    let mut order = Vec::new();
+    for target in scene.targets {
+        if let Some(drive) = target.drive.clone()
+            && !found.contains_key(&drive)
+        {
+            order.push(drive.clone());
+            found.insert(drive, target.clone());
+        }
+    }
+    if order.len() < 2 {
+        return Err("two drives: mark them, or name them with --filename A:B".to_owned());
+    }
+    Ok(order.into_iter().filter_map(|drive| Some((drive.clone(), found.remove(&drive)?))).collect())
+}
+
+fn on(work: &Workload, targets: impl IntoIterator<Item = Target>) -> Workload {
+    Workload { targets: targets.into_iter().collect(), ..work.clone() }
+}
+
+fn root_complex(scene: &Scene<'_>, drive: &DriveName) -> Option<NodeIndex> {
+    let tree = &scene.machine.pci;
+    let node = scene.machine.drive(drive)?.node?;
+    tree.ancestry(node).filter(|at| tree.node(*at).kind == NodeKind::RootComplex).last()
+}
+
+pub(super) fn together(scene: &Scene<'_>, work: &Workload) -> Arms {
+    let drives = by_drive(scene)?;
+    // The root complex that most of them share tells most.
+    let complex = |(drive, _): &(DriveName, Target)| root_complex(scene, drive);
+    let mut counts: BTreeMap<NodeIndex, usize> = BTreeMap::new();
+    drives.iter().filter_map(complex).for_each(|at| *counts.entry(at).or_default() += 1);
+    let fullest =
+        counts.iter().max_by_key(|(at, count)| (**count, std::cmp::Reverse(**at))).map(|(at, _)| *at);
+    let below: Vec<_> =
+        drives.iter().filter(|drive| fullest.is_some() && complex(drive) == fullest).collect();
+    let first = below.first().copied().unwrap_or(&drives[0]);
+    let mut arms = vec![Arm::new(first.0.to_string(), on(work, [first.1.clone()]))];
+    let mut add = |label: String, targets: Vec<Target>| {
+        let count = targets.len() as f64;
+        arms.push(Arm { against: vec![(0, count)], ..Arm::new(label, on(work, targets)) });
+    };
+    if let Some(at) = fullest.filter(|_| below.len() > 1 && below.len() < drives.len()) {
+        let label = format!("{} under {}", below.len(), scene.machine.pci.node(at).address);
+        add(label, below.iter().map(|(_, target)| target.clone()).collect());
+    }
+    add(format!("all {}", drives.len()), drives.iter().map(|(_, target)| target.clone()).collect());
+    Ok(first_is_baseline(arms))
+}
+
+/// More drives than these are tried with their neighbours in bus order only.
+const EVERY_PAIR: usize = 4;
+
+pub(super) fn pairs(scene: &Scene<'_>, work: &Workload) -> Arms {
+    let drives = by_drive(scene)?;
+    let count = drives.len();
+    let mut arms: Vec<Arm> = drives
+        .iter()
+        .map(|(drive, target)| Arm {
+            against: Vec::new(),
+            ..Arm::new(drive.to_string(), on(work, [target.clone()]))
+        })
+        .collect();
+    let mut add = |label: String, members: &[usize]| {
+        let targets = members.iter().map(|at| drives[*at].1.clone());
+        let against = members.iter().map(|at| (*at, 1.0)).collect();
+        arms.push(Arm { against, ..Arm::new(label, on(work, targets)) });
+    };
+    for one in 0..count {
+        let partners = if count <= EVERY_PAIR { one + 1..count } else { one + 1..(one + 2).min(count) };
+        for two in partners {
+            add(format!("{} + {}", drives[one].0, drives[two].0), &[one, two]);
+        }
+    }
+    if count > 2 {
+        add(format!("all {count}"), &(0..count).collect::<Vec<_>>());
+    }
+    Ok(arms)
+}
+
+pub(super) fn no_merges(scene: &Scene<'_>, work: &Workload) -> Arms {
+    not_simulated(scene, "looking for requests to merge")?;
+    values(scene, work, SettingId("nomerges"), &["0", "2"], "")
+}
+
+pub(super) fn statistics(scene: &Scene<'_>, work: &Workload) -> Arms {
+    not_simulated(scene, "counting requests")?;
+    values(scene, work, SettingId("iostats"), &["1", "0"], "")
+}
+
+pub(super) fn affinity(scene: &Scene<'_>, work: &Workload) -> Arms {
+    not_simulated(scene, "completing on another processor")?;
+    values(scene, work, SettingId("rq_affinity"), &["1", "2", "0"], "")
+}
+
+pub(super) fn max_sectors(scene: &Scene<'_>, work: &Workload) -> Arms {
+    let drives = tunable(scene)?;
+    let most = drives.iter().filter_map(|drive| drive.queue.max_hw_sectors_kb.get()).min();
+    let most = most.map(|kib| kib.to_string()).unwrap_or_default();
+    let others: Vec<&str> =
+        [most.as_str(), "128", "64"].into_iter().filter(|value| !value.is_empty()).collect();
+    values(scene, work, MAX_SECTORS, &others, " KiB")
+}
+
+pub(super) fn idle_states(scene: &Scene<'_>, work: &Workload) -> Arms {
+    not_simulated(scene, "waking a processor")?;
+    may_write(scene)?;
+    let deepest =
+        scene.machine.processors.idle_states.iter().filter_map(|state| state.latency_us.get()).max();
+    if deepest.is_none_or(|us| us == 0) {
+        return Err("processors with idle states; this kernel shows none (cpuidle)".to_owned());
+    }
+    let held = Arm { awake: true, ..Arm::new("held awake", work.clone()) };
+    Ok(first_is_baseline(vec![Arm::new("free to sleep", work.clone()), held]))
+}
+
+pub(super) fn governors(scene: &Scene<'_>, work: &Workload) -> Arms {
+    not_simulated(scene, "a slower clock")?;
+    may_write(scene)?;
+    let row = settings::find(GOVERNOR.0).filter(|row| row.risk == Risk::Live);
+    let readings = row.map(|row| (row.read)(scene.machine, &Device::Cpu)).unwrap_or_default();
+    let first = readings.first().and_then(|reading| reading.value());
+    let first = first.ok_or("processors whose clock the kernel governs (cpufreq)")?;
+    let now = first.text.to_string();
+    let others = first.choices.iter().map(ToString::to_string).filter(|word| *word != now);
+    let arm = |value: String| Arm {
+        settings: vec![Assignment { device: Device::Cpu, setting: GOVERNOR, value: value.clone() }],
+        ..Arm::new(value, work.clone())
+    };
+    let arms: Vec<Arm> = std::iter::once(now.clone()).chain(others).map(arm).collect();
+    if arms.len() < 2 {
+        return Err(format!("a second governor; this kernel has {now} alone"));
+    }
+    Ok(first_is_baseline(arms))
+}
+
+pub(super) fn own(scene: &Scene<'_>, work: &Workload) -> Arms {
+    let specs = &scene.wishes.arms;
+    if specs.len() < 2 {
+        return Err("two sets of settings and workloads: --arm \"A: scheduler=none bs=4k\" --arm \"B: ...\""
+            .to_owned());
+    }
+    let arms = specs.iter().enumerate().map(|(index, spec)| super::own::arm(scene, work, index, spec));
+    Ok(first_is_baseline(arms.collect::<Result<_, _>>()?))
+}

@@ -1,0 +1,316 @@
+//! [`Driver`]: what happens next in an experiment. Pure: events go in, actions come out.
+//!
+//! ```text
+//!  round 0 (warms up, does not count), rounds 1, 2, ...: every arm once, in random order
+//!      SetUp arm ─► Run arm ─► Restore ─► next arm
+//!  after a round: every interval narrow, or the time up? ─► End
+//!  stopped: Abort the run ─► Restore ─► End
+//!  a step that fails: Restore all the same; the round is thrown out, in round 0 the arm is left out
+//! ```
+//! Whether to go on is decided by the width of the intervals and the time alone, never by what they say: stopping as soon
+//! as an interval leaves out 1 finds a difference between equal arms in every fourth experiment.
+
+use std::time::Duration;
+
+use super::{
+    account::{Account, Ending, Phase, Run, ThrownOut},
+    plan::{Arm, Plan},
+    shuffle::Random,
+    statistics::median,
+};
+use crate::model::{RunSummary, Workload};
+
+/// Something that happened. Times are since the beginning of the experiment.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// It begins.
+    Begin,
+    /// The settings of the arm are set and read back, or one is not; in words.
+    SetUp(Result<(), String>),
+    /// The run ended.
+    Ran(Result<Box<Ran>, String>),
+    /// Settings are as they were before, or one is not.
+    Restored(Result<(), String>, Duration),
+    /// The user wants it to end.
+    Stop,
+    /// The user gives it this much more time, after its end.
+    Longer(Duration),
+}
+
+/// A run that ended.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    /// Its figures.
+    pub run: RunSummary,
+    /// What makes it incomparable: heat, other I/O on a drive. A sentence each.
+    pub disturbed: Vec<String>,
+    /// The processors' clock meanwhile, kHz, where it can be read.
+    pub clock: Option<f64>,
+}
+
+/// Something to be done; its answer is the next event.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Give settings the arm's values, and keep processors awake if it says so.
+    SetUp(usize),
+    /// Read; the workload has its times and its seed.
+    Run(Box<Workload>),
+    /// End the run under way now; its [`Event::Ran`] comes all the same.
+    Abort,
+    /// Put back what was set.
+    Restore,
+    /// It is over.
+    End,
+}
+
+/// A clock that differs by more than this share from the arm's usual one has changed.
+const CLOCK: f64 = 0.1;
+/// Rounds in a row that are thrown out for an error; then it ends.
+const ERRORS: u32 = 3;
+
+/// An experiment under way.
+#[derive(Debug, Clone)]
+pub struct Driver {
+    account: Account,
+    random: Random,
+    /// Arms of this round that are still to come, the next one last.
+    left: Vec<usize>,
+    /// Runs of this round: arm, figures.
+    now: Vec<(usize, Run)>,
+    /// Why this round does not count, if it does not: arm, reason.
+    spoilt: Option<(usize, String)>,
+    /// Clocks of each arm's runs.
+    clocks: Vec<Vec<f64>>,
+    errors: u32,
+    most_time: Duration,
+    stopping: bool,
+    /// A failure that ends it after the settings are back.
+    failed: Option<String>,
+}
+
+impl Driver {
+    /// Before it begins.
+    pub fn new(plan: Plan) -> Self {
+        Self {
+            random: Random::new(plan.terms.seed),
+            clocks: vec![Vec::new(); plan.arms.len()],
+            most_time: plan.terms.most_time,
+            account: Account::new(plan),
+            left: Vec::new(),
+            now: Vec::new(),
+            spoilt: None,
+            errors: 0,
+            stopping: false,
+            failed: None,
+        }
+    }
+
+    /// Where it stands.
+    pub const fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// What is to be done after an event.
+    pub fn step(&mut self, event: Event) -> Vec<Action> {
+        match (event, self.account.phase) {
+            (Event::Begin, _) => {
+                self.shuffle();
+                self.next_arm()
+            }
+            (Event::SetUp(Ok(())), Phase::SettingUp(arm)) if !self.stopping => {
+                self.account.phase = Phase::Running(arm);
+                vec![Action::Run(Box::new(self.workload(arm)))]
+            }
+            (Event::SetUp(result), Phase::SettingUp(arm)) => {
+                if let Err(why) = result {
+                    self.error(arm, why);
+                }
+                self.restore(arm)
+            }
+            (Event::Ran(result), Phase::Running(arm)) => {
+                match result {
+                    Ok(ran) => self.take(arm, &ran),
+                    Err(why) if !self.stopping => self.error(arm, why),
+                    Err(_) => {}
+                }
+                self.restore(arm)
+            }
+            (Event::Restored(result, at), Phase::Restoring(_)) => self.restored(result, at),
+            (Event::Stop, phase) => {
+                self.stopping = true;
+                if matches!(phase, Phase::Running(_)) { vec![Action::Abort] } else { Vec::new() }
+            }
+            (Event::Longer(time), Phase::Ended) if self.can_go_on() => {
+                self.most_time += time;
+                self.stopping = false;
+                self.account.ending = None;
+                self.account.restored = None;
+                self.begin_round();
+                self.next_arm()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether more rounds can be added to it.
+    pub fn can_go_on(&self) -> bool {
+        !matches!(self.account.ending, Some(Ending::Failed(_)) | None)
+    }
+
+    fn restore(&mut self, arm: usize) -> Vec<Action> {
+        self.account.phase = Phase::Restoring(arm);
+        vec![Action::Restore]
+    }
+
+    fn restored(&mut self, result: Result<(), String>, at: Duration) -> Vec<Action> {
+        if let Err(why) = result {
+            // With a setting that does not come back, nothing after it would be comparable.
+            return self.end(Ending::Failed(why), false);
+        }
+        if let Some(why) = self.failed.take() {
+            return self.end(Ending::Failed(why), true);
+        }
+        if self.stopping {
+            return self.end(Ending::Stopped, true);
+        }
+        if !self.left.is_empty() {
+            return self.next_arm();
+        }
+        self.end_round();
+        if let Some(why) = self.failed.take() {
+            return self.end(Ending::Failed(why), true);
+        }
+        if self.is_narrow() {
+            return self.end(Ending::Narrow, true);
+        }
+        // A round that would end after the time is up is not begun.
+        if at + self.account.plan.round_time() > self.most_time && self.account.round > 0 {
+            return self.end(Ending::TimeUp, true);
+        }
+        self.begin_round();
+        self.next_arm()
+    }
+
+    fn end(&mut self, ending: Ending, restored: bool) -> Vec<Action> {
+        self.throw_out();
+        self.account.phase = Phase::Ended;
+        self.account.ending = Some(ending);
+        self.account.restored = Some(restored);
+        self.account.conclude();
+        vec![Action::End]
+    }
+
+    fn is_narrow(&self) -> bool {
+        self.account.rounds >= self.account.plan.terms.least_rounds
+            && self.account.width().is_some_and(|width| width <= self.account.narrow())
+    }
+
+    fn begin_round(&mut self) {
+        self.account.round += 1;
+        self.shuffle();
+    }
+
+    fn shuffle(&mut self) {
+        self.now.clear();
+        self.spoilt = None;
+        let order = self.random.order(self.account.arms.len());
+        let takes_part = |arm: &usize| self.account.arms[*arm].left_out.is_none();
+        self.left = order.into_iter().filter(takes_part).collect();
+    }
+
+    fn next_arm(&mut self) -> Vec<Action> {
+        let Some(arm) = self.left.pop() else { return Vec::new() };
+        self.account.phase = Phase::SettingUp(arm);
+        vec![Action::SetUp(arm)]
+    }
+
+    /// The arm's workload with times and a seed of its own: no run reads the blocks of another in their order.
+    fn workload(&mut self, arm: usize) -> Workload {
+        let terms = &self.account.plan.terms;
+        Workload {
+            runtime: Some(terms.measured),
+            ramp: terms.warm_up,
+            seed: self.random.number(),
+            ..self.account.plan.arms[arm].workload.clone()
+        }
+    }
+
+    fn take(&mut self, arm: usize, ran: &Ran) {
+        if self.stopping {
+            return;
+        }
+        let errors: u64 = ran.run.targets.iter().map(|target| target.errors).sum();
+        if errors > 0 {
+            let first = ran.run.targets.iter().find_map(|target| target.first_error.as_ref());
+            let why = first.map_or_else(|| format!("{errors} reads failed"), ToString::to_string);
+            self.error(arm, why);
+            return;
+        }
+        match Run::of(self.account.round, self.account.plan.metric, &ran.run) {
+            Some(run) => self.now.push((arm, run)),
+            None => self.error(arm, format!("has no figure for {}", self.account.plan.metric.name())),
+        }
+        let usual = median(&self.clocks[arm]);
+        if let Some(clock) = ran.clock {
+            self.clocks[arm].push(clock);
+        }
+        let changed = ran.clock.zip(usual).filter(|(clock, usual)| (clock / usual - 1.0).abs() > CLOCK);
+        let clock = changed.map(|(clock, usual)| {
+            format!("the processors ran at {:.2} GHz instead of {:.2}", clock / 1e6, usual / 1e6)
+        });
+        if let Some(why) = ran.disturbed.first().cloned().or(clock) {
+            self.spoilt.get_or_insert((arm, why));
+        }
+    }
+
+    /// A step of this arm failed: in the round that warms up it is left out, later the round is thrown out.
+    fn error(&mut self, arm: usize, why: String) {
+        if self.account.round == 0 {
+            let is_needed = |other: &Arm| other.against.iter().any(|(base, _)| *base == arm);
+            let needed = self.account.plan.arms.iter().any(is_needed);
+            let label = &self.account.plan.arms[arm].label;
+            if needed {
+                self.failed = Some(format!("{label}: {why}"));
+            }
+            self.account.arms[arm].left_out = Some(why);
+            if self.account.compared().next().is_none() && self.failed.is_none() {
+                let label = &self.account.plan.arms[arm].label;
+                let why = self.account.arms[arm].left_out.as_deref().unwrap_or_default();
+                self.failed = Some(format!("{label}: {why}"));
+            }
+        } else {
+            self.errors += 1;
+            if self.errors >= ERRORS {
+                self.failed = Some(format!("{}: {why}", self.account.plan.arms[arm].label));
+            }
+            // An error says more than a disturbance.
+            self.spoilt = Some((arm, why));
+            self.left.clear();
+        }
+    }
+
+    /// Counts the round among those thrown out, if it is one.
+    fn throw_out(&mut self) -> bool {
+        let spoilt = self.spoilt.take().filter(|_| self.account.round > 0);
+        let Some((arm, why)) = spoilt else { return false };
+        let arm = self.account.plan.arms[arm].label.clone();
+        self.account.thrown_out.push(ThrownOut { round: self.account.round, arm, why });
+        true
+    }
+
+    fn end_round(&mut self) {
+        if self.throw_out() || self.account.round == 0 {
+            return;
+        }
+        self.errors = 0;
+        for (arm, run) in self.now.drain(..) {
+            self.account.arms[arm].runs.push(run);
+        }
+        self.account.rounds += 1;
+        self.account.conclude();
+        self.account.widths.extend(self.account.width());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,304 @@
+use std::time::Duration;
+
+use super::*;
+use crate::{
+    experiment::{plan::Terms, table},
+    model::{Metric, Verdict, run::testing::run},
+};
+
+/// An experiment whose arms are called A, B, ... and read so much of the first one.
+struct Lab {
+    factors: Vec<f64>,
+    /// Spread of a run's logarithm.
+    spread: f64,
+    random: Random,
+    log: Vec<String>,
+    /// What fails: arm, step, how often before it works.
+    fails: Option<(usize, &'static str, u32)>,
+    disturbed: fn(u32, usize) -> Vec<String>,
+    clock: fn(u32, usize) -> Option<f64>,
+    stop_after: Option<usize>,
+}
+
+impl Lab {
+    fn new(factors: &[f64], spread: f64, seed: u64) -> Self {
+        Self {
+            factors: factors.to_vec(),
+            spread,
+            random: Random::new(seed),
+            log: Vec::new(),
+            fails: None,
+            disturbed: |_, _| Vec::new(),
+            clock: |_, _| None,
+            stop_after: None,
+        }
+    }
+
+    fn plan(&self, terms: Terms) -> Plan {
+        let arms = (0..self.factors.len()).map(|index| {
+            let label = ["A", "B", "C"][index];
+            let against = if index == 0 { vec![] } else { vec![(0, 1.0)] };
+            Arm { against, ..Arm::new(label, Workload::default()) }
+        });
+        Plan {
+            experiment: table::find("own").unwrap(),
+            metric: Metric::Iops,
+            arms: arms.collect(),
+            terms,
+            simulated: true,
+        }
+    }
+
+    fn fails(&mut self, arm: usize, step: &str) -> Result<(), String> {
+        match &mut self.fails {
+            Some((at, what, times)) if *at == arm && *what == step && *times > 0 => {
+                *times -= 1;
+                Err("EINVAL".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn read(&mut self, round: u32, arm: usize) -> Ran {
+        let mut result = run(&["nvme0n1"], 4096, Workload::default());
+        let factor = self.factors[arm] * (self.spread * self.random.normal()).exp();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of reads")]
+        let ios = (1e7 * factor) as u64;
+        result.targets[0].ios = ios;
+        result.targets[0].bytes = ios * 4096;
+        Ran { run: result, disturbed: (self.disturbed)(round, arm), clock: (self.clock)(round, arm) }
+    }
+
+    fn drive(&mut self, driver: &mut Driver, first: Event) {
+        let mut actions = std::collections::VecDeque::from(driver.step(first));
+        let mut arm = 0;
+        let mut at = Duration::ZERO;
+        while let Some(action) = actions.pop_front() {
+            if self.stop_after == Some(self.log.len()) {
+                self.stop_after = None;
+                actions.extend(driver.step(Event::Stop));
+            }
+            let round = driver.account().round;
+            let name = |arm: usize| ["A", "B", "C"][arm];
+            let event = match action {
+                Action::SetUp(which) => {
+                    arm = which;
+                    self.log.push(format!("set up {}", name(arm)));
+                    Event::SetUp(self.fails(arm, "set up"))
+                }
+                Action::Run(_) => {
+                    self.log.push(format!("run {}", name(arm)));
+                    let ran = self.fails(arm, "run").map(|()| Box::new(self.read(round, arm)));
+                    at += Duration::from_secs(2);
+                    Event::Ran(ran)
+                }
+                Action::Abort => {
+                    self.log.push("abort".to_owned());
+                    continue;
+                }
+                Action::Restore => {
+                    self.log.push(format!("restore {}", name(arm)));
+                    Event::Restored(self.fails(arm, "restore"), at)
+                }
+                Action::End => {
+                    self.log.push("end".to_owned());
+                    continue;
+                }
+            };
+            actions.extend(driver.step(event));
+        }
+    }
+
+    fn run(&mut self, terms: Terms) -> Account {
+        let mut driver = Driver::new(self.plan(terms));
+        self.drive(&mut driver, Event::Begin);
+        driver.account().clone()
+    }
+
+    /// The steps, in threes: an arm is set up, run and restored before the next one.
+    fn log(&self) -> Vec<&str> {
+        self.log.iter().map(String::as_str).collect()
+    }
+}
+
+fn verdict_of(account: &Account) -> Verdict {
+    account.effects[0].verdict
+}
+
+#[test]
+fn every_arm_of_every_round_is_set_up_run_and_restored_in_this_order() {
+    let mut lab = Lab::new(&[1.0, 0.5, 0.7], 0.001, 1);
+    let account = lab.run(Terms::default());
+    assert_eq!(account.ending, Some(Ending::Narrow));
+    assert_eq!((account.rounds, account.restored), (8, Some(true)));
+    let (last, steps) = lab.log.split_last().unwrap();
+    assert_eq!(last, "end");
+    assert_eq!(steps.len(), 9 * 3 * 3, "eight rounds and the one that warms up");
+    let mut orders = std::collections::BTreeSet::new();
+    for round in steps.chunks(9) {
+        let arms: Vec<&str> = round.chunks(3).map(|arm| arm[0].strip_prefix("set up ").unwrap()).collect();
+        for (arm, steps) in arms.iter().zip(round.chunks(3)) {
+            assert_eq!(steps, [format!("set up {arm}"), format!("run {arm}"), format!("restore {arm}")]);
+        }
+        let mut sorted = arms.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, ["A", "B", "C"], "each arm once a round");
+        orders.insert(arms);
+    }
+    assert!(orders.len() > 2, "in random order");
+    assert!((account.effects[0].ratio - 0.5).abs() < 0.005 && verdict_of(&account) == Verdict::Slower);
+    assert_eq!(account.winner(), Some(0));
+}
+
+#[test]
+fn a_set_up_that_fails_is_restored_all_the_same_and_its_arm_left_out() {
+    let mut lab = Lab::new(&[1.0, 0.5, 0.7], 0.001, 1);
+    lab.fails = Some((1, "set up", 9));
+    let account = lab.run(Terms::default());
+    assert_eq!(account.arms[1].left_out.as_deref(), Some("EINVAL"));
+    let after: Vec<_> = lab.log().into_iter().skip_while(|step| *step != "set up B").take(2).collect();
+    assert_eq!(after, ["set up B", "restore B"]);
+    assert_eq!(lab.log.iter().filter(|step| step.ends_with('B')).count(), 2, "it is not tried again");
+    assert_eq!(account.effects.len(), 1, "the third arm is compared");
+}
+
+#[test]
+fn a_baseline_that_cannot_run_ends_it_after_everything_is_back() {
+    for step in ["set up", "run"] {
+        let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
+        lab.fails = Some((0, step, 1));
+        let account = lab.run(Terms::default());
+        assert_eq!(account.ending, Some(Ending::Failed("A: EINVAL".to_owned())));
+        assert_eq!(account.restored, Some(true));
+        assert_eq!(lab.log()[lab.log.len() - 2..], ["restore A", "end"]);
+    }
+}
+
+#[test]
+fn an_error_later_on_throws_the_round_out_and_three_in_a_row_end_it() {
+    let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
+    let mut driver = Driver::new(lab.plan(Terms::default()));
+    // The round that warms up passes, then B fails twice.
+    lab.drive(&mut driver.clone(), Event::Begin);
+    let warm = lab.log.iter().take(6).cloned().collect::<Vec<_>>();
+    assert_eq!(warm.iter().filter(|step| step.starts_with("run")).count(), 2);
+    let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
+    lab.disturbed = |round, _| if round == 3 { vec!["nvme0n1 was at 90 °C".to_owned()] } else { vec![] };
+    lab.drive(&mut driver, Event::Begin);
+    let account = driver.account();
+    let thrown: Vec<_> = account.thrown_out.iter().map(|out| (out.round, out.why.as_str())).collect();
+    assert_eq!(thrown, [(3, "nvme0n1 was at 90 °C")]);
+    assert_eq!(account.rounds, 8);
+    assert!(account.arms.iter().all(|arm| arm.runs.iter().all(|run| run.round != 3) && arm.runs.len() == 8));
+
+    let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
+    let mut driver = Driver::new(lab.plan(Terms::default()));
+    let mut fails = 0;
+    let mut actions = driver.step(Event::Begin);
+    while let Some(action) = actions.pop() {
+        let arm = match driver.account().phase {
+            Phase::SettingUp(arm) | Phase::Running(arm) | Phase::Restoring(arm) => arm,
+            Phase::Ended => break,
+        };
+        actions = driver.step(match action {
+            Action::SetUp(_) => Event::SetUp(Ok(())),
+            Action::Run(_) if arm == 1 && driver.account().round > 0 => {
+                fails += 1;
+                Event::Ran(Err("ENODEV".to_owned()))
+            }
+            Action::Run(_) => Event::Ran(Ok(Box::new(lab.read(0, arm)))),
+            _ => Event::Restored(Ok(()), Duration::ZERO),
+        });
+    }
+    assert_eq!(fails, 3);
+    assert_eq!(driver.account().ending, Some(Ending::Failed("B: ENODEV".to_owned())));
+    assert_eq!((driver.account().thrown_out.len(), driver.account().rounds), (3, 0));
+}
+
+#[test]
+fn a_setting_that_does_not_come_back_ends_it_and_is_said() {
+    let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
+    lab.fails = Some((1, "restore", 1));
+    let account = lab.run(Terms::default());
+    assert_eq!(account.restored, Some(false));
+    assert_eq!(account.ending, Some(Ending::Failed("EINVAL".to_owned())));
+    assert_eq!(lab.log.last().unwrap(), "end");
+}
+
+#[test]
+fn stopped_at_any_step_it_restores_before_it_ends() {
+    for step in 0..20 {
+        let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
+        lab.stop_after = Some(step);
+        let account = lab.run(Terms::default());
+        assert_eq!(account.ending, Some(Ending::Stopped), "after {step} steps");
+        let steps: Vec<&str> = lab.log().into_iter().filter(|step| *step != "abort").collect();
+        let last = steps.iter().rposition(|step| step.starts_with("set up")).unwrap();
+        let arm = steps[last].strip_prefix("set up ").unwrap();
+        let restore = format!("restore {arm}");
+        assert_eq!(steps[steps.len() - 2..], [restore.as_str(), "end"], "after {step} steps");
+    }
+}
+
+#[test]
+fn a_changed_clock_throws_a_round_out() {
+    let mut lab = Lab::new(&[1.0, 1.0], 0.001, 1);
+    lab.clock = |round, arm| Some(if round == 5 && arm == 1 { 2.0e6 } else { 3.9e6 });
+    let account = lab.run(Terms::default());
+    assert_eq!(account.thrown_out.len(), 1);
+    assert_eq!(account.thrown_out[0].why, "the processors ran at 2.00 GHz instead of 3.90");
+}
+
+#[test]
+fn too_many_disturbed_rounds_are_no_verdict() {
+    let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
+    lab.disturbed = |round, _| if round % 3 == 1 { vec![] } else { vec!["others read".to_owned()] };
+    let account = lab.run(Terms { most_time: Duration::from_secs(80), ..Terms::default() });
+    assert_eq!(account.ending, Some(Ending::TimeUp));
+    assert_eq!(verdict_of(&account), Verdict::Invalid);
+}
+
+#[test]
+fn it_ends_when_the_time_is_up_and_can_go_on() {
+    let mut lab = Lab::new(&[1.0, 1.0], 0.05, 2);
+    let mut driver = Driver::new(lab.plan(Terms { most_time: Duration::from_secs(50), ..Terms::default() }));
+    lab.drive(&mut driver, Event::Begin);
+    let first = driver.account().clone();
+    assert_eq!((first.ending.clone(), first.restored), (Some(Ending::TimeUp), Some(true)));
+    assert_eq!(verdict_of(&first), Verdict::Inconclusive);
+    assert!(first.rounds_needed().unwrap() > 2 * first.rounds);
+    assert!(crate::experiment::verdict::meaning(&first, &first.effects[0]).contains("more rounds"));
+    lab.drive(&mut driver, Event::Longer(Duration::from_secs(1000)));
+    assert!(driver.account().rounds > first.rounds && driver.account().has_ended());
+}
+
+/// What a hundred experiments end in, each with another seed.
+fn verdicts(factor: f64, spread: f64) -> Vec<Verdict> {
+    (0..100).map(|seed| verdict_of(&Lab::new(&[1.0, factor], spread, seed).run(Terms::default()))).collect()
+}
+
+#[test]
+fn equal_arms_make_no_difference_and_a_slower_one_is_found() {
+    for spread in [0.003, 0.01, 0.02] {
+        let equal = verdicts(1.0, spread);
+        let same = equal.iter().filter(|verdict| **verdict == Verdict::NoDifference).count();
+        assert!(same >= 97, "{same} of 100 with a spread of {spread}");
+        let slower = verdicts(0.95, spread).iter().filter(|verdict| **verdict == Verdict::Slower).count();
+        assert!(slower >= 99, "{slower} of 100 with a spread of {spread}");
+    }
+}
+
+#[test]
+fn stopping_when_the_interval_leaves_out_one_would_lie() {
+    let false_verdict = |seed: u64| {
+        let mut random = Random::new(seed);
+        let mut logs: Vec<f64> = (0..7).map(|_| random.normal()).collect();
+        (0..100).any(|_| {
+            logs.push(random.normal());
+            let interval = crate::experiment::statistics::Interval::of(&logs, 0.95).unwrap();
+            interval.middle.abs() > interval.half
+        })
+    };
+    let lies = (0..300).filter(|seed| false_verdict(*seed)).count();
+    assert!(lies > 60, "{lies} of 300 experiments with equal arms would have ended in a difference");
+}

@@ -1,0 +1,184 @@
+//! Arms as they are written: `label: scheduler=none bs=4k iodepth=32`.
+//!
+//! Words are names of SETTINGS or fio's options with their values; settings go to every drive under test, those of the
+//! processors to all processors. What is not said stays as it is.
+
+use super::plan::{Arm, Assignment, Scene};
+use crate::{
+    model::{Workload, fio},
+    text::Label,
+    tune::{
+        Device,
+        settings::{self, Risk, Scope, Setting},
+    },
+};
+
+/// What a word of fio's does to a workload.
+type Set = fn(&mut Workload, &str) -> Result<(), String>;
+
+/// fio's options that an arm may set.
+const OPTIONS: &[(&str, Set)] = &[
+    ("rw", |work, text| fio::pattern(text).map(|pattern| work.pattern = pattern)),
+    ("bs", |work, text| fio::size(text).map(|size| work.block_size = size)),
+    ("iodepth", |work, text| number(text).map(|depth| work.depth = depth)),
+    ("numjobs", |work, text| number(text).map(|jobs| work.jobs = jobs)),
+    ("ioengine", |work, text| fio::engine(text).map(|engine| work.engine = engine)),
+    ("direct", |work, text| fio::switch(text).map(|on| work.direct = on)),
+    ("hipri", |work, text| fio::switch(text).map(|on| work.hipri = on)),
+    ("fixedbufs", |work, text| fio::switch(text).map(|on| work.fixed_buffers = on)),
+    ("registerfiles", |work, text| fio::switch(text).map(|on| work.register_files = on)),
+    ("sqthread_poll", |work, text| fio::switch(text).map(|on| work.submission_poll = on)),
+    ("iodepth_batch_submit", |work, text| number(text).map(|most| work.batch_submit = Some(most))),
+    ("iodepth_batch_complete_min", |work, text| {
+        number(text).map(|least| work.batch_complete_min = Some(least))
+    }),
+    ("rate_iops", |work, text| number(text).map(|rate| work.rate_iops = Some(rate))),
+    ("size", |work, text| fio::size(text).map(|size| work.size = Some(size))),
+];
+
+fn number(text: &str) -> Result<u32, String> {
+    let number = fio::size(text).ok().and_then(|number| u32::try_from(number.0).ok());
+    number.filter(|number| *number > 0).ok_or_else(|| "no number; write it as 32 or 10k".to_owned())
+}
+
+/// What an arm says, before it is held against a machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Written {
+    /// Its label; `A`, `B` and so on where none is written.
+    pub label: String,
+    /// Settings with their values, in the order of SETTINGS.
+    pub settings: Vec<(&'static str, String)>,
+    /// The workload.
+    pub workload: Workload,
+}
+
+/// Reads an arm; `index` gives a label to one that has none, `work` is what it varies.
+///
+/// # Errors
+/// The word that makes no sense, and what would.
+pub fn read(work: &Workload, index: usize, text: &str) -> Result<Written, String> {
+    let quoted = |word: &str| Label::new(word).to_string();
+    // A label ends in a colon and a blank; values hold colons of their own.
+    let (label, words) = match text.split_once(": ") {
+        Some((label, words)) if !label.contains('=') => (label.trim(), words),
+        _ => match text.strip_suffix(':').filter(|label| !label.contains('=')) {
+            Some(label) => (label.trim(), ""),
+            None => ("", text),
+        },
+    };
+    let letter = char::from_u32(u32::from('A') + u32::try_from(index).unwrap_or(0).min(25)).unwrap_or('A');
+    let label = if label.is_empty() { letter.to_string() } else { quoted(label) };
+    let mut written = Written { label, settings: Vec::new(), workload: work.clone() };
+    for word in words.split_whitespace() {
+        let (name, value) = word
+            .split_once('=')
+            .ok_or_else(|| format!("{:?} written as NAME=VALUE: scheduler=none or bs=4k", quoted(word)))?;
+        if let Some((_, set)) = OPTIONS.iter().find(|(option, _)| *option == name) {
+            set(&mut written.workload, value).map_err(|why| format!("another {name}: {why}"))?;
+        } else if let Some(row) = settings::find(name).filter(|row| row.risk == Risk::Live) {
+            written.settings.push((row.id.0, quoted(value)));
+        } else {
+            return Err(format!("a setting or option in place of {:?}: one of {}", quoted(name), known()));
+        }
+    }
+    let rank = |name: &str| settings::SETTINGS.iter().position(|row| row.id.0 == name);
+    written.settings.sort_by_key(|(name, _)| rank(name));
+    Ok(written)
+}
+
+/// All words an arm may use.
+fn known() -> String {
+    let options = OPTIONS.iter().map(|(name, _)| *name);
+    let settings = settings::SETTINGS.iter().filter(|row| row.risk == Risk::Live).map(|row| row.id.0);
+    options.chain(settings).collect::<Vec<_>>().join(" ")
+}
+
+/// The arm on a machine.
+pub(super) fn arm(scene: &Scene<'_>, work: &Workload, index: usize, text: &str) -> Result<Arm, String> {
+    let written = read(work, index, text)?;
+    let mut arm = Arm::new(written.label, written.workload);
+    if !written.settings.is_empty() && !scene.simulated && scene.machine.host.root.get() != Some(true) {
+        return Err("root, to change a setting: run iodyno with sudo".to_owned());
+    }
+    for (name, value) in written.settings {
+        let Some(row) = settings::find(name) else { continue };
+        let devices = devices(scene, row);
+        if devices.is_empty() {
+            return Err(format!("a drive that has {name}; these targets lie on none"));
+        }
+        arm.settings.extend(devices.into_iter().map(|device| Assignment {
+            device,
+            setting: row.id,
+            value: value.clone(),
+        }));
+    }
+    Ok(arm)
+}
+
+/// What a setting is changed on.
+fn devices(scene: &Scene<'_>, row: &Setting) -> Vec<Device> {
+    match row.scope {
+        Scope::Processors => vec![Device::Cpu],
+        Scope::Queue | Scope::Function | Scope::Port => {
+            let drives = scene.drives().into_iter().map(|drive| Device::Drive(drive.name.clone()));
+            drives.filter(|device| !(row.read)(scene.machine, device).is_empty()).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{model::EngineKind, units::Bytes};
+
+    fn reads(text: &str) -> Result<Written, String> {
+        read(&Workload::default(), 1, text)
+    }
+
+    #[test]
+    fn labels_settings_and_options_are_told_apart() {
+        let written =
+            reads("deep queue: nr_requests=64 bs=64k scheduler=mq-deadline iodepth=128 hipri=1").unwrap();
+        assert_eq!(written.label, "deep queue");
+        let settings: Vec<_> = written.settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        assert_eq!(
+            settings,
+            [("scheduler", "mq-deadline"), ("nr_requests", "64")],
+            "the scheduler goes first"
+        );
+        assert_eq!((written.workload.block_size, written.workload.depth), (Bytes(65536), 128));
+        assert!(written.workload.hipri);
+        assert_eq!(reads("ioengine=psync").unwrap().label, "B");
+        assert_eq!(reads("ioengine=psync").unwrap().workload.engine, EngineKind::Psync);
+        assert_eq!(reads("nothing:").unwrap(), Written { label: "nothing".into(), ..reads("").unwrap() });
+    }
+
+    #[test]
+    fn a_word_that_makes_no_sense_is_named_with_what_would() {
+        for (text, words) in [
+            ("scheduler", "\"scheduler\" written as NAME=VALUE"),
+            ("bs=4q", "another bs: no size"),
+            ("iodepth=0", "another iodepth: no number"),
+            ("colour=red", "in place of \"colour\""),
+            ("rw=write", "only ever reads"),
+            ("poll_queues=2", "in place of \"poll_queues\""),
+            ("write_cache=x", "in place of"),
+        ] {
+            let wrong = reads(text).unwrap_err();
+            assert!(wrong.contains(words), "{text}: {wrong}");
+        }
+        assert!(reads("x=1").unwrap_err().contains("rw bs iodepth") && known().contains("governor"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_it_or_comes_through_raw(text in any::<String>()) {
+            match reads(&text) {
+                Ok(written) => prop_assert!(!written.label.chars().any(char::is_control)),
+                Err(wrong) => prop_assert!(!wrong.chars().any(char::is_control)),
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The arithmetic of verdicts: medians, log ratios of paired figures, and an interval that outliers do not govern.
+//!
+//! The interval is Student's over the 20 % trimmed mean with its winsorized variance (Tukey and `McLaughlin` 1963, Yuen
+//! 1974): with eight rounds the lowest and the highest ratio lose their say on the middle and keep it, winsorized, on the
+//! width. Not here: what an interval means for a question (`verdict`).
+
+/// The share that is trimmed from either end.
+const TRIMMED: f64 = 0.2;
+
+/// The middle value, or the mean of the two middle ones.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let sorted = sorted(values);
+    let upper = *sorted.get(sorted.len() / 2)?;
+    let lower = *sorted.get((sorted.len() - 1) / 2)?;
+    Some(f64::midpoint(lower, upper))
+}
+
+/// Where the logarithm of a ratio lies, as far as some rounds can tell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Its middle: the trimmed mean.
+    pub middle: f64,
+    /// From the middle to either end.
+    pub half: f64,
+    /// Standard error of the middle.
+    pub error: f64,
+    /// Degrees of freedom.
+    pub freedom: u32,
+    /// How many ratios it is made of.
+    pub count: usize,
+}
+
+impl Interval {
+    /// Of the logarithms of the rounds' ratios, at `confidence` (0.95); `None` for fewer than four.
+    pub fn of(logs: &[f64], confidence: f64) -> Option<Self> {
+        let count = logs.len();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a fifth of a length")]
+        let cut = (TRIMMED * count as f64) as usize;
+        let kept = count.checked_sub(2 * cut).filter(|kept| *kept >= 4)?;
+        let mut sorted = sorted(logs);
+        let middle = mean(&sorted[cut..count - cut]);
+        let (low, high) = (sorted[cut], sorted[count - cut - 1]);
+        for value in &mut sorted {
+            *value = value.clamp(low, high);
+        }
+        let about = mean(&sorted);
+        let squares: f64 = sorted.iter().map(|value| (value - about).powi(2)).sum();
+        let freedom = u32::try_from(kept - 1).ok()?;
+        // Of n values the sum of squares has n - 1 degrees of freedom; those that were trimmed count as kept ones do.
+        let error = (squares / f64::from(freedom) / kept as f64).sqrt();
+        Some(Self { middle, half: student(confidence, freedom) * error, error, freedom, count })
+    }
+
+    /// The ratio in the middle, and both ends.
+    pub fn ratios(&self) -> (f64, f64, f64) {
+        (self.middle.exp(), (self.middle - self.half).exp(), (self.middle + self.half).exp())
+    }
+
+    /// The smallest logarithm of a ratio that rounds such as these tell from zero four times in five: the way to the end
+    /// of the interval, and on to where only a fifth of all intervals would still reach back.
+    pub fn detectable(&self) -> f64 {
+        self.half + student(0.6, self.freedom) * self.error
+    }
+
+    /// How many ratios like these an interval of this half width takes, at least as many as there are.
+    pub fn count_for(&self, half: f64) -> usize {
+        if self.half <= half {
+            return self.count;
+        }
+        let factor = (self.half / half).powi(2).min(1e6);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count, below 1e12")]
+        let count = (self.count as f64 * factor).ceil() as usize;
+        count
+    }
+}
+
+/// The logarithms of `figures` over `against`, pair by pair.
+pub fn log_ratios(figures: &[f64], against: &[f64]) -> Vec<f64> {
+    figures.iter().zip(against).map(|(figure, base)| (figure / base).ln()).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// Student's quantile: the value that a t of so many degrees of freedom stays below, in absolute terms, with that
+/// probability. By bisection of the distribution's closed form.
+pub fn student(probability: f64, freedom: u32) -> f64 {
+    let (mut low, mut high) = (0.0, 1e4);
+    for _ in 0..80 {
+        let middle = f64::midpoint(low, high);
+        if within(middle, freedom) < probability {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
+/// The probability that |t| stays below `t` (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+fn within(t: f64, freedom: u32) -> f64 {
+    let angle = (t / f64::from(freedom.max(1)).sqrt()).atan();
+    let (sine, cosine) = angle.sin_cos();
+    let is_odd = freedom % 2 == 1;
+    // The series over powers of the cosine, from the first or the zeroth on, every second one.
+    let mut term = if is_odd { cosine } else { 1.0 };
+    let mut sum = if freedom == 1 { 0.0 } else { term };
+    let mut step = if is_odd { 3 } else { 2 };
+    while step <= freedom.saturating_sub(if is_odd { 2 } else { 1 }) {
+        term *= cosine * cosine * f64::from(step - 1) / f64::from(step);
+        sum += term;
+        step += 2;
+    }
+    if is_odd { (angle + sine * sum) * std::f64::consts::FRAC_2_PI } else { sine * sum }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::experiment::shuffle::Random;
+
+    #[test]
+    fn students_quantiles_are_the_textbooks() {
+        for (probability, freedom, value) in [
+            (0.95, 1, 12.706),
+            (0.95, 2, 4.303),
+            (0.95, 3, 3.182),
+            (0.95, 5, 2.571),
+            (0.99, 7, 3.499),
+            (0.9, 10, 1.812),
+            (0.95, 11, 2.201),
+            (0.95, 120, 1.980),
+            (0.6, 5, 0.920),
+        ] {
+            let found = student(probability, freedom);
+            assert!((found - value).abs() < 6e-4, "{probability} of {freedom}: {found}");
+        }
+    }
+
+    #[test]
+    fn the_interval_is_yuens() {
+        // Eight values: one is trimmed from either end, so 6 are kept and 5 degrees of freedom are left.
+        let interval = Interval::of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 80.0], 0.95).unwrap();
+        assert!((interval.middle - 4.5).abs() < 1e-12, "the outlier has no say");
+        let winsorized = [2.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 7.0];
+        let squares: f64 = winsorized.iter().map(|v: &f64| (v - 4.5).powi(2)).sum();
+        assert!((interval.error - (squares / 5.0 / 6.0).sqrt()).abs() < 1e-12);
+        assert_eq!((interval.freedom, interval.count), (5, 8));
+        assert!((interval.half / interval.error - 2.5706).abs() < 1e-3);
+        assert_eq!(Interval::of(&[1.0, 2.0, 3.0], 0.95), None);
+    }
+
+    #[test]
+    fn the_interval_covers_the_truth_as_often_as_it_says() {
+        let mut random = Random::new(7);
+        for count in [8, 12, 30] {
+            let missed = (0..4000)
+                .filter(|_| {
+                    let logs: Vec<f64> = (0..count).map(|_| random.normal()).collect();
+                    let interval = Interval::of(&logs, 0.95).unwrap();
+                    interval.middle.abs() > interval.half
+                })
+                .count();
+            let share = missed as f64 / 4000.0;
+            assert!((0.03..0.065).contains(&share), "{count} rounds: {share} missed");
+        }
+    }
+
+    #[test]
+    fn what_could_have_been_seen_is_seen_four_times_in_five() {
+        let mut random = Random::new(11);
+        let truth = Interval::of(&(0..4000).map(|_| random.normal()).collect::<Vec<_>>(), 0.95).unwrap();
+        // Twelve rounds of that spread, and the effect they are said to tell from none.
+        let error = truth.error * (4000.0_f64 / 12.0).sqrt();
+        let twelve = Interval { error, half: student(0.95, 7) * error, freedom: 7, count: 12, ..truth };
+        let effect = twelve.detectable();
+        let seen = (0..4000)
+            .filter(|_| {
+                let logs: Vec<f64> = (0..12).map(|_| random.normal() + effect).collect();
+                let interval = Interval::of(&logs, 0.95).unwrap();
+                interval.middle - interval.half > 0.0
+            })
+            .count();
+        assert!((0.75..0.87).contains(&(seen as f64 / 4000.0)), "{seen} of 4000");
+    }
+
+    proptest! {
+        #[test]
+        fn intervals_shift_and_scale_with_their_values(
+            logs in prop::collection::vec(-1.0..1.0f64, 8..40), shift in -2.0..2.0f64, scale in 0.1..5.0f64,
+        ) {
+            let one = Interval::of(&logs, 0.95).unwrap();
+            let moved: Vec<f64> = logs.iter().map(|value| value * scale + shift).collect();
+            let two = Interval::of(&moved, 0.95).unwrap();
+            prop_assert!((two.middle - (one.middle * scale + shift)).abs() < 1e-9);
+            prop_assert!((two.half - one.half * scale).abs() < 1e-9);
+            prop_assert!(one.count_for(one.half) == logs.len() && one.count_for(one.half / 2.0) >= logs.len());
+        }
+
+        #[test]
+        fn a_median_has_as_many_above_as_below(values in prop::collection::vec(-1e9..1e9f64, 1..60)) {
+            let middle = median(&values).unwrap();
+            let above = values.iter().filter(|value| **value > middle).count();
+            let below = values.iter().filter(|value| **value < middle).count();
+            prop_assert!(above <= values.len() / 2 && below <= values.len() / 2);
+        }
+    }
+}

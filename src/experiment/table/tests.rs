@@ -1,0 +1,188 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::{
+    experiment::plan::Wishes,
+    machine::{IdleState, Machine, queue::Choice},
+    model::{Reading, Target},
+    source::{self, origin::Origin},
+    text::Label,
+    tune::Device,
+};
+
+fn machine(demo: &str) -> Machine {
+    source::read_machine(&*Origin::Demo(demo.to_owned()).open().unwrap()).0
+}
+
+fn targets(machine: &Machine) -> Vec<Target> {
+    let target = |drive: &crate::machine::Drive| Target {
+        path: drive.name.device_file().into(),
+        drive: Some(drive.name.clone()),
+    };
+    machine.hardware_drives().map(target).collect()
+}
+
+fn plan_of(
+    id: &str,
+    machine: &Machine,
+    simulated: bool,
+    count: usize,
+    wishes: &Wishes,
+) -> Result<Plan, String> {
+    let targets: Vec<Target> = targets(machine).into_iter().take(count).collect();
+    let scene = Scene { machine, targets: &targets, simulated, wishes };
+    find(id).unwrap().plan(&scene, Terms::default())
+}
+
+fn labels(plan: &Plan) -> Vec<&str> {
+    plan.arms.iter().map(|arm| arm.label.as_str()).collect()
+}
+
+/// A machine on which every row has its arms: root's, with governors, idle states and poll queues.
+fn complete() -> Machine {
+    let mut machine = machine("threadripper-before");
+    machine.host.root = Reading::known("/proc/self/status", true);
+    for drive in &mut machine.drives {
+        drive.queue.io_poll = Reading::known("/sys/q/io_poll", 1);
+        drive.queue.nomerges = Reading::known("/sys/q/nomerges", 0);
+        drive.queue.rq_affinity = Reading::known("/sys/q/rq_affinity", 1);
+        drive.queue.iostats = Reading::known("/sys/q/iostats", 1);
+        drive.queue.scheduler = Reading::known(
+            "/sys/q/scheduler",
+            Choice {
+                current: "none".into(),
+                choices: vec!["mq-deadline".into(), "none".into(), "kyber".into()],
+            },
+        );
+    }
+    for cpu in &mut machine.processors.cpus {
+        cpu.governor = Reading::known("/sys/c/scaling_governor", "schedutil".into());
+        cpu.governors =
+            Reading::known("/sys/c/governors", vec![Label::new("schedutil"), Label::new("performance")]);
+    }
+    machine.processors.idle_states = vec![IdleState {
+        name: Reading::known("/sys/i/name", "C2".into()),
+        latency_us: Reading::known("/sys/i/latency", 400),
+        usage: Reading::known("/sys/i/usage", 1),
+        disabled: Reading::known("/sys/i/disable", false),
+    }];
+    machine
+}
+
+#[test]
+fn every_row_asks_a_question_of_its_own_and_says_what_answers_mean() {
+    let mut seen = BTreeSet::new();
+    for row in EXPERIMENTS {
+        assert!(seen.insert(row.id), "{row:?} stands twice");
+        assert!(row.question.ends_with('?') && row.question.len() <= 56, "{row:?}");
+        assert!(!row.arms.is_empty() && row.arms.len() <= 60, "{row:?}");
+        for meaning in [row.if_better, row.if_worse, row.if_same] {
+            assert!(meaning.ends_with('.') && !meaning.contains("  "), "{row:?}: {meaning}");
+            let rest = meaning.replace("{arm}", "").replace("{baseline}", "");
+            assert!(!rest.contains(['{', '}']), "{row:?}: {meaning}");
+        }
+        assert!(row.found.is_empty() || row.found.ends_with(')'), "{row:?} names who found it");
+        assert_eq!(find(row.id.0).unwrap().id, row.id);
+    }
+}
+
+#[test]
+fn every_row_has_its_arms_where_nothing_is_missing() {
+    let machine = complete();
+    let wishes =
+        Wishes { arms: vec!["bs=4k".into(), "two: scheduler=none bs=8k".into()], ..Wishes::default() };
+    let expected: &[(&str, &[&str])] = &[
+        ("scheduler", &["none", "mq-deadline", "kyber"]),
+        ("readahead", &["128 KiB", "0 KiB", "1024 KiB"]),
+        ("direct", &["direct", "buffered"]),
+        ("polled", &["interrupts", "polled"]),
+        ("jobs", &["1 job", "2 jobs", "4 jobs", "8 jobs", "16 jobs", "32 jobs"]),
+        ("depth", &["depth 1", "depth 4", "depth 16", "depth 32", "depth 64", "depth 128", "depth 256"]),
+        ("block-size", &["4k", "8k", "16k", "32k", "64k", "128k", "256k", "512k", "1m"]),
+        ("nomerges", &["0", "2"]),
+        ("iostats", &["1", "0"]),
+        ("rq-affinity", &["1", "2", "0"]),
+        ("idle-states", &["free to sleep", "held awake"]),
+        ("governor", &["schedutil", "performance"]),
+        ("own", &["A", "two"]),
+    ];
+    for (id, arms) in expected {
+        let plan = plan_of(id, &machine, false, 2, &wishes).unwrap();
+        assert_eq!(labels(&plan), *arms, "{id}");
+        assert_eq!(plan.baseline(), 0, "{id}");
+        assert!(plan.arms[1..].iter().all(|arm| arm.against == [(0, 1.0)]), "{id}");
+        assert!(plan.least_time().as_secs() >= 18, "{id}");
+    }
+    let rest = ["engine", "drives", "pairs", "max-sectors"];
+    assert_eq!(expected.len() + rest.len(), EXPERIMENTS.len(), "every row is looked at");
+    let engines = plan_of("engine", &machine, false, 1, &wishes).unwrap();
+    let ladder =
+        ["libaio", "psync", "posixaio", "io_uring", "+ registered files", "+ fixed buffers", "+ polled"];
+    assert_eq!(labels(&engines)[..7], ladder);
+    assert!(engines.arms[6].workload.hipri && !engines.arms[3].workload.register_files);
+    let sectors = plan_of("max-sectors", &machine, false, 1, &wishes).unwrap();
+    assert!(labels(&sectors).contains(&"128 KiB") && labels(&sectors).contains(&"64 KiB"));
+}
+
+#[test]
+fn drives_are_held_against_what_they_do_alone() {
+    let machine = complete();
+    let plan = plan_of("drives", &machine, false, 10, &Wishes::default()).unwrap();
+    assert_eq!(labels(&plan), ["nvme0n1", "8 under 0000:40", "all 10"]);
+    assert_eq!(plan.arms[1].against, [(0, 8.0)]);
+    assert_eq!(plan.arms[2].workload.targets.len(), 10);
+    let pairs = plan_of("pairs", &machine, false, 3, &Wishes::default()).unwrap();
+    assert_eq!(pairs.arms.len(), 3 + 3 + 1);
+    assert_eq!(pairs.arms[3].against, [(0, 1.0), (1, 1.0)]);
+    assert_eq!(pairs.arms[6].against.len(), 3);
+    let many = plan_of("pairs", &machine, false, 10, &Wishes::default()).unwrap();
+    assert_eq!(many.arms.len(), 10 + 9 + 1, "neighbours only");
+    for id in ["drives", "pairs"] {
+        assert!(plan_of(id, &machine, false, 1, &Wishes::default()).unwrap_err().starts_with("two drives"));
+    }
+}
+
+#[test]
+fn settings_are_what_the_arms_say() {
+    let machine = complete();
+    let plan = plan_of("scheduler", &machine, false, 2, &Wishes::default()).unwrap();
+    let settings = &plan.arms[1].settings;
+    assert_eq!(settings.len(), 2, "on both drives");
+    assert!(settings.iter().all(|set| set.setting.0 == "scheduler" && set.value == "mq-deadline"));
+    assert!(plan.changes_settings() && plan.arms.iter().all(|arm| arm.workload.jobs == 3));
+    let governor = plan_of("governor", &machine, false, 1, &Wishes::default()).unwrap();
+    assert_eq!(governor.arms[1].settings[0].device, Device::Cpu);
+    let held = plan_of("idle-states", &machine, false, 1, &Wishes::default()).unwrap();
+    assert!(held.arms[1].awake && !held.changes_settings());
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let mut machine = machine("threadripper-before");
+    machine.host.root = Reading::known("/proc/self/status", false);
+    let without_root = |id: &str| plan_of(id, &machine, false, 1, &Wishes::default()).unwrap_err();
+    for id in ["scheduler", "readahead", "nomerges", "iostats", "rq-affinity", "max-sectors", "governor"] {
+        assert!(without_root(id).starts_with("root"), "{id}: {}", without_root(id));
+    }
+    assert!(without_root("polled").contains("poll_queues=2 --rebind"));
+    assert!(without_root("own").starts_with("two sets"));
+    for id in ["direct", "jobs", "depth", "block-size", "engine"] {
+        assert!(plan_of(id, &machine, false, 1, &Wishes::default()).is_ok(), "{id} changes nothing");
+    }
+    for id in ["nomerges", "iostats", "rq-affinity", "idle-states", "governor"] {
+        let why = plan_of(id, &machine, true, 1, &Wishes::default()).unwrap_err();
+        assert!(why.starts_with("a real machine"), "{id}: {why}");
+    }
+    assert!(plan_of("jobs", &machine, true, 0, &Wishes::default()).unwrap_err().contains("to read from"));
+}
+
+#[test]
+fn wishes_go_into_every_arm() {
+    let machine = complete();
+    let wishes = Wishes { depth: Some(8), jobs: Some(2), rate_iops: Some(1000), ..Wishes::default() };
+    let plan = plan_of("direct", &machine, false, 1, &wishes).unwrap();
+    assert!(plan.arms.iter().all(|arm| (arm.workload.depth, arm.workload.jobs) == (8, 2)));
+    assert!(plan.arms.iter().all(|arm| arm.workload.rate_iops == Some(1000)));
+    let wrong = Wishes { depth: Some(0), ..Wishes::default() };
+    assert!(plan_of("direct", &machine, false, 1, &wrong).unwrap_err().contains("iodepth"));
+}

@@ -1,0 +1,159 @@
+//! From an interval to a word, and from a word to sentences.
+
+use std::time::Duration;
+
+use super::{
+    account::{Account, Ending},
+    statistics::Interval,
+};
+use crate::model::{Effect, Verdict};
+
+/// Intervals are narrow enough at this share of the margin on either side. Of two equal arms the middle then lies within
+/// six tenths of the margin in 997 of 1000 experiments (three standard errors), and the whole interval within the margin.
+pub const NARROW: f64 = 0.4;
+
+/// What an interval says, in this account.
+///
+/// No difference: all of it lies within the margin. Faster or slower: it leaves out 1, and its middle is a margin or more
+/// away, so that differences too small to matter are never called one. Anything else stays open.
+pub fn verdict(account: &Account, interval: &Interval) -> Verdict {
+    let terms = &account.plan.terms;
+    let thrown_out = u32::try_from(account.thrown_out.len()).unwrap_or(u32::MAX);
+    let too_few = interval.count < terms.least_rounds as usize;
+    if thrown_out > account.rounds && thrown_out >= terms.least_rounds {
+        return Verdict::Invalid;
+    }
+    if too_few {
+        return Verdict::Inconclusive;
+    }
+    let margin = terms.margin.ln_1p();
+    let (low, high) = (interval.middle - interval.half, interval.middle + interval.half);
+    if -margin < low && high < margin {
+        return Verdict::NoDifference;
+    }
+    if (low > 0.0 || high < 0.0) && interval.middle.abs() >= margin {
+        let is_more = interval.middle > 0.0;
+        return if is_more == account.plan.metric.more_is_better() {
+            Verdict::Faster
+        } else {
+            Verdict::Slower
+        };
+    }
+    Verdict::Inconclusive
+}
+
+/// `mq-deadline is slower: 0.457 of none [0.450, 0.464] at 95 %, 12 rounds, 0 thrown out; 1.6 % could have been seen.`
+pub fn sentence(account: &Account, effect: &Effect) -> String {
+    let arm = &account.plan.arms[effect.arm];
+    let word = match effect.verdict {
+        Verdict::Faster => "is better",
+        Verdict::Slower => "is worse",
+        Verdict::NoDifference => "makes no difference",
+        Verdict::Inconclusive => "is undecided",
+        Verdict::Invalid => "cannot be judged",
+    };
+    let rounds = counted(account.rounds, "round");
+    format!(
+        "{} {word}: {:.3} of {} [{:.3}, {:.3}] at {:.0} %, {rounds}, {} thrown out; {} could have been seen.",
+        arm.label,
+        effect.ratio,
+        against(account, effect.arm),
+        effect.low,
+        effect.high,
+        effect.confidence * 100.0,
+        account.thrown_out.len(),
+        percent(effect.detectable),
+    )
+}
+
+/// What an arm is held against, in words.
+pub fn against(account: &Account, arm: usize) -> String {
+    let arms = &account.plan.arms;
+    match arms[arm].against.as_slice() {
+        [] => String::new(),
+        [(base, factor)] if (*factor - 1.0).abs() < 1e-9 => arms[*base].label.clone(),
+        [(base, factor)] => format!("{factor:.0} times {}", arms[*base].label),
+        many => format!("what its {} drives do alone", many.len()),
+    }
+}
+
+/// What follows from an effect for who asked.
+pub fn meaning(account: &Account, effect: &Effect) -> String {
+    let row = account.plan.experiment;
+    let template = match effect.verdict {
+        Verdict::Faster => row.if_better,
+        Verdict::Slower => row.if_worse,
+        Verdict::NoDifference => row.if_same,
+        Verdict::Invalid => "Too many rounds were disturbed: let the machine rest, then measure again.",
+        Verdict::Inconclusive => return longer(account),
+    };
+    let filled = template.replace("{arm}", &account.plan.arms[effect.arm].label);
+    filled.replace("{baseline}", &against(account, effect.arm))
+}
+
+/// How much longer an undecided experiment would take.
+fn longer(account: &Account) -> String {
+    let width = account.width();
+    match (account.rounds_needed(), width) {
+        (Some(needed), Some(width)) if width > account.narrow() => {
+            let more = needed.saturating_sub(account.rounds).max(1);
+            let time = account.plan.round_time() * more;
+            format!(
+                "About {} more, {}, would make the interval narrow enough.",
+                counted(more, "round"),
+                in_words(time)
+            )
+        }
+        (Some(_), Some(_)) => {
+            let margin = percent(account.plan.terms.margin);
+            format!(
+                "The difference is about as big as the margin of {margin}: a smaller margin would tell it from none."
+            )
+        }
+        _ => "There are too few rounds for an interval.".to_owned(),
+    }
+}
+
+/// Why it ended, for who reads the result.
+pub fn ending(account: &Account) -> Option<String> {
+    Some(match account.ending.as_ref()? {
+        Ending::Narrow => format!("Every interval is within {} of its middle.", percent(account.narrow())),
+        Ending::TimeUp => "The time was up.".to_owned(),
+        Ending::Stopped => "It was stopped.".to_owned(),
+        Ending::Failed(why) => why.clone(),
+    })
+}
+
+/// Whether everything was put back, in words.
+pub const fn restoration(account: &Account) -> &'static str {
+    match account.restored {
+        Some(true) => "Every setting is as it was.",
+        Some(false) => "NOT every setting is as it was: `iodyno tune undo --all` puts them back.",
+        None => "",
+    }
+}
+
+/// `1.6 %`, `12 %`.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        p if p < 0.095 => format!("{p:.2} %"),
+        p if p < 9.95 => format!("{p:.1} %"),
+        p if p < 999.5 => format!("{p:.0} %"),
+        _ => "a tenfold difference".to_owned(),
+    }
+}
+
+/// A time in words: `40 s`, `about 3 min`.
+pub fn in_words(time: Duration) -> String {
+    match time.as_secs() {
+        s if s < 100 => format!("about {} s", s.max(1)),
+        s if s < 5400 => format!("about {} min", s.div_ceil(60)),
+        s => format!("about {} h", s.div_ceil(3600)),
+    }
+}
+
+/// `1 round`, `8 rounds`.
+fn counted(number: u32, one: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}
