@@ -16,6 +16,7 @@ pub mod tree;
 pub mod findings;
 pub mod tune;
 pub mod dyno;
+pub mod whatif;
 pub mod overlay;
 pub mod layout;
 pub mod act;
@@ -33,6 +34,7 @@ use self::{
     strip::{Strip, StripRow},
     tree::Tree,
     tune::Tune,
+    whatif::WhatIf,
 };
 pub use self::{
     effect::Effect,
@@ -101,6 +103,8 @@ pub struct App {
     pub tune: Tune,
     /// The dyno screen.
     pub dyno: Dyno,
+    /// The what-if screen.
+    pub whatif: WhatIf,
     /// The strip at the foot.
     pub strip: Strip,
     /// What every drive reads now.
@@ -128,6 +132,7 @@ impl App {
             findings: Findings::default(),
             tune: Tune::default(),
             dyno: Dyno::default(),
+            whatif: WhatIf::default(),
             strip: Strip::default(),
             load: Load::default(),
             bottlenecks: Vec::new(),
@@ -172,7 +177,26 @@ impl App {
         self.findings.scroll_to_selection(height);
         let area = self.layout().tune_rows;
         self.tune.scroll_to_cursor(area.width, usize::from(area.height));
+        self.refresh_whatif();
         self.bottlenecks = bottleneck::find(&self.machine, &self.limits, &self.load);
+    }
+
+    fn refresh_whatif(&mut self) {
+        let cursor = self.tree.row().and_then(|row| row.drive().cloned());
+        let (can_test, simulated) = (self.can_test(), self.is_simulated());
+        let experiments = &mut self.whatif.experiments;
+        experiments.refresh(&self.machine, &self.tree.marks, cursor.as_ref(), can_test, simulated);
+        let height = usize::from(self.layout().experiment_rows.height);
+        self.whatif.experiments.scroll_to_selection(height);
+    }
+
+    /// Takes where the experiment stands.
+    fn take_progress(&mut self, progress: whatif::Progress, now: Duration) {
+        // A demo has no counters that would show it.
+        if self.is_simulated() {
+            self.strip.push_reads(now, progress.reads);
+        }
+        self.whatif.experiments.take(progress);
     }
 
     /// Looks for findings again: after a new reading, new counters, a test that began or ended.
@@ -302,6 +326,7 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Tuned(answer) => effects = tune::act::take(app, *answer),
         Message::Rates(rates, at) => app.take_rates(&rates, at),
         Message::Sample(sample, now) => app.take_sample(&sample, now),
+        Message::Progress(progress, now) => app.take_progress(*progress, now),
         Message::Remembered(Ok(())) => effects.push(Effect::ReadMachine),
         Message::Saved(Ok(name)) => app.tell(format!("Saved as {name}")),
         Message::Remembered(Err(why)) | Message::Saved(Err(why)) => app.warn(why),

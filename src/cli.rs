@@ -9,6 +9,7 @@ mod capture;
 mod check;
 mod metrics;
 mod pages;
+mod experiment;
 pub mod render;
 mod tune;
 mod whatif;
@@ -74,6 +75,8 @@ enum Command {
     Check(check::CheckArgs),
     /// A read test without the screen, with fio's options
     Bench(Box<bench::BenchArgs>),
+    /// Questions answered by interleaved runs: what a setting or a workload is worth on this machine
+    Experiment(experiment::ExperimentArgs),
     /// Settings: list, change live, undo, export
     Tune(tune::TuneArgs),
     /// What a drive or card would do in another slot, and what it would change
@@ -123,6 +126,7 @@ impl CommandLine {
                 tune::recover(&origin)?;
                 bench::run(&args, &origin)
             }
+            Some(Command::Experiment(args)) => experiment::run(&args, &origin),
             Some(Command::Tune(args)) => tune::run(&args, &origin),
             Some(Command::Whatif(args)) => whatif::run(&args, &origin),
             Some(Command::Capture(args)) => capture::run(&origin, &args),

@@ -7,6 +7,7 @@ pub mod tree;
 pub mod drives;
 pub mod check;
 pub mod tune;
+pub mod experiment;
 pub mod demos;
 pub mod dstat;
 pub mod fio_options;

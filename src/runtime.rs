@@ -4,6 +4,8 @@
 //! them speak to the first through one channel. Not here: what a message does to the state (`app`).
 
 pub mod session;
+pub mod experiment;
+pub mod proving;
 pub mod opening;
 pub mod terminal;
 pub mod input;
@@ -29,7 +31,13 @@ use std::{
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use self::{effects::Effects, input::Outside, sampler::Sampler, terminal::Screen};
+use self::{
+    effects::Effects,
+    input::Outside,
+    proving::{Clock, Proving},
+    sampler::Sampler,
+    terminal::Screen,
+};
 use crate::{
     app::{App, Effect, Message, update},
     source::origin::Origin,
@@ -63,7 +71,16 @@ pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     let mut app = App::new(opening::mode(origin), read.clone(), Screen::size()?);
     screen.draw(&app)?;
     input::start(sender.clone(), Arc::clone(&over));
-    let tuning = desk::Desk::new(origin, &root).map(|desk| {
+    let desk = desk::Desk::new(origin, &root);
+    let proving = desk.clone().map(|desk| {
+        let sender = sender.clone();
+        Proving::start(desk, Arc::clone(&root), Clock::Real, move |progress| {
+            let message = progress.map(|progress| Message::Progress(Box::new(progress), now() - started));
+            // Nobody listens only when the program ends.
+            let _ = message.map(|message| sender.send(Outside::Message(message)));
+        })
+    });
+    let tuning = desk.map(|desk| {
         let sender = sender.clone();
         tuning::Tuning::start(desk, move |answer| {
             // Nobody listens only when the program ends.
@@ -75,7 +92,7 @@ pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     }
     let again = origin.is_live().then(|| Arc::clone(&root));
     let sampler = origin.is_live().then(|| Sampler::start(root, sender.clone(), started, Arc::clone(&over)));
-    let effects = Effects::new(tuning, engine, counters, again, sender, started);
+    let effects = Effects::new((tuning, proving), engine, counters, again, sender, started);
     let mut main = Main { screen, effects, sampler, receiver, started, last_words: String::new() };
     let status = main.run(&mut app);
     over.store(true, Ordering::Relaxed);
@@ -174,7 +191,8 @@ impl Main {
                     }
                 }
                 effect => {
-                    if let Some(effect) = self.effects.tune(effect) {
+                    let left = self.effects.tune(effect).and_then(|effect| self.effects.prove(effect));
+                    if let Some(effect) = left {
                         self.effects.test(effect);
                     }
                 }

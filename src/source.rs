@@ -16,6 +16,7 @@ pub mod smbios;
 pub mod processor;
 pub mod interrupts;
 pub mod counters;
+pub mod clock;
 pub mod block;
 pub mod nvme;
 pub mod open_files;

@@ -7,6 +7,7 @@ pub mod settings;
 pub mod change;
 pub mod cell;
 pub mod actuator;
+pub mod awake;
 pub mod pretend;
 pub mod journal;
 pub mod ledger;

@@ -18,6 +18,7 @@ pub mod findings;
 pub mod tune;
 pub mod tune_overlay;
 pub mod dyno;
+pub mod whatif;
 pub mod form;
 pub mod targets;
 pub mod overlay;
@@ -43,6 +44,7 @@ pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) {
         Screen::Findings => findings::draw(app, &mut brush),
         Screen::Tune => tune::draw(app, &mut brush),
         Screen::Dyno => dyno::draw(app, &mut brush),
+        Screen::WhatIf => whatif::draw(app, &mut brush),
     }
     strip::draw(app, &mut brush);
     frame::footer(app, &mut brush);

@@ -233,3 +233,82 @@ fn a_capture_turns_what_is_staged_into_commands() {
     let commands = &headless.last_words;
     assert!(commands.starts_with("echo '") && commands.contains("| sudo tee '/sys/"), "{commands}");
 }
+
+#[test]
+fn an_experiment_ends_in_a_verdict_whose_winner_is_kept_and_put_back() {
+    let mut headless = open("threadripper-before");
+    press(&mut headless, "5");
+    let scheduler = |headless: &Headless| {
+        let drive = headless.app.machine.hardware_drives().next().expect("a drive").clone();
+        drive.queue.scheduler.value().map(|choice| choice.current.to_string())
+    };
+    let own = "Ge<C-u>A: scheduler=mq-deadline iodepth=4<Enter><C-u>B: scheduler=none iodepth=4 rate_iops=1000<Enter>";
+    press(&mut headless, own);
+    press(&mut headless, "<Enter>");
+    headless.wait(Duration::from_secs(12));
+    assert!(shown(&headless).contains("● experiment  own"), "{}", shown(&headless));
+    press(&mut headless, "3a");
+    assert!(shown(&headless).contains("has hold of the settings"), "{}", shown(&headless));
+    press(&mut headless, "5");
+    headless.wait(Duration::from_mins(1));
+    let picture = shown(&headless);
+    assert!(picture.contains("B is worse") && picture.contains("Every setting is as it was."), "{picture}");
+    assert_eq!(scheduler(&headless).as_deref(), Some("none"));
+    press(&mut headless, "K");
+    assert_eq!(scheduler(&headless).as_deref(), Some("mq-deadline"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("put back what was kept"));
+    press(&mut headless, "b");
+    assert_eq!(scheduler(&headless).as_deref(), Some("none"), "{}", shown(&headless));
+    let rounds = |headless: &Headless| {
+        headless.app.whatif.experiments.shown.as_ref().map_or(0, |shown| shown.account.rounds)
+    };
+    let before = rounds(&headless);
+    press(&mut headless, "m");
+    headless.wait(Duration::from_secs(10));
+    assert!(rounds(&headless) > before, "{} rounds after {before}", rounds(&headless));
+    press(&mut headless, "<Esc>");
+    headless.wait(Duration::from_secs(1));
+    assert!(headless.app.whatif.experiments.running().is_none(), "Esc ends it");
+    press(&mut headless, "<Esc><Esc>");
+    assert_eq!(headless.app.screen, Screen::Machine);
+}
+
+#[test]
+fn an_experiment_that_is_ended_puts_everything_back_and_leaving_asks_first() {
+    let mut headless = open("threadripper-before");
+    press(&mut headless, "5<Enter>");
+    headless.wait(Duration::from_secs(5));
+    press(&mut headless, "q");
+    assert!(shown(&headless).contains("is running") && !headless.has_left());
+    press(&mut headless, "<Esc>x");
+    headless.wait(Duration::from_secs(1));
+    let picture = shown(&headless);
+    assert!(picture.contains("It was stopped. Every setting is as it was."), "{picture}");
+}
+
+#[test]
+fn a_finding_leads_to_the_experiment_that_would_prove_it() {
+    let mut headless = open("threadripper-before");
+    press(&mut headless, "2w");
+    let finding = headless.app.findings.selected_finding().map(|finding| finding.id.0);
+    assert_eq!(finding, Some("shared-root-complex"));
+    assert_eq!(headless.app.screen, Screen::WhatIf);
+    let entry = headless.app.whatif.experiments.entry().map(|entry| entry.row.id.0);
+    assert_eq!(entry, Some("drives"));
+    press(&mut headless, "<Enter>");
+    headless.wait(Duration::from_secs(90));
+    let picture = shown(&headless);
+    assert!(picture.contains("8 under 0000:40 is worse"), "{picture}");
+}
+
+#[test]
+fn what_cannot_be_tried_here_says_why() {
+    let mut headless = open("laptop");
+    press(&mut headless, "5jjjjjjjjjj<Enter>");
+    assert!(shown(&headless).contains("nomerges needs a real machine"), "{}", shown(&headless));
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/demos/laptop.capture");
+    let origin = Origin::Capture(capture.into());
+    let mut headless = Headless::open(&origin, (120, 40)).expect("captures open");
+    press(&mut headless, "5<Enter>");
+    assert!(shown(&headless).contains("a capture's drives are not here"), "{}", shown(&headless));
+}

@@ -132,6 +132,32 @@ fn settings_staged_reviewed_and_changed() {
 }
 
 #[test]
+fn experiments_of_every_demo() {
+    for demo in DEMOS {
+        for size in SIZES {
+            let name = format!("what_if__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
+            check(&name, &picture(demo.name, Screen::WhatIf, size, "", 0));
+        }
+    }
+}
+
+#[test]
+fn an_experiment_under_way_and_its_verdict() {
+    for size in SIZES {
+        for (name, keys, seconds) in [
+            ("what_if_under_way", "<Enter>", 24),
+            ("what_if_verdict", "<Enter>", 60),
+            ("what_if_ladder", "jjjjjj<Enter>", 260),
+            ("what_if_drives", "jjjjjjjj<Enter>", 80),
+            ("what_if_own", "Gejj", 0),
+        ] {
+            let name = format!("{name}__threadripper_before__{}x{}", size.0, size.1);
+            check(&name, &picture("threadripper-before", Screen::WhatIf, size, keys, seconds));
+        }
+    }
+}
+
+#[test]
 fn the_full_root_complex_under_load() {
     for size in SIZES {
         let name = format!("machine_under_load__threadripper_before__{}x{}", size.0, size.1);

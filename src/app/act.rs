@@ -10,7 +10,7 @@ use super::{
     overlay::{Overlay, Palette},
     screen::Screen,
     tree::rows::Row,
-    tune,
+    tune, whatif,
 };
 
 /// A key was pressed.
@@ -34,6 +34,10 @@ pub fn key(app: &mut App, key: Key) -> Vec<Effect> {
         tune::act::edit_key(app, key);
         return Vec::new();
     }
+    if app.screen == Screen::WhatIf && app.whatif.experiments.edit.is_some() {
+        whatif::act::edit_key(app, key);
+        return Vec::new();
+    }
     keymap::lookup(key, app.screen).map_or_else(Vec::new, |found| command(app, found.id))
 }
 
@@ -46,6 +50,7 @@ pub fn paste(app: &mut App, text: &str) {
         (None, Screen::Machine) => app.tree.find.as_mut(),
         (None, Screen::Tune) => app.tune.edit.as_mut(),
         (None, Screen::Dyno) => app.dyno.form.edit.as_mut(),
+        (None, Screen::WhatIf) => app.whatif.experiments.edit.as_mut().map(|(_, input)| input),
     };
     let Some(field) = field else {
         app.tell("Nothing takes text here: open a field first");
@@ -74,6 +79,9 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
         Id::CellAfter => app.tune.step(0, 1),
         Id::ValueBefore => tune::act::choose(app, -1),
         Id::ValueAfter => tune::act::choose(app, 1),
+        Id::TakeBack | Id::Review | Id::UndoAll if app.whatif.experiments.running().is_some() => {
+            app.tell("An experiment has hold of the settings: x ends it and puts them back");
+        }
         Id::Write => tune::act::edit(app),
         Id::MarkRow => tune::act::mark(app),
         Id::TakeBack => return tune::act::take_back(app),
@@ -99,14 +107,23 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
         Id::Curve => app.dyno.curve = app.dyno.curve.next(),
         Id::OlderRun => app.dyno.step_history(1),
         Id::NewerRun => app.dyno.step_history(-1),
+        Id::Begin => return whatif::act::begin(app),
+        Id::Arms => whatif::act::write_arms(app),
+        Id::Longer => return whatif::act::longer(app),
+        Id::KeepWinner => return whatif::act::keep(app),
+        Id::PutBack => return whatif::act::put_back(app),
+        Id::Prove => whatif::act::prove(app),
         Id::Units => app.switch_units(),
         Id::Help => app.overlay = Some(Overlay::Help(0)),
         Id::Palette => app.overlay = Some(Overlay::Palette(Palette::default())),
+        Id::Back if app.screen == Screen::WhatIf => return whatif::act::back(app),
         Id::Back => app.screen = Screen::Machine,
         Id::Redraw => return vec![Effect::Redraw, Effect::ReadMachine],
         Id::Screenshot => return vec![Effect::SavePicture],
         Id::Suspend => return vec![Effect::Suspend],
-        Id::Quit if app.dyno.running().is_some() => app.overlay = Some(Overlay::Quit),
+        Id::Quit if app.dyno.running().is_some() || app.whatif.experiments.running().is_some() => {
+            app.overlay = Some(Overlay::Quit);
+        }
         Id::Quit => return tune::act::quit(app),
         Id::Leave => return vec![Effect::Interrupt],
     }
@@ -133,6 +150,7 @@ fn movement(app: &mut App, id: Id) {
         }
         Screen::Tune => app.tune.step(step, 0),
         Screen::Dyno => app.dyno.form.step(step),
+        Screen::WhatIf => app.whatif.experiments.step(step),
     }
 }
 
@@ -193,6 +211,13 @@ fn mark_all(app: &mut App) {
 }
 
 fn run(app: &mut App) -> Vec<Effect> {
+    if app.screen == Screen::WhatIf {
+        return whatif::act::begin(app);
+    }
+    if app.whatif.experiments.running().is_some() {
+        app.tell("An experiment is running: x ends it and puts everything back");
+        return Vec::new();
+    }
     if !app.can_test() {
         app.tell("The drives of a capture are not here to be tested; --demo shows a test on simulated ones");
         return Vec::new();
@@ -227,6 +252,9 @@ fn pause(app: &mut App) -> Vec<Effect> {
 }
 
 fn stop(app: &mut App) -> Vec<Effect> {
+    if let Some(effects) = whatif::act::stop(app) {
+        return effects;
+    }
     let Some(test) = app.dyno.running_mut() else {
         app.tell("No test is running: r starts one");
         return Vec::new();

@@ -53,6 +53,12 @@ pub enum CommandId {
     Curve,
     OlderRun,
     NewerRun,
+    Begin,
+    Arms,
+    Longer,
+    KeepWinner,
+    PutBack,
+    Prove,
     Units,
     Help,
     Palette,
@@ -125,6 +131,7 @@ const MACHINE: On = On::Only(Screen::Machine);
 const FINDINGS: On = On::Only(Screen::Findings);
 const TUNE: On = On::Only(Screen::Tune);
 const DYNO: On = On::Only(Screen::Dyno);
+const WHATIF: On = On::Only(Screen::WhatIf);
 
 /// All commands; the footer shows hints in this order.
 #[rustfmt::skip]
@@ -133,6 +140,7 @@ pub const COMMANDS: &[Command] = &[
     row(Id::Show(Screen::Findings), &[Char('2')], On::Every, "", "findings", "Show the findings: what holds this machine back, and what to do"),
     row(Id::Show(Screen::Tune), &[Char('3')], On::Every, "", "tune", "Show the settings: drives by settings, to be changed live and put back"),
     row(Id::Show(Screen::Dyno), &[Char('4')], On::Every, "", "dyno", "Show the dyno: read tests and their curves"),
+    row(Id::Show(Screen::WhatIf), &[Char('5')], On::Every, "", "what-if", "Show what-if: experiments that end in a verdict"),
     row(Id::NextScreen, &[Key::Tab], On::Every, "", "next screen", "Go to the screen on the right"),
     row(Id::PreviousScreen, &[Key::BackTab], On::Every, "", "previous screen", "Go to the screen on the left"),
     row(Id::Run, &[Char('r')], On::Every, "run", "run", "Run the workload on the marked drives, on all of them when none is marked"),
@@ -167,6 +175,12 @@ pub const COMMANDS: &[Command] = &[
     row(Id::Curve, &[Char('c')], DYNO, "curve", "curve", "Show another curve: throughput, IOPS, latency"),
     row(Id::OlderRun, &[Char('[')], DYNO, "older run", "older run", "Show the run before"),
     row(Id::NewerRun, &[Char(']')], DYNO, "", "newer run", "Show the run after"),
+    row(Id::Begin, &[Key::Enter], WHATIF, "begin", "begin", "Begin the selected experiment; it says first what it changes and puts it back"),
+    row(Id::Arms, &[Char('e')], WHATIF, "own arms", "own arms", "Write the two arms of your own question: LABEL: scheduler=none bs=4k iodepth=32"),
+    row(Id::Longer, &[Char('m')], WHATIF, "longer", "measure longer", "Give an experiment that has ended more rounds"),
+    row(Id::KeepWinner, &[Char('K')], WHATIF, "keep winner", "keep winner", "Write the winner's settings, to stay until they are undone"),
+    row(Id::PutBack, &[Char('b')], WHATIF, "put back", "put back", "Put back what was kept of an experiment"),
+    row(Id::Prove, &[Char('w')], FINDINGS, "prove", "prove", "Open the experiment that would prove the finding"),
     row(Id::PageUp, &[Key::PageUp], On::Every, "", "page up", "Move up by a page"),
     row(Id::PageDown, &[Key::PageDown], On::Every, "", "page down", "Move down by a page"),
     row(Id::First, &[Key::Home, Char('g')], On::Every, "", "first", "Go to the first row"),

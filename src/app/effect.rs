@@ -2,8 +2,10 @@
 //!
 //! Carried out by `runtime::effects`; the answer, if there is one, comes back as a message.
 
+use std::time::Duration;
+
 use super::tune::answer::Undoing;
-use crate::{machine::Measured, model::Workload, tune::Change};
+use crate::{experiment::Plan, machine::Measured, model::Workload, tune::Change};
 
 /// Something to be done outside the state.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +18,12 @@ pub enum Effect {
     ResumeRun,
     /// End it; its result comes all the same.
     StopRun,
+    /// Begin an experiment; answered by [`Message::Progress`](super::Message::Progress) until it has ended.
+    BeginExperiment(Box<Plan>),
+    /// End the experiment under way; everything is put back.
+    StopExperiment,
+    /// Give the experiment that has ended this much more time.
+    MeasureLonger(Duration),
     /// Write settings, in this order; answered by [`Message::Tuned`](super::Message::Tuned).
     ApplyChanges(Vec<Change>),
     /// Put settings back; answered likewise.

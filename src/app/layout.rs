@@ -84,6 +84,16 @@ pub struct Layout {
     pub plots: Vec<(Plot, Rect)>,
     /// The table of targets.
     pub targets: Rect,
+    /// The list of experiments.
+    pub experiments: Rect,
+    /// Its rows.
+    pub experiment_rows: Rect,
+    /// All about the selected one.
+    pub experiment: Rect,
+    /// The arms of the one on the screen.
+    pub arms: Rect,
+    /// Where their ratios lie, on an axis; nothing on low terminals.
+    pub intervals: Rect,
     /// The strip's table.
     pub dstat: Rect,
     /// The strip's curve.
@@ -115,6 +125,8 @@ pub enum Hit {
     Cell(usize, Option<usize>),
     /// The findings on the machine screen.
     Findings,
+    /// An experiment, by index.
+    Experiment(usize),
     /// A field of the form.
     Field(usize),
     /// A plot.
@@ -149,6 +161,7 @@ impl Layout {
             Screen::Findings => layout.place_findings(body, app.findings.list.len()),
             Screen::Tune => layout.place_tune(body, app.tune.matrix.devices.len()),
             Screen::Dyno => layout.place_dyno(body),
+            Screen::WhatIf => layout.place_whatif(body, app),
         }
         layout.overlay = overlay_area(app, all);
         layout
@@ -229,6 +242,34 @@ impl Layout {
         };
     }
 
+    /// The list beside what the selected one is, or below it on narrow terminals; an experiment on the screen has its
+    /// arms above, then the intervals, then the words.
+    fn place_whatif(&mut self, body: Rect, app: &App) {
+        let frame = if self.boxed { 2 } else { 1 };
+        let experiments = &app.whatif.experiments;
+        if let Some(shown) = &experiments.shown {
+            let arms = u16::try_from(shown.account.arms.len()).unwrap_or(u16::MAX);
+            let compared = u16::try_from(shown.account.compared().count()).unwrap_or(u16::MAX);
+            let words = if self.boxed { 9 } else { 6 };
+            let room = body.height.saturating_sub(words);
+            let axis = if self.boxed { compared.saturating_add(frame + 2) } else { 0 };
+            // Curves as high as there is room for, four rows at most.
+            let free = room.saturating_sub(frame + 1);
+            let each = (free.saturating_sub(axis) / arms.max(1)).clamp(1, 4);
+            let (upper, rest) = cut_top(body, arms.saturating_mul(each).saturating_add(frame + 1).min(room));
+            self.arms = upper;
+            let fits = rest.height >= axis.saturating_add(words);
+            (self.intervals, self.verdict) = cut_top(rest, if fits { axis } else { 0 });
+            return;
+        }
+        if body.width >= 100 {
+            (self.experiments, self.experiment) = cut_left(body, body.width * 54 / 100);
+        } else {
+            (self.experiments, self.experiment) = cut_top(body, body.height / 2);
+        }
+        self.experiment_rows = self.inner(self.experiments);
+    }
+
     /// The inside of a panel.
     pub fn inner(&self, panel: Rect) -> Rect {
         let (edge, foot) = if self.boxed { (2, 1) } else { (1, 0) };
@@ -266,6 +307,9 @@ impl Layout {
         }
         if self.tune_rows.contains(at) {
             return self.tune_hit(app, column, row);
+        }
+        if self.experiment_rows.contains(at) {
+            return Hit::Experiment(app.whatif.experiments.top + usize::from(row - self.experiment_rows.y));
         }
         if self.finding_rows.contains(at) {
             return Hit::Finding(app.findings.top + usize::from(row - self.finding_rows.y));

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{keymap::Key, tune::answer::Answer};
+use super::{keymap::Key, tune::answer::Answer, whatif::Progress};
 use crate::{
     counters::Rates,
     machine::Machine,
@@ -30,6 +30,8 @@ pub enum Message {
     Rates(Box<Rates>, Duration),
     /// A look at the test under way.
     Sample(Box<RunSample>, Duration),
+    /// Where the experiment stands.
+    Progress(Box<Progress>, Duration),
     /// What a test measured is on disk, or the one line that says why it is not.
     Remembered(Result<(), String>),
     /// A file was saved under this name, or the one line that says why it was not.

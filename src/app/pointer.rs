@@ -35,6 +35,7 @@ fn wheel(app: &mut App, step: isize) {
         (None, Screen::Findings) => app.findings.step(step),
         (None, Screen::Tune) => app.tune.step(step, 0),
         (None, Screen::Dyno) => app.dyno.form.step(step),
+        (None, Screen::WhatIf) => app.whatif.experiments.step(step),
     }
 }
 
@@ -74,6 +75,12 @@ fn press(app: &mut App, mouse: Mouse) -> Vec<Effect> {
                 Some(column) => app.tune.column = column,
                 None => return act::command(app, Id::MarkRow),
             }
+        }
+        Hit::Experiment(index) if index < app.whatif.experiments.list.len() => {
+            if app.whatif.experiments.selected == index {
+                return act::command(app, Id::Begin);
+            }
+            app.whatif.experiments.selected = index;
         }
         Hit::Findings => app.screen = Screen::Findings,
         Hit::Facts => return act::command(app, Id::Details),

@@ -13,6 +13,8 @@ pub enum Screen {
     Tune,
     /// Read tests.
     Dyno,
+    /// Experiments.
+    WhatIf,
 }
 
 /// One tab.
@@ -59,6 +61,13 @@ pub const SCREENS: &[Tab] = &[
         name: "Dyno",
         word: "dyno",
         purpose: "Read tests: set a workload, run it on the marked drives, watch the curves.",
+    },
+    Tab {
+        screen: Screen::WhatIf,
+        digit: '5',
+        name: "What-if",
+        word: "what-if",
+        purpose: "Experiments: one question, arms in interleaved rounds, a verdict; every setting is put back.",
     },
 ];
 

@@ -5,7 +5,7 @@
 
 mod arguments;
 pub mod jobfile;
-mod targets;
+pub(super) mod targets;
 
 use std::{
     fs,

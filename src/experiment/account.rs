@@ -87,7 +87,7 @@ pub enum Ending {
 }
 
 /// An experiment so far.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Account {
     /// What is done.
     pub plan: Plan,

@@ -83,6 +83,8 @@ pub struct Driver {
     clocks: Vec<Vec<f64>>,
     errors: u32,
     most_time: Duration,
+    /// However narrow intervals are, so many rounds are to count.
+    wanted_rounds: u32,
     stopping: bool,
     /// A failure that ends it after the settings are back.
     failed: Option<String>,
@@ -95,6 +97,7 @@ impl Driver {
             random: Random::new(plan.terms.seed),
             clocks: vec![Vec::new(); plan.arms.len()],
             most_time: plan.terms.most_time,
+            wanted_rounds: plan.terms.least_rounds,
             account: Account::new(plan),
             left: Vec::new(),
             now: Vec::new(),
@@ -142,6 +145,14 @@ impl Driver {
             }
             (Event::Longer(time), Phase::Ended) if self.can_go_on() => {
                 self.most_time += time;
+                let rounds = time.as_secs_f64() / self.account.plan.round_time().as_secs_f64().max(1e-3);
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a count of rounds"
+                )]
+                let rounds = rounds.clamp(1.0, 1e6) as u32;
+                self.wanted_rounds = self.account.rounds + rounds;
                 self.stopping = false;
                 self.account.ending = None;
                 self.account.restored = None;
@@ -201,7 +212,7 @@ impl Driver {
     }
 
     fn is_narrow(&self) -> bool {
-        self.account.rounds >= self.account.plan.terms.least_rounds
+        self.account.rounds >= self.wanted_rounds
             && self.account.width().is_some_and(|width| width <= self.account.narrow())
     }
 

@@ -46,6 +46,15 @@ pub struct Wishes {
     pub metric: Option<Metric>,
 }
 
+/// What a question is about where nobody says what to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// One drive.
+    OneDrive,
+    /// All of them.
+    AllDrives,
+}
+
 /// How long and how sure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
@@ -111,7 +120,7 @@ pub struct Arm {
 }
 
 /// An experiment on this machine.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Its row.
     pub experiment: &'static Experiment,

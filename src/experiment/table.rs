@@ -2,7 +2,7 @@
 
 use super::{
     arms::{self, Arms},
-    plan::{Plan, Scene, Terms},
+    plan::{Plan, Scene, Subject, Terms},
 };
 use crate::{
     model::{ExperimentId, Metric, Workload},
@@ -31,10 +31,20 @@ pub struct Experiment {
     pub if_worse: &'static str,
     /// When there is no difference.
     pub if_same: &'static str,
+    /// Findings that it proves or refutes.
+    pub proves: &'static [&'static str],
+    /// What it is about where nobody says what to read.
+    pub subject: Subject,
     /// The workload that arms are variations of.
     pub workload: fn() -> Workload,
     /// Its arms on a machine, or what is missing there.
     pub make: fn(&Scene<'_>, &Workload) -> Arms,
+}
+
+impl PartialEq for Experiment {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
 }
 
 impl std::fmt::Debug for Experiment {
@@ -55,6 +65,8 @@ const fn row(id: &'static str, question: &'static str, arms: &'static str) -> Ex
         if_better: "{arm} reads more than {baseline} here.",
         if_worse: "{arm} reads less than {baseline} here.",
         if_same: "{arm} and {baseline} read the same: something else limits.",
+        proves: &[],
+        subject: Subject::OneDrive,
         workload: small_reads,
         make: arms::direct,
     }
@@ -79,6 +91,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_better: "{arm} serves these reads better than {baseline}: unusual for NVMe, worth keeping if mixed loads agree.",
         if_worse: "{arm} costs processor time on every read that {baseline} does not: keep {baseline} for reads like these.",
         if_same: "The scheduler does not matter for these reads: {arm} may stay for what else it does.",
+        proves: &["scheduler", "nr-requests"],
         make: arms::schedulers,
         ..row("scheduler", "Does the scheduler cost anything?", "none, then each other one the kernel has")
     },
@@ -91,6 +104,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_worse: "Through the page cache {arm} of readahead does worse than {baseline} for this pattern.",
         if_same: "Readahead does not matter for this pattern; direct reads never use it.",
         workload: || Workload { direct: false, ..big_reads() },
+        proves: &["readahead"],
         make: arms::readahead,
         ..row("readahead", "Does readahead help or harm?", "as found, off, more")
     },
@@ -111,6 +125,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_worse: "Polling takes processors that the workers need here: leave interrupts on.",
         if_same: "Interrupts are not what limits here; look at the CPU time per read beside it.",
         workload: || Workload { jobs: 4, ..Workload::default() },
+        subject: Subject::AllDrives,
+        proves: &["no-poll-queues", "interrupt-load", "posted-msi-off"],
         make: arms::polled,
         ..row("polled", "Do interrupts hold small reads back?", "interrupts, polled completions")
     },
@@ -119,6 +135,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_better: "One worker is a full processor before the drive is: {arm} reach more than {baseline}.",
         if_worse: "{arm} stand in each other's way: {baseline} reads more.",
         if_same: "The drive is full with {baseline} already: more workers only cost processor time.",
+        proves: &["few-queues"],
         make: arms::jobs,
         ..row("jobs", "Is one worker enough for a drive?", "1, 2, 4, ... jobs")
     },
@@ -138,6 +155,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_worse: "Reads of {arm} carry less than those of {baseline}.",
         if_same: "Reads of {arm} and {baseline} carry the same.",
         workload: || Workload { depth: 128, ..Workload::default() },
+        proves: &["lba-512"],
         make: arms::blocks,
         ..row("block-size", "From which block size on is the drive full?", "4k, 8k, ... 1m")
     },
@@ -148,6 +166,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_worse: "{arm} spends more on a read than {baseline}.",
         if_same: "The engine does not matter for these reads: the drive is full either way.",
         workload: Workload::default,
+        proves: &["ring-features", "io-uring-disabled"],
         make: arms::engines,
         ..row(
             "engine",
@@ -163,6 +182,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_worse: "{arm} hold each other back: less than {baseline}. They share a limit.",
         if_same: "{arm} read as much as {baseline}: nothing they share is full.",
         workload: big_reads,
+        subject: Subject::AllDrives,
+        proves: &["shared-root-complex", "oversubscribed-hop", "chipset-uplink", "memory-bandwidth"],
         make: arms::together,
         ..row("drives", "Do drives hold each other back?", "one drive, all of its root complex, all drives")
     },
@@ -174,6 +195,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_worse: "{arm} read less together than alone: they share a limit, whether or not the tree shows one.",
         if_same: "{arm} do not hold each other back.",
         workload: big_reads,
+        subject: Subject::AllDrives,
+        proves: &["behind-vmd-or-raid"],
         make: arms::pairs,
         ..row(
             "pairs",
@@ -189,6 +212,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_better: "With nomerges at {arm} a read costs less processor time than at {baseline}.",
         if_worse: "With nomerges at {arm} a read costs more processor time than at {baseline}.",
         if_same: "Looking for requests to merge costs nothing that could be seen.",
+        proves: &["nomerges"],
         make: arms::no_merges,
         ..row("nomerges", "What does looking for merges cost?", "as found, 0, 2")
     },
@@ -200,6 +224,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_better: "With iostats at {arm} a read costs less processor time than at {baseline}.",
         if_worse: "With iostats at {arm} a read costs more processor time than at {baseline}.",
         if_same: "Counting requests costs nothing that could be seen: leave it on.",
+        proves: &["iostats"],
         make: arms::statistics,
         ..row("iostats", "What does the accounting of requests cost?", "as found, 1, 0")
     },
@@ -211,6 +236,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_better: "With rq_affinity at {arm} a read costs less processor time than at {baseline}.",
         if_worse: "With rq_affinity at {arm} a read costs more processor time than at {baseline}.",
         if_same: "Where reads complete does not matter here.",
+        proves: &["rq-affinity"],
         make: arms::affinity,
         ..row("rq-affinity", "Does it matter where reads complete?", "as found, 1, 2, 0")
     },
@@ -223,6 +249,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_worse: "Requests of {arm} carry less than those of {baseline}.",
         if_same: "Splitting big reads at {arm} costs no throughput; look at the CPU time per read beside it.",
         workload: big_reads,
+        proves: &["max-sectors", "hw-sectors-below-mdts"],
         make: arms::max_sectors,
         ..row(
             "max-sectors",
@@ -238,6 +265,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_worse: "Processors that never sleep leave less power to the one that works.",
         if_same: "Sleep costs these reads nothing that could be seen.",
         workload: || Workload { depth: 1, ..Workload::default() },
+        proves: &["deep-c-states"],
         make: arms::idle_states,
         ..row("idle-states", "Do sleeping processors delay single reads?", "free to sleep, held awake")
     },
@@ -248,6 +276,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_better: "{arm} gives these reads a faster processor than {baseline}.",
         if_worse: "{arm} gives these reads a slower processor than {baseline}.",
         if_same: "The governor does not matter under this load.",
+        proves: &["governor"],
         make: arms::governors,
         ..row("governor", "Does the governor slow reads down?", "as found, each other one")
     },

@@ -6,7 +6,10 @@ use super::{
     account::{Account, Ending},
     statistics::Interval,
 };
-use crate::model::{Effect, Verdict};
+use crate::{
+    model::{Effect, Metric, Verdict},
+    units::{BytesPerSecond, Micros, UnitSystem, count},
+};
 
 /// Intervals are narrow enough at this share of the margin on either side. Of two equal arms the middle then lies within
 /// six tenths of the margin in 997 of 1000 experiments (three standard errors), and the whole interval within the margin.
@@ -18,13 +21,8 @@ pub const NARROW: f64 = 0.4;
 /// away, so that differences too small to matter are never called one. Anything else stays open.
 pub fn verdict(account: &Account, interval: &Interval) -> Verdict {
     let terms = &account.plan.terms;
-    let thrown_out = u32::try_from(account.thrown_out.len()).unwrap_or(u32::MAX);
-    let too_few = interval.count < terms.least_rounds as usize;
-    if thrown_out > account.rounds && thrown_out >= terms.least_rounds {
-        return Verdict::Invalid;
-    }
-    if too_few {
-        return Verdict::Inconclusive;
+    if interval.count < terms.least_rounds as usize || is_disturbed(account) {
+        return without_interval(account);
     }
     let margin = terms.margin.ln_1p();
     let (low, high) = (interval.middle - interval.half, interval.middle + interval.half);
@@ -40,6 +38,17 @@ pub fn verdict(account: &Account, interval: &Interval) -> Verdict {
         };
     }
     Verdict::Inconclusive
+}
+
+/// Whether more rounds were thrown out than count, and enough to say that this is no accident.
+fn is_disturbed(account: &Account) -> bool {
+    let thrown_out = u32::try_from(account.thrown_out.len()).unwrap_or(u32::MAX);
+    thrown_out > account.rounds && thrown_out >= account.plan.terms.least_rounds
+}
+
+/// What can be said where there are too few rounds for an interval.
+pub fn without_interval(account: &Account) -> Verdict {
+    if is_disturbed(account) { Verdict::Invalid } else { Verdict::Inconclusive }
 }
 
 /// `mq-deadline is slower: 0.457 of none [0.450, 0.464] at 95 %, 12 rounds, 0 thrown out; 1.6 % could have been seen.`
@@ -99,7 +108,7 @@ fn longer(account: &Account) -> String {
             let more = needed.saturating_sub(account.rounds).max(1);
             let time = account.plan.round_time() * more;
             format!(
-                "About {} more, {}, would make the interval narrow enough.",
+                "{} more, {}, would make the interval narrow enough.",
                 counted(more, "round"),
                 in_words(time)
             )
@@ -133,14 +142,14 @@ pub const fn restoration(account: &Account) -> &'static str {
     }
 }
 
-/// `1.6 %`, `12 %`.
+/// `1.6 %`, `12 %`; beyond tenfold it says no more.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
+        p if p >= 999.5 => "more than 1000 %".to_owned(),
         p if p < 0.095 => format!("{p:.2} %"),
         p if p < 9.95 => format!("{p:.1} %"),
-        p if p < 999.5 => format!("{p:.0} %"),
-        _ => "a tenfold difference".to_owned(),
+        p => format!("{p:.0} %"),
     }
 }
 
@@ -149,11 +158,22 @@ pub fn in_words(time: Duration) -> String {
     match time.as_secs() {
         s if s < 100 => format!("about {} s", s.max(1)),
         s if s < 5400 => format!("about {} min", s.div_ceil(60)),
-        s => format!("about {} h", s.div_ceil(3600)),
+        s if s < 172_800 => format!("about {} h", s.div_ceil(3600)),
+        _ => "days".to_owned(),
     }
 }
 
 /// `1 round`, `8 rounds`.
 fn counted(number: u32, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}
+
+/// A figure with its unit.
+pub fn figure(metric: Metric, value: f64, units: UnitSystem) -> String {
+    match metric {
+        Metric::Iops => format!("{} IOPS", count(value)),
+        Metric::BytesPerSecond => units.rate(BytesPerSecond(value)),
+        Metric::CpuNsPerIo => format!("{} CPU a read", Micros(value / 1e3)),
+        Metric::LatencyP99 => format!("{} at 99 %", Micros(value / 1e3)),
+    }
 }

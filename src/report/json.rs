@@ -6,12 +6,14 @@
 
 mod tree;
 mod drives;
+mod experiment;
 
 use std::{collections::BTreeSet, fmt::Display, sync::Arc};
 
 use serde::Serialize;
 
 pub use drives::{DriveRow, DrivesDocument, FormatRow, SettingsRow};
+pub use experiment::{ExperimentDocument, ExperimentsDocument};
 pub use tree::{LinkRow, NodeRow, TreeDocument};
 
 use crate::model::{Problem, ProblemKind, Reading};

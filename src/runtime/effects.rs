@@ -8,7 +8,8 @@ use std::{
 };
 
 use super::{
-    demo_counters::DemoCounters, input::Outside, now, opening, saving, session::Session, tuning::Tuning,
+    demo_counters::DemoCounters, input::Outside, now, opening, proving::Proving, saving, session::Session,
+    tuning::Tuning,
 };
 use crate::{
     app::{Effect, MachineRead, Message},
@@ -24,6 +25,8 @@ pub const LOOK: Duration = Duration::from_millis(100);
 
 /// What carries effects out.
 pub struct Effects {
+    // Dropped first: an experiment puts its settings back before the session of the screen ends.
+    proving: Option<Proving>,
     tuning: Option<Tuning>,
     engine: Option<Arc<dyn Engine>>,
     counters: Option<DemoCounters>,
@@ -38,14 +41,14 @@ impl Effects {
     /// With the engine that tests this machine, if it can be tested, and where it is read again when a test has ended, if
     /// a test changes what is read.
     pub fn new(
-        tuning: Option<Tuning>,
+        (tuning, proving): (Option<Tuning>, Option<Proving>),
         engine: Option<Arc<dyn Engine>>,
         counters: Option<DemoCounters>,
         root: Option<Arc<dyn SysRoot>>,
         sender: Sender<Outside>,
         started: Instant,
     ) -> Self {
-        Self { tuning, engine, counters, root, sender, started, session: None, look_at: started }
+        Self { proving, tuning, engine, counters, root, sender, started, session: None, look_at: started }
     }
 
     /// Carries out an effect of changes to settings; gives back what is none.
@@ -61,8 +64,23 @@ impl Effects {
         None
     }
 
+    /// Carries out an effect of an experiment; gives back what is none.
+    pub fn prove(&mut self, effect: Effect) -> Option<Effect> {
+        let Some(proving) = &self.proving else { return Some(effect) };
+        match effect {
+            Effect::BeginExperiment(plan) => proving.begin(*plan),
+            Effect::StopExperiment => proving.stop(),
+            Effect::MeasureLonger(time) => proving.longer(time),
+            other => return Some(other),
+        }
+        None
+    }
+
     /// Puts back what this run changed: the end was not the user's word.
     pub fn put_back(&mut self) {
+        if let Some(proving) = &mut self.proving {
+            proving.end();
+        }
         if let Some(tuning) = &mut self.tuning {
             tuning.put_back();
         }

@@ -12,9 +12,16 @@ use std::{
 
 use ratatui::buffer::Buffer;
 
-use super::{demo_counters::DemoCounters, desk::Desk, effects::LOOK, now, opening, tuning::Tuning};
+use super::{
+    demo_counters::DemoCounters,
+    desk::Desk,
+    effects::LOOK,
+    now, opening,
+    proving::{Clock, Proving},
+    tuning::Tuning,
+};
 use crate::{
-    app::{App, Effect, Message, keymap::Key, tune::answer::Answer, update},
+    app::{App, Effect, Message, keymap::Key, tune::answer::Answer, update, whatif::Progress},
     load::{Engine, Running},
     model::RunState,
     source::origin::{OpenError, Origin},
@@ -28,6 +35,7 @@ pub struct Headless {
     engine: Option<Arc<dyn Engine>>,
     counters: Option<DemoCounters>,
     tuning: Option<(Tuning, Receiver<Answer>)>,
+    proving: Option<(Proving, Receiver<Option<Progress>>)>,
     /// What was printed on leaving.
     pub last_words: String,
     running: Option<Box<dyn Running>>,
@@ -46,6 +54,14 @@ impl Headless {
         let counters = opening::demo_counters(origin, &*root, &read);
         // Pictures of a live machine never change it.
         let desk = if origin.is_demo() { Desk::new(origin, &root) } else { None };
+        let proving = desk.clone().map(|desk| {
+            let (sender, receiver) = mpsc::channel();
+            let proving = Proving::start(desk, Arc::clone(&root), Clock::Counted, move |progress| {
+                // Nobody listens only when the program ends.
+                let _ = sender.send(progress);
+            });
+            (proving, receiver)
+        });
         let tuning = desk.map(|desk| {
             let (sender, receiver) = mpsc::channel();
             let tuning = Tuning::start(desk, move |answer| {
@@ -61,6 +77,7 @@ impl Headless {
             engine,
             counters,
             tuning,
+            proving,
             last_words: String::new(),
             running: None,
             base: now(),
@@ -100,6 +117,7 @@ impl Headless {
             self.elapsed += step;
             update(&mut self.app, Message::Tick(self.elapsed));
             self.look();
+            self.look_at_experiment();
         }
     }
 
@@ -114,7 +132,7 @@ impl Headless {
 
     fn carry_out(&mut self, effect: Effect) {
         let clock = self.clock();
-        let Some(effect) = self.tune(effect) else { return };
+        let Some(effect) = self.tune(effect).and_then(|effect| self.prove(effect)) else { return };
         match (effect, &mut self.running) {
             (Effect::StartRun(workload), _) => {
                 if let Some(counters) = &mut self.counters {
@@ -139,6 +157,35 @@ impl Headless {
                 self.left = true;
             }
             _ => {}
+        }
+    }
+
+    /// Carries out an effect of an experiment and waits until that is done; gives back what is none.
+    fn prove(&mut self, effect: Effect) -> Option<Effect> {
+        let Some((proving, answers)) = &self.proving else { return Some(effect) };
+        match effect {
+            Effect::BeginExperiment(plan) => proving.begin(*plan),
+            Effect::StopExperiment => proving.stop(),
+            Effect::MeasureLonger(time) => proving.longer(time),
+            other => return Some(other),
+        }
+        // Nobody answers only after a panic, which has been told.
+        if let Ok(Some(progress)) = answers.recv() {
+            update(&mut self.app, Message::Progress(Box::new(progress), self.elapsed));
+        }
+        None
+    }
+
+    /// Looks at the experiment under way.
+    fn look_at_experiment(&mut self) {
+        let clock = self.clock();
+        if self.app.whatif.experiments.running().is_none() {
+            return;
+        }
+        let Some((proving, answers)) = &self.proving else { return };
+        proving.look(clock);
+        if let Ok(Some(progress)) = answers.recv() {
+            update(&mut self.app, Message::Progress(Box::new(progress), self.elapsed));
         }
     }
 

@@ -28,10 +28,13 @@ pub fn kernel(root: &dyn SysRoot, machine: &Machine) -> Pretend {
     let devices: Vec<Device> = drives.chain([Device::Cpu]).collect();
     let readings =
         SETTINGS.iter().flat_map(|row| devices.iter().flat_map(|device| (row.read)(machine, device)));
-    let files: BTreeMap<String, String> = readings
-        .filter_map(|reading| {
-            let content = root.read(reading.path()).ok()?;
-            Some((reading.path().to_string(), String::from_utf8_lossy(&content).trim().to_owned()))
+    // Not written themselves: the driver changes them.
+    let polls = machine.drives.iter().map(|drive| drive.queue.io_poll.path().to_string());
+    let paths = readings.map(|reading| reading.path().to_string()).chain(polls);
+    let files: BTreeMap<String, String> = paths
+        .filter_map(|path| {
+            let content = root.read(&path).ok()?;
+            Some((path, String::from_utf8_lossy(&content).trim().to_owned()))
         })
         .collect();
     Pretend::new(files)

@@ -9,7 +9,7 @@ use std::{
 use super::actuator::{Actuator, current_word};
 
 /// Files with their contents. Writing one does what Linux 6.12 does: unknown schedulers are EINVAL and a new one resets
-/// `nr_requests`, `read_ahead_kb` is rounded down to the page, `nr_requests` has a least and a most.
+/// `nr_requests`, poll queues make drives polled, `read_ahead_kb` is rounded down to the page, `nr_requests` has a least and a most.
 #[derive(Debug, Default)]
 pub struct Pretend {
     files: Mutex<BTreeMap<String, String>>,
@@ -51,6 +51,12 @@ impl Actuator for Pretend {
         {
             *requests = if value == "none" { TAGS } else { 256 }.to_string();
         }
+        if name == "poll_queues" {
+            // A driver that exists in memory only probes its drives again at once.
+            let polls = if value == "0" { "0" } else { "1" };
+            let is_poll = |(file, _): &(&String, &mut String)| file.ends_with("/io_poll");
+            files.iter_mut().filter(is_poll).for_each(|(_, content)| polls.clone_into(content));
+        }
         Ok(())
     }
 }
@@ -82,8 +88,13 @@ mod tests {
     use super::*;
 
     fn kernel() -> Pretend {
-        let files =
-            [("/q/scheduler", "[none] mq-deadline"), ("/q/nr_requests", "1023"), ("/q/read_ahead_kb", "128")];
+        let files = [
+            ("/q/scheduler", "[none] mq-deadline"),
+            ("/q/nr_requests", "1023"),
+            ("/q/read_ahead_kb", "128"),
+            ("/q/io_poll", "0"),
+            ("/module/nvme/parameters/poll_queues", "0"),
+        ];
         Pretend::new(files.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect())
     }
 
@@ -98,5 +109,9 @@ mod tests {
         let refused = kernel.write("/q/scheduler", "bogus").unwrap_err();
         assert_eq!(refused.raw_os_error(), Some(libc::EINVAL));
         assert!(kernel.write("/q/nowhere", "1").is_err());
+        for (queues, polls) in [("4", "1"), ("0", "0")] {
+            kernel.write("/module/nvme/parameters/poll_queues", queues).unwrap();
+            assert_eq!(kernel.read("/q/io_poll").unwrap(), polls);
+        }
     }
 }

@@ -74,7 +74,11 @@ pub(super) fn tabs(app: &App, brush: &mut Brush<'_>) {
         let shown = app.screen == screen;
         let name = if shown { Meaning::Brand } else { Meaning::Quiet };
         let digit = if shown { Meaning::Brand } else { Meaning::Key };
-        let running = screen == Screen::Dyno && app.dyno.running().is_some();
+        let running = match screen {
+            Screen::Dyno => app.dyno.running().is_some(),
+            Screen::WhatIf => app.whatif.experiments.running().is_some(),
+            _ => false,
+        };
         let loud = if screen == Screen::Findings { app.findings.loud().count() } else { 0 };
         let changed = screen == Screen::Tune && app.standing() + app.tune.staged.len() > 0;
         let dot = match loud {
@@ -113,7 +117,7 @@ pub(super) fn tabs(app: &App, brush: &mut Brush<'_>) {
 
 /// What the test does, beside the tabs on every screen.
 fn running_line(app: &App) -> Vec<Piece> {
-    let Some(test) = app.dyno.running() else { return vec![piece("", Meaning::Text); 4] };
+    let Some(test) = app.dyno.running() else { return experiment_line(app) };
     let word = match test.state {
         _ if test.stopping => "stopping",
         RunState::Preparing => "preparing",
@@ -132,6 +136,21 @@ fn running_line(app: &App) -> Vec<Piece> {
         piece(word, Meaning::Text),
         piece(format!("  {what}"), Meaning::Quiet),
         piece(format!("  {time}"), Meaning::Figure),
+    ]
+}
+
+/// What the experiment does, likewise.
+fn experiment_line(app: &App) -> Vec<Piece> {
+    let Some(account) = app.whatif.experiments.running() else { return vec![piece("", Meaning::Text); 4] };
+    let rounds = match account.round {
+        0 => "warming up".to_owned(),
+        round => format!("round {round}"),
+    };
+    vec![
+        piece("● ", Meaning::Warning),
+        piece("experiment", Meaning::Text),
+        piece(format!("  {}", account.plan.experiment.id.0), Meaning::Quiet),
+        piece(format!("  {rounds}"), Meaning::Figure),
     ]
 }
 
@@ -177,6 +196,9 @@ fn field_hints(app: &App) -> Option<Vec<Piece>> {
         }
         Screen::Dyno if app.dyno.form.edit.is_some() => {
             &[("Enter", "take"), ("Tab", "take and go on"), ("Esc", "leave as it was")]
+        }
+        Screen::WhatIf if app.whatif.experiments.edit.is_some() => {
+            &[("Enter", "take, and go on to the other arm"), ("Esc", "leave as it was")]
         }
         _ => return None,
     };

@@ -159,6 +159,20 @@ fn marks(screen: Screen) -> Vec<Vec<Piece>> {
             ("█▓▒░".to_string(), Meaning::Good, "share of reads that took about that long, per moment"),
             (FULL_MARK.to_string(), Meaning::Warning, "the figure is not the drive's own, and why"),
         ],
+        Screen::WhatIf => &[
+            (
+                "▁▄█".to_string(),
+                Meaning::Brand,
+                "the figure of a round; all arms share one scale, which begins at 0",
+            ),
+            (
+                "┣━●━┫".to_string(),
+                Meaning::Brand,
+                "where the ratio to the baseline lies; the dot is its middle",
+            ),
+            ("░░│░░".to_string(), Meaning::Lines, "the margin around no difference"),
+            ("▲ ▼ = ?".to_string(), Meaning::Text, "better, worse, no difference, open"),
+        ],
     };
     rows.iter()
         .map(|(mark, meaning, text)| {

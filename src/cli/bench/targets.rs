@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Fills in the drive of each target of this machine, where it can be told.
-pub(super) fn find_drives(workload: &mut Workload, root: &dyn SysRoot, machine: &Machine) {
+pub(in crate::cli) fn find_drives(workload: &mut Workload, root: &dyn SysRoot, machine: &Machine) {
     for target in &mut workload.targets {
         let by_commands = machine.drive_of_generic(&target.path).map(|drive| drive.name.clone());
         target.drive =
@@ -44,7 +44,7 @@ fn device_number(metadata: &Metadata) -> u64 {
 }
 
 /// Takes `/dev/NAME` and NAME as drives of a demo; all its hardware drives when none is named.
-pub(super) fn name_drives(workload: &mut Workload, machine: &Machine) -> Result<(), Complaint> {
+pub(in crate::cli) fn name_drives(workload: &mut Workload, machine: &Machine) -> Result<(), Complaint> {
     if workload.targets.is_empty() {
         workload.targets = machine
             .hardware_drives()

@@ -186,3 +186,13 @@ fn wishes_go_into_every_arm() {
     let wrong = Wishes { depth: Some(0), ..Wishes::default() };
     assert!(plan_of("direct", &machine, false, 1, &wrong).unwrap_err().contains("iodepth"));
 }
+
+#[test]
+fn what_a_row_proves_is_a_finding_and_has_one_row() {
+    let known: BTreeSet<&str> = crate::findings::FINDINGS.iter().map(|row| row.id.0).collect();
+    let mut seen = BTreeSet::new();
+    for (row, finding) in EXPERIMENTS.iter().flat_map(|row| row.proves.iter().map(move |id| (row, id))) {
+        assert!(known.contains(finding), "{row:?} proves {finding}");
+        assert!(seen.insert(finding), "{finding} is proved twice");
+    }
+}

@@ -1,25 +1,32 @@
 //! Noise that is the same every time: a function of seed, target and slice of time.
 
 /// How far a slice's rate may lie below what the model says; never above, for a limit is a limit.
-const DEPTH: f64 = 0.008;
+const DEPTH: f64 = 0.004;
+/// And how far a whole run's: no machine does the same twice.
+const RUN: f64 = 0.004;
 
 /// One target's noise.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Noise {
     seed: u64,
+    run: f64,
 }
 
 impl Noise {
     pub(super) fn new(seed: u64, target: u64) -> Self {
-        Self { seed: mix(seed ^ mix(target)) }
+        let seed = mix(seed ^ mix(target));
+        Self { seed, run: 1.0 - RUN * unit(mix(!seed)) }
     }
 
     /// The factor on the rate in that slice, at most 1.
     pub(super) fn factor(self, slice: u64) -> f64 {
-        // 53 bits are a double's share of [0, 1).
-        let unit = (mix(self.seed ^ slice) >> 11) as f64 / (1_u64 << 53) as f64;
-        1.0 - DEPTH * unit
+        self.run * (1.0 - DEPTH * unit(mix(self.seed ^ slice)))
     }
+}
+
+/// 53 bits as a share of [0, 1).
+fn unit(bits: u64) -> f64 {
+    (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// The finalizer of `SplitMix64` (Steele, Lea, Flood 2014).
@@ -40,6 +47,6 @@ mod tests {
         let factors = |noise: Noise| (0..200).map(|slice| noise.factor(slice)).collect::<Vec<_>>();
         assert_eq!(factors(one), factors(same));
         assert_ne!(factors(one), factors(other));
-        assert!(factors(one).iter().all(|factor| (1.0 - DEPTH..=1.0).contains(factor)));
+        assert!(factors(one).iter().all(|factor| (1.0 - DEPTH - RUN..=1.0).contains(factor)));
     }
 }

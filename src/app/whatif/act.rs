@@ -1,0 +1,155 @@
+//! What keys do on the what-if screen: beginning, stopping, going on, keeping the winner, putting it back.
+
+use tui_input::Input;
+
+use crate::{
+    app::{App, Effect, act, keymap::Key, screen::Screen, tune::answer::Undoing},
+    experiment::{Phase, Plan},
+    tune::{Change, settings, tuner},
+};
+
+/// Begins the selected experiment.
+pub fn begin(app: &mut App) -> Vec<Effect> {
+    if app.whatif.experiments.running().is_some() {
+        app.tell("An experiment is running: x ends it and puts everything back");
+        return Vec::new();
+    }
+    if app.dyno.running().is_some() {
+        app.tell("A test is running: x stops it; then the experiment has the drives to itself");
+        return Vec::new();
+    }
+    let Some(entry) = app.whatif.experiments.entry() else { return Vec::new() };
+    match entry.plan.clone() {
+        Ok(plan) => {
+            app.whatif.experiments.begin(plan.clone());
+            vec![Effect::BeginExperiment(Box::new(plan))]
+        }
+        Err(needs) => {
+            app.warn(format!("{} needs {needs}", entry.row.id.0));
+            Vec::new()
+        }
+    }
+}
+
+/// Ends the experiment under way; `None` where there is none.
+pub fn stop(app: &mut App) -> Option<Vec<Effect>> {
+    app.whatif.experiments.running()?;
+    app.whatif.experiments.stopping = true;
+    Some(vec![Effect::StopExperiment])
+}
+
+/// Goes back: ends what runs, else leaves the verdict for the list, else the screen.
+pub fn back(app: &mut App) -> Vec<Effect> {
+    if let Some(effects) = stop(app) {
+        app.tell("It ends as soon as every setting is as it was");
+        return effects;
+    }
+    if app.whatif.experiments.shown.take().is_none() {
+        app.screen = Screen::Machine;
+    }
+    Vec::new()
+}
+
+/// Gives the experiment that ended as much time as it says it needs, or as much again as it had.
+pub fn longer(app: &mut App) -> Vec<Effect> {
+    let shown = app.whatif.experiments.shown.as_ref().filter(|shown| shown.account.phase == Phase::Ended);
+    let Some(shown) = shown else {
+        app.tell("Nothing to measure longer: Enter begins the selected experiment");
+        return Vec::new();
+    };
+    let account = &shown.account;
+    let rounds = account.rounds_needed().unwrap_or(0).saturating_sub(account.rounds).clamp(8, 100);
+    vec![Effect::MeasureLonger(account.plan.round_time() * rounds)]
+}
+
+/// Writes the winner's settings, as the tune screen would.
+pub fn keep(app: &mut App) -> Vec<Effect> {
+    let Some((_, winner)) = app.whatif.experiments.winner() else {
+        app.tell("Nothing to keep: no arm that changes a setting has won");
+        return Vec::new();
+    };
+    let Some(shown) = &app.whatif.experiments.shown else { return Vec::new() };
+    match changes(app, &shown.account.plan, winner) {
+        Ok(changes) if changes.is_empty() => {
+            app.tell("The winner is what the machine has already");
+            Vec::new()
+        }
+        Ok(changes) => {
+            app.whatif.experiments.keep(&changes);
+            app.tune.busy = true;
+            vec![Effect::ApplyChanges(changes)]
+        }
+        Err(why) => {
+            app.warn(why);
+            Vec::new()
+        }
+    }
+}
+
+/// What the winner's settings take, the scheduler first.
+fn changes(app: &App, plan: &Plan, winner: usize) -> Result<Vec<Change>, String> {
+    let mut changes = Vec::new();
+    for set in &plan.arms[winner].settings {
+        let Some(row) = settings::find(set.setting.0) else { continue };
+        let planned = tuner::planned(&app.machine, &set.device, row, &set.value);
+        changes.extend(planned.map_err(|error| error.to_string())?);
+    }
+    changes.retain(|change| change.from != change.to);
+    changes.sort_by_key(|change| settings::rank(change.setting.0));
+    Ok(changes)
+}
+
+/// Puts back what was kept.
+pub fn put_back(app: &mut App) -> Vec<Effect> {
+    let files = std::mem::take(&mut app.whatif.experiments.kept);
+    if files.is_empty() {
+        app.tell("Every setting is as it was: the experiment has put it back, and nothing was kept");
+        return Vec::new();
+    }
+    app.tune.busy = true;
+    vec![Effect::UndoChanges(Undoing::Files(files))]
+}
+
+/// Opens the first arm of `own` for text.
+pub fn write_arms(app: &mut App) {
+    let experiments = &mut app.whatif.experiments;
+    if experiments.shown.is_some() {
+        return;
+    }
+    if let Some(at) = experiments.list.iter().position(|entry| entry.row.id.0 == "own") {
+        experiments.selected = at;
+        experiments.edit = Some((0, Input::new(experiments.own[0].clone())));
+    }
+}
+
+/// A key while an arm of `own` is open.
+pub fn edit_key(app: &mut App, key: Key) {
+    let experiments = &mut app.whatif.experiments;
+    let Some((arm, input)) = &mut experiments.edit else { return };
+    match key {
+        Key::Esc => experiments.edit = None,
+        Key::Enter | Key::Tab | Key::Down => {
+            let arm = *arm;
+            input.value().trim().clone_into(&mut experiments.own[arm]);
+            experiments.edit = (arm == 0).then(|| (1, Input::new(experiments.own[1].clone())));
+        }
+        Key::Up | Key::BackTab if *arm == 1 => {
+            input.value().trim().clone_into(&mut experiments.own[1]);
+            experiments.edit = Some((0, Input::new(experiments.own[0].clone())));
+        }
+        key => act::edit(input, key),
+    }
+}
+
+/// Opens the experiment that would prove the selected finding.
+pub fn prove(app: &mut App) {
+    let Some(finding) = app.findings.selected_finding().map(|finding| finding.id) else { return };
+    if app.whatif.experiments.running().is_some() {
+        app.tell("An experiment is running: x ends it");
+    } else if app.whatif.experiments.select_for(finding) {
+        app.whatif.experiments.shown = None;
+        app.screen = Screen::WhatIf;
+    } else {
+        app.tell(format!("No experiment on this machine proves {}", finding.0));
+    }
+}

@@ -1,0 +1,218 @@
+//! The list of experiments, and the one on the screen with what it came to so far.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use tui_input::Input;
+
+use crate::{
+    experiment::{
+        Account, EXPERIMENTS, Experiment, Phase, Plan, Scene, Terms,
+        plan::{Subject, Wishes},
+    },
+    machine::{Drive, Machine},
+    model::{DriveName, ExperimentId, FindingId, Target},
+    tune::Change,
+};
+
+/// Where an experiment stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// Its account.
+    pub account: Account,
+    /// What the run under way reads, bytes per second.
+    pub reads: f64,
+    /// The figure arms are compared by, of the run under way, where it can be told before its end.
+    pub now: Option<f64>,
+    /// Time since it began.
+    pub elapsed: Duration,
+}
+
+/// An experiment and its plan here, or what it needs.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Its row.
+    pub row: &'static Experiment,
+    /// Its arms on this machine; else what is missing.
+    pub plan: Result<Plan, String>,
+}
+
+/// The experiments.
+#[derive(Debug, Clone)]
+pub struct Experiments {
+    /// All of them, in the table's order.
+    pub list: Vec<Entry>,
+    /// Index of the selected one.
+    pub selected: usize,
+    /// Index of the first one shown.
+    pub top: usize,
+    /// The arms of `own`, as they are written.
+    pub own: [String; 2],
+    /// Which arm of `own` is being written, and its text.
+    pub edit: Option<(usize, Input)>,
+    /// The experiment on the screen instead of the list.
+    pub shown: Option<Progress>,
+    /// Whether it was asked to end.
+    pub stopping: bool,
+    /// Lines by which the words of the verdict are scrolled down.
+    pub words_top: usize,
+    /// Files that the winner was kept in.
+    pub kept: Vec<String>,
+    /// What the list was made for.
+    made_for: Option<MadeFor>,
+}
+
+/// What the list depends on.
+#[derive(Debug, Clone)]
+struct MadeFor {
+    machine: Arc<Machine>,
+    marks: BTreeSet<DriveName>,
+    cursor: Option<DriveName>,
+    own: [String; 2],
+}
+
+impl Default for Experiments {
+    fn default() -> Self {
+        Self {
+            list: Vec::new(),
+            selected: 0,
+            top: 0,
+            own: ["scheduler=none".to_owned(), "scheduler=mq-deadline".to_owned()],
+            edit: None,
+            shown: None,
+            stopping: false,
+            words_top: 0,
+            kept: Vec::new(),
+            made_for: None,
+        }
+    }
+}
+
+impl Experiments {
+    /// Makes the list for a machine, the marked drives, and the one the tree's cursor is on; nothing when none changed.
+    pub fn refresh(
+        &mut self,
+        machine: &Arc<Machine>,
+        marks: &BTreeSet<DriveName>,
+        cursor: Option<&DriveName>,
+        can_test: bool,
+        simulated: bool,
+    ) {
+        let same = self.made_for.as_ref().is_some_and(|of| {
+            Arc::ptr_eq(&of.machine, machine)
+                && of.marks == *marks
+                && of.cursor.as_ref() == cursor
+                && of.own == self.own
+        });
+        if same {
+            return;
+        }
+        let wishes = Wishes { arms: self.own.to_vec(), ..Wishes::default() };
+        let entry = |row: &'static Experiment| {
+            let targets = targets(machine, marks, cursor, row.subject);
+            let scene = Scene { machine, targets: &targets, simulated, wishes: &wishes };
+            let plan = if can_test {
+                row.plan(&scene, Terms::default())
+            } else {
+                Err("this machine, or a demo: a capture's drives are not here".to_owned())
+            };
+            Entry { row, plan }
+        };
+        self.list = EXPERIMENTS.iter().map(entry).collect();
+        self.made_for = Some(MadeFor {
+            machine: Arc::clone(machine),
+            marks: marks.clone(),
+            cursor: cursor.cloned(),
+            own: self.own.clone(),
+        });
+    }
+
+    /// The selected one.
+    pub fn entry(&self) -> Option<&Entry> {
+        self.list.get(self.selected)
+    }
+
+    /// Moves the selection by `step`, or the words of the verdict.
+    pub fn step(&mut self, step: isize) {
+        if self.shown.is_some() {
+            self.words_top = self.words_top.saturating_add_signed(step.clamp(-4, 4));
+        } else {
+            let last = self.list.len().saturating_sub(1);
+            self.selected = self.selected.saturating_add_signed(step).min(last);
+        }
+    }
+
+    /// Selects the one that would prove a finding; false where none would.
+    pub fn select_for(&mut self, finding: FindingId) -> bool {
+        let at = EXPERIMENTS.iter().position(|row| row.proves.contains(&finding.0));
+        self.selected = at.unwrap_or(self.selected);
+        at.is_some()
+    }
+
+    /// Moves the first one shown so that the selected one is among `height`.
+    pub fn scroll_to_selection(&mut self, height: usize) {
+        if height > 0 {
+            let lowest = self.list.len().saturating_sub(height);
+            let least = self.selected.saturating_sub(height - 1);
+            self.top = self.top.clamp(least, self.selected).min(lowest);
+        }
+    }
+
+    /// The experiment under way.
+    pub fn running(&self) -> Option<&Account> {
+        self.shown.as_ref().map(|shown| &shown.account).filter(|account| !account.has_ended())
+    }
+
+    /// Puts an experiment that is about to begin on the screen.
+    pub fn begin(&mut self, plan: Plan) {
+        let account = Account::new(plan);
+        self.shown = Some(Progress { account, reads: 0.0, now: None, elapsed: Duration::ZERO });
+        self.stopping = false;
+        self.words_top = 0;
+        self.kept.clear();
+    }
+
+    /// Takes what became of the one on the screen.
+    pub fn take(&mut self, progress: Progress) {
+        // One that was left has nobody who looks at it.
+        let is_it =
+            |shown: &Progress| shown.account.plan.experiment.id == progress.account.plan.experiment.id;
+        if self.shown.as_ref().is_some_and(is_it) {
+            self.stopping &= progress.account.phase != Phase::Ended;
+            self.shown = Some(progress);
+        }
+    }
+
+    /// What keeping the winner would write: its settings, where it has any.
+    pub fn winner(&self) -> Option<(ExperimentId, usize)> {
+        let account = &self.shown.as_ref().filter(|shown| shown.account.has_ended())?.account;
+        let winner = account.winner()?;
+        (!account.plan.arms[winner].settings.is_empty()).then_some((account.plan.experiment.id, winner))
+    }
+
+    /// Remembers what was written to keep the winner.
+    pub fn keep(&mut self, changes: &[Change]) {
+        self.kept = changes.iter().map(|change| change.file.clone()).collect();
+    }
+}
+
+/// What a question is asked of: the marked drives, else those it is about.
+fn targets(
+    machine: &Machine,
+    marks: &BTreeSet<DriveName>,
+    cursor: Option<&DriveName>,
+    subject: Subject,
+) -> Vec<Target> {
+    let target =
+        |drive: &Drive| Target { path: drive.name.device_file().into(), drive: Some(drive.name.clone()) };
+    if !marks.is_empty() {
+        return machine.drives.iter().filter(|drive| marks.contains(&drive.name)).map(target).collect();
+    }
+    let fixed = || machine.hardware_drives().filter(|drive| drive.removable.get() != Some(true));
+    match subject {
+        Subject::AllDrives => fixed().map(target).collect(),
+        Subject::OneDrive => {
+            let chosen = cursor.and_then(|name| machine.drive(name)).or_else(|| fixed().next());
+            chosen.map(target).into_iter().collect()
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! `iodyno experiment`: questions answered without a screen.
+//!
+//! Here: the options, the terms, a line a round, the end by itself or by a signal. Not here: what is compared
+//! (`experiment`), how it is carried out (`runtime::experiment`), what is printed (`report::experiment`).
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use clap::{Args, Subcommand};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    flag,
+};
+
+use super::{Complaint, Failure, Status, bench::targets, columns, print, tune};
+use crate::{
+    experiment::{
+        Account, EXPERIMENTS, Experiment, Plan, Scene, Terms,
+        account::Ending,
+        plan::{Subject, Wishes},
+        table,
+    },
+    machine::Machine,
+    model::{Metric, Pattern, Target, Workload, fio},
+    report::{experiment as text, json},
+    runtime::{
+        desk::Desk,
+        experiment::{LOOK, Underway, simulate},
+        session::now,
+    },
+    source::{SysRoot, origin::Origin},
+    units::Bytes,
+};
+
+/// Options of `iodyno experiment`.
+#[derive(Debug, Args)]
+pub struct ExperimentArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Lists the experiments: the question, how long it takes, what it needs
+    List {
+        #[command(flatten)]
+        on: On,
+        /// One JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Runs one and says what came of it; every setting is put back
+    Run(Box<RunArgs>),
+}
+
+/// What is read.
+#[derive(Debug, Args)]
+struct On {
+    /// Drives and files to read, `A:B`; in a demo those the question is about, unless named
+    #[arg(long, value_name = "PATHS")]
+    filename: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(rename_all = "snake_case")]
+struct RunArgs {
+    /// Its name, as `iodyno experiment list` says
+    name: String,
+    #[command(flatten)]
+    on: On,
+    /// Differences below this share are none: 2% or 0.02
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
+    margin: f64,
+    /// How sure intervals are: 95% or 0.95
+    #[arg(long, value_name = "SHARE", default_value = "95%", value_parser = share)]
+    confidence: f64,
+    /// How long a run is counted: 2, 500ms
+    #[arg(long, value_name = "TIME", default_value = "2", value_parser = fio::time)]
+    runtime: Duration,
+    /// Time of a run that is not counted before
+    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = fio::time)]
+    ramp_time: Duration,
+    /// Fewest rounds, 8 or more
+    #[arg(long, value_name = "N", default_value_t = Terms::FEWEST_ROUNDS,
+        value_parser = clap::value_parser!(u32).range(i64::from(Terms::FEWEST_ROUNDS)..=100_000))]
+    rounds: u32,
+    /// When it ends at the latest: 10m
+    #[arg(long = "max-time", value_name = "TIME", default_value = "10m", value_parser = fio::time)]
+    max_time: Duration,
+    /// Seed of the order of arms
+    #[arg(long, value_name = "N")]
+    randseed: Option<u64>,
+    /// An arm of `own`: "LABEL: scheduler=none bs=4k iodepth=32"; twice or more
+    #[arg(long = "arm", value_name = "ARM")]
+    arms: Vec<String>,
+    /// What arms are compared by instead: iops, `bytes_per_second`, `cpu_ns_per_io`, `latency_p99`
+    #[arg(long, value_name = "FIGURE", value_parser = metric)]
+    metric: Option<Metric>,
+    /// randread or read, for every arm
+    #[arg(long, value_name = "PATTERN", value_parser = fio::pattern)]
+    rw: Option<Pattern>,
+    /// Bytes of one read, for every arm
+    #[arg(long, value_name = "SIZE", value_parser = fio::size)]
+    bs: Option<Bytes>,
+    /// Reads under way per job, for every arm
+    #[arg(long, value_name = "N")]
+    iodepth: Option<u32>,
+    /// Jobs per drive or file, for every arm
+    #[arg(long, value_name = "N")]
+    numjobs: Option<u32>,
+    /// Past the page cache, for every arm
+    #[arg(long, value_name = "0|1", value_parser = fio::switch)]
+    direct: Option<bool>,
+    /// The first bytes that are read; the size of a file laid out
+    #[arg(long, value_name = "SIZE", value_parser = fio::size)]
+    size: Option<Bytes>,
+    /// Reads per second and job at most, for every arm
+    #[arg(long, value_name = "N")]
+    rate_iops: Option<u32>,
+    /// One JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let share = number.trim().parse::<f64>().ok().map(|number| number / unit);
+    share
+        .filter(|share| (0.000_1..0.999_9).contains(share))
+        .ok_or_else(|| "no share; write it as 2% or 0.02".to_owned())
+}
+
+fn metric(text: &str) -> Result<Metric, String> {
+    const ALL: [Metric; 4] = [Metric::Iops, Metric::BytesPerSecond, Metric::CpuNsPerIo, Metric::LatencyP99];
+    let names: Vec<&str> = ALL.iter().map(|metric| metric.name()).collect();
+    ALL.into_iter()
+        .find(|metric| metric.name() == text)
+        .ok_or_else(|| format!("no such figure; use one of {}", names.join(", ")))
+}
+
+/// Runs the command. Status 1 when there is no answer.
+pub fn run(args: &ExperimentArgs, origin: &Origin) -> Result<Status, Failure> {
+    match &args.action {
+        Action::List { on, json } => list(on, *json, origin),
+        Action::Run(args) => {
+            if !origin.is_live() && !origin.is_demo() {
+                let fix = "leave --open and --sysroot out, or use --demo for simulated drives";
+                return Err(Complaint::new("experiment", "a captured machine cannot be tested", fix).into());
+            }
+            tune::recover(origin)?;
+            args.run(origin)
+        }
+    }
+}
+
+fn list(on: &On, json: bool, origin: &Origin) -> Result<Status, Failure> {
+    let root = origin.open()?;
+    let (machine, _) = crate::source::read_machine(&*root);
+    let wishes = Wishes::default();
+    let rows = EXPERIMENTS
+        .iter()
+        .map(|row| {
+            let targets = on.targets(origin, &*root, &machine, row)?;
+            let scene =
+                Scene { machine: &machine, targets: &targets, simulated: origin.is_demo(), wishes: &wishes };
+            let plan = if origin.is_live() || origin.is_demo() {
+                row.plan(&scene, Terms::default())
+            } else {
+                Err("this machine, or a demo: a capture's drives are not here".to_owned())
+            };
+            Ok((row, plan))
+        })
+        .collect::<Result<Vec<_>, Failure>>()?;
+    print(&if json {
+        json::text(&json::ExperimentsDocument::new(&rows))
+    } else {
+        text::list(&rows, columns())
+    })
+}
+
+impl On {
+    /// What a question is asked of: what is named, else in a demo the drives it is about, else every hardware drive's own
+    /// place to begin with.
+    fn targets(
+        &self,
+        origin: &Origin,
+        root: &dyn SysRoot,
+        machine: &Machine,
+        row: &Experiment,
+    ) -> Result<Vec<Target>, Failure> {
+        let named = self.filename.as_deref().map(fio::names).unwrap_or_default();
+        let targets = named.into_iter().map(|path| Target { path, drive: None }).collect();
+        let mut workload = Workload { targets, ..Workload::default() };
+        if origin.is_demo() {
+            targets::name_drives(&mut workload, machine)?;
+        } else {
+            targets::find_drives(&mut workload, root, machine);
+        }
+        if self.filename.is_none() && row.subject == Subject::OneDrive {
+            workload.targets.truncate(1);
+        }
+        Ok(workload.targets)
+    }
+}
+
+impl RunArgs {
+    fn run(&self, origin: &Origin) -> Result<Status, Failure> {
+        let unknown = || {
+            let names: Vec<&str> = EXPERIMENTS.iter().map(|row| row.id.0).collect();
+            Complaint::new(&self.name, "no such experiment", format!("there are {}", names.join(" ")))
+        };
+        let row = table::find(&self.name).ok_or_else(unknown)?;
+        if !self.arms.is_empty() && row.id.0 != "own" {
+            let fix = "use `experiment run own`, or leave --arm out";
+            return Err(Complaint::new("--arm", format!("{} has arms of its own", self.name), fix).into());
+        }
+        let root = origin.open()?;
+        let (machine, _) = crate::source::read_machine(&*root);
+        let targets = self.on.targets(origin, &*root, &machine, row)?;
+        if targets.is_empty() {
+            let fix = "name one: --filename /dev/nvme0n1";
+            return Err(Complaint::new("--filename", "no drive or file to read from", fix).into());
+        }
+        let wishes = self.wishes();
+        let scene =
+            Scene { machine: &machine, targets: &targets, simulated: origin.is_demo(), wishes: &wishes };
+        let plan = row.plan(&scene, self.terms()).map_err(|needs| {
+            Complaint::new(&self.name, format!("needs {needs}"), "see `iodyno experiment list`")
+        })?;
+        let cannot =
+            || Complaint::new("experiment", "this machine's boot id cannot be read", "is /proc mounted?");
+        let desk = Desk::new(origin, &root).ok_or_else(cannot)?;
+        self.carry_out(plan, &desk, &*root)
+    }
+
+    fn wishes(&self) -> Wishes {
+        Wishes {
+            pattern: self.rw,
+            block_size: self.bs,
+            depth: self.iodepth,
+            jobs: self.numjobs,
+            direct: self.direct,
+            size: self.size,
+            rate_iops: self.rate_iops,
+            arms: self.arms.clone(),
+            metric: self.metric,
+        }
+    }
+
+    fn terms(&self) -> Terms {
+        Terms {
+            margin: self.margin,
+            confidence: self.confidence,
+            measured: self.runtime,
+            warm_up: self.ramp_time,
+            least_rounds: self.rounds,
+            most_time: self.max_time,
+            seed: self.randseed.unwrap_or(Terms::default().seed),
+        }
+    }
+
+    /// Until it ends by itself or by a signal; either way everything is put back before a word is said.
+    fn carry_out(&self, plan: Plan, desk: &Desk, root: &dyn SysRoot) -> Result<Status, Failure> {
+        let signal = Arc::new(AtomicUsize::new(0));
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            let value = usize::try_from(number).unwrap_or_default();
+            flag::register_usize(number, Arc::clone(&signal), value).map_err(|error| {
+                Complaint::new("signals", error.to_string(), "run it where signals can be caught")
+            })?;
+        }
+        let mut rounds = Rounds { quiet: self.json, counted: 0, thrown_out: 0, failed: None };
+        rounds.begin(&plan);
+        let account = if plan.simulated {
+            simulate(plan, desk, root, |account| rounds.look(account))
+        } else {
+            let mut underway = Underway::on(plan, desk, root);
+            let mut asked = false;
+            while !underway.account().has_ended() {
+                thread::sleep(LOOK);
+                // A reader that went away, as at the end of a pipe, ends it too.
+                if !asked && (signal.load(Ordering::Relaxed) != 0 || rounds.failed.is_some()) {
+                    asked = true;
+                    underway.stop();
+                }
+                underway.look(now());
+                rounds.look(underway.account());
+            }
+            underway.account().clone()
+        };
+        if let Some(failure) = rounds.failed {
+            return Err(failure);
+        }
+        if let (Some(Ending::Failed(why)), 0) = (&account.ending, account.rounds) {
+            // Nothing was measured, so there is nothing to show.
+            return Err(anyhow::anyhow!("{why}").into());
+        }
+        print(&if self.json {
+            json::text(&json::ExperimentDocument::new(&account))
+        } else {
+            text::result(&account)
+        })?;
+        let stopped = u8::try_from(signal.load(Ordering::Relaxed)).ok().filter(|number| *number != 0);
+        Ok(stopped.map_or_else(|| status(&account), Status::Stopped))
+    }
+}
+
+/// 0 when the question is answered, for every arm that takes part.
+fn status(account: &Account) -> Status {
+    let open = |arm| account.effect(arm).is_none_or(|effect| !effect.verdict.is_answer());
+    let unanswered = account.compared().any(open) || account.compared().next().is_none();
+    if unanswered || account.restored != Some(true) { Status::No } else { Status::Done }
+}
+
+/// Prints what happens, as it happens.
+struct Rounds {
+    quiet: bool,
+    counted: u32,
+    thrown_out: usize,
+    failed: Option<Failure>,
+}
+
+impl Rounds {
+    fn say(&mut self, text: &str) {
+        if !self.quiet && self.failed.is_none() {
+            self.failed = print(text).err();
+        }
+    }
+
+    fn begin(&mut self, plan: &Plan) {
+        self.say(&text::heading(plan));
+    }
+
+    fn look(&mut self, account: &Account) {
+        if account.rounds > self.counted {
+            self.counted = account.rounds;
+            self.say(&text::round(account));
+        }
+        if account.thrown_out.len() > self.thrown_out {
+            self.thrown_out = account.thrown_out.len();
+            self.say(&text::thrown_out(account));
+        }
+    }
+}

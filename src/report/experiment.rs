@@ -1,0 +1,130 @@
+//! Experiments as text: the list, a line for each round, the verdict.
+//!
+//! Not here: JSON ([`super::json::ExperimentDocument`]), what a verdict is (`experiment`).
+
+use std::fmt::Write;
+
+use super::table::{self, Column};
+use crate::{
+    experiment::{
+        Account, Experiment, Plan, Run,
+        verdict::{self, figure, in_words, percent},
+    },
+    model::Metric,
+    text::Label,
+    units::UnitSystem,
+};
+
+/// A row of the list: an experiment, and its plan on this machine or what it needs.
+pub type Listed = (&'static Experiment, Result<Plan, String>);
+
+/// The list of experiments.
+pub fn list(rows: &[Listed], width: Option<usize>) -> String {
+    let column = |heading, right| Column { heading, right, optional: false };
+    let columns =
+        [column("NAME", false), column("QUESTION", false), column("TIME", true), column("ARMS", false)];
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|(row, plan)| {
+            let (time, arms) = match plan {
+                Ok(plan) => (in_words(plan.least_time()), row.arms.to_owned()),
+                Err(why) => ("-".to_owned(), format!("needs {why}")),
+            };
+            vec![row.id.0.to_owned(), row.question.to_owned(), time, arms]
+        })
+        .collect();
+    table::text(&columns, &rows, width)
+}
+
+/// What is about to be done.
+pub fn heading(plan: &Plan) -> String {
+    let simulated = if plan.simulated { "SIMULATED  " } else { "" };
+    let mut text = format!("{simulated}{}  {}\n", plan.experiment.question, plan.subject());
+    let labels: Vec<&str> = plan.arms.iter().map(|arm| arm.label.as_str()).collect();
+    let _infallible = writeln!(
+        text,
+        "{}; in random order, {} rounds or more, {} or more, {} at most",
+        labels.join(", "),
+        plan.terms.least_rounds,
+        in_words(plan.least_time()),
+        in_words(plan.terms.most_time)
+    );
+    if !plan.experiment.changes.is_empty() {
+        let _infallible = writeln!(text, "changes {}, and puts it back", plan.experiment.changes);
+    }
+    text
+}
+
+/// The newest round: what came of it, and how wide the intervals are.
+pub fn round(account: &Account) -> String {
+    let figures: Vec<String> = account
+        .arms
+        .iter()
+        .zip(&account.plan.arms)
+        .filter_map(|(so_far, arm)| {
+            let value = so_far.runs.last()?.value;
+            Some(format!("{} {}", arm.label, figure(account.plan.metric, value, UnitSystem::Decimal)))
+        })
+        .collect();
+    let width = account
+        .widths
+        .last()
+        .map(|width| format!("   ±{}, {} will do", percent(*width), percent(account.narrow())));
+    format!("{:>3}  {}{}\n", account.rounds, figures.join(", "), width.unwrap_or_default())
+}
+
+/// A round that was thrown out.
+pub fn thrown_out(account: &Account) -> String {
+    account.thrown_out.last().map_or_else(String::new, |out| {
+        format!(
+            "  -  round {} is thrown out: {}, {}\n",
+            out.round,
+            Label::new(&out.arm),
+            Label::new(&out.why)
+        )
+    })
+}
+
+/// What it came to.
+pub fn result(account: &Account) -> String {
+    let plan = &account.plan;
+    let mut rows = Vec::new();
+    for (index, arm) in plan.arms.iter().enumerate() {
+        let middle = |of: fn(&Run) -> Option<f64>, metric: Metric| {
+            let value = account.figure(index, of);
+            value.map_or_else(String::new, |value| figure(metric, value, UnitSystem::Decimal))
+        };
+        let mut cells = vec![format!("  {}", arm.label)];
+        match &account.arms[index].left_out {
+            Some(why) => cells.push(format!("left out: {}", Label::new(why))),
+            None => cells.extend([
+                middle(|run| Some(run.iops), Metric::Iops),
+                middle(|run| Some(run.bytes_per_second), Metric::BytesPerSecond),
+                middle(|run| run.cpu_ns_per_io, Metric::CpuNsPerIo),
+                middle(|run| run.latency_p99, Metric::LatencyP99),
+            ]),
+        }
+        rows.push(cells);
+    }
+    let column = |heading| Column { heading, right: false, optional: false };
+    let mut text = String::from("\n");
+    text.push_str(&table::text(
+        &[column("  ARM"), column("READS"), column("RATE"), column("CPU"), column("LATENCY")],
+        &rows,
+        None,
+    ));
+    text.push('\n');
+    for effect in &account.effects {
+        let _infallible = writeln!(text, "{}", verdict::sentence(account, effect));
+        let _infallible = writeln!(text, "  {}", verdict::meaning(account, effect));
+    }
+    if account.effects.is_empty() {
+        text.push_str("No verdict: there are too few rounds for one.\n");
+    }
+    let ending = verdict::ending(account).map(|words| Label::new(&words).to_string());
+    let parts = [ending.unwrap_or_default(), verdict::restoration(account).to_owned()];
+    let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    let simulated = if plan.simulated { " All figures are SIMULATED." } else { "" };
+    let _infallible = writeln!(text, "{}{simulated}", parts.join(" "));
+    text
+}

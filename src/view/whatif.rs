@@ -1,0 +1,20 @@
+//! The what-if screen: the list of experiments, or the one under way with its arms, intervals and verdict.
+
+mod arms;
+mod intervals;
+mod list;
+mod words;
+
+use super::paint::Brush;
+use crate::app::App;
+
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
+    match &app.whatif.experiments.shown {
+        None => list::draw(app, brush),
+        Some(shown) => {
+            arms::draw(app, brush, shown);
+            intervals::draw(brush, shown);
+            words::draw(app, brush, shown);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The arms side by side: the figure of every round as a bar, the middle one as a number, what it costs beside it.
+
+use ratatui::layout::Rect;
+
+use crate::{
+    app::{App, whatif::Progress},
+    experiment::{Account, Phase, Run, verdict::figure},
+    model::{Metric, Verdict},
+    units::{Micros, UnitSystem},
+    view::{
+        paint::{Brush, Piece, cells, fit, piece},
+        theme::Meaning,
+    },
+};
+
+/// Eighths of a cell, from below.
+const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Columns of an arm's row: label, curve, figure, CPU, latency, ratio.
+struct Columns {
+    label: u16,
+    curve: u16,
+    figure: u16,
+    cost: u16,
+    ratio: u16,
+}
+
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>, shown: &Progress) {
+    let account = &shown.account;
+    let title = [
+        piece(account.plan.experiment.question, Meaning::Heading),
+        piece(format!("  {}", account.plan.subject()), Meaning::Quiet),
+    ];
+    let note = if account.plan.simulated { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
+    let inner = brush.panel(brush.layout.arms, &title, &note);
+    let columns = columns(account, inner.width);
+    head(brush, inner, account, &columns);
+    let rows = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
+    let arms = u16::try_from(account.arms.len()).unwrap_or(u16::MAX).max(1);
+    let each = (rows.height / arms).max(1);
+    let most = account
+        .arms
+        .iter()
+        .flat_map(|arm| arm.runs.iter().map(|run| run.value))
+        .chain(shown.now)
+        .fold(0.0, f64::max);
+    for index in 0..account.arms.len() {
+        let y = rows.y + u16::try_from(index).unwrap_or(u16::MAX).saturating_mul(each);
+        if y >= rows.bottom() {
+            break;
+        }
+        let height = each.min(rows.bottom() - y);
+        arm(app, brush, shown, index, Rect { y, height, ..rows }, &columns, most);
+    }
+}
+
+fn columns(account: &Account, width: u16) -> Columns {
+    let label = account.plan.arms.iter().map(|arm| cells(&arm.label)).max().unwrap_or(0).clamp(4, 22) + 3;
+    let cost = if width >= 100 { 26 } else { 0 };
+    let (figure, ratio) = (13, 33);
+    let curve = width.saturating_sub(label + figure + cost + ratio).max(8);
+    Columns { label, curve, figure, cost, ratio }
+}
+
+fn head(brush: &mut Brush<'_>, inner: Rect, account: &Account, columns: &Columns) {
+    let mut x = inner.x + columns.label;
+    brush.text(x, inner.y, columns.curve, "every round", Meaning::Quiet);
+    x += columns.curve;
+    brush.write_right(x + columns.figure - 1, inner.y, &[piece("median", Meaning::Quiet)]);
+    x += columns.figure;
+    if columns.cost > 0 {
+        brush.text(x, inner.y, columns.cost, "  CPU a read    at 99 %", Meaning::Quiet);
+        x += columns.cost;
+    }
+    let base = account.plan.arms.get(account.plan.baseline()).map_or("", |arm| arm.label.as_str());
+    let text = fit(&format!("  against {base}"), columns.ratio);
+    brush.text(x, inner.y, columns.ratio, &text, Meaning::Quiet);
+}
+
+fn arm(
+    app: &App,
+    brush: &mut Brush<'_>,
+    shown: &Progress,
+    index: usize,
+    area: Rect,
+    columns: &Columns,
+    most: f64,
+) {
+    let account = &shown.account;
+    let plan = &account.plan.arms[index];
+    let is_now = matches!(account.phase, Phase::SettingUp(at) | Phase::Running(at) | Phase::Restoring(at) if at == index);
+    let y = area.bottom() - 1;
+    let mark = if is_now { piece("▸ ", Meaning::Brand) } else { piece("  ", Meaning::Text) };
+    let label = piece(fit(&plan.label, columns.label - 3), Meaning::Curve(index));
+    brush.write(area.x, y, columns.label, &[mark, label]);
+    let mut x = area.x + columns.label;
+    if let Some(why) = &account.arms[index].left_out {
+        let text = fit(&format!("left out: {why}"), area.right().saturating_sub(x));
+        brush.text(x, y, area.right().saturating_sub(x), &text, Meaning::Warning);
+        return;
+    }
+    let now = shown.now.filter(|_| is_now && matches!(account.phase, Phase::Running(_)));
+    let curve = Rect { x, y: area.y, width: columns.curve.saturating_sub(1), height: area.height };
+    bars(brush, curve, &account.arms[index].runs, now, most, Meaning::Curve(index));
+    x += columns.curve;
+    let middle = account.figure(index, |run| Some(run.value)).or(now);
+    let text = middle.map_or_else(|| "-".to_owned(), |value| short(account.plan.metric, value, app.units));
+    brush.write_right(x + columns.figure - 1, y, &[piece(text, Meaning::Figure)]);
+    x += columns.figure;
+    if columns.cost > 0 {
+        let time = |of: fn(&Run) -> Option<f64>| {
+            account.figure(index, of).map_or_else(|| "-".to_owned(), |ns| Micros(ns / 1e3).to_string())
+        };
+        brush.write_right(x + 12, y, &[piece(time(|run| run.cpu_ns_per_io), Meaning::Text)]);
+        brush.write_right(x + 23, y, &[piece(time(|run| run.latency_p99), Meaning::Text)]);
+        x += columns.cost;
+    }
+    brush.write(x, y, columns.ratio, &ratio(account, index));
+}
+
+/// A figure without the words that its column says already.
+fn short(metric: Metric, value: f64, units: UnitSystem) -> String {
+    match metric {
+        Metric::CpuNsPerIo | Metric::LatencyP99 => Micros(value / 1e3).to_string(),
+        Metric::Iops | Metric::BytesPerSecond => figure(metric, value, units),
+    }
+}
+
+/// `0.457 [0.450, 0.464] worse`.
+fn ratio(account: &Account, arm: usize) -> Vec<Piece> {
+    if account.plan.arms[arm].against.is_empty() {
+        return vec![piece("  baseline", Meaning::Quiet)];
+    }
+    let Some(effect) = account.effect(arm) else { return vec![piece("  too few rounds", Meaning::Quiet)] };
+    let (word, meaning) = word(effect.verdict);
+    vec![
+        piece(format!("  {:.3}", effect.ratio), Meaning::Figure),
+        piece(format!(" [{:.3}, {:.3}] ", effect.low, effect.high), Meaning::Quiet),
+        piece(word, meaning),
+    ]
+}
+
+/// A verdict in a word, told by the word and not by its colour alone.
+pub(super) const fn word(verdict: Verdict) -> (&'static str, Meaning) {
+    match verdict {
+        Verdict::Faster => ("better", Meaning::Good),
+        Verdict::Slower => ("worse", Meaning::Warning),
+        Verdict::NoDifference => ("same", Meaning::Text),
+        Verdict::Inconclusive => ("open", Meaning::Quiet),
+        Verdict::Invalid => ("invalid", Meaning::Problem),
+    }
+}
+
+/// A bar for every round, the newest on the right, over the scale that all arms share; the run under way is the last one.
+fn bars(brush: &mut Brush<'_>, area: Rect, runs: &[Run], now: Option<f64>, most: f64, meaning: Meaning) {
+    if most <= 0.0 || area.width == 0 {
+        return;
+    }
+    let values: Vec<f64> = runs.iter().map(|run| run.value).chain(now).collect();
+    let room = usize::from(area.width);
+    // Few rounds are drawn wide.
+    let wide = (room / values.len().max(8)).clamp(1, 6);
+    let shown = &values[values.len().saturating_sub(room / wide)..];
+    // The highest bar leaves an eighth of air below the arm above it.
+    let levels = f64::from(area.height) * 8.0 - 1.0;
+    for (index, value) in shown.iter().enumerate() {
+        let is_now = now.is_some() && index + 1 == shown.len();
+        let style = brush.theme.style(if is_now { Meaning::Quiet } else { meaning });
+        let level = (value / most * levels).round().clamp(1.0, levels);
+        for row in 0..area.height {
+            let above = level - f64::from(row) * 8.0;
+            if above < 1.0 {
+                break;
+            }
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 8")]
+            let symbol = EIGHTHS[above.min(8.0) as usize - 1];
+            let filled = if wide > 1 { wide - 1 } else { 1 };
+            for step in 0..filled {
+                let x = area.x + u16::try_from(index * wide + step).unwrap_or(u16::MAX);
+                if x < area.right() {
+                    brush.cell(x, area.bottom() - 1 - row, symbol, style);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Where the ratios lie: an axis with the margin around 1 and every arm's interval, and how the widest one shrank.
+
+use ratatui::layout::Rect;
+
+use super::arms::word;
+use crate::{
+    app::whatif::Progress,
+    experiment::{Account, verdict::percent},
+    view::{
+        paint::{Brush, fit, piece},
+        theme::Meaning,
+    },
+};
+
+const LABEL: u16 = 18;
+
+/// The axis: logarithms of ratios from the left edge to the right one.
+struct Axis {
+    x: u16,
+    width: u16,
+    low: f64,
+    high: f64,
+}
+
+impl Axis {
+    fn of(account: &Account, area: Rect) -> Self {
+        let margin = account.plan.terms.margin.ln_1p();
+        let ends = account.effects.iter().flat_map(|effect| [effect.low.ln(), effect.high.ln()]);
+        let (mut low, mut high) = (-2.0 * margin, 2.0 * margin);
+        for end in ends.filter(|end| end.is_finite()) {
+            low = low.min(end * 1.1);
+            high = high.max(end * 1.1);
+        }
+        let x = area.x + LABEL;
+        Self { x, width: area.width.saturating_sub(LABEL + 10), low, high }
+    }
+
+    /// The column of a ratio.
+    fn column(&self, ratio: f64) -> u16 {
+        let share = ((ratio.ln() - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
+        self.x + crate::view::graph::share_of(self.width.saturating_sub(1), share)
+    }
+}
+
+pub(super) fn draw(brush: &mut Brush<'_>, shown: &Progress) {
+    let account = &shown.account;
+    let panel = brush.layout.intervals;
+    if panel.height < 4 {
+        return;
+    }
+    let title = [
+        piece("Intervals", Meaning::Heading),
+        piece(format!("  at {:.0} %", account.plan.terms.confidence * 100.0), Meaning::Quiet),
+    ];
+    let inner = brush.panel(panel, &title, &[]);
+    let axis = Axis::of(account, inner);
+    if axis.width < 12 {
+        return;
+    }
+    let compared: Vec<usize> = account.compared().collect();
+    let rows = inner.height.saturating_sub(2);
+    for (y, arm) in (inner.y..inner.y + rows).zip(&compared) {
+        row(brush, account, &axis, *arm, Rect { y, height: 1, ..inner });
+    }
+    let foot = inner.bottom() - 2;
+    scale(brush, account, &axis, foot);
+    shrinking(brush, account, Rect { y: inner.bottom() - 1, height: 1, ..inner });
+}
+
+fn row(brush: &mut Brush<'_>, account: &Account, axis: &Axis, arm: usize, area: Rect) {
+    let label = fit(&account.plan.arms[arm].label, LABEL - 2);
+    brush.text(area.x, area.y, LABEL, &label, Meaning::Curve(arm));
+    let margin = account.plan.terms.margin;
+    let lines = brush.theme.style(Meaning::Lines);
+    let (left, right) = (axis.column(1.0 / (1.0 + margin)), axis.column(1.0 + margin));
+    for x in left..=right {
+        brush.cell(x, area.y, '░', lines);
+    }
+    brush.cell(axis.column(1.0), area.y, '│', lines);
+    let Some(effect) = account.effect(arm) else { return };
+    let style = brush.theme.style(Meaning::Curve(arm));
+    let (low, middle, high) = (axis.column(effect.low), axis.column(effect.ratio), axis.column(effect.high));
+    for x in low..=high {
+        brush.cell(x, area.y, '━', style);
+    }
+    if low < middle {
+        brush.cell(low, area.y, '┣', style);
+    }
+    if high > middle {
+        brush.cell(high, area.y, '┫', style);
+    }
+    brush.cell(middle, area.y, '●', style);
+    let (word, meaning) = word(effect.verdict);
+    brush.write_right(area.right(), area.y, &[piece(word, meaning)]);
+}
+
+fn scale(brush: &mut Brush<'_>, account: &Account, axis: &Axis, y: u16) {
+    let line = brush.theme.style(Meaning::Lines);
+    for x in axis.x..axis.x + axis.width {
+        brush.cell(x, y, '─', line);
+    }
+    let one = axis.column(1.0);
+    brush.cell(one, y, '┴', line);
+    let base = account.plan.arms.get(account.plan.baseline()).map_or("", |arm| arm.label.as_str());
+    let at_one = format!(" 1 = {} ", fit(base, 20));
+    let wide = crate::view::paint::cells(&at_one);
+    let x = (one + 1).min((axis.x + axis.width).saturating_sub(wide));
+    brush.text(x, y, wide, &at_one, Meaning::Quiet);
+    let low = format!("{:.2} ", axis.low.exp());
+    if x > axis.x + 8 {
+        brush.text(axis.x, y, 6, &low, Meaning::Quiet);
+    }
+    let high = format!(" {:.2}", axis.high.exp());
+    if x + wide + 6 < axis.x + axis.width {
+        brush.write_right(axis.x + axis.width, y, &[piece(high, Meaning::Quiet)]);
+    }
+}
+
+/// How the widest interval shrank, round by round, and how narrow it must be.
+fn shrinking(brush: &mut Brush<'_>, account: &Account, area: Rect) {
+    let mut line = vec![piece(format!("{:<wide$}", "widest", wide = usize::from(LABEL)), Meaning::Quiet)];
+    let room = usize::from(area.width / 9).saturating_sub(4).clamp(1, 12);
+    let count = account.widths.len();
+    if account.widths.is_empty() {
+        line.push(piece("an interval takes four rounds", Meaning::Quiet));
+    }
+    for (index, width) in account.widths.iter().enumerate().skip(count.saturating_sub(room)) {
+        let last = index + 1 == count;
+        let meaning = if last { Meaning::Figure } else { Meaning::Quiet };
+        line.push(piece(format!("±{}", percent(*width)), meaning));
+        line.push(piece(if last { "" } else { " → " }, Meaning::Lines));
+    }
+    line.push(piece(format!("   narrow at ±{}", percent(account.narrow())), Meaning::Quiet));
+    brush.write(area.x, area.y, area.width, &line);
+}

@@ -1,0 +1,147 @@
+//! The list of experiments, and all about the selected one.
+
+use ratatui::layout::Rect;
+
+use crate::{
+    app::{App, whatif::experiments::Entry},
+    experiment::verdict::in_words,
+    view::{
+        paint::{Brush, Piece, fit, piece, wrap},
+        theme::Meaning,
+    },
+};
+
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
+    let experiments = &app.whatif.experiments;
+    let panel = brush.layout.experiments;
+    let here = experiments.list.iter().filter(|entry| entry.plan.is_ok()).count();
+    let title = [
+        piece("Experiments", Meaning::Heading),
+        piece(format!("  {here} of {} can be done here", experiments.list.len()), Meaning::Quiet),
+    ];
+    brush.panel(panel, &title, &[piece("at least", Meaning::Quiet)]);
+    let area = brush.layout.experiment_rows;
+    let rows = experiments.list.iter().enumerate().skip(experiments.top);
+    for (y, (index, entry)) in (area.y..area.bottom()).zip(rows) {
+        row(brush, Rect { y, height: 1, ..area }, entry, index == experiments.selected);
+    }
+    let hidden = experiments.list.len().saturating_sub(experiments.top + usize::from(area.height));
+    if brush.layout.boxed && hidden > 0 {
+        let word = format!(" ↓ {hidden} more ");
+        brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
+    }
+    detail(app, brush);
+}
+
+fn row(brush: &mut Brush<'_>, row: Rect, entry: &Entry, selected: bool) {
+    let time = entry.plan.as_ref().map_or_else(
+        |_| piece("not here", Meaning::Quiet),
+        |plan| piece(in_words(plan.least_time()).replace("about ", ""), Meaning::Figure),
+    );
+    let meaning = if entry.plan.is_ok() { Meaning::Text } else { Meaning::Quiet };
+    if selected {
+        brush.text(row.x, row.y, 1, "›", Meaning::Brand);
+    }
+    let room = row.width.saturating_sub(12);
+    let text = fit(entry.row.question, room.saturating_sub(2));
+    let end = brush.text(row.x + 2, row.y, room, &text, meaning);
+    if selected {
+        brush.shade(Rect { x: row.x + 2, width: end.saturating_sub(row.x + 2), ..row }, Meaning::Selected);
+    }
+    brush.write_right(row.right(), row.y, &[time]);
+}
+
+const LABEL: usize = 9;
+
+fn detail(app: &App, brush: &mut Brush<'_>) {
+    let Some(entry) = app.whatif.experiments.entry() else { return };
+    let simulated = if app.is_simulated() { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
+    let inner = brush.panel(brush.layout.experiment, &[piece(entry.row.id.0, Meaning::Heading)], &simulated);
+    for (y, line) in (inner.y..inner.bottom()).zip(lines(app, entry, inner.width)) {
+        brush.write(inner.x, y, inner.width, &line);
+    }
+    open_field(app, brush, inner);
+}
+
+/// The arm of `own` that is being written, on the last row of the panel.
+fn open_field(app: &App, brush: &mut Brush<'_>, inner: Rect) {
+    let Some((arm, input)) = &app.whatif.experiments.edit else { return };
+    let y = inner.bottom().saturating_sub(1);
+    let letter = if *arm == 0 { "A" } else { "B" };
+    let wide = usize::from(inner.width.saturating_sub(3));
+    let shown: String = {
+        let text = format!("{}▏", input.value());
+        let count = text.chars().count();
+        text.chars().skip(count.saturating_sub(wide)).collect()
+    };
+    let field = format!("{shown:<wide$}");
+    brush.write(
+        inner.x,
+        y,
+        inner.width,
+        &[piece(format!("{letter}  "), Meaning::Key), piece(field, Meaning::Field)],
+    );
+}
+
+fn lines(app: &App, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
+    let row = entry.row;
+    let mut lines: Vec<Vec<Piece>> = Vec::new();
+    lines.extend(wrap(row.question, width).into_iter().map(|text| vec![piece(text, Meaning::Figure)]));
+    match &entry.plan {
+        Ok(plan) => {
+            let labels: Vec<&str> = plan.arms.iter().map(|arm| arm.label.as_str()).collect();
+            field(&mut lines, "arms", &labels.join(" · "), Meaning::Marked, width);
+            field(&mut lines, "reads", &plan.subject(), Meaning::Text, width);
+            let changes = if row.changes.is_empty() { "nothing but the workload" } else { row.changes };
+            let back = if plan.changes_settings() { ", and puts it back after every run" } else { "" };
+            field(&mut lines, "changes", &format!("{changes}{back}"), Meaning::Text, width);
+            let takes = format!(
+                "{} or more, {} at most: every arm in random order, {} rounds or more, until the interval is narrow",
+                in_words(plan.least_time()),
+                in_words(plan.terms.most_time),
+                plan.terms.least_rounds
+            );
+            field(&mut lines, "takes", &takes, Meaning::Text, width);
+        }
+        Err(needs) => {
+            field(&mut lines, "arms", row.arms, Meaning::Text, width);
+            field(&mut lines, "not here", &format!("it needs {needs}"), Meaning::Warning, width);
+        }
+    }
+    if row.id.0 == "own" {
+        let [one, other] = &app.whatif.experiments.own;
+        field(&mut lines, "A", one, Meaning::Text, width);
+        field(&mut lines, "B", other, Meaning::Text, width);
+    } else if !row.needs.is_empty() {
+        field(&mut lines, "needs", row.needs, Meaning::Text, width);
+    }
+    let found = if row.found.is_empty() { "the sources say nothing about it" } else { row.found };
+    field(&mut lines, "found", found, Meaning::Quiet, width);
+    lines.push(Vec::new());
+    lines.push(if row.id.0 == "own" {
+        vec![
+            piece("e", Meaning::Key),
+            piece(" writes its arms   ", Meaning::Quiet),
+            piece("Enter", Meaning::Key),
+            piece(" begins", Meaning::Quiet),
+        ]
+    } else if entry.plan.is_ok() {
+        vec![
+            piece("Enter", Meaning::Key),
+            piece(" begins   ", Meaning::Quiet),
+            piece("x", Meaning::Key),
+            piece(" ends it at any time", Meaning::Quiet),
+        ]
+    } else {
+        Vec::new()
+    });
+    lines
+}
+
+fn field(lines: &mut Vec<Vec<Piece>>, name: &str, value: &str, meaning: Meaning, width: u16) {
+    let room = width.saturating_sub(u16::try_from(LABEL).unwrap_or(0));
+    for (index, text) in wrap(value, room).into_iter().enumerate() {
+        let name = if index == 0 { name } else { "" };
+        lines.push(vec![piece(format!("{name:<LABEL$}"), Meaning::Quiet), piece(text, meaning)]);
+    }
+}

@@ -1,0 +1,124 @@
+//! The verdict in words; while it runs, what is going on.
+
+use super::arms::word;
+use crate::{
+    app::{App, whatif::Progress},
+    experiment::{Account, Phase, verdict},
+    model::Verdict,
+    view::{
+        paint::{Brush, Piece, piece, wrap},
+        theme::Meaning,
+        words::counted,
+    },
+};
+
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>, shown: &Progress) {
+    let account = &shown.account;
+    let panel = brush.layout.verdict;
+    let title = if account.has_ended() { "Verdict" } else { "So far" };
+    let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], &[]);
+    let keys = keys(app, account);
+    let foot = u16::from(inner.height >= 3);
+    let rows = usize::from(inner.height - foot);
+    let lines = lines(app, shown, inner.width);
+    let top = app.whatif.experiments.words_top.min(lines.len().saturating_sub(rows));
+    for (y, line) in (inner.y..inner.bottom() - foot).zip(lines.iter().skip(top)) {
+        brush.write(inner.x, y, inner.width, line);
+    }
+    let hidden = lines.len().saturating_sub(top + rows);
+    if foot == 1 {
+        brush.write(inner.x, inner.bottom() - 1, inner.width, &keys);
+    }
+    if hidden > 0 {
+        let word = format!(" ↓ {hidden} more ");
+        brush.write_right(inner.right(), inner.bottom() - 1, &[piece(word, Meaning::Quiet)]);
+    }
+}
+
+fn keys(app: &App, account: &Account) -> Vec<Piece> {
+    let mut keys: Vec<(&str, String)> = Vec::new();
+    if account.has_ended() {
+        if !app.whatif.experiments.kept.is_empty() {
+            keys.push(("b", "put back what was kept".to_owned()));
+        } else if let Some((_, winner)) = app.whatif.experiments.winner() {
+            keys.push(("K", format!("keep {}", account.plan.arms[winner].label)));
+        }
+        keys.push(("m", "measure longer".to_owned()));
+        keys.push(("Esc", "back".to_owned()));
+    } else {
+        keys.push(("x", "end it; every setting is put back".to_owned()));
+    }
+    let pieces = keys
+        .into_iter()
+        .flat_map(|(key, word)| [piece(key, Meaning::Key), piece(format!(" {word}    "), Meaning::Quiet)]);
+    pieces.collect()
+}
+
+fn lines(app: &App, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
+    let account = &shown.account;
+    let mut lines: Vec<Vec<Piece>> = Vec::new();
+    let mut add = |mark: Piece, text: &str, meaning: Meaning| {
+        for (index, text) in wrap(text, width.saturating_sub(2)).into_iter().enumerate() {
+            let lead = if index == 0 { mark.clone() } else { piece("  ", Meaning::Text) };
+            lines.push(vec![lead, piece(text, meaning)]);
+        }
+    };
+    if !account.has_ended() {
+        add(piece("  ", Meaning::Text), &going_on(app, shown), Meaning::Text);
+    }
+    for effect in &account.effects {
+        let (_, meaning) = word(effect.verdict);
+        let mark = match effect.verdict {
+            Verdict::Faster => "▲ ",
+            Verdict::Slower => "▼ ",
+            Verdict::NoDifference => "= ",
+            Verdict::Inconclusive => "? ",
+            Verdict::Invalid => "! ",
+        };
+        add(piece(mark, meaning), &verdict::sentence(account, effect), Meaning::Figure);
+        if account.has_ended() {
+            add(piece("  ", Meaning::Text), &verdict::meaning(account, effect), Meaning::Text);
+        }
+    }
+    if let Some(out) = account.thrown_out.last() {
+        let text = format!(
+            "{} thrown out; the last one, round {}: {}, {}",
+            counted(account.thrown_out.len(), "round"),
+            out.round,
+            out.arm,
+            crate::text::Label::new(&out.why)
+        );
+        add(piece("! ", Meaning::Warning), &text, Meaning::Quiet);
+    }
+    if account.has_ended() {
+        let ending = verdict::ending(account).map(|words| crate::text::Label::new(&words).to_string());
+        let text = format!("{} {}", ending.unwrap_or_default(), verdict::restoration(account));
+        let meaning = if account.restored == Some(false) { Meaning::Problem } else { Meaning::Quiet };
+        add(piece("  ", Meaning::Text), text.trim(), meaning);
+    }
+    lines
+}
+
+/// `Round 3: none is read. 12 s of about 10 min at most; 8 rounds at least.`
+fn going_on(app: &App, shown: &Progress) -> String {
+    let account = &shown.account;
+    let label = |arm: usize| account.plan.arms[arm].label.as_str();
+    let what = match account.phase {
+        _ if app.whatif.experiments.stopping => "ending; settings are put back".to_owned(),
+        Phase::SettingUp(arm) => format!("{} is set up", label(arm)),
+        Phase::Running(arm) => format!("{} reads", label(arm)),
+        Phase::Restoring(arm) => format!("put back after {}", label(arm)),
+        Phase::Ended => String::new(),
+    };
+    let round = match account.round {
+        0 => "Warming up, not counted".to_owned(),
+        round => format!("Round {round}"),
+    };
+    format!(
+        "{round}: {what}. {} s so far, {} at most; {} of {} rounds, and then until the interval is narrow.",
+        shown.elapsed.as_secs(),
+        verdict::in_words(account.plan.terms.most_time),
+        account.rounds,
+        account.plan.terms.least_rounds,
+    )
+}
