@@ -343,3 +343,6 @@ pub fn simulate(plan: Plan, desk: &Desk, root: &dyn SysRoot, mut tell: impl FnMu
     }
     underway.account().clone()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+use std::sync::{
+    Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use super::*;
+use crate::{
+    experiment::{Scene, Terms, account::Ending, plan::Wishes, table},
+    model::{Target, WorkloadError},
+    source::origin::Origin,
+    tune::journal,
+};
+
+/// Simulated drives that look, before they read, at what the settings are, and fail when they are told to.
+struct Watchful {
+    desk: Arc<Desk>,
+    inner: Arc<dyn Engine>,
+    file: String,
+    seen: Mutex<Vec<(String, bool)>>,
+    /// The start that fails, counted from 0.
+    fails: usize,
+    starts: AtomicUsize,
+}
+
+impl Engine for Watchful {
+    fn simulated(&self) -> bool {
+        true
+    }
+
+    fn start(&self, workload: &Workload, now: Instant) -> Result<Box<dyn Running>, LoadError> {
+        let value = self.desk.actuator().read(&self.file).unwrap();
+        // What was changed stands in the journal before anything is read.
+        let noted = !self.desk.ledger().unwrap().entries.is_empty();
+        self.seen.lock().unwrap().push((value, noted));
+        if self.starts.fetch_add(1, Ordering::Relaxed) == self.fails {
+            let error = WorkloadError { option: "bs", wrong: "fails".to_owned(), fix: "wait".to_owned() };
+            return Err(error.into());
+        }
+        self.inner.start(workload, now)
+    }
+}
+
+struct Scenery {
+    desk: Arc<Desk>,
+    root: Arc<dyn SysRoot>,
+    plan: Plan,
+    file: String,
+}
+
+/// The question whether the scheduler costs anything, on one drive of a demo.
+fn scenery() -> Scenery {
+    let origin = Origin::Demo("threadripper-after".to_owned());
+    let root = origin.open().unwrap();
+    let desk = Desk::new(&origin, &root).unwrap();
+    let machine = desk.read().machine;
+    let drive = machine.hardware_drives().next().unwrap();
+    let file = drive.queue.scheduler.path().to_string();
+    let targets = [Target { path: drive.name.device_file().into(), drive: Some(drive.name.clone()) }];
+    let wishes = Wishes::default();
+    let scene = Scene { machine: &machine, targets: &targets, simulated: true, wishes: &wishes };
+    let plan = table::find("scheduler").unwrap().plan(&scene, Terms::default()).unwrap();
+    Scenery { desk, root, plan, file }
+}
+
+impl Scenery {
+    fn watchful(&self, fails: usize) -> Arc<Watchful> {
+        Arc::new(Watchful {
+            desk: Arc::clone(&self.desk),
+            inner: opening::simulated(&self.desk.read()),
+            file: self.file.clone(),
+            seen: Mutex::default(),
+            fails,
+            starts: AtomicUsize::new(0),
+        })
+    }
+
+    fn underway(&self, engine: &Arc<Watchful>) -> Underway<'_> {
+        let engine: Arc<dyn Engine> = Arc::<Watchful>::clone(engine);
+        let machine = self.desk.read().machine;
+        Underway::new(self.plan.clone(), &self.desk, &*self.root, machine, Reader::Engine(engine))
+    }
+
+    fn scheduler(&self) -> String {
+        self.desk.actuator().read(&self.file).unwrap()
+    }
+}
+
+/// Goes on until it has ended, or for so many looks.
+fn go_on(underway: &mut Underway<'_>, most: usize) {
+    let begun = crate::runtime::now();
+    for look in 0..most {
+        if underway.account().has_ended() {
+            return;
+        }
+        underway.look(begun + Duration::from_millis(500) * u32::try_from(look).unwrap());
+    }
+}
+
+#[test]
+fn every_run_reads_with_its_arms_settings_and_each_change_is_undone_before_the_next() {
+    let scenery = scenery();
+    let engine = scenery.watchful(usize::MAX);
+    let mut underway = scenery.underway(&engine);
+    go_on(&mut underway, 10_000);
+    assert_eq!(underway.account().ending, Some(Ending::Narrow));
+    let seen = engine.seen.lock().unwrap().clone();
+    assert_eq!(seen.len(), 18, "eight rounds and the one that warms up, two arms each");
+    for (value, noted) in &seen {
+        assert_eq!(
+            value == "mq-deadline",
+            *noted,
+            "what is set stands in the journal, what is undone does not"
+        );
+    }
+    assert_eq!(seen.iter().filter(|(value, _)| value == "mq-deadline").count(), 9);
+    let records = scenery.desk.journal().read().unwrap();
+    let steps: Vec<&str> = records
+        .iter()
+        .filter_map(|record| match &record.event {
+            journal::Event::Open { purpose: journal::Purpose::Experiment, .. } => Some("open"),
+            journal::Event::Change { .. } => Some("change"),
+            journal::Event::Undone { file, .. } if *file == scenery.file => Some("undone"),
+            journal::Event::Close => Some("close"),
+            _ => None,
+        })
+        .collect();
+    let mut expected = vec!["open"];
+    (0..9).for_each(|_| expected.extend(["change", "undone"]));
+    expected.push("close");
+    assert_eq!(steps, expected, "one session");
+    assert_eq!(scenery.scheduler(), "none");
+}
+
+#[test]
+fn a_run_that_fails_is_restored_and_its_round_thrown_out() {
+    let scenery = scenery();
+    let engine = scenery.watchful(5);
+    let mut underway = scenery.underway(&engine);
+    go_on(&mut underway, 10_000);
+    let account = underway.account();
+    assert_eq!((account.rounds, account.thrown_out.len()), (8, 1));
+    assert_eq!(account.thrown_out[0].why, "--bs: fails; wait");
+    assert_eq!((account.restored, scenery.scheduler().as_str()), (Some(true), "none"));
+}
+
+#[test]
+fn dropped_or_stopped_at_any_moment_everything_is_as_it_was() {
+    let scenery = scenery();
+    let before = scenery.desk.read().machine;
+    let mut met = 0;
+    for looks in 1..40 {
+        let engine = scenery.watchful(usize::MAX);
+        let mut underway = scenery.underway(&engine);
+        go_on(&mut underway, looks);
+        met += usize::from(scenery.scheduler() == "mq-deadline");
+        if looks % 2 == 0 {
+            underway.stop();
+            go_on(&mut underway, 10);
+            assert_eq!(underway.account().ending, Some(Ending::Stopped));
+            assert_eq!(underway.account().restored, Some(true));
+        }
+        drop(underway);
+        assert_eq!(*scenery.desk.read().machine, *before, "after {looks} looks");
+    }
+    assert!(met > 5, "changed settings were met {met} times");
+}
+
+#[test]
+fn a_panic_on_the_way_puts_everything_back() {
+    let scenery = scenery();
+    let engine = scenery.watchful(usize::MAX);
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let mut underway = scenery.underway(&engine);
+        while scenery.scheduler() == "none" {
+            go_on(&mut underway, 1);
+        }
+        panic!("in the middle of it");
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(scenery.scheduler(), "none");
+}

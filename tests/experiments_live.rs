@@ -1,0 +1,124 @@
+//! Experiments on a real loop device: ended by themselves, by signals and by kills, and every setting as it was.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test ends where something is not there, and puts its device's settings back"
+)]
+
+#[path = "common/loop_device.rs"]
+mod loop_device;
+
+use std::{
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    time::Duration,
+};
+
+use loop_device::LoopDevice;
+use rustix::process::{Pid, Signal, kill_process};
+
+fn iodyno(state: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
+    command.env("IODYNO_STATE_DIR", state).args(args).stdin(Stdio::null());
+    command
+}
+
+/// An experiment that changes scheduler and readahead of the device, in runs of a tenth of a second.
+fn experiment(state: &Path, device: &LoopDevice, most: &str) -> Command {
+    let path = device.device().display().to_string();
+    let arms = ["found: bs=4k", "other: scheduler=mq-deadline read_ahead_kb=512 nr_requests=64 bs=4k"];
+    let mut args = vec!["experiment", "run", "own", "--filename", &path, "--max-time", most, "--json"];
+    args.extend(["--runtime", "100ms", "--ramp_time", "10ms"]);
+    args.extend(arms.iter().flat_map(|arm| ["--arm", arm]));
+    iodyno(state, &args)
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn it_measures_counts_and_restores() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let before = device.read_settings();
+    let output = experiment(state.path(), &device, "6s").output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text(&output));
+    assert_eq!(device.read_settings(), before);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&document["restored"], &document["simulated"]), (&true.into(), &false.into()));
+    let rounds = document["rounds"].as_u64().unwrap();
+    let thrown_out = document["thrown_out"].as_u64().unwrap();
+    assert!(rounds + thrown_out >= 2, "{document}");
+    for arm in document["arms"].as_array().unwrap() {
+        assert!(arm["left_out"].is_null(), "{arm}");
+        let runs = arm["runs"].as_array().unwrap();
+        assert_eq!(runs.len() as u64, rounds);
+        assert!(runs.iter().all(|run| run["iops"].as_f64().unwrap() > 10.0), "{arm}");
+    }
+    let journal = iodyno(state.path(), &["tune", "journal", "--json"]).output().unwrap();
+    let journal: serde_json::Value = serde_json::from_slice(&journal.stdout).unwrap();
+    let events = journal["records"].as_array().unwrap();
+    let count = |event: &str| events.iter().filter(|record| record["event"] == event).count();
+    assert!(count("change") >= 6 && count("undone") >= 6, "{journal}");
+    assert_eq!((count("open"), count("close")), (1, 1), "one session");
+}
+
+fn wait_until_changed(device: &LoopDevice, child: &mut Child) {
+    for _ in 0..2000 {
+        if device.setting("scheduler").as_deref() == Some("mq-deadline") {
+            return;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it changed anything");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("nothing was changed in ten seconds");
+}
+
+#[test]
+fn a_signal_ends_it_after_everything_was_put_back() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let before = device.read_settings();
+    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let state = tempfile::tempdir().unwrap();
+        let mut command = experiment(state.path(), &device, "5m");
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        wait_until_changed(&device, &mut child);
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{}", text(&output));
+        assert_eq!(device.read_settings(), before, "{signal:?}");
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document["restored"], true);
+        assert_eq!(document["ended_because"], "It was stopped.");
+    }
+}
+
+/// Kills it at moments spread over its life; the next start puts everything back. 50 rounds are a long test.
+#[test]
+fn killed_at_any_moment_the_next_start_restores_without_asking() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let rounds = std::env::var("IODYNO_KILL_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(6_u64);
+    let before = device.read_settings();
+    let (mut killed, mut changed) = (0, 0);
+    for round in 0..rounds {
+        let state = tempfile::tempdir().unwrap();
+        let mut command = experiment(state.path(), &device, "5m");
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // From before the first change to the tenth round or so, at moments that no step of it shares.
+        std::thread::sleep(Duration::from_micros(50_000 + round * 618_033 % 2_500_000));
+        killed += usize::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        changed += usize::from(device.read_settings() != before);
+        let output = iodyno(state.path(), &["tune", "list", &device.name]).output().unwrap();
+        assert!(output.status.success(), "round {round}: {}", text(&output));
+        assert_eq!(device.read_settings(), before, "round {round}: {}", text(&output));
+    }
+    println!(
+        "{killed} of {rounds} were killed while they ran, {changed} of them with settings changed; all came back"
+    );
+    assert_eq!(killed as u64, rounds, "each was killed while it ran");
+    assert!(changed > 0, "no kill met a changed setting; the test watched nothing");
+}
