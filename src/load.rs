@@ -16,6 +16,7 @@ mod target;
 mod placement;
 mod crew;
 mod ring;
+mod lanes;
 mod worker;
 mod queued;
 mod passthrough;

@@ -1,51 +1,126 @@
 //! How many reads are handed over, and how many completions waited for, in one call.
 //!
-//! Here: the policy, pure. Not here: the ring.
+//! Here: the policy, pure: it is told what calls found, when, and what they cost. Not here: the ring, clocks.
+//!
+//! On a drive that is the bottleneck, waiting for every read under way lets its queue run dry, and handing many over at
+//! once makes it wait for the last of them (the kernel holds back all of a call that brings more than two until the call
+//! ends). Waiting for one and handing over one keeps the queue full and burns a call and a wake-up per read. Where the
+//! processor is the bottleneck, only full batches are fast. How far to go in either direction depends on drive, driver
+//! and processor, so it is tried: the ways of making calls form a grid, the one in use is compared with its neighbours in
+//! short alternating windows ([`contest`]), the best becomes the one in use, and so on until no neighbour is better.
+//! Then it is left alone, and looked at again ever more rarely, or when the rate changes by itself.
+
+mod contest;
+
+use std::slice;
+
+use contest::Contest;
 
 use crate::model::Workload;
 
-/// One worker's policy.
-///
-/// On a drive that is the bottleneck, waiting for every read under way lets its queue run dry, and waiting for one burns
-/// a call and a wake-up per read: a quarter of the depth keeps the queue between three quarters and full. Where reads
-/// come back as fast as the processor hands them over, all are there after any wait, and waiting for all of them costs
-/// nothing and spares wake-ups. Which of the two it is shows in what short waits find; a few of them begin every round.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Batching {
+/// A way of making calls: positions in [`Batching::submits`] and [`Batching::waits`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Way {
     submit: usize,
-    /// `None` adapts.
-    pinned: Option<usize>,
-    short: usize,
-    full: usize,
-    /// Calls of the present round so far.
-    calls: u32,
-    /// Completions found by its probes, and reads that were under way.
-    found: usize,
-    under_way: usize,
-    /// What the present round waits for after its probes.
     wait: usize,
 }
 
-/// Calls of a round, and how many of them probe.
-const ROUND: u32 = 128;
-const PROBES: u32 = 8;
+/// What the policy is busy with.
+#[derive(Debug, Clone, PartialEq)]
+enum Stage {
+    /// Pinned, or nothing to choose from.
+    Fixed,
+    /// The first calls: does everything come back at once?
+    Opening { calls: u32, found: usize, under_way: usize },
+    /// Ways are compared.
+    Climbing { contest: Contest, seen: Vec<Way> },
+    /// The best one is in use, at this natural logarithm of reads per nanosecond.
+    Settled { rate: Option<f64>, odd: u32, until: u64 },
+}
+
+/// A stretch of calls made in one way.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Window {
+    /// Reads of the way before may still come back; they do not count.
+    open: bool,
+    began: u64,
+    cpu: u64,
+    found: usize,
+    /// It is over when so many are found and it is this late.
+    needed: usize,
+    due: u64,
+}
+
+/// One worker's policy.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Batching {
+    /// Most reads handed over in one call, to choose from; ascending.
+    submits: Vec<usize>,
+    /// Completions to wait for, to choose from; ascending.
+    waits: Vec<usize>,
+    depth: usize,
+    /// The best known.
+    best: Way,
+    /// In use.
+    submit: usize,
+    wait: usize,
+    stage: Stage,
+    window: Window,
+    /// Nanoseconds of the next rest between two climbs.
+    rest: u64,
+}
+
+/// Calls that tell whether everything comes back at once.
+const OPENING: u32 = 8;
+/// A window lasts at least so long, nanoseconds, and so many reads more than the depth.
+const WINDOW: u64 = 2_000_000;
+const WINDOW_READS: usize = 96;
+/// While settled it lasts longer.
+const LONG_WINDOW: u64 = 50_000_000;
+/// First and longest rest between two climbs, nanoseconds.
+const REST: u64 = 1_000_000_000;
+const LONGEST_REST: u64 = 32_000_000_000;
+/// A rate that differs by this natural logarithm for so many windows is another situation.
+const ODD: f64 = 0.25;
+const ODD_WINDOWS: u32 = 3;
+/// What a reduction of CPU time per read is worth, in reads per second: ten percent of the one for one of the other.
+const CPU_WORTH: f64 = 0.1;
 
 impl Batching {
-    /// Pinned by the workload, or adaptive.
-    pub(super) fn new(workload: &Workload) -> Self {
-        let depth = workload.depth.max(1) as usize;
-        let pinned = |asked: Option<u32>| asked.map(|n| (n as usize).clamp(1, depth));
-        let short = depth.div_ceil(4);
-        Self {
-            submit: pinned(workload.batch_submit).unwrap_or(depth),
-            pinned: pinned(workload.batch_complete_min),
-            short,
-            full: depth,
-            calls: 0,
-            found: 0,
-            under_way: 0,
-            wait: short,
-        }
+    /// The policy of a worker that keeps `depth` reads under way: pinned by the workload, or adaptive.
+    pub(super) fn new(workload: &Workload, depth: usize) -> Self {
+        let depth = depth.max(1);
+        let choices = |pinned: Option<u32>, choices: &[usize]| {
+            let pinned = pinned.map(|pinned| pinned as usize);
+            let choices = pinned.as_ref().map_or(choices, slice::from_ref);
+            let mut choices: Vec<usize> = choices.iter().map(|choice| (*choice).clamp(1, depth)).collect();
+            choices.dedup();
+            choices
+        };
+        // Two is the most that the kernel passes on without holding back.
+        let submits = choices(workload.batch_submit, &[2, 4, 8, depth]);
+        let waits = choices(workload.batch_complete_min, &[16, 8, 4, 2, 1].map(|part| depth.div_ceil(part)));
+        let near =
+            |choices: &[usize], wish: usize| choices.iter().rposition(|choice| *choice <= wish).unwrap_or(0);
+        let best = Way { submit: near(&submits, 4), wait: near(&waits, depth.div_ceil(4)) };
+        let stage = if submits.len() * waits.len() == 1 {
+            Stage::Fixed
+        } else {
+            Stage::Opening { calls: 0, found: 0, under_way: 0 }
+        };
+        let mut batching = Self {
+            submits,
+            waits,
+            depth,
+            best,
+            submit: 0,
+            wait: 0,
+            stage,
+            window: Window::default(),
+            rest: REST,
+        };
+        batching.take(best);
+        batching
     }
 
     /// Most reads handed over in one call.
@@ -57,72 +132,142 @@ impl Batching {
     /// Completions waited for with so many reads under way.
     #[inline]
     pub(super) fn wait(&self, under_way: usize) -> usize {
-        let wait = self.pinned.unwrap_or(if self.calls < PROBES { self.short } else { self.wait });
-        wait.min(under_way)
+        self.wait.min(under_way)
     }
 
-    /// What the last call found, of so many reads under way.
+    /// What a call found that did not wait.
+    #[inline]
+    pub(super) fn count(&mut self, found: usize) {
+        self.window.found += found;
+    }
+
+    /// What a call that waited found, of so many reads under way.
     #[inline]
     pub(super) fn observe(&mut self, found: usize, under_way: usize) {
-        if self.calls < PROBES {
-            self.found += found;
-            self.under_way += under_way;
+        self.count(found);
+        if let Stage::Opening { .. } = self.stage {
+            self.open(found, under_way);
         }
-        self.calls += 1;
-        if self.calls == PROBES {
-            self.wait = if self.found * 8 >= self.under_way * 7 { self.full } else { self.short };
-        } else if self.calls == ROUND {
-            (self.calls, self.found, self.under_way) = (0, 0, 0);
+    }
+
+    /// Whether a window is over at `now`, nanoseconds of any clock that grows; if so, [`Self::judge`] is next.
+    #[inline]
+    pub(super) fn is_due(&self, now: u64) -> bool {
+        now >= self.window.due && self.window.found >= self.window.needed
+    }
+
+    /// Ends a window, at `now` and with `cpu` nanoseconds spent by the worker so far. Whether the choice changed.
+    #[cold]
+    pub(super) fn judge(&mut self, now: u64, cpu: u64) -> bool {
+        if !self.window.open {
+            let length = if matches!(self.stage, Stage::Settled { .. }) { LONG_WINDOW } else { WINDOW };
+            let needed = self.depth + WINDOW_READS;
+            self.window = Window { open: true, began: now, cpu, found: 0, needed, due: now + length };
+            return false;
         }
+        let reads = self.window.found as f64;
+        let rate = (reads / (now - self.window.began).max(1) as f64).ln();
+        let cost = ((cpu.saturating_sub(self.window.cpu)).max(1) as f64 / reads).ln();
+        let before = self.best;
+        match &mut self.stage {
+            Stage::Climbing { contest, seen } => {
+                if let Some(winner) = contest.score(rate - CPU_WORTH * cost) {
+                    seen.extend(contest.ways());
+                    self.climb(winner, now);
+                } else {
+                    let next = contest.turn();
+                    self.take(next);
+                }
+            }
+            Stage::Settled { rate: usual, odd, until } => {
+                let usual = *usual.get_or_insert(rate);
+                *odd = if (rate - usual).abs() > ODD { *odd + 1 } else { 0 };
+                if *odd >= ODD_WINDOWS {
+                    self.rest = REST;
+                    self.stage = Stage::Opening { calls: 0, found: 0, under_way: 0 };
+                } else if now >= *until {
+                    self.explore(Vec::new());
+                }
+                self.window.open = false;
+                self.window.due = 0;
+            }
+            Stage::Fixed | Stage::Opening { .. } => {}
+        }
+        self.best != before
     }
 
     /// In words, for [`crate::model::Effective::batch`].
     pub(super) fn words(&self) -> String {
-        match self.pinned {
-            Some(wait) => format!("submits up to {}, waits for {wait}", self.submit),
-            None => format!("adaptive, waits for {}", self.wait),
+        let (submit, wait) = (self.submits[self.best.submit], self.waits[self.best.wait]);
+        let how = match (&self.stage, self.submits.len(), self.waits.len()) {
+            (_, 1, 1) => "",
+            (Stage::Settled { .. }, ..) => "adaptive, ",
+            _ => "adapting, ",
+        };
+        format!("{how}submits up to {submit}, waits for {wait}")
+    }
+
+    /// Looks at the first calls, then begins to climb from where they point to.
+    fn open(&mut self, found: usize, under_way: usize) {
+        let Stage::Opening { calls, found: all_found, under_way: all } = &mut self.stage else { return };
+        *calls += 1;
+        *all_found += found;
+        *all += under_way;
+        if *calls < OPENING {
+            return;
         }
+        if *all_found * 8 >= *all * 7 {
+            self.best = Way { submit: self.submits.len() - 1, wait: self.waits.len() - 1 };
+        }
+        self.explore(Vec::new());
+    }
+
+    /// Goes on from the winner of a contest: to its other neighbours, or to rest.
+    fn climb(&mut self, winner: Way, now: u64) {
+        let Stage::Climbing { seen, .. } = &mut self.stage else { return };
+        let seen = std::mem::take(seen);
+        if winner == self.best {
+            self.stage = Stage::Settled { rate: None, odd: 0, until: now + self.rest };
+            self.rest = (self.rest * 2).min(LONGEST_REST);
+            self.take(winner);
+        } else {
+            self.best = winner;
+            self.rest = REST;
+            self.explore(seen);
+        }
+    }
+
+    /// Compares the best way with those of its neighbours that were not `seen` on this climb.
+    fn explore(&mut self, seen: Vec<Way>) {
+        let Way { submit, wait } = self.best;
+        let mut others = Vec::new();
+        for (submit, wait) in [
+            (submit.checked_sub(1), Some(wait)),
+            (Some(submit + 1), Some(wait)),
+            (Some(submit), wait.checked_sub(1)),
+            (Some(submit), Some(wait + 1)),
+        ] {
+            if let (Some(submit), Some(wait)) = (submit, wait)
+                && submit < self.submits.len()
+                && wait < self.waits.len()
+                && !seen.contains(&Way { submit, wait })
+            {
+                others.push(Way { submit, wait });
+            }
+        }
+        let contest = Contest::new(self.best, others);
+        self.take(contest.turn());
+        self.stage = Stage::Climbing { contest, seen };
+    }
+
+    /// Makes calls in this way from now on.
+    fn take(&mut self, way: Way) {
+        self.submit = self.submits[way.submit];
+        self.wait = self.waits[way.wait];
+        let due = if self.stage == Stage::Fixed { u64::MAX } else { 0 };
+        self.window = Window { needed: self.depth, due, ..Window::default() };
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What a worker at depth 32 waits for in a long run over something that has `found(wait)` reads back.
-    fn waits(batching: &mut Batching, found: impl Fn(usize) -> usize) -> Vec<usize> {
-        (0..10 * ROUND)
-            .map(|_| {
-                let wait = batching.wait(32);
-                batching.observe(found(wait), 32);
-                wait
-            })
-            .collect()
-    }
-
-    #[test]
-    fn a_slow_drive_is_waited_for_by_quarters_and_a_fast_one_in_full() {
-        let mut batching = Batching::new(&Workload::default());
-        assert!(waits(&mut batching, |wait| wait).iter().all(|wait| *wait == 8));
-        let fast = waits(&mut batching, |_| 32);
-        assert!(fast.iter().filter(|wait| **wait == 32).count() > fast.len() * 9 / 10);
-        assert_eq!(batching.words(), "adaptive, waits for 32");
-        let slow = waits(&mut batching, |wait| wait.max(9));
-        assert!(slow.iter().all(|wait| *wait == 8), "what was fast can become slow");
-    }
-
-    #[test]
-    fn what_is_pinned_stays_within_the_depth() {
-        let workload =
-            Workload { depth: 4, batch_submit: Some(2), batch_complete_min: Some(9), ..Workload::default() };
-        let batching = Batching::new(&workload);
-        assert_eq!((batching.submit(), batching.wait(4), batching.wait(1)), (2, 4, 1));
-        assert_eq!(batching.words(), "submits up to 2, waits for 4");
-    }
-
-    #[test]
-    fn no_more_is_waited_for_than_is_under_way() {
-        let batching = Batching::new(&Workload { depth: 1, ..Workload::default() });
-        assert_eq!((batching.submit(), batching.wait(1)), (1, 1));
-    }
-}
+mod tests;

@@ -15,7 +15,11 @@ pub(super) struct Block {
 }
 
 /// An endless series of reads within the first bytes of a target.
-pub(super) trait Blocks {
+pub(super) trait Blocks: Sized {
+    /// The series of job number `job` (of `workload.jobs` on its target) within `span` bytes from the workload's offset on.
+    /// Jobs that read in order start evenly apart, so that none reads what another just brought into a cache.
+    fn new(workload: &Workload, span: Bytes, job: u32, worker: u64) -> Self;
+
     fn next(&mut self) -> Block;
 }
 
@@ -55,8 +59,20 @@ struct Size {
     places: u64,
 }
 
+impl Size {
+    fn new(bytes: Bytes, workload: &Workload, span: Bytes) -> Self {
+        Self {
+            // Workload::validate keeps blocks within MOST_BLOCK.
+            bytes: u32::try_from(bytes.0).unwrap_or(u32::MAX),
+            places: span.0.saturating_sub(bytes.0) / workload.smallest_block().0.max(1) + 1,
+        }
+    }
+}
+
 /// Chooses the size of each read.
 pub(super) trait Sizes {
+    fn new(workload: &Workload, span: Bytes) -> Self;
+
     fn next(&mut self, random: &mut Wyrand) -> (u32, u64);
 }
 
@@ -69,6 +85,10 @@ pub(super) struct One(Size);
 pub(super) struct Split(Box<[Size; 100]>);
 
 impl Sizes for One {
+    fn new(workload: &Workload, span: Bytes) -> Self {
+        Self(Size::new(workload.block_size, workload, span))
+    }
+
     #[inline]
     fn next(&mut self, _: &mut Wyrand) -> (u32, u64) {
         (self.0.bytes, self.0.places)
@@ -76,6 +96,14 @@ impl Sizes for One {
 }
 
 impl Sizes for Split {
+    fn new(workload: &Workload, span: Bytes) -> Self {
+        let mut shares = workload.block_split.iter().flat_map(|(bytes, share)| {
+            std::iter::repeat_n(Size::new(*bytes, workload, span), usize::from(*share))
+        });
+        let rest = Size::new(workload.block_size, workload, span);
+        Self(Box::new(std::array::from_fn(|_| shares.next().unwrap_or(rest))))
+    }
+
     #[inline]
     fn next(&mut self, random: &mut Wyrand) -> (u32, u64) {
         #[expect(clippy::cast_possible_truncation, reason = "below 100")]
@@ -96,6 +124,15 @@ pub(super) struct Random<S> {
 }
 
 impl<S: Sizes> Blocks for Random<S> {
+    fn new(workload: &Workload, span: Bytes, _: u32, worker: u64) -> Self {
+        Self {
+            generator: Wyrand::new(workload.seed, worker),
+            sizes: S::new(workload, span),
+            start: workload.offset.0,
+            step: workload.smallest_block().0.max(1),
+        }
+    }
+
     #[inline]
     fn next(&mut self) -> Block {
         let (length, places) = self.sizes.next(&mut self.generator);
@@ -115,6 +152,18 @@ pub(super) struct Sequential<S> {
 }
 
 impl<S: Sizes> Blocks for Sequential<S> {
+    fn new(workload: &Workload, span: Bytes, job: u32, worker: u64) -> Self {
+        let largest = workload.largest_block().0.max(1);
+        let start = workload.offset.0;
+        Self {
+            generator: Wyrand::new(workload.seed, worker),
+            sizes: S::new(workload, span),
+            at: start + span.0 / largest * u64::from(job) / u64::from(workload.jobs.max(1)) * largest,
+            start,
+            end: start + span.0,
+        }
+    }
+
     #[inline]
     fn next(&mut self) -> Block {
         let (length, _) = self.sizes.next(&mut self.generator);
@@ -132,44 +181,16 @@ pub(super) enum Series {
     SequentialSplit(Sequential<Split>),
 }
 
-impl Series {
-    /// The series of job number `job` (of `workload.jobs` on its target) within `span` bytes from the workload's offset on.
-    /// Jobs that read in
-    /// order start evenly apart, so that none reads what another just brought into a cache.
-    pub(super) fn new(workload: &Workload, span: Bytes, job: u32, worker: u64) -> Self {
-        let generator = Wyrand::new(workload.seed, worker);
-        let step = workload.smallest_block().0.max(1);
-        let size = |bytes: Bytes| Size {
-            // Workload::validate keeps blocks within MOST_BLOCK.
-            bytes: u32::try_from(bytes.0).unwrap_or(u32::MAX),
-            places: span.0.saturating_sub(bytes.0) / step + 1,
-        };
-        let one = One(size(workload.block_size));
-        let split = || {
-            let mut shares = workload
-                .block_split
-                .iter()
-                .flat_map(|(bytes, share)| std::iter::repeat_n(size(*bytes), usize::from(*share)));
-            Split(Box::new(std::array::from_fn(|_| shares.next().unwrap_or(size(workload.block_size)))))
-        };
-        let largest = workload.largest_block().0.max(1);
-        let start = workload.offset.0;
-        let end = start + span.0;
-        let at = start + span.0 / largest * u64::from(job) / u64::from(workload.jobs.max(1)) * largest;
+impl Blocks for Series {
+    fn new(workload: &Workload, span: Bytes, job: u32, worker: u64) -> Self {
         match (workload.pattern, workload.block_split.is_empty()) {
-            (Pattern::Random, true) => Self::Random(Random { generator, sizes: one, start, step }),
-            (Pattern::Random, false) => Self::RandomSplit(Random { generator, sizes: split(), start, step }),
-            (Pattern::Sequential, true) => {
-                Self::Sequential(Sequential { generator, sizes: one, at, start, end })
-            }
-            (Pattern::Sequential, false) => {
-                Self::SequentialSplit(Sequential { generator, sizes: split(), at, start, end })
-            }
+            (Pattern::Random, true) => Self::Random(Blocks::new(workload, span, job, worker)),
+            (Pattern::Random, false) => Self::RandomSplit(Blocks::new(workload, span, job, worker)),
+            (Pattern::Sequential, true) => Self::Sequential(Blocks::new(workload, span, job, worker)),
+            (Pattern::Sequential, false) => Self::SequentialSplit(Blocks::new(workload, span, job, worker)),
         }
     }
-}
 
-impl Blocks for Series {
     fn next(&mut self) -> Block {
         match self {
             Self::Random(series) => series.next(),

@@ -30,3 +30,9 @@ pub(super) fn now() -> Instant {
 pub(super) fn nanoseconds(duration: Duration) -> u64 {
     duration.as_secs() * 1_000_000_000 + u64::from(duration.subsec_nanos())
 }
+
+/// CPU time of the calling thread so far, nanoseconds.
+pub(super) fn of_this_thread() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}

@@ -73,6 +73,12 @@ impl Ready<'_> {
 /// The work of one worker, on its own thread: prepares, waits at [`Ready`], reads until the run stops.
 pub(super) type Work = fn(&Assignment, &Ready<'_>) -> Result<(), LoadError>;
 
+/// Likewise, of a worker that reads several jobs at once.
+pub(super) type SharedWork = fn(&[Assignment], &Ready<'_>) -> Result<(), LoadError>;
+
+/// Most reads that one worker keeps under way: the most entries a ring can have (`IORING_MAX_ENTRIES`).
+const MOST_UNDER_WAY: usize = 32768;
+
 /// Workers under way.
 pub(super) struct Crew {
     workload: Arc<Workload>,
@@ -80,6 +86,7 @@ pub(super) struct Crew {
     targets: Vec<Member>,
     roster: Arc<Roster>,
     threads: Vec<JoinHandle<()>>,
+    workers: usize,
     effective: Effective,
     started: i64,
 }
@@ -114,10 +121,32 @@ impl Crew {
         threads_per_job: u32,
         work: Work,
     ) -> Result<Self, LoadError> {
-        let workers: Vec<Vec<usize>> = (0..targets.len())
-            .flat_map(|target| (0..workload.jobs * threads_per_job).map(move |_| vec![target]))
-            .collect();
-        let placement = placement::plan(machine, workload, &workers, placement::usable())?;
+        Self::begin(machine, workload, targets, threads_per_job, usize::MAX, move |share, ready| {
+            share.iter().try_for_each(|assignment| work(assignment, ready))
+        })
+    }
+
+    /// Starts a worker for every job on every target, but no more than there are processors for them: then each reads
+    /// several jobs, which costs less than several workers in turns.
+    pub(super) fn start_shared(
+        machine: Option<&Machine>,
+        workload: &Workload,
+        targets: Vec<Open>,
+        work: SharedWork,
+    ) -> Result<Self, LoadError> {
+        let jobs = targets.len() * workload.jobs as usize;
+        let least = (jobs * workload.depth as usize).div_ceil(MOST_UNDER_WAY);
+        Self::begin(machine, workload, targets, 1, processors().max(least), work)
+    }
+
+    fn begin(
+        machine: Option<&Machine>,
+        workload: &Workload,
+        targets: Vec<Open>,
+        threads_per_job: u32,
+        most_workers: usize,
+        work: impl Fn(&[Assignment], &Ready<'_>) -> Result<(), LoadError> + Copy + Send + 'static,
+    ) -> Result<Self, LoadError> {
         let members = targets.into_iter().map(|open| Member {
             open: Arc::new(open),
             tallies: (0..workload.jobs * threads_per_job).map(|_| Arc::new(Tally::new())).collect(),
@@ -129,20 +158,27 @@ impl Crew {
             targets: members.collect(),
             roster: Arc::default(),
             threads: Vec::new(),
+            workers: 0,
             effective: Effective {
                 engine: workload.engine,
                 completion: Completion::Interrupts,
                 ring_flags: Vec::new(),
                 batch: String::new(),
-                placement: placement.words.clone(),
+                placement: String::new(),
                 memory: String::new(),
-                fallbacks: placement.notes.clone(),
+                fallbacks: Vec::new(),
             },
             started: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX)),
         };
-        let begun = crew.spawn(threads_per_job, &placement, work).and_then(|answers| crew.hear(&answers));
+        let shares = crew.shares(threads_per_job, most_workers);
+        let begun = crew.place(machine, &shares).and_then(|placement| {
+            crew.effective.placement.clone_from(&placement.words);
+            crew.effective.fallbacks.clone_from(&placement.notes);
+            let answers = crew.spawn(shares, &placement, work)?;
+            crew.hear(&answers)
+        });
         match begun {
             Ok(()) => {
                 crew.control.open();
@@ -161,49 +197,70 @@ impl Crew {
         self.effective.fallbacks.insert(0, fallback);
     }
 
+    /// Where each worker runs.
+    fn place(&self, machine: Option<&Machine>, shares: &[Vec<Assignment>]) -> Result<Placement, LoadError> {
+        let number = |assignment: &Assignment| {
+            self.targets.iter().position(|member| Arc::ptr_eq(&member.open, &assignment.target))
+        };
+        let targets: Vec<Vec<usize>> =
+            shares.iter().map(|share| share.iter().filter_map(number).collect()).collect();
+        Ok(placement::plan(machine, &self.workload, &targets, placement::usable())?)
+    }
+
+    /// Who reads what. The jobs of one target after the other go round among the workers, so that each worker has a share
+    /// of every target where there are enough jobs.
+    fn shares(&self, threads_per_job: u32, most_workers: usize) -> Vec<Vec<Assignment>> {
+        let threads_per_job = threads_per_job.max(1);
+        let per_target = self.workload.jobs * threads_per_job;
+        let jobs = self.targets.iter().flat_map(|member| (0..per_target).map(move |index| (index, member)));
+        let epoch = Epoch::new();
+        let count = self.targets.len() * per_target as usize;
+        let workers = count.min(most_workers).max(1);
+        let mut shares: Vec<Vec<Assignment>> = (0..workers).map(|_| Vec::new()).collect();
+        for (number, (index, member)) in (0..).zip(jobs) {
+            shares[number % workers].push(Assignment {
+                target: Arc::clone(&member.open),
+                workload: Arc::clone(&self.workload),
+                control: Arc::clone(&self.control),
+                epoch,
+                tally: Arc::clone(&member.tallies[index as usize]),
+                job: index / threads_per_job,
+                worker: number as u64,
+            });
+        }
+        shares
+    }
+
     fn spawn(
         &mut self,
-        threads_per_job: u32,
+        shares: Vec<Vec<Assignment>>,
         placement: &Placement,
-        work: Work,
+        work: impl Fn(&[Assignment], &Ready<'_>) -> Result<(), LoadError> + Copy + Send + 'static,
     ) -> Result<Receiver<Result<Granted, LoadError>>, LoadError> {
-        let count = self.targets.iter().map(|member| member.tallies.len()).sum();
-        let (answer, answers) = mpsc::sync_channel(count);
-        let epoch = Epoch::new();
-        let mut worker = 0;
-        for member in &self.targets {
-            for (index, tally) in (0..).zip(&member.tallies) {
-                let assignment = Assignment {
-                    target: Arc::clone(&member.open),
-                    workload: Arc::clone(&self.workload),
-                    control: Arc::clone(&self.control),
-                    epoch,
-                    tally: Arc::clone(tally),
-                    job: index / threads_per_job.max(1),
-                    worker,
-                };
-                let cpus = placement.of(usize::try_from(worker).unwrap_or(usize::MAX)).to_vec();
-                let roster = Arc::clone(&self.roster);
-                let answer = answer.clone();
-                roster.enter();
-                let thread = thread::Builder::new().name(format!("read {worker}")).spawn(move || {
-                    let _present = Present { roster: &roster, control: &assignment.control };
-                    let misplaced = placement::go_to(&cpus).err();
-                    let ready = Ready { answer: &answer, misplaced, control: &assignment.control };
-                    if let Err(error) = work(&assignment, &ready) {
-                        // Nobody listens any more once the run goes.
-                        let _ = answer.send(Err(error));
-                    }
-                });
-                match thread {
-                    Ok(thread) => self.threads.push(thread),
-                    Err(error) => {
-                        self.roster.leave();
-                        return Err(no_thread(&error));
-                    }
+        let (answer, answers) = mpsc::sync_channel(shares.len());
+        for (worker, share) in shares.into_iter().enumerate() {
+            let cpus = placement.of(worker).to_vec();
+            let control = Arc::clone(&self.control);
+            let roster = Arc::clone(&self.roster);
+            let answer = answer.clone();
+            roster.enter();
+            let thread = thread::Builder::new().name(format!("read {worker}")).spawn(move || {
+                let _present = Present { roster: &roster, control: &control };
+                let misplaced = placement::go_to(&cpus).err();
+                let ready = Ready { answer: &answer, misplaced, control: &control };
+                if let Err(error) = work(&share, &ready) {
+                    // Nobody listens any more once the run goes.
+                    let _ = answer.send(Err(error));
                 }
-                worker += 1;
+            });
+            match thread {
+                Ok(thread) => self.threads.push(thread),
+                Err(error) => {
+                    self.roster.leave();
+                    return Err(no_thread(&error));
+                }
             }
+            self.workers += 1;
         }
         let keeper = thread::Builder::new().name("keeper".to_owned()).spawn({
             let control = Arc::clone(&self.control);
@@ -215,8 +272,7 @@ impl Crew {
 
     /// Hears from every worker what it was granted.
     fn hear(&mut self, answers: &Receiver<Result<Granted, LoadError>>) -> Result<(), LoadError> {
-        let count: usize = self.targets.iter().map(|member| member.tallies.len()).sum();
-        for _ in 0..count {
+        for _ in 0..self.workers {
             // All senders gone means that a worker ended without a word.
             let granted = answers.recv().unwrap_or(Err(LoadError::Stopped))?;
             let effective = &mut self.effective;
@@ -254,6 +310,11 @@ impl Crew {
             Phase::Hold => RunState::Paused,
         }
     }
+}
+
+/// How many processors this process may use.
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn no_thread(error: &io::Error) -> LoadError {

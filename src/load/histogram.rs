@@ -44,11 +44,17 @@ impl Histogram {
         Self { counts: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect() }
     }
 
-    /// Counts one latency. Load and store, no read-modify-write: there is no other writer.
+    /// Counts one latency.
     #[inline]
     pub(super) fn record(&self, ns: u64) {
+        self.record_many(ns, 1);
+    }
+
+    /// Counts the same latency `times`. Load and store, no read-modify-write: there is no other writer.
+    #[inline]
+    pub(super) fn record_many(&self, ns: u64, times: u64) {
         let count = &self.counts[bucket(ns)];
-        count.store(count.load(Relaxed) + 1, Relaxed);
+        count.store(count.load(Relaxed) + times, Relaxed);
     }
 }
 

@@ -202,14 +202,14 @@ impl Rig {
         mut fallbacks: Vec<String>,
     ) -> Result<Self, String> {
         let (buffers, block) = queued::buffers(workload).map_err(|error| error.to_string())?;
-        let (ring, mut flags) =
-            ring::make(workload, polled, &mut fallbacks).map_err(|error: LoadError| error.to_string())?;
+        let (ring, mut flags) = ring::make(workload, workload.depth, polled, &mut fallbacks)
+            .map_err(|error: LoadError| error.to_string())?;
         flags.extend(["SQE128", "CQE32"].map(str::to_owned));
         if polled {
             flags.push("IOPOLL".to_owned());
         }
-        let fixed_file =
-            workload.register_files && ring::register_file(&ring.submitter(), target, &mut fallbacks);
+        let fixed_file = workload.register_files
+            && ring::register_files(&ring.submitter(), &[target.file.as_raw_fd()], &mut fallbacks);
         let slots_per_buffer =
             ring::fix_buffers(&ring.submitter(), workload, &buffers, block, &mut fallbacks);
         let completion = if polled { Completion::Polled } else { Completion::Interrupts };

@@ -9,6 +9,7 @@ use super::{
     LoadError,
     batching::Batching,
     blocks::{Block, Blocks, Series},
+    clock,
     control::Phase,
     crew::{Assignment, Granted, Ready},
     memory::Mapping,
@@ -85,9 +86,9 @@ fn read(assignment: &Assignment, queue: &mut impl Queue, shift: &mut Shift<'_>) 
     let mut free: Vec<u16> = (0..u16::try_from(slots.len()).unwrap_or(u16::MAX)).rev().collect();
     let mut done = Vec::with_capacity(slots.len());
     let mut pace = Pace::new(workload, target.span.0, 1);
-    let mut batching = Batching::new(workload);
+    let mut batching = Batching::new(workload, slots.len());
     let mut helpers = Helpers::default();
-    let mut given_up = false;
+    let (mut given_up, mut round) = (false, 0);
     let mut now = epoch.elapsed();
     loop {
         if shift.is_stale() {
@@ -95,7 +96,12 @@ fn read(assignment: &Assignment, queue: &mut impl Queue, shift: &mut Shift<'_>) 
             helpers.follow(shift.phase(), queue, tally);
         }
         let goes = matches!(shift.phase(), Phase::Ramp | Phase::Count) && !given_up;
-        let quota = if goes { pace.quota(now).min(free.len()).min(batching.submit()) } else { 0 };
+        // A round hands over what was free at its beginning; what comes back meanwhile is for the next one.
+        if !goes || round == 0 {
+            round = pace.quota(now).min(free.len());
+        }
+        let quota = if goes { round.min(batching.submit()) } else { 0 };
+        round -= quota;
         let mut bytes = 0;
         for index in free.drain(free.len() - quota..).rev() {
             let block = blocks.next();
@@ -123,8 +129,8 @@ fn read(assignment: &Assignment, queue: &mut impl Queue, shift: &mut Shift<'_>) 
             now = epoch.elapsed();
             continue;
         }
-        // With more to hand over than one call may, nothing is waited for until the depth is reached.
-        let more = goes && quota == batching.submit() && !free.is_empty();
+        // With more to hand over than one call may, nothing is waited for until all is under way.
+        let more = goes && round > 0;
         let wait = if more { 0 } else { batching.wait(under_way) };
         let limited = goes && !more && pace.is_limited() && !free.is_empty();
         let patience = limited.then(|| pace.next_in(now).min(NAP));
@@ -142,8 +148,13 @@ fn read(assignment: &Assignment, queue: &mut impl Queue, shift: &mut Shift<'_>) 
         shift.totals.calls += 1;
         // Half way between handing over and looking again.
         shift.totals.depth_sum += (under_way + under_way - found) as u64;
-        if !more {
+        if more {
+            batching.count(found);
+        } else if !limited {
             batching.observe(found, under_way);
+            if batching.is_due(now) && batching.judge(now, clock::of_this_thread()) {
+                tally.closing().batch = Some(batching.words());
+            }
         }
         shift.publish();
     }
@@ -156,12 +167,10 @@ fn read(assignment: &Assignment, queue: &mut impl Queue, shift: &mut Shift<'_>) 
 fn count(shift: &mut Shift<'_>, slot: Slot, result: i32, now: u64, assignment: &Assignment) -> bool {
     let Slot { offset, length, since } = slot;
     if result.cast_unsigned() == length {
-        shift.totals.ios += 1;
-        shift.totals.bytes += u64::from(length);
+        shift.succeeded(1, u64::from(length));
         if assignment.workload.latency {
             shift.tally().latency.record(now.saturating_sub(since));
         }
-        shift.succeeded();
         return false;
     }
     // Not the drive's fault: the block is read another time, another one first.

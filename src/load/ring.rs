@@ -4,11 +4,19 @@
 //! thing refused. Not here: the loop ([`super::worker`]).
 #![expect(unsafe_code, reason = "buffers are registered with, and reads handed to, the kernel by address")]
 
-use std::{io, os::fd::AsRawFd};
+use std::{
+    io,
+    os::fd::{AsRawFd, RawFd},
+};
 
 use io_uring::{Builder, IoUring, Submitter, cqueue, opcode, squeue, types};
 
-use super::{LoadError, crew::Granted, memory::Mapping, target::Open};
+use super::{
+    LoadError,
+    crew::{Assignment, Granted},
+    memory::Mapping,
+    target::Open,
+};
 use crate::{
     model::{Completion, EngineKind, Workload, errno_words},
     units::{self, Bytes},
@@ -82,20 +90,23 @@ impl Flag {
 }
 
 impl Rig {
-    /// Makes the ring of the calling thread, which alone may use it.
-    pub(super) fn new(workload: &Workload, target: &Open) -> Result<Self, LoadError> {
+    /// Makes the ring of the calling thread, which alone may use it, for the reads of all of `share` together.
+    pub(super) fn new(workload: &Workload, share: &[Assignment]) -> Result<Self, LoadError> {
         let mut fallbacks = Vec::new();
         let mut polled = workload.hipri;
-        let (mut ring, mut flags): (IoUring, _) = make(workload, polled, &mut fallbacks)?;
+        let depth = workload.depth.saturating_mul(u32::try_from(share.len()).unwrap_or(u32::MAX));
+        let (mut ring, mut flags): (IoUring, _) = make(workload, depth, polled, &mut fallbacks)?;
         let block = usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX);
-        let buffers = Mapping::new(block.saturating_mul(workload.depth as usize)).map_err(|error| {
-            let all = units::block_size(Bytes(workload.largest_block().0 * u64::from(workload.depth)));
+        let buffers = Mapping::new(block.saturating_mul(depth as usize)).map_err(|error| {
+            let all = units::block_size(Bytes(workload.largest_block().0 * u64::from(depth)));
             LoadError::Machine {
                 wrong: format!("no memory for {all} of buffers: {error}"),
                 fix: "use a smaller --bs, --iodepth or --numjobs".to_owned(),
             }
         })?;
-        if polled && let Err(errno) = probe(&mut ring, target, &buffers, block) {
+        let probes = share.iter().filter(|_| workload.hipri).map(|assignment| &*assignment.target);
+        for target in probes {
+            let Err(errno) = probe(&mut ring, target, &buffers, block) else { continue };
             fallbacks.push(format!(
                 "{} cannot be polled ({}): completions come by interrupts; polling needs a drive with poll queues \
                  (nvme.poll_queues=N)",
@@ -103,7 +114,8 @@ impl Rig {
                 errno_words(errno)
             ));
             polled = false;
-            (ring, flags) = make(workload, polled, &mut fallbacks)?;
+            (ring, flags) = make(workload, depth, polled, &mut fallbacks)?;
+            break;
         }
         if polled {
             flags.push("IOPOLL".to_owned());
@@ -123,9 +135,13 @@ impl Rig {
     }
 }
 
-/// Registers the target with the ring; false, with a sentence, when the kernel will not.
-pub(super) fn register_file(submitter: &Submitter<'_>, target: &Open, fallbacks: &mut Vec<String>) -> bool {
-    match submitter.register_files(&[target.file.as_raw_fd()]) {
+/// Registers the targets with the ring, in their order; false, with a sentence, when the kernel will not.
+pub(super) fn register_files(
+    submitter: &Submitter<'_>,
+    files: &[RawFd],
+    fallbacks: &mut Vec<String>,
+) -> bool {
+    match submitter.register_files(files) {
         Ok(()) => true,
         Err(error) => {
             fallbacks.push(format!("files cannot be registered ({}): plain ones are used", words(&error)));
@@ -142,6 +158,7 @@ pub(super) fn available() -> io::Result<()> {
 /// Makes a ring of entries of any size, with the best flags that this kernel takes, and names them.
 pub(super) fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
     workload: &Workload,
+    depth: u32,
     polled: bool,
     fallbacks: &mut Vec<String>,
 ) -> Result<(IoUring<S, C>, Vec<String>), LoadError> {
@@ -154,7 +171,7 @@ pub(super) fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
         if polled {
             builder.setup_iopoll();
         }
-        match builder.build(workload.depth) {
+        match builder.build(depth) {
             Ok(ring) => {
                 refused.retain(|flag| !flags.contains(flag));
                 if !refused.is_empty() {

@@ -101,6 +101,30 @@ pub(super) fn sum<'a>(tallies: impl Iterator<Item = &'a Tally> + Clone) -> (Tota
     (tallies.map(Tally::totals).fold(Totals::default(), Totals::plus), counts)
 }
 
+/// Shares out what a worker has cost, as counted in `whole`, among the `lanes` it read, by their reads; the reads under
+/// way evenly.
+pub(super) fn share_out(whole: &Tally, lanes: &[&Tally]) {
+    let (cost, usage) = (whole.totals(), whole.closing().usage);
+    let reads: u64 = lanes.iter().map(|lane| lane.totals().ios).sum();
+    for lane in lanes {
+        let own = lane.totals();
+        let share = if reads == 0 { 0.0 } else { own.ios as f64 / reads as f64 };
+        let of = |total: u64| {
+            let part = u128::from(total) * u128::from(own.ios) / u128::from(reads.max(1));
+            u64::try_from(part).unwrap_or(u64::MAX)
+        };
+        lane.publish(&Totals {
+            calls: of(cost.calls),
+            depth_sum: of(cost.depth_sum) / lanes.len() as u64,
+            ..own
+        });
+        let mut closing = lane.closing();
+        closing.usage.user += usage.user.mul_f64(share);
+        closing.usage.system += usage.system.mul_f64(share);
+        closing.usage.switches += of(usage.switches);
+    }
+}
+
 /// One worker's way through a run: which tally its reads belong to now, since when, and at what cost.
 ///
 /// Reads of the ramp, and those still under way when the run is stopped, go to a tally nobody looks at.
@@ -114,6 +138,8 @@ pub(super) struct Shift<'a> {
     phase: Phase,
     /// Whether reads count now: since the ramp, until the stop.
     counts: bool,
+    /// Whether the thread's cost is this tally's.
+    pays: bool,
     began: Option<(u64, Usage)>,
     /// Failures without a success between them.
     failures: u32,
@@ -132,9 +158,15 @@ impl<'a> Shift<'a> {
             totals: Totals::default(),
             phase: Phase::Gate,
             counts: false,
+            pays: true,
             began: None,
             failures: 0,
         }
+    }
+
+    /// Of one of several tallies that a worker counts in: what the thread costs is accounted for elsewhere.
+    pub(super) fn of_lane(self) -> Self {
+        Self { pays: false, ..self }
     }
 
     /// The tally reads belong to now.
@@ -170,7 +202,7 @@ impl<'a> Shift<'a> {
                 self.totals = Totals::default();
                 self.counts = true;
             }
-            self.began = Some((self.epoch.elapsed(), Usage::of_this_thread()));
+            self.began = Some((self.epoch.elapsed(), self.cost()));
         } else if next == Phase::Stop {
             self.counts = false;
         }
@@ -198,7 +230,7 @@ impl<'a> Shift<'a> {
     pub(super) fn close(&mut self) {
         if let Some((since, usage)) = self.began.take() {
             let mut closing = self.counted.closing();
-            let spent = Usage::of_this_thread().since(usage);
+            let spent = self.cost().since(usage);
             closing.usage.user += spent.user;
             closing.usage.system += spent.system;
             closing.usage.switches += spent.switches;
@@ -207,9 +239,15 @@ impl<'a> Shift<'a> {
         }
     }
 
-    /// A read came back whole.
+    fn cost(&self) -> Usage {
+        if self.pays { Usage::of_this_thread() } else { Usage::default() }
+    }
+
+    /// So many reads of so many bytes together came back whole.
     #[inline]
-    pub(super) fn succeeded(&mut self) {
+    pub(super) fn succeeded(&mut self, ios: u64, bytes: u64) {
+        self.totals.ios += ios;
+        self.totals.bytes += bytes;
         self.failures = 0;
     }
 
@@ -291,6 +329,24 @@ mod tests {
         assert_eq!(shift.follow(), Phase::Stop);
         let (totals, counts) = sum(std::iter::once(&tally));
         assert_eq!((totals, counts), (Totals::default(), Counts::default()));
+    }
+
+    #[test]
+    fn what_a_worker_cost_is_shared_out_by_reads() {
+        let (whole, one, other) = (Tally::new(), Tally::new(), Tally::new());
+        whole.publish(&Totals { calls: 40, depth_sum: 40 * 2 * 64, ..Totals::default() });
+        whole.closing().usage.system = Duration::from_secs(4);
+        one.publish(&Totals { ios: 300, bytes: 7, ..Totals::default() });
+        other.publish(&Totals { ios: 100, ..Totals::default() });
+        share_out(&whole, &[&one, &other]);
+        // 64 under way in all: 32 each, as seen at each of a lane's calls.
+        assert_eq!(one.totals(), Totals { ios: 300, bytes: 7, calls: 30, depth_sum: 30 * 2 * 32, errors: 0 });
+        assert_eq!(
+            other.totals(),
+            Totals { ios: 100, calls: 10, depth_sum: 10 * 2 * 32, ..Totals::default() }
+        );
+        assert_eq!(one.closing().usage.system, Duration::from_secs(3));
+        assert_eq!(other.closing().usage.system, Duration::from_secs(1));
     }
 
     #[test]

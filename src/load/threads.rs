@@ -88,9 +88,7 @@ pub(super) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Loa
         shift.totals.calls += 1;
         shift.totals.depth_sum += 2;
         if i64::from(result) == i64::from(block.length) {
-            shift.totals.ios += 1;
-            shift.totals.bytes += u64::from(block.length);
-            shift.succeeded();
+            shift.succeeded(1, u64::from(block.length));
             if workload.latency {
                 shift.tally().latency.record(now - before);
             }

@@ -1,213 +1,270 @@
 //! The loop of a ring's worker: hand reads over, wait for some, count them, again.
 //!
-//! Here: what happens once per read and once per batch. Compiled for every combination of pattern, registration and
-//! latency, so that nothing is decided per read that could be decided before. Not here: making the ring
-//! ([`super::ring`]), choosing batches ([`super::batching`]).
+//! Here: what happens once per read and once per batch. Compiled for every combination of pattern, latency and what a
+//! worker serves, so that nothing is decided per read that could be decided before; what the registrations change is in
+//! each slot's submission entry, made once. Not here: making the ring ([`super::ring`]), choosing batches
+//! ([`super::batching`]), the slots and lanes themselves ([`super::lanes`]).
 #![expect(unsafe_code, reason = "reads are handed to the kernel with the addresses they land at")]
 
 use std::{io, os::fd::AsRawFd, time::Duration};
 
-use io_uring::{Submitter, opcode, squeue, types};
+use io_uring::{Submitter, cqueue, types};
 
 use super::{
     LoadError,
     batching::Batching,
-    blocks::{Blocks, Series},
+    blocks::{Blocks, One, Random, Sequential, Series},
+    clock,
     control::Phase,
     crew::{Assignment, Ready},
-    pace::Pace,
+    lanes::{Lane, Queue, Slot, forget, give_up, slots},
     ring::{self, Rig},
-    tally::{Failure, Shift, Tally},
+    tally::{self, Shift, Tally},
 };
-use crate::{model::errno_words, text::Label};
-
-/// A read that can be under way: its place in memory, and what it is about.
-struct Slot {
-    address: *mut u8,
-    buffer: u16,
-    length: u32,
-    offset: u64,
-    /// When it was handed over, nanoseconds of the run's clock.
-    since: u64,
-}
+use crate::model::Pattern;
 
 /// A limited worker looks around at least this often.
 const NAP: Duration = Duration::from_millis(50);
 
-/// The work of one thread.
-pub(super) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), LoadError> {
-    let Assignment { target, workload, control, epoch, tally, job, worker } = assignment;
-    let mut rig = Rig::new(workload, target)?;
-    let fixed_file = workload.register_files
-        && ring::register_file(&rig.ring.submitter(), target, &mut rig.granted.fallbacks);
+/// How often totals become visible, nanoseconds: far more often than anybody looks.
+const PUBLISHED: u64 = 1_000_000;
+
+/// The work of one thread: all assignments of its share, through one ring.
+pub(super) fn work(share: &[Assignment], ready: &Ready<'_>) -> Result<(), LoadError> {
+    let Some(first) = share.first() else { return Ok(()) };
+    let workload = &first.workload;
+    let mut rig = Rig::new(workload, share)?;
+    let files: Vec<_> = share.iter().map(|assignment| assignment.target.file.as_raw_fd()).collect();
+    let fixed_files = workload.register_files
+        && ring::register_files(&rig.ring.submitter(), &files, &mut rig.granted.fallbacks);
     if !ready.wait(rig.granted.clone()) {
         return Ok(());
     }
-    let uncounted = Tally::new();
-    let mut shift = Shift::new(control, *epoch, tally, &uncounted);
-    let batching = match Series::new(workload, target.span, *job, *worker) {
-        Series::Random(series) => choose(assignment, &mut rig, &mut shift, series, fixed_file),
-        Series::RandomSplit(series) => choose(assignment, &mut rig, &mut shift, series, fixed_file),
-        Series::Sequential(series) => choose(assignment, &mut rig, &mut shift, series, fixed_file),
-        Series::SequentialSplit(series) => choose(assignment, &mut rig, &mut shift, series, fixed_file),
+    let go = match (workload.pattern, workload.block_split.is_empty()) {
+        (Pattern::Random, true) => choose::<Random<One>>,
+        (Pattern::Sequential, true) => choose::<Sequential<One>>,
+        (_, false) => choose::<Series>,
     };
-    shift.close();
-    tally.closing().batch = Some(batching.words());
+    go(share, &mut rig, fixed_files);
     Ok(())
 }
 
-/// Goes to the loop compiled for what was granted.
-fn choose<B: Blocks>(
-    assignment: &Assignment,
-    rig: &mut Rig,
-    shift: &mut Shift<'_>,
-    blocks: B,
-    fixed_file: bool,
-) -> Batching {
-    let go = match (fixed_file, rig.fixed_buffers, assignment.workload.latency) {
-        (true, true, true) => read::<B, true, true, true>,
-        (true, true, false) => read::<B, true, true, false>,
-        (true, false, true) => read::<B, true, false, true>,
-        (true, false, false) => read::<B, true, false, false>,
+/// Goes to the loop compiled for this workload.
+fn choose<B: Blocks>(share: &[Assignment], rig: &mut Rig, fixed_files: bool) {
+    let Some(Assignment { target, workload, control, epoch, .. }) = share.first() else { return };
+    let paced = workload.rate_iops.is_some() || workload.amount(target.span).is_some();
+    let go = match (paced, share.len() > 1, workload.latency) {
+        (true, _, true) => read::<B, true, true, true>,
+        (true, _, false) => read::<B, true, true, false>,
         (false, true, true) => read::<B, false, true, true>,
         (false, true, false) => read::<B, false, true, false>,
         (false, false, true) => read::<B, false, false, true>,
         (false, false, false) => read::<B, false, false, false>,
     };
-    go(assignment, rig, shift, blocks)
+    let (whole, uncounted) = (Tally::new(), Tally::new());
+    let mut lanes: Vec<Lane<'_, B>> =
+        share.iter().map(|assignment| Lane::new(assignment, &uncounted)).collect();
+    let mut shift = Shift::new(control, *epoch, &whole, &uncounted);
+    let batching = go(&share[0], rig, &mut shift, &mut lanes, fixed_files);
+    shift.close();
+    for lane in &mut lanes {
+        lane.shift.close();
+    }
+    let tallies: Vec<&Tally> = share.iter().map(|assignment| &*assignment.tally).collect();
+    tally::share_out(&whole, &tallies);
+    tell(share, &batching);
 }
 
-/// Reads until the run stops, the amount is read or the target is given up.
-fn read<B: Blocks, const FILE: bool, const BUFFER: bool, const LATENCY: bool>(
+/// Reads until the run stops, the amounts are read or every target is given up.
+fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
     assignment: &Assignment,
     rig: &mut Rig,
     shift: &mut Shift<'_>,
-    mut blocks: B,
+    lanes: &mut [Lane<'_, B>],
+    fixed_files: bool,
 ) -> Batching {
-    let Assignment { target, workload, epoch, .. } = assignment;
-    let mut slots = slots(rig, workload.depth);
-    let mut free: Vec<u16> = (0..u16::try_from(slots.len()).unwrap_or(u16::MAX)).rev().collect();
-    let mut pace = Pace::new(workload, target.span.0, 1);
-    let mut batching = Batching::new(workload);
-    let mut given_up = false;
-    let descriptor = target.file.as_raw_fd();
+    let Assignment { workload, epoch, tally, .. } = assignment;
+    let mut slots = slots(rig, lanes, workload.depth, fixed_files);
+    let mut queue = Queue::new(slots.len());
+    for (number, slot) in (0..).zip(&slots) {
+        if PACED {
+            lanes[slot.lane as usize].waiting.push(number);
+        } else {
+            queue.push(number);
+        }
+    }
+    let mut batching = Batching::new(workload, slots.len());
     let (mut submitter, mut submission, mut completion) = rig.ring.split();
     // Costs a lookup per call where it is refused (before 5.18), and changes nothing else.
     let _ = submitter.register_ring_fd();
+    let (mut under_way, mut round) = (0, 0);
     let mut now = epoch.elapsed();
+    let mut publish_at = now;
     loop {
         if shift.is_stale() {
             shift.follow();
+            lanes.iter_mut().for_each(Lane::follow);
         }
-        let goes = matches!(shift.phase(), Phase::Ramp | Phase::Count) && !given_up;
-        let quota = if goes { pace.quota(now).min(free.len()).min(batching.submit()) } else { 0 };
-        let mut bytes = 0;
-        for index in free.drain(free.len() - quota..).rev() {
-            let block = blocks.next();
-            let slot = &mut slots[usize::from(index)];
-            slot.offset = block.offset;
-            slot.length = block.length;
-            slot.since = now;
-            bytes += u64::from(block.length);
-            let entry = entry::<FILE, BUFFER>(slot, descriptor).user_data(u64::from(index));
+        let goes = matches!(shift.phase(), Phase::Ramp | Phase::Count) && (MANY || lanes[0].is_alive());
+        if PACED && goes {
+            for lane in lanes.iter_mut() {
+                lane.admit(now, &mut slots, &mut queue);
+            }
+        }
+        // A round hands over what was free at its beginning. What comes back meanwhile waits for the next one, or a round
+        // of reads that come back at once would never end.
+        if !goes || round == 0 {
+            round = queue.len();
+        }
+        let quota = if goes { round.min(queue.len()).min(batching.submit()) } else { 0 };
+        round -= quota;
+        for index in queue.take(quota) {
+            let slot = &mut slots[*index as usize];
+            if !PACED {
+                slot.aim(lanes[if MANY { slot.lane as usize } else { 0 }].blocks.next());
+            }
             // SAFETY: the slot's memory is mapped for as long as the ring lives, and no other read under way uses it:
-            // its number was on the free list. The queue has room, having as many entries as there are slots.
-            let _ = unsafe { submission.push(&entry) };
+            // its number came from the queue of free ones. There are as many entries as slots.
+            let _ = unsafe { submission.push(slot.entry(now)) };
         }
-        pace.issued(quota as u64, bytes);
+        queue.settle();
         submission.sync();
-        let under_way = slots.len() - free.len();
+        under_way += quota;
         if under_way == 0 {
             match shift.phase() {
-                Phase::Hold if !given_up => {
+                Phase::Hold if lanes.iter().any(Lane::is_alive) => {
                     shift.wait();
-                    pace.restart();
+                    lanes.iter_mut().for_each(Lane::go_on);
                 }
                 Phase::Stop | Phase::Hold => break,
                 Phase::Gate | Phase::Ramp | Phase::Count => {
-                    if given_up || pace.is_exhausted() {
+                    if !lanes.iter().any(Lane::is_alive) {
                         break;
                     }
-                    shift.sleep(pace.next_in(now).min(NAP));
+                    shift.sleep(patience(lanes, now).unwrap_or(NAP));
                 }
             }
             now = epoch.elapsed();
             continue;
         }
-        // With more to hand over than one call may, nothing is waited for until the depth is reached.
-        let more = goes && quota == batching.submit() && !free.is_empty();
+        // With more to hand over than one call may, nothing is waited for until all is under way.
+        let more = goes && round > 0 && queue.len() > 0;
         let wait = if more { 0 } else { batching.wait(under_way) };
-        let limited = goes && !more && pace.is_limited() && !free.is_empty();
-        let patience = limited.then(|| pace.next_in(now).min(NAP));
-        if let Err(error) = enter(&submitter, wait, patience) {
-            shift.give_up(&Label::new(&format!("{} of io_uring_enter on {}", errno_of(&error), target.name)));
+        let limited = if PACED && goes && !more { patience(lanes, now) } else { None };
+        if let Err(error) = enter(&submitter, wait, limited) {
+            give_up(lanes, &error);
             break;
         }
         submission.sync();
         completion.sync();
         now = epoch.elapsed();
-        let tally = shift.tally();
-        let mut whole = 0_u64;
-        let mut bytes = 0;
-        for event in &mut completion {
-            #[expect(clippy::cast_possible_truncation, reason = "the slot number put there")]
-            let index = event.user_data() as u16;
-            let slot = &slots[usize::from(index)];
-            free.push(index);
-            if event.result().cast_unsigned() == slot.length {
-                whole += 1;
-                bytes += u64::from(slot.length);
-                if LATENCY {
-                    tally.latency.record(now.saturating_sub(slot.since));
-                }
-            } else {
-                given_up |= failed(shift, slot, event.result(), &target.name);
-            }
-        }
+        let found = reap::<B, PACED, MANY, LATENCY>(&mut completion, &mut slots, &mut queue, lanes, now);
         // The kernel counts what it takes to be unread towards the next wait.
         completion.sync();
-        if whole > 0 {
-            shift.succeeded();
-        }
-        shift.totals.ios += whole;
-        shift.totals.bytes += bytes;
         shift.totals.calls += 1;
         // Half way between handing over and looking again.
-        let left = slots.len() - free.len();
-        shift.totals.depth_sum += (under_way + left) as u64;
-        if !more {
-            batching.observe(under_way - left, under_way);
+        shift.totals.depth_sum += (under_way + under_way - found) as u64;
+        if more {
+            batching.count(found);
+        } else if limited.is_none() {
+            batching.observe(found, under_way);
+            if batching.is_due(now) && batching.judge(now, clock::of_this_thread()) {
+                tally.closing().batch = Some(batching.words());
+            }
         }
-        shift.publish();
+        under_way -= found;
+        if now >= publish_at {
+            publish_at = now + PUBLISHED;
+            for lane in lanes.iter() {
+                lane.shift.publish();
+            }
+        }
     }
     batching
 }
 
-/// The reads of a depth, each with its piece of the buffers.
-fn slots(rig: &Rig, depth: u32) -> Vec<Slot> {
-    (0..depth as usize)
-        .map(|index| Slot {
-            address: rig.buffers.as_ptr().wrapping_add(index * rig.block),
-            buffer: u16::try_from(index / rig.slots_per_buffer).unwrap_or(0),
-            length: 0,
-            offset: 0,
-            since: 0,
-        })
-        .collect()
+/// Counts what has come back, `now` being when: how many.
+#[inline]
+fn reap<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
+    completion: &mut cqueue::CompletionQueue<'_>,
+    slots: &mut [Slot],
+    queue: &mut Queue,
+    lanes: &mut [Lane<'_, B>],
+    now: u64,
+) -> usize {
+    let mut found = 0;
+    // Of the only lane there is; several count for themselves.
+    let (mut failed, mut bytes) = (0, 0);
+    let mut group = Group::default();
+    for event in completion {
+        found += 1;
+        #[expect(clippy::cast_possible_truncation, reason = "the slot number put there")]
+        let index = event.user_data() as u32;
+        let slot = &slots[index as usize];
+        let number = if MANY { slot.lane } else { 0 };
+        let length = slot.block().length;
+        if event.result().cast_unsigned() == length {
+            if MANY {
+                lanes[number as usize].shift.succeeded(1, u64::from(length));
+            } else {
+                bytes += u64::from(length);
+            }
+            if LATENCY {
+                if group.since == slot.since && (!MANY || group.lane == number) {
+                    group.reads += 1;
+                } else {
+                    group.count(lanes, now);
+                    group = Group { lane: number, since: slot.since, reads: 1 };
+                }
+            }
+        } else {
+            failed += 1;
+            if lanes[number as usize].failed(slot, event.result()) {
+                forget(queue, slots, number);
+            }
+        }
+        if PACED {
+            lanes[number as usize].returned(index);
+        } else if !MANY || lanes[number as usize].is_alive() {
+            queue.push(index);
+        }
+    }
+    if !MANY && found > failed {
+        lanes[0].shift.succeeded((found - failed) as u64, bytes);
+    }
+    if LATENCY {
+        group.count(lanes, now);
+    }
+    found
 }
 
-#[inline]
-fn entry<const FILE: bool, const BUFFER: bool>(slot: &Slot, descriptor: i32) -> squeue::Entry {
-    let Slot { address, buffer, length, offset, .. } = *slot;
-    match (FILE, BUFFER) {
-        (true, true) => {
-            opcode::ReadFixed::new(types::Fixed(0), address, length, buffer).offset(offset).build()
+/// Reads of one lane that were handed over and have come back together: they have one latency.
+#[derive(Debug, Default)]
+struct Group {
+    lane: u32,
+    since: u64,
+    reads: u64,
+}
+
+impl Group {
+    #[inline]
+    fn count<B>(&self, lanes: &[Lane<'_, B>], now: u64) {
+        if self.reads > 0 {
+            let tally = lanes[self.lane as usize].shift.tally();
+            tally.latency.record_many(now.saturating_sub(self.since), self.reads);
         }
-        (true, false) => opcode::Read::new(types::Fixed(0), address, length).offset(offset).build(),
-        (false, true) => {
-            opcode::ReadFixed::new(types::Fd(descriptor), address, length, buffer).offset(offset).build()
-        }
-        (false, false) => opcode::Read::new(types::Fd(descriptor), address, length).offset(offset).build(),
+    }
+}
+
+/// Time until the first of the lanes that wait for theirs may go on; `None` when none waits.
+fn patience<B>(lanes: &[Lane<'_, B>], now: u64) -> Option<Duration> {
+    lanes.iter().filter_map(|lane| lane.next_in(now)).min().map(|time| time.min(NAP))
+}
+
+/// Makes the choice of batches known.
+fn tell(share: &[Assignment], batching: &Batching) {
+    for assignment in share {
+        assignment.tally.closing().batch = Some(batching.words());
     }
 }
 
@@ -232,18 +289,4 @@ pub(super) fn enter(submitter: &Submitter<'_>, wait: usize, patience: Option<Dur
         }
         _ => Ok(()),
     }
-}
-
-/// A read that did not come back whole. Whether the target is to be given up.
-#[cold]
-fn failed(shift: &mut Shift<'_>, slot: &Slot, result: i32, target: &Label) -> bool {
-    // Not the drive's fault: the block is read another time, another one first.
-    if matches!(-result, libc::EAGAIN | libc::EINTR) {
-        return false;
-    }
-    shift.failed(&Failure { offset: slot.offset, length: slot.length, result }, target)
-}
-
-fn errno_of(error: &io::Error) -> String {
-    error.raw_os_error().map_or_else(|| error.to_string(), errno_words)
 }

@@ -1,0 +1,309 @@
+//! What a ring's worker reads: lanes, one for each job it serves, and the slots of their reads.
+//!
+//! Here: [`Slot`], a read that can be under way, with its submission entry made once; [`Queue`], the slots that can be
+//! handed over; [`Lane`], one target's series, pace and account. Not here: the loop ([`super::worker`]).
+#![expect(unsafe_code, reason = "an entry made once is given another offset and length")]
+
+use std::{io, os::fd::AsRawFd, time::Duration};
+
+use io_uring::{opcode, squeue, types};
+
+use super::{
+    blocks::{Block, Blocks},
+    crew::Assignment,
+    pace::Pace,
+    ring::Rig,
+    tally::{Failure, Shift, Tally},
+};
+use crate::{model::errno_words, text::Label};
+
+/// A read that can be under way: its entry, made once but for what it reads now, and since when it does.
+#[repr(align(128))]
+pub(super) struct Slot {
+    entry: squeue::Entry,
+    /// Number of its lane on its worker.
+    pub lane: u32,
+    /// When it was handed over, nanoseconds of the run's clock.
+    pub since: u64,
+}
+
+/// The kernel's `struct io_uring_sqe` (`include/uapi/linux/io_uring.h`) of 64 bytes, as far as a read changes it.
+#[repr(C)]
+struct Fields {
+    operation: u64,
+    offset: u64,
+    address: u64,
+    length: u32,
+    rest: [u32; 9],
+}
+const _: () = assert!(size_of::<squeue::Entry>() == size_of::<Fields>());
+const _: () = assert!(align_of::<squeue::Entry>() == align_of::<Fields>());
+
+impl Slot {
+    /// Gives it a block to read.
+    #[inline]
+    pub(super) fn aim(&mut self, block: Block) {
+        let fields = (&raw mut self.entry).cast::<Fields>();
+        // SAFETY: both are the kernel's structure, of integers alone, equal in size and alignment.
+        unsafe {
+            (*fields).offset = block.offset;
+            (*fields).length = block.length;
+        }
+    }
+
+    /// What it reads.
+    #[inline]
+    pub(super) fn block(&self) -> Block {
+        let fields = (&raw const self.entry).cast::<Fields>();
+        // SAFETY: as above.
+        unsafe { Block { offset: (*fields).offset, length: (*fields).length } }
+    }
+
+    /// Its entry, handed over at `now`.
+    #[inline]
+    pub(super) fn entry(&mut self, now: u64) -> &squeue::Entry {
+        self.since = now;
+        &self.entry
+    }
+}
+
+/// The slots of all lanes, `depth` each, in the order of the lanes, each with its piece of the buffers.
+pub(super) fn slots<B>(rig: &Rig, lanes: &[Lane<'_, B>], depth: u32, fixed_files: bool) -> Vec<Slot> {
+    let length = u32::try_from(rig.block).unwrap_or(u32::MAX);
+    let slot = |index: usize| {
+        let lane = index / depth as usize;
+        let address = rig.buffers.as_ptr().wrapping_add(index * rig.block);
+        let (file, flags) = if fixed_files {
+            (i32::try_from(lane).unwrap_or(i32::MAX), squeue::Flags::FIXED_FILE)
+        } else {
+            (lanes[lane].file, squeue::Flags::empty())
+        };
+        let entry = if rig.fixed_buffers {
+            let buffer = u16::try_from(index / rig.slots_per_buffer).unwrap_or(u16::MAX);
+            opcode::ReadFixed::new(types::Fd(file), address, length, buffer).build()
+        } else {
+            opcode::Read::new(types::Fd(file), address, length).build()
+        };
+        let entry = entry.flags(flags).user_data(index as u64);
+        let lane = u32::try_from(lane).unwrap_or(u32::MAX);
+        Slot { entry, lane, since: 0 }
+    };
+    (0..lanes.len() * depth as usize).map(slot).collect()
+}
+
+/// Slots that can be handed over, first in, first out, so that no lane waits for another.
+pub(super) struct Queue {
+    /// Twice as many places as there are slots: those before `first` are used up.
+    places: Box<[u32]>,
+    first: usize,
+    end: usize,
+}
+
+impl Queue {
+    pub(super) fn new(slots: usize) -> Self {
+        Self { places: vec![0; 2 * slots].into(), first: 0, end: 0 }
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.end - self.first
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, slot: u32) {
+        self.places[self.end] = slot;
+        self.end += 1;
+    }
+
+    /// Those that wait longest; no more than [`Self::len`].
+    #[inline]
+    pub(super) fn take(&mut self, count: usize) -> &[u32] {
+        let first = self.first;
+        self.first += count;
+        &self.places[first..self.first]
+    }
+
+    /// Makes room: after this, as many slots can be pushed as there are.
+    #[inline]
+    pub(super) fn settle(&mut self) {
+        if self.end > self.places.len() / 2 {
+            self.places.copy_within(self.first..self.end, 0);
+            (self.first, self.end) = (0, self.end - self.first);
+        }
+    }
+
+    /// Takes out what `stays` refuses.
+    fn retain(&mut self, stays: impl Fn(u32) -> bool) {
+        let mut end = self.first;
+        for place in self.first..self.end {
+            if stays(self.places[place]) {
+                self.places[end] = self.places[place];
+                end += 1;
+            }
+        }
+        self.end = end;
+    }
+}
+
+/// One job on one target.
+pub(super) struct Lane<'a, B> {
+    /// Descriptor of its target.
+    file: i32,
+    name: &'a Label,
+    pub blocks: B,
+    pub shift: Shift<'a>,
+    pace: Pace,
+    /// Slots that wait for their time, where there is a pace to keep.
+    pub waiting: Vec<u32>,
+    /// Its reads handed over and not back, where there is a pace to keep.
+    under_way: usize,
+    over: bool,
+}
+
+impl<'a, B: Blocks> Lane<'a, B> {
+    pub(super) fn new(assignment: &'a Assignment, uncounted: &'a Tally) -> Self {
+        let Assignment { target, workload, control, epoch, tally, job, worker } = assignment;
+        Self {
+            file: target.file.as_raw_fd(),
+            name: &target.name,
+            blocks: B::new(workload, target.span, *job, *worker),
+            shift: Shift::new(control, *epoch, tally, uncounted).of_lane(),
+            pace: Pace::new(workload, target.span.0, 1),
+            waiting: Vec::new(),
+            under_way: 0,
+            over: false,
+        }
+    }
+
+    /// Puts into `queue` what the pace allows at `now`, and chooses the blocks.
+    pub(super) fn admit(&mut self, now: u64, slots: &mut [Slot], queue: &mut Queue) {
+        if self.over {
+            return;
+        }
+        for _ in 0..self.pace.quota(now).min(self.waiting.len()) {
+            let Some(index) = self.waiting.pop() else { break };
+            let block = self.blocks.next();
+            self.pace.issued(1, u64::from(block.length));
+            slots[index as usize].aim(block);
+            self.under_way += 1;
+            queue.push(index);
+        }
+        if self.under_way == 0 && self.pace.is_exhausted() {
+            self.end();
+        }
+    }
+}
+
+impl<B> Lane<'_, B> {
+    /// Whether it is going to read on.
+    #[inline]
+    pub(super) fn is_alive(&self) -> bool {
+        !self.over
+    }
+
+    /// Goes over to the present phase.
+    pub(super) fn follow(&mut self) {
+        if !self.over {
+            self.shift.follow();
+        }
+    }
+
+    /// After a hold.
+    pub(super) fn go_on(&mut self) {
+        self.follow();
+        self.pace.restart();
+    }
+
+    /// A slot of it came back, where there is a pace to keep.
+    #[inline]
+    pub(super) fn returned(&mut self, slot: u32) {
+        self.under_way -= 1;
+        self.waiting.push(slot);
+    }
+
+    /// Time until its next read, if it waits for that.
+    pub(super) fn next_in(&self, now: u64) -> Option<Duration> {
+        let waits = !self.over && self.pace.is_limited() && !self.waiting.is_empty();
+        waits.then(|| self.pace.next_in(now))
+    }
+
+    /// A read of it did not come back whole. Whether it is given up for that.
+    #[cold]
+    pub(super) fn failed(&mut self, slot: &Slot, result: i32) -> bool {
+        // Not the drive's fault: the block is read another time, another one first.
+        if self.over || matches!(-result, libc::EAGAIN | libc::EINTR) {
+            return false;
+        }
+        let Block { offset, length } = slot.block();
+        if self.shift.failed(&Failure { offset, length, result }, self.name) {
+            self.end();
+        }
+        self.over
+    }
+
+    fn end(&mut self) {
+        self.over = true;
+        self.shift.close();
+    }
+}
+
+/// The kernel refused a call: none of the targets can be read on.
+pub(super) fn give_up<B>(lanes: &mut [Lane<'_, B>], error: &io::Error) {
+    let errno = error.raw_os_error().map_or_else(|| error.to_string(), errno_words);
+    for lane in lanes.iter_mut().filter(|lane| lane.is_alive()) {
+        lane.shift.give_up(&Label::new(&format!("{errno} of io_uring_enter on {}", lane.name)));
+    }
+}
+
+/// Takes the slots of a lane that is over out of the queue.
+#[cold]
+pub(super) fn forget(queue: &mut Queue, slots: &[Slot], lane: u32) {
+    queue.retain(|slot| slots[slot as usize].lane != lane);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn slots_leave_the_queue_in_the_order_they_came(steps in proptest::collection::vec(any::<bool>(), 0..200)) {
+            let mut queue = Queue::new(13);
+            let (mut next, mut out) = (0, 0);
+            for push in steps {
+                queue.settle();
+                if push && queue.len() < 13 {
+                    queue.push(next);
+                    next += 1;
+                } else if queue.len() > 0 {
+                    prop_assert_eq!(queue.take(1), [out]);
+                    out += 1;
+                }
+            }
+            prop_assert_eq!(queue.len(), (next - out) as usize);
+            queue.retain(|slot| slot % 2 == 1);
+            let left = queue.len();
+            prop_assert_eq!(queue.take(left), (out..next).filter(|slot| slot % 2 == 1).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn an_entry_reads_its_block_and_nothing_else_of_it_changes() {
+        let entry = opcode::ReadFixed::new(types::Fd(3), std::ptr::null_mut(), 4096, 7).build().user_data(9);
+        let block = Block { offset: 0x1234_5678_9000, length: 65536 };
+        let wanted = opcode::ReadFixed::new(types::Fd(3), std::ptr::null_mut(), 65536, 7)
+            .offset(block.offset)
+            .build()
+            .user_data(9);
+        let mut slot = Slot { entry, lane: 0, since: 0 };
+        slot.aim(block);
+        let bytes = |entry: &squeue::Entry| -> [u8; 64] {
+            // SAFETY: both are 64 bytes of integers.
+            unsafe { std::mem::transmute_copy(entry) }
+        };
+        assert_eq!(bytes(slot.entry(5)), bytes(&wanted));
+        assert_eq!((slot.block(), slot.since), (block, 5));
+    }
+}
