@@ -283,7 +283,9 @@ fn without_privilege_staged_changes_become_the_commands_to_run() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
     let home = tempfile::tempdir().expect("a folder");
     let program = home.path().join("iodyno");
-    fs::copy(env!("CARGO_BIN_EXE_iodyno"), &program).expect("a copy that anybody may run");
+    // Not by this process: another thread's child would inherit the open copy, which could not be run then.
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_iodyno")).arg(&program).status();
+    assert!(copied.expect("cp runs").success(), "a copy that anybody may run");
     for path in [home.path(), &program] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o777)).expect("it is ours");
     }
