@@ -278,10 +278,19 @@ fn link_downtrained(evidence: &Evidence) -> Vec<Sighting> {
                 .about(about)
                 .proved_by(links.iter().flat_map(Judged::shortfall))
                 .proved_by(links.iter().flat_map(|link| error_counts(&[link.device, link.port])))
+                .proved_by(links.iter().filter(|link| is_awake(evidence, link)).map(|link| {
+                    Proof::new(&*link.device.path, "read while a test ran on the drive: the link was awake")
+                }))
                 .gaining(gain)
                 .fill("blame", ends)
         })
         .collect()
+}
+
+/// Whether a test runs on a drive behind a link: then it does not sleep.
+fn is_awake(evidence: &Evidence, link: &Judged) -> bool {
+    let runs = evidence.load.is_some_and(|load| load.summary.is_none());
+    runs && evidence.drives_below(link.child).iter().any(|drive| evidence.is_tested(&drive.name))
 }
 
 /// Correctable errors an end has counted since boot, where it counted any.

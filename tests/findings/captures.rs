@@ -50,3 +50,33 @@ fn links_of_an_emulator_that_look_downtrained_and_are_not() {
     let about: Vec<_> = shared[0].subjects.iter().map(|subject| subject.name.as_str()).collect();
     assert_eq!(about, ["0000:25:00.0", "nvme4n1", "nvme5n1"], "both share the switch's uplink all the same");
 }
+
+/// Four drives behind an uplink of eight lanes, one of them on two lanes; links trained too slow, slots too slow for their
+/// drives, a drive that rates its 4096 B format better, a sleeping graphics card.
+#[test]
+fn a_narrow_switch_with_a_narrow_link_behind_it() {
+    let found = capture(include_str!("../fixtures/c-narrow-switch.capture")).look();
+    let expected = vec!["0000:21:00.0", "nvme0n1", "nvme4n1", "nvme6n1", "nvme7n1"];
+    let mut told = loud(&found);
+    for (_, _, about) in &mut told {
+        about.sort_unstable();
+    }
+    assert_eq!(
+        told,
+        [
+            ("oversubscribed-hop", Severity::Warning, expected),
+            ("link-downtrained", Severity::Warning, vec!["nvme1n1"]),
+            ("lba-512", Severity::Warning, vec!["nvme2n1"]),
+            ("link-downtrained", Severity::Warning, vec!["nvme6n1"]),
+        ]
+    );
+    let narrow = Scene::of(&found, "link-downtrained")[1];
+    assert!(narrow.title.contains("16 GT/s x2"), "{}", narrow.title);
+    assert_eq!(narrow.gain.bytes_per_second, None, "with all busy, the uplink is what holds it back");
+    assert!(narrow.gain.text.ends_with("busy alone; nothing with all of them busy"), "{}", narrow.gain.text);
+    let limited: Vec<_> = Scene::of(&found, "slot-limited")
+        .iter()
+        .map(|finding| (finding.subjects[0].name.as_str(), finding.severity))
+        .collect();
+    assert_eq!(limited, [("nvme2n1", Severity::Info), ("nvme3n1", Severity::Info)]);
+}

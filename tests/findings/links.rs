@@ -81,6 +81,17 @@ fn the_downtrained_link_names_both_ends_and_what_it_costs() {
 }
 
 #[test]
+fn a_link_that_is_slow_while_its_drive_is_tested_was_not_asleep() {
+    let awake = |scene: Scene| {
+        let finding = scene.one("link-downtrained");
+        finding.evidence.iter().any(|proof| proof.value.contains("the link was awake"))
+    };
+    assert!(awake(laptop().test(&["nvme0n1"], |_| {})));
+    assert!(!awake(laptop().test(&["nvme1n1"], |_| {})), "another drive's test says nothing");
+    assert!(!awake(laptop()));
+}
+
+#[test]
 fn a_gen4_drive_in_a_gen3_slot_is_slot_limited_and_no_alarm() {
     let scene = gen3_slot();
     assert_eq!(scene.severity("link-downtrained"), None);

@@ -9,6 +9,7 @@
 mod scene;
 mod demos;
 mod captures;
+mod silence;
 mod links;
 mod topology;
 mod drives;

@@ -1,0 +1,168 @@
+//! False alarms: whatever a healthy machine looks like, nothing about it is more than information.
+
+use std::sync::LazyLock;
+
+use iodyno::{
+    capacity,
+    findings::{self, Evidence, Finding},
+    machine::{DriveKind, Machine},
+    model::{NodeIndex, Reading, Severity},
+    source::demo::DEMOS,
+    units::{Lanes, TransferRate},
+};
+use proptest::{collection::vec, prelude::*};
+
+use super::scene::{demo, label};
+
+static MACHINES: LazyLock<Vec<Machine>> =
+    LazyLock::new(|| DEMOS.iter().map(|row| demo(row.name).machine()).collect());
+
+fn machine() -> impl Strategy<Value = Machine> {
+    (0..DEMOS.len()).prop_map(|at| MACHINES[at].clone())
+}
+
+/// A link's speed, generation 2 to 5 (one that can do no more than 2.5 GT/s is never judged), and width.
+fn link() -> impl Strategy<Value = (TransferRate, Lanes)> {
+    (2_u8..6, prop::sample::select(vec![1_u8, 2, 4, 8, 16]))
+        .prop_map(|(code, lanes)| (TransferRate::from_code(code).unwrap(), Lanes(lanes)))
+}
+
+fn look(machine: &Machine) -> Vec<Finding> {
+    let limits = capacity::limits(machine);
+    findings::check(&Evidence::at_rest(machine, &limits))
+}
+
+fn severity(found: &[Finding], id: &str) -> Option<Severity> {
+    found.iter().filter(|finding| finding.id.0 == id).map(|finding| finding.severity).max()
+}
+
+fn on_the_way(machine: &Machine) -> Vec<NodeIndex> {
+    let drives = machine.hardware_drives().filter_map(|drive| drive.node);
+    drives.flat_map(|node| machine.pci.ancestry(node).collect::<Vec<_>>()).collect()
+}
+
+fn set(machine: &mut Machine, node: NodeIndex, now: (TransferRate, Lanes), most: (TransferRate, Lanes)) {
+    let node = &mut machine.pci.nodes[node.0];
+    if let Some(link) = &mut node.link {
+        link.speed = Reading::known("/test/current_link_speed", now.0);
+        link.width = Reading::known("/test/current_link_width", now.1);
+        link.max_speed = Reading::known("/test/max_link_speed", most.0);
+        link.max_width = Reading::known("/test/max_link_width", most.1);
+    }
+    node.express = node.express.clone().map(|mut express| {
+        express.target_speed = None;
+        express
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// A graphics card that sleeps, an empty port, a network card on one lane.
+    #[test]
+    fn links_that_lead_to_no_drive_are_nobodys_business(
+        mut machine in machine(),
+        links in vec((any::<prop::sample::Index>(), link(), 1_u8..6, prop::sample::select(vec![0_u8, 1, 4, 16, 63])), 1..20),
+    ) {
+        let before: Vec<_> = look(&machine).into_iter().map(|finding| (finding.id, finding.severity)).collect();
+        let way = on_the_way(&machine);
+        let others: Vec<NodeIndex> =
+            machine.pci.iter().map(|(node, _)| node).filter(|node| !way.contains(node)).collect();
+        for (at, most, code, lanes) in links {
+            let now = (TransferRate::from_code(code).unwrap(), Lanes(lanes));
+            // What a port says it could do is what a slot could offer: only its present state is free here.
+            let node = *at.get(&others);
+            let own = machine.pci.node(node).link.as_ref();
+            let can = own.and_then(|link| Some((link.max_speed.get()?, link.max_width.get()?))).unwrap_or(most);
+            set(&mut machine, node, now, can);
+        }
+        let after: Vec<_> = look(&machine).into_iter().map(|finding| (finding.id, finding.severity)).collect();
+        prop_assert_eq!(before, after);
+    }
+
+    /// A Gen4 drive in a Gen3 slot, a Gen3 drive in a Gen5 slot, four lanes in a slot of sixteen.
+    #[test]
+    fn a_link_that_runs_as_well_as_both_ends_can_is_never_an_alarm(
+        mut machine in machine(), links in vec((link(), link()), 1..12),
+    ) {
+        let drives: Vec<NodeIndex> = machine.hardware_drives().filter_map(|drive| drive.node).collect();
+        // The links above a switch stay as they are; a demo's downtrained one is one of those that change.
+        for (node, (device, port)) in drives.into_iter().zip(links.iter().cycle()) {
+            let now = (device.0.min(port.0), device.1.min(port.1));
+            let above = machine.pci.node(node).parent.unwrap();
+            set(&mut machine, node, now, *device);
+            set(&mut machine, above, now, *port);
+        }
+        let found = look(&machine);
+        prop_assert_eq!(severity(&found, "link-downtrained"), None);
+        prop_assert_eq!(severity(&found, "link-capped-by-software"), None);
+        prop_assert!(severity(&found, "slot-limited") <= Some(Severity::Info));
+    }
+
+    #[test]
+    fn formats_that_perform_alike_are_never_an_alarm(mut machine in machine(), performance in 0_u8..4) {
+        for drive in &mut machine.drives {
+            let Some(nvme) = &mut drive.nvme else { continue };
+            nvme.namespace = nvme.namespace.clone().map(|mut namespace| {
+                namespace.formats.iter_mut().for_each(|format| format.relative_performance = performance);
+                namespace
+            });
+        }
+        prop_assert!(severity(&look(&machine), "lba-512") <= Some(Severity::Info));
+    }
+
+    /// A laptop: whatever its one drive and its link are, it shares nothing.
+    #[test]
+    fn one_drive_alone_shares_nothing(
+        mut machine in machine(), kept in any::<prop::sample::Index>(), ends in (link(), link()),
+    ) {
+        let drive = kept.get(&machine.drives).clone();
+        machine.drives = vec![drive];
+        if let Some(node) = machine.drives[0].node {
+            set(&mut machine, node, ends.0, ends.0);
+            let above = machine.pci.node(node).parent.unwrap();
+            set(&mut machine, above, ends.0, ends.1);
+        }
+        let found = look(&machine);
+        prop_assert_eq!(severity(&found, "shared-root-complex"), None);
+        prop_assert_eq!(severity(&found, "oversubscribed-hop"), None);
+    }
+
+    /// SATA disks with mq-deadline, virtio disks without links, memory cards.
+    #[test]
+    fn a_disk_that_is_no_nvme_drive_keeps_its_settings(
+        mut machine in machine(),
+        kind in prop::sample::select(vec![DriveKind::Sata, DriveKind::Virtio, DriveKind::Scsi]),
+        scheduler in prop::sample::select(vec!["mq-deadline", "kyber", "bfq", "none"]),
+    ) {
+        for drive in &mut machine.drives {
+            (drive.kind, drive.nvme) = (kind, None);
+            drive.queue.scheduler = drive.queue.scheduler.clone().map(|choice| {
+                iodyno::machine::queue::Choice { current: label(scheduler), ..choice }
+            });
+        }
+        let found = look(&machine);
+        for id in ["scheduler", "no-poll-queues", "few-queues", "lba-512", "readahead", "nomerges", "iommu-translating"] {
+            prop_assert_eq!(severity(&found, id), None, "{}", id);
+        }
+    }
+
+    /// Links that could not be read, or that say what no link can be.
+    #[test]
+    fn links_that_say_nothing_sensible_are_not_judged(
+        mut machine in machine(), lanes in prop::sample::select(vec![0_u8, 63, 255]), silent in any::<bool>(),
+    ) {
+        for node in on_the_way(&machine) {
+            let node = &mut machine.pci.nodes[node.0];
+            let Some(link) = &mut node.link else { continue };
+            if silent {
+                link.speed = Reading::malformed("/test/current_link_speed", "Unknown");
+            } else {
+                link.max_width = Reading::malformed("/test/max_link_width", lanes.to_string());
+            }
+        }
+        let found = look(&machine);
+        prop_assert_eq!(severity(&found, "link-downtrained"), None);
+        prop_assert_eq!(severity(&found, "slot-limited"), None);
+    }
+}
