@@ -4,7 +4,7 @@
 use iodyno::{
     capacity::{self, Measurements, chipset},
     machine::{Machine, pci::NodeAddress},
-    model::{Basis, Limit, Limits, NodeIndex, Reading},
+    model::{Basis, DriveName, Limit, Limits, NodeIndex, Reading, Target, Workload},
     source::{self, capture::TextRoot, demo},
     units::{BytesPerSecond, TransferRate},
 };
@@ -195,4 +195,24 @@ fn a_thunderbolt_tunnel_is_never_judged() {
         Some(iodyno::text::Label::new("Titan Ridge Thunderbolt 3 Bridge"));
     let limits = capacity::limits(&machine);
     assert_eq!(limits.path(node(&machine, "0000:01:00.0")), None);
+}
+
+#[test]
+fn of_a_drive_that_nobody_knows_the_processors_expect_nothing() {
+    let (mut machine, _) = open("laptop");
+    let target =
+        |name: &str| Target { path: format!("/dev/{name}").into(), drive: Some(DriveName::new(name)) };
+    let workload = Workload { targets: vec![target("nvme0n1"), target("nvme1n1")], ..Workload::default() };
+    let drive = machine.drives.iter_mut().find(|drive| drive.name.as_str() == "nvme1n1").unwrap();
+    // As a virtio disk: no link, no published figure.
+    drive.node = None;
+    let limits = capacity::limits(&machine);
+    let expected = capacity::expected(&machine, &limits, &workload);
+    assert!(expected[0].as_ref().is_some_and(|expected| expected.because.contains("1 worker")));
+    assert_eq!(expected[1], None);
+    let buffered = Workload { direct: false, ..workload };
+    assert!(
+        capacity::expected(&machine, &limits, &buffered)[1].is_some(),
+        "the page cache is the processors' work"
+    );
 }

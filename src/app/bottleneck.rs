@@ -2,10 +2,12 @@
 //!
 //! Here: which they are and what they cost, as numbers. Not here: words (`view`), remedies (`findings`).
 
+use std::collections::BTreeMap;
+
 use super::load::{Load, hop_limit, possible};
 use crate::{
     machine::{Machine, pci::NodeKind},
-    model::{DriveName, Limits, NodeIndex},
+    model::{Basis, DriveName, Limits, NodeIndex},
 };
 
 /// A place at this share of its limit counts as full.
@@ -42,12 +44,8 @@ impl Bottleneck {
 pub fn find(machine: &Machine, limits: &Limits, load: &Load) -> Vec<Bottleneck> {
     let busy = load.is_busy();
     let mut found: Vec<Bottleneck> = Vec::new();
-    for (node, data) in machine.pci.iter() {
-        if data.kind == NodeKind::Endpoint {
-            continue;
-        }
-        let Some(limit) = hop_limit(limits, node) else { continue };
-        let below = machine.pci.subtree(node);
+    for (node, (limit, ways)) in places(machine, limits) {
+        let below: Vec<NodeIndex> = ways.into_iter().flat_map(|way| machine.pci.subtree(way)).collect();
         let drives: Vec<DriveName> = machine
             .drives
             .iter()
@@ -73,4 +71,41 @@ pub fn find(machine: &Machine, limits: &Limits, load: &Load) -> Vec<Bottleneck> 
         new
     });
     found
+}
+
+/// Places that several drives may share: what each carries, bytes per second, and the ways that lead into it. An Intel
+/// chipset's devices on the root bus all lead into DMI, whose place is the chipset's bridge.
+fn places(machine: &Machine, limits: &Limits) -> BTreeMap<NodeIndex, (f64, Vec<NodeIndex>)> {
+    let mut places: BTreeMap<NodeIndex, (f64, Vec<NodeIndex>)> = BTreeMap::new();
+    for (node, hop) in &limits.hops {
+        let place = if hop.basis == Basis::Table { hop.node.unwrap_or(*node) } else { *node };
+        // A link that ends in a device is that device's alone.
+        if place == *node && machine.pci.node(*node).kind == NodeKind::Endpoint {
+            continue;
+        }
+        if let Some(limit) = hop_limit(limits, *node) {
+            places.entry(place).or_insert((limit, Vec::new())).1.push(*node);
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        capacity,
+        source::{self, origin::Origin},
+    };
+
+    #[test]
+    fn drives_on_several_ports_of_an_intel_chipset_share_dmi() {
+        let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let machine = capacity::chipset::testing::behind_a_b660(machine);
+        let limits = capacity::limits(&machine);
+        let found = find(&machine, &limits, &Load::default());
+        let dmi = found.iter().find(|found| found.drives.len() == 4).unwrap();
+        assert_eq!(machine.pci.node(dmi.node).address.to_string(), "0000:00:1f.0");
+        assert!((7.0e9..8.0e9).contains(&dmi.limit), "{dmi:?}");
+    }
 }

@@ -131,3 +131,28 @@ pub(super) fn dmi(machine: &Machine, port: NodeIndex) -> Option<Limit> {
         node: Some(bridge),
     })
 }
+
+/// A machine for the tests of modules that ask who shares what.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::{Machine, NodeAddress};
+    use crate::model::Reading;
+
+    /// The x570 demo's machine with its four drives on four ports of an Intel B660, whose DMI is four lanes at 16 GT/s.
+    pub fn behind_a_b660(mut machine: Machine) -> Machine {
+        let root = machine.pci.roots().next().unwrap();
+        for index in machine.pci.node(root).children.clone() {
+            let node = &mut machine.pci.nodes[index.0];
+            let NodeAddress::Device(address) = &mut node.address else { continue };
+            let is_bridge = node.class.get().is_some_and(|class| class >> 8 == 0x06_01);
+            match (address.device, is_bridge) {
+                (3, _) => address.device = 0x1c,
+                (_, true) => (address.device, address.function) = (0x1f, 0),
+                _ => continue,
+            }
+            node.vendor = Reading::known("/test", 0x8086);
+            node.device = Reading::known("/test", if is_bridge { 0x7a86 } else { 0x7ab8 });
+        }
+        machine
+    }
+}

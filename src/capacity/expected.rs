@@ -92,6 +92,11 @@ pub fn expected_under(
                 None if iops.is_finite() => (Basis::Table, "the workload itself".to_owned(), None),
                 None => return None,
             };
+            // What the processors could do is no word about a drive of which nothing is known.
+            let unknown = own.get(flow).is_none_or(|(ceiling, _)| ceiling.is_infinite());
+            if unknown && node.is_none() && workload.direct {
+                return None;
+            }
             Some(Expected {
                 bytes_per_second: BytesPerSecond(iops * block),
                 iops,

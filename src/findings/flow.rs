@@ -91,34 +91,14 @@ pub(super) fn is_top(machine: &Machine, node: NodeIndex) -> bool {
 mod tests {
     use super::*;
     use crate::{
-        capacity,
-        machine::pci::NodeAddress,
-        model::Reading,
+        capacity::{self, chipset},
         source::{self, origin::Origin},
     };
 
-    /// Four drives on four ports of an Intel chipset.
-    fn behind_a_chipset() -> Machine {
-        let (mut machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
-        let root = machine.pci.roots().next().unwrap();
-        for index in machine.pci.node(root).children.clone() {
-            let node = &mut machine.pci.nodes[index.0];
-            let NodeAddress::Device(address) = &mut node.address else { continue };
-            let is_bridge = node.class.get().is_some_and(|class| class >> 8 == 0x06_01);
-            match (address.device, is_bridge) {
-                (3, _) => address.device = 0x1c,
-                (_, true) => (address.device, address.function) = (0x1f, 0),
-                _ => continue,
-            }
-            node.vendor = Reading::known("/test", 0x8086);
-            node.device = Reading::known("/test", if is_bridge { 0x7a86 } else { 0x7ab8 });
-        }
-        machine
-    }
-
     #[test]
     fn a_link_that_ports_of_a_chipset_share_is_counted_once() {
-        let machine = behind_a_chipset();
+        let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let machine = chipset::testing::behind_a_b660(machine);
         let limits = capacity::limits(&machine);
         let behind: Vec<_> =
             machine.drives.iter().filter_map(|drive| chipset_of(&machine, drive.node?)).collect();
@@ -131,6 +111,6 @@ mod tests {
     }
 
     fn chipset_of(machine: &Machine, node: NodeIndex) -> Option<String> {
-        capacity::chipset::above(machine, node).map(|chipset| chipset.name)
+        chipset::above(machine, node).map(|chipset| chipset.name)
     }
 }

@@ -8,7 +8,7 @@ use super::{
     form,
     graph::{Curve as Line, Graph},
     heat,
-    paint::{Brush, Piece, fit, piece, wrap},
+    paint::{Brush, Piece, fit, piece, width, wrap},
     targets,
     theme::Meaning,
     tree_rows::FULL_MARK,
@@ -189,8 +189,24 @@ fn outcome(app: &App, brush: &mut Brush<'_>) {
         _ => {}
     }
     lines.dedup();
+    let rows = usize::from(inner.height);
+    if lines.len() > rows {
+        lines.truncate(rows);
+        if let Some(last) = lines.last_mut() {
+            goes_on(last, inner.width);
+        }
+    }
     for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
         brush.write(inner.x, y, inner.width, line);
+    }
+}
+
+/// Ends the last line there is room for with the mark that there is more.
+fn goes_on(line: &mut Vec<Piece>, room: u16) {
+    if width(line) + 2 <= room {
+        line.push(piece(" …", Meaning::Quiet));
+    } else if let Some((text, meaning)) = line.pop() {
+        line.push(piece(fit(&format!("{text} …"), room.saturating_sub(width(line))), meaning));
     }
 }
 

@@ -59,6 +59,8 @@ pub fn place(machine: &Machine, node: NodeIndex) -> String {
         NodeKind::SwitchUpstream => "the uplink of switch",
         NodeKind::SwitchDownstream => "switch port",
         NodeKind::Bridge => "bridge",
+        // Where drives share it, what they share is the way from the chipset to the processor.
+        NodeKind::Endpoint if data.class.get().is_some_and(|class| class >> 8 == 0x06_01) => "the chipset of",
         NodeKind::Endpoint => "device",
     };
     format!("{word} {}", data.address)
