@@ -88,7 +88,7 @@ pub(super) const NO_POLL_QUEUES: Row = Row {
 pub(super) const REMOTE_NUMA: Row = Row {
     id: FindingId("remote-numa"),
     title: "test runs far from the drive",
-    fires: "while a test runs, the busy processors belong to another NUMA node than device/numa_node of the drive; -1 is normal \
+    fires: "the processors that a test keeps busy belong to another NUMA node than device/numa_node of the drive; -1 is normal \
             on desktops and says nothing",
     why: "Data crosses the link between processor packages.",
     source: "",

@@ -46,8 +46,8 @@ pub(super) const GOVERNOR: Row = Row {
 pub(super) const DEEP_C_STATES: Row = Row {
     id: FindingId("deep-c-states"),
     title: "processors sleep deeply between reads",
-    fires: "while a test with one read under way runs, a processor that takes the interrupts of its reads enters an idle state that takes \
-            50 us or longer to leave, once for ten reads or more often (cpuidle/state*/usage)",
+    fires: "a processor that takes the interrupts of a test with one read under way enters an idle state that takes 50 us or longer to \
+            leave, once for ten reads or more often (cpuidle/state*/usage)",
     why: "The completion's interrupt has to wake the core first.",
     source: "",
     remedy: "Hold /dev/cpu_dma_latency open at 0 during the test; it is undone when the file is closed.",

@@ -52,6 +52,7 @@ fn every_row_is_documented() {
         assert!(id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'), "{id}");
         assert!(!row.title.is_empty() && !row.title.ends_with('.'), "{id}: title");
         assert!(row.fires.len() > 20 && !row.fires.ends_with('.'), "{id}: fires, a clause after `when`");
+        assert!(!row.fires.starts_with("wh"), "{id}: when while, when when");
         for (what, text) in [("why", row.why), ("remedy", row.remedy), ("wrong_if", row.wrong_if)] {
             assert!(text.len() > 10 || text.starts_with('{'), "{id}: {what}");
             assert!(text.ends_with(['.', '}', '?']), "{id}: {what} is a sentence");
