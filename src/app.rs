@@ -46,6 +46,7 @@ use crate::{
     counters::Rates,
     machine::{Machine, Measured},
     model::{DriveName, Limits, Problem, RunSample, RunSummary},
+    report::dossier::Provenance,
     text::Label,
     units::UnitSystem,
 };
@@ -61,6 +62,18 @@ pub enum Mode {
     Capture(Label),
     /// A folder of files, by name.
     Folder(Label),
+}
+
+impl Mode {
+    /// What a sheet says of it.
+    pub fn provenance(&self) -> Provenance {
+        match self {
+            Self::Live => Provenance::Live,
+            Self::Demo(name) => Provenance::Demo(name.clone()),
+            Self::Capture(_) => Provenance::Capture,
+            Self::Folder(_) => Provenance::Folder,
+        }
+    }
 }
 
 /// A line for the user.
@@ -301,7 +314,10 @@ impl App {
         self.load = Load::default();
         self.strip.push_reads(now, 0.0);
         self.judge();
-        if learned.is_empty() { Vec::new() } else { vec![Effect::Remember(learned)] }
+        let kept = self.dyno.tests.back().and_then(|test| test.record(self.machine.host.boot_id.value()));
+        let kept = kept.filter(|_| self.mode == Mode::Live).map(|record| Effect::KeepRun(Box::new(record)));
+        let learned = Some(learned).filter(|learned| !learned.is_empty()).map(Effect::Remember);
+        learned.into_iter().chain(kept).collect()
     }
 }
 

@@ -11,6 +11,7 @@ mod metrics;
 mod pages;
 mod experiment;
 pub mod render;
+mod sheet;
 mod tune;
 mod whatif;
 
@@ -85,6 +86,8 @@ enum Command {
     Render(render::RenderArgs),
     /// Everything that was read of the machine, as one text file that --open reads
     Capture(capture::CaptureArgs),
+    /// What goes into a forum post: machine, tree, findings, settings, runs
+    Sheet(sheet::SheetArgs),
     /// The built-in machines
     Demos(Format),
     /// The machine in Prometheus' text format, for the textfile collector
@@ -130,6 +133,7 @@ impl CommandLine {
             Some(Command::Tune(args)) => tune::run(&args, &origin),
             Some(Command::Whatif(args)) => whatif::run(&args, &origin),
             Some(Command::Capture(args)) => capture::run(&origin, &args),
+            Some(Command::Sheet(args)) => sheet::run(&args, &origin),
             Some(Command::Demos(format)) => demos(format),
             Some(Command::Metrics) => metrics::run(&origin),
             Some(Command::Completions(args)) => pages::completions(&args),

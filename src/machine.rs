@@ -4,6 +4,7 @@
 //! read (`source`), what it can carry (`capacity`), what is wrong with it (`findings`).
 
 pub mod pci;
+pub mod hop;
 pub mod drive;
 pub mod queue;
 pub mod processor;
@@ -13,6 +14,7 @@ pub mod rules;
 pub mod measured;
 
 pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature, Use};
+pub use hop::HopLink;
 pub use host::{Host, IoUring, MemoryModule};
 pub use interrupts::{Interrupts, Vector};
 pub use measured::{Measured, MeasuredLimit, ReadCost};

@@ -11,11 +11,13 @@ pub mod workload;
 pub mod fio;
 pub mod run;
 pub mod verdict;
+pub mod record;
 
 pub use errno::{errno_name, errno_number, errno_words};
 pub use ids::{DriveName, ExperimentId, FindingId, NodeIndex, PciAddress, SettingId, Severity};
 pub use limit::{Basis, Limit, Limits, MeasuredPoint, ProcessorLimit};
 pub use reading::{Outcome, Problem, ProblemKind, Reading};
+pub use record::{Expectation, RunRecord, Seconds};
 pub use run::{Effective, LatencySummary, RunSample, RunState, RunSummary, TargetSample, TargetSummary};
 pub use verdict::{Effect, Metric, Verdict};
 pub use workload::{Completion, EngineKind, Pattern, Target, TargetKind, Workload, WorkloadError};

@@ -7,16 +7,18 @@
 //! parses: `S4EWNX0R123456` becomes `X0XXXX0X000001`, `192.168.1.10` becomes `100.100.0.11`.
 
 mod capture;
+mod machine;
 mod patterns;
 mod pseudonyms;
 mod records;
 mod tables;
 
 pub use capture::{Meta, capture_text};
+pub use machine::FILE;
 use pseudonyms::{Pseudonyms, Shape};
 
 /// Replaces what identifies a person or a piece of hardware.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Redactor {
     pseudonyms: Pseudonyms,
     /// Serials long enough to be looked for wherever they may stand.

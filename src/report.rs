@@ -15,6 +15,10 @@ pub mod fio_json;
 pub mod summary;
 pub mod whatif;
 pub mod prometheus;
+pub mod commands;
+pub mod dossier;
+pub mod sheet;
+mod spread;
 mod table;
 
 use crate::model::{Problem, ProblemKind};

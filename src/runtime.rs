@@ -17,6 +17,7 @@ pub mod desk;
 pub mod tuning;
 pub mod headless;
 pub mod saving;
+pub mod rehearsal;
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -185,6 +186,7 @@ impl Main {
                     self.effects.save(app.screen.tab().word, "svg", move || picture::svg(&picture));
                 }
                 Effect::Remember(limits) => self.effects.remember(limits),
+                Effect::KeepRun(record) => self.effects.keep_run(*record),
                 Effect::ReadMachine => {
                     if let Some(sampler) = &self.sampler {
                         sampler.ask();

@@ -78,6 +78,18 @@ fn what_is_wrong_with_the_arguments_is_one_line_with_status_2() {
             &["--open", "x", "tree", "--sysroot", "y"],
             "--sysroot: another machine was named already; keep one of --demo, --open and --sysroot",
         ),
+        (
+            &["sheet", "--format", "html"],
+            "--format html: no such value; use one of markdown, bbcode, text, json",
+        ),
+        (
+            &["sheet", "--only", "tree,bios"],
+            "--only bios: no such part; use some of machine,tree,findings,settings,runs,commands,versions",
+        ),
+        (
+            &["sheet", "--simulate", "--open", "examples/shared.capture"],
+            "--simulate: only a demo's drives are simulated; run `iodyno bench`: its runs are in the next sheet",
+        ),
         (&["--zz\u{1b}[2J\u{202e}"], "--zz\u{fffd}: no such option; see `iodyno --help`"),
     ] {
         assert_eq!(complaint(&run(arguments)), line, "{arguments:?}");

@@ -5,7 +5,12 @@
 use std::time::Duration;
 
 use super::tune::answer::Undoing;
-use crate::{experiment::Plan, machine::Measured, model::Workload, tune::Change};
+use crate::{
+    experiment::Plan,
+    machine::Measured,
+    model::{RunRecord, Workload},
+    tune::Change,
+};
 
 /// Something to be done outside the state.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +41,8 @@ pub enum Effect {
     SavePicture,
     /// Keep what a test measured, then read the machine again.
     Remember(Vec<Measured>),
+    /// Keep a run for sheets made later.
+    KeepRun(Box<RunRecord>),
     /// Read the machine again.
     ReadMachine,
     /// Draw everything afresh: something else wrote on the terminal.

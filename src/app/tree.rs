@@ -3,7 +3,6 @@
 //! Here: [`Tree`] and its movements. How a machine becomes rows is in [`rows`]. Not here: how rows look.
 
 pub mod rows;
-pub mod link;
 
 use std::collections::BTreeSet;
 

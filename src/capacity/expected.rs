@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     machine::{Drive, Machine, NodeKind},
-    model::{Basis, Limits, NodeIndex, Workload},
+    model::{Basis, Expectation, Limits, NodeIndex, Workload},
     units::{Bytes, BytesPerSecond},
 };
 
@@ -31,6 +31,17 @@ pub struct Expected {
     /// Cycles of a hardware thread that each read costs; `None` when nothing is known of the processors.
     #[serde(skip)]
     pub cycles_per_read: Option<f64>,
+}
+
+impl From<&Expected> for Expectation {
+    fn from(expected: &Expected) -> Self {
+        Self {
+            bytes_per_second: expected.bytes_per_second.0,
+            iops: expected.iops,
+            basis: expected.basis,
+            because: expected.because.clone(),
+        }
+    }
 }
 
 /// One thing that limits, with its words.

@@ -30,12 +30,14 @@ use self::jobfile::JobFile;
 use super::{Complaint, Failure, Status, failure, print};
 use crate::{
     app::MachineRead,
-    capacity,
+    capacity::{self, Expected},
     counters::{Counters, Rates, rates},
     findings::validity::Watch,
     load::{Engine, LoadError, RealEngine, Simulated},
     machine::Machine,
-    model::{DriveName, RunSample, RunState, RunSummary, TargetSummary, Workload},
+    model::{
+        DriveName, RunRecord, RunSample, RunState, RunSummary, Seconds, TargetSummary, Workload,
+    },
     report::{
         self,
         dstat::{HEADING, Row},
@@ -221,6 +223,9 @@ impl Bench<'_> {
         match outcome {
             Ok(mut run) => {
                 self.learn(&rows.watch, &mut run);
+                if self.origin.is_live() {
+                    self.keep(&run, &expected, rows.seconds);
+                }
                 if !self.args.json() {
                     print(&format!("\n{}", report::summary::text(&run, &expected)))?;
                 }
@@ -242,6 +247,15 @@ impl Bench<'_> {
             if live { capacity::learned(machine, limits, run, watch.beside(run)) } else { Vec::new() };
         if let Err(error) = store::remember(&store::folder(), &limits) {
             say(&format!("{}: {error}; the measured limit is not remembered", store::folder().display()));
+        }
+    }
+
+    /// Keeps a run for sheets made later.
+    fn keep(&self, run: &RunSummary, expected: &[Option<Expected>], seconds: Seconds) {
+        let boot = self.read.machine.host.boot_id.value();
+        let record = RunRecord::new(boot, run.clone(), expected, seconds);
+        if let Err(error) = store::keep_run(&store::folder(), &record) {
+            say(&format!("{}: {error}; a sheet will not have this run", store::folder().display()));
         }
     }
 }
@@ -271,6 +285,8 @@ struct Rows<'a> {
     demo: Option<DemoCounters>,
     /// What went on beside the test.
     watch: Watch,
+    /// Its rate, second by second.
+    seconds: Seconds,
     /// Looks without printing: for JSON.
     quiet: bool,
     drives: Vec<DriveName>,
@@ -292,7 +308,8 @@ impl<'a> Rows<'a> {
         watch: Watch,
     ) -> Self {
         let drives = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
-        Self { root, demo, watch, quiet: false, drives, previous: None, printed: 0 }
+        let seconds = Seconds::default();
+        Self { root, demo, watch, seconds, quiet: false, drives, previous: None, printed: 0 }
     }
 
     /// The test begins.
@@ -304,6 +321,7 @@ impl<'a> Rows<'a> {
 
     /// Prints a row if a second has passed since the last one, or nearly so when the run `ends`.
     fn look(&mut self, sample: &RunSample, ends: bool) -> Result<(), Failure> {
+        self.seconds.take(sample);
         if let Some(demo) = &mut self.demo {
             let rates = demo.look(sample);
             return rates.map_or(Ok(()), |rates| self.show(&rates, sample));

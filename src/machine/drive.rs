@@ -254,6 +254,19 @@ impl Drive {
         self.queue.logical_block_size.get()
     }
 
+    /// Its model, without the words every model of its maker carries; the file behind a loop device.
+    pub fn short_model(&self) -> String {
+        let model = self.model.value().map(Label::as_str).unwrap_or_default();
+        let short = ["Samsung SSD ", "SAMSUNG ", "Seagate ", "WDC ", "WD_BLACK "]
+            .iter()
+            .find_map(|maker| model.strip_prefix(maker));
+        match (short.unwrap_or(model), &self.backing_file) {
+            (_, Some(file)) => file.to_string(),
+            ("", None) => self.kind.name().to_owned(),
+            (short, None) => short.to_owned(),
+        }
+    }
+
     /// The LBA format in use.
     pub fn format_in_use(&self) -> Option<LbaFormat> {
         let namespace = self.nvme.as_ref()?.namespace.value()?;

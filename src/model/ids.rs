@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::text::Label;
 
@@ -70,7 +70,7 @@ impl Serialize for PciAddress {
 pub struct NodeIndex(pub usize);
 
 /// The kernel's name of a whole block device: `nvme0n1`, `sda`, `loop3`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DriveName(pub Label);
 

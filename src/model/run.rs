@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     ids::DriveName,
@@ -27,7 +27,7 @@ pub enum RunState {
 }
 
 /// Latency of completed reads, in nanoseconds. Percentiles of fio's list.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LatencySummary {
     /// Smallest.
     pub min: u64,
@@ -90,7 +90,7 @@ pub struct RunSample {
 }
 
 /// What really ran: asked for and granted are different things.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Effective {
     /// The engine.
     pub engine: EngineKind,
@@ -109,7 +109,7 @@ pub struct Effective {
 }
 
 /// One target's result.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetSummary {
     /// The target, as the user named it.
     pub name: Label,
@@ -199,7 +199,7 @@ pub fn cost(targets: &[TargetSummary]) -> Option<Cost> {
 }
 
 /// A run that ended.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
     /// What was asked for.
     pub workload: Workload,

@@ -2,13 +2,13 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ids::DriveName;
 use crate::units::{self, Bytes};
 
 /// In what order blocks are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
     /// `--rw=randread`.
@@ -20,7 +20,7 @@ pub enum Pattern {
 }
 
 /// Which way reads are handed to the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineKind {
     /// io_uring.
@@ -55,7 +55,7 @@ impl EngineKind {
 }
 
 /// How completions are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
     /// The drive interrupts.
@@ -75,7 +75,7 @@ pub enum TargetKind {
 }
 
 /// One thing to read from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// What is opened.
     pub path: PathBuf,
@@ -84,7 +84,8 @@ pub struct Target {
 }
 
 /// What a test does. Depth and jobs are per target, as one fio process for each drive.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Workload {
     /// `--filename`.
     pub targets: Vec<Target>,

@@ -17,7 +17,7 @@ pub(super) enum Shape {
 }
 
 /// All pseudonyms of one file.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Pseudonyms {
     /// Number of an original, by shape and, for hexadecimal ids, by its digits alone.
     numbers: HashMap<(Shape, String), u64>,

@@ -7,6 +7,7 @@
 mod tree;
 mod drives;
 mod experiment;
+mod sheet;
 
 use std::{collections::BTreeSet, fmt::Display, sync::Arc};
 
@@ -14,6 +15,7 @@ use serde::Serialize;
 
 pub use drives::{DriveRow, DrivesDocument, FormatRow, SettingsRow};
 pub use experiment::{ExperimentDocument, ExperimentsDocument};
+pub use sheet::{RunRow, SheetDocument};
 pub use tree::{LinkRow, NodeRow, TreeDocument};
 
 use crate::model::{Problem, ProblemKind, Reading};

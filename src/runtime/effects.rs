@@ -15,7 +15,7 @@ use crate::{
     app::{Effect, MachineRead, Message},
     load::Engine,
     machine::Measured,
-    model::{RunState, Workload},
+    model::{RunRecord, RunState, Workload},
     source::SysRoot,
     store,
 };
@@ -149,6 +149,19 @@ impl Effects {
         thread::spawn(move || {
             let saved = saving::save(Path::new("."), word, ending, &text());
             let _ = sender.send(Outside::Message(Message::Saved(saved)));
+        });
+    }
+
+    /// Keeps a run for sheets made later; there is an answer only when that fails.
+    pub fn keep_run(&self, record: RunRecord) {
+        let sender = self.sender.clone();
+        thread::spawn(move || {
+            let folder = store::folder();
+            if let Err(error) = store::keep_run(&folder, &record) {
+                let line = format!("{}: {error}; the run is not kept", store::runs(&folder).display());
+                // Nobody listens only when the program ends.
+                let _ = sender.send(Outside::Message(Message::Remembered(Err(line))));
+            }
         });
     }
 

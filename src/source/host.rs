@@ -30,9 +30,14 @@ const PARAMETERS: [&str; 7] = [
     "pcie_aspm/policy",
 ];
 
+/// What the firmware says of the board.
+const DMI: &str = "/sys/class/dmi/id";
+
 /// The host.
 pub fn read(root: &dyn SysRoot) -> Host {
-    let dmi = |name: &str| root::label(root, &format!("/sys/class/dmi/id/{name}"));
+    // A folder or capture has the files where the link leads; older captures have them where the link stands.
+    let folder = root::resolve(root, DMI).unwrap_or_else(|_| DMI.to_owned());
+    let dmi = |name: &str| root::label(root, &format!("{folder}/{name}"));
     Host {
         name: probed(root, "name").or(|| root::label(root, "/proc/sys/kernel/hostname")),
         distribution: probed(root, "distribution").or(|| distribution(root)),

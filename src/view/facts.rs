@@ -12,12 +12,9 @@ use crate::{
     app::{
         App,
         load::LoadSource,
-        tree::{
-            link::{self, HopLink},
-            rows::{Row, RowKind},
-        },
+        tree::rows::{Row, RowKind},
     },
-    machine::{Drive, PciNode, Temperature},
+    machine::{Drive, HopLink, PciNode, Temperature, hop},
     model::{DriveName, Limit, NodeIndex, Reading},
     text::Label,
     units::Bytes,
@@ -278,9 +275,9 @@ fn about_link(app: &App, index: NodeIndex, facts: &mut Vec<Fact>) {
     let Some(link) = HopLink::above(&app.machine, index) else { return };
     let node = app.machine.pci.node(index);
     let path = node.link.as_ref().map(|link| Arc::clone(link.speed.path()));
-    let now = link.now.map_or_else(|| "not known".to_owned(), link::long);
+    let now = link.now.map_or_else(|| "not known".to_owned(), hop::long);
     let (value, meaning) = match link.most {
-        Some(most) if link.is_slow() => (format!("{now}, could be {}", link::long(most)), Meaning::Warning),
+        Some(most) if link.is_slow() => (format!("{now}, could be {}", hop::long(most)), Meaning::Warning),
         Some(_) if link.now.is_some() => (format!("{now}, all it can"), Meaning::Text),
         _ => (now, Meaning::Text),
     };
@@ -289,10 +286,10 @@ fn about_link(app: &App, index: NodeIndex, facts: &mut Vec<Fact>) {
     if let (Some(port), Some(parent)) = (link.port_most, parent) {
         let tail = if link.is_slot_limited() { ", less than the device" } else { "" };
         let path = parent.link.as_ref().map(|link| Arc::clone(link.max_speed.path()));
-        facts.push(Fact { path, ..fact("port", format!("{} {}{tail}", link::long(port), parent.address)) });
+        facts.push(Fact { path, ..fact("port", format!("{} {}{tail}", hop::long(port), parent.address)) });
     }
     if let Some(device) = link.device_most.filter(|_| link.is_slot_limited()) {
-        facts.push(fact("device", format!("{} at most", link::long(device))));
+        facts.push(fact("device", format!("{} at most", hop::long(device))));
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     findings,
     paint::{Brush, Piece, cells, fit, piece, width},
     theme::Meaning,
-    words::{counted, giga, short_model, short_name},
+    words::{counted, giga, short_name},
 };
 use crate::{
     app::{
@@ -15,12 +15,11 @@ use crate::{
         load::{LoadSource, hop_limit, possible},
         tree::{
             Sort,
-            link::{self, HopLink},
             rows::{Group, Row, RowKind},
         },
     },
     machine::{
-        Machine,
+        Drive, HopLink, Machine, hop,
         pci::{NodeAddress, NodeKind},
     },
     model::{DriveName, NodeIndex},
@@ -267,7 +266,7 @@ impl RowPainter<'_> {
 
     fn drive_name(&self) -> Vec<Piece> {
         let Some(name) = self.row.drives.first() else { return Vec::new() };
-        let model = self.app.machine.drive(name).map(short_model).unwrap_or_default();
+        let model = self.app.machine.drive(name).map(Drive::short_model).unwrap_or_default();
         let padded = format!("{name:<wide$}", wide = usize::from(self.names));
         vec![piece(padded, Meaning::Drive), piece(format!("  {model}"), Meaning::Quiet)]
     }
@@ -297,8 +296,8 @@ impl RowPainter<'_> {
         if let Some(mark) = mark {
             brush.text(x - 2, self.y, 1, &mark.to_string(), meaning);
         }
-        let now = link.now.map_or_else(|| "  ?".to_owned(), link::short);
-        let most = link.most.map_or_else(|| "  ?".to_owned(), link::short);
+        let now = link.now.map_or_else(|| "  ?".to_owned(), hop::short);
+        let most = link.most.map_or_else(|| "  ?".to_owned(), hop::short);
         brush.text(x, self.y, LINK_WIDTH, &now, meaning);
         brush.text(self.area.x + self.columns.most, self.y, LINK_WIDTH, &most, Meaning::Quiet);
     }

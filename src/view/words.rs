@@ -2,11 +2,10 @@
 
 use crate::{
     machine::{
-        Drive, Machine, PciNode,
+        Machine, PciNode,
         pci::{NodeKind, bracketed, short_vendor},
     },
     model::{Basis, NodeIndex},
-    text::Label,
     units::{BytesPerSecond, UnitSystem, count, three_digits},
 };
 
@@ -77,19 +76,6 @@ pub fn short_name(node: &PciNode) -> String {
     let vendor =
         vendor.or_else(|| node.vendor.get().map(|id| format!("vendor {id:04x}"))).unwrap_or_default();
     if device.starts_with(&vendor) { device } else { format!("{vendor} {device}").trim().to_owned() }
-}
-
-/// A drive's model, without the words every model of its maker carries.
-pub fn short_model(drive: &Drive) -> String {
-    let model = drive.model.value().map(Label::as_str).unwrap_or_default();
-    let short = ["Samsung SSD ", "SAMSUNG ", "Seagate ", "WDC ", "WD_BLACK "]
-        .iter()
-        .find_map(|maker| model.strip_prefix(maker));
-    match (short.unwrap_or(model), &drive.backing_file) {
-        (_, Some(file)) => file.to_string(),
-        ("", None) => drive.kind.name().to_owned(),
-        (short, None) => short.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use crate::{
     counters::Rates,
     findings::validity::Watch,
     model::{
-        DriveName, LatencySummary, RunSample, RunState, RunSummary, TargetSample, TargetSummary, Workload,
+        DriveName, LatencySummary, RunRecord, RunSample, RunState, RunSummary, Seconds, TargetSample,
+        TargetSummary, Workload,
     },
     text::Label,
 };
@@ -27,6 +28,8 @@ pub struct Test {
     pub expected: Vec<Option<Expected>>,
     /// What went on beside it.
     pub watch: Watch,
+    /// Its rate, second by second.
+    pub seconds: Seconds,
     /// Where it is.
     pub state: RunState,
     /// Counted time so far.
@@ -108,6 +111,7 @@ impl Test {
             workload,
             expected,
             watch,
+            seconds: Seconds::default(),
             state: RunState::Preparing,
             elapsed: Duration::ZERO,
             preparing: None,
@@ -155,6 +159,7 @@ impl Test {
         self.elapsed = sample.at;
         self.simulated = sample.simulated;
         self.preparing.clone_from(&sample.preparing);
+        self.seconds.take(sample);
         for (target, seen) in self.targets.iter_mut().zip(&sample.targets) {
             target.take(seen, sample.at, now);
         }
@@ -208,6 +213,12 @@ impl Test {
     /// Its summary, once it ended well.
     pub fn summary(&self) -> Option<&RunSummary> {
         self.result.as_ref().and_then(|result| result.as_ref().ok())
+    }
+
+    /// All of it that a sheet says, once it ended well.
+    pub fn record(&self, boot: Option<&Label>) -> Option<RunRecord> {
+        let run = self.summary()?.clone();
+        Some(RunRecord::new(boot, run, &self.expected, self.seconds.clone()))
     }
 
     /// Bytes per second of all targets: of the whole test once it ended, else now.

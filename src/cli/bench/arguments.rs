@@ -379,8 +379,10 @@ impl Refused {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use proptest::prelude::*;
 
     use super::*;
+    use crate::report::commands;
 
     #[derive(Parser)]
     struct Line {
@@ -489,5 +491,37 @@ mod tests {
         let targets = workload("--directory=/mnt/x --filename=a:/dev/nvme0n1").targets;
         let paths: Vec<_> = targets.iter().map(|target| target.path.to_str().unwrap()).collect();
         assert_eq!(paths, ["/mnt/x/a", "/dev/nvme0n1"]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_command_of_a_workload_is_that_workload(
+            paths in prop::collection::vec("/[a-z0-9: ]{1,10}", 1..4),
+            (pattern, engine) in (any::<bool>(), prop::sample::select(EngineKind::ALL.to_vec())),
+            (block, depth, jobs) in (1u64..2000, 1u32..4097, 1u32..1025),
+            switches in prop::array::uniform6(any::<bool>()),
+            (batch_submit, batch_complete_min) in (prop::option::of(1u32..64), prop::option::of(1u32..64)),
+            (runtime, ramp) in (prop::option::of(1u64..4_000_000), 0u64..4_000_000),
+            size in prop::option::of(1u64..(1 << 40)),
+            (rate_iops, seed) in (prop::option::of(1u32..1_000_000), any::<u64>()),
+            split in any::<bool>(),
+        ) {
+            let [direct, hipri, fixed_buffers, register_files, submission_poll, latency] = switches;
+            let workload = Workload {
+                targets: paths.iter().map(|path| Target { path: path.into(), drive: None }).collect(),
+                pattern: if pattern { Pattern::Random } else { Pattern::Sequential },
+                block_size: Bytes(block * 512),
+                block_split: if split { vec![(Bytes(4096), 60), (Bytes(65536), 40)] } else { Vec::new() },
+                depth, jobs, engine, direct, hipri, fixed_buffers, register_files, submission_poll,
+                batch_submit, batch_complete_min,
+                runtime: runtime.map(Duration::from_micros),
+                ramp: Duration::from_micros(ramp),
+                size: size.map(Bytes),
+                rate_iops, seed, latency,
+            };
+            let words = commands::iodyno(&workload, &[]);
+            let parsed = Line::try_parse_from(&words[1..]).map_err(|error| TestCaseError::fail(error.to_string()))?;
+            prop_assert_eq!(parsed.bench.workload().unwrap(), workload);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! [`HopLink`]: both ends' words about one link, put together.
 
+use super::{Machine, NodeKind, pci::Link};
 use crate::{
-    machine::{Machine, NodeKind, pci::Link},
     model::NodeIndex,
     units::{Lanes, TransferRate},
 };

@@ -1,0 +1,158 @@
+//! [`RunRecord`]: a run that ended with all that a sheet says of it.
+//!
+//! Here: what was expected, the rate second by second, and the boot it belongs to. Not here: keeping records on disk
+//! (`store`), wording them (`report`).
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    limit::Basis,
+    run::{RunSample, RunState, RunSummary},
+};
+use crate::text::Label;
+
+/// A run that ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// The random id of the boot it ran in (`/proc/sys/kernel/random/boot_id`); empty when that is not known.
+    pub boot: Label,
+    /// Its figures.
+    pub run: RunSummary,
+    /// What each target should have reached, in the workload's order; `None` where nothing is known to limit it.
+    pub expected: Vec<Option<Expectation>>,
+    /// The rate of all targets, second by second.
+    pub seconds: Seconds,
+}
+
+/// What a target should have reached by what was known before the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// Payload bytes per second.
+    pub bytes_per_second: f64,
+    /// Reads per second.
+    pub iops: f64,
+    /// Where the limiting figure comes from.
+    pub basis: Basis,
+    /// What limits, in words.
+    pub because: String,
+}
+
+impl RunRecord {
+    /// A run of this boot with what was expected of it, target by target.
+    pub fn new<'a, E: 'a>(
+        boot: Option<&Label>,
+        run: RunSummary,
+        expected: impl IntoIterator<Item = &'a Option<E>>,
+        seconds: Seconds,
+    ) -> Self
+    where
+        Expectation: From<&'a E>,
+    {
+        let expected = expected.into_iter().map(|one| one.as_ref().map(Expectation::from)).collect();
+        Self { boot: boot.cloned().unwrap_or_else(|| Label::new("")), run, expected, seconds }
+    }
+}
+
+/// Bytes per second of a run, one value for each whole second, or for each few when it is long.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Seconds {
+    /// Seconds that one value stands for: a power of two; 0 before the first.
+    pub step: u32,
+    /// Bytes per second, oldest first.
+    pub rates: Vec<f64>,
+    /// Where the value under way began: counted time and bytes.
+    #[serde(skip)]
+    from: (Duration, u64),
+}
+
+/// Values kept; with one more, two become one.
+const MOST: usize = 240;
+
+impl Seconds {
+    /// Takes a look at the run.
+    pub fn take(&mut self, sample: &RunSample) {
+        if matches!(sample.state, RunState::Preparing | RunState::Ramping) {
+            return;
+        }
+        self.step = self.step.max(1);
+        let bytes = sample.targets.iter().map(|target| target.bytes).sum();
+        let (then, before) = self.from;
+        let span = sample.at.saturating_sub(then);
+        if span < Duration::from_secs(self.step.into()) {
+            return;
+        }
+        self.rates.push(bytes_since(before, bytes) / span.as_secs_f64());
+        self.from = (sample.at, bytes);
+        if self.rates.len() > MOST {
+            self.rates = self.rates.chunks_exact(2).map(|pair| f64::midpoint(pair[0], pair[1])).collect();
+            self.step *= 2;
+        }
+    }
+}
+
+fn bytes_since(before: u64, now: u64) -> f64 {
+    now.saturating_sub(before) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{LatencySummary, TargetSample, run::testing};
+
+    fn sample(at_ms: u64, bytes: u64, state: RunState) -> RunSample {
+        RunSample {
+            at: Duration::from_millis(at_ms),
+            state,
+            preparing: None,
+            targets: vec![TargetSample {
+                name: Label::new("/dev/nvme0n1"),
+                drive: None,
+                ios: 0,
+                bytes,
+                errors: 0,
+                latency: LatencySummary::default(),
+                failed: None,
+            }],
+            simulated: false,
+        }
+    }
+
+    #[test]
+    fn every_whole_second_is_a_value() {
+        let mut seconds = Seconds::default();
+        seconds.take(&sample(0, 0, RunState::Preparing));
+        for (at, bytes) in [(0, 0), (500, 50), (1000, 100), (1500, 110), (2500, 250), (3400, 999)] {
+            seconds.take(&sample(at, bytes, RunState::Running));
+        }
+        assert_eq!(seconds.rates, [100.0, 100.0]);
+    }
+
+    #[test]
+    fn a_long_run_keeps_its_mean_in_fewer_values() {
+        let mut seconds = Seconds::default();
+        for at in 1..=2000 {
+            seconds.take(&sample(at * 1000, at * (at % 2 + 1) * 1000, RunState::Running));
+        }
+        assert!(seconds.rates.len() <= MOST && seconds.step.is_power_of_two() && seconds.step >= 8);
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_is_written() {
+        let record = RunRecord {
+            boot: Label::new("6b1d"),
+            run: testing::run(&["nvme0n1"], 4096 * 1000, crate::model::Workload::default()),
+            expected: vec![Some(Expectation {
+                bytes_per_second: 7.2e9,
+                iops: 1e6,
+                basis: Basis::Link,
+                because: "16 GT/s x4".to_owned(),
+            })],
+            seconds: Seconds { step: 1, rates: vec![1.0, 2.0], ..Seconds::default() },
+        };
+        let line = serde_json::to_string(&record).unwrap();
+        assert!(!line.contains('\n'));
+        assert_eq!(serde_json::from_str::<RunRecord>(&line).unwrap(), record);
+    }
+}

@@ -1,0 +1,159 @@
+//! A machine, a run and a line of text with pseudonyms: for sheets, which are made from what was read, not from files.
+//!
+//! Here: every part of a [`Machine`] that a person or a system named. Not here: finding what must go in a text.
+
+use super::{Redactor, tables};
+use crate::{
+    machine::{Drive, Host, Machine, Measured, Use},
+    model::{Reading, RunSummary},
+    text::Label,
+};
+
+/// What stands for the path of a file that was read.
+pub const FILE: &str = "FILE";
+
+impl Redactor {
+    /// One that knows who the machine is and whose paths it has.
+    pub fn of_machine(machine: &Machine) -> Self {
+        let mut redactor = Self::new();
+        let mut learn = |path: &str, text: &Label| redactor.learn(path, text.as_str().as_bytes());
+        machine.host.name.value().into_iter().for_each(|name| learn("/proc/sys/kernel/hostname", name));
+        machine.host.command_line.value().into_iter().for_each(|line| learn("/proc/cmdline", line));
+        for drive in &machine.drives {
+            drive.serial.value().into_iter().for_each(|serial| learn("serial", serial));
+            drive.backing_file.iter().for_each(|file| learn("backing_file", file));
+            for used in &drive.used_by {
+                if let Use::Mount { point: path, .. } | Use::Swap(path) = used {
+                    learn("backing_file", path);
+                }
+            }
+        }
+        redactor
+    }
+
+    /// The same machine, with nothing in it that tells whose it is.
+    #[must_use]
+    pub fn machine(&mut self, machine: &Machine) -> Machine {
+        let mut machine = machine.clone();
+        self.host(&mut machine.host);
+        for node in &mut machine.pci.nodes {
+            node.path = self.name(&node.path).into();
+            node.slot = node.slot.take().map(|slot| self.outside(&slot));
+        }
+        for drive in &mut machine.drives {
+            self.drive(drive);
+        }
+        for rule in &mut machine.rules {
+            rule.path = self.worldly(&rule.path).into();
+            for text in [&mut rule.value, &mut rule.text] {
+                *text = self.outside(text);
+            }
+        }
+        for found in &mut machine.measured {
+            let run = match found {
+                Measured::RootComplex(limit) => &mut limit.run,
+                Measured::Reads(cost) => &mut cost.run,
+            };
+            *run = self.outside(run);
+        }
+        machine
+    }
+
+    /// The same run, its files without their paths.
+    #[must_use]
+    pub fn run(&mut self, run: &RunSummary) -> RunSummary {
+        let mut run = run.clone();
+        let is_device = |path: &str| path.starts_with("/dev/") && !path.contains("/by-");
+        for target in &mut run.workload.targets {
+            if !is_device(&target.path.to_string_lossy()) {
+                target.path = FILE.into();
+            }
+        }
+        for target in &mut run.targets {
+            let path = std::mem::replace(&mut target.name, Label::new(FILE));
+            if is_device(path.as_str()) {
+                target.name = path.clone();
+            }
+            let without = |text: &str| text.replace(path.as_str(), target.name.as_str());
+            target.first_error =
+                target.first_error.take().map(|error| Label::new(&self.worldly(&without(error.as_str()))));
+            target.invalid_because =
+                target.invalid_because.iter().map(|why| self.worldly(&without(why))).collect();
+        }
+        run.effective.fallbacks = run.effective.fallbacks.iter().map(|note| self.worldly(note)).collect();
+        run
+    }
+
+    /// Text that holds no names, but may hold ids and addresses: the last look at a finished sheet.
+    #[must_use]
+    pub fn finished(&mut self, text: &str) -> String {
+        let text = self.sweep(text);
+        super::patterns::addresses(&mut self.pseudonyms, &text)
+    }
+
+    fn host(&mut self, host: &mut Host) {
+        let left_out = |reading: &Reading<Label>| Reading::absent(reading.path().clone(), "left out");
+        host.name = left_out(&host.name);
+        host.boot_id = left_out(&host.boot_id);
+        let line = |line: Label| Label::new(&tables::command_line(self, line.as_str()));
+        host.command_line = host.command_line.clone().map(line);
+        for text in
+            [&mut host.distribution, &mut host.kernel, &mut host.board, &mut host.product, &mut host.bios]
+        {
+            *text = text.clone().map(|text| self.outside(&text));
+        }
+        host.kernel_config = host
+            .kernel_config
+            .clone()
+            .map(|options| options.into_iter().map(|(name, value)| (name, self.outside(&value))).collect());
+        for parameter in host.module_parameters.values_mut() {
+            *parameter = parameter.clone().map(|value| self.outside(&value));
+        }
+        host.modules = host.modules.clone().map(|mut modules| {
+            for module in &mut modules {
+                module.locator = self.outside(&module.locator);
+                module.bank = self.outside(&module.bank);
+            }
+            modules
+        });
+    }
+
+    fn drive(&mut self, drive: &mut Drive) {
+        drive.path = self.name(&drive.path).into();
+        drive.serial = drive.serial.clone().map(|serial| Label::new(&self.serial_in(serial.as_str())));
+        for text in [&mut drive.model, &mut drive.firmware] {
+            *text = text.clone().map(|text| Label::new(&self.sweep(text.as_str())));
+        }
+        if let Some(nvme) = &mut drive.nvme {
+            nvme.controller_path = self.name(&nvme.controller_path).into();
+        }
+        drive.backing_file = drive.backing_file.take().map(|file| self.path(&file));
+        for used in &mut drive.used_by {
+            *used = match used.clone() {
+                Use::Mount { part, point, filesystem } => {
+                    Use::Mount { part: self.part(&part), point: self.path(&point), filesystem }
+                }
+                Use::Swap(part) => Use::Swap(self.part(&part)),
+                Use::Holder(part, holder) => Use::Holder(self.part(&part), self.part(&holder)),
+            };
+        }
+    }
+
+    /// Text by people or systems.
+    fn outside(&mut self, text: &Label) -> Label {
+        Label::new(&self.worldly(text.as_str()))
+    }
+
+    fn path(&mut self, path: &Label) -> Label {
+        Label::new(&tables::path(self, path.as_str()))
+    }
+
+    /// A partition's name, or a file that is used as one.
+    fn part(&mut self, part: &Label) -> Label {
+        if part.as_str().starts_with('/') && !part.as_str().starts_with("/dev/") {
+            self.path(part)
+        } else {
+            Label::new(&self.worldly(part.as_str()))
+        }
+    }
+}

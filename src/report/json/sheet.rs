@@ -1,0 +1,156 @@
+//! The document of `iodyno sheet --format json`: everything of a sheet by name, for `iodyno compare` and scripts.
+
+use serde::Serialize;
+
+use super::{DriveRow, DrivesDocument, NodeRow, SCHEMA, TreeDocument, VERSION};
+use crate::{
+    findings::Finding,
+    model::{Problem, RunRecord},
+    report::{
+        commands,
+        dossier::{Dossier, Provenance},
+        sheet::{Choice, Part},
+        spread,
+        tune::Row,
+    },
+};
+
+/// The document. Parts that were left out are not there.
+#[derive(Debug, Serialize)]
+pub struct SheetDocument<'a> {
+    schema: u32,
+    version: &'static str,
+    /// `sheet`: tells it from the other documents.
+    document: &'static str,
+    /// Whether the figures come from simulated drives.
+    simulated: bool,
+    /// `live`, `demo`, `capture`, `folder`.
+    origin: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine: Option<MachineRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root_complexes: Option<Vec<NodeRow>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drives: Option<Vec<DriveRow>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    findings: Option<&'a [Finding]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settings: Option<Vec<SettingRow<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<Vec<RunRow<'a>>>,
+    problems: Vec<Problem>,
+}
+
+#[derive(Debug, Serialize)]
+struct MachineRow {
+    processor: Option<String>,
+    threads: usize,
+    memory_bytes: Option<u64>,
+    board: Option<String>,
+    product: Option<String>,
+    bios: Option<String>,
+    distribution: Option<String>,
+    kernel: Option<String>,
+    command_line: Option<String>,
+    io_uring: Option<Vec<String>>,
+}
+
+#[derive(Debug, Serialize)]
+struct SettingRow<'a> {
+    device: &'a str,
+    setting: &'static str,
+    value: Option<&'a str>,
+    found_value: Option<&'a str>,
+    default_value: Option<&'a str>,
+}
+
+/// A run with what follows from it.
+#[derive(Debug, Serialize)]
+pub struct RunRow<'a> {
+    title: String,
+    bytes_per_second: f64,
+    iops: f64,
+    /// 95 % interval of the mean by its seconds.
+    interval: Option<(f64, f64)>,
+    command: String,
+    fio_command: String,
+    #[serde(flatten)]
+    record: &'a RunRecord,
+}
+
+impl<'a> RunRow<'a> {
+    fn new(record: &'a RunRecord, origin: &[String]) -> Self {
+        let run = &record.run;
+        Self {
+            title: run.workload.title(),
+            bytes_per_second: run.bytes_per_second(),
+            iops: run.iops(),
+            interval: spread::mean(&record.seconds.rates).map(|interval| (interval.low, interval.high)),
+            command: commands::line(&commands::iodyno(&run.workload, origin)),
+            fio_command: commands::line(&commands::fio(&run.workload)),
+            record,
+        }
+    }
+}
+
+impl<'a> SheetDocument<'a> {
+    /// The document of a dossier's chosen parts.
+    pub fn new(dossier: &'a Dossier, choice: &Choice) -> Self {
+        let has = |part| choice.parts.contains(&part);
+        let tree =
+            has(Part::Tree).then(|| TreeDocument::new(&dossier.machine, &dossier.limits, &dossier.problems));
+        let drives = has(Part::Tree).then(|| DrivesDocument::new(&dossier.machine, &dossier.problems));
+        let mut problems = dossier.problems.clone();
+        problems.extend(tree.iter().flat_map(|document| document.problems.iter().cloned()));
+        problems.extend(drives.iter().flat_map(|document| document.problems.iter().cloned()));
+        problems.sort();
+        problems.dedup();
+        let runs = dossier.runs.iter().enumerate().filter(|(index, _)| !choice.without_runs.contains(index));
+        Self {
+            schema: SCHEMA,
+            version: VERSION,
+            document: "sheet",
+            simulated: dossier.is_simulated(),
+            origin: match dossier.provenance {
+                Provenance::Live => "live",
+                Provenance::Demo(_) => "demo",
+                Provenance::Capture => "capture",
+                Provenance::Folder => "folder",
+            },
+            machine: (has(Part::Machine) || has(Part::Versions)).then(|| machine(dossier)),
+            root_complexes: tree.map(|document| document.root_complexes),
+            drives: drives.map(|document| document.drives),
+            findings: has(Part::Findings).then_some(dossier.findings.as_slice()),
+            settings: has(Part::Settings).then(|| dossier.settings.iter().map(setting).collect()),
+            runs: has(Part::Runs).then(|| runs.map(|(_, run)| RunRow::new(run, &dossier.origin())).collect()),
+            problems,
+        }
+    }
+}
+
+fn machine(dossier: &Dossier) -> MachineRow {
+    let (host, processors) = (&dossier.machine.host, &dossier.machine.processors);
+    let text = |reading: &crate::model::Reading<crate::text::Label>| reading.value().map(ToString::to_string);
+    MachineRow {
+        processor: text(&processors.model),
+        threads: processors.count(),
+        memory_bytes: host.memory.get().map(|memory| memory.0),
+        board: text(&host.board),
+        product: text(&host.product),
+        bios: text(&host.bios),
+        distribution: text(&host.distribution),
+        kernel: text(&host.kernel),
+        command_line: text(&host.command_line),
+        io_uring: host.io_uring.value().map(|ring| ring.flags.iter().map(ToString::to_string).collect()),
+    }
+}
+
+fn setting(row: &Row) -> SettingRow<'_> {
+    SettingRow {
+        device: &row.device,
+        setting: row.setting.0,
+        value: row.value.as_ref().map(crate::text::Label::as_str),
+        found_value: row.found_value.as_deref(),
+        default_value: row.default_value.as_deref(),
+    }
+}

@@ -1,0 +1,230 @@
+//! The sheet: what goes into a forum post. A stranger should know the machine, what holds it back and what it did.
+//!
+//! Here: its parts, the blocks they are made of, and the formats they are written in. What a part says is in the files
+//! beside this one, and so is each format. Not here: gathering ([`Dossier`]), the sheet's JSON (`json`).
+
+mod machine;
+mod tree;
+mod findings;
+mod settings;
+mod runs;
+mod markdown;
+mod bbcode;
+mod plain;
+
+use std::collections::BTreeSet;
+
+use super::{dossier::Dossier, json};
+use crate::text::is_harmless;
+
+/// Columns of what stands in a code box: forums and terminals of 80 show it whole.
+pub const BOX: usize = 80;
+
+/// A part that can be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "each is described by its row of PARTS")]
+pub enum Part {
+    Machine,
+    Tree,
+    Findings,
+    Settings,
+    Runs,
+    Commands,
+    Versions,
+}
+
+/// One part.
+#[derive(Debug, Clone, Copy)]
+pub struct PartRow {
+    /// Which.
+    pub part: Part,
+    /// Its word for the command line.
+    pub word: &'static str,
+    /// What it holds, for a check box.
+    pub name: &'static str,
+    /// Its blocks.
+    blocks: fn(&Dossier, &Choice) -> Vec<Block>,
+}
+
+/// All parts, in the order of a sheet.
+pub static PARTS: &[PartRow] = &[
+    PartRow { part: Part::Machine, word: "machine", name: "machine in three lines", blocks: machine::blocks },
+    PartRow { part: Part::Tree, word: "tree", name: "tree with its links", blocks: tree::blocks },
+    PartRow { part: Part::Findings, word: "findings", name: "findings", blocks: findings::blocks },
+    PartRow {
+        part: Part::Settings,
+        word: "settings",
+        name: "settings not as usual",
+        blocks: settings::blocks,
+    },
+    PartRow { part: Part::Runs, word: "runs", name: "runs", blocks: runs::blocks },
+    PartRow {
+        part: Part::Commands,
+        word: "commands",
+        name: "commands to repeat them",
+        blocks: runs::commands,
+    },
+    PartRow {
+        part: Part::Versions,
+        word: "versions",
+        name: "kernel and versions",
+        blocks: machine::versions,
+    },
+];
+
+/// How a sheet is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// CommonMark, as GitHub, Discourse and Reddit take it.
+    #[default]
+    Markdown,
+    /// BBCode, as phpBB, XenForo and vBulletin take it.
+    Bbcode,
+    /// Plain text of 80 columns.
+    Text,
+    /// One JSON document, for `iodyno compare` and scripts.
+    Json,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Markdown, Self::Bbcode, Self::Text, Self::Json];
+
+    /// The next one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        let at = Self::ALL.iter().position(|format| *format == self).unwrap_or(0);
+        Self::ALL[(at + 1) % Self::ALL.len()]
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Markdown => "Markdown",
+            Self::Bbcode => "BBCode",
+            Self::Text => "plain text",
+            Self::Json => "JSON",
+        }
+    }
+
+    /// What a file of it is called behind the dot.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Markdown => "md",
+            Self::Bbcode => "bbcode",
+            Self::Text => "txt",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// What goes into a sheet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Its parts.
+    pub parts: BTreeSet<Part>,
+    /// Runs that stay out, counted from the oldest.
+    pub without_runs: BTreeSet<usize>,
+}
+
+impl Default for Choice {
+    /// Everything.
+    fn default() -> Self {
+        Self { parts: PARTS.iter().map(|row| row.part).collect(), without_runs: BTreeSet::new() }
+    }
+}
+
+/// Words within a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Span {
+    /// As it is.
+    Plain(String),
+    /// To be seen first.
+    Strong(String),
+    /// A name or command, letter by letter.
+    Code(String),
+}
+
+/// A block of a sheet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// What the sheet is about.
+    Title(String),
+    /// What the next blocks are about.
+    Heading(String),
+    /// A paragraph.
+    Text(Vec<Span>),
+    /// One line each.
+    List(Vec<Vec<Span>>),
+    /// Lines of at most [`BOX`] columns that keep their columns.
+    Box(Vec<String>),
+}
+
+/// The sheet in one of its formats.
+pub fn text(dossier: &Dossier, choice: &Choice, format: Format) -> String {
+    let text = match format {
+        Format::Json => json::text(&json::SheetDocument::new(dossier, choice)),
+        Format::Markdown => markdown::text(&blocks(dossier, choice)),
+        Format::Bbcode => bbcode::text(&blocks(dossier, choice)),
+        Format::Text => plain::text(&blocks(dossier, choice)),
+    };
+    dossier.finished(&text)
+}
+
+fn blocks(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
+    let mut blocks = vec![Block::Title(machine::title(dossier))];
+    if dossier.is_simulated() {
+        blocks.push(Block::Text(vec![
+            Span::Strong("SIMULATED.".to_owned()),
+            Span::Plain(" A machine built into iodyno: no drive was read for any figure here.".to_owned()),
+        ]));
+    }
+    for row in PARTS.iter().filter(|row| choice.parts.contains(&row.part)) {
+        blocks.extend((row.blocks)(dossier, choice));
+    }
+    blocks.iter_mut().for_each(Block::clean);
+    blocks
+}
+
+impl Block {
+    /// Makes every character harmless: what was read back from a file was no label on its way here.
+    fn clean(&mut self) {
+        let clean = |text: &mut String| {
+            if !text.chars().all(is_harmless) {
+                *text = text
+                    .chars()
+                    .map(|c| if is_harmless(c) { c } else { char::REPLACEMENT_CHARACTER })
+                    .collect();
+            }
+        };
+        match self {
+            Self::Title(text) | Self::Heading(text) => clean(text),
+            Self::Text(spans) => spans.iter_mut().for_each(|span| clean(span.text_mut())),
+            Self::List(items) => items.iter_mut().flatten().for_each(|span| clean(span.text_mut())),
+            Self::Box(lines) => lines.iter_mut().for_each(clean),
+        }
+    }
+}
+
+impl Span {
+    fn text_mut(&mut self) -> &mut String {
+        match self {
+            Self::Plain(text) | Self::Strong(text) | Self::Code(text) => text,
+        }
+    }
+}
+
+/// Lines, each with its end.
+fn ended(lines: impl Iterator<Item = String>) -> String {
+    lines.fold(String::new(), |text, line| text + &line + "\n")
+}
+
+/// A paragraph without marks.
+fn plain_text(text: impl Into<String>) -> Block {
+    Block::Text(vec![Span::Plain(text.into())])
+}
+
+/// Words in lines of at most [`BOX`] columns: the first behind `lead`, the others as far in.
+fn wrapped(lead: &str, words: &str) -> Vec<String> {
+    plain::wrapped(lead, words, BOX)
+}

@@ -1,0 +1,43 @@
+//! What holds the machine back, with figures; what is only worth knowing in a line.
+
+use super::{Block, Choice, Dossier, Span, plain_text};
+use crate::{
+    findings::{Finding, Risk},
+    model::Severity,
+    report::check,
+};
+
+pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
+    let (loud, quiet): (Vec<&Finding>, Vec<&Finding>) =
+        dossier.findings.iter().partition(|finding| finding.severity > Severity::Info);
+    let mut blocks = vec![Block::Heading("Findings".to_owned())];
+    if loud.is_empty() {
+        blocks.push(plain_text("Nothing was seen that holds this machine back."));
+    } else {
+        blocks.push(Block::List(loud.iter().map(|finding| item(finding)).collect()));
+    }
+    if !quiet.is_empty() {
+        let titles: Vec<&str> = quiet.iter().map(|finding| finding.title.as_str()).collect();
+        blocks.push(plain_text(format!("Worth knowing: {}.", titles.join("; "))));
+    }
+    blocks
+}
+
+/// Title, figure, what to do, at which risk.
+fn item(finding: &Finding) -> Vec<Span> {
+    let word = if finding.severity == Severity::High { "High" } else { "Warning" };
+    let risk = match finding.remedy.risk {
+        Risk::None => String::new(),
+        risk => format!(" Risk: {}, {}.", risk.name(), risk.meaning()),
+    };
+    let mut spans = vec![
+        Span::Strong(format!("{word}: {}.", finding.title)),
+        Span::Plain(format!(" Gain: {}. {}{risk}", check::gain(&finding.gain), finding.remedy.text)),
+    ];
+    // A command that destroys data is not for a post that strangers copy from.
+    if let (Some(command), true) = (&finding.remedy.command, finding.remedy.risk < Risk::DestroysData) {
+        spans.push(Span::Plain(" ".to_owned()));
+        spans.push(Span::Code(command.clone()));
+    }
+    spans
+}

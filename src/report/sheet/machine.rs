@@ -1,0 +1,166 @@
+//! Who is tested: the sheet's title, the machine in three lines, kernel and versions at its foot.
+
+use std::collections::BTreeMap;
+
+use super::{Block, Choice, Dossier, Span, wrapped};
+use crate::{
+    machine::{Drive, Machine},
+    model::Reading,
+    report::json::VERSION,
+    text::Label,
+    units::{Bytes, UnitSystem},
+};
+
+/// `10 drives on AMD Ryzen Threadripper PRO 3955WX`.
+pub(super) fn title(dossier: &Dossier) -> String {
+    let machine = &dossier.machine;
+    let drives = counted(machine.hardware_drives().count(), "drive");
+    match machine.processors.model.value() {
+        Some(model) => format!("{drives} on {model}"),
+        None => drives,
+    }
+}
+
+pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
+    let machine = &dossier.machine;
+    let lines =
+        [("CPU     ", processors(machine)), ("board   ", board(machine)), ("drives  ", drives(machine))];
+    let lines = lines.iter().flat_map(|(lead, words)| wrapped(lead, words));
+    vec![Block::Box(lines.collect())]
+}
+
+/// The foot: what it was read and made with, and what was left out of it.
+pub(super) fn versions(dossier: &Dossier, _: &Choice) -> Vec<Block> {
+    let host = &dossier.machine.host;
+    let mut lines = Vec::new();
+    let mut line = |lead: &str, words: Option<String>| {
+        lines.extend(words.into_iter().flat_map(|words| wrapped(&format!("{lead:<12}"), &words)));
+    };
+    let kernel = host.kernel.value().map(|kernel| format!("Linux {kernel}"));
+    line("kernel", joined([kernel, known(&host.distribution)], ", "));
+    line("arguments", known(&host.command_line));
+    line("io_uring", host.io_uring.value().map(|ring| format!("offers {}", ring.flags.join(" "))));
+    line("made with", Some(made_with(dossier)));
+    let left_out = "Serials, names of hosts and people, mount paths and addresses are left out or replaced.";
+    let mut blocks = vec![Block::Heading("Kernel and versions".to_owned()), Block::Box(lines)];
+    if dossier.is_redacted() {
+        blocks.push(Block::Text(vec![Span::Plain(left_out.to_owned())]));
+    }
+    blocks
+}
+
+fn made_with(dossier: &Dossier) -> String {
+    use crate::report::dossier::Provenance;
+    let from = match &dossier.provenance {
+        Provenance::Live => String::new(),
+        Provenance::Demo(name) => format!(", demo {name}"),
+        Provenance::Capture => ", from a capture".to_owned(),
+        Provenance::Folder => ", from a folder of its files".to_owned(),
+    };
+    format!("iodyno {VERSION}{from}")
+}
+
+/// Model, threads, governor.
+fn processors(machine: &Machine) -> String {
+    let processors = &machine.processors;
+    let governor = processors.cpus.first().and_then(|cpu| cpu.governor.value());
+    let nodes = processors.numa.len();
+    let parts = [
+        known(&processors.model),
+        Some(counted(processors.count(), "thread")),
+        (nodes > 1).then(|| counted(nodes, "NUMA node")),
+        governor.map(|governor| format!("governor {governor}")),
+    ];
+    joined(parts, ", ").unwrap_or_default()
+}
+
+/// `256 GiB in 8 modules at 3200 MT/s`.
+fn memory(machine: &Machine) -> Option<String> {
+    let size = machine.host.memory.get()?;
+    let modules = machine.host.modules.value().map(|all| all.iter().filter(|module| module.size.is_some()));
+    let Some(modules) = modules else { return Some(format!("{} of memory", whole(size))) };
+    let speeds: Vec<Option<u32>> = modules.map(|module| module.configured_mts).collect();
+    let speed = match speeds.first() {
+        Some(Some(first)) if speeds.iter().all(|speed| *speed == Some(*first)) => format!(" at {first} MT/s"),
+        _ => String::new(),
+    };
+    Some(format!("{} of memory, {}{speed}", whole(size), counted(speeds.len(), "module")))
+}
+
+/// What a machine has of memory is a little less than its modules: `252 GiB`.
+fn whole(size: Bytes) -> String {
+    UnitSystem::Binary.size(size)
+}
+
+/// Board, BIOS, memory.
+fn board(machine: &Machine) -> String {
+    let host = &machine.host;
+    let product = known(&host.product)
+        .filter(|product| known(&host.board).is_none_or(|board| !board.contains(product)));
+    let bios = known(&host.bios).map(|bios| format!("BIOS {bios}"));
+    joined([known(&host.board), product, bios, memory(machine)], ", ")
+        .unwrap_or_else(|| "not known".to_owned())
+}
+
+/// `8 x Samsung SSD 980 PRO 1TB, 2 x ... 500GB; 512 B blocks; scheduler none`.
+fn drives(machine: &Machine) -> String {
+    let mut models: Vec<(String, usize)> = Vec::new();
+    for drive in machine.hardware_drives() {
+        let model = model(drive);
+        match models.iter_mut().find(|(known, _)| *known == model) {
+            Some((_, count)) => *count += 1,
+            None => models.push((model, 1)),
+        }
+    }
+    let models = models.into_iter().map(|(model, count)| format!("{count} x {model}")).collect::<Vec<_>>();
+    let blocks = tally(machine, |drive| drive.lba_bytes().map(|bytes| format!("{bytes} B")));
+    let schedulers =
+        tally(machine, |drive| drive.queue.scheduler.value().map(|choice| choice.current.to_string()));
+    let parts = [
+        Some(models.join(", ")).filter(|models| !models.is_empty()),
+        blocks.map(|blocks| format!("blocks of {blocks}")),
+        schedulers.map(|schedulers| format!("scheduler {schedulers}")),
+    ];
+    joined(parts, "; ").unwrap_or_else(|| "none".to_owned())
+}
+
+/// A drive's model with its firmware; its kind where it has none.
+fn model(drive: &Drive) -> String {
+    let model = known(&drive.model).filter(|model| !model.is_empty());
+    let model = model.unwrap_or_else(|| format!("{} drive", drive.kind.name()));
+    match known(&drive.firmware).filter(|firmware| !firmware.is_empty()) {
+        Some(firmware) => format!("{model} ({firmware})"),
+        None => model,
+    }
+}
+
+/// What all drives say when they say the same, else each with its number: `512 B on 3, 4096 B on 1`.
+fn tally(machine: &Machine, of: impl Fn(&Drive) -> Option<String>) -> Option<String> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for value in machine.hardware_drives().filter_map(of) {
+        *counts.entry(value).or_default() += 1;
+    }
+    match counts.len() {
+        0 => None,
+        1 => counts.into_keys().next(),
+        _ => {
+            let each: Vec<String> =
+                counts.iter().map(|(value, count)| format!("{value} on {count}")).collect();
+            Some(each.join(", "))
+        }
+    }
+}
+
+fn known(reading: &Reading<Label>) -> Option<String> {
+    reading.value().map(ToString::to_string)
+}
+
+fn joined<const N: usize>(parts: [Option<String>; N], with: &str) -> Option<String> {
+    let known: Vec<String> = parts.into_iter().flatten().collect();
+    (!known.is_empty()).then(|| known.join(with))
+}
+
+/// `1 drive`, `8 drives`.
+pub(super) fn counted(number: usize, one: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}

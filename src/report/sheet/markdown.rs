@@ -1,0 +1,129 @@
+//! A sheet as Markdown (CommonMark), as GitHub, Discourse and Reddit take it.
+//!
+//! A paragraph is one line, because forums turn a line's end into a break. What came from outside cannot become markup:
+//! every character that could is escaped, and what a forum would make a link or a mention of stands as code.
+
+use super::{Block, Span, ended};
+
+/// The blocks, an empty line between two.
+pub(super) fn text(blocks: &[Block]) -> String {
+    blocks.iter().map(block).collect::<Vec<_>>().join("\n")
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Title(text) => format!("## {}\n", escaped(text)),
+        Block::Heading(text) => format!("### {}\n", escaped(text)),
+        Block::Text(text) => format!("{}\n", spans(text)),
+        Block::List(items) => ended(items.iter().map(|item| format!("- {}", spans(item)))),
+        Block::Box(lines) => fenced(lines),
+    }
+}
+
+fn spans(spans: &[Span]) -> String {
+    let mut out = String::new();
+    for span in spans {
+        match span {
+            Span::Plain(text) if is_link(text) => out.push_str(&code(text)),
+            Span::Plain(text) => out.push_str(&escaped(text)),
+            Span::Strong(text) => {
+                out.push_str("**");
+                out.push_str(&if is_link(text) { code(text) } else { escaped(text) });
+                out.push_str("**");
+            }
+            Span::Code(text) => out.push_str(&code(text)),
+        }
+    }
+    // What begins a line may begin a list, a heading, a rule; digits before a dot begin a numbered list.
+    let digits = out.len() - out.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let behind = out[digits..].chars().next();
+    match (digits, behind) {
+        (0, Some('#' | '+' | '-' | '=' | '>' | ':')) => format!("\\{out}"),
+        (1.., Some('.' | ')')) => format!("{}\\{}", &out[..digits], &out[digits..]),
+        _ => out,
+    }
+}
+
+/// Whether a forum would make a link or a mention of it.
+fn is_link(text: &str) -> bool {
+    text.contains("://") || text.contains('@') || text.to_ascii_lowercase().contains("www.")
+}
+
+/// With a backslash before every character that could be markup.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.trim_start_matches('\n').chars() {
+        if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '$' | '#' | '!') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Between more backquotes than it holds in a row.
+fn code(text: &str) -> String {
+    let fence = "`".repeat(longest_run(text) + 1);
+    let gap = if text.starts_with('`') || text.ends_with('`') || text.is_empty() { " " } else { "" };
+    format!("{fence}{gap}{text}{gap}{fence}")
+}
+
+fn fenced(lines: &[String]) -> String {
+    let fence = "`".repeat(lines.iter().map(|line| longest_run(line)).max().unwrap_or_default().max(2) + 1);
+    let rows = ended(lines.iter().map(|line| line.trim_end().to_owned()));
+    format!("{fence}text\n{rows}{fence}\n")
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_could_be_markup_is_none() {
+        let line = |text: &str| spans(&[Span::Plain(text.to_owned())]);
+        assert_eq!(line("a_b *c* [d](e) <b>"), "a\\_b \\*c\\* \\[d\\](e) \\<b\\>");
+        assert_eq!(line("# no heading"), "\\# no heading");
+        assert_eq!(line("1. no list"), "1\\. no list");
+        assert_eq!(line("- no list"), "\\- no list");
+        assert_eq!(line("10 drives"), "10 drives");
+        assert_eq!(line("see http://x"), "`see http://x`");
+        assert_eq!(line("hi @bob"), "`hi @bob`");
+        assert_eq!(code("a`b"), "``a`b``");
+        assert_eq!(fenced(&["```".to_owned()]), "````text\n```\n````\n");
+    }
+
+    proptest! {
+        #[test]
+        fn every_mark_is_escaped(text in "[\\PC]{0,40}") {
+            let out = escaped(&text);
+            let mut chars = out.chars();
+            let mut back = String::new();
+            while let Some(c) = chars.next() {
+                prop_assert!(!"`*_[]<>".contains(c), "{}", out);
+                back.push(if c == '\\' { chars.next().unwrap() } else { c });
+            }
+            prop_assert_eq!(back, text);
+        }
+
+        #[test]
+        fn a_box_ends_where_it_should(lines in prop::collection::vec("[`a ]{0,8}", 0..6)) {
+            let text = fenced(&lines);
+            let fence = text.split("text").next().unwrap().to_owned();
+            let closing: Vec<&str> = text.lines().skip(1).filter(|line| line.starts_with(&fence)).collect();
+            prop_assert_eq!(closing.len(), 1);
+        }
+
+        #[test]
+        fn code_ends_where_it_should(text in "[`ab ]{1,20}") {
+            let out = code(&text);
+            let fence = longest_run(&text) + 1;
+            prop_assert!(out.starts_with(&"`".repeat(fence)) && out.ends_with(&"`".repeat(fence)));
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Runs: expected against measured, percentiles, how the rate went; and the commands that make each again.
+
+use std::collections::BTreeMap;
+
+use super::{BOX, Block, Choice, Dossier, machine::counted, plain_text, wrapped};
+use crate::{
+    model::{Completion, RunRecord, RunSummary, Seconds, TargetSummary},
+    report::{commands, spread},
+    units::{self, BytesPerSecond, Micros, UnitSystem, three_digits},
+};
+
+/// Blocks of a sparkline at most.
+const SPARKLINE: usize = 40;
+/// Targets that have a line of their own.
+const MOST_TARGETS: usize = 24;
+/// Columns before what belongs to a run.
+const INDENT: &str = "   ";
+
+pub(super) fn blocks(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
+    let runs = chosen(dossier, choice);
+    if runs.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![Block::Heading("Runs".to_owned())];
+    blocks.extend(runs.into_iter().map(|(number, record)| Block::Box(run(number, record))));
+    blocks
+}
+
+/// What to type to make each of them again; runs of one workload share their commands.
+pub(super) fn commands(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
+    let mut groups: Vec<(Vec<String>, Vec<String>, Vec<usize>)> = Vec::new();
+    for (number, record) in chosen(dossier, choice) {
+        let own = commands::iodyno(&record.run.workload, &dossier.origin());
+        match groups.iter_mut().find(|(known, _, _)| *known == own) {
+            Some((_, _, numbers)) => numbers.push(number),
+            None => groups.push((own, commands::fio(&record.run.workload), vec![number])),
+        }
+    }
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![Block::Heading("To repeat them".to_owned())];
+    for (own, fio, numbers) in groups {
+        let which: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+        let (run, it) = if numbers.len() == 1 { ("Run", "it") } else { ("Runs", "them") };
+        let fio_too = if dossier.is_simulated() { String::new() } else { format!(", and {it} with fio") };
+        blocks.push(plain_text(format!("{run} {}{fio_too}:", which.join(", "))));
+        let mut lines = commands::lines(&own, BOX);
+        if !dossier.is_simulated() {
+            lines.push(String::new());
+            lines.extend(commands::lines(&fio, BOX));
+        }
+        blocks.push(Block::Box(lines));
+    }
+    blocks
+}
+
+/// The runs that are in, with their numbers from 1.
+fn chosen<'a>(dossier: &'a Dossier, choice: &Choice) -> Vec<(usize, &'a RunRecord)> {
+    let all = dossier.runs.iter().enumerate();
+    all.filter(|(index, _)| !choice.without_runs.contains(index))
+        .map(|(index, run)| (index + 1, run))
+        .collect()
+}
+
+/// `4k randread, depth 32, 1 job, 10 drives, 10 s`.
+pub(crate) fn title(run: &RunSummary) -> String {
+    let is_drive = |target: &TargetSummary| target.name.as_str().starts_with("/dev/");
+    let what = if run.targets.iter().all(is_drive) { "drive" } else { "target" };
+    let drives = counted(run.targets.len(), what);
+    let seconds = run.targets.iter().map(|target| target.runtime.as_secs_f64()).fold(0.0, f64::max);
+    format!("{}, {drives}, {seconds:.0} s", run.workload.title())
+}
+
+fn run(number: usize, record: &RunRecord) -> Vec<String> {
+    let run = &record.run;
+    let simulated = if run.simulated { "SIMULATED " } else { "" };
+    let interrupted = if run.interrupted { ", interrupted" } else { "" };
+    let mut lines = wrapped(&format!("{number:<2} "), &format!("{simulated}{}{interrupted}", title(run)));
+    let mut say = |words: &str| lines.extend(wrapped(INDENT, words));
+    say(&total(record));
+    say(&how(run));
+    lines.extend(course(&record.seconds).map(|line| format!("{INDENT}{line}")));
+    lines.push(String::new());
+    lines.extend(table(record));
+    let notes = notes(record);
+    if !notes.is_empty() {
+        lines.push(String::new());
+        lines.extend(notes.iter().flat_map(|note| wrapped(INDENT, note)));
+    }
+    lines
+}
+
+/// `▇█████████ 1 s each; the mean ± 0.3 % at 95 %`.
+fn course(seconds: &Seconds) -> Option<String> {
+    let curve = Some(spread::blocks(&seconds.rates, SPARKLINE)).filter(|curve| !curve.is_empty())?;
+    let step = seconds.rates.len().div_ceil(SPARKLINE).max(1) * seconds.step as usize;
+    let sure = spread::mean(&seconds.rates).filter(|interval| interval.middle > 0.0).map(|interval| {
+        format!("; the mean ± {:.2} % at 95 %", 100.0 * (interval.high - interval.middle) / interval.middle)
+    });
+    Some(format!("{curve} {step} s each{}", sure.unwrap_or_default()))
+}
+
+/// `53.5 GB/s, 102 k IOPS, 100 % of the 53.6 GB/s expected`.
+fn total(record: &RunRecord) -> String {
+    let run = &record.run;
+    let rate = UnitSystem::Decimal.rate(BytesPerSecond(run.bytes_per_second()));
+    let expected: Option<f64> = record.expected.iter().map(|one| Some(one.as_ref()?.bytes_per_second)).sum();
+    let share = match expected.filter(|expected| *expected > 0.0 && !record.expected.is_empty()) {
+        Some(expected) => format!(
+            ", {:.0} % of the {} expected",
+            100.0 * run.bytes_per_second() / expected,
+            UnitSystem::Decimal.rate(BytesPerSecond(expected))
+        ),
+        None => String::new(),
+    };
+    format!("{rate}, {} IOPS{share}", units::count(run.iops()))
+}
+
+/// `io_uring, interrupts, SINGLE_ISSUER DEFER_TASKRUN, adaptive; 2026-11-21 19:40 UTC`.
+fn how(run: &RunSummary) -> String {
+    let effective = &run.effective;
+    let completion = match effective.completion {
+        Completion::Interrupts => "interrupts",
+        Completion::Polled => "polled",
+    };
+    let engine = effective.engine.name();
+    let batch = if effective.batch == engine { "" } else { &effective.batch };
+    let parts = [engine, completion, &effective.ring_flags.join(" "), batch];
+    let known: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let date = (run.started > 0).then(|| jiff::Timestamp::from_second(run.started).ok()).flatten();
+    let date = date.map(|date| date.strftime("; %F %H:%M UTC").to_string()).unwrap_or_default();
+    format!("{}{date}", known.join(", "))
+}
+
+/// A line per target: rate, expectation, reads, percentiles, processor time of a read.
+fn table(record: &RunRecord) -> Vec<String> {
+    let run = &record.run;
+    let mut lines = vec![format!(
+        "{INDENT}{:<12} {:>6} {:>6} {:>4} {:>7} {:>8} {:>8} {:>8} {:>7}",
+        "", "GB/s", "of", "%", "IOPS", "p50", "p99", "p99.9", "CPU/IO"
+    )];
+    for (index, target) in run.targets.iter().enumerate().take(MOST_TARGETS) {
+        lines.push(row(
+            target,
+            record.expected.get(index).and_then(Option::as_ref).map(|one| one.bytes_per_second),
+        ));
+    }
+    if run.targets.len() > MOST_TARGETS {
+        lines.push(format!("{INDENT}and {} more", run.targets.len() - MOST_TARGETS));
+    }
+    lines
+}
+
+fn row(target: &TargetSummary, expected: Option<f64>) -> String {
+    let name = target.drive.as_ref().map_or_else(|| target.name.to_string(), ToString::to_string);
+    let name: String = name.chars().take(12).collect();
+    let giga = |rate: f64| three_digits(UnitSystem::Decimal.in_giga(BytesPerSecond(rate)));
+    let percentile = |percent: f64| {
+        let nanoseconds = target.latency.as_ref().and_then(|latency| latency.percentile(percent));
+        nanoseconds.map_or_else(String::new, |ns| Micros(ns as f64 / 1e3).to_string())
+    };
+    let share = expected.filter(|expected| *expected > 0.0);
+    let share = share.map(|expected| format!("{:.0}", 100.0 * target.bytes_per_second() / expected));
+    let spent = (target.cpu_user + target.cpu_system).as_secs_f64();
+    let cost = (target.ios > 0 && spent > 0.0).then(|| Micros(spent * 1e6 / target.ios as f64).to_string());
+    let line = format!(
+        "{INDENT}{name:<12} {:>6} {:>6} {:>4} {:>7} {:>8} {:>8} {:>8} {:>7}",
+        giga(target.bytes_per_second()),
+        expected.map(giga).unwrap_or_default(),
+        share.unwrap_or_default(),
+        units::count(target.iops()),
+        percentile(50.0),
+        percentile(99.0),
+        percentile(99.9),
+        cost.unwrap_or_default(),
+    );
+    line.trim_end().to_owned()
+}
+
+/// What limits, what failed, what makes a figure invalid; each sentence once, with the targets it is about.
+fn notes(record: &RunRecord) -> Vec<String> {
+    let run = &record.run;
+    let mut about: BTreeMap<(u8, String), usize> = BTreeMap::new();
+    let mut add = |order: u8, text: String| *about.entry((order, text)).or_default() += 1;
+    for because in record.expected.iter().flatten().map(|expected| &expected.because) {
+        add(0, format!("limited by {because}"));
+    }
+    for target in &run.targets {
+        if target.errors > 0 {
+            let first =
+                target.first_error.as_ref().map(|error| format!(", first: {error}")).unwrap_or_default();
+            add(1, format!("had {} reads fail{first}", target.errors));
+        }
+        target.invalid_because.iter().for_each(|why| add(2, format!("not valid: {why}")));
+    }
+    if !run.simulated {
+        run.effective.fallbacks.iter().for_each(|note| add(3, format!("note: {note}")));
+    }
+    let all = run.targets.len();
+    about
+        .into_iter()
+        .map(
+            |((order, text), count)| {
+                if order < 3 && count < all { format!("{count} of {all} {text}") } else { text }
+            },
+        )
+        .collect()
+}

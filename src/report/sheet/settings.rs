@@ -1,0 +1,51 @@
+//! Settings that are not as the kernel makes them, or not as iodyno found them.
+
+use super::{Block, Choice, Dossier, plain_text, wrapped};
+use crate::report::tune::Row;
+
+/// Columns of a setting's name, its value, and what it would be.
+const NAME: usize = 21;
+const VALUE: usize = 14;
+
+pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
+    let heading = Block::Heading("Settings not as usual".to_owned());
+    let groups = groups(&dossier.settings);
+    if groups.is_empty() {
+        let text = "Every setting whose default is known has it, and nothing was changed since boot.";
+        return vec![heading, plain_text(text)];
+    }
+    let mut lines = vec![format!("{:<NAME$} {:<VALUE$} {:<VALUE$} on", "setting", "is", "instead of")];
+    for (row, instead, devices) in groups {
+        let value = row.value.as_ref().map_or("-", |value| value.as_str());
+        let lead = format!("{:<NAME$} {value:<VALUE$} {instead:<VALUE$} ", row.setting.0);
+        lines.extend(wrapped(&lead, &devices.join(" ")));
+    }
+    vec![heading, Block::Box(lines)]
+}
+
+/// Rows that are unusual or changed, those of one kind together with their devices.
+fn groups(settings: &[Row]) -> Vec<(&Row, String, Vec<&str>)> {
+    let mut groups: Vec<(&Row, String, Vec<&str>)> = Vec::new();
+    for row in settings {
+        let Some(instead) = instead(row) else { continue };
+        let same = groups.iter_mut().find(|(other, of, _)| {
+            other.setting == row.setting && other.value == row.value && *of == instead
+        });
+        match same {
+            Some((_, _, devices)) => devices.push(&row.device),
+            None => groups.push((row, instead, vec![&row.device])),
+        }
+    }
+    groups
+}
+
+/// What it would be: by default, or, where that is not known, as it was found after boot.
+pub(super) fn instead(row: &Row) -> Option<String> {
+    let value = row.value.as_ref()?.as_str();
+    let other = |known: &Option<String>| known.as_ref().filter(|known| *known != value).cloned();
+    match (other(&row.default_value), other(&row.found_value)) {
+        (Some(default), _) => Some(default),
+        (None, Some(found)) => Some(format!("{found} (found)")),
+        (None, None) => None,
+    }
+}

@@ -1,0 +1,111 @@
+//! How sure a mean is, and how a rate went over time as a line of blocks.
+//!
+//! Here: the interval of a run's mean from its seconds. Not here: verdicts of experiments, whose rounds are independent;
+//! seconds of one run are less so, and an interval of theirs is the least to allow.
+
+/// A figure with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The figure.
+    pub middle: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// Fewest values that say anything about their spread.
+const LEAST: usize = 4;
+
+/// The mean of values with its 95 % interval by Student's t; `None` of fewer than four.
+pub fn mean(values: &[f64]) -> Option<Interval> {
+    let (middle, error) = mean_and_error(values)?;
+    let reach = student(values.len() - 1) * error;
+    Some(Interval { middle, low: middle - reach, high: middle + reach })
+}
+
+fn mean_and_error(values: &[f64]) -> Option<(f64, f64)> {
+    if values.len() < LEAST || values.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    Some((mean, (variance / count).sqrt()))
+}
+
+/// The 97.5 % quantile of Student's t (Abramowitz and Stegun, table 26.10), by degrees of freedom; the next lower row of
+/// the table between its rows.
+fn student(freedom: usize) -> f64 {
+    const TABLE: [(usize, f64); 16] = [
+        (3, 3.182),
+        (4, 2.776),
+        (5, 2.571),
+        (6, 2.447),
+        (7, 2.365),
+        (8, 2.306),
+        (9, 2.262),
+        (10, 2.228),
+        (12, 2.179),
+        (15, 2.131),
+        (20, 2.086),
+        (25, 2.060),
+        (30, 2.042),
+        (40, 2.021),
+        (60, 2.000),
+        (120, 1.980),
+    ];
+    TABLE.iter().rev().find(|(row, _)| *row <= freedom).map_or(f64::INFINITY, |(_, t)| *t)
+}
+
+/// Values as at most `most` blocks of eight heights, the highest value being full; empty for none.
+pub fn blocks(values: &[f64], most: usize) -> String {
+    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let top = values.iter().copied().fold(0.0, f64::max);
+    if top <= 0.0 || most == 0 {
+        return String::new();
+    }
+    let per_block = values.len().div_ceil(most).max(1);
+    let height = |chunk: &[f64]| {
+        let share = chunk.iter().sum::<f64>() / chunk.len() as f64 / top;
+        let full = (0..HEIGHTS.len()).rev().find(|step| share * 8.0 >= *step as f64 + 0.5);
+        HEIGHTS[full.unwrap_or(0)]
+    };
+    values.chunks(per_block).map(height).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_interval_of_a_known_sample_is_the_textbooks() {
+        // Mean 10, standard deviation 2.582 (n - 1), standard error 1.2910, t for 3 degrees of freedom 3.182.
+        let interval = mean(&[7.0, 9.0, 11.0, 13.0]).unwrap();
+        assert!((interval.middle - 10.0).abs() < 1e-9);
+        assert!((interval.low - (10.0 - 3.182 * 1.290_994)).abs() < 1e-4, "{interval:?}");
+        assert_eq!(mean(&[1.0, 2.0, 3.0]), None);
+    }
+
+    #[test]
+    fn blocks_are_as_high_as_their_values() {
+        assert_eq!(blocks(&[0.0, 1.0, 4.0, 8.0], 10), "▁▁▄█");
+        assert_eq!(blocks(&[5.0; 100], 10), "██████████");
+        assert_eq!(blocks(&[], 10), "");
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_never_take_more_room(values in prop::collection::vec(0.0..1e12f64, 0..300), most in 1usize..50) {
+            prop_assert!(blocks(&values, most).chars().count() <= most);
+        }
+
+        #[test]
+        fn the_middle_lies_within(values in prop::collection::vec(1.0..1e12f64, 4..60)) {
+            let interval = mean(&values).unwrap();
+            prop_assert!(interval.low <= interval.middle && interval.middle <= interval.high);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Sheets of every demo, of captured machines and of one planted with names, serials, addresses and markup: nothing private
+//! gets out, nothing from outside becomes markup, every box fits a forum's.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+
+use std::time::Duration;
+
+use iodyno::{
+    app::MachineRead,
+    machine::Use,
+    model::{DriveName, RunRecord, RunSummary, Target, Workload},
+    report::{
+        dossier::{Dossier, Material, Provenance},
+        sheet::{BOX, Choice, Format, text},
+    },
+    runtime::{opening, rehearsal},
+    source::{SysRoot, capture::TextRoot, demo::DEMOS},
+    text::Label,
+    tune::journal::Ledger,
+};
+use unicode_width::UnicodeWidthStr;
+
+const CAPTURES: [(&str, &str); 2] = [
+    ("a-shared-rc", include_str!("fixtures/a-shared-rc.capture")),
+    ("d-stock-qemu", include_str!("fixtures/d-stock-qemu.capture")),
+];
+
+/// Every built-in and captured machine.
+fn machines() -> Vec<(&'static str, MachineRead)> {
+    let demos = DEMOS.iter().map(|demo| (demo.name, demo.capture));
+    demos.chain(CAPTURES).map(|(name, capture)| (name, read(capture))).collect()
+}
+
+fn read(capture: &str) -> MachineRead {
+    opening::read(&TextRoot::parse(capture).unwrap() as &dyn SysRoot)
+}
+
+/// A test of all drives, one of which is a file on it by what its path says.
+fn record(read: &MachineRead, file: Option<&str>) -> RunRecord {
+    let targets: Vec<Target> = read
+        .machine
+        .hardware_drives()
+        .map(|drive| Target { path: drive.name.device_file().into(), drive: Some(drive.name.clone()) })
+        .collect();
+    let workload = Workload { targets, runtime: Some(Duration::from_secs(6)), ..Workload::default() };
+    let mut record = rehearsal::run(read, &workload).unwrap();
+    if let Some(file) = file {
+        let RunSummary { workload, targets, .. } = &mut record.run;
+        workload.targets[0].path = file.into();
+        targets[0].name = Label::new(file);
+        targets[0].errors = 1;
+        targets[0].first_error = Some(Label::new(&format!("EIO: Input/output error on {file} at byte 0")));
+        targets[0].invalid_because.push(format!("{file} is sparse"));
+    }
+    record
+}
+
+fn dossier(read: &MachineRead, provenance: &Provenance, runs: &[RunRecord], with_serials: bool) -> Dossier {
+    Dossier::new(&Material {
+        provenance,
+        machine: &read.machine,
+        problems: &read.problems,
+        ledger: &Ledger::default(),
+        watch: None,
+        runs,
+        with_serials,
+    })
+}
+
+/// What tells whose a machine is, as far as it was read.
+fn secrets(read: &MachineRead) -> Vec<String> {
+    let machine = &read.machine;
+    let mut secrets: Vec<String> = machine.host.name.value().into_iter().map(ToString::to_string).collect();
+    secrets.extend(machine.host.boot_id.value().map(ToString::to_string));
+    for drive in &machine.drives {
+        secrets.extend(drive.serial.value().map(ToString::to_string));
+        for used in &drive.used_by {
+            if let Use::Mount { point, .. } = used
+                && !["/", "/boot", "/boot/efi", "/home"].contains(&point.as_str())
+            {
+                secrets.push(point.to_string());
+            }
+        }
+    }
+    // A demo's host may be called what the demo is called: that is everybody's.
+    secrets.retain(|secret| !secret.is_empty() && !DEMOS.iter().any(|demo| demo.name == secret));
+    secrets
+}
+
+/// Whether a text has the secret as a word of its own: `archiso` is a host, `archisobasedir` an argument of the kernel.
+fn tells(text: &str, secret: &str) -> bool {
+    text.match_indices(secret).any(|(at, _)| {
+        let around = [text[..at].chars().next_back(), text[at + secret.len()..].chars().next()];
+        !around.into_iter().flatten().any(char::is_alphanumeric)
+    })
+}
+
+const PLANTED: &[&str] = &[
+    "attic-tower",
+    "S4EWNX0R123456",
+    "bob",
+    "vault",
+    "diary",
+    "6b1dcb5e",
+    "10.9.8.7",
+    "52:54:00:aa:bb:cc",
+    "fe80::7",
+];
+
+/// The laptop with names, serials, addresses and markup wherever a machine can have some.
+fn planted() -> MachineRead {
+    let laptop = DEMOS.iter().find(|demo| demo.name == "laptop").unwrap().capture;
+    let mut text = String::new();
+    for line in laptop.lines() {
+        let line = line.trim_end();
+        let path = line.split(' ').nth(1).unwrap_or_default();
+        let replaced = match path.rsplit('/').next().unwrap_or_default() {
+            _ if !line.starts_with("file ")
+                && !line.starts_with("  25 1 ")
+                && !line.starts_with("  name=") =>
+            {
+                None
+            }
+            _ if line.starts_with("  25 1 ") => Some(
+                "  25 1 259:1 / /home/bob/vault rw,relatime shared:1 - vfat /dev/nvme1n1p1 rw".to_owned(),
+            ),
+            _ if line.starts_with("  name=") => Some("  name=attic-tower".to_owned()),
+            "hostname" => Some(format!("file {path} attic-tower")),
+            "serial" if path.contains("nvme0") => Some(format!("file {path} S4EWNX0R123456\\s\\s")),
+            "cmdline" => Some(format!(
+                "file {path} root=UUID=6b1dcb5e-00aa-4d3c-9c1e-0123456789ab ip=10.9.8.7 hostname=attic-tower \
+                 addr=fe80::7 mac=52:54:00:aa:bb:cc dir=/home/bob/x"
+            )),
+            "model" if path.contains("nvme0") => {
+                Some(format!("file {path} **Evil** [url=http://e.vil]x[/url][/code] ```<b>`S4EWNX0R123456"))
+            }
+            "board_name" => Some(format!("file {path} Desk_of_bob attic-tower <script>")),
+            _ => None,
+        };
+        text.push_str(replaced.as_deref().unwrap_or(line));
+        text.push('\n');
+    }
+    read(&text)
+}
+
+#[test]
+fn nothing_private_is_in_a_sheet_unless_asked_for() {
+    let file = "/home/bob/vault/diary.bin";
+    let mut machines = machines();
+    machines.push(("planted", planted()));
+    for (name, read) in &machines {
+        let mut secrets = secrets(read);
+        let file = (*name == "planted").then_some(file);
+        if *name == "planted" {
+            secrets.extend(PLANTED.iter().map(|&word| word.to_owned()));
+        }
+        assert!(!secrets.is_empty(), "{name} has something to hide");
+        let runs = [record(read, file)];
+        let dossier_without = dossier(read, &Provenance::Capture, &runs, false);
+        let dossier_with = dossier(read, &Provenance::Capture, &runs, true);
+        let whole = format!("{:?} {:?}", dossier_without.machine, dossier_without.runs);
+        for secret in &secrets {
+            assert!(!tells(&whole, secret), "{name}: {secret} is in the machine itself");
+        }
+        for format in Format::ALL {
+            let sheet = text(&dossier_without, &Choice::default(), format);
+            for secret in &secrets {
+                assert!(!tells(&sheet, secret), "{name}: {secret} in {format:?}: {sheet}");
+            }
+        }
+        let asked = text(&dossier_with, &Choice::default(), Format::Json);
+        for drive in read.machine.drives.iter().filter_map(|drive| drive.serial.value()) {
+            assert!(asked.contains(drive.as_str()), "{name}: asked for, {drive} is there");
+        }
+        if file.is_some() {
+            assert!(asked.contains("/home/bob/vault/diary.bin") && asked.contains("10.9.8.7"));
+        }
+    }
+}
+
+#[test]
+fn nothing_from_outside_becomes_markup() {
+    let read = planted();
+    let dossier = dossier(&read, &Provenance::Capture, &[record(&read, None)], true);
+    let markdown = text(&dossier, &Choice::default(), Format::Markdown);
+    // A fence of more backquotes than the model has: it cannot end the box.
+    let mut fence: Option<&str> = None;
+    for line in markdown.lines() {
+        match fence {
+            None if line.starts_with("```") => fence = Some(line.strip_suffix("text").unwrap()),
+            Some(open) if line == open => fence = None,
+            Some(_) => {}
+            None => assert!(!line.contains("**Evil**") && !line.contains("<script>"), "{line}"),
+        }
+    }
+    assert_eq!(fence, None, "every box ends");
+    assert!(markdown.contains("````text"));
+
+    let bbcode = text(&dossier, &Choice::default(), Format::Bbcode);
+    for tag in bbcode.split('[').skip(1).filter_map(|rest| rest.split_once(']')).map(|(tag, _)| tag) {
+        let own =
+            ["size=5", "/size", "b", "/b", "code", "/code", "list", "/list", "*", "font=monospace", "/font"];
+        assert!(own.contains(&tag), "[{tag}] in {bbcode}");
+    }
+    for tag in ["code", "list", "size=5", "b"] {
+        let close = tag.split('=').next().unwrap();
+        let count = |what: &str| bbcode.matches(what).count();
+        assert_eq!(count(&format!("[{tag}]")), count(&format!("[/{close}]")), "{tag}");
+    }
+}
+
+#[test]
+fn every_box_fits_and_no_line_can_steer_a_terminal() {
+    for (name, read) in machines() {
+        let provenance = Provenance::Demo(Label::new(name));
+        let dossier = dossier(&read, &provenance, &[record(&read, None)], false);
+        for format in Format::ALL {
+            let sheet = text(&dossier, &Choice::default(), format);
+            assert!(sheet.chars().all(|c| c == '\n' || !c.is_control()), "{name} {format:?}");
+            assert!(sheet.contains("simulated") || sheet.contains("SIMULATED"), "{name} {format:?}");
+        }
+        let markdown = text(&dossier, &Choice::default(), Format::Markdown);
+        for (number, piece) in markdown.split("```").enumerate().filter(|(number, _)| number % 2 == 1) {
+            let long = piece.lines().find(|line| line.width() > BOX);
+            assert_eq!(long, None, "{name}, box {number}");
+        }
+        let plain = text(&dossier, &Choice::default(), Format::Text);
+        assert_eq!(plain.lines().find(|line| line.width() > BOX), None, "{name}");
+        let drives = read.machine.hardware_drives().map(|drive| &drive.name);
+        for drive in drives.map(DriveName::as_str) {
+            assert!(plain.contains(drive), "{name}: {drive} is in the tree");
+        }
+    }
+}
+
+#[test]
+fn what_is_left_out_is_not_there() {
+    let (_, read) = &machines()[0];
+    let runs = [record(read, None), record(read, None)];
+    let dossier = dossier(read, &Provenance::Capture, &runs, false);
+    let mut choice = Choice::default();
+    let whole = text(&dossier, &choice, Format::Text);
+    assert!(
+        whole.contains("\n1  SIMULATED") && whole.contains("\n2  SIMULATED") && whole.contains("Runs 1, 2")
+    );
+    choice.without_runs.insert(0);
+    let second = text(&dossier, &choice, Format::Text);
+    assert!(
+        !second.contains("\n1  SIMULATED") && second.contains("\n2  SIMULATED") && second.contains("Run 2")
+    );
+    for row in iodyno::report::sheet::PARTS {
+        let mut choice = Choice::default();
+        choice.parts.remove(&row.part);
+        let without = text(&dossier, &choice, Format::Text);
+        assert!(without.len() < whole.len(), "{} can be left out", row.word);
+        let only = Choice { parts: [row.part].into(), ..Choice::default() };
+        assert!(text(&dossier, &only, Format::Text).lines().count() > 3, "{} says something", row.word);
+    }
+}
