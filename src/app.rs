@@ -17,6 +17,7 @@ pub mod findings;
 pub mod tune;
 pub mod dyno;
 pub mod whatif;
+pub mod sheet;
 pub mod overlay;
 pub mod layout;
 pub mod act;
@@ -31,6 +32,7 @@ use self::{
     layout::Layout,
     load::Load,
     overlay::Overlay,
+    sheet::Sheet,
     strip::{Strip, StripRow},
     tree::Tree,
     tune::Tune,
@@ -118,6 +120,8 @@ pub struct App {
     pub dyno: Dyno,
     /// The what-if screen.
     pub whatif: WhatIf,
+    /// The sheet screen.
+    pub sheet: Sheet,
     /// The strip at the foot.
     pub strip: Strip,
     /// What every drive reads now.
@@ -146,6 +150,7 @@ impl App {
             tune: Tune::default(),
             dyno: Dyno::default(),
             whatif: WhatIf::default(),
+            sheet: Sheet::default(),
             strip: Strip::default(),
             load: Load::default(),
             bottlenecks: Vec::new(),
@@ -192,6 +197,9 @@ impl App {
         self.tune.scroll_to_cursor(area.width, usize::from(area.height));
         self.refresh_whatif();
         self.bottlenecks = bottleneck::find(&self.machine, &self.limits, &self.load);
+        if self.screen == Screen::Sheet {
+            sheet::refresh(self);
+        }
     }
 
     fn refresh_whatif(&mut self) {
@@ -329,6 +337,9 @@ fn is_refusal(why: &str) -> bool {
 /// How the state changes: the only place where it does.
 pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
     let mut effects = Vec::new();
+    if matches!(message, Message::Machine(_) | Message::Tuned(_) | Message::RunEnded(..)) {
+        app.sheet.forget();
+    }
     match message {
         Message::Key(key) => effects = act::key(app, key),
         Message::Paste(text) => act::paste(app, &text),
@@ -345,7 +356,8 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Progress(progress, now) => app.take_progress(*progress, now),
         Message::Remembered(Ok(())) => effects.push(Effect::ReadMachine),
         Message::Saved(Ok(name)) => app.tell(format!("Saved as {name}")),
-        Message::Remembered(Err(why)) | Message::Saved(Err(why)) => app.warn(why),
+        Message::Copied(Ok(line)) => app.tell(line),
+        Message::Remembered(Err(why)) | Message::Saved(Err(why)) | Message::Copied(Err(why)) => app.warn(why),
         Message::RunEnded(result, now) => effects = app.end_run(*result, now),
     }
     app.refresh();

@@ -7,6 +7,7 @@ pub mod bench;
 mod failure;
 mod capture;
 mod check;
+mod compare;
 mod metrics;
 mod pages;
 mod experiment;
@@ -88,6 +89,8 @@ enum Command {
     Capture(capture::CaptureArgs),
     /// What goes into a forum post: machine, tree, findings, settings, runs
     Sheet(sheet::SheetArgs),
+    /// Two sheets or captures: what changed, and whether it got slower
+    Compare(compare::CompareArgs),
     /// The built-in machines
     Demos(Format),
     /// The machine in Prometheus' text format, for the textfile collector
@@ -134,6 +137,7 @@ impl CommandLine {
             Some(Command::Whatif(args)) => whatif::run(&args, &origin),
             Some(Command::Capture(args)) => capture::run(&origin, &args),
             Some(Command::Sheet(args)) => sheet::run(&args, &origin),
+            Some(Command::Compare(args)) => compare::run(&args, &origin),
             Some(Command::Demos(format)) => demos(format),
             Some(Command::Metrics) => metrics::run(&origin),
             Some(Command::Completions(args)) => pages::completions(&args),

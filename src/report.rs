@@ -18,6 +18,7 @@ pub mod prometheus;
 pub mod commands;
 pub mod dossier;
 pub mod sheet;
+pub mod compare;
 mod spread;
 mod table;
 

@@ -18,6 +18,7 @@ pub mod tuning;
 pub mod headless;
 pub mod saving;
 pub mod rehearsal;
+pub mod clipboard;
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -187,6 +188,11 @@ impl Main {
                 }
                 Effect::Remember(limits) => self.effects.remember(limits),
                 Effect::KeepRun(record) => self.effects.keep_run(*record),
+                Effect::Copy(text, format) => {
+                    let told = self.screen.copy(&text, format)?;
+                    self.effects.copied(told);
+                }
+                Effect::Save(text, extension) => self.effects.save("sheet", extension, move || text),
                 Effect::ReadMachine => {
                     if let Some(sampler) = &self.sampler {
                         sampler.ask();

@@ -23,6 +23,7 @@ pub mod form;
 pub mod targets;
 pub mod overlay;
 pub mod picture;
+pub mod sheet;
 
 use ratatui::buffer::Buffer;
 
@@ -45,6 +46,7 @@ pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) {
         Screen::Tune => tune::draw(app, &mut brush),
         Screen::Dyno => dyno::draw(app, &mut brush),
         Screen::WhatIf => whatif::draw(app, &mut brush),
+        Screen::Sheet => sheet::draw(app, &mut brush),
     }
     strip::draw(app, &mut brush);
     frame::footer(app, &mut brush);

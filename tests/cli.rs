@@ -90,6 +90,23 @@ fn what_is_wrong_with_the_arguments_is_one_line_with_status_2() {
             &["sheet", "--simulate", "--open", "examples/shared.capture"],
             "--simulate: only a demo's drives are simulated; run `iodyno bench`: its runs are in the next sheet",
         ),
+        (
+            &["compare", "/nowhere", "x"],
+            "/nowhere: No such file or directory; check the file and its permissions",
+        ),
+        (
+            &["compare", "README.md", "README.md"],
+            "README.md: is no sheet in JSON (line 1, column 1); make a sheet with `iodyno sheet --format json` or a \
+             capture with `iodyno capture`",
+        ),
+        (
+            &["compare", "a", "b", "--margin", "much"],
+            "--margin much: no share of a rate; write a number from 0 to 99, 2 for instance",
+        ),
+        (
+            &["compare", "--demo", "x570", "--", "a", "b"],
+            "compare: it reads no machine; name two files: sheets in JSON or captures",
+        ),
         (&["--zz\u{1b}[2J\u{202e}"], "--zz\u{fffd}: no such option; see `iodyno --help`"),
     ] {
         assert_eq!(complaint(&run(arguments)), line, "{arguments:?}");

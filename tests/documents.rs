@@ -86,3 +86,26 @@ fn sample_files_are_what_their_commands_print() {
         assert!(told.contains(&format!("iodyno {arguments}")), "examples/README.md says how {name} is made");
     }
 }
+
+/// Whole files, each with the command that prints it.
+const SHEETS: &[(&str, &str)] = &[
+    ("examples/threadripper-before.sheet.md", "sheet --demo threadripper-before --simulate"),
+    ("examples/x570.sheet.bbcode", "sheet --demo x570 --simulate --format bbcode"),
+    ("examples/laptop.sheet.txt", "sheet --demo laptop --simulate --format text"),
+    (
+        "examples/threadripper.compare.md",
+        "compare assets/demos/threadripper-before.capture assets/demos/threadripper-after.capture --format markdown",
+    ),
+];
+
+#[test]
+fn sample_sheets_are_what_the_program_makes() {
+    for (file, arguments) in SHEETS {
+        is_current(file, |_| {
+            let iodyno = env!("CARGO_BIN_EXE_iodyno");
+            let output = Command::new(iodyno).args(arguments.split(' ')).output().unwrap();
+            assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).unwrap()
+        });
+    }
+}

@@ -312,3 +312,46 @@ fn what_cannot_be_tried_here_says_why() {
     press(&mut headless, "5<Enter>");
     assert!(shown(&headless).contains("a capture's drives are not here"), "{}", shown(&headless));
 }
+
+#[test]
+fn a_sheet_is_chosen_and_what_is_seen_is_copied() {
+    let mut headless = open("threadripper-before");
+    press(&mut headless, "4r");
+    headless.wait(Duration::from_secs(12));
+    press(&mut headless, "7");
+    let picture = shown(&headless);
+    assert!(picture.contains("[x] machine") && picture.contains("[x] run 1: 4k randread"), "{picture}");
+    assert!(picture.contains("## 10 drives on AMD Ryzen Threadripper PRO 3955WX"), "{picture}");
+    press(&mut headless, "y");
+    assert!(shown(&headless).contains("bytes of Markdown sent to the terminal's clipboard by OSC 52"));
+    assert_eq!(headless.copied, headless.app.sheet.text);
+    let whole = headless.copied.clone();
+    assert!(whole.contains("SIMULATED") && whole.contains("p99.9") && !whole.contains("linux02"));
+
+    press(&mut headless, "j<Space>");
+    assert!(shown(&headless).contains("[ ] tree with its links"));
+    assert!(headless.app.sheet.text.len() < whole.len() && !headless.app.sheet.text.contains("GT/s now"));
+    press(&mut headless, "<Space>ff");
+    assert!(headless.app.sheet.text.starts_with("10 drives on AMD"), "plain text is the third format");
+    let before = headless.app.sheet.top;
+    press(&mut headless, "<PageDown>");
+    assert!(headless.app.sheet.top > before);
+    press(&mut headless, "gG");
+    assert!(shown(&headless).contains("are left out or"), "{}", shown(&headless));
+    press(&mut headless, "fy");
+    assert!(shown(&headless).contains("bytes are more than terminals take"), "{}", shown(&headless));
+}
+
+#[test]
+fn names_are_in_a_sheet_when_their_box_is_checked() {
+    let mut headless = open("x570");
+    press(&mut headless, "7");
+    let serial =
+        headless.app.machine.drives.iter().find_map(|drive| drive.serial.value()).expect("a serial").clone();
+    press(&mut headless, "fff");
+    assert!(!headless.app.sheet.text.contains(serial.as_str()));
+    press(&mut headless, "kk");
+    headless.press(std::iter::repeat_n(keymap::Key::Down, 9));
+    press(&mut headless, "<Space>");
+    assert!(headless.app.sheet.text.contains(serial.as_str()), "{}", shown(&headless));
+}

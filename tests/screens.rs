@@ -103,6 +103,30 @@ fn the_dyno_of_every_demo_after_a_test_of_big_reads() {
 }
 
 #[test]
+fn the_sheet_of_every_demo() {
+    for demo in DEMOS {
+        for size in SIZES {
+            let name = format!("sheet__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
+            check(&name, &picture(demo.name, Screen::Sheet, size, "", 0));
+        }
+    }
+}
+
+#[test]
+fn a_sheet_with_runs_in_every_format() {
+    for size in SIZES {
+        for (name, keys) in [("markdown", ""), ("bbcode", "f"), ("text", "ff"), ("json", "fff")] {
+            let mut headless =
+                Headless::open(&Origin::Demo("threadripper-before".to_owned()), size).expect("demos open");
+            headless.press(keymap::parse("4r").expect("keys"));
+            headless.wait(Duration::from_secs(12));
+            headless.press(keymap::parse(&format!("7jjj<Space>{keys}<PageDown>")).expect("keys"));
+            check(&format!("sheet_{name}__{}x{}", size.0, size.1), &headless.picture(Theme::COLOUR));
+        }
+    }
+}
+
+#[test]
 fn settings_of_every_demo() {
     for demo in DEMOS {
         for size in SIZES {

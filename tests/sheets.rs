@@ -9,13 +9,14 @@ use iodyno::{
     machine::Use,
     model::{DriveName, RunRecord, RunSummary, Target, Workload},
     report::{
+        compare::{Comparison, Side},
         dossier::{Dossier, Material, Provenance},
         sheet::{BOX, Choice, Format, text},
     },
     runtime::{opening, rehearsal},
     source::{SysRoot, capture::TextRoot, demo::DEMOS},
     text::Label,
-    tune::journal::Ledger,
+    tune::ledger::Ledger,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -255,4 +256,55 @@ fn what_is_left_out_is_not_there() {
         let only = Choice { parts: [row.part].into(), ..Choice::default() };
         assert!(text(&dossier, &only, Format::Text).lines().count() > 3, "{} says something", row.word);
     }
+}
+
+/// A run of the same test, at a share of its rate.
+fn at_share(record: &RunRecord, share: f64) -> RunRecord {
+    let mut record = record.clone();
+    for target in &mut record.run.targets {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of bytes")]
+        let scaled = |count: u64| (count as f64 * share) as u64;
+        (target.bytes, target.ios) = (scaled(target.bytes), scaled(target.ios));
+    }
+    for rate in &mut record.seconds.rates {
+        *rate *= share;
+    }
+    record
+}
+
+#[test]
+fn what_changed_between_two_sheets_is_told_and_what_got_slower() {
+    let side = |read: &MachineRead, runs: &[RunRecord]| {
+        let provenance = Provenance::Demo(Label::new("x"));
+        let dossier = dossier(read, &provenance, runs, false);
+        Side::parse(&text(&dossier, &Choice::default(), Format::Json)).unwrap()
+    };
+    let (before, after) = (read(DEMOS[0].capture), read(DEMOS[1].capture));
+    let (old, new) = (record(&before, None), record(&after, None));
+    let moved = Comparison::new(&side(&before, std::slice::from_ref(&old)), &side(&after, &[new]), 0.02);
+    let told = moved.text(Format::Text);
+    assert!(!moved.is_slower() && told.contains("no difference: 1.0"), "{told}");
+    assert!(told.contains("place    nvme0n1: 0000:40, 0000:41:00.0 → "), "{told}");
+    assert!(told.contains("8 drives share root complex 0000:40"), "{told}");
+    assert_eq!(told.lines().find(|line| line.width() > BOX), None);
+
+    let slower = Comparison::new(
+        &side(&before, std::slice::from_ref(&old)),
+        &side(&before, &[at_share(&old, 0.9)]),
+        0.02,
+    );
+    let told = slower.text(Format::Text);
+    assert!(slower.is_slower() && told.contains("slower: 0.900 of what it was"), "{told}");
+    assert!(told.contains("Nothing that both sides tell"), "{told}");
+    let within = Comparison::new(
+        &side(&before, std::slice::from_ref(&old)),
+        &side(&before, &[at_share(&old, 0.9)]),
+        0.2,
+    );
+    assert!(!within.is_slower());
+    let alone = Comparison::new(&side(&before, &[]), &side(&before, &[old]), 0.02).text(Format::Text);
+    assert!(
+        alone.contains("No test was run on both sides") && alone.contains("Runs of one side alone"),
+        "{alone}"
+    );
 }

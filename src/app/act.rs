@@ -9,6 +9,7 @@ use super::{
     keymap::{self, Key},
     overlay::{Overlay, Palette},
     screen::Screen,
+    sheet,
     tree::rows::Row,
     tune, whatif,
 };
@@ -46,7 +47,7 @@ pub fn paste(app: &mut App, text: &str) {
     let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
     let field = match (&mut app.overlay, app.screen) {
         (Some(Overlay::Palette(palette)), _) => Some(&mut palette.input),
-        (Some(_), _) | (None, Screen::Findings) => None,
+        (Some(_), _) | (None, Screen::Findings | Screen::Sheet) => None,
         (None, Screen::Machine) => app.tree.find.as_mut(),
         (None, Screen::Tune) => app.tune.edit.as_mut(),
         (None, Screen::Dyno) => app.dyno.form.edit.as_mut(),
@@ -105,6 +106,10 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
         Id::Pause => return pause(app),
         Id::Stop => return stop(app),
         Id::Curve => app.dyno.curve = app.dyno.curve.next(),
+        Id::CheckBox => app.sheet.toggle(),
+        Id::NextFormat => app.sheet.next_format(),
+        Id::Copy => return sheet::copy(app),
+        Id::Save => return sheet::save(app),
         Id::OlderRun => app.dyno.step_history(1),
         Id::NewerRun => app.dyno.step_history(-1),
         Id::Begin => return whatif::act::begin(app),
@@ -132,7 +137,8 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
 
 fn movement(app: &mut App, id: Id) {
     let layout = app.layout();
-    let page = isize::from(layout.tree_rows.height.max(layout.finding.height).max(2).cast_signed() - 1);
+    let shown = layout.tree_rows.height.max(layout.finding.height).max(layout.preview_rows.height);
+    let page = isize::from(shown.max(2).cast_signed() - 1);
     let step = match id {
         Id::Up => -1,
         Id::Down => 1,
@@ -151,6 +157,8 @@ fn movement(app: &mut App, id: Id) {
         Screen::Tune => app.tune.step(step, 0),
         Screen::Dyno => app.dyno.form.step(step),
         Screen::WhatIf => app.whatif.experiments.step(step),
+        Screen::Sheet if matches!(id, Id::Up | Id::Down) => app.sheet.step(step),
+        Screen::Sheet => app.sheet.scroll(step, usize::from(layout.preview_rows.height)),
     }
 }
 

@@ -51,6 +51,10 @@ pub enum CommandId {
     Pause,
     Stop,
     Curve,
+    CheckBox,
+    NextFormat,
+    Copy,
+    Save,
     OlderRun,
     NewerRun,
     Begin,
@@ -132,6 +136,7 @@ const FINDINGS: On = On::Only(Screen::Findings);
 const TUNE: On = On::Only(Screen::Tune);
 const DYNO: On = On::Only(Screen::Dyno);
 const WHATIF: On = On::Only(Screen::WhatIf);
+const SHEET: On = On::Only(Screen::Sheet);
 
 /// All commands; the footer shows hints in this order.
 #[rustfmt::skip]
@@ -141,6 +146,7 @@ pub const COMMANDS: &[Command] = &[
     row(Id::Show(Screen::Tune), &[Char('3')], On::Every, "", "tune", "Show the settings: drives by settings, to be changed live and put back"),
     row(Id::Show(Screen::Dyno), &[Char('4')], On::Every, "", "dyno", "Show the dyno: read tests and their curves"),
     row(Id::Show(Screen::WhatIf), &[Char('5')], On::Every, "", "what-if", "Show what-if: experiments that end in a verdict"),
+    row(Id::Show(Screen::Sheet), &[Char('7')], On::Every, "", "sheet", "Show the sheet: what goes into a forum post, to be copied or saved"),
     row(Id::NextScreen, &[Key::Tab], On::Every, "", "next screen", "Go to the screen on the right"),
     row(Id::PreviousScreen, &[Key::BackTab], On::Every, "", "previous screen", "Go to the screen on the left"),
     row(Id::Run, &[Char('r')], On::Every, "run", "run", "Run the workload on the marked drives, on all of them when none is marked"),
@@ -173,6 +179,10 @@ pub const COMMANDS: &[Command] = &[
     row(Id::Everything, &[Char('z')], MACHINE, "all devices", "every device", "Show every device, or fold the ones that do not matter here"),
     row(Id::Paths, &[Char('p')], MACHINE, "paths", "paths", "Show the path each value was read from"),
     row(Id::Curve, &[Char('c')], DYNO, "curve", "curve", "Show another curve: throughput, IOPS, latency"),
+    row(Id::CheckBox, &[Char(' '), Key::Enter], SHEET, "in or out", "in or out", "Put the part under the cursor into the sheet, or leave it out"),
+    row(Id::NextFormat, &[Char('f')], SHEET, "format", "format", "Write it in the next format: Markdown, BBCode, plain text, JSON"),
+    row(Id::Copy, &[Char('y')], SHEET, "copy", "copy", "Copy the sheet to the terminal's clipboard, through tmux and ssh too"),
+    row(Id::Save, &[Char('w')], SHEET, "save", "save", "Save the sheet to a new file in the folder iodyno was started in"),
     row(Id::OlderRun, &[Char('[')], DYNO, "older run", "older run", "Show the run before"),
     row(Id::NewerRun, &[Char(']')], DYNO, "", "newer run", "Show the run after"),
     row(Id::Begin, &[Key::Enter], WHATIF, "begin", "begin", "Begin the selected experiment; it says first what it changes and puts it back"),

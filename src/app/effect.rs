@@ -43,6 +43,10 @@ pub enum Effect {
     Remember(Vec<Measured>),
     /// Keep a run for sheets made later.
     KeepRun(Box<RunRecord>),
+    /// Put a text into the terminal's clipboard; its format, for the line that answers ([`Message::Copied`](super::Message::Copied)).
+    Copy(String, &'static str),
+    /// Save a text to a new file with that extension; answered by [`Message::Saved`](super::Message::Saved).
+    Save(String, &'static str),
     /// Read the machine again.
     ReadMachine,
     /// Draw everything afresh: something else wrote on the terminal.

@@ -28,6 +28,11 @@ use super::{
 /// The smallest terminal that holds a screen.
 pub const SMALLEST: (u16, u16) = (80, 24);
 
+/// Columns that the lines of a sheet's boxes take.
+const SHEET_WIDTH: u16 = 78;
+/// Columns of check boxes over the preview.
+const BOX_COLUMNS: usize = 3;
+
 /// What a panel of the dyno draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plot {
@@ -64,6 +69,14 @@ pub struct Layout {
     pub finding_rows: Rect,
     /// All about the selected one.
     pub finding: Rect,
+    /// What goes into the sheet.
+    pub boxes: Rect,
+    /// Its check boxes.
+    pub box_rows: Rect,
+    /// The sheet as it will be posted.
+    pub preview: Rect,
+    /// Its lines.
+    pub preview_rows: Rect,
     /// The matrix of settings.
     pub tune: Rect,
     /// The rows of its headings.
@@ -127,6 +140,8 @@ pub enum Hit {
     Findings,
     /// An experiment, by index.
     Experiment(usize),
+    /// A check box of the sheet.
+    CheckBox(usize),
     /// A field of the form.
     Field(usize),
     /// A plot.
@@ -162,6 +177,7 @@ impl Layout {
             Screen::Tune => layout.place_tune(body, app.tune.matrix.devices.len()),
             Screen::Dyno => layout.place_dyno(body),
             Screen::WhatIf => layout.place_whatif(body, app),
+            Screen::Sheet => layout.place_sheet(body, app.sheet.boxes().len()),
         }
         layout.overlay = overlay_area(app, all);
         layout
@@ -204,6 +220,19 @@ impl Layout {
         (self.tune_head, self.tune_rows) = cut_top(self.inner(matrix), HEADING);
         (self.setting, self.staged) =
             if body.width >= 100 { cut_left(below, body.width * 55 / 100) } else { (below, Rect::default()) };
+    }
+
+    /// Check boxes beside the preview; over it, in columns, where there is no room for its lines beside them.
+    fn place_sheet(&mut self, body: Rect, boxes: usize) {
+        if self.boxed {
+            let width = (body.width - SHEET_WIDTH - 4).clamp(32, 52);
+            (self.boxes, self.preview) = cut_left(body, width);
+        } else {
+            let rows = u16::try_from(boxes.div_ceil(BOX_COLUMNS)).unwrap_or(u16::MAX);
+            (self.boxes, self.preview) = cut_top(body, rows.saturating_add(1).min(body.height / 2));
+        }
+        self.box_rows = self.inner(self.boxes);
+        self.preview_rows = self.inner(self.preview);
     }
 
     fn place_dyno(&mut self, body: Rect) {
@@ -305,6 +334,10 @@ impl Layout {
         if self.form_rows.contains(at) && usize::from(row - self.form_rows.y) < FIELDS.len() {
             return Hit::Field(usize::from(row - self.form_rows.y));
         }
+        let boxes = check_boxes(self.box_rows, app.sheet.boxes().len(), app.sheet.at);
+        if let Some((index, _)) = boxes.into_iter().find(|(_, area)| area.contains(at)) {
+            return Hit::CheckBox(index);
+        }
         if self.tune_rows.contains(at) {
             return self.tune_hit(app, column, row);
         }
@@ -341,6 +374,25 @@ impl Layout {
         let cell = shown.into_iter().find(|(_, from, wide)| (*from..from + wide).contains(&x));
         cell.map_or(Hit::Nothing, |(at, ..)| Hit::Cell(row, Some(at)))
     }
+}
+
+/// The check boxes' places, each with its index: one below the other, in columns where the area is low; those around the
+/// one under the cursor when there is no room for all.
+pub fn check_boxes(area: Rect, count: usize, at: usize) -> Vec<(usize, Rect)> {
+    let rows = usize::from(area.height);
+    if rows == 0 {
+        return Vec::new();
+    }
+    let columns = if area.width >= SHEET_WIDTH { BOX_COLUMNS } else { 1 };
+    let shown = rows * columns;
+    let first = (at + 1).saturating_sub(shown);
+    let width = area.width / u16::try_from(columns).unwrap_or(1);
+    let place = |index: usize| {
+        let (column, row) = ((index - first) / rows, (index - first) % rows);
+        let offset = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
+        Rect::new(area.x + width * offset(column), area.y + offset(row), width, 1)
+    };
+    (first..count.min(first + shown)).map(|index| (index, place(index))).collect()
 }
 
 /// The tabs' places in their row.

@@ -36,6 +36,8 @@ pub enum Message {
     Remembered(Result<(), String>),
     /// A file was saved under this name, or the one line that says why it was not.
     Saved(Result<String, String>),
+    /// What was sent to the clipboard, or why nothing was, in a line.
+    Copied(Result<String, String>),
     /// The test ended; an error is one line with its fix.
     RunEnded(Box<Result<RunSummary, String>>, Duration),
 }

@@ -36,6 +36,10 @@ fn wheel(app: &mut App, step: isize) {
         (None, Screen::Tune) => app.tune.step(step, 0),
         (None, Screen::Dyno) => app.dyno.form.step(step),
         (None, Screen::WhatIf) => app.whatif.experiments.step(step),
+        (None, Screen::Sheet) => {
+            let height = usize::from(app.layout().preview_rows.height);
+            app.sheet.scroll(3 * step, height);
+        }
     }
 }
 
@@ -81,6 +85,10 @@ fn press(app: &mut App, mouse: Mouse) -> Vec<Effect> {
                 return act::command(app, Id::Begin);
             }
             app.whatif.experiments.selected = index;
+        }
+        Hit::CheckBox(index) => {
+            app.sheet.at = index;
+            app.sheet.toggle();
         }
         Hit::Findings => app.screen = Screen::Findings,
         Hit::Facts => return act::command(app, Id::Details),

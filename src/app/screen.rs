@@ -15,6 +15,8 @@ pub enum Screen {
     Dyno,
     /// Experiments.
     WhatIf,
+    /// What goes into a forum post.
+    Sheet,
 }
 
 /// One tab.
@@ -68,6 +70,13 @@ pub const SCREENS: &[Tab] = &[
         name: "What-if",
         word: "what-if",
         purpose: "Experiments: one question, arms in interleaved rounds, a verdict; every setting is put back.",
+    },
+    Tab {
+        screen: Screen::Sheet,
+        digit: '7',
+        name: "Sheet",
+        word: "sheet",
+        purpose: "What goes into a forum post: choose its parts and its format, then copy or save what you see.",
     },
 ];
 

@@ -35,9 +35,7 @@ use crate::{
     findings::validity::Watch,
     load::{Engine, LoadError, RealEngine, Simulated},
     machine::Machine,
-    model::{
-        DriveName, RunRecord, RunSample, RunState, RunSummary, Seconds, TargetSummary, Workload,
-    },
+    model::{DriveName, RunRecord, RunSample, RunState, RunSummary, Seconds, TargetSummary, Workload},
     report::{
         self,
         dstat::{HEADING, Row},

@@ -16,7 +16,7 @@ use crate::{
     runtime::{opening, rehearsal},
     source::origin::Origin,
     store,
-    tune::journal::{Journal, Ledger},
+    tune::{journal::Journal, ledger::Ledger},
     units::Bytes,
 };
 
@@ -42,7 +42,7 @@ pub(super) struct SheetArgs {
 
 /// A format, as the command line takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// For GitHub, Discourse, Reddit
     Markdown,
     /// For phpBB, `XenForo`, `vBulletin`

@@ -1,153 +1,43 @@
 //! The command line that makes a run again, for iodyno and for fio.
 //!
-//! Here: words from a [`Workload`], quoting, breaking long lines. Not here: fio's job files.
+//! Here: words from a [`Workload`], quoting, breaking long lines. Not here: fio's options, job files (`fio_options`).
 
-use crate::{
-    model::{EngineKind, Pattern, Target, Workload},
-    units,
-};
+use super::fio_options;
+use crate::model::Workload;
 
 /// `iodyno bench ...`; `origin` are the options that name the machine, none for this one.
 pub fn iodyno(workload: &Workload, origin: &[String]) -> Vec<String> {
     let mut words = vec!["iodyno".to_owned(), "bench".to_owned()];
     words.extend(origin.iter().cloned());
-    let names: Vec<String> = workload.targets.iter().map(|target| escaped(&path_of(target))).collect();
+    let names: Vec<String> =
+        workload.targets.iter().map(|target| escaped(&target.path.to_string_lossy())).collect();
     words.extend(["--filename".to_owned(), names.join(":")]);
-    let usual = Workload::default();
-    for (option, value) in options(workload) {
-        let is_usual = match option {
-            "ioengine" => workload.engine == usual.engine,
-            "direct" => workload.direct == usual.direct,
-            "hipri" => workload.hipri == usual.hipri,
-            "fixedbufs" => workload.fixed_buffers == usual.fixed_buffers,
-            "registerfiles" => workload.register_files == usual.register_files,
-            "sqthread_poll" => workload.submission_poll == usual.submission_poll,
-            "randseed" => workload.seed == usual.seed,
-            "gtod_reduce" => workload.latency == usual.latency,
-            _ => false,
-        };
-        if !is_usual {
-            words.extend([format!("--{option}"), value]);
+    let usual = fio_options::options(&Workload::default());
+    let asked = ["rw", "bs", "iodepth", "numjobs", "runtime"];
+    for (option, value) in fio_options::options(workload) {
+        if asked.contains(&option) || !usual.contains(&(option, value.clone())) {
+            let seconds = value.strip_suffix("000ms").filter(|seconds| !seconds.is_empty());
+            words.extend([format!("--{option}"), seconds.unwrap_or(&value).to_owned()]);
         }
     }
+    // Where nothing is said, iodyno counts ten seconds.
+    if workload.runtime.is_none() {
+        words.extend(["--runtime".to_owned(), "0".to_owned()]);
+    }
     words
 }
 
-/// `fio ...` with the same reads: a section of its own for each target, as depth and jobs count for each.
+/// `fio ...` with the same reads: the lines of its job file as options.
 pub fn fio(workload: &Workload) -> Vec<String> {
-    // fio's psync has one read under way per job; iodyno's has as many threads as its depth.
-    let threads = workload.engine == EngineKind::Psync;
-    let is_ring = matches!(workload.engine, EngineKind::IoUring | EngineKind::IoUringCmd);
-    let mut words: Vec<String> =
-        ["fio", "--name=global", "--readonly", "--group_reporting"].map(Into::into).into();
-    for (option, value) in options(workload) {
-        let value = match option {
-            "iodepth" if threads => continue,
-            "numjobs" if threads => (u64::from(workload.depth) * u64::from(workload.jobs)).to_string(),
-            "fixedbufs" | "registerfiles" | "sqthread_poll" | "hipri" if !is_ring || value == "0" => continue,
-            "gtod_reduce" if value == "0" => continue,
-            "runtime" => {
-                words.push("--time_based".to_owned());
-                value
+    let file = fio_options::job_file(workload);
+    let options =
+        file.lines().filter(|line| !line.is_empty() && !line.starts_with(';')).map(|line| {
+            match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                Some(section) => format!("--name={section}"),
+                None => format!("--{line}"),
             }
-            "rw" => {
-                // iodyno draws every offset anew, without a map of those it had.
-                if workload.pattern == Pattern::Random {
-                    words.push("--norandommap".to_owned());
-                }
-                value
-            }
-            "size" if workload.runtime.is_none() => {
-                words.push(format!("--io_size={value}"));
-                value
-            }
-            _ => value,
-        };
-        words.push(format!("--{option}={value}"));
-    }
-    if workload.engine == EngineKind::IoUringCmd {
-        words.push("--cmd_type=nvme".to_owned());
-    }
-    for (number, target) in workload.targets.iter().enumerate() {
-        let name = target.drive.as_ref().map_or_else(|| format!("file{number}"), ToString::to_string);
-        words.extend([format!("--name={name}"), format!("--filename={}", escaped(&path_of(target)))]);
-    }
-    words
-}
-
-/// Every option of a workload but its targets, with fio's names and in fio's notation.
-fn options(workload: &Workload) -> Vec<(&'static str, String)> {
-    let Workload {
-        targets: _,
-        pattern,
-        block_size,
-        block_split,
-        depth,
-        jobs,
-        engine,
-        direct,
-        hipri,
-        fixed_buffers,
-        register_files,
-        submission_poll,
-        batch_submit,
-        batch_complete_min,
-        runtime,
-        ramp,
-        size,
-        rate_iops,
-        seed,
-        latency,
-    } = workload;
-    let switch = |on: bool| if on { "1" } else { "0" }.to_owned();
-    let rw = match pattern {
-        Pattern::Random => "randread",
-        Pattern::Sequential => "read",
-    };
-    let shares: Vec<String> =
-        block_split.iter().map(|(bytes, share)| format!("{}/{share}", units::block_size(*bytes))).collect();
-    let number = |value: Option<u32>| value.map(|value| value.to_string());
-    let all = [
-        ("rw", Some(rw.to_owned())),
-        ("bs", Some(units::block_size(*block_size))),
-        ("bssplit", (!shares.is_empty()).then(|| shares.join(":"))),
-        ("iodepth", Some(depth.to_string())),
-        ("numjobs", Some(jobs.to_string())),
-        ("runtime", runtime.map(time)),
-        ("ramp_time", (!ramp.is_zero()).then(|| time(*ramp))),
-        ("size", size.map(units::block_size)),
-        ("ioengine", Some(engine.name().to_owned())),
-        ("direct", Some(switch(*direct))),
-        ("hipri", Some(switch(*hipri))),
-        ("fixedbufs", Some(switch(*fixed_buffers))),
-        ("registerfiles", Some(switch(*register_files))),
-        ("sqthread_poll", Some(switch(*submission_poll))),
-        ("iodepth_batch_submit", number(*batch_submit)),
-        ("iodepth_batch_complete_min", number(*batch_complete_min)),
-        ("rate_iops", number(*rate_iops)),
-        ("randseed", Some(seed.to_string())),
-        ("gtod_reduce", Some(switch(!latency))),
-    ];
-    let mut given: Vec<(&'static str, String)> =
-        all.into_iter().filter_map(|(option, value)| Some((option, value?))).collect();
-    // iodyno counts 10 s where nothing is said, and without an end only what is said.
-    if runtime.is_none() {
-        given.push(("runtime", "0".to_owned()));
-    }
-    given
-}
-
-/// `10`, `1500ms`, `20us`.
-fn time(time: std::time::Duration) -> String {
-    match time.subsec_micros() {
-        0 => time.as_secs().to_string(),
-        part if part % 1000 == 0 => format!("{}ms", time.as_millis()),
-        _ => format!("{}us", time.as_micros()),
-    }
-}
-
-fn path_of(target: &Target) -> String {
-    target.path.to_string_lossy().into_owned()
+        });
+    ["fio".to_owned(), "--readonly".to_owned()].into_iter().chain(options).collect()
 }
 
 /// A name in a list of names: a colon within it is escaped.
@@ -197,12 +87,10 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{model::DriveName, units::Bytes};
+    use crate::model::{DriveName, Target};
 
     fn workload(names: &[&str]) -> Workload {
         let target =
@@ -220,27 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn fio_gets_a_section_for_each_drive_and_every_option_by_name() {
-        let polled = Workload {
-            hipri: true,
-            block_size: Bytes(1 << 19),
-            ramp: Duration::from_millis(1500),
-            ..workload(&["nvme0n1"])
-        };
+    fn fio_gets_its_job_file_as_options() {
         assert_eq!(
-            line(&fio(&polled)),
-            "fio --name=global --readonly --group_reporting --norandommap --rw=randread --bs=512k --iodepth=32 --numjobs=1 \
-             --time_based --runtime=10 --ramp_time=1500ms --ioengine=io_uring --direct=1 --hipri=1 --fixedbufs=1 \
-             --registerfiles=1 --randseed=268947776 --name=nvme0n1 --filename=/dev/nvme0n1"
+            line(&fio(&workload(&["nvme0n1", "nvme1n1"]))),
+            "fio --readonly --name=global --rw=randread --bs=4k --iodepth=32 --numjobs=1 --ioengine=io_uring --direct=1 \
+             --fixedbufs=1 --registerfiles=1 --runtime=10000ms --randseed=268947776 --time_based=1 --norandommap=1 \
+             --group_reporting=1 --name=nvme0n1 --filename=/dev/nvme0n1 --name=nvme1n1 --filename=/dev/nvme1n1 \
+             --new_group=1"
         );
-        let threads = Workload { engine: EngineKind::Psync, depth: 8, jobs: 2, ..workload(&["sda"]) };
-        let words = fio(&threads);
-        assert!(
-            words.contains(&"--numjobs=16".to_owned())
-                && !words.iter().any(|word| word.starts_with("--iodepth"))
-        );
-        let whole = Workload { runtime: None, size: Some(Bytes(1 << 30)), ..workload(&["sda"]) };
-        assert!(fio(&whole).contains(&"--io_size=1g".to_owned()));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::{
     model::{Limits, Problem, RunRecord},
     redact::Redactor,
     text::Label,
-    tune::{Device, journal::Ledger},
+    tune::{Device, ledger::Ledger},
 };
 
 use super::tune::{Row, rows};

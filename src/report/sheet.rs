@@ -17,8 +17,8 @@ use std::collections::BTreeSet;
 use super::{dossier::Dossier, json};
 use crate::text::is_harmless;
 
-/// Columns of what stands in a code box: forums and terminals of 80 show it whole.
-pub const BOX: usize = 80;
+/// Columns of what stands in a code box: forums show it whole, and so does a terminal of 80 with a margin.
+pub const BOX: usize = 78;
 
 /// A part that can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,22 +48,12 @@ pub struct PartRow {
 
 /// All parts, in the order of a sheet.
 pub static PARTS: &[PartRow] = &[
-    PartRow { part: Part::Machine, word: "machine", name: "machine in three lines", blocks: machine::blocks },
+    PartRow { part: Part::Machine, word: "machine", name: "machine", blocks: machine::blocks },
     PartRow { part: Part::Tree, word: "tree", name: "tree with its links", blocks: tree::blocks },
     PartRow { part: Part::Findings, word: "findings", name: "findings", blocks: findings::blocks },
-    PartRow {
-        part: Part::Settings,
-        word: "settings",
-        name: "settings not as usual",
-        blocks: settings::blocks,
-    },
+    PartRow { part: Part::Settings, word: "settings", name: "unusual settings", blocks: settings::blocks },
     PartRow { part: Part::Runs, word: "runs", name: "runs", blocks: runs::blocks },
-    PartRow {
-        part: Part::Commands,
-        word: "commands",
-        name: "commands to repeat them",
-        blocks: runs::commands,
-    },
+    PartRow { part: Part::Commands, word: "commands", name: "commands", blocks: runs::commands },
     PartRow {
         part: Part::Versions,
         word: "versions",
@@ -136,7 +126,7 @@ impl Default for Choice {
 
 /// Words within a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Span {
+pub(super) enum Span {
     /// As it is.
     Plain(String),
     /// To be seen first.
@@ -147,7 +137,7 @@ pub(crate) enum Span {
 
 /// A block of a sheet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Block {
+pub(super) enum Block {
     /// What the sheet is about.
     Title(String),
     /// What the next blocks are about.
@@ -162,13 +152,20 @@ pub(crate) enum Block {
 
 /// The sheet in one of its formats.
 pub fn text(dossier: &Dossier, choice: &Choice, format: Format) -> String {
-    let text = match format {
+    dossier.finished(&match format {
         Format::Json => json::text(&json::SheetDocument::new(dossier, choice)),
-        Format::Markdown => markdown::text(&blocks(dossier, choice)),
-        Format::Bbcode => bbcode::text(&blocks(dossier, choice)),
-        Format::Text => plain::text(&blocks(dossier, choice)),
-    };
-    dossier.finished(&text)
+        _ => written(blocks(dossier, choice), format),
+    })
+}
+
+/// Blocks in a format for people.
+pub(super) fn written(mut blocks: Vec<Block>, format: Format) -> String {
+    blocks.iter_mut().for_each(Block::clean);
+    match format {
+        Format::Markdown => markdown::text(&blocks),
+        Format::Bbcode => bbcode::text(&blocks),
+        Format::Text | Format::Json => plain::text(&blocks),
+    }
 }
 
 fn blocks(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
@@ -182,7 +179,6 @@ fn blocks(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
     for row in PARTS.iter().filter(|row| choice.parts.contains(&row.part)) {
         blocks.extend((row.blocks)(dossier, choice));
     }
-    blocks.iter_mut().for_each(Block::clean);
     blocks
 }
 
@@ -224,7 +220,12 @@ fn plain_text(text: impl Into<String>) -> Block {
     Block::Text(vec![Span::Plain(text.into())])
 }
 
+/// Words in lines of at most `width` columns, as far as words allow.
+pub fn wrapped(words: &str, width: usize) -> Vec<String> {
+    plain::wrapped("", words, width)
+}
+
 /// Words in lines of at most [`BOX`] columns: the first behind `lead`, the others as far in.
-fn wrapped(lead: &str, words: &str) -> Vec<String> {
+pub(super) fn boxed(lead: &str, words: &str) -> Vec<String> {
     plain::wrapped(lead, words, BOX)
 }

@@ -1,7 +1,7 @@
 //! How sure a mean is, and how a rate went over time as a line of blocks.
 //!
-//! Here: the interval of a run's mean from its seconds. Not here: verdicts of experiments, whose rounds are independent;
-//! seconds of one run are less so, and an interval of theirs is the least to allow.
+//! Here: the interval of a run's mean from its seconds, the ratio of two runs with its interval. Not here: verdicts of
+//! experiments, whose rounds are independent; seconds of one run are less so, and their interval is the least to allow.
 
 /// A figure with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,6 +22,19 @@ pub fn mean(values: &[f64]) -> Option<Interval> {
     let (middle, error) = mean_and_error(values)?;
     let reach = student(values.len() - 1) * error;
     Some(Interval { middle, low: middle - reach, high: middle + reach })
+}
+
+/// Mean of `after` over mean of `before`, with its 95 % interval on the logarithm (the delta method, with the smaller of
+/// both numbers of values for Student's t); `None` where one has too few values or none above 0.
+pub fn ratio(before: &[f64], after: &[f64]) -> Option<Interval> {
+    let ((old, old_error), (new, new_error)) = (mean_and_error(before)?, mean_and_error(after)?);
+    if old <= 0.0 || new <= 0.0 {
+        return None;
+    }
+    let error = ((old_error / old).powi(2) + (new_error / new).powi(2)).sqrt();
+    let reach = student(before.len().min(after.len()) - 1) * error;
+    let middle = new / old;
+    Some(Interval { middle, low: middle * (-reach).exp(), high: middle * reach.exp() })
 }
 
 fn mean_and_error(values: &[f64]) -> Option<(f64, f64)> {
@@ -87,6 +100,14 @@ mod tests {
         assert!((interval.middle - 10.0).abs() < 1e-9);
         assert!((interval.low - (10.0 - 3.182 * 1.290_994)).abs() < 1e-4, "{interval:?}");
         assert_eq!(mean(&[1.0, 2.0, 3.0]), None);
+    }
+
+    #[test]
+    fn a_ratio_knows_what_it_cannot_tell() {
+        let (slow, fast) = ([100.0, 101.0, 99.0, 100.0], [80.0, 81.0, 79.0, 80.0]);
+        let interval = ratio(&slow, &fast).unwrap();
+        assert!((interval.middle - 0.8).abs() < 1e-9 && interval.low > 0.77 && interval.high < 0.83);
+        assert_eq!(ratio(&[0.0; 4], &fast), None);
     }
 
     #[test]

@@ -165,6 +165,12 @@ impl Effects {
         });
     }
 
+    /// Answers a copy.
+    pub fn copied(&self, told: Result<String, String>) {
+        // Nobody listens only when the program ends.
+        let _ = self.sender.send(Outside::Message(Message::Copied(told)));
+    }
+
     /// When the test wants to be looked at next.
     pub fn due(&self) -> Option<Instant> {
         self.session.as_ref().map(|_| self.look_at)

@@ -13,6 +13,7 @@ use std::{
 use ratatui::buffer::Buffer;
 
 use super::{
+    clipboard,
     demo_counters::DemoCounters,
     desk::Desk,
     effects::LOOK,
@@ -38,6 +39,8 @@ pub struct Headless {
     proving: Option<(Proving, Receiver<Option<Progress>>)>,
     /// What was printed on leaving.
     pub last_words: String,
+    /// What was copied last.
+    pub copied: String,
     running: Option<Box<dyn Running>>,
     base: Instant,
     elapsed: Duration,
@@ -79,6 +82,7 @@ impl Headless {
             tuning,
             proving,
             last_words: String::new(),
+            copied: String::new(),
             running: None,
             base: now(),
             elapsed: Duration::ZERO,
@@ -150,6 +154,12 @@ impl Headless {
             (Effect::StopRun, Some(running)) => {
                 running.stop(clock);
                 self.look();
+            }
+            (Effect::Copy(text, format), _) => {
+                let told =
+                    clipboard::sequence(&text, false).map(|_| clipboard::sent(text.len(), format, false));
+                self.copied = text;
+                self.send(Message::Copied(told));
             }
             (Effect::Quit | Effect::Interrupt, _) => self.left = true,
             (Effect::QuitWith(text), _) => {

@@ -23,6 +23,7 @@ use crossterm::{
 };
 use ratatui::{Terminal, backend::CrosstermBackend};
 
+use super::clipboard;
 use crate::{
     app::App,
     view::{self, theme::Theme},
@@ -81,6 +82,18 @@ impl Screen {
         self.terminal.draw(|frame| view::draw(app, self.theme, frame.buffer_mut()))?;
         queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
         self.terminal.backend_mut().flush()
+    }
+
+    /// Sends a text to the terminal's clipboard; the line that says so, or why not.
+    pub fn copy(&mut self, text: &str, format: &str) -> io::Result<Result<String, String>> {
+        let tmux = std::env::var_os("TMUX").is_some_and(|session| !session.is_empty());
+        let sequence = match clipboard::sequence(text, tmux) {
+            Ok(sequence) => sequence,
+            Err(why) => return Ok(Err(why)),
+        };
+        self.terminal.backend_mut().write_all(sequence.as_bytes())?;
+        self.terminal.backend_mut().flush()?;
+        Ok(Ok(clipboard::sent(text.len(), format, tmux)))
     }
 
     /// Forgets what is on the terminal, so that the next picture is sent whole.

@@ -173,6 +173,19 @@ fn marks(screen: Screen) -> Vec<Vec<Piece>> {
             ("░░│░░".to_string(), Meaning::Lines, "the margin around no difference"),
             ("▲ ▼ = ?".to_string(), Meaning::Text, "better, worse, no difference, open"),
         ],
+        Screen::Sheet => &[
+            ("[x] [ ]".to_string(), Meaning::Key, "in the sheet, and not; each run has a box of its own"),
+            (
+                "names".to_string(),
+                Meaning::Text,
+                "stay out, with serials, mount paths and addresses, until their box is checked",
+            ),
+            (
+                "PgUp PgDn".to_string(),
+                Meaning::Key,
+                "scroll what will be posted; that text is what is copied",
+            ),
+        ],
     };
     rows.iter()
         .map(|(mark, meaning, text)| {

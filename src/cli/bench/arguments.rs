@@ -504,7 +504,9 @@ mod tests {
             (runtime, ramp) in (prop::option::of(1u64..4_000_000), 0u64..4_000_000),
             size in prop::option::of(1u64..(1 << 40)),
             (rate_iops, seed) in (prop::option::of(1u32..1_000_000), any::<u64>()),
-            split in any::<bool>(),
+            (split, pinned) in (any::<bool>(), any::<bool>()),
+            (offset, io_size) in (0u64..(1 << 40), prop::option::of(1u64..(1 << 40))),
+            (cpus_allowed, numa_cpu_nodes) in (prop::sample::select(vec![vec![], vec![0, 1, 2, 8]]), prop::sample::select(vec![vec![], vec![1]])),
         ) {
             let [direct, hipri, fixed_buffers, register_files, submission_poll, latency] = switches;
             let workload = Workload {
@@ -514,10 +516,12 @@ mod tests {
                 block_split: if split { vec![(Bytes(4096), 60), (Bytes(65536), 40)] } else { Vec::new() },
                 depth, jobs, engine, direct, hipri, fixed_buffers, register_files, submission_poll,
                 batch_submit, batch_complete_min,
-                runtime: runtime.map(Duration::from_micros),
-                ramp: Duration::from_micros(ramp),
+                runtime: runtime.map(Duration::from_millis),
+                ramp: Duration::from_millis(ramp),
                 size: size.map(Bytes),
-                rate_iops, seed, latency,
+                offset: Bytes(offset),
+                io_size: io_size.map(Bytes),
+                rate_iops, seed, latency, cpus_allowed, numa_cpu_nodes, pinned,
             };
             let words = commands::iodyno(&workload, &[]);
             let parsed = Line::try_parse_from(&words[1..]).map_err(|error| TestCaseError::fail(error.to_string()))?;

@@ -4,9 +4,17 @@
 
 use super::{Block, Span, ended};
 
-/// The blocks, an empty line between two.
+/// The blocks: an empty line between paragraphs, none at boxes and lists, which forums set apart by themselves.
 pub(super) fn text(blocks: &[Block]) -> String {
-    blocks.iter().map(block).collect::<Vec<_>>().join("\n")
+    let is_apart = |at: usize| matches!(blocks.get(at), Some(Block::Box(_) | Block::List(_)));
+    let mut text = String::new();
+    for (at, one) in blocks.iter().enumerate() {
+        if at > 0 && !is_apart(at) && !is_apart(at - 1) {
+            text.push('\n');
+        }
+        text.push_str(&block(one));
+    }
+    text
 }
 
 fn block(block: &Block) -> String {
@@ -59,8 +67,8 @@ mod tests {
         ];
         assert_eq!(
             text(&blocks),
-            "[size=5][b]x (b)bold(/b)[/b][/size]\n\n[list]\n[*][font=monospace]a(/font)(img)http: //x(/img)[/font]\n\
-             [/list]\n\n[code]\nrow(/code)(url=x)\n[/code]\n"
+            "[size=5][b]x (b)bold(/b)[/b][/size]\n[list]\n[*][font=monospace]a(/font)(img)http: //x(/img)[/font]\n\
+             [/list]\n[code]\nrow(/code)(url=x)\n[/code]\n"
         );
     }
 

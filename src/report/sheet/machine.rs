@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Block, Choice, Dossier, Span, wrapped};
+use super::{Block, Choice, Dossier, Span, boxed};
 use crate::{
     machine::{Drive, Machine},
     model::Reading,
@@ -25,7 +25,7 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     let machine = &dossier.machine;
     let lines =
         [("CPU     ", processors(machine)), ("board   ", board(machine)), ("drives  ", drives(machine))];
-    let lines = lines.iter().flat_map(|(lead, words)| wrapped(lead, words));
+    let lines = lines.iter().flat_map(|(lead, words)| boxed(lead, words));
     vec![Block::Box(lines.collect())]
 }
 
@@ -34,7 +34,7 @@ pub(super) fn versions(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     let host = &dossier.machine.host;
     let mut lines = Vec::new();
     let mut line = |lead: &str, words: Option<String>| {
-        lines.extend(words.into_iter().flat_map(|words| wrapped(&format!("{lead:<12}"), &words)));
+        lines.extend(words.into_iter().flat_map(|words| boxed(&format!("{lead:<12}"), &words)));
     };
     let kernel = host.kernel.value().map(|kernel| format!("Linux {kernel}"));
     line("kernel", joined([kernel, known(&host.distribution)], ", "));

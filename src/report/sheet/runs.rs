@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{BOX, Block, Choice, Dossier, machine::counted, plain_text, wrapped};
+use super::{BOX, Block, Choice, Dossier, boxed, machine::counted, plain_text};
 use crate::{
     model::{Completion, RunRecord, RunSummary, Seconds, TargetSummary},
     report::{commands, spread},
@@ -76,8 +76,8 @@ fn run(number: usize, record: &RunRecord) -> Vec<String> {
     let run = &record.run;
     let simulated = if run.simulated { "SIMULATED " } else { "" };
     let interrupted = if run.interrupted { ", interrupted" } else { "" };
-    let mut lines = wrapped(&format!("{number:<2} "), &format!("{simulated}{}{interrupted}", title(run)));
-    let mut say = |words: &str| lines.extend(wrapped(INDENT, words));
+    let mut lines = boxed(&format!("{number:<2} "), &format!("{simulated}{}{interrupted}", title(run)));
+    let mut say = |words: &str| lines.extend(boxed(INDENT, words));
     say(&total(record));
     say(&how(run));
     lines.extend(course(&record.seconds).map(|line| format!("{INDENT}{line}")));
@@ -86,7 +86,7 @@ fn run(number: usize, record: &RunRecord) -> Vec<String> {
     let notes = notes(record);
     if !notes.is_empty() {
         lines.push(String::new());
-        lines.extend(notes.iter().flat_map(|note| wrapped(INDENT, note)));
+        lines.extend(notes.iter().flat_map(|note| boxed(INDENT, note)));
     }
     lines
 }
@@ -137,7 +137,7 @@ fn how(run: &RunSummary) -> String {
 fn table(record: &RunRecord) -> Vec<String> {
     let run = &record.run;
     let mut lines = vec![format!(
-        "{INDENT}{:<12} {:>6} {:>6} {:>4} {:>7} {:>8} {:>8} {:>8} {:>7}",
+        "{INDENT}{:<11} {:>6} {:>6} {:>4} {:>7} {:>8} {:>8} {:>8} {:>7}",
         "", "GB/s", "of", "%", "IOPS", "p50", "p99", "p99.9", "CPU/IO"
     )];
     for (index, target) in run.targets.iter().enumerate().take(MOST_TARGETS) {
@@ -154,7 +154,7 @@ fn table(record: &RunRecord) -> Vec<String> {
 
 fn row(target: &TargetSummary, expected: Option<f64>) -> String {
     let name = target.drive.as_ref().map_or_else(|| target.name.to_string(), ToString::to_string);
-    let name: String = name.chars().take(12).collect();
+    let name: String = name.chars().take(11).collect();
     let giga = |rate: f64| three_digits(UnitSystem::Decimal.in_giga(BytesPerSecond(rate)));
     let percentile = |percent: f64| {
         let nanoseconds = target.latency.as_ref().and_then(|latency| latency.percentile(percent));
@@ -165,7 +165,7 @@ fn row(target: &TargetSummary, expected: Option<f64>) -> String {
     let spent = (target.cpu_user + target.cpu_system).as_secs_f64();
     let cost = (target.ios > 0 && spent > 0.0).then(|| Micros(spent * 1e6 / target.ios as f64).to_string());
     let line = format!(
-        "{INDENT}{name:<12} {:>6} {:>6} {:>4} {:>7} {:>8} {:>8} {:>8} {:>7}",
+        "{INDENT}{name:<11} {:>6} {:>6} {:>4} {:>7} {:>8} {:>8} {:>8} {:>7}",
         giga(target.bytes_per_second()),
         expected.map(giga).unwrap_or_default(),
         share.unwrap_or_default(),

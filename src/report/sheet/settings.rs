@@ -1,6 +1,6 @@
 //! Settings that are not as the kernel makes them, or not as iodyno found them.
 
-use super::{Block, Choice, Dossier, plain_text, wrapped};
+use super::{Block, Choice, Dossier, boxed, plain_text};
 use crate::report::tune::Row;
 
 /// Columns of a setting's name, its value, and what it would be.
@@ -18,7 +18,7 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     for (row, instead, devices) in groups {
         let value = row.value.as_ref().map_or("-", |value| value.as_str());
         let lead = format!("{:<NAME$} {value:<VALUE$} {instead:<VALUE$} ", row.setting.0);
-        lines.extend(wrapped(&lead, &devices.join(" ")));
+        lines.extend(boxed(&lead, &devices.join(" ")));
     }
     vec![heading, Block::Box(lines)]
 }

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Columns of the names.
-const NAME: usize = 44;
+const NAME: usize = 42;
 /// Drives of one kind in a row that are all shown.
 const MOST_ALIKE: usize = 12;
 /// And how many of them when there are more.

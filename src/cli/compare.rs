@@ -1,0 +1,101 @@
+//! `iodyno compare`: two sheets or captures, what changed, and whether it got slower.
+//!
+//! Here: the command's options and its files. Not here: comparing (`report::compare`).
+
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+
+use super::{Complaint, Failure, Status, failure::words, print, sheet::Format};
+use crate::{
+    app::Mode,
+    report::{
+        compare::{Comparison, Side},
+        dossier::{Dossier, Material},
+        json,
+        sheet::{self, Choice},
+    },
+    runtime::opening,
+    source::{
+        capture::{MAGIC, format::MOST_TEXT},
+        origin::Origin,
+    },
+    text::Label,
+    tune::ledger::Ledger,
+};
+
+/// Options of `iodyno compare`.
+#[derive(Debug, Args)]
+pub(super) struct CompareArgs {
+    /// Before: a sheet in JSON, or a capture
+    before: PathBuf,
+    /// After: likewise
+    after: PathBuf,
+    /// Percent that a run may lose before it counts as slower, and the exit status is 1
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
+    margin: f64,
+    /// How it is written
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
+    format: Format,
+    /// The same as --format json
+    #[arg(long)]
+    json: bool,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse::<f64>().ok();
+    number
+        .filter(|number| (0.0..100.0).contains(number))
+        .ok_or_else(|| "no share of a rate; write a number from 0 to 99, 2 for instance".to_owned())
+}
+
+/// Compares the two files. Status 1 when a run got slower by more than the margin.
+pub(super) fn run(args: &CompareArgs, origin: &Origin) -> Result<Status, Failure> {
+    if !origin.is_live() {
+        let fix = "name two files: sheets in JSON or captures";
+        return Err(Complaint::new("compare", "it reads no machine", fix).into());
+    }
+    let (before, after) = (side(&args.before)?, side(&args.after)?);
+    let comparison = Comparison::new(&before, &after, args.margin / 100.0);
+    match (args.json, args.format) {
+        (true, _) | (_, Format::Json) => print(&json::text(&comparison))?,
+        (false, format) => print(&comparison.text(format.into()))?,
+    };
+    Ok(if comparison.is_slower() { Status::No } else { Status::Done })
+}
+
+/// A sheet as it stands in a file, or made of a capture.
+fn side(path: &Path) -> Result<Side, Failure> {
+    let mut bytes = Vec::new();
+    let name = path.to_string_lossy();
+    let complain = |wrong: &str, fix: &str| Failure::from(Complaint::new(&name, wrong, fix));
+    File::open(path)
+        .and_then(|file| file.take(MOST_TEXT as u64 + 1).read_to_end(&mut bytes))
+        .map_err(|error| complain(&words(&error), "check the file and its permissions"))?;
+    let fix = "make a sheet with `iodyno sheet --format json` or a capture with `iodyno capture`";
+    let text = if bytes.starts_with(MAGIC.as_bytes()) {
+        of_capture(path)?
+    } else {
+        String::from_utf8(bytes).map_err(|_| complain("is no UTF-8", fix))?
+    };
+    Side::parse(&text).map_err(|wrong| complain(&wrong.to_string(), fix))
+}
+
+fn of_capture(path: &Path) -> Result<String, Failure> {
+    let root = Origin::Capture(path.to_owned()).open()?;
+    let read = opening::read(&*root);
+    let dossier = Dossier::new(&Material {
+        provenance: &Mode::Capture(Label::new(&path.to_string_lossy())).provenance(),
+        machine: &read.machine,
+        problems: &read.problems,
+        ledger: &Ledger::default(),
+        watch: None,
+        runs: &[],
+        with_serials: false,
+    });
+    Ok(sheet::text(&dossier, &Choice::default(), sheet::Format::Json))
+}

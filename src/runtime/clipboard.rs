@@ -1,0 +1,68 @@
+//! The terminal's clipboard: OSC 52, through tmux too.
+//!
+//! Nothing answers whether a terminal took it, so the line for the user says how much was sent and what else there is. Not
+//! here: what is copied.
+
+use crossterm::{Command, clipboard::CopyToClipboard};
+
+/// Most bytes of a text: hterm and others cut the sequence at 100 000 bytes, which are so many before base64 (osc52.sh of
+/// the Chromium project).
+pub const MOST: usize = 74_994;
+
+/// The bytes that put `text` into the clipboard. tmux takes them itself with `set-clipboard on` and hands them on, packed
+/// as a device control string of its own, with `allow-passthrough on` (tmux(1)): it gets both.
+///
+/// # Errors
+/// The line for the user when it is more than terminals take.
+pub fn sequence(text: &str, tmux: bool) -> Result<String, String> {
+    if text.len() > MOST {
+        return Err(format!(
+            "{} bytes are more than terminals take into their clipboard ({MOST}); w saves the sheet, or leave parts out",
+            text.len()
+        ));
+    }
+    let mut plain = String::new();
+    CopyToClipboard::to_clipboard_from(text)
+        .write_ansi(&mut plain)
+        .map_err(|_| "the text cannot be written for the clipboard; w saves the sheet".to_owned())?;
+    if !tmux {
+        return Ok(plain);
+    }
+    let packed = plain.replace('\u{1b}', "\u{1b}\u{1b}");
+    Ok(format!("{plain}\u{1b}Ptmux;{packed}\u{1b}\\"))
+}
+
+/// The line for the user.
+pub fn sent(bytes: usize, format: &str, tmux: bool) -> String {
+    let way = if tmux {
+        "through tmux, which needs `set-clipboard on` or `allow-passthrough on`"
+    } else {
+        "by OSC 52"
+    };
+    format!("{bytes} bytes of {format} sent to the terminal's clipboard {way}; w saves them")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sequence_is_osc_52_with_the_text_in_base64() {
+        assert_eq!(sequence("ab", false).unwrap(), "\u{1b}]52;c;YWI=\u{1b}\\");
+    }
+
+    #[test]
+    fn tmux_gets_it_for_itself_and_to_hand_on() {
+        let both = sequence("ab", true).unwrap();
+        let (own, packed) = both.split_once("\u{1b}Ptmux;").unwrap();
+        assert_eq!(own, sequence("ab", false).unwrap());
+        assert_eq!(packed, "\u{1b}\u{1b}]52;c;YWI=\u{1b}\u{1b}\\\u{1b}\\");
+    }
+
+    #[test]
+    fn what_is_too_long_is_not_sent() {
+        assert!(sequence(&"x".repeat(MOST), false).is_ok());
+        let line = sequence(&"x".repeat(MOST + 1), false).unwrap_err();
+        assert!(line.starts_with("74995 bytes") && line.contains("w saves"), "{line}");
+    }
+}

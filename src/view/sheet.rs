@@ -1,0 +1,95 @@
+//! The sheet screen: check boxes for what goes in, and the text as it will be posted.
+
+use super::{
+    paint::{Brush, Piece, fit, piece},
+    theme::Meaning,
+};
+use crate::{
+    app::{App, layout},
+    report::sheet::Format,
+    units::{Bytes, UnitSystem},
+};
+
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
+    boxes(app, brush);
+    preview(app, brush);
+}
+
+fn boxes(app: &App, brush: &mut Brush<'_>) {
+    let panel = brush.layout.boxes;
+    brush.panel(panel, &[piece("In the sheet", Meaning::Heading)], &[]);
+    let sheet = &app.sheet;
+    let places = layout::check_boxes(brush.layout.box_rows, sheet.boxes().len(), sheet.at);
+    for (index, area) in places {
+        let Some(which) = sheet.boxes().get(index).cloned() else { continue };
+        let checked = sheet.is_checked(&which);
+        let mark = if checked { "[x]" } else { "[ ]" };
+        let name = fit(&sheet.name(&which), area.width.saturating_sub(7));
+        let weight = if checked { Meaning::Text } else { Meaning::Quiet };
+        let cursor = if index == sheet.at { "› " } else { "  " };
+        brush.write(
+            area.x,
+            area.y,
+            area.width,
+            &[
+                piece(cursor, Meaning::Brand),
+                piece(mark, Meaning::Key),
+                piece(" ", Meaning::Text),
+                piece(name, weight),
+            ],
+        );
+        if index == sheet.at {
+            let name = ratatui::layout::Rect { x: area.x + 6, width: area.width.saturating_sub(7), ..area };
+            brush.shade(name, Meaning::Selected);
+        }
+    }
+}
+
+fn preview(app: &App, brush: &mut Brush<'_>) {
+    let panel = brush.layout.preview;
+    let sheet = &app.sheet;
+    let size = UnitSystem::Decimal.size(Bytes(sheet.text.len() as u64));
+    let mut title = vec![piece("As it will be posted", Meaning::Heading), piece("  ", Meaning::Text)];
+    for format in Format::ALL {
+        let weight = if format == sheet.format { Meaning::Brand } else { Meaning::Quiet };
+        title.push(piece(format!("{} ", format.name()), weight));
+    }
+    let area = brush.layout.preview_rows;
+    let (first, rows) = (sheet.top, usize::from(area.height));
+    let last = (first + rows).min(sheet.lines.len());
+    let note = format!("{size}  {}-{last} of {}", first + 1, sheet.lines.len());
+    brush.panel(panel, &title, &[piece(note, Meaning::Quiet)]);
+    let inside = sheet.lines.iter().take(first).filter(|line| is_fence(line)).count() % 2 == 1;
+    let mut in_box = inside;
+    for (y, line) in (area.y..area.bottom()).zip(sheet.lines.iter().skip(first)) {
+        let fence = is_fence(line);
+        brush.write(area.x, y, area.width, &styled(line, in_box, fence));
+        in_box ^= fence;
+    }
+}
+
+/// Whether a line begins or ends a box.
+fn is_fence(line: &str) -> bool {
+    line.starts_with("```") || line == "[code]" || line == "[/code]"
+}
+
+/// A line of the sheet: headings stand out, marks of the format step back, marks of the tree are seen.
+fn styled(line: &str, in_box: bool, fence: bool) -> Vec<Piece> {
+    if fence || line == "[list]" || line == "[/list]" {
+        return vec![piece(line, Meaning::Quiet)];
+    }
+    let is_heading =
+        !in_box && (line.starts_with('#') || line.starts_with("[b]") || line.starts_with("[size"));
+    if is_heading {
+        return vec![piece(line, Meaning::Heading)];
+    }
+    let Some((at, mark)) = line.char_indices().find(|(_, c)| ['▲', '▼', '▽'].contains(c)) else {
+        return vec![piece(line, Meaning::Text)];
+    };
+    let behind = at + mark.len_utf8();
+    vec![
+        piece(&line[..at], Meaning::Text),
+        piece(&line[at..behind], Meaning::Warning),
+        piece(&line[behind..], Meaning::Text),
+    ]
+}
