@@ -53,11 +53,6 @@ impl RealEngine {
         match converted {
             Ok(()) => {
                 let mut crew = Crew::start(machine, workload, targets, 1, passthrough::work)?;
-                crew.explain(
-                    "/proc/diskstats does not count NVMe commands unless queue/iostats_passthrough is 1: what it shows of \
-                     these drives is not the test"
-                        .to_owned(),
-                );
                 if !workload.direct {
                     crew.explain("NVMe commands know no page cache: --direct 0 has no effect".to_owned());
                 }

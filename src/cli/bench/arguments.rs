@@ -322,6 +322,10 @@ impl BenchArgs {
                 group_reporting.is_some() && self.numjobs > 1,
                 "--group_reporting: jobs are always summed per target",
             ),
+            (
+                self.ioengine == EngineKind::IoUringCmd,
+                "--ioengine io_uring_cmd: the rows are the block layer's counts, which NVMe commands pass by",
+            ),
             (fadvise_hint.is_some(), "--fadvise_hint: without effect"),
             (minimal == &Some(true), "--minimal: without effect; --json is the output for scripts"),
             (
