@@ -87,7 +87,7 @@ class Guest:
         command = ["qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "4"]
         command += ["-m", "1536", "-nodefaults", "-display", "none", "-no-reboot", "-S"]
         command += ["-kernel", str(self.lab.image.kernel), "-initrd", str(self.lab.image.archive), "-append"]
-        command += [f"console=ttyS0 panic=-1 rdinit=/init quiet {self.machine.kernel_arguments}".strip()]
+        command += [f"console=ttyS0 no_timer_check panic=-1 rdinit=/init quiet {self.machine.kernel_arguments}".strip()]
         for node, (name, processors) in enumerate(memory):
             command += ["-object", f"memory-backend-ram,id={name},size=768M"]
             command += ["-numa", f"node,nodeid={node},memdev={name},cpus={processors}"]
