@@ -18,6 +18,7 @@ pub mod tune;
 pub mod dyno;
 pub mod whatif;
 pub mod sheet;
+pub mod slots;
 pub mod overlay;
 pub mod layout;
 pub mod act;
@@ -33,6 +34,7 @@ use self::{
     load::Load,
     overlay::Overlay,
     sheet::Sheet,
+    slots::Slots,
     strip::{Strip, StripRow},
     tree::Tree,
     tune::Tune,
@@ -122,6 +124,8 @@ pub struct App {
     pub whatif: WhatIf,
     /// The sheet screen.
     pub sheet: Sheet,
+    /// Cards in other slots.
+    pub slots: Slots,
     /// The strip at the foot.
     pub strip: Strip,
     /// What every drive reads now.
@@ -151,6 +155,7 @@ impl App {
             dyno: Dyno::default(),
             whatif: WhatIf::default(),
             sheet: Sheet::default(),
+            slots: Slots::default(),
             strip: Strip::default(),
             load: Load::default(),
             bottlenecks: Vec::new(),
@@ -158,6 +163,7 @@ impl App {
         };
         app.judge();
         app.tune.read(&app.machine);
+        app.slots.read(&app.machine, &app.limits, app.units);
         app.refresh();
         app
     }
@@ -196,6 +202,8 @@ impl App {
         let area = self.layout().tune_rows;
         self.tune.scroll_to_cursor(area.width, usize::from(area.height));
         self.refresh_whatif();
+        let height = usize::from(self.layout().slot_rows.height);
+        self.slots.scroll_to_cursor(height);
         self.bottlenecks = bottleneck::find(&self.machine, &self.limits, &self.load);
         if self.screen == Screen::Sheet {
             sheet::refresh(self);
@@ -237,6 +245,7 @@ impl App {
     /// Writes every rate in the other units.
     fn switch_units(&mut self) {
         self.units = self.units.toggled();
+        self.slots.read(&self.machine, &self.limits, self.units);
         self.judge();
     }
 
@@ -245,6 +254,7 @@ impl App {
         self.problems = read.problems;
         self.limits = read.limits;
         self.tune.read(&self.machine);
+        self.slots.read(&self.machine, &self.limits, self.units);
         self.judge();
     }
 

@@ -30,7 +30,7 @@ pub use expected::{Expected, expected};
 pub use measured::learned;
 pub use read_cost::Beside;
 pub use slots::Slot;
-pub use total::{Total, total};
+pub use total::{Total, total, total_in};
 
 /// What tests on this machine found out before; it counts before anything published.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -21,6 +21,7 @@ pub mod dyno;
 pub mod whatif;
 pub mod form;
 pub mod targets;
+pub mod slots;
 pub mod overlay;
 pub mod picture;
 pub mod sheet;
@@ -47,6 +48,7 @@ pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) {
         Screen::Dyno => dyno::draw(app, &mut brush),
         Screen::WhatIf => whatif::draw(app, &mut brush),
         Screen::Sheet => sheet::draw(app, &mut brush),
+        Screen::Slots => slots::draw(app, &mut brush),
     }
     strip::draw(app, &mut brush);
     frame::footer(app, &mut brush);

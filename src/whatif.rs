@@ -11,7 +11,7 @@ pub mod rows;
 
 use crate::{
     capacity::{
-        Slot,
+        self, Slot,
         exchange::{self, Exchanged},
         slots,
     },
@@ -65,6 +65,37 @@ pub fn moved(machine: &Machine, asked: &Move) -> Result<Moved, MoveError> {
         Err(_) if joined(machine, &units) != units => all_moved(machine, asked, &units),
         result => result,
     }
+}
+
+/// What moves when a node is named: today's functions right behind their ports.
+///
+/// # Errors
+/// It is not plugged in anywhere.
+pub fn what_moves(machine: &Machine, node: NodeIndex) -> Result<Vec<NodeIndex>, MoveError> {
+    unit_of(machine, node).map(|unit| unit.functions)
+}
+
+/// The move that wins most of those that take one card with drives away from a root complex to one without; of equal
+/// ones, and where nobody knows, the first.
+pub fn best_away_from(machine: &Machine, root: NodeIndex) -> Option<Move> {
+    /// A machine with more cards than that is sorted out by hand.
+    const MOST: usize = 32;
+    let tree = &machine.pci;
+    let has_drives = |node: NodeIndex| !difference::drives_below(machine, node).is_empty();
+    let cards = slots::all(machine).into_iter().filter(|slot| tree.root_of(slot.ports[0]) == root);
+    let cards =
+        cards.filter_map(|slot| slot.content(tree).into_iter().find(|function| has_drives(*function)));
+    let away: Vec<NodeIndex> = tree.roots().filter(|other| *other != root && !has_drives(*other)).collect();
+    let moves = cards
+        .flat_map(|card| away.iter().map(move |other| (card, *other)))
+        .map(|(card, other)| Move { devices: vec![card], under: Some(other), speed: None });
+    let gain = |asked: &Move| {
+        let then = moved(machine, asked).ok()?.then.machine;
+        let total = capacity::total(&then, &capacity::limits(&then)).bytes_per_second;
+        Some(total.map_or(0.0, |total| total.0))
+    };
+    let known = moves.take(MOST).filter_map(|asked| Some((gain(&asked)?, asked)));
+    known.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, asked)| asked)
 }
 
 /// What the named nodes stand for, each once.

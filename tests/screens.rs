@@ -226,3 +226,20 @@ fn every_size_draws_without_leaving_the_buffer() {
         }
     }
 }
+
+#[test]
+fn cards_in_other_slots() {
+    for size in SIZES {
+        let (columns, rows) = size;
+        for demo in DEMOS {
+            let name = format!("slots_slower__{}__{columns}x{rows}", demo.name.replace('-', "_"));
+            check(&name, &picture(demo.name, Screen::Machine, size, "w-", 0));
+        }
+        for (name, keys) in
+            [("slots_best", "wb"), ("slots_carrying", "nnw<Down><Down><Down>"), ("slots_refused", "nnwgjj")]
+        {
+            let name = format!("{name}__threadripper_before__{columns}x{rows}");
+            check(&name, &picture("threadripper-before", Screen::Machine, size, keys, 0));
+        }
+    }
+}

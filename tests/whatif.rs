@@ -14,7 +14,7 @@ use iodyno::{
     machine::{Machine, NodeKind, pci::NodeAddress},
     model::{DriveName, Limits, NodeIndex},
     source::{self, capture::TextRoot, demo},
-    units::TransferRate,
+    units::{TransferRate, UnitSystem},
     whatif::{self, Assumption, Move, Moved, Prediction},
 };
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ fn read_all() -> Vec<(String, Machine)> {
 
 fn predict(machine: &Machine, devices: &str, under: &str) -> Prediction {
     let asked = Move::parse(machine, devices, under).unwrap();
-    whatif::predict(machine, &capacity::limits(machine), &asked).unwrap()
+    whatif::predict(machine, &capacity::limits(machine), &asked, UnitSystem::Decimal).unwrap()
 }
 
 fn refused(machine: &Machine, devices: &str, under: &str) -> String {

@@ -10,6 +10,7 @@ use super::{
     overlay::{Overlay, Palette},
     screen::Screen,
     sheet,
+    slots,
     tree::rows::Row,
     tune, whatif,
 };
@@ -47,7 +48,7 @@ pub fn paste(app: &mut App, text: &str) {
     let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
     let field = match (&mut app.overlay, app.screen) {
         (Some(Overlay::Palette(palette)), _) => Some(&mut palette.input),
-        (Some(_), _) | (None, Screen::Findings | Screen::Sheet) => None,
+        (Some(_), _) | (None, Screen::Findings | Screen::Sheet | Screen::Slots) => None,
         (None, Screen::Machine) => app.tree.find.as_mut(),
         (None, Screen::Tune) => app.tune.edit.as_mut(),
         (None, Screen::Dyno) => app.dyno.form.edit.as_mut(),
@@ -105,6 +106,13 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
         Id::Run => return run(app),
         Id::Pause => return pause(app),
         Id::Stop => return stop(app),
+        Id::MoveThis => slots::open(app),
+        Id::PickUp => slots::pick_up(app),
+        Id::PutDown => slots::put_down(app),
+        Id::SlowerSlot => slots::slot_speed(app, -1),
+        Id::FasterSlot => slots::slot_speed(app, 1),
+        Id::BestMove => slots::best_move(app),
+        Id::TryLive => slots::try_live(app),
         Id::Curve => app.dyno.curve = app.dyno.curve.next(),
         Id::CheckBox => app.sheet.toggle(),
         Id::NextFormat => app.sheet.next_format(),
@@ -122,6 +130,8 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
         Id::Help => app.overlay = Some(Overlay::Help(0)),
         Id::Palette => app.overlay = Some(Overlay::Palette(Palette::default())),
         Id::Back if app.screen == Screen::WhatIf => return whatif::act::back(app),
+        Id::Back if app.screen == Screen::Slots && slots::put_back(app) => {}
+        Id::Back if app.screen != app.screen.home() => app.screen = app.screen.home(),
         Id::Back => app.screen = Screen::Machine,
         Id::Redraw => return vec![Effect::Redraw, Effect::ReadMachine],
         Id::Screenshot => return vec![Effect::SavePicture],
@@ -159,6 +169,10 @@ fn movement(app: &mut App, id: Id) {
         Screen::WhatIf => app.whatif.experiments.step(step),
         Screen::Sheet if matches!(id, Id::Up | Id::Down) => app.sheet.step(step),
         Screen::Sheet => app.sheet.scroll(step, usize::from(layout.preview_rows.height)),
+        Screen::Slots if matches!(id, Id::PageUp | Id::PageDown) => {
+            app.slots.detail_top = app.slots.detail_top.saturating_add_signed(step.signum() * 4);
+        }
+        Screen::Slots => slots::step(app, step),
     }
 }
 

@@ -50,6 +50,13 @@ pub enum CommandId {
     Run,
     Pause,
     Stop,
+    MoveThis,
+    PickUp,
+    PutDown,
+    SlowerSlot,
+    FasterSlot,
+    BestMove,
+    TryLive,
     Curve,
     CheckBox,
     NextFormat,
@@ -137,6 +144,7 @@ const TUNE: On = On::Only(Screen::Tune);
 const DYNO: On = On::Only(Screen::Dyno);
 const WHATIF: On = On::Only(Screen::WhatIf);
 const SHEET: On = On::Only(Screen::Sheet);
+const SLOTS: On = On::Only(Screen::Slots);
 
 /// All commands; the footer shows hints in this order.
 #[rustfmt::skip]
@@ -178,6 +186,13 @@ pub const COMMANDS: &[Command] = &[
     row(Id::Sort, &[Char('s')], MACHINE, "sort", "sort", "Sort siblings by bus, by load, by name"),
     row(Id::Everything, &[Char('z')], MACHINE, "all devices", "every device", "Show every device, or fold the ones that do not matter here"),
     row(Id::Paths, &[Char('p')], MACHINE, "paths", "paths", "Show the path each value was read from"),
+    row(Id::PickUp, &[Char(' ')], SLOTS, "pick up", "pick up", "Pick up the card of this row; again: this drive alone; again: put it back"),
+    row(Id::PutDown, &[Key::Enter], SLOTS, "put down", "put down", "Put what is carried into this slot, or below this root complex"),
+    row(Id::SlowerSlot, &[Char('-')], SLOTS, "slot speed", "slower slot", "A slot one generation slower for what is picked up"),
+    row(Id::FasterSlot, &[Char('+'), Char('=')], SLOTS, "", "faster slot", "A slot one generation faster for what is picked up"),
+    row(Id::BestMove, &[Char('b')], SLOTS, "best move", "best move", "The move that wins most away from the crowded root complex"),
+    row(Id::TryLive, &[Char('t')], SLOTS, "try live", "try live", "Stage the slower link on the tune screen, where it is applied and put back"),
+    row(Id::MoveThis, &[Char('w')], MACHINE, "what if", "what if", "Pick up the card of this row in thought, to see it in another slot"),
     row(Id::Curve, &[Char('c')], DYNO, "curve", "curve", "Show another curve: throughput, IOPS, latency"),
     row(Id::CheckBox, &[Char(' '), Key::Enter], SHEET, "in or out", "in or out", "Put the part under the cursor into the sheet, or leave it out"),
     row(Id::NextFormat, &[Char('f')], SHEET, "format", "format", "Write it in the next format: Markdown, BBCode, plain text, JSON"),

@@ -87,6 +87,14 @@ pub struct Layout {
     pub setting: Rect,
     /// What is staged and what was done; nothing on narrow terminals.
     pub staged: Rect,
+    /// Today's slots and what is in them.
+    pub slots_today: Rect,
+    /// Their rows.
+    pub slot_rows: Rect,
+    /// The same after a move.
+    pub slots_then: Rect,
+    /// What the move changes.
+    pub slots_text: Rect,
     /// The workload's form.
     pub form: Rect,
     /// Its fields.
@@ -142,6 +150,8 @@ pub enum Hit {
     Experiment(usize),
     /// A check box of the sheet.
     CheckBox(usize),
+    /// A row of today's slots, by index.
+    SlotRow(usize),
     /// A field of the form.
     Field(usize),
     /// A plot.
@@ -178,6 +188,7 @@ impl Layout {
             Screen::Dyno => layout.place_dyno(body),
             Screen::WhatIf => layout.place_whatif(body, app),
             Screen::Sheet => layout.place_sheet(body, app.sheet.boxes().len()),
+            Screen::Slots => layout.place_slots(body, app.slots.today.len().max(app.slots.then.len())),
         }
         layout.overlay = overlay_area(app, all);
         layout
@@ -233,6 +244,17 @@ impl Layout {
         }
         self.box_rows = self.inner(self.boxes);
         self.preview_rows = self.inner(self.preview);
+    }
+
+    /// Both trees beside each other, as high as they need to be while the text keeps a third of the body.
+    fn place_slots(&mut self, body: Rect, rows: usize) {
+        let frame = if self.boxed { 2 } else { 1 };
+        let rows = u16::try_from(rows.max(1)).unwrap_or(u16::MAX);
+        let most = body.height - (body.height / 3).max(5);
+        let (trees, text) = cut_top(body, rows.saturating_add(frame).min(most));
+        self.slots_text = text;
+        (self.slots_today, self.slots_then) = cut_left(trees, body.width / 2);
+        self.slot_rows = self.inner(self.slots_today);
     }
 
     fn place_dyno(&mut self, body: Rect) {
@@ -338,6 +360,9 @@ impl Layout {
         if let Some((index, _)) = boxes.into_iter().find(|(_, area)| area.contains(at)) {
             return Hit::CheckBox(index);
         }
+        if self.slot_rows.contains(at) {
+            return Hit::SlotRow(app.slots.top + usize::from(row - self.slot_rows.y));
+        }
         if self.tune_rows.contains(at) {
             return self.tune_hit(app, column, row);
         }
@@ -434,7 +459,7 @@ pub fn hint_keys(command: &Command) -> String {
     match command.id {
         CommandId::Up => "↑↓".to_owned(),
         CommandId::Fold | CommandId::ChoiceBefore => "←→".to_owned(),
-        CommandId::ValueAfter => "+ -".to_owned(),
+        CommandId::ValueAfter | CommandId::SlowerSlot => "+ -".to_owned(),
         CommandId::OlderRun => "[ ]".to_owned(),
         _ => command.keys.first().map(ToString::to_string).unwrap_or_default(),
     }

@@ -7,6 +7,7 @@ use super::{
     message::{Mouse, MouseAction},
     overlay::Overlay,
     screen::Screen,
+    slots,
 };
 
 /// The mouse did something.
@@ -40,6 +41,7 @@ fn wheel(app: &mut App, step: isize) {
             let height = usize::from(app.layout().preview_rows.height);
             app.sheet.scroll(3 * step, height);
         }
+        (None, Screen::Slots) => slots::step(app, step),
     }
 }
 
@@ -90,6 +92,7 @@ fn press(app: &mut App, mouse: Mouse) -> Vec<Effect> {
             app.sheet.at = index;
             app.sheet.toggle();
         }
+        Hit::SlotRow(index) => slots::press(app, index),
         Hit::Findings => app.screen = Screen::Findings,
         Hit::Facts => return act::command(app, Id::Details),
         Hit::Field(index) => {

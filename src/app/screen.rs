@@ -1,4 +1,4 @@
-//! [`SCREENS`]: the tabs, one row each.
+//! [`SCREENS`]: the tabs, one row each, and [`PAGES`]: screens behind them.
 //!
 //! A new screen is a row here, a file of state beside this one and a file in `view`. Not here: what a screen shows.
 
@@ -17,6 +17,8 @@ pub enum Screen {
     WhatIf,
     /// What goes into a forum post.
     Sheet,
+    /// Cards in other slots: a page of the what-if tab.
+    Slots,
 }
 
 /// One tab.
@@ -80,21 +82,37 @@ pub const SCREENS: &[Tab] = &[
     },
 ];
 
+/// Screens without a tab of their own: reached by a key of the screen whose digit they have, and left to it.
+pub const PAGES: &[Tab] = &[Tab {
+    screen: Screen::Slots,
+    digit: '5',
+    name: "Slots",
+    word: "slots",
+    purpose: "Cards moved in thought: pick one up, see what it would change in another slot, put it down. Nothing is touched.",
+}];
+
 impl Screen {
-    /// Its row of [`SCREENS`].
+    /// Its row of [`SCREENS`] or [`PAGES`].
     pub fn tab(self) -> &'static Tab {
-        SCREENS.iter().find(|tab| tab.screen == self).unwrap_or(&SCREENS[0])
+        SCREENS.iter().chain(PAGES).find(|tab| tab.screen == self).unwrap_or(&SCREENS[0])
+    }
+
+    /// The screen whose tab it is shown under: itself, unless it is one of [`PAGES`].
+    #[must_use]
+    pub fn home(self) -> Self {
+        SCREENS.iter().find(|tab| tab.digit == self.tab().digit).map_or(self, |tab| tab.screen)
     }
 
     /// The screen of that word, for `iodyno render`.
     pub fn from_word(word: &str) -> Option<Self> {
-        SCREENS.iter().find(|tab| tab.word.eq_ignore_ascii_case(word)).map(|tab| tab.screen)
+        let tabs = SCREENS.iter().chain(PAGES);
+        tabs.into_iter().find(|tab| tab.word.eq_ignore_ascii_case(word)).map(|tab| tab.screen)
     }
 
     /// The one `step` tabs to the right, around the corner.
     #[must_use]
     pub fn neighbour(self, step: isize) -> Self {
-        let here = SCREENS.iter().position(|tab| tab.screen == self).unwrap_or(0);
+        let here = SCREENS.iter().position(|tab| tab.screen == self.home()).unwrap_or(0);
         let there = (here.cast_signed() + step).rem_euclid(SCREENS.len().cast_signed());
         SCREENS[there.cast_unsigned()].screen
     }
@@ -114,5 +132,10 @@ mod tests {
             }
         }
         assert_eq!(Screen::Machine.neighbour(-1).neighbour(1), Screen::Machine);
+        for page in PAGES {
+            assert_eq!((page.screen.tab(), Screen::from_word(page.word)), (page, Some(page.screen)));
+            assert_ne!(page.screen.home(), page.screen, "{} has no tab of its own", page.name);
+            assert!(SCREENS.iter().all(|tab| tab.word != page.word));
+        }
     }
 }

@@ -33,11 +33,16 @@ pub struct Total {
     pub shares: BTreeMap<DriveName, Expected>,
 }
 
-/// What all hardware drives can read at once.
+/// What all hardware drives can read at once, worded in powers of ten.
+pub fn total(machine: &Machine, limits: &Limits) -> Total {
+    total_in(machine, limits, UnitSystem::Decimal)
+}
+
+/// What all hardware drives can read at once, worded in these units.
 ///
 /// A root complex of unknown limit counts as one like another with the same host bridge that was measured on this machine;
 /// `because` then says so.
-pub fn total(machine: &Machine, limits: &Limits) -> Total {
+pub fn total_in(machine: &Machine, limits: &Limits, units: UnitSystem) -> Total {
     let unlimited = Limits { processors: None, ..with_sisters(machine, limits).into_owned() };
     let drives: Vec<DriveName> = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
     let targets =
@@ -52,11 +57,11 @@ pub fn total(machine: &Machine, limits: &Limits) -> Total {
     let unknown = unknown_roots(machine, &unlimited);
     let because = match (unknown.as_slice(), shares.is_empty()) {
         (_, true) => "nothing is known of what any drive can read".to_owned(),
-        ([], false) => reasons(machine, &shares),
+        ([], false) => reasons(machine, &shares, units),
         (roots, false) => format!(
             "nobody has measured or published what root complex {} carries; links and drives alone would allow {}",
             roots.join(", "),
-            UnitSystem::Decimal.rate(sum)
+            units.rate(sum)
         ),
     };
     let is_known = unknown.is_empty() && !shares.is_empty();
@@ -115,7 +120,7 @@ fn unknown_roots(machine: &Machine, limits: &Limits) -> Vec<String> {
 }
 
 /// `8 drives 39.4 GB/s: root complex 0000:40, ...; 2 drives 14.3 GB/s: the drive: ...`, the largest part first.
-fn reasons(machine: &Machine, shares: &BTreeMap<DriveName, Expected>) -> String {
+fn reasons(machine: &Machine, shares: &BTreeMap<DriveName, Expected>, units: UnitSystem) -> String {
     let mut groups: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
     for share in shares.values() {
         let group = groups.entry(share.because.as_str()).or_default();
@@ -125,7 +130,7 @@ fn reasons(machine: &Machine, shares: &BTreeMap<DriveName, Expected>) -> String 
     groups.sort_by(|a, b| b.1.1.total_cmp(&a.1.1));
     let words = groups.into_iter().map(|(because, (drives, rate))| {
         let noun = if drives == 1 { "drive" } else { "drives" };
-        format!("{drives} {noun} {}: {because}", UnitSystem::Decimal.rate(BytesPerSecond(rate)))
+        format!("{drives} {noun} {}: {because}", units.rate(BytesPerSecond(rate)))
     });
     let unknown = machine.hardware_drives().count() - shares.len();
     let rest = (unknown > 0).then(|| format!("{unknown} of which nothing is known are not counted"));

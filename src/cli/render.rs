@@ -13,7 +13,7 @@ use crate::{
         commands::CommandId,
         keymap::{self, Key},
         layout::SMALLEST,
-        screen::SCREENS,
+        screen::{PAGES, SCREENS},
     },
     runtime::headless::Headless,
     source::origin::Origin,
@@ -86,7 +86,7 @@ impl FromStr for Size {
 }
 
 fn screen(word: &str) -> Result<Screen, String> {
-    let known: Vec<&str> = SCREENS.iter().map(|tab| tab.word).collect();
+    let known: Vec<&str> = SCREENS.iter().chain(PAGES).map(|tab| tab.word).collect();
     Screen::from_word(word).ok_or_else(|| format!("no such screen; use {}", known.join(" or ")))
 }
 

@@ -10,6 +10,7 @@ use crate::{
         whatif::{self as text, Answer, WhatifDocument},
     },
     source::{self, origin::Origin},
+    units::UnitSystem,
     whatif::{self, Move, MoveError},
 };
 
@@ -38,7 +39,7 @@ pub(super) fn run(args: &WhatifArgs, origin: &Origin) -> Result<Status, Failure>
     let (machine, problems) = source::read_machine(&*root);
     let limits = capacity::limits(&machine);
     let asked = Move::parse(&machine, &args.devices, &args.under)?;
-    let prediction = whatif::predict(&machine, &limits, &asked)?;
+    let prediction = whatif::predict(&machine, &limits, &asked, UnitSystem::Decimal)?;
     let answer = Answer {
         machine: &machine,
         limits: &limits,

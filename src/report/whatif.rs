@@ -15,7 +15,7 @@ use crate::{
     whatif::{
         Assumption, Prediction,
         difference::Change,
-        rows::{self, Mark, Row},
+        rows::{self, Mark, Row, Slots},
     },
 };
 
@@ -119,7 +119,10 @@ const GAP: usize = 3;
 /// Lines of at most `width` columns where they can be: the trees side by side when both fit, else one after the other.
 pub fn text(answer: &Answer, width: usize) -> String {
     let prediction = answer.prediction;
-    let (today, then) = (rows::today(answer.machine, answer.limits, prediction), rows::then(prediction));
+    let (today, then) = (
+        rows::today(answer.machine, answer.limits, &prediction.before, Some(prediction), Slots::TakingPart),
+        rows::then(prediction, Slots::TakingPart),
+    );
     let machine_then = &prediction.moved.then.machine;
     let both = |models| (lines(answer.machine, &today, models), lines(machine_then, &then, models));
     let side = |(today, then): &(Vec<String>, Vec<String>)| {

@@ -71,7 +71,7 @@ fn mode(app: &App) -> Vec<Piece> {
 
 pub(super) fn tabs(app: &App, brush: &mut Brush<'_>) {
     for ((area, screen), tab) in layout::tabs(brush.layout.tabs).into_iter().zip(SCREENS) {
-        let shown = app.screen == screen;
+        let shown = app.screen.home() == screen;
         let name = if shown { Meaning::Brand } else { Meaning::Quiet };
         let digit = if shown { Meaning::Brand } else { Meaning::Key };
         let running = match screen {

@@ -186,6 +186,16 @@ fn marks(screen: Screen) -> Vec<Vec<Piece>> {
                 "scroll what will be posted; that text is what is copied",
             ),
         ],
+        Screen::Slots => &[
+            ("▸ ●".to_string(), Meaning::Marked, "what moves: where it is today, where it would be"),
+            ("◂".to_string(), Meaning::Warning, "what gives way and takes its place in return"),
+            (
+                "4.92".to_string(),
+                Meaning::Figure,
+                "what a drive gets with all drives busy, of what its path carries",
+            ),
+            ("7.14".to_string(), Meaning::Good, "more than today; in the colour of problems, less"),
+        ],
     };
     rows.iter()
         .map(|(mark, meaning, text)| {

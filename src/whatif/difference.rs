@@ -10,7 +10,7 @@ use crate::{
     findings::{self, Evidence, Finding, Subject, SubjectKind},
     machine::{Machine, NodeKind},
     model::{DriveName, FindingId, Limits, NodeIndex},
-    units::BytesPerSecond,
+    units::{BytesPerSecond, UnitSystem},
 };
 
 /// A move and what it would change.
@@ -52,17 +52,23 @@ pub struct Change {
 /// Changes smaller than this share are rounding.
 const ROUNDING: f64 = 1e-6;
 
-/// What a move would change on this machine.
+/// What a move would change on this machine, worded in these units.
 ///
 /// # Errors
 /// See [`super::move_devices`].
-pub fn predict(machine: &Machine, limits: &Limits, asked: &Move) -> Result<Prediction, MoveError> {
+pub fn predict(
+    machine: &Machine,
+    limits: &Limits,
+    asked: &Move,
+    units: UnitSystem,
+) -> Result<Prediction, MoveError> {
     let moved = moved(machine, asked)?;
     let then = &moved.then.machine;
     let limits_then = capacity::limits(then);
-    let (before, after) = (capacity::total(machine, limits), capacity::total(then, &limits_then));
-    let today = findings::check(&Evidence::at_rest(machine, limits));
-    let later = findings::check(&Evidence::at_rest(then, &limits_then));
+    let (before, after) =
+        (capacity::total_in(machine, limits, units), capacity::total_in(then, &limits_then, units));
+    let judged = |machine, limits| findings::check(&Evidence { units, ..Evidence::at_rest(machine, limits) });
+    let (today, later) = (judged(machine, limits), judged(then, &limits_then));
     let keys = |findings: &[Finding], of: &dyn Fn(&Subject) -> Subject| -> Vec<Key> {
         findings.iter().map(|finding| key(finding, of)).collect()
     };

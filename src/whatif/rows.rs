@@ -48,28 +48,32 @@ pub struct Row {
     pub mark: Mark,
 }
 
-/// Today's rows.
-pub fn today(machine: &Machine, limits: &Limits, prediction: &Prediction) -> Vec<Row> {
-    let moved = &prediction.moved;
-    Side { machine, limits, total: &prediction.before, prediction, was: &|node| Some(node) }
-        .rows(&[&moved.moved, &moved.displaced])
+/// Which slots have a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slots {
+    /// Those that hold drives or take part in the move.
+    TakingPart,
+    /// All, empty ones too: places to go to.
+    All,
+}
+
+/// Today's rows, with the marks of a move if there is one.
+pub fn today(
+    machine: &Machine,
+    limits: &Limits,
+    total: &Total,
+    prediction: Option<&Prediction>,
+    slots: Slots,
+) -> Vec<Row> {
+    Side { machine, limits, total, prediction, was: &Some, slots }.rows()
 }
 
 /// The rows of the machine as it would be.
-pub fn then(prediction: &Prediction) -> Vec<Row> {
+pub fn then(prediction: &Prediction, slots: Slots) -> Vec<Row> {
     let then = &prediction.moved.then;
-    let (moved, displaced) = (&prediction.moved.moved, &prediction.moved.displaced);
-    let now =
-        |nodes: &[NodeIndex]| -> Vec<NodeIndex> { nodes.iter().filter_map(|node| then.now(*node)).collect() };
     let was = |node: NodeIndex| then.was.get(node.0).copied().flatten();
-    Side {
-        machine: &then.machine,
-        limits: &prediction.limits,
-        total: &prediction.after,
-        prediction,
-        was: &was,
-    }
-    .rows(&[&now(moved), &now(displaced)])
+    let (limits, total) = (&prediction.limits, &prediction.after);
+    Side { machine: &then.machine, limits, total, prediction: Some(prediction), was: &was, slots }.rows()
 }
 
 /// One of the two machines.
@@ -77,24 +81,32 @@ struct Side<'a> {
     machine: &'a Machine,
     limits: &'a Limits,
     total: &'a Total,
-    prediction: &'a Prediction,
+    prediction: Option<&'a Prediction>,
     /// Today's node of one of this machine's.
     was: &'a dyn Fn(NodeIndex) -> Option<NodeIndex>,
+    slots: Slots,
 }
 
 impl Side<'_> {
-    fn rows(&self, taking_part: &[&[NodeIndex]]) -> Vec<Row> {
+    fn rows(&self) -> Vec<Row> {
         let tree = &self.machine.pci;
-        let taking_part: Vec<NodeIndex> = taking_part.concat();
+        let slots = slots::all(self.machine);
         let drives = self.machine.hardware_drives().filter_map(|drive| drive.node);
+        let taking_part = tree.iter().map(|(index, _)| index).filter(|node| {
+            let parts =
+                self.prediction.map(|prediction| [&prediction.moved.moved, &prediction.moved.displaced]);
+            (self.was)(*node).is_some_and(|was| parts.into_iter().flatten().any(|part| part.contains(&was)))
+        });
+        let every = slots.iter().filter(|_| self.slots == Slots::All);
+        let every = every.flat_map(|slot| slot.ports.iter().copied().chain(slot.content(tree)));
         let mut shown: Vec<NodeIndex> =
-            drives.chain(taking_part).flat_map(|node| tree.ancestry(node)).collect();
+            drives.chain(taking_part).chain(every).flat_map(|node| tree.ancestry(node)).collect();
         shown.sort_unstable();
         shown.dedup();
         let mut rows = Vec::new();
         for root in tree.roots() {
             // Without a slot nothing can ever be plugged in there.
-            let has_slot = slots::all(self.machine).iter().any(|slot| tree.root_of(slot.ports[0]) == root);
+            let has_slot = slots.iter().any(|slot| tree.root_of(slot.ports[0]) == root);
             if has_slot || shown.contains(&root) {
                 rows.push(self.root(root));
                 self.below(root, &shown, &[], &mut rows);
@@ -108,7 +120,7 @@ impl Side<'_> {
         let busy: Option<f64> =
             drives.iter().map(|name| Some(self.total.shares.get(name)?.bytes_per_second.0)).sum();
         let address = self.machine.pci.node(root).address.to_string();
-        let changes = self.prediction.changes.iter().any(|change| change.name == address);
+        let mark = if self.changes(&address) { Mark::Changes } else { Mark::Same };
         Row {
             node: root,
             depth: 0,
@@ -123,7 +135,7 @@ impl Side<'_> {
             link: None,
             busy: busy.filter(|_| !drives.is_empty()).map(BytesPerSecond),
             limit: self.limits.hop(root).map(|limit| limit.bytes_per_second),
-            mark: if changes { Mark::Changes } else { Mark::Same },
+            mark,
         }
     }
 
@@ -136,6 +148,10 @@ impl Side<'_> {
             let place = self.place(*child);
             if is_port {
                 let mut behind = tree.node(*child).children.iter().filter(|at| shown.contains(at));
+                if behind.clone().next().is_none() && self.slots == Slots::All {
+                    devices.push((place, *child));
+                    continue;
+                }
                 // Of a card with several functions the first speaks, and each that has drives.
                 let first = behind.clone().next().copied();
                 devices.extend(
@@ -168,7 +184,10 @@ impl Side<'_> {
         let row = |drive: Option<DriveName>| {
             let name = match &drive {
                 Some(drive) => drive.to_string(),
-                None => assumption::product(self.machine, device),
+                None if node.kind == NodeKind::Endpoint || !node.children.is_empty() => {
+                    assumption::product(self.machine, device)
+                }
+                None => self.empty(device),
             };
             let busy = drive.as_ref().and_then(|drive| Some(self.total.shares.get(drive)?.bytes_per_second));
             let (place, last) = (place.to_owned(), last.to_vec());
@@ -193,16 +212,24 @@ impl Side<'_> {
     }
 
     fn mark(&self, device: NodeIndex, drive: Option<&DriveName>) -> Mark {
-        let moved = &self.prediction.moved;
+        let Some(prediction) = self.prediction else { return Mark::Same };
         let is_in = |nodes: &[NodeIndex]| (self.was)(device).is_some_and(|was| nodes.contains(&was));
-        let changes =
-            |drive: &DriveName| self.prediction.changes.iter().any(|change| change.name == drive.as_str());
         match () {
-            () if is_in(&moved.moved) => Mark::Moves,
-            () if is_in(&moved.displaced) => Mark::GivesWay,
-            () if drive.is_some_and(changes) => Mark::Changes,
+            () if is_in(&prediction.moved.moved) => Mark::Moves,
+            () if is_in(&prediction.moved.displaced) => Mark::GivesWay,
+            () if drive.is_some_and(|drive| self.changes(drive.as_str())) => Mark::Changes,
             () => Mark::Same,
         }
+    }
+
+    fn changes(&self, name: &str) -> bool {
+        self.prediction.is_some_and(|prediction| prediction.changes.iter().any(|change| change.name == name))
+    }
+
+    /// `empty x16 slot`.
+    fn empty(&self, port: NodeIndex) -> String {
+        let lanes = self.machine.pci.node(port).link.as_ref().and_then(|link| link.max_width.get());
+        lanes.map_or_else(|| "empty slot".to_owned(), |lanes| format!("empty {lanes} slot"))
     }
 
     /// Device and function on the bus: `01.1`.

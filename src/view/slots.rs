@@ -1,0 +1,357 @@
+//! Cards moved in thought: today's slots beside those of the machine as it would be, and what that changes.
+
+use ratatui::layout::Rect;
+
+use crate::{
+    app::App,
+    capacity::Total,
+    machine::Machine,
+    units::BytesPerSecond,
+    view::{
+        findings,
+        paint::{Brush, Piece, cells, fit, piece, width, wrap},
+        theme::Meaning,
+        words::{giga, rate},
+    },
+    whatif::{
+        Prediction,
+        assumption::names,
+        rows::{Mark, Row},
+    },
+};
+
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
+    let (today, then) = (brush.layout.slots_today, brush.layout.slots_then);
+    let note = [piece(format!("{} with all busy", app.units.giga_per_second()), Meaning::Quiet)];
+    let area = brush.panel(today, &today_title(app), &note);
+    side(app, brush, area, &Side { machine: &app.machine, rows: &app.slots.today, before: None });
+    let area = brush.panel(then, &then_title(app), if app.slots.then.is_empty() { &[] } else { &note });
+    match &app.slots.prediction {
+        Some(Ok(prediction)) => {
+            let machine = &prediction.moved.then.machine;
+            let shares = Some(&prediction.before);
+            side(app, brush, area, &Side { machine, rows: &app.slots.then, before: shares });
+        }
+        Some(Err(why)) => {
+            let about = why.about.trim_start_matches("--under ").trim_start_matches("--move ");
+            let lines = [
+                (format!("{about} does not work: {}.", why.wrong), Meaning::Warning),
+                (format!("What would: {}.", why.fix), Meaning::Text),
+            ];
+            paragraphs(brush, area, &lines);
+        }
+        None => guide(app, brush, area),
+    }
+    more(app, brush);
+    text(app, brush);
+}
+
+fn today_title(app: &App) -> Vec<Piece> {
+    let mut title = vec![piece("Today", Meaning::Heading)];
+    if let Some(picked) = &app.slots.picked {
+        let word = if picked.dropped { "moved" } else { "carrying" };
+        title.push(piece(format!("  ● {word} {}", names(&app.machine, &picked.functions)), Meaning::Marked));
+    }
+    title
+}
+
+fn then_title(app: &App) -> Vec<Piece> {
+    let mut title = vec![piece("Then", Meaning::Heading)];
+    let picked = app.slots.picked.as_ref();
+    let place = picked.and_then(|picked| picked.under).map(|under| app.machine.pci.node(under).address);
+    let mut words = String::new();
+    if let Some(place) = place {
+        words = format!("  under {place}");
+    }
+    if let Some(speed) = picked.and_then(|picked| picked.speed) {
+        words = format!("{words}  in a gen{} slot, {speed}", speed.generation());
+    }
+    title.push(piece(words, Meaning::Marked));
+    title
+}
+
+/// How to begin.
+fn guide(app: &App, brush: &mut Brush<'_>, area: Rect) {
+    let carrying = app.slots.is_carrying();
+    let lines = if carrying {
+        vec![
+            ("Go to where it should be: a root complex, a slot, or a card to change places with.".to_owned(), Meaning::Text),
+            ("Enter puts it down. Space takes this drive alone from its card. - and + change the slot's generation. Esc puts everything back.".to_owned(), Meaning::Quiet),
+        ]
+    } else {
+        vec![
+            ("What if a card were in another slot?".to_owned(), Meaning::Heading),
+            ("Space picks up the card under the cursor; this side then shows the machine as it would be wherever the cursor goes.".to_owned(), Meaning::Text),
+            ("b makes the move that wins most. - tries a slower slot.".to_owned(), Meaning::Text),
+            ("Nothing here touches the machine.".to_owned(), Meaning::Quiet),
+        ]
+    };
+    paragraphs(brush, area, &lines);
+}
+
+fn paragraphs(brush: &mut Brush<'_>, area: Rect, lines: &[(String, Meaning)]) {
+    let mut y = area.y;
+    for (text, meaning) in lines {
+        for line in wrap(text, area.width) {
+            if y < area.bottom() {
+                brush.text(area.x, y, area.width, &line, *meaning);
+            }
+            y += 1;
+        }
+        y += u16::from(area.height > 8);
+    }
+}
+
+/// One of the two trees.
+struct Side<'a> {
+    machine: &'a Machine,
+    rows: &'a [Row],
+    /// What drives got before the move; `None` for today's side, which has the cursor.
+    before: Option<&'a Total>,
+}
+
+/// Cells of the right columns: the link, what it gets, of what, the bar.
+const LINK: u16 = 9;
+const BUSY: u16 = 13;
+const BAR: u16 = 12;
+
+fn side(app: &App, brush: &mut Brush<'_>, area: Rect, side: &Side<'_>) {
+    let has_link = area.width >= 44;
+    let has_bar = area.width >= 78;
+    let right = BUSY + if has_link { LINK } else { 0 } + if has_bar { BAR } else { 0 };
+    let wide = side.rows.iter().filter_map(|row| row.drive.as_ref()).map(|name| cells(name.as_str())).max();
+    for (y, (index, row)) in (area.y..area.bottom()).zip(side.rows.iter().enumerate().skip(app.slots.top)) {
+        // A root complex has no link: its name may take that column's room.
+        let free = if has_link && row.depth == 0 { LINK } else { 0 };
+        let room = area.width.saturating_sub(right + 4) + free;
+        let selected = side.before.is_none() && index == app.slots.selected;
+        if selected {
+            brush.text(area.x, y, 1, "›", Meaning::Brand);
+        }
+        let (mark, meaning) = mark(row.mark, side.before.is_none());
+        brush.text(area.x + 1, y, 1, mark, meaning);
+        let x = brush.text(area.x + 3, y, room, &guides(row), Meaning::Lines);
+        let room_here = (area.x + 3 + room).saturating_sub(x);
+        let pieces = label(side.machine, row, wide.unwrap_or(0), room_here);
+        let end = write_fitting(brush, x, y, room_here, &pieces);
+        if selected {
+            brush.shade(Rect { x, y, width: end.saturating_sub(x), height: 1 }, Meaning::Selected);
+        }
+        let mut x = area.right().saturating_sub(right);
+        if has_link {
+            if let Some((speed, width)) = row.link {
+                let link = format!("{} {width}", speed.gts());
+                brush.text(x, y, LINK, &format!("{link:>7}"), Meaning::Quiet);
+            }
+            x += LINK;
+        }
+        figures(app, brush, x, y, row, side.before, has_bar);
+    }
+}
+
+/// What moves, what gives way: arrows point to the other side.
+const fn mark(mark: Mark, is_today: bool) -> (&'static str, Meaning) {
+    match (mark, is_today) {
+        (Mark::Moves, true) => ("▸", Meaning::Marked),
+        (Mark::Moves, false) => ("●", Meaning::Marked),
+        (Mark::GivesWay, _) => ("◂", Meaning::Warning),
+        (Mark::Changes | Mark::Same, _) => (" ", Meaning::Text),
+    }
+}
+
+fn guides(row: &Row) -> String {
+    let Some((last, above)) = row.last.split_last() else { return String::new() };
+    let trunks: String = above.iter().map(|last| if *last { "  " } else { "│ " }).collect();
+    format!("{trunks}{}", if *last { "└ " } else { "├ " })
+}
+
+/// A name; words that tell little are left out where there is no room for them.
+fn label(machine: &Machine, row: &Row, wide: u16, room: u16) -> Vec<Piece> {
+    if row.depth == 0 {
+        let address = piece(row.place.clone(), Meaning::Figure);
+        let whole = [piece(" root complex", Meaning::Text), piece(format!(", {}", row.name), Meaning::Quiet)];
+        let short = piece(format!("  {}", row.name), Meaning::Quiet);
+        return if cells(&row.place) + width(&whole) <= room {
+            [vec![address], whole.to_vec()].concat()
+        } else {
+            vec![address, short]
+        };
+    }
+    let place = piece(format!("{} ", row.place), Meaning::Quiet);
+    let model = row.drive.as_ref().and_then(|name| machine.drive(name)).map(crate::machine::Drive::short_model);
+    match (&row.drive, model) {
+        (Some(_), Some(model)) => {
+            let name = format!("{:<wide$}", row.name, wide = usize::from(wide));
+            let pieces =
+                vec![place, piece(name, Meaning::Drive), piece(format!("  {model}"), Meaning::Quiet)];
+            // Half a model is none.
+            let keeps = if room < 24 && width(&pieces) > room { 2 } else { 3 };
+            pieces.into_iter().take(keeps).collect()
+        }
+        _ => vec![place, piece(row.name.clone(), Meaning::Text)],
+    }
+}
+
+/// Writes pieces into a room, the last one cut where it is too long.
+fn write_fitting(brush: &mut Brush<'_>, x: u16, y: u16, room: u16, pieces: &[Piece]) -> u16 {
+    let end = x + room;
+    let mut x = x;
+    for (text, meaning) in pieces {
+        let left = end.saturating_sub(x);
+        x = brush.text(x, y, left, &fit(text, left), *meaning);
+    }
+    x
+}
+
+/// What a row gets with all drives busy, of what its path carries; coloured by what the move does to it.
+fn figures(
+    app: &App,
+    brush: &mut Brush<'_>,
+    x: u16,
+    y: u16,
+    row: &Row,
+    before: Option<&Total>,
+    has_bar: bool,
+) {
+    let share = |rate: Option<BytesPerSecond>| rate.map(|rate| rate.0);
+    let (busy, limit) = (share(row.busy), share(row.limit));
+    if busy.is_none() && (limit.is_none() || row.depth > 0) {
+        return;
+    }
+    let full = busy.zip(limit).is_some_and(|(busy, limit)| busy >= limit * 0.995);
+    let was = before.zip(row.drive.as_ref()).and_then(|(before, drive)| before.shares.get(drive));
+    let meaning = match (was.map(|was| was.bytes_per_second.0), busy) {
+        (Some(was), Some(now)) if now > was * 1.001 => Meaning::Good,
+        (Some(was), Some(now)) if now < was * 0.999 => Meaning::Problem,
+        _ if full && row.depth == 0 => Meaning::Warning,
+        _ => Meaning::Figure,
+    };
+    let left = busy.map_or_else(String::new, |busy| giga(app.units, busy));
+    let limit_text = limit.map_or_else(|| "   ?".to_owned(), |limit| giga(app.units, limit));
+    let x = brush.text(x, y, 4, &format!("{left:>4}"), meaning);
+    let x = brush.text(x, y, 8, &format!(" of {limit_text:>4}"), Meaning::Quiet);
+    if let (true, Some(busy), Some(limit)) = (has_bar, busy, limit) {
+        let colour = if full && row.depth == 0 { Meaning::Warning } else { Meaning::Load };
+        brush.bar(x + 2, y, BAR - 1, busy / limit, colour);
+    }
+}
+
+/// How many rows are out of sight.
+fn more(app: &App, brush: &mut Brush<'_>) {
+    let area = brush.layout.slots_today;
+    let shown = usize::from(brush.layout.slot_rows.height);
+    let below = app.slots.today.len().saturating_sub(app.slots.top + shown);
+    if brush.layout.boxed && below > 0 {
+        let text = format!(" ↓ {below} more ");
+        brush.write_right(area.right() - 1, area.bottom() - 1, &[piece(text, Meaning::Quiet)]);
+    }
+}
+
+/// Totals with bars, then findings, changed paths and assumptions.
+fn text(app: &App, brush: &mut Brush<'_>) {
+    let panel = brush.layout.slots_text;
+    let made = app.slots.prediction.as_ref().and_then(|prediction| prediction.as_ref().ok());
+    let area = brush.panel(panel, &[piece("All drives at once", Meaning::Heading)], &[]);
+    let mut y = area.y;
+    let Some(today) = &app.slots.total else { return };
+    let most =
+        made.map_or(0.0, |made| made.after.at_most_bytes_per_second.0).max(today.at_most_bytes_per_second.0);
+    total(app, brush, Rect { y, height: 1, ..area }, ("today", today), most, None);
+    y += 1;
+    if let Some(made) = made {
+        total(app, brush, Rect { y, height: 1, ..area }, ("then", &made.after), most, Some(made));
+        y += 1;
+    }
+    let rest = Rect { y, height: area.bottom().saturating_sub(y), ..area };
+    let lines =
+        made.map_or_else(|| reason(today, rest.width), |made| differences(app, made, today, rest.width));
+    let height = usize::from(rest.height);
+    let top = app.slots.detail_top.min(lines.len().saturating_sub(height));
+    for (y, line) in (rest.y..).zip(lines.iter().skip(top).take(height)) {
+        brush.write(rest.x, y, rest.width, line);
+    }
+    let below = lines.len().saturating_sub(top + height);
+    if below > 0 {
+        let y = if brush.layout.boxed { panel.bottom() - 1 } else { panel.y };
+        brush.write_right(panel.right() - 1, y, &[piece(format!(" PgDn: {below} more "), Meaning::Quiet)]);
+    }
+}
+
+/// `then  ▆▆▆▆▆▆▆▆·· 71.4 GB/s  +17.7 GB/s  published`.
+fn total(
+    app: &App,
+    brush: &mut Brush<'_>,
+    area: Rect,
+    (name, total): (&str, &Total),
+    most: f64,
+    made: Option<&Prediction>,
+) {
+    let x = brush.text(area.x, area.y, 10, &format!("{name:<10}"), Meaning::Quiet);
+    let bar = (area.width / 3).clamp(10, 60);
+    let known = total.bytes_per_second.map(|rate| rate.0);
+    brush.bar(x, area.y, bar, known.unwrap_or(0.0) / most.max(1.0), Meaning::Load);
+    let mut pieces = vec![piece("  ", Meaning::Text)];
+    pieces.push(match known {
+        Some(sum) => piece(format!("{:>9}", rate(app.units, sum)), Meaning::Figure),
+        None => piece("not known", Meaning::Warning),
+    });
+    match made.map(Prediction::gain) {
+        Some(Some(gain)) if gain.abs() < 1e6 => pieces.push(piece("  no difference", Meaning::Text)),
+        Some(Some(gain)) if gain > 0.0 => {
+            pieces.push(piece(format!("  +{}", rate(app.units, gain)), Meaning::Good));
+        }
+        Some(Some(gain)) => pieces.push(piece(format!("  -{}", rate(app.units, -gain)), Meaning::Problem)),
+        _ => {}
+    }
+    let basis = total.basis.map_or_else(
+        || format!("  at most {} by links and drives", rate(app.units, total.at_most_bytes_per_second.0)),
+        |basis| format!("  {}", basis.name()),
+    );
+    if width(&pieces) + cells(&basis) <= area.right().saturating_sub(x + bar) {
+        pieces.push(piece(basis, Meaning::Quiet));
+    }
+    brush.write(x + bar, area.y, area.right().saturating_sub(x + bar), &pieces);
+}
+
+fn reason(today: &Total, width: u16) -> Vec<Vec<Piece>> {
+    labelled("by", &today.because, Meaning::Quiet, width)
+}
+
+fn differences(app: &App, made: &Prediction, today: &Total, width: u16) -> Vec<Vec<Piece>> {
+    let mut lines = Vec::new();
+    for finding in &made.findings_gone {
+        lines.extend(labelled("✓ gone", &finding.title, Meaning::Good, width));
+    }
+    for finding in &made.findings_new {
+        let (mark, meaning) = findings::mark(finding.severity);
+        lines.extend(labelled(&format!("{mark} new"), &finding.title, meaning, width));
+    }
+    for change in made.changes.iter().filter(|change| change.kind == "drive" && change.before != change.after)
+    {
+        let word = |value: Option<BytesPerSecond>| {
+            value.map_or_else(|| "not known".to_owned(), |value| rate(app.units, value.0))
+        };
+        let words = format!("path of {} {}, then {}", change.name, word(change.before), word(change.after));
+        lines.extend(labelled("limit", &words, Meaning::Text, width));
+    }
+    for (at, assumption) in made.assumptions().iter().enumerate() {
+        let label = if at == 0 { "assumes" } else { "" };
+        lines.extend(labelled(label, &assumption.to_string(), Meaning::Text, width));
+    }
+    lines.extend(labelled("today by", &today.because, Meaning::Quiet, width));
+    lines.extend(labelled("then by", &made.after.because, Meaning::Quiet, width));
+    lines
+}
+
+/// A word in front, its text wrapped behind it.
+fn labelled(label: &str, text: &str, meaning: Meaning, width: u16) -> Vec<Vec<Piece>> {
+    let lines = wrap(text, width.saturating_sub(10));
+    let front = |at: usize| if at == 0 { format!("{label:<10}") } else { " ".repeat(10) };
+    let meaning_of_label = if meaning == Meaning::Text { Meaning::Quiet } else { meaning };
+    let body = if matches!(meaning, Meaning::Quiet) { Meaning::Quiet } else { Meaning::Text };
+    lines
+        .into_iter()
+        .enumerate()
+        .map(|(at, line)| vec![piece(front(at), meaning_of_label), piece(line, body)])
+        .collect()
+}

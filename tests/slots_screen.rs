@@ -1,0 +1,147 @@
+//! The slots page: cards are picked up, put down and put back, with keys and with the mouse.
+
+use std::sync::Arc;
+
+use iodyno::{
+    app::{
+        MachineRead, Message, Mode, Screen, keymap,
+        message::{Mouse, MouseAction},
+    },
+    capacity,
+    machine::pci::NodeAddress,
+    model::Reading,
+    runtime::headless::Headless,
+    source::origin::Origin,
+    text::Label,
+    units::TransferRate,
+    view::theme::Theme,
+};
+
+fn open(keys: &str) -> Headless {
+    let mut headless =
+        Headless::open(&Origin::Demo("threadripper-before".to_owned()), (120, 40)).expect("demos open");
+    press(&mut headless, keys);
+    headless
+}
+
+fn press(headless: &mut Headless, keys: &str) {
+    headless.press(keymap::parse(keys).expect("keys are well written"));
+}
+
+fn shown(headless: &Headless) -> String {
+    iodyno::view::picture::text(&headless.picture(Theme::PLAIN))
+}
+
+/// What all drives win, in GB/s, as far as something is predicted.
+fn gain(headless: &Headless) -> Option<f64> {
+    let prediction = headless.app.slots.prediction.as_ref()?.as_ref().ok()?;
+    Some((prediction.gain()? / 1e8).round() / 10.0)
+}
+
+#[test]
+fn a_card_is_carried_from_the_machine_to_where_it_wins_and_put_back() {
+    let mut headless = open("nnw");
+    assert_eq!(headless.app.screen, Screen::Slots);
+    assert!(shown(&headless).contains("carrying the card with nvme0n1 to nvme3n1"), "{}", shown(&headless));
+    assert_eq!(gain(&headless), None, "nothing is predicted before it goes anywhere");
+    press(&mut headless, "<End><Up>");
+    assert_eq!(gain(&headless), Some(17.7), "over the root complex 0000:60");
+    press(&mut headless, "<Enter><Up><Up>");
+    assert_eq!(gain(&headless), Some(17.7), "put down, it stays when the cursor goes on");
+    let picture = shown(&headless);
+    for words in ["moved the card", "under 0000:60", "+17.7 GB/s", "✓ gone", "◂ ├ 01.1 NVIDIA Quadro P620"]
+    {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
+    press(&mut headless, "u");
+    assert!(shown(&headless).contains("+16.5 GiB/s"), "{}", shown(&headless));
+    press(&mut headless, "<Esc>");
+    assert_eq!((gain(&headless), headless.app.screen), (None, Screen::Slots), "Esc puts the card back first");
+    press(&mut headless, "<Esc>");
+    assert_eq!(headless.app.screen, Screen::Machine);
+}
+
+#[test]
+fn a_drive_is_taken_alone_from_its_card_and_then_put_back() {
+    let mut headless = open("nnw<Space>");
+    assert!(shown(&headless).contains("carrying nvme0n1 "), "{}", shown(&headless));
+    press(&mut headless, "<End><Up>");
+    assert_eq!(gain(&headless), Some(7.1), "what one drive reads beside seven");
+    press(&mut headless, "<Home><Down><Down><Down><Space>");
+    let moved = headless.app.slots.picked.as_ref().expect("put down elsewhere, not picked up anew");
+    assert!(moved.dropped);
+}
+
+#[test]
+fn what_cannot_be_says_why_and_what_can() {
+    let mut headless = open("nnwgjj");
+    let picture = shown(&headless);
+    assert!(
+        picture.contains("0000:20 does not work: its widest slot")
+            && picture.contains("use 0000:40, 0000:60"),
+        "{picture}"
+    );
+    press(&mut headless, "<Esc>t");
+    assert!(shown(&headless).contains("Choose a slower slot first"), "{}", shown(&headless));
+    press(&mut headless, "j----");
+    assert!(shown(&headless).contains("generations 1 to 6"), "{}", shown(&headless));
+}
+
+#[test]
+fn the_best_move_is_one_key_and_the_mouse_does_the_rest() {
+    let mut headless = open("wb");
+    assert_eq!(gain(&headless), Some(17.7));
+    press(&mut headless, "<Esc>");
+    let click = |headless: &mut Headless, name: &str| {
+        let at = headless.app.slots.today.iter().position(|row| row.name == name).expect(name);
+        let area = headless.app.layout().slot_rows;
+        let row = area.y + u16::try_from(at - headless.app.slots.top).expect("a row");
+        headless.send(Message::Mouse(Mouse { column: area.x + 9, row, action: MouseAction::Press }));
+    };
+    click(&mut headless, "nvme5n1");
+    click(&mut headless, "nvme5n1");
+    assert!(shown(&headless).contains("carrying the card with nvme4n1 to nvme7n1"), "{}", shown(&headless));
+    click(&mut headless, "NVIDIA Quadro P620");
+    assert_eq!(gain(&headless), Some(17.7), "the other card wins the same");
+    click(&mut headless, "NVIDIA Quadro P620");
+    assert!(shown(&headless).contains("moved the card with nvme4n1"), "{}", shown(&headless));
+}
+
+#[test]
+fn another_machine_makes_a_move_void() {
+    let mut headless = open("wb");
+    let mut machine = (*headless.app.machine).clone();
+    headless.send(read(machine.clone()));
+    assert_eq!(gain(&headless), Some(17.7), "the same machine read again");
+    let last = machine.pci.nodes.last_mut().expect("it has nodes");
+    last.address = NodeAddress::Device("0000:7f:00.0".parse().expect("an address"));
+    headless.send(read(machine));
+    assert!(headless.app.slots.picked.is_none() && gain(&headless).is_none());
+}
+
+fn read(machine: iodyno::machine::Machine) -> Message {
+    let limits = Arc::new(capacity::limits(&machine));
+    Message::Machine(Box::new(MachineRead { machine: Arc::new(machine), problems: Vec::new(), limits }))
+}
+
+#[test]
+fn a_slower_slot_is_tried_live_where_the_kernel_has_a_cooling_device() {
+    let mut headless = open("w--t");
+    assert!(shown(&headless).contains("no cooling device"), "{}", shown(&headless));
+    let mut machine = (*headless.app.machine).clone();
+    let drive =
+        machine.hardware_drives().find(|drive| drive.name.as_str() == "nvme8n1").and_then(|drive| drive.node);
+    let port = drive.and_then(|drive| machine.pci.node(drive).parent).expect("it hangs on a port");
+    let folder = "/sys/class/thermal/cooling_device0";
+    machine.pci.nodes[port.0].cooling = Reading::known(format!("{folder}/cur_state"), (0, 3));
+    machine.pci.nodes[port.0].cooling_path = Some(folder.into());
+    headless.send(read(machine));
+    headless.app.mode = Mode::Demo(Label::new("threadripper-before"));
+    press(&mut headless, "t");
+    assert_eq!(headless.app.screen, Screen::Tune);
+    let staged = &headless.app.tune.staged;
+    assert_eq!(staged.len(), 1, "{}", shown(&headless));
+    assert_eq!((staged[0].setting.0, staged[0].value.as_str()), ("link_speed", "2"), "gen4 held to gen2");
+    let speed = headless.app.slots.picked.as_ref().and_then(|picked| picked.speed);
+    assert_eq!(speed, TransferRate::from_code(2));
+}
