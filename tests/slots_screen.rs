@@ -58,7 +58,7 @@ fn a_card_is_carried_from_the_machine_to_where_it_wins_and_put_back() {
     press(&mut headless, "<Esc>");
     assert_eq!((gain(&headless), headless.app.screen), (None, Screen::Slots), "Esc puts the card back first");
     press(&mut headless, "<Esc>");
-    assert_eq!(headless.app.screen, Screen::Machine);
+    assert_eq!(headless.app.screen, Screen::WhatIf, "the page is left to the screen it belongs to");
 }
 
 #[test]

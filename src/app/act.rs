@@ -9,8 +9,7 @@ use super::{
     keymap::{self, Key},
     overlay::{Overlay, Palette},
     screen::Screen,
-    sheet,
-    slots,
+    sheet, slots,
     tree::rows::Row,
     tune, whatif,
 };

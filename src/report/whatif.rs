@@ -131,7 +131,9 @@ pub fn text(answer: &Answer, width: usize) -> String {
     let fits = |lines: &(Vec<String>, Vec<String>)| 2 * side(lines) + GAP <= width;
     // Beside each other they can be compared: worth the models' names.
     let beside = [true, false].map(both).into_iter().find(fits);
-    let mut out = heading(answer);
+    let mut out = String::new();
+    super::check::wrapped(&mut out, "", &heading(answer), width);
+    out.push('\n');
     if let Some((today, then)) = beside {
         let side = today.iter().map(|line| line.width()).max().unwrap_or_default();
         let pad = |line: &str| format!("{line}{}", " ".repeat(side + GAP - line.width()));
@@ -146,7 +148,10 @@ pub fn text(answer: &Answer, width: usize) -> String {
         let (today, then) = both(true);
         out.extend(["today\n", &today.join("\n"), "\n\nthen\n", &then.join("\n"), "\n"]);
     }
-    out.push_str("  > moves  < gives way  * changes; links in GT/s, rates in GB/s with all drives busy, of the limit\n\n");
+    let legend =
+        "> moves  < gives way  * changes; links in GT/s, rates in GB/s with all drives busy, of the limit";
+    super::check::wrapped(&mut out, "  ", legend, width);
+    out.push('\n');
     out.push_str(&totals(prediction, width));
     out.push_str(&differences(answer, width));
     out
@@ -155,14 +160,14 @@ pub fn text(answer: &Answer, width: usize) -> String {
 fn heading(answer: &Answer) -> String {
     let moved = &answer.prediction.moved;
     if moved.then.machine == *answer.machine {
-        return format!("{} is there already: nothing changes\n\n", what(answer));
+        return format!("{} is there already: nothing changes", what(answer));
     }
     let place = match answer.under.split_once('@') {
         Some((place, speed)) => format!("under {place}, in a {speed} slot"),
         None if answer.under.starts_with("gen") => format!("in a {} slot", answer.under),
         None => format!("under {}", answer.under),
     };
-    format!("what if {} were {place}\n\n", what(answer))
+    format!("what if {} were {place}", what(answer))
 }
 
 fn what(answer: &Answer) -> String {

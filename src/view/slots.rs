@@ -178,7 +178,8 @@ fn label(machine: &Machine, row: &Row, wide: u16, room: u16) -> Vec<Piece> {
         };
     }
     let place = piece(format!("{} ", row.place), Meaning::Quiet);
-    let model = row.drive.as_ref().and_then(|name| machine.drive(name)).map(crate::machine::Drive::short_model);
+    let model =
+        row.drive.as_ref().and_then(|name| machine.drive(name)).map(crate::machine::Drive::short_model);
     match (&row.drive, model) {
         (Some(_), Some(model)) => {
             let name = format!("{:<wide$}", row.name, wide = usize::from(wide));
