@@ -253,7 +253,8 @@ mod tests {
     fn workload(path: std::path::PathBuf) -> Workload {
         Workload {
             targets: vec![Target { path, drive: None }],
-            runtime: Some(Duration::from_millis(200)),
+            // Long enough to be seen running on a machine that is busy with other tests.
+            runtime: Some(Duration::from_secs(2)),
             size: Some(Bytes(16 << 20)),
             ..Workload::default()
         }
