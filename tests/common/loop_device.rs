@@ -8,9 +8,13 @@ use std::{
     ops::Deref,
     path::PathBuf,
     process::Command,
+    sync::{Mutex, PoisonError},
 };
 
 use tempfile::TempDir;
+
+/// Held while a device is attached: a name that was free a moment ago belongs to nobody else.
+static ATTACHING: Mutex<()> = Mutex::new(());
 
 /// A device's files of settings.
 pub struct Queue {
@@ -54,6 +58,7 @@ impl LoopDevice {
         let folder = tempfile::tempdir().ok()?;
         let backing = folder.path().join("backing");
         File::create(&backing).and_then(|file| file.set_len(bytes)).ok()?;
+        let _held = ATTACHING.lock().unwrap_or_else(PoisonError::into_inner);
         let output = Command::new("losetup").args(["--find", "--show"]).arg(&backing).output();
         let output = match output {
             Ok(output) if output.status.success() => output,
@@ -72,6 +77,7 @@ impl LoopDevice {
     pub fn attach_another(&self, bytes: u64) {
         let other = self.folder.path().join("other");
         File::create(&other).and_then(|file| file.set_len(bytes)).expect("a file can be made");
+        let _held = ATTACHING.lock().unwrap_or_else(PoisonError::into_inner);
         for arguments in [
             vec![OsString::from("--detach"), self.device().into_os_string()],
             vec![self.device().into_os_string(), other.into_os_string()],
