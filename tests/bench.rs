@@ -222,7 +222,10 @@ fn a_rate_is_kept_and_an_amount_is_read_to_the_end() {
     let folder = folder();
     let path = file_in(folder.path(), 8);
     for engine in ["io_uring", "psync"] {
-        let document = json(&path, &["--runtime=3", "--rate_iops=400", "--iodepth=8", "--ioengine", engine]);
+        let document = json(
+            &path,
+            &["--runtime=3", "--rate_iops=400", "--iodepth=8", "--direct=0", "--ioengine", engine],
+        );
         let iops = document["jobs"][0]["read"]["iops"].as_f64().unwrap();
         assert!((iops / 400.0 - 1.0).abs() < 0.02, "{engine}: {iops}");
     }

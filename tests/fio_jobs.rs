@@ -63,8 +63,16 @@ fn jobs(document: &str) -> Vec<(String, u64, f64)> {
 fn fio_runs_the_emitted_job_and_agrees() {
     let folder = folder();
     let workloads: [&[&str]; 3] = [
-        &["--filename=a:b", "--rate_iops=400", "--runtime=1", "--numjobs=2", "--iodepth=4"],
-        &["--filename=a", "--rate_iops=1000", "--runtime=1", "--ioengine=psync", "--iodepth=1", "--rw=read"],
+        &["--filename=a:b", "--rate_iops=400", "--runtime=1", "--direct=0", "--numjobs=2", "--iodepth=4"],
+        &[
+            "--filename=a",
+            "--rate_iops=1000",
+            "--runtime=1",
+            "--direct=0",
+            "--ioengine=psync",
+            "--iodepth=1",
+            "--rw=read",
+        ],
         // Ended by an amount: both read it once and no more.
         &["--filename=a", "--runtime=0", "--size=2m", "--rw=read", "--bs=64k", "--iodepth=2"],
     ];
