@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     app::{
-        Screen,
+        Message, Screen,
         commands::CommandId,
         keymap::{self, Key},
         layout::SMALLEST,
@@ -100,6 +100,8 @@ pub fn run(args: &RenderArgs, origin: &Origin) -> anyhow::Result<ExitCode> {
     }
     let mut headless = Headless::open(origin, (args.size.0, args.size.1))?;
     crate::app::act::command(&mut headless.app, CommandId::Show(args.screen));
+    // What the screen shows is made when something happens to it.
+    headless.send(Message::Resize(args.size.0, args.size.1));
     headless.press(args.keys.0.iter().copied());
     headless.wait(Duration::from_secs_f64(args.seconds));
     let drawn = headless.picture(Theme::COLOUR);
