@@ -10,6 +10,7 @@ mod check;
 mod compare;
 mod metrics;
 mod pages;
+mod signals;
 mod experiment;
 pub mod render;
 mod sheet;

@@ -19,15 +19,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM},
-    flag,
-};
-
 pub use arguments::BenchArgs;
 
 use self::jobfile::JobFile;
-use super::{Complaint, Failure, Status, failure, print};
+use super::{Complaint, Failure, Status, failure, print, signals};
 use crate::{
     app::MachineRead,
     capacity::{self, Expected},
@@ -100,7 +95,7 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
         None => vec![Planned::of(args, args.job_name())?],
     };
     let root = origin.open()?;
-    let bench = Bench { args, origin, read: opening::read(&*root), root, signal: signals()? };
+    let bench = Bench { args, origin, read: opening::read(&*root), root, signal: signals::signals()? };
     for note in args.notes() {
         say(&note);
     }
@@ -153,18 +148,6 @@ fn from_job_file(path: &Path, args: &BenchArgs) -> Result<Vec<Planned>, Failure>
         .into());
     }
     Ok(file.runs.into_iter().map(|run| Planned { keep: args.keep(), ..run }).collect())
-}
-
-/// The number of the signal that came; 0 while none did.
-fn signals() -> Result<Arc<AtomicUsize>, Complaint> {
-    let signal = Arc::new(AtomicUsize::new(0));
-    for number in [SIGINT, SIGTERM, SIGHUP] {
-        let value = usize::try_from(number).unwrap_or_default();
-        flag::register_usize(number, Arc::clone(&signal), value).map_err(|error| {
-            Complaint::new("signals", error.to_string(), "run it where signals can be caught")
-        })?;
-    }
-    Ok(signal)
 }
 
 /// The machine that is tested, and how.

@@ -3,22 +3,9 @@
 //! Here: the options, the terms, a line a round, the end by itself or by a signal. Not here: what is compared
 //! (`experiment`), how it is carried out (`runtime::experiment`), what is printed (`report::experiment`).
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-    time::Duration,
-};
+use std::{sync::atomic::Ordering, thread, time::Duration};
 
-use clap::{Args, Subcommand};
-use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM},
-    flag,
-};
-
-use super::{Complaint, Failure, Status, bench::targets, columns, print, tune};
+use super::{Complaint, Failure, Status, bench::targets, columns, print, signals, tune};
 use crate::{
     experiment::{
         Account, EXPERIMENTS, Experiment, Plan, Scene, Terms,
@@ -37,6 +24,7 @@ use crate::{
     source::{SysRoot, origin::Origin},
     units::Bytes,
 };
+use clap::{Args, Subcommand};
 
 /// Options of `iodyno experiment`.
 #[derive(Debug, Args)]
@@ -267,13 +255,7 @@ impl RunArgs {
 
     /// Until it ends by itself or by a signal; either way everything is put back before a word is said.
     fn carry_out(&self, plan: Plan, desk: &Desk, root: &dyn SysRoot) -> Result<Status, Failure> {
-        let signal = Arc::new(AtomicUsize::new(0));
-        for number in [SIGINT, SIGTERM, SIGHUP] {
-            let value = usize::try_from(number).unwrap_or_default();
-            flag::register_usize(number, Arc::clone(&signal), value).map_err(|error| {
-                Complaint::new("signals", error.to_string(), "run it where signals can be caught")
-            })?;
-        }
+        let signal = signals::signals()?;
         let mut rounds = Rounds { quiet: self.json, counted: 0, thrown_out: 0, failed: None };
         rounds.begin(&plan);
         let account = if plan.simulated {
