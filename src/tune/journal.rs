@@ -326,22 +326,7 @@ pub fn parse(content: &str) -> Result<Vec<Record>, (usize, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn who(name: &str) -> Identity {
-        Identity { name: name.into(), serial: None, diskseq: Some(7) }
-    }
-
-    fn change(file: &str, old: &str, new: &str) -> Event {
-        let (setting, affected) = ("read_ahead_kb".to_owned(), Vec::new());
-        Event::Change {
-            device: who("loop0"),
-            setting,
-            file: file.into(),
-            old: old.into(),
-            new: new.into(),
-            affected,
-        }
-    }
+    use crate::tune::testing::change;
 
     #[test]
     fn records_survive_the_file_and_a_torn_line_costs_only_itself() {

@@ -218,22 +218,7 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn who(name: &str) -> Identity {
-        Identity { name: name.into(), serial: None, diskseq: Some(7) }
-    }
-
-    fn change(file: &str, old: &str, new: &str) -> Event {
-        let (setting, affected) = ("read_ahead_kb".to_owned(), Vec::new());
-        Event::Change {
-            device: who("loop0"),
-            setting,
-            file: file.into(),
-            old: old.into(),
-            new: new.into(),
-            affected,
-        }
-    }
+    use crate::tune::testing::change;
 
     fn records(session: &str, events: Vec<Event>) -> Vec<Record> {
         let record = |event| Record { time: 1, boot: "b".into(), session: session.into(), event };

@@ -13,6 +13,18 @@ use crate::{
     },
 };
 
+/// The event of a change to `file` of a loop device that has no serial number.
+pub fn change(file: &str, old: &str, new: &str) -> Event {
+    Event::Change {
+        device: Identity { name: "loop0".into(), serial: None, diskseq: Some(7) },
+        setting: "read_ahead_kb".into(),
+        file: file.into(),
+        old: old.into(),
+        new: new.into(),
+        affected: Vec::new(),
+    }
+}
+
 /// The account of changes, each device, setting, value before and value after, all accepted.
 pub fn ledger_of(changes: &[(&str, &str, &str, &str)]) -> Ledger {
     let record = |event| Record { time: 0, boot: "b".into(), session: "1".into(), event };
