@@ -425,9 +425,9 @@ pub fn tabs(area: Rect) -> Vec<(Rect, Screen)> {
     let mut x = area.x + 1;
     let mut places = Vec::new();
     for tab in SCREENS {
-        let width = cells(tab.name) + 4;
+        let width = cells(tab.name) + if tab.screen.has_mark() { 4 } else { 2 };
         places.push((Rect::new(x, area.y, width, area.height), tab.screen));
-        x += width + 1;
+        x += width + 2;
     }
     places
 }

@@ -103,6 +103,11 @@ impl Screen {
         SCREENS.iter().find(|tab| tab.digit == self.tab().digit).map_or(self, |tab| tab.screen)
     }
 
+    /// Whether its tab has room for a mark behind its name: findings that count, changes, something that runs.
+    pub fn has_mark(self) -> bool {
+        matches!(self, Self::Findings | Self::Tune | Self::Dyno | Self::WhatIf)
+    }
+
     /// The screen of that word, for `iodyno render`.
     pub fn from_word(word: &str) -> Option<Self> {
         let tabs = SCREENS.iter().chain(PAGES);
