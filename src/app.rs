@@ -219,13 +219,25 @@ impl App {
         self.whatif.experiments.scroll_to_selection(height);
     }
 
-    /// Takes where the experiment stands.
-    fn take_progress(&mut self, progress: whatif::Progress, now: Duration) {
+    /// Takes where the experiment stands; what it came to is kept, and offered for the sheet.
+    fn take_progress(&mut self, progress: whatif::Progress, now: Duration) -> Vec<Effect> {
         // A demo has no counters that would show it.
         if self.is_simulated() {
             self.strip.push_reads(now, progress.reads);
         }
-        self.whatif.experiments.take(progress);
+        let boot = self.machine.host.boot_id.value();
+        let Some((at, record)) = self.whatif.experiments.take(progress, boot) else { return Vec::new() };
+        self.sheet.offer_experiment(at);
+        let live = self.mode == Mode::Live;
+        live.then(|| Effect::KeepExperiment(Box::new(record))).into_iter().collect()
+    }
+
+    /// Takes what was kept before this start.
+    fn take_kept(&mut self, kept: message::Kept) {
+        if let Some(note) = kept.note() {
+            self.tell(note);
+        }
+        self.sheet.take_kept(kept);
     }
 
     /// Looks for findings again: after a new reading, new counters, a test that began or ended.
@@ -363,11 +375,15 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Tuned(answer) => effects = tune::act::take(app, *answer),
         Message::Rates(rates, at) => app.take_rates(&rates, at),
         Message::Sample(sample, now) => app.take_sample(&sample, now),
-        Message::Progress(progress, now) => app.take_progress(*progress, now),
+        Message::Progress(progress, now) => effects = app.take_progress(*progress, now),
         Message::Remembered(Ok(())) => effects.push(Effect::ReadMachine),
         Message::Saved(Ok(name)) => app.tell(format!("Saved as {name}")),
         Message::Copied(Ok(line)) => app.tell(line),
         Message::Remembered(Err(why)) | Message::Saved(Err(why)) | Message::Copied(Err(why)) => app.warn(why),
+        Message::Recalled(kept) => match *kept {
+            Ok(kept) => app.take_kept(kept),
+            Err(why) => app.warn(why),
+        },
         Message::RunEnded(result, now) => effects = app.end_run(*result, now),
     }
     app.refresh();

@@ -31,6 +31,7 @@ pub use failure::{Complaint, Failure, Status};
 use crate::{
     capacity, report, runtime, source,
     source::{demo, origin::Origin},
+    text::Label,
 };
 
 /// Everything that may be written after `iodyno`.
@@ -225,6 +226,12 @@ fn print(text: &str) -> Result<Status, Failure> {
         .and_then(|()| out.flush())
         .map_err(|error| Failure::from_stdout(&error))?;
     Ok(Status::Done)
+}
+
+/// Writes a line beside the results, on standard error.
+fn say(line: &str) {
+    // There is nowhere left to complain about standard error.
+    let _ = writeln!(io::stderr(), "iodyno: {}", Label::new(line));
 }
 
 /// Columns of the terminal that standard output is; `None` when it is none, and lines may be as long as they are.

@@ -13,8 +13,11 @@ pub mod own;
 pub mod account;
 pub mod verdict;
 pub mod driver;
+pub mod record;
+pub mod worth;
 
-pub use account::{Account, ArmAccount, Phase, Run, ThrownOut};
+pub use crate::model::experiment::{Run, ThrownOut};
+pub use account::{Account, ArmAccount, Phase};
 pub use driver::{Action, Driver, Event};
 pub use plan::{Arm, Assignment, Plan, Scene, Terms};
 pub use table::{EXPERIMENTS, Experiment};

@@ -12,8 +12,10 @@ pub mod fio;
 pub mod run;
 pub mod verdict;
 pub mod record;
+pub mod experiment;
 
 pub use errno::{errno_name, errno_number, errno_words};
+pub use experiment::{ArmRecord, EffectRecord, ExperimentRecord, SettingRecord};
 pub use ids::{DriveName, ExperimentId, FindingId, NodeIndex, PciAddress, SettingId, Severity};
 pub use limit::{Basis, Limit, Limits, MeasuredPoint, ProcessorLimit};
 pub use reading::{Outcome, Problem, ProblemKind, Reading};

@@ -11,10 +11,10 @@ mod machine;
 mod patterns;
 mod pseudonyms;
 mod records;
+mod results;
 mod tables;
 
 pub use capture::{Meta, capture_text};
-pub use machine::FILE;
 use pseudonyms::{Pseudonyms, Shape};
 
 /// Replaces what identifies a person or a piece of hardware.

@@ -18,6 +18,7 @@ pub mod tuning;
 pub mod headless;
 pub mod saving;
 pub mod rehearsal;
+pub mod recall;
 pub mod clipboard;
 
 use std::{
@@ -95,6 +96,9 @@ pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     let again = origin.is_live().then(|| Arc::clone(&root));
     let sampler = origin.is_live().then(|| Sampler::start(root, sender.clone(), started, Arc::clone(&over)));
     let effects = Effects::new((tuning, proving), engine, counters, again, sender, started);
+    if origin.is_live() {
+        effects.recall(Arc::clone(&app.machine));
+    }
     let mut main = Main { screen, effects, sampler, receiver, started, last_words: String::new() };
     let status = main.run(&mut app);
     over.store(true, Ordering::Relaxed);
@@ -187,7 +191,8 @@ impl Main {
                     self.effects.save(app.screen.tab().word, "svg", move || picture::svg(&picture));
                 }
                 Effect::Remember(limits) => self.effects.remember(limits),
-                Effect::KeepRun(record) => self.effects.keep_run(*record),
+                Effect::KeepRun(record) => self.effects.keep(*record),
+                Effect::KeepExperiment(record) => self.effects.keep(*record),
                 Effect::Copy(text, format) => {
                     let told = self.screen.copy(&text, format)?;
                     self.effects.copied(told);

@@ -1,8 +1,8 @@
-//! What is kept between starts: where, what tests measured of the machine, the latest runs.
+//! What is kept between starts: where, what tests measured of the machine, the latest runs and experiments.
 //!
-//! Here: the state folder, its file of measured limits and costs, which only ever grows, and its file of runs, which grows
-//! to a mebibyte and then becomes the older one. Not here: the journal of settings (`tune`), what follows from a
-//! measurement (`capacity`), what a sheet leaves out of a run (`redact`).
+//! Here: the state folder, its file of measured limits and costs, which only ever grows, and its files of runs and of
+//! experiments, which grow to a mebibyte and then become the older one. Not here: the journal of settings (`tune`), what
+//! follows from a measurement (`capacity`), what a sheet leaves out of a run (`redact`).
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -11,7 +11,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{machine::Measured, model::RunRecord};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    machine::Measured,
+    model::{ExperimentRecord, RunRecord},
+    text::Label,
+};
 
 /// The state folder: `IODYNO_STATE_DIR`, else /var/lib/iodyno for root, else the user's XDG state folder.
 pub fn state_folder(root: bool, variable: impl Fn(&str) -> Option<String>) -> PathBuf {
@@ -50,56 +56,112 @@ pub fn remember(folder: &Path, limits: &[Measured]) -> io::Result<()> {
 }
 
 /// Bytes of a file of runs, about two hundred of them; with more it becomes the older one, and that one goes.
-const MOST_RUNS: u64 = 1 << 20;
+const MOST: u64 = 1 << 20;
 
-/// The file of the latest runs in a state folder, a JSON document a line ([`RunRecord`]).
-pub fn runs(folder: &Path) -> PathBuf {
-    folder.join("runs")
+/// What is kept for sheets made later, a JSON document a line.
+pub trait Kept: Serialize + DeserializeOwned {
+    /// Its file in the state folder.
+    const FILE: &'static str;
+
+    /// The boot it belongs to.
+    fn boot(&self) -> &Label;
+
+    /// Whether it is that one again, after it went on.
+    fn is_again(&self, _earlier: &Self) -> bool {
+        false
+    }
 }
 
-fn older_runs(folder: &Path) -> PathBuf {
-    folder.join("runs.older")
+impl Kept for RunRecord {
+    const FILE: &'static str = "runs";
+
+    fn boot(&self) -> &Label {
+        &self.boot
+    }
 }
 
-/// Adds a run. Paths of files that were read are in it, so nobody else may read the file.
-pub fn keep_run(folder: &Path, record: &RunRecord) -> io::Result<()> {
+impl Kept for ExperimentRecord {
+    const FILE: &'static str = "experiments";
+
+    fn boot(&self) -> &Label {
+        &self.boot
+    }
+
+    fn is_again(&self, earlier: &Self) -> bool {
+        self.started > 0 && self.started == earlier.started && self.name == earlier.name
+    }
+}
+
+/// The file of the latest ones in a state folder.
+pub fn file<T: Kept>(folder: &Path) -> PathBuf {
+    folder.join(T::FILE)
+}
+
+fn older_file<T: Kept>(folder: &Path) -> PathBuf {
+    folder.join(format!("{}.older", T::FILE))
+}
+
+/// Adds one. Paths of files that were read are in it, so nobody else may read the file.
+pub fn keep<T: Kept>(folder: &Path, record: &T) -> io::Result<()> {
     let mut line = serde_json::to_string(record)?;
     line.push('\n');
     fs::create_dir_all(folder)?;
-    let path = runs(folder);
+    let path = file::<T>(folder);
     let bytes = fs::metadata(&path).map_or(0, |metadata| metadata.len());
-    if bytes > 0 && bytes + line.len() as u64 > MOST_RUNS {
-        fs::rename(&path, older_runs(folder))?;
+    if bytes > 0 && bytes + line.len() as u64 > MOST {
+        fs::rename(&path, older_file::<T>(folder))?;
     }
     let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
     file.write_all(line.as_bytes())?;
     file.sync_data()
 }
 
-/// The last `most` runs of one boot, the oldest first. Lines that are no run are passed over: an older iodyno wrote them,
-/// or a kill tore them.
-pub fn recent_runs(folder: &Path, boot: &str, most: usize) -> io::Result<Vec<RunRecord>> {
-    let mut found = Vec::new();
-    for path in [older_runs(folder), runs(folder)] {
+/// The last ones of a boot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recent<T> {
+    /// The oldest first.
+    pub kept: Vec<T>,
+    /// How many lines of that boot another version of iodyno wrote, which this one does not understand.
+    pub foreign: usize,
+}
+
+/// The last `most` of one boot. Lines torn by a kill are passed over.
+pub fn recent<T: Kept>(folder: &Path, boot: &str, most: usize) -> io::Result<Recent<T>> {
+    let mut found = Recent { kept: Vec::new(), foreign: 0 };
+    for path in [older_file::<T>(folder), file::<T>(folder)] {
         let text = match File::open(path) {
             Ok(file) => {
                 let mut bytes = Vec::new();
-                file.take(2 * MOST_RUNS).read_to_end(&mut bytes)?;
+                file.take(2 * MOST).read_to_end(&mut bytes)?;
                 bytes
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
-        let records = text.split(|byte| *byte == b'\n').filter_map(parse_run);
-        found.extend(records.filter(|record| !boot.is_empty() && record.boot == *boot));
+        for line in text.split(|byte| *byte == b'\n') {
+            match parse::<T>(line) {
+                Some(record) if !boot.is_empty() && *record.boot() == *boot => {
+                    found.kept.retain(|earlier| !record.is_again(earlier));
+                    found.kept.push(record);
+                }
+                None if !boot.is_empty() && boot_of(line).as_deref() == Some(boot) => found.foreign += 1,
+                _ => {}
+            }
+        }
     }
-    found.drain(..found.len().saturating_sub(most));
+    found.kept.drain(..found.kept.len().saturating_sub(most));
     Ok(found)
 }
 
-/// A run from its line; `None` for what is none.
-pub fn parse_run(line: &[u8]) -> Option<RunRecord> {
+/// What a line holds; `None` for what is none.
+pub fn parse<T: Kept>(line: &[u8]) -> Option<T> {
     serde_json::from_slice(line).ok()
+}
+
+/// The boot that a line of whatever version says.
+fn boot_of(line: &[u8]) -> Option<String> {
+    let value: serde_json::Value = serde_json::from_slice(line).ok()?;
+    Some(value.get("boot")?.as_str()?.to_owned())
 }
 
 #[cfg(test)]
@@ -107,10 +169,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{
-        model::{Seconds, Workload, run::testing},
-        text::Label,
-    };
+    use crate::model::{Metric, Seconds, Workload, run::testing};
 
     fn record(boot: &str, bytes: u64) -> RunRecord {
         RunRecord {
@@ -121,38 +180,89 @@ mod tests {
         }
     }
 
+    fn experiment(started: i64, rounds: u32) -> ExperimentRecord {
+        ExperimentRecord {
+            boot: Label::new("now"),
+            started,
+            name: Label::new("own"),
+            question: Label::new("Which?"),
+            metric: Metric::Iops,
+            baseline: Label::new("A"),
+            targets: Vec::new(),
+            options: Vec::new(),
+            arms: Vec::new(),
+            effects: Vec::new(),
+            margin: 0.02,
+            detectable: None,
+            rounds,
+            thrown_out: 0,
+            thrown_out_because: Vec::new(),
+            ended_because: None,
+            rounds_needed: None,
+            restored: true,
+            simulated: false,
+        }
+    }
+
+    /// The last runs of a boot.
+    fn recent_runs(folder: &Path, boot: &str, most: usize) -> Vec<RunRecord> {
+        recent(folder, boot, most).unwrap().kept
+    }
+
     #[test]
     fn the_latest_runs_of_this_boot_come_back() {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
-        assert_eq!(recent_runs(&state, "now", 5).unwrap(), []);
-        keep_run(&state, &record("before", 1 << 20)).unwrap();
+        assert_eq!(recent_runs(&state, "now", 5), []);
+        keep(&state, &record("before", 1 << 20)).unwrap();
         for bytes in [1 << 21, 1 << 22, 1 << 23] {
-            keep_run(&state, &record("now", bytes)).unwrap();
+            keep(&state, &record("now", bytes)).unwrap();
         }
-        assert_eq!(recent_runs(&state, "now", 2).unwrap(), [record("now", 1 << 22), record("now", 1 << 23)]);
-        assert_eq!(recent_runs(&state, "", 2).unwrap(), [], "of a boot that is not known nothing is known");
-        let mut torn = OpenOptions::new().append(true).open(runs(&state)).unwrap();
-        torn.write_all(b"{\"boot\":\"now\",\"ru").unwrap();
-        assert_eq!(recent_runs(&state, "now", 9).unwrap().len(), 3, "a torn line is passed over");
+        assert_eq!(recent_runs(&state, "now", 2), [record("now", 1 << 22), record("now", 1 << 23)]);
+        assert_eq!(recent_runs(&state, "", 2), [], "of a boot that is not known nothing is known");
+    }
+
+    #[test]
+    fn a_torn_line_is_passed_over_and_one_of_another_version_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path();
+        keep(state, &record("now", 1 << 21)).unwrap();
+        let mut file = OpenOptions::new().append(true).open(file::<RunRecord>(state)).unwrap();
+        file.write_all(b"{\"boot\":\"now\",\"run\":{}}\n{\"boot\":\"before\"}\n{\"boot\":\"now\",\"ru")
+            .unwrap();
+        let found = recent::<RunRecord>(state, "now", 9).unwrap();
+        assert_eq!((found.kept.len(), found.foreign), (1, 1));
+    }
+
+    #[test]
+    fn an_experiment_that_went_on_is_kept_once() {
+        let folder = tempfile::tempdir().unwrap();
+        for (started, rounds) in [(100, 8), (200, 8), (100, 16)] {
+            keep(folder.path(), &experiment(started, rounds)).unwrap();
+        }
+        let found = recent::<ExperimentRecord>(folder.path(), "now", 9).unwrap();
+        assert_eq!(found.kept, [experiment(200, 8), experiment(100, 16)]);
     }
 
     #[test]
     fn the_files_of_runs_stay_small() {
         let folder = tempfile::tempdir().unwrap();
         for number in 0..3000 {
-            keep_run(folder.path(), &record("now", 4096 * (number + 1))).unwrap();
+            keep(folder.path(), &record("now", 4096 * (number + 1))).unwrap();
         }
         let bytes = |path: PathBuf| fs::metadata(path).unwrap().len();
-        assert!(bytes(runs(folder.path())) <= MOST_RUNS && bytes(older_runs(folder.path())) <= MOST_RUNS);
-        let last = recent_runs(folder.path(), "now", 1).unwrap();
-        assert_eq!(last, [record("now", 4096 * 3000)]);
+        let (new, old) = (file::<RunRecord>(folder.path()), older_file::<RunRecord>(folder.path()));
+        assert!(bytes(new) <= MOST && bytes(old) <= MOST);
+        assert_eq!(recent_runs(folder.path(), "now", 1), [record("now", 4096 * 3000)]);
     }
 
     proptest! {
         #[test]
-        fn any_line_is_a_run_or_none(line in prop::collection::vec(any::<u8>(), 0..200)) {
-            if let Some(record) = parse_run(&line) {
+        fn any_line_is_a_record_or_none(line in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Some(record) = parse::<RunRecord>(&line) {
+                prop_assert!(serde_json::to_string(&record).is_ok());
+            }
+            if let Some(record) = parse::<ExperimentRecord>(&line) {
                 prop_assert!(serde_json::to_string(&record).is_ok());
             }
         }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// White space at both ends is cut, runs of it inside become one space, and every character that could steer a terminal
 /// or a reader's eye (control characters, escape sequences' first byte, bidirectional overrides, zero-width marks,
 /// private use) is replaced by `U+FFFD`. Cheap to clone.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Label(Arc<str>);
 

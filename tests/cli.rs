@@ -84,7 +84,7 @@ fn what_is_wrong_with_the_arguments_is_one_line_with_status_2() {
         ),
         (
             &["sheet", "--only", "tree,bios"],
-            "--only bios: no such part; use some of machine,tree,findings,settings,runs,commands,versions",
+            "--only bios: no such part; use some of machine,tree,findings,settings,runs,experiments,commands,versions",
         ),
         (
             &["sheet", "--simulate", "--open", "examples/shared.capture"],
@@ -507,4 +507,39 @@ fn the_tree_has_a_row_for_every_function_lspci_lists() {
         }
         _ => println!("skipped: there is no lspci here, or no PCI bus, to compare with"),
     }
+}
+
+#[test]
+fn the_options_an_experiment_is_told_with_make_the_same_experiment() {
+    let asked = ["experiment", "run", "own", "--demo", "x570", "--json"];
+    let with = |options: &[&str]| {
+        let output = run(&[&asked[..], options].concat());
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let options = [
+        ("filename", "/dev/nvme1n1:/dev/nvme2n1"),
+        ("arm", "shallow: iodepth=4"),
+        ("arm", "it's deep: iodepth=8"),
+        ("bs", "64k"),
+        ("rw", "read"),
+        ("numjobs", "2"),
+        ("metric", "bytes_per_second"),
+        ("runtime", "500ms"),
+        ("rounds", "9"),
+        ("margin", "0.03"),
+        ("confidence", "0.99"),
+        ("randseed", "7"),
+    ];
+    let words = |options: &[(String, String)]| -> Vec<String> {
+        options.iter().flat_map(|(option, value)| [format!("--{option}"), value.clone()]).collect()
+    };
+    let own: Vec<(String, String)> =
+        options.iter().map(|(option, value)| (option.to_string(), value.to_string())).collect();
+    let first = with(&words(&own).iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(first["rounds"], 9);
+    let told: Vec<(String, String)> = serde_json::from_value(first["options"].clone()).unwrap();
+    assert_eq!(told.len(), options.len() - 1, "all but the targets: {told:?}");
+    let again: Vec<(String, String)> = own.iter().take(1).cloned().chain(told).collect();
+    let second = with(&words(&again).iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(first, second);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use iodyno::{
     app::{
         Message, Screen, keymap,
-        message::{Mouse, MouseAction},
+        message::{Kept, Mouse, MouseAction},
     },
     runtime::headless::Headless,
     source::origin::Origin,
@@ -354,4 +354,72 @@ fn names_are_in_a_sheet_when_their_box_is_checked() {
     headless.press(std::iter::repeat_n(keymap::Key::Down, 9));
     press(&mut headless, "<Space>");
     assert!(headless.app.sheet.text.contains(serial.as_str()), "{}", shown(&headless));
+}
+
+#[test]
+fn a_verdict_goes_into_the_sheet_and_comes_out_again() {
+    let mut headless = open("x570");
+    press(&mut headless, "5s");
+    assert!(shown(&headless).contains("No verdict to put into the sheet"), "{}", shown(&headless));
+    press(&mut headless, "<Enter>");
+    headless.wait(Duration::from_mins(2));
+    let picture = shown(&headless);
+    assert!(picture.contains("mq-deadline is worse") && picture.contains("s add to the sheet"), "{picture}");
+    press(&mut headless, "7");
+    assert!(shown(&headless).contains("[ ] experiment 1: scheduler"), "{}", shown(&headless));
+    assert!(!headless.app.sheet.text.contains("### Experiments"));
+    press(&mut headless, "5s");
+    assert!(shown(&headless).contains("The verdict is in the sheet"), "{}", shown(&headless));
+    press(&mut headless, "7");
+    let sheet = &headless.app.sheet.text;
+    assert!(shown(&headless).contains("[x] experiment 1: scheduler"), "{}", shown(&headless));
+    for words in [
+        "### Experiments",
+        "1  SIMULATED Does the scheduler cost anything? (scheduler)",
+        "] worse",
+        "iodyno experiment run scheduler --demo x570 --filename /dev/nvme0n1",
+    ] {
+        assert!(sheet.contains(words), "{words} in {sheet}");
+    }
+    press(&mut headless, "5m");
+    headless.wait(Duration::from_mins(2));
+    assert!(shown(&headless).contains("s out of the sheet"), "it stays in: {}", shown(&headless));
+    press(&mut headless, "s7");
+    assert!(!headless.app.sheet.text.contains("### Experiments"));
+}
+
+#[test]
+fn what_an_experiment_measured_stands_in_the_rule_that_keeps_its_winner() {
+    let mut headless = open("threadripper-before");
+    press(&mut headless, "5j<Enter>");
+    headless.wait(Duration::from_mins(2));
+    let picture = shown(&headless);
+    assert!(picture.contains("readahead help or harm") && picture.contains("0 KiB is better"), "{picture}");
+    press(&mut headless, "Kqe");
+    let rules = &headless.last_words;
+    assert!(rules.contains("read_ahead_kb}=\"0\""), "{rules}");
+    assert!(rules.contains("# measured against 128: SIMULATED, 1."), "{rules}");
+    assert!(
+        rules.contains("times the bytes per second [") && rules.contains("of experiment readahead"),
+        "{rules}"
+    );
+}
+
+#[test]
+fn what_was_kept_before_this_start_is_offered_with_its_time() {
+    let mut headless = open("laptop");
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(12));
+    let boot = headless.app.machine.host.boot_id.value().cloned();
+    let mut record =
+        headless.app.dyno.tests.back().and_then(|test| test.record(boot.as_ref())).expect("a run");
+    record.run.started = 1_790_000_000;
+    let kept = Kept { runs: vec![record], experiments: Vec::new(), foreign: 2 };
+    headless.send(Message::Recalled(Box::new(Ok(kept))));
+    assert!(shown(&headless).contains("2 earlier runs were kept by another version"), "{}", shown(&headless));
+    press(&mut headless, "7");
+    let picture = shown(&headless);
+    assert!(picture.contains("[x] run 1 (14:13 UTC):") && picture.contains("[x] run 2: 4k"), "{picture}");
+    headless.send(Message::Recalled(Box::new(Err("/x/runs: Permission denied".to_owned()))));
+    assert!(shown(&headless).contains("/x/runs: Permission denied"), "{}", shown(&headless));
 }

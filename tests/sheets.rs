@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use iodyno::{
     app::MachineRead,
+    experiment::{Account, Phase, Run, Scene, Terms, ThrownOut, account::Ending, plan::Wishes, table},
     machine::Use,
-    model::{DriveName, RunRecord, RunSummary, Target, Workload},
+    model::{DriveName, ExperimentRecord, Metric, RunRecord, RunSummary, Target, Workload},
     report::{
         compare::{Comparison, Side},
         dossier::{Dossier, Material, Provenance},
@@ -15,6 +16,7 @@ use iodyno::{
     },
     runtime::{opening, rehearsal},
     source::{SysRoot, capture::TextRoot, demo::DEMOS},
+    store,
     text::Label,
     tune::ledger::Ledger,
 };
@@ -55,7 +57,51 @@ fn record(read: &MachineRead, file: Option<&str>) -> RunRecord {
     record
 }
 
+/// An experiment on all drives with two arms of its own, one of which is slower; one that a file is read in and whose
+/// words quote it, if a file is named.
+fn experiment(read: &MachineRead, file: Option<&str>) -> ExperimentRecord {
+    let mut record = record(read, file);
+    let wishes = Wishes {
+        arms: ["bob's arm: iodepth=4", "B: rate_iops=1000"].map(str::to_owned).to_vec(),
+        ..Wishes::default()
+    };
+    let targets = std::mem::take(&mut record.run.workload.targets);
+    let scene = Scene { machine: &read.machine, targets: &targets, simulated: true, wishes: &wishes };
+    let row = table::find("own").unwrap();
+    let mut account = Account::new(row.plan(&scene, Terms::default()).unwrap());
+    for (arm, ios) in account.arms.iter_mut().zip([1000, 900]) {
+        let run = |round| {
+            record.run.targets.iter_mut().for_each(|target| target.ios = ios);
+            Run::of(round, Metric::Iops, &record.run).unwrap()
+        };
+        arm.runs = (1..=8).map(run).collect();
+    }
+    account.rounds = 8;
+    account.round = 8;
+    account.phase = Phase::Ended;
+    account.restored = Some(true);
+    account.ending = Some(Ending::Narrow);
+    if let Some(file) = file {
+        account.ending = Some(Ending::Failed(format!("{file}: EIO, says bob")));
+        let why =
+            format!("EIO: Input/output error on {file}; attic-tower at 10.9.8.7 read S4EWNX0R123456 too");
+        account.thrown_out.push(ThrownOut { round: 3, arm: account.plan.arms[0].label.clone(), why });
+    }
+    account.conclude();
+    account.record(read.machine.host.boot_id.value(), 1_790_000_000)
+}
+
 fn dossier(read: &MachineRead, provenance: &Provenance, runs: &[RunRecord], with_serials: bool) -> Dossier {
+    with_experiments(read, provenance, runs, &[], with_serials)
+}
+
+fn with_experiments(
+    read: &MachineRead,
+    provenance: &Provenance,
+    runs: &[RunRecord],
+    experiments: &[ExperimentRecord],
+    with_serials: bool,
+) -> Dossier {
     Dossier::new(&Material {
         provenance,
         machine: &read.machine,
@@ -63,6 +109,7 @@ fn dossier(read: &MachineRead, provenance: &Provenance, runs: &[RunRecord], with
         ledger: &Ledger::default(),
         watch: None,
         runs,
+        experiments,
         with_serials,
     })
 }
@@ -155,10 +202,23 @@ fn nothing_private_is_in_a_sheet_unless_asked_for() {
             secrets.extend(PLANTED.iter().map(|&word| word.to_owned()));
         }
         assert!(!secrets.is_empty(), "{name} has something to hide");
-        let runs = [record(read, file)];
-        let dossier_without = dossier(read, &Provenance::Capture, &runs, false);
-        let dossier_with = dossier(read, &Provenance::Capture, &runs, true);
-        let whole = format!("{:?} {:?}", dossier_without.machine, dossier_without.runs);
+        // As they come back from the folder where they are kept.
+        let folder = tempfile::tempdir().unwrap();
+        let boot = "5f7e0a11-33d1-4f5e-8c0b-aa00bb11cc22";
+        let run = RunRecord { boot: Label::new(boot), ..record(read, file) };
+        store::keep(folder.path(), &run).unwrap();
+        let experiment = ExperimentRecord { boot: Label::new(boot), ..experiment(read, file) };
+        store::keep(folder.path(), &experiment).unwrap();
+        secrets.push(boot.to_owned());
+        let runs: Vec<RunRecord> = store::recent(folder.path(), boot, 5).unwrap().kept;
+        let experiments: Vec<ExperimentRecord> = store::recent(folder.path(), boot, 5).unwrap().kept;
+        assert_eq!((runs.len(), experiments.len()), (1, 1), "{name}");
+        let of = |with| with_experiments(read, &Provenance::Capture, &runs, &experiments, with);
+        let (dossier_without, dossier_with) = (of(false), of(true));
+        let whole = format!(
+            "{:?} {:?} {:?}",
+            dossier_without.machine, dossier_without.runs, dossier_without.experiments
+        );
         for secret in &secrets {
             assert!(!tells(&whole, secret), "{name}: {secret} is in the machine itself");
         }
@@ -173,6 +233,8 @@ fn nothing_private_is_in_a_sheet_unless_asked_for() {
             assert!(asked.contains(drive.as_str()), "{name}: asked for, {drive} is there");
         }
         if file.is_some() {
+            let told = text(&dossier_without, &Choice::default(), Format::Text);
+            assert!(told.contains("FILE: EIO") && told.contains("experiment run own"), "{told}");
             assert!(asked.contains("/home/bob/vault/diary.bin") && asked.contains("10.9.8.7"));
         }
     }
@@ -213,7 +275,8 @@ fn nothing_from_outside_becomes_markup() {
 fn every_box_fits_and_no_line_can_steer_a_terminal() {
     for (name, read) in machines() {
         let provenance = Provenance::Demo(Label::new(name));
-        let dossier = dossier(&read, &provenance, &[record(&read, None)], false);
+        let (runs, experiments) = ([record(&read, None)], [experiment(&read, None)]);
+        let dossier = with_experiments(&read, &provenance, &runs, &experiments, false);
         for format in Format::ALL {
             let sheet = text(&dossier, &Choice::default(), format);
             assert!(sheet.chars().all(|c| c == '\n' || !c.is_control()), "{name} {format:?}");
@@ -237,17 +300,26 @@ fn every_box_fits_and_no_line_can_steer_a_terminal() {
 fn what_is_left_out_is_not_there() {
     let (_, read) = &machines()[0];
     let runs = [record(read, None), record(read, None)];
-    let dossier = dossier(read, &Provenance::Capture, &runs, false);
+    let experiments = [experiment(read, None)];
+    let dossier = with_experiments(read, &Provenance::Capture, &runs, &experiments, false);
     let mut choice = Choice::default();
     let whole = text(&dossier, &choice, Format::Text);
     assert!(
-        whole.contains("\n1  SIMULATED") && whole.contains("\n2  SIMULATED") && whole.contains("Runs 1, 2")
+        whole.contains("\n1  SIMULATED 4k")
+            && whole.contains("\n2  SIMULATED 4k")
+            && whole.contains("Runs 1, 2")
     );
     choice.without_runs.insert(0);
     let second = text(&dossier, &choice, Format::Text);
     assert!(
-        !second.contains("\n1  SIMULATED") && second.contains("\n2  SIMULATED") && second.contains("Run 2")
+        !second.contains("\n1  SIMULATED 4k")
+            && second.contains("\n2  SIMULATED 4k")
+            && second.contains("Run 2")
     );
+    assert!(second.contains("(own)") && second.contains("0.900 [0.900, 0.900] worse"), "{second}");
+    choice.without_experiments.insert(0);
+    let without = text(&dossier, &choice, Format::Text);
+    assert!(!without.contains("(own)") && !without.contains("Experiment 1"), "{without}");
     for row in iodyno::report::sheet::PARTS {
         let mut choice = Choice::default();
         choice.parts.remove(&row.part);

@@ -123,6 +123,7 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
         Id::Arms => whatif::act::write_arms(app),
         Id::Longer => return whatif::act::longer(app),
         Id::KeepWinner => return whatif::act::keep(app),
+        Id::ToSheet => whatif::act::to_sheet(app),
         Id::PutBack => return whatif::act::put_back(app),
         Id::Prove => whatif::act::prove(app),
         Id::Units => app.switch_units(),

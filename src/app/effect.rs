@@ -8,7 +8,7 @@ use super::tune::answer::Undoing;
 use crate::{
     experiment::Plan,
     machine::Measured,
-    model::{RunRecord, Workload},
+    model::{ExperimentRecord, RunRecord, Workload},
     tune::Change,
 };
 
@@ -43,6 +43,8 @@ pub enum Effect {
     Remember(Vec<Measured>),
     /// Keep a run for sheets made later.
     KeepRun(Box<RunRecord>),
+    /// Keep an experiment likewise.
+    KeepExperiment(Box<ExperimentRecord>),
     /// Put a text into the terminal's clipboard; its format, for the line that answers ([`Message::Copied`](super::Message::Copied)).
     Copy(String, &'static str),
     /// Save a text to a new file with that extension; answered by [`Message::Saved`](super::Message::Saved).

@@ -6,7 +6,7 @@ use super::{keymap::Key, tune::answer::Answer, whatif::Progress};
 use crate::{
     counters::Rates,
     machine::Machine,
-    model::{Limits, Problem, RunSample, RunSummary},
+    model::{ExperimentRecord, Limits, Problem, RunRecord, RunSample, RunSummary},
 };
 
 /// Something that happened. Times are since the start of the program.
@@ -38,6 +38,8 @@ pub enum Message {
     Saved(Result<String, String>),
     /// What was sent to the clipboard, or why nothing was, in a line.
     Copied(Result<String, String>),
+    /// What was kept before this start, or the one line that says why it cannot be read.
+    Recalled(Box<Result<Kept, String>>),
     /// The test ended; an error is one line with its fix.
     RunEnded(Box<Result<RunSummary, String>>, Duration),
 }
@@ -51,6 +53,27 @@ pub struct MachineRead {
     pub problems: Vec<Problem>,
     /// What its places can carry.
     pub limits: Arc<Limits>,
+}
+
+/// Runs and experiments of this boot that were kept before, the oldest first.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Kept {
+    /// Runs.
+    pub runs: Vec<RunRecord>,
+    /// Experiments.
+    pub experiments: Vec<ExperimentRecord>,
+    /// How many more another version of iodyno kept, which this one does not understand.
+    pub foreign: usize,
+}
+
+impl Kept {
+    /// The line for the user when there are some that are left out.
+    pub fn note(&self) -> Option<String> {
+        let (was, them) = if self.foreign == 1 { ("run was", "it") } else { ("runs were", "them") };
+        (self.foreign > 0).then(|| {
+            format!("{} earlier {was} kept by another version of iodyno; make {them} again", self.foreign)
+        })
+    }
 }
 
 /// A mouse event at a cell, column and row from 0.

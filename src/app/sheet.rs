@@ -7,9 +7,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{App, Effect};
+use super::{App, Effect, message::Kept};
 use crate::{
-    model::RunRecord,
+    model::{ExperimentRecord, RunRecord},
     report::{
         dossier::{Dossier, Material},
         sheet::{self, Choice, Format, PARTS, Part},
@@ -23,6 +23,8 @@ pub enum CheckBox {
     Part(Part),
     /// A run, counted from the oldest.
     Run(usize),
+    /// An experiment, likewise.
+    Experiment(usize),
     /// Serials, names, paths and addresses as they are.
     Names,
 }
@@ -38,12 +40,16 @@ pub struct Sheet {
     pub with_serials: bool,
     /// The check box under the cursor.
     pub at: usize,
+    /// What was kept before this start: it comes before what this one did.
+    pub kept: Kept,
     /// Lines of the preview above the first one shown.
     pub top: usize,
     /// The text that is copied.
     pub text: String,
     /// The same in lines that fit the preview.
     pub lines: Vec<String>,
+    /// How many experiments of this start were offered.
+    offered: usize,
     /// What the parts are made from.
     dossier: Option<Arc<Dossier>>,
 }
@@ -52,8 +58,11 @@ impl Sheet {
     /// The check boxes, in their order.
     pub fn boxes(&self) -> Vec<CheckBox> {
         let parts = PARTS.iter().map(|row| CheckBox::Part(row.part));
-        let runs = self.dossier.as_ref().map_or(0, |dossier| dossier.runs.len());
-        parts.chain((0..runs).map(CheckBox::Run)).chain([CheckBox::Names]).collect()
+        let counts = |dossier: &Arc<Dossier>| (dossier.runs.len(), dossier.experiments.len());
+        let (runs, experiments) = self.dossier.as_ref().map_or((0, 0), counts);
+        let runs = (0..runs).map(CheckBox::Run);
+        let experiments = (0..experiments).map(CheckBox::Experiment);
+        parts.chain(runs).chain(experiments).chain([CheckBox::Names]).collect()
     }
 
     /// Whether a box is checked.
@@ -61,6 +70,7 @@ impl Sheet {
         match which {
             CheckBox::Part(part) => self.choice.parts.contains(part),
             CheckBox::Run(run) => !self.choice.without_runs.contains(run),
+            CheckBox::Experiment(one) => !self.choice.without_experiments.contains(one),
             CheckBox::Names => self.with_serials,
         }
     }
@@ -71,16 +81,53 @@ impl Sheet {
             CheckBox::Part(part) => {
                 PARTS.iter().find(|row| row.part == *part).map_or(String::new(), |row| row.name.to_owned())
             }
-            CheckBox::Run(run) => {
-                let record = self.dossier.as_ref().and_then(|dossier| dossier.runs.get(*run));
-                format!(
-                    "run {}: {}",
-                    run + 1,
-                    record.map_or(String::new(), |record| record.run.workload.title())
-                )
+            CheckBox::Run(at) => {
+                let run = self.dossier.as_ref().and_then(|dossier| dossier.runs.get(*at)).map(|of| &of.run);
+                let time = run.filter(|_| *at < self.kept.runs.len()).and_then(|run| time(run.started));
+                let title = run.map(|run| run.workload.title()).unwrap_or_default();
+                format!("run {}{}: {title}", at + 1, time.unwrap_or_default())
+            }
+            CheckBox::Experiment(at) => {
+                let record = self.dossier.as_ref().and_then(|dossier| dossier.experiments.get(*at));
+                let is_kept = *at < self.kept.experiments.len();
+                let time = record.filter(|_| is_kept).and_then(|record| time(record.started));
+                let name = record.map(|record| record.name.to_string()).unwrap_or_default();
+                format!("experiment {}{}: {name}", at + 1, time.unwrap_or_default())
             }
             CheckBox::Names => "serials and names".to_owned(),
         }
+    }
+
+    /// Takes what was kept before this start.
+    pub(super) fn take_kept(&mut self, kept: Kept) {
+        self.kept = kept;
+        self.forget();
+    }
+
+    /// The place of an experiment of this start among all.
+    fn place(&self, own: usize) -> usize {
+        self.kept.experiments.len() + own
+    }
+
+    /// An experiment of this start has ended: it stays out until it is asked for, and in once it was.
+    pub(super) fn offer_experiment(&mut self, own: usize) {
+        if own >= self.offered {
+            self.choice.without_experiments.insert(self.place(own));
+            self.offered = own + 1;
+        }
+        self.forget();
+    }
+
+    /// Puts an experiment of this start in, or leaves it out.
+    pub(super) fn turn_experiment(&mut self, own: usize) {
+        let at = self.place(own);
+        flip(&mut self.choice.without_experiments, at);
+        self.text.clear();
+    }
+
+    /// Whether an experiment of this start is in.
+    pub fn has_experiment(&self, own: usize) -> bool {
+        !self.choice.without_experiments.contains(&self.place(own))
     }
 
     /// What it tells has changed: it is made anew when it is shown next.
@@ -105,6 +152,7 @@ impl Sheet {
         match self.boxes().get(self.at) {
             Some(CheckBox::Part(part)) => flip(&mut self.choice.parts, *part),
             Some(CheckBox::Run(run)) => flip(&mut self.choice.without_runs, *run),
+            Some(CheckBox::Experiment(one)) => flip(&mut self.choice.without_experiments, *one),
             Some(CheckBox::Names) => {
                 self.with_serials = !self.with_serials;
                 self.dossier = None;
@@ -140,7 +188,11 @@ fn flip<T: Ord + Copy>(set: &mut BTreeSet<T>, member: T) {
 pub(super) fn refresh(app: &mut App) {
     if app.sheet.dossier.is_none() {
         let boot = app.machine.host.boot_id.value();
-        let runs: Vec<RunRecord> = app.dyno.tests.iter().filter_map(|test| test.record(boot)).collect();
+        let own = app.dyno.tests.iter().filter_map(|test| test.record(boot));
+        let runs: Vec<RunRecord> = app.sheet.kept.runs.iter().cloned().chain(own).collect();
+        let done = app.whatif.experiments.done.iter();
+        let experiments: Vec<ExperimentRecord> =
+            app.sheet.kept.experiments.iter().chain(done).cloned().collect();
         let last = app.dyno.tests.back().filter(|test| test.summary().is_some());
         let dossier = Dossier::new(&Material {
             provenance: &app.mode.provenance(),
@@ -149,6 +201,7 @@ pub(super) fn refresh(app: &mut App) {
             ledger: &app.tune.ledger,
             watch: last.map(|test| &test.watch),
             runs: &runs,
+            experiments: &experiments,
             with_serials: app.sheet.with_serials,
         });
         app.sheet.dossier = Some(Arc::new(dossier));
@@ -161,6 +214,12 @@ pub(super) fn refresh(app: &mut App) {
     app.sheet.fold(usize::from(area.width));
     app.sheet.scroll(0, usize::from(area.height));
     app.sheet.step(0);
+}
+
+/// ` (19:40 UTC)`; nothing where the time is not known.
+fn time(started: i64) -> Option<String> {
+    let at = jiff::Timestamp::from_second(started).ok().filter(|_| started > 0)?;
+    Some(at.strftime(" (%H:%M UTC)").to_string())
 }
 
 /// To the clipboard of the terminal.

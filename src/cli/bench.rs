@@ -235,7 +235,7 @@ impl Bench<'_> {
     fn keep(&self, run: &RunSummary, expected: &[Option<Expected>], seconds: Seconds) {
         let boot = self.read.machine.host.boot_id.value();
         let record = RunRecord::new(boot, run.clone(), expected, seconds);
-        if let Err(error) = store::keep_run(&store::folder(), &record) {
+        if let Err(error) = store::keep(&store::folder(), &record) {
             say(&format!("{}: {error}; a sheet will not have this run", store::folder().display()));
         }
     }

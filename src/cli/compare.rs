@@ -95,6 +95,7 @@ fn of_capture(path: &Path) -> Result<String, Failure> {
         ledger: &Ledger::default(),
         watch: None,
         runs: &[],
+        experiments: &[],
         with_serials: false,
     });
     Ok(sheet::text(&dossier, &Choice::default(), sheet::Format::Json))

@@ -14,7 +14,7 @@ use crate::{
         table,
     },
     machine::Machine,
-    model::{Metric, Pattern, Target, Workload, fio},
+    model::{ExperimentRecord, Metric, Pattern, Target, Workload, fio},
     report::{experiment as text, json},
     runtime::{
         desk::Desk,
@@ -22,6 +22,8 @@ use crate::{
         session::now,
     },
     source::{SysRoot, origin::Origin},
+    store,
+    text::Label,
     units::Bytes,
 };
 use clap::{Args, Subcommand};
@@ -258,8 +260,8 @@ impl RunArgs {
         let signal = signals::signals()?;
         let mut rounds = Rounds { quiet: self.json, counted: 0, thrown_out: 0, failed: None };
         rounds.begin(&plan);
-        let account = if plan.simulated {
-            simulate(plan, desk, root, |account| rounds.look(account))
+        let (account, started) = if plan.simulated {
+            (simulate(plan, desk, root, |account| rounds.look(account)), 0)
         } else {
             let mut underway = Underway::on(plan, desk, root);
             let mut asked = false;
@@ -273,8 +275,11 @@ impl RunArgs {
                 underway.look(now());
                 rounds.look(underway.account());
             }
-            underway.account().clone()
+            (underway.account().clone(), underway.started())
         };
+        if account.has_result() && !account.plan.simulated {
+            keep(&account.record(Some(&Label::new(desk.boot())), started));
+        }
         if let Some(failure) = rounds.failed {
             return Err(failure);
         }
@@ -283,12 +288,19 @@ impl RunArgs {
             return Err(anyhow::anyhow!("{why}").into());
         }
         print(&if self.json {
-            json::text(&json::ExperimentDocument::new(&account))
+            json::text(&json::ExperimentDocument::new(&account.record(None, started)))
         } else {
             text::result(&account)
         })?;
         let stopped = u8::try_from(signal.load(Ordering::Relaxed)).ok().filter(|number| *number != 0);
         Ok(stopped.map_or_else(|| status(&account), Status::Stopped))
+    }
+}
+
+/// Keeps an experiment for sheets made later.
+fn keep(record: &ExperimentRecord) {
+    if let Err(error) = store::keep(&store::folder(), record) {
+        super::say(&format!("{}: {error}; a sheet will not have this", store::folder().display()));
     }
 }
 

@@ -2,19 +2,32 @@
 //!
 //! Here: the command's options, and where its runs come from. Not here: what it says (`report::sheet`).
 
+use std::sync::Arc;
+
 use clap::{Args, ValueEnum};
 
-use super::{Complaint, Failure, Status, failure::words, print};
+use super::{Complaint, Failure, Status, failure::words, print, say};
 use crate::{
-    app::MachineRead,
+    app::{MachineRead, message::Kept},
+    experiment::{
+        EXPERIMENTS, Experiment, Scene, Terms,
+        plan::{Subject, Wishes},
+    },
+    findings::{self, Evidence, Finding},
     machine::{Drive, Machine},
-    model::{RunRecord, Target, Workload},
+    model::{ExperimentRecord, RunRecord, Target, Workload},
     report::{
         dossier::{Dossier, Material},
         sheet::{self, Choice, PARTS, Part},
     },
-    runtime::{opening, rehearsal},
-    source::origin::Origin,
+    runtime::{
+        desk::Desk,
+        experiment::simulate,
+        opening,
+        recall::{MOST, Unreadable, recall},
+        rehearsal,
+    },
+    source::{SysRoot, origin::Origin},
     store,
     tune::{journal::Journal, ledger::Ledger},
     units::Bytes,
@@ -26,13 +39,13 @@ pub(super) struct SheetArgs {
     /// How it is written
     #[arg(long, value_enum, default_value_t = Format::Markdown)]
     format: Format,
-    /// Only these parts, with commas between them: machine, tree, findings, settings, runs, commands, versions
+    /// Only these parts, with commas between them: machine, tree, findings, settings, runs, experiments, commands, versions
     #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = part)]
     only: Vec<Part>,
-    /// The last runs of this machine since it started; of a demo there are none
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    /// The last runs and experiments of this machine since it started; of a demo there are none
+    #[arg(long, value_name = "N", default_value_t = MOST)]
     runs: usize,
-    /// With a simulated test of all drives, big reads and small ones; for demos alone
+    /// With simulated tests of all drives, and the experiment that would prove the first finding; for demos alone
     #[arg(long)]
     simulate: bool,
     /// Keep serials, host and user names, mount paths and addresses as they are
@@ -76,13 +89,15 @@ fn part(word: &str) -> Result<Part, String> {
 pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> {
     let root = origin.open()?;
     let read = opening::read(&*root);
+    let results = results(args, origin, &root, &read)?;
     let dossier = Dossier::new(&Material {
         provenance: &opening::mode(origin).provenance(),
         machine: &read.machine,
         problems: &read.problems,
         ledger: &ledger(origin, &read.machine)?,
         watch: None,
-        runs: &runs(args, origin, &read)?,
+        runs: &results.runs,
+        experiments: &results.experiments,
         with_serials: args.with_serials,
     });
     let mut choice = Choice::default();
@@ -92,37 +107,69 @@ pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> 
     print(&sheet::text(&dossier, &choice, args.format.into()))
 }
 
-/// The runs that were kept of this boot, or a demo's simulated ones.
-fn runs(args: &SheetArgs, origin: &Origin, read: &MachineRead) -> Result<Vec<RunRecord>, Failure> {
+/// What was kept of this boot, or what a demo's drives do.
+fn results(
+    args: &SheetArgs,
+    origin: &Origin,
+    root: &Arc<dyn SysRoot>,
+    read: &MachineRead,
+) -> Result<Kept, Failure> {
     if args.simulate {
         if !origin.is_demo() {
             let fix = "run `iodyno bench`: its runs are in the next sheet";
             return Err(Complaint::new("--simulate", "only a demo's drives are simulated", fix).into());
         }
-        return simulated(read);
+        let experiments = simulated_experiment(origin, root, read).into_iter().collect();
+        return Ok(Kept { runs: simulated_runs(read)?, experiments, foreign: 0 });
     }
     if !origin.is_live() {
-        return Ok(Vec::new());
+        return Ok(Kept::default());
     }
-    let folder = store::folder();
-    let boot = read.machine.host.boot_id.value().map_or("", |boot| boot.as_str());
-    store::recent_runs(&folder, boot, args.runs).map_err(|error| {
+    let kept = recall(&read.machine, args.runs).map_err(|Unreadable { path, error }| {
         let fix = "correct its permissions, or leave runs out with --runs 0";
-        Complaint::new(store::runs(&folder).to_string_lossy(), words(&error), fix).into()
-    })
+        Complaint::new(path.to_string_lossy(), words(&error), fix)
+    })?;
+    kept.note().iter().for_each(|note| say(note));
+    Ok(kept)
 }
 
 /// A test of big reads and one of small ones, each on all hardware drives at once.
-fn simulated(read: &MachineRead) -> Result<Vec<RunRecord>, Failure> {
-    let target =
-        |drive: &Drive| Target { path: drive.name.device_file().into(), drive: Some(drive.name.clone()) };
-    let targets: Vec<Target> = read.machine.hardware_drives().map(target).collect();
+fn simulated_runs(read: &MachineRead) -> Result<Vec<RunRecord>, Failure> {
+    let targets = all_drives(&read.machine);
     let sizes = [Bytes(512 << 10), Bytes(4 << 10)];
     let run = |block_size| {
         let workload = Workload { targets: targets.clone(), block_size, ..Workload::default() };
         rehearsal::run(read, &workload).map_err(|error| Failure::from(anyhow::Error::new(error)))
     };
     sizes.into_iter().map(run).collect()
+}
+
+/// The experiment that would prove the first finding that one could.
+fn simulated_experiment(
+    origin: &Origin,
+    root: &Arc<dyn SysRoot>,
+    read: &MachineRead,
+) -> Option<ExperimentRecord> {
+    let findings = findings::check(&Evidence::at_rest(&read.machine, &read.limits));
+    let proves = |finding: &Finding| EXPERIMENTS.iter().find(|row| row.proves.contains(&finding.id.0));
+    let desk = Desk::new(origin, root)?;
+    let targets = all_drives(&read.machine);
+    let wishes = Wishes::default();
+    let plan = |row: &'static Experiment| {
+        let count = if row.subject == Subject::OneDrive { 1 } else { targets.len() };
+        let targets = &targets[..count.min(targets.len())];
+        let scene = Scene { machine: &read.machine, targets, simulated: true, wishes: &wishes };
+        row.plan(&scene, Terms::default()).ok()
+    };
+    let plan = findings.iter().filter_map(proves).find_map(plan);
+    plan.map(|plan| simulate(plan, &desk, &**root, |_| {}).record(None, 0))
+}
+
+/// Every hardware drive.
+fn all_drives(machine: &Machine) -> Vec<Target> {
+    let target =
+        |drive: &Drive| Target { path: drive.name.device_file().into(), drive: Some(drive.name.clone()) };
+    machine.hardware_drives().map(target).collect()
 }
 
 /// What stands changed on this machine since it started.

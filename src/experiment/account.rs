@@ -1,44 +1,14 @@
 //! [`Account`]: where an experiment stands, and what it came to.
 
-use serde::Serialize;
-
 use super::{
     plan::Plan,
     statistics::{Interval, log_ratios, median},
     verdict,
 };
-use crate::model::{Effect, Metric, RunSummary, Verdict};
-
-/// One run that counts.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Run {
-    /// Its round, counted from 1.
-    pub round: u32,
-    /// The figure arms are compared by, in the metric's unit.
-    pub value: f64,
-    /// Reads per second.
-    pub iops: f64,
-    /// Bytes per second.
-    pub bytes_per_second: f64,
-    /// Processor time of the workers per read, nanoseconds.
-    pub cpu_ns_per_io: Option<f64>,
-    /// 99th percentile of latency, nanoseconds.
-    pub latency_p99: Option<f64>,
-}
-
-impl Run {
-    /// The figures of a run; `None` where it has not the one that counts.
-    pub fn of(round: u32, metric: Metric, run: &RunSummary) -> Option<Self> {
-        Some(Self {
-            round,
-            value: metric.of(run)?,
-            iops: run.iops(),
-            bytes_per_second: run.bytes_per_second(),
-            cpu_ns_per_io: Metric::CpuNsPerIo.of(run),
-            latency_p99: Metric::LatencyP99.of(run),
-        })
-    }
-}
+use crate::model::{
+    Effect, Verdict,
+    experiment::{Run, ThrownOut},
+};
 
 /// One arm so far.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -47,17 +17,6 @@ pub struct ArmAccount {
     pub runs: Vec<Run>,
     /// Why it takes no part, if it does not.
     pub left_out: Option<String>,
-}
-
-/// A round that does not count.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ThrownOut {
-    /// Which, counted from 1.
-    pub round: u32,
-    /// The arm that was disturbed.
-    pub arm: String,
-    /// By what.
-    pub why: String,
 }
 
 /// What is going on.
@@ -195,6 +154,11 @@ impl Account {
     /// Whether it is over.
     pub fn has_ended(&self) -> bool {
         self.phase == Phase::Ended
+    }
+
+    /// Whether it is over and something was measured.
+    pub fn has_result(&self) -> bool {
+        self.has_ended() && self.rounds > 0
     }
 
     /// Whether every arm that is compared has an answer.

@@ -13,12 +13,15 @@
 use std::time::Duration;
 
 use super::{
-    account::{Account, Ending, Phase, Run, ThrownOut},
+    account::{Account, Ending, Phase},
     plan::{Arm, Plan},
     shuffle::Random,
     statistics::median,
 };
-use crate::model::{RunSummary, Workload};
+use crate::model::{
+    RunSummary, Workload,
+    experiment::{Run, ThrownOut},
+};
 
 /// Something that happened. Times are since the beginning of the experiment.
 #[derive(Debug, Clone)]

@@ -132,6 +132,10 @@ pub struct Plan {
     pub terms: Terms,
     /// Whether drives are simulated.
     pub simulated: bool,
+    /// All that is read, by one arm or another.
+    pub targets: Vec<Target>,
+    /// What the user wanted otherwise than the row has it.
+    pub wishes: Wishes,
 }
 
 /// Between the end of a run and the beginning of the next one: settings are put back, set and read back.

@@ -306,7 +306,15 @@ impl Experiment {
             arm.workload.validate().map_err(|error| format!("another workload: {error}"))?;
         }
         let metric = scene.wishes.metric.unwrap_or(self.metric);
-        Ok(Plan { experiment: self, metric, arms, terms, simulated: scene.simulated })
+        Ok(Plan {
+            experiment: self,
+            metric,
+            arms,
+            terms,
+            simulated: scene.simulated,
+            targets: scene.targets.to_vec(),
+            wishes: scene.wishes.clone(),
+        })
     }
 }
 

@@ -51,7 +51,7 @@ impl RunRecord {
         Expectation: From<&'a E>,
     {
         let expected = expected.into_iter().map(|one| one.as_ref().map(Expectation::from)).collect();
-        Self { boot: boot.cloned().unwrap_or_else(|| Label::new("")), run, expected, seconds }
+        Self { boot: boot.cloned().unwrap_or_default(), run, expected, seconds }
     }
 }
 

@@ -1,11 +1,11 @@
 //! What experiments measure and what they end in.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::run::{RunSummary, TargetSummary};
 
 /// The figure of a run that arms are compared by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Reads per second of all targets.
@@ -27,6 +27,16 @@ impl Metric {
             Self::BytesPerSecond => "bytes_per_second",
             Self::CpuNsPerIo => "cpu_ns_per_io",
             Self::LatencyP99 => "latency_p99",
+        }
+    }
+
+    /// What is counted, for a sentence with a ratio.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Iops => "reads per second",
+            Self::BytesPerSecond => "bytes per second",
+            Self::CpuNsPerIo => "processor time of a read",
+            Self::LatencyP99 => "99th percentile of latency",
         }
     }
 
@@ -55,7 +65,7 @@ impl Metric {
 }
 
 /// What an experiment says of one arm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Better than what it is held against, by the margin or more.
@@ -78,6 +88,17 @@ impl Verdict {
             Self::Slower => "slower",
             Self::NoDifference => "no-difference",
             Self::Inconclusive => "inconclusive",
+            Self::Invalid => "invalid",
+        }
+    }
+
+    /// One short word, for a column beside the ratio.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Faster => "better",
+            Self::Slower => "worse",
+            Self::NoDifference => "same",
+            Self::Inconclusive => "open",
             Self::Invalid => "invalid",
         }
     }

@@ -1,16 +1,13 @@
-//! A machine, a run and a line of text with pseudonyms: for sheets, which are made from what was read, not from files.
+//! A machine and a line of text with pseudonyms: for sheets, which are made from what was read, not from files.
 //!
 //! Here: every part of a [`Machine`] that a person or a system named. Not here: finding what must go in a text.
 
 use super::{Redactor, tables};
 use crate::{
     machine::{Drive, Host, Machine, Measured, Use},
-    model::{Reading, RunSummary},
+    model::Reading,
     text::Label,
 };
-
-/// What stands for the path of a file that was read.
-pub const FILE: &str = "FILE";
 
 impl Redactor {
     /// One that knows who the machine is and whose paths it has.
@@ -57,31 +54,6 @@ impl Redactor {
             *run = self.outside(run);
         }
         machine
-    }
-
-    /// The same run, its files without their paths.
-    #[must_use]
-    pub fn run(&mut self, run: &RunSummary) -> RunSummary {
-        let mut run = run.clone();
-        let is_device = |path: &str| path.starts_with("/dev/") && !path.contains("/by-");
-        for target in &mut run.workload.targets {
-            if !is_device(&target.path.to_string_lossy()) {
-                target.path = FILE.into();
-            }
-        }
-        for target in &mut run.targets {
-            let path = std::mem::replace(&mut target.name, Label::new(FILE));
-            if is_device(path.as_str()) {
-                target.name = path.clone();
-            }
-            let without = |text: &str| text.replace(path.as_str(), target.name.as_str());
-            target.first_error =
-                target.first_error.take().map(|error| Label::new(&self.worldly(&without(error.as_str()))));
-            target.invalid_because =
-                target.invalid_because.iter().map(|why| self.worldly(&without(why))).collect();
-        }
-        run.effective.fallbacks = run.effective.fallbacks.iter().map(|note| self.worldly(note)).collect();
-        run
     }
 
     /// Text that holds no names, but may hold ids and addresses: the last look at a finished sheet.

@@ -1,17 +1,15 @@
-//! The command line that makes a run again, for iodyno and for fio.
+//! The command line that makes a run or an experiment again, for iodyno and for fio.
 //!
-//! Here: words from a [`Workload`], quoting, breaking long lines. Not here: fio's options, job files (`fio_options`).
+//! Here: words from a [`Workload`] or an [`ExperimentRecord`], quoting, breaking long lines. Not here: fio's options, job files (`fio_options`).
 
 use super::fio_options;
-use crate::model::Workload;
+use crate::model::{ExperimentRecord, Target, Workload};
 
 /// `iodyno bench ...`; `origin` are the options that name the machine, none for this one.
 pub fn iodyno(workload: &Workload, origin: &[String]) -> Vec<String> {
     let mut words = vec!["iodyno".to_owned(), "bench".to_owned()];
     words.extend(origin.iter().cloned());
-    let names: Vec<String> =
-        workload.targets.iter().map(|target| escaped(&target.path.to_string_lossy())).collect();
-    words.extend(["--filename".to_owned(), names.join(":")]);
+    words.extend(filename(&workload.targets));
     let usual = fio_options::options(&Workload::default());
     let asked = ["rw", "bs", "iodepth", "numjobs", "runtime"];
     for (option, value) in fio_options::options(workload) {
@@ -25,6 +23,22 @@ pub fn iodyno(workload: &Workload, origin: &[String]) -> Vec<String> {
         words.extend(["--runtime".to_owned(), "0".to_owned()]);
     }
     words
+}
+
+/// `iodyno experiment run NAME ...`; `origin` as for a run.
+pub fn experiment(record: &ExperimentRecord, origin: &[String]) -> Vec<String> {
+    let mut words = ["iodyno", "experiment", "run", record.name.as_str()].map(str::to_owned).to_vec();
+    words.extend(origin.iter().cloned());
+    words.extend(filename(&record.targets));
+    for (option, value) in &record.options {
+        words.extend([format!("--{option}"), value.clone()]);
+    }
+    words
+}
+
+fn filename(targets: &[Target]) -> [String; 2] {
+    let names: Vec<String> = targets.iter().map(|target| escaped(&target.path.to_string_lossy())).collect();
+    ["--filename".to_owned(), names.join(":")]
 }
 
 /// `fio ...` with the same reads: the lines of its job file as options.
@@ -90,7 +104,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::{DriveName, Target};
+    use crate::model::DriveName;
 
     fn workload(names: &[&str]) -> Workload {
         let target =

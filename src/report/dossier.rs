@@ -7,7 +7,7 @@ use crate::{
     capacity,
     findings::{self, Evidence, Finding, Load, validity::Watch},
     machine::Machine,
-    model::{Limits, Problem, RunRecord},
+    model::{ExperimentRecord, Limits, Problem, RunRecord},
     redact::Redactor,
     text::Label,
     tune::{Device, ledger::Ledger},
@@ -43,6 +43,8 @@ pub struct Material<'a> {
     pub watch: Option<&'a Watch>,
     /// Runs, the oldest first.
     pub runs: &'a [RunRecord],
+    /// Experiments, the oldest first.
+    pub experiments: &'a [ExperimentRecord],
     /// Serials, names, paths and addresses stay as they are.
     pub with_serials: bool,
 }
@@ -64,6 +66,8 @@ pub struct Dossier {
     pub settings: Vec<Row>,
     /// Runs, the oldest first.
     pub runs: Vec<RunRecord>,
+    /// Experiments, the oldest first.
+    pub experiments: Vec<ExperimentRecord>,
     /// Replaces what is left of names in a finished text; `None` when they stay.
     redactor: Option<Redactor>,
 }
@@ -72,13 +76,19 @@ impl Dossier {
     /// Gathers it.
     pub fn new(material: &Material<'_>) -> Self {
         let mut redactor = (!material.with_serials).then(|| Redactor::of_machine(material.machine));
-        let (machine, problems, runs) = match &mut redactor {
+        let (machine, problems, runs, experiments) = match &mut redactor {
             Some(redactor) => (
                 redactor.machine(material.machine),
                 material.problems.iter().map(|problem| without_names(redactor, problem)).collect(),
                 material.runs.iter().map(|record| anonymous(redactor, record)).collect(),
+                material.experiments.iter().map(|record| redactor.experiment(record)).collect(),
             ),
-            None => (material.machine.clone(), material.problems.to_vec(), material.runs.to_vec()),
+            None => (
+                material.machine.clone(),
+                material.problems.to_vec(),
+                material.runs.to_vec(),
+                material.experiments.to_vec(),
+            ),
         };
         let limits = capacity::limits(&machine);
         let load = runs.last().map(|record| Load {
@@ -96,7 +106,7 @@ impl Dossier {
             .flat_map(|device| rows(&machine, material.ledger, &device, live))
             .collect();
         let provenance = material.provenance.clone();
-        Self { provenance, machine, limits, problems, findings, settings, runs, redactor }
+        Self { provenance, machine, limits, problems, findings, settings, runs, experiments, redactor }
     }
 
     /// Whether names and serials were left out.
@@ -127,7 +137,7 @@ impl Dossier {
 }
 
 fn anonymous(redactor: &mut Redactor, record: &RunRecord) -> RunRecord {
-    RunRecord { boot: Label::new(""), run: redactor.run(&record.run), ..record.clone() }
+    RunRecord { boot: Label::default(), run: redactor.run(&record.run), ..record.clone() }
 }
 
 fn without_names(redactor: &mut Redactor, problem: &Problem) -> Problem {

@@ -8,6 +8,7 @@ mod tree;
 mod findings;
 mod settings;
 mod runs;
+mod experiments;
 mod markdown;
 mod bbcode;
 mod plain;
@@ -20,6 +21,9 @@ use crate::text::is_harmless;
 /// Columns of what stands in a code box: forums show it whole, and so does a terminal of 80 with a margin.
 pub const BOX: usize = 78;
 
+/// Columns before what belongs to a run or an experiment.
+const INDENT: &str = "   ";
+
 /// A part that can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "each is described by its row of PARTS")]
@@ -29,6 +33,7 @@ pub enum Part {
     Findings,
     Settings,
     Runs,
+    Experiments,
     Commands,
     Versions,
 }
@@ -53,6 +58,12 @@ pub static PARTS: &[PartRow] = &[
     PartRow { part: Part::Findings, word: "findings", name: "findings", blocks: findings::blocks },
     PartRow { part: Part::Settings, word: "settings", name: "unusual settings", blocks: settings::blocks },
     PartRow { part: Part::Runs, word: "runs", name: "runs", blocks: runs::blocks },
+    PartRow {
+        part: Part::Experiments,
+        word: "experiments",
+        name: "experiments",
+        blocks: experiments::blocks,
+    },
     PartRow { part: Part::Commands, word: "commands", name: "commands", blocks: runs::commands },
     PartRow {
         part: Part::Versions,
@@ -115,12 +126,18 @@ pub struct Choice {
     pub parts: BTreeSet<Part>,
     /// Runs that stay out, counted from the oldest.
     pub without_runs: BTreeSet<usize>,
+    /// Experiments that stay out, likewise.
+    pub without_experiments: BTreeSet<usize>,
 }
 
 impl Default for Choice {
     /// Everything.
     fn default() -> Self {
-        Self { parts: PARTS.iter().map(|row| row.part).collect(), without_runs: BTreeSet::new() }
+        Self {
+            parts: PARTS.iter().map(|row| row.part).collect(),
+            without_runs: BTreeSet::new(),
+            without_experiments: BTreeSet::new(),
+        }
     }
 }
 
@@ -208,6 +225,18 @@ impl Span {
             Self::Plain(text) | Self::Strong(text) | Self::Code(text) => text,
         }
     }
+}
+
+/// All but those that stay out, with their numbers from 1.
+pub(super) fn numbered<'a, T>(all: &'a [T], without: &BTreeSet<usize>) -> Vec<(usize, &'a T)> {
+    let all = all.iter().enumerate().filter(|(index, _)| !without.contains(index));
+    all.map(|(index, one)| (index + 1, one)).collect()
+}
+
+/// When something began, at the end of a line: `; 2026-11-21 19:40 UTC`. Empty where that is not known.
+fn date(started: i64) -> String {
+    let date = (started > 0).then(|| jiff::Timestamp::from_second(started).ok()).flatten();
+    date.map(|date| date.strftime("; %F %H:%M UTC").to_string()).unwrap_or_default()
 }
 
 /// Lines, each with its end.

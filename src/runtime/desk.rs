@@ -41,6 +41,7 @@ use super::{
 };
 use crate::{
     app::MachineRead,
+    experiment::worth::Worth,
     machine::Drive,
     source::{self, SysRoot, origin::Origin},
     tune::{
@@ -213,21 +214,23 @@ impl Hold<'_> {
         self.desk.put_back(tuner, &Which::Sessions(&[tuner.session()]))
     }
 
-    /// Notes in the journal what a change was measured to be worth, for the rules that `tune export udev` writes: the
-    /// values compared, and one line that says by what it was measured, the ratio and its interval.
+    /// Notes in the journal what settings were measured to be worth, for the rules that `tune export udev` writes.
     ///
     /// # Errors
     /// A journal that cannot be written.
-    pub fn note(&self, wanted: &Wanted, compared_with: &str, words: &str) -> Result<(), TuneError> {
-        let Some(tuner) = &self.tuner else { return Ok(()) };
+    pub fn note(&self, measured: &[Worth]) -> Result<(), TuneError> {
+        let Some(tuner) = self.tuner.as_ref().filter(|_| !measured.is_empty()) else { return Ok(()) };
         let (machine, _) = source::read_machine(&*self.desk.root);
-        Ok(tuner.note(Gain {
-            device: Identity::of(&machine, &wanted.device),
-            setting: wanted.setting.id.0.to_owned(),
-            old: compared_with.to_owned(),
-            new: wanted.value.clone(),
-            words: words.to_owned(),
-        })?)
+        for Worth { winner, old, words } in measured {
+            tuner.note(Gain {
+                device: Identity::of(&machine, &winner.device),
+                setting: winner.setting.0.to_owned(),
+                old: old.clone(),
+                new: winner.value.clone(),
+                words: words.clone(),
+            })?;
+        }
+        Ok(())
     }
 
     /// Puts everything back and ends the session. What could not be put back, as the report says, is tried once more at
@@ -273,6 +276,7 @@ pub fn unix_millis() -> i64 {
 mod tests {
     use super::*;
     use crate::{
+        experiment::Assignment,
         model::DriveName,
         tune::{Device, settings::find, tuner::is_whole},
     };
@@ -309,7 +313,13 @@ mod tests {
             "the scheduler first, what is so already not at all"
         );
         assert!(is_whole(&hold.restore().unwrap()));
-        hold.note(&arm[1], "none", "0.5 times the reads per second").unwrap();
+        let winner = Assignment {
+            device: arm[1].device.clone(),
+            setting: arm[1].setting.id,
+            value: arm[1].value.clone(),
+        };
+        let words = "0.5 times the reads per second".to_owned();
+        hold.note(&[Worth { winner, old: "none".to_owned(), words }]).unwrap();
         assert_eq!(desk.read().machine, before, "between two arms");
         hold.set(&arm[..2]).unwrap();
         let report = hold.end().unwrap();

@@ -8,14 +8,20 @@ use std::{
 };
 
 use super::{
-    demo_counters::DemoCounters, input::Outside, now, opening, proving::Proving, saving, session::Session,
+    demo_counters::DemoCounters,
+    input::Outside,
+    now, opening,
+    proving::Proving,
+    recall::{MOST, recall},
+    saving,
+    session::Session,
     tuning::Tuning,
 };
 use crate::{
     app::{Effect, MachineRead, Message},
     load::Engine,
-    machine::Measured,
-    model::{RunRecord, RunState, Workload},
+    machine::{Machine, Measured},
+    model::{RunState, Workload},
     source::SysRoot,
     store,
 };
@@ -152,16 +158,27 @@ impl Effects {
         });
     }
 
-    /// Keeps a run for sheets made later; there is an answer only when that fails.
-    pub fn keep_run(&self, record: RunRecord) {
+    /// Keeps a run or an experiment for sheets made later; there is an answer only when that fails.
+    pub fn keep<T: store::Kept + Send + 'static>(&self, record: T) {
         let sender = self.sender.clone();
         thread::spawn(move || {
             let folder = store::folder();
-            if let Err(error) = store::keep_run(&folder, &record) {
-                let line = format!("{}: {error}; the run is not kept", store::runs(&folder).display());
+            if let Err(error) = store::keep(&folder, &record) {
+                let line =
+                    format!("{}: {error}; sheets made later lack it", store::file::<T>(&folder).display());
                 // Nobody listens only when the program ends.
                 let _ = sender.send(Outside::Message(Message::Remembered(Err(line))));
             }
+        });
+    }
+
+    /// Looks for what was kept before this start.
+    pub fn recall(&self, machine: Arc<Machine>) {
+        let sender = self.sender.clone();
+        thread::spawn(move || {
+            let kept = recall(&machine, MOST).map_err(|error| error.to_string());
+            // Nobody listens only when the program ends.
+            let _ = sender.send(Outside::Message(Message::Recalled(Box::new(kept))));
         });
     }
 

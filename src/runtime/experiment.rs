@@ -13,13 +13,13 @@ use std::{
 };
 
 use super::{
-    desk::{Desk, Hold},
+    desk::{Desk, Hold, unix_millis},
     opening,
     session::Session,
 };
 use crate::{
     counters::{self, Counters, Rates},
-    experiment::{Account, Action, Arm, Driver, Event, Plan, driver::Ran},
+    experiment::{Account, Action, Arm, Assignment, Driver, Event, Plan, driver::Ran, worth::worth},
     findings::validity::Watch,
     load::{Engine, LaidOut, LoadError, RealEngine, Running, lay_out},
     machine::Machine,
@@ -56,6 +56,8 @@ pub struct Underway<'a> {
     simulated: Vec<Option<Arc<dyn Engine>>>,
     arm: usize,
     begun: Option<Instant>,
+    /// Unix seconds of its beginning; 0 where time is counted.
+    started: i64,
     /// Files that were laid out for it.
     laid_out: Vec<LaidOut>,
 }
@@ -90,6 +92,7 @@ impl<'a> Underway<'a> {
         reader: Reader,
     ) -> Self {
         let arms = plan.arms.len();
+        let started = if plan.simulated { 0 } else { unix_millis() / 1000 };
         let mut driver = Driver::new(plan);
         let todo = driver.step(Event::Begin).into();
         Self {
@@ -105,6 +108,7 @@ impl<'a> Underway<'a> {
             simulated: vec![None; arms],
             arm: 0,
             begun: None,
+            started,
             laid_out: Vec::new(),
         }
     }
@@ -115,6 +119,11 @@ impl<'a> Underway<'a> {
         let reader =
             if plan.simulated { Reader::Demo } else { Reader::Engine(Arc::new(RealEngine::on(&machine))) };
         Self::new(plan, desk, root, machine, reader)
+    }
+
+    /// Unix seconds of its beginning; 0 where time is counted.
+    pub const fn started(&self) -> i64 {
+        self.started
     }
 
     /// Where it stands.
@@ -187,11 +196,23 @@ impl<'a> Underway<'a> {
             }
             Action::Restore => Some(Event::Restored(self.restore(), at)),
             Action::End => {
+                self.note();
                 // What could not be put back was told by the restore before; the session ends all the same.
                 let _ = self.hold.take().map(Hold::end);
                 None
             }
         }
+    }
+
+    /// Notes what the winner's settings are worth, for whoever makes them last.
+    fn note(&self) {
+        let Some(hold) = &self.hold else { return };
+        let found = |set: &Assignment| {
+            let row = settings::find(set.setting.0)?;
+            Some((row.read)(&self.machine, &set.device).first()?.value()?.text.to_string())
+        };
+        // Without the note a rule only lacks a comment.
+        let _ = hold.note(&worth(self.account(), found));
     }
 
     fn set_up(&mut self, arm: usize) -> Result<(), String> {

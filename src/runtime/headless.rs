@@ -19,6 +19,7 @@ use super::{
     effects::LOOK,
     now, opening,
     proving::{Clock, Proving},
+    recall::{MOST, recall},
     tuning::Tuning,
 };
 use crate::{
@@ -73,8 +74,12 @@ impl Headless {
             });
             (tuning, receiver)
         });
-        let app = App::new(opening::mode(origin), read, size);
+        let mut app = App::new(opening::mode(origin), read, size);
         let live = origin.is_live();
+        if live {
+            let kept = recall(&app.machine, MOST).map_err(|error| error.to_string());
+            update(&mut app, Message::Recalled(Box::new(kept)));
+        }
         Ok(Self {
             app,
             engine,

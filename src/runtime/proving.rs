@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     app::whatif::Progress,
-    experiment::{Account, Plan},
+    experiment::Plan,
     model::{Metric, RunSample, TargetSample},
     source::SysRoot,
 };
@@ -154,7 +154,7 @@ impl Bench<'_> {
             }
             let progress = underway.as_mut().map(|underway| {
                 let sample = underway.sample(seen);
-                progress(underway.account(), sample.as_ref(), underway.elapsed(seen))
+                progress(underway, sample.as_ref(), seen)
             });
             if self.clock == Clock::Counted || progress.is_some() {
                 (self.tell)(progress);
@@ -164,7 +164,8 @@ impl Bench<'_> {
 }
 
 /// Where an experiment stands, with what the run under way reads now.
-fn progress(account: &Account, sample: Option<&RunSample>, elapsed: Duration) -> Progress {
+fn progress(underway: &Underway<'_>, sample: Option<&RunSample>, at: Instant) -> Progress {
+    let account = underway.account().clone();
     let rate = |of: fn(&TargetSample) -> u64| {
         let sample = sample.filter(|sample| !sample.at.is_zero())?;
         Some(sample.targets.iter().map(of).sum::<u64>() as f64 / sample.at.as_secs_f64())
@@ -175,5 +176,6 @@ fn progress(account: &Account, sample: Option<&RunSample>, elapsed: Duration) ->
         Metric::BytesPerSecond => reads,
         Metric::CpuNsPerIo | Metric::LatencyP99 => None,
     };
-    Progress { account: account.clone(), reads: reads.unwrap_or(0.0), now, elapsed }
+    let (started, elapsed) = (underway.started(), underway.elapsed(at));
+    Progress { account, started, reads: reads.unwrap_or(0.0), now, elapsed }
 }

@@ -110,6 +110,22 @@ pub fn put_back(app: &mut App) -> Vec<Effect> {
     vec![Effect::UndoChanges(Undoing::Files(files))]
 }
 
+/// Puts the verdict into the sheet, or leaves it out again.
+pub fn to_sheet(app: &mut App) {
+    let experiments = &app.whatif.experiments;
+    let Some(at) = experiments.done_at.filter(|_| experiments.shown.is_some()) else {
+        app.tell("No verdict to put into the sheet: Enter begins the selected experiment");
+        return;
+    };
+    app.sheet.turn_experiment(at);
+    let told = if app.sheet.has_experiment(at) {
+        "The verdict is in the sheet: 7 shows it"
+    } else {
+        "The sheet is without this verdict again"
+    };
+    app.tell(told);
+}
+
 /// Opens the first arm of `own` for text.
 pub fn write_arms(app: &mut App) {
     let experiments = &mut app.whatif.experiments;

@@ -10,7 +10,8 @@ use crate::{
         plan::{Subject, Wishes},
     },
     machine::{Drive, Machine},
-    model::{DriveName, ExperimentId, FindingId, Target},
+    model::{DriveName, ExperimentId, ExperimentRecord, FindingId, Target},
+    text::Label,
     tune::Change,
 };
 
@@ -19,6 +20,8 @@ use crate::{
 pub struct Progress {
     /// Its account.
     pub account: Account,
+    /// Unix seconds of its beginning; 0 where time is counted.
+    pub started: i64,
     /// What the run under way reads, bytes per second.
     pub reads: f64,
     /// The figure arms are compared by, of the run under way, where it can be told before its end.
@@ -57,6 +60,10 @@ pub struct Experiments {
     pub words_top: usize,
     /// Files that the winner was kept in.
     pub kept: Vec<String>,
+    /// Those that ended with a result, oldest first.
+    pub done: Vec<ExperimentRecord>,
+    /// Which of them is the one on the screen.
+    pub done_at: Option<usize>,
     /// What the list was made for.
     made_for: Option<MadeFor>,
 }
@@ -82,6 +89,8 @@ impl Default for Experiments {
             stopping: false,
             words_top: 0,
             kept: Vec::new(),
+            done: Vec::new(),
+            done_at: None,
             made_for: None,
         }
     }
@@ -165,21 +174,31 @@ impl Experiments {
     /// Puts an experiment that is about to begin on the screen.
     pub fn begin(&mut self, plan: Plan) {
         let account = Account::new(plan);
-        self.shown = Some(Progress { account, reads: 0.0, now: None, elapsed: Duration::ZERO });
+        self.shown = Some(Progress { account, started: 0, reads: 0.0, now: None, elapsed: Duration::ZERO });
         self.stopping = false;
         self.words_top = 0;
         self.kept.clear();
+        self.done_at = None;
     }
 
-    /// Takes what became of the one on the screen.
-    pub fn take(&mut self, progress: Progress) {
+    /// Takes what became of the one on the screen. When it has just ended with a result: its place among those that did,
+    /// and the record.
+    pub fn take(&mut self, progress: Progress, boot: Option<&Label>) -> Option<(usize, ExperimentRecord)> {
         // One that was left has nobody who looks at it.
-        let is_it =
-            |shown: &Progress| shown.account.plan.experiment.id == progress.account.plan.experiment.id;
-        if self.shown.as_ref().is_some_and(is_it) {
-            self.stopping &= progress.account.phase != Phase::Ended;
-            self.shown = Some(progress);
+        let shown = self.shown.as_ref()?;
+        if shown.account.plan.experiment.id != progress.account.plan.experiment.id {
+            return None;
         }
+        self.stopping &= progress.account.phase != Phase::Ended;
+        let ends = !shown.account.has_ended() && progress.account.has_result();
+        let record = ends.then(|| progress.account.record(boot, progress.started));
+        self.shown = Some(progress);
+        let record = record?;
+        // What came of it before it went on gives way.
+        let at = *self.done_at.get_or_insert(self.done.len());
+        self.done.truncate(at);
+        self.done.push(record.clone());
+        Some((at, record))
     }
 
     /// What keeping the winner would write: its settings, where it has any.

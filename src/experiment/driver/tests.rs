@@ -2,7 +2,10 @@ use std::time::Duration;
 
 use super::*;
 use crate::{
-    experiment::{plan::Terms, table},
+    experiment::{
+        plan::{Terms, Wishes},
+        table,
+    },
     model::{Metric, Verdict, run::testing::run},
 };
 
@@ -46,6 +49,8 @@ impl Lab {
             arms: arms.collect(),
             terms,
             simulated: true,
+            targets: Vec::new(),
+            wishes: Wishes::default(),
         }
     }
 

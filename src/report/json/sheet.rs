@@ -5,11 +5,11 @@ use serde::Serialize;
 use super::{DriveRow, DrivesDocument, NodeRow, SCHEMA, TreeDocument, VERSION};
 use crate::{
     findings::Finding,
-    model::{Problem, RunRecord},
+    model::{ExperimentRecord, Problem, RunRecord},
     report::{
         commands,
         dossier::{Dossier, Provenance},
-        sheet::{Choice, Part},
+        sheet::{Choice, Part, numbered},
         spread,
         tune::Row,
     },
@@ -38,6 +38,8 @@ pub struct SheetDocument<'a> {
     settings: Option<Vec<SettingRow<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<Vec<RunRow<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    experiments: Option<Vec<ExperimentRow<'a>>>,
     problems: Vec<Problem>,
 }
 
@@ -78,6 +80,14 @@ pub struct RunRow<'a> {
     record: &'a RunRecord,
 }
 
+/// An experiment with the command that makes it again.
+#[derive(Debug, Serialize)]
+struct ExperimentRow<'a> {
+    command: String,
+    #[serde(flatten)]
+    record: &'a ExperimentRecord,
+}
+
 impl<'a> RunRow<'a> {
     fn new(record: &'a RunRecord, origin: &[String]) -> Self {
         let run = &record.run;
@@ -105,7 +115,19 @@ impl<'a> SheetDocument<'a> {
         problems.extend(drives.iter().flat_map(|document| document.problems.iter().cloned()));
         problems.sort();
         problems.dedup();
-        let runs = dossier.runs.iter().enumerate().filter(|(index, _)| !choice.without_runs.contains(index));
+        let origin = dossier.origin();
+        let runs = || {
+            let chosen = numbered(&dossier.runs, &choice.without_runs);
+            chosen.into_iter().map(|(_, run)| RunRow::new(run, &origin)).collect()
+        };
+        let experiments = || {
+            let row = |record: &'a ExperimentRecord| ExperimentRow {
+                command: commands::line(&commands::experiment(record, &origin)),
+                record,
+            };
+            let chosen = numbered(&dossier.experiments, &choice.without_experiments);
+            chosen.into_iter().map(|(_, record)| row(record)).collect()
+        };
         Self {
             schema: SCHEMA,
             version: VERSION,
@@ -122,7 +144,8 @@ impl<'a> SheetDocument<'a> {
             drives: drives.map(|document| document.drives),
             findings: has(Part::Findings).then_some(dossier.findings.as_slice()),
             settings: has(Part::Settings).then(|| dossier.settings.iter().map(setting).collect()),
-            runs: has(Part::Runs).then(|| runs.map(|(_, run)| RunRow::new(run, &dossier.origin())).collect()),
+            runs: has(Part::Runs).then(runs),
+            experiments: has(Part::Experiments).then(experiments),
             problems,
         }
     }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{BOX, Block, Choice, Dossier, boxed, machine::counted, plain_text};
+use super::{
+    BOX, Block, Choice, Dossier, INDENT, boxed, date, experiments, machine::counted, numbered, plain_text,
+};
 use crate::{
     model::{Completion, RunRecord, RunSummary, Seconds, TargetSummary},
     report::{commands, spread},
@@ -13,8 +15,6 @@ use crate::{
 const SPARKLINE: usize = 40;
 /// Targets that have a line of their own.
 const MOST_TARGETS: usize = 24;
-/// Columns before what belongs to a run.
-const INDENT: &str = "   ";
 
 pub(super) fn blocks(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
     let runs = chosen(dossier, choice);
@@ -28,22 +28,20 @@ pub(super) fn blocks(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
 
 /// What to type to make each of them again; runs of one workload share their commands.
 pub(super) fn commands(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
+    let origin = dossier.origin();
     let mut groups: Vec<(Vec<String>, Vec<String>, Vec<usize>)> = Vec::new();
     for (number, record) in chosen(dossier, choice) {
-        let own = commands::iodyno(&record.run.workload, &dossier.origin());
+        let own = commands::iodyno(&record.run.workload, &origin);
         match groups.iter_mut().find(|(known, _, _)| *known == own) {
             Some((_, _, numbers)) => numbers.push(number),
             None => groups.push((own, commands::fio(&record.run.workload), vec![number])),
         }
     }
-    if groups.is_empty() {
-        return Vec::new();
-    }
-    let mut blocks = vec![Block::Heading("To repeat them".to_owned())];
+    let mut blocks = Vec::new();
     for (own, fio, numbers) in groups {
         let which: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-        let (run, it) = if numbers.len() == 1 { ("Run", "it") } else { ("Runs", "them") };
-        let fio_too = if dossier.is_simulated() { String::new() } else { format!(", and {it} with fio") };
+        let run = if numbers.len() == 1 { "Run" } else { "Runs" };
+        let fio_too = if dossier.is_simulated() { "" } else { ", and the same in fio" };
         blocks.push(plain_text(format!("{run} {}{fio_too}:", which.join(", "))));
         let mut lines = commands::lines(&own, BOX);
         if !dossier.is_simulated() {
@@ -52,15 +50,19 @@ pub(super) fn commands(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
         }
         blocks.push(Block::Box(lines));
     }
+    for (number, record) in experiments::chosen(dossier, choice) {
+        blocks.push(plain_text(format!("Experiment {number}:")));
+        blocks.push(Block::Box(commands::lines(&commands::experiment(record, &origin), BOX)));
+    }
+    if !blocks.is_empty() {
+        blocks.insert(0, Block::Heading("To repeat them".to_owned()));
+    }
     blocks
 }
 
 /// The runs that are in, with their numbers from 1.
 fn chosen<'a>(dossier: &'a Dossier, choice: &Choice) -> Vec<(usize, &'a RunRecord)> {
-    let all = dossier.runs.iter().enumerate();
-    all.filter(|(index, _)| !choice.without_runs.contains(index))
-        .map(|(index, run)| (index + 1, run))
-        .collect()
+    numbered(&dossier.runs, &choice.without_runs)
 }
 
 /// `4k randread, depth 32, 1 job, 10 drives, 10 s`.
@@ -128,9 +130,7 @@ fn how(run: &RunSummary) -> String {
     let batch = if effective.batch == engine { "" } else { &effective.batch };
     let parts = [engine, completion, &effective.ring_flags.join(" "), batch];
     let known: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    let date = (run.started > 0).then(|| jiff::Timestamp::from_second(run.started).ok()).flatten();
-    let date = date.map(|date| date.strftime("; %F %H:%M UTC").to_string()).unwrap_or_default();
-    format!("{}{date}", known.join(", "))
+    format!("{}{}", known.join(", "), date(run.started))
 }
 
 /// A line per target: rate, expectation, reads, percentiles, processor time of a read.

@@ -142,13 +142,14 @@ fn ratio(account: &Account, arm: usize) -> Vec<Piece> {
 
 /// A verdict in a word, told by the word and not by its colour alone.
 pub(super) const fn word(verdict: Verdict) -> (&'static str, Meaning) {
-    match verdict {
-        Verdict::Faster => ("better", Meaning::Good),
-        Verdict::Slower => ("worse", Meaning::Warning),
-        Verdict::NoDifference => ("same", Meaning::Text),
-        Verdict::Inconclusive => ("open", Meaning::Quiet),
-        Verdict::Invalid => ("invalid", Meaning::Problem),
-    }
+    let meaning = match verdict {
+        Verdict::Faster => Meaning::Good,
+        Verdict::Slower => Meaning::Warning,
+        Verdict::NoDifference => Meaning::Text,
+        Verdict::Inconclusive => Meaning::Quiet,
+        Verdict::Invalid => Meaning::Problem,
+    };
+    (verdict.word(), meaning)
 }
 
 /// A bar for every round, the newest on the right, over the scale that all arms share; the run under way is the last one.

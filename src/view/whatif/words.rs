@@ -44,6 +44,10 @@ fn keys(app: &App, account: &Account) -> Vec<Piece> {
             keys.push(("K", format!("keep {}", account.plan.arms[winner].label)));
         }
         keys.push(("m", "measure longer".to_owned()));
+        if let Some(at) = app.whatif.experiments.done_at {
+            let word = if app.sheet.has_experiment(at) { "out of the sheet" } else { "add to the sheet" };
+            keys.push(("s", word.to_owned()));
+        }
         keys.push(("Esc", "back".to_owned()));
     } else {
         keys.push(("x", "end it; every setting is put back".to_owned()));

@@ -1,0 +1,113 @@
+//! What is kept of an experiment that ended: an account as plain data, with the options that make it again.
+
+use std::time::Duration;
+
+use super::{
+    account::{Account, ArmAccount},
+    plan::{Arm, Assignment, Plan, Terms},
+    verdict,
+};
+use crate::{
+    model::{ArmRecord, EffectRecord, ExperimentRecord, Pattern, SettingRecord},
+    text::Label,
+    units,
+};
+
+impl Account {
+    /// All of it that is said later; `boot` and `started` as in [`ExperimentRecord`].
+    pub fn record(&self, boot: Option<&Label>, started: i64) -> ExperimentRecord {
+        let plan = &self.plan;
+        ExperimentRecord {
+            boot: boot.cloned().unwrap_or_default(),
+            started,
+            name: Label::new(plan.experiment.id.0),
+            question: Label::new(plan.experiment.question),
+            metric: plan.metric,
+            baseline: plan.arms.get(plan.baseline()).map_or_else(Label::default, |arm| label(&arm.label)),
+            targets: plan.targets.clone(),
+            options: options(plan),
+            arms: plan.arms.iter().zip(&self.arms).map(arm).collect(),
+            effects: self.compared().map(|arm| effect(self, arm)).collect(),
+            margin: plan.terms.margin,
+            detectable: self.effects.iter().map(|effect| effect.detectable).reduce(f64::max),
+            rounds: self.rounds,
+            thrown_out: self.thrown_out.len(),
+            thrown_out_because: self.thrown_out.clone(),
+            ended_because: verdict::ending(self),
+            rounds_needed: self.rounds_needed(),
+            restored: self.restored == Some(true),
+            simulated: plan.simulated,
+        }
+    }
+}
+
+fn label(text: &str) -> Label {
+    Label::new(text)
+}
+
+fn arm((arm, so_far): (&Arm, &ArmAccount)) -> ArmRecord {
+    let setting = |set: &Assignment| SettingRecord {
+        device: label(&set.device.to_string()),
+        setting: label(set.setting.0),
+        value: label(&set.value),
+    };
+    ArmRecord {
+        label: label(&arm.label),
+        settings: arm.settings.iter().map(setting).collect(),
+        workload: arm.workload.clone(),
+        runs: so_far.runs.clone(),
+        left_out: so_far.left_out.clone(),
+    }
+}
+
+fn effect(account: &Account, arm: usize) -> EffectRecord {
+    let found = account.effect(arm);
+    EffectRecord {
+        arm: label(&account.plan.arms[arm].label),
+        against: verdict::against(account, arm),
+        ratio: found.map(|effect| effect.ratio),
+        low: found.map(|effect| effect.low),
+        high: found.map(|effect| effect.high),
+        confidence: account.plan.terms.confidence,
+        verdict: found.map_or_else(|| verdict::without_interval(account), |effect| effect.verdict),
+        detectable: found.map(|effect| effect.detectable),
+        meaning: found.map_or_else(String::new, |effect| verdict::meaning(account, effect)),
+    }
+}
+
+/// What was asked for otherwise than by default, in the words of `iodyno experiment run`.
+fn options(plan: &Plan) -> Vec<(String, String)> {
+    let (wishes, terms, usual) = (&plan.wishes, &plan.terms, Terms::default());
+    let time = |time: Duration| match time.subsec_nanos() {
+        0 => time.as_secs().to_string(),
+        _ => format!("{}ms", time.as_millis()),
+    };
+    let other = |is: Duration, usual: Duration| (is != usual).then(|| time(is));
+    let share = |is: f64, usual: f64| ((is - usual).abs() > f64::EPSILON).then(|| is.to_string());
+    let pattern = wishes.pattern.map(|pattern| match pattern {
+        Pattern::Random => "randread",
+        Pattern::Sequential => "read",
+    });
+    let one = [
+        ("rw", pattern.map(str::to_owned)),
+        ("bs", wishes.block_size.map(units::block_size)),
+        ("iodepth", wishes.depth.map(|depth| depth.to_string())),
+        ("numjobs", wishes.jobs.map(|jobs| jobs.to_string())),
+        ("direct", wishes.direct.map(|direct| u8::from(direct).to_string())),
+        ("size", wishes.size.map(|size| size.0.to_string())),
+        ("rate_iops", wishes.rate_iops.map(|rate| rate.to_string())),
+        ("metric", wishes.metric.map(|metric| metric.name().to_owned())),
+        ("runtime", other(terms.measured, usual.measured)),
+        ("ramp_time", other(terms.warm_up, usual.warm_up)),
+        ("rounds", (terms.least_rounds != usual.least_rounds).then(|| terms.least_rounds.to_string())),
+        ("max-time", other(terms.most_time, usual.most_time)),
+        ("margin", share(terms.margin, usual.margin)),
+        ("confidence", share(terms.confidence, usual.confidence)),
+        ("randseed", (terms.seed != usual.seed).then(|| terms.seed.to_string())),
+    ];
+    // Only one question has arms that somebody wrote.
+    let arms = wishes.arms.iter().filter(|_| plan.experiment.id.0 == "own");
+    let arms = arms.map(|arm| ("arm".to_owned(), arm.clone()));
+    let one = one.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?)));
+    arms.chain(one).collect()
+}

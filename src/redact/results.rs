@@ -1,0 +1,89 @@
+//! Runs and experiments with pseudonyms: what was read, and every sentence that may quote it.
+//!
+//! Not here: the machine they ran on (`machine`), finding what must go in a text.
+
+use super::Redactor;
+use crate::{
+    model::{ExperimentRecord, RunSummary, Target},
+    text::Label,
+};
+
+/// What stands for the path of a file that was read.
+const FILE: &str = "FILE";
+
+/// Whether a path is a device's own, which says nothing about anybody; names below `/dev/disk` say serial numbers.
+fn is_device(path: &str) -> bool {
+    path.starts_with("/dev/") && !path.contains("/by-")
+}
+
+impl Redactor {
+    /// The same run, its files without their paths.
+    #[must_use]
+    pub fn run(&mut self, run: &RunSummary) -> RunSummary {
+        let mut run = run.clone();
+        run.workload.targets.iter_mut().for_each(without_path);
+        for target in &mut run.targets {
+            let path = std::mem::replace(&mut target.name, Label::new(FILE));
+            if is_device(path.as_str()) {
+                target.name = path.clone();
+            }
+            let without = |text: &str| text.replace(path.as_str(), target.name.as_str());
+            target.first_error =
+                target.first_error.take().map(|error| Label::new(&self.worldly(&without(error.as_str()))));
+            target.invalid_because =
+                target.invalid_because.iter().map(|why| self.worldly(&without(why))).collect();
+        }
+        run.effective.fallbacks = run.effective.fallbacks.iter().map(|note| self.worldly(note)).collect();
+        run
+    }
+
+    /// The same experiment without its boot; labels that somebody wrote, and sentences, are text like any other.
+    #[must_use]
+    pub fn experiment(&mut self, record: &ExperimentRecord) -> ExperimentRecord {
+        let mut record = record.clone();
+        let path = |target: &Target| target.path.to_string_lossy().into_owned();
+        let mut paths: Vec<String> =
+            record.targets.iter().map(path).filter(|path| !is_device(path)).collect();
+        // A longer one first: one may begin with another.
+        paths.sort_by_key(|path| std::cmp::Reverse(path.len()));
+        let mut clean = |text: &mut String| {
+            for path in &paths {
+                *text = text.replace(path.as_str(), FILE);
+            }
+            *text = self.worldly(text);
+        };
+        record.boot = Label::default();
+        record.targets.iter_mut().for_each(without_path);
+        record.options.iter_mut().for_each(|(_, value)| clean(value));
+        record.ended_because.iter_mut().for_each(&mut clean);
+        for out in &mut record.thrown_out_because {
+            clean(&mut out.arm);
+            clean(&mut out.why);
+        }
+        for effect in &mut record.effects {
+            clean(&mut effect.against);
+            clean(&mut effect.meaning);
+        }
+        for arm in &mut record.arms {
+            arm.workload.targets.iter_mut().for_each(without_path);
+            arm.left_out.iter_mut().for_each(&mut clean);
+        }
+        let arms = record.arms.iter_mut().flat_map(|arm| {
+            let values = arm.settings.iter_mut().map(|set| &mut set.value);
+            values.chain([&mut arm.label])
+        });
+        let effects = record.effects.iter_mut().map(|effect| &mut effect.arm);
+        for label in arms.chain(effects).chain([&mut record.baseline]) {
+            let mut text = label.to_string();
+            clean(&mut text);
+            *label = Label::new(&text);
+        }
+        record
+    }
+}
+
+fn without_path(target: &mut Target) {
+    if !is_device(&target.path.to_string_lossy()) {
+        target.path = FILE.into();
+    }
+}

@@ -1,0 +1,171 @@
+//! Experiments: the question, each arm with its figures and its ratio, what follows, how sure that is; and the commands
+//! that ask again.
+
+use super::{Block, Choice, Dossier, INDENT, boxed, date, machine::counted, numbered};
+use crate::{
+    experiment::{statistics::median, verdict::percent},
+    model::{ArmRecord, EffectRecord, ExperimentRecord, Metric, experiment::Run},
+    units::{self, BytesPerSecond, Micros, UnitSystem},
+};
+
+/// Columns of an arm's label.
+const LABEL: usize = 18;
+/// Effects that each have a sentence; of more, those that differ most by each verdict.
+const SENTENCES: usize = 3;
+/// Rounds thrown out that are told one by one.
+const REASONS: usize = 3;
+
+pub(super) fn blocks(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
+    let chosen = chosen(dossier, choice);
+    if chosen.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![Block::Heading("Experiments".to_owned())];
+    blocks.extend(chosen.into_iter().map(|(number, record)| Block::Box(experiment(number, record))));
+    blocks
+}
+
+/// The experiments that are in, with their numbers from 1.
+pub(super) fn chosen<'a>(dossier: &'a Dossier, choice: &Choice) -> Vec<(usize, &'a ExperimentRecord)> {
+    numbered(&dossier.experiments, &choice.without_experiments)
+}
+
+/// `Does the scheduler cost anything? (scheduler)`.
+pub(crate) fn title(record: &ExperimentRecord) -> String {
+    format!("{} ({})", record.question, record.name)
+}
+
+fn experiment(number: usize, record: &ExperimentRecord) -> Vec<String> {
+    let simulated = if record.simulated { "SIMULATED " } else { "" };
+    let mut lines = boxed(&format!("{number:<2} "), &format!("{simulated}{}", title(record)));
+    let mut say = |words: &str| lines.extend(boxed(INDENT, words));
+    say(&subject(record));
+    say(&sureness(record));
+    lines.push(String::new());
+    lines.extend(table(record));
+    lines.push(String::new());
+    let mut say = |words: &str| lines.extend(boxed(INDENT, words));
+    for meaning in meanings(record) {
+        say(&meaning);
+    }
+    say(&ending(record));
+    for out in record.thrown_out_because.iter().take(REASONS) {
+        say(&format!("round {} thrown out: {}, {}", out.round, out.arm, out.why));
+    }
+    if let Some(more) = record.thrown_out_because.len().checked_sub(REASONS).filter(|more| *more > 0) {
+        say(&format!("and {more} more"));
+    }
+    lines
+}
+
+/// `10 drives, 1m randread, depth 32, 3 jobs; 2026-11-21 19:40 UTC`.
+fn subject(record: &ExperimentRecord) -> String {
+    let what = match record.targets.as_slice() {
+        [one] => {
+            one.drive.as_ref().map_or_else(|| one.path.to_string_lossy().into_owned(), ToString::to_string)
+        }
+        many => {
+            let is_drive = many.iter().all(|target| target.path.starts_with("/dev"));
+            counted(many.len(), if is_drive { "drive" } else { "target" })
+        }
+    };
+    let workload = baseline(record).map(|arm| format!(", {}", arm.workload.title())).unwrap_or_default();
+    format!("{what}{workload}{}", date(record.started))
+}
+
+/// `12 rounds in random order, 0 thrown out; differences of 1.6 % could have been seen, below 2.0 % counts as none`.
+fn sureness(record: &ExperimentRecord) -> String {
+    let seen = record.detectable.map_or_else(String::new, |share| {
+        format!("differences of {} could have been seen, ", percent(share))
+    });
+    format!(
+        "{} in random order, {} thrown out; {seen}below {} counts as none",
+        counted(record.rounds as usize, "round"),
+        record.thrown_out,
+        percent(record.margin)
+    )
+}
+
+fn baseline(record: &ExperimentRecord) -> Option<&ArmRecord> {
+    record.arms.iter().find(|arm| arm.label == record.baseline)
+}
+
+/// A line per arm: medians of its rounds, and the ratio with its interval.
+fn table(record: &ExperimentRecord) -> Vec<String> {
+    let figure = if record.metric == Metric::BytesPerSecond { "rate" } else { "IOPS" };
+    let confidence = record.effects.first().map_or(0.0, |effect| effect.confidence);
+    let compared = match record.metric {
+        Metric::Iops => "IOPS",
+        Metric::BytesPerSecond => "rate",
+        Metric::CpuNsPerIo => "CPU/IO",
+        Metric::LatencyP99 => "p99",
+    };
+    let mut lines = vec![format!(
+        "{INDENT}{:<LABEL$} {figure:>9} {:>7} {:>7}  {compared} ratio [{:.0} %]",
+        "",
+        "CPU/IO",
+        "p99",
+        100.0 * confidence
+    )];
+    lines.extend(record.arms.iter().flat_map(|arm| row(record, arm)));
+    lines
+}
+
+fn row(record: &ExperimentRecord, arm: &ArmRecord) -> Vec<String> {
+    let label: String = arm.label.as_str().chars().take(LABEL).collect();
+    if let Some(why) = &arm.left_out {
+        return boxed(&format!("{INDENT}{label:<LABEL$} "), &format!("left out: {why}"));
+    }
+    let middle = |of: fn(&Run) -> Option<f64>| median(&arm.runs.iter().filter_map(of).collect::<Vec<_>>());
+    let figure = if record.metric == Metric::BytesPerSecond {
+        middle(|run| Some(run.bytes_per_second)).map(|rate| UnitSystem::Decimal.rate(BytesPerSecond(rate)))
+    } else {
+        middle(|run| Some(run.iops)).map(units::count)
+    };
+    let time = |of| middle(of).map_or_else(String::new, |ns| Micros(ns / 1e3).to_string());
+    let effect = record.effects.iter().find(|effect| effect.arm == arm.label);
+    let line = format!(
+        "{INDENT}{label:<LABEL$} {:>9} {:>7} {:>7}  {}",
+        figure.unwrap_or_default(),
+        time(|run| run.cpu_ns_per_io),
+        time(|run| run.latency_p99),
+        effect.map_or_else(|| "baseline".to_owned(), ratio)
+    );
+    vec![line.trim_end().to_owned()]
+}
+
+/// `0.457 [0.450, 0.464] worse`.
+fn ratio(effect: &EffectRecord) -> String {
+    let (Some(ratio), Some(low), Some(high)) = (effect.ratio, effect.low, effect.high) else {
+        return effect.verdict.word().to_owned();
+    };
+    let digits = if high < 9.9995 { 3 } else { 1 };
+    format!("{ratio:.digits$} [{low:.digits$}, {high:.digits$}] {}", effect.verdict.word())
+}
+
+/// What follows for who asked.
+fn meanings(record: &ExperimentRecord) -> Vec<String> {
+    let mut said: Vec<&EffectRecord> =
+        record.effects.iter().filter(|effect| !effect.meaning.is_empty()).collect();
+    if said.len() > SENTENCES {
+        let strength = |effect: &EffectRecord| effect.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+        let is_most = |effect: &&EffectRecord| {
+            let same = record.effects.iter().filter(|other| other.verdict == effect.verdict);
+            same.max_by(|a, b| strength(a).total_cmp(&strength(b))) == Some(*effect)
+        };
+        said.retain(is_most);
+    }
+    said.into_iter().map(|effect| effect.meaning.clone()).collect()
+}
+
+/// Why it ended, whether settings are back.
+fn ending(record: &ExperimentRecord) -> String {
+    let changed = record.arms.iter().any(|arm| !arm.settings.is_empty());
+    let restored = match (changed, record.restored) {
+        (true, true) => "Every setting was put back.",
+        (true, false) => "NOT every setting could be put back.",
+        (false, _) => "",
+    };
+    let why = record.ended_because.clone().unwrap_or_default();
+    format!("{why} {restored}").trim().to_owned()
+}
