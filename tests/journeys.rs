@@ -292,6 +292,11 @@ fn a_finding_leads_to_the_experiment_that_would_prove_it() {
     press(&mut headless, "2w");
     let finding = headless.app.findings.selected_finding().map(|finding| finding.id.0);
     assert_eq!(finding, Some("shared-root-complex"));
+    // A card in the wrong place is moved in thought first; what would be measured comes behind it.
+    assert_eq!(headless.app.screen, Screen::Slots);
+    let gain = headless.app.slots.prediction.as_ref().and_then(|made| made.as_ref().ok()?.gain());
+    assert!(gain.is_some_and(|gain| (17e9..18e9).contains(&gain)), "{gain:?}");
+    press(&mut headless, "<Esc><Esc>");
     assert_eq!(headless.app.screen, Screen::WhatIf);
     let entry = headless.app.whatif.experiments.entry().map(|entry| entry.row.id.0);
     assert_eq!(entry, Some("drives"));
@@ -299,12 +304,15 @@ fn a_finding_leads_to_the_experiment_that_would_prove_it() {
     headless.wait(Duration::from_secs(90));
     let picture = shown(&headless);
     assert!(picture.contains("8 under 0000:40 is worse"), "{picture}");
+    let mut headless = open("x570");
+    press(&mut headless, "2w");
+    assert_eq!(headless.app.screen, Screen::WhatIf, "what no card changes is measured");
 }
 
 #[test]
 fn what_cannot_be_tried_here_says_why() {
     let mut headless = open("laptop");
-    press(&mut headless, "5jjjjjjjjjj<Enter>");
+    press(&mut headless, "5jjjjjjjjjjj<Enter>");
     assert!(shown(&headless).contains("nomerges needs a real machine"), "{}", shown(&headless));
     let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/demos/laptop.capture");
     let origin = Origin::Capture(capture.into());

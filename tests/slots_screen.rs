@@ -62,6 +62,16 @@ fn a_card_is_carried_from_the_machine_to_where_it_wins_and_put_back() {
 }
 
 #[test]
+fn the_experiments_lead_to_the_page_and_it_leads_back() {
+    let mut headless = open("5");
+    assert!(shown(&headless).contains("w slots"), "{}", shown(&headless));
+    press(&mut headless, "w");
+    assert_eq!((headless.app.screen, headless.app.slots.is_carrying()), (Screen::Slots, false));
+    press(&mut headless, "b<Esc><Esc>");
+    assert_eq!(headless.app.screen, Screen::WhatIf);
+}
+
+#[test]
 fn a_drive_is_taken_alone_from_its_card_and_then_put_back() {
     let mut headless = open("nnw<Space>");
     assert!(shown(&headless).contains("carrying nvme0n1 "), "{}", shown(&headless));

@@ -105,7 +105,7 @@ pub fn command(app: &mut App, id: Id) -> Vec<Effect> {
         Id::Run => return run(app),
         Id::Pause => return pause(app),
         Id::Stop => return stop(app),
-        Id::MoveThis => slots::open(app),
+        Id::MoveThis | Id::OpenSlots => slots::open(app),
         Id::PickUp => slots::pick_up(app),
         Id::PutDown => slots::put_down(app),
         Id::SlowerSlot => slots::slot_speed(app, -1),

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unnecessary_wraps, reason = "the rows of a table have one signature")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::{Arm, Assignment, Scene};
 use crate::{
@@ -288,6 +288,27 @@ pub(super) fn pairs(scene: &Scene<'_>, work: &Workload) -> Arms {
         add(format!("all {count}"), &(0..count).collect::<Vec<_>>());
     }
     Ok(arms)
+}
+
+pub(super) fn nodes(scene: &Scene<'_>, work: &Workload) -> Arms {
+    let nodes = &scene.machine.processors.numa;
+    let nodes: Vec<u32> = nodes.iter().filter(|(_, cpus)| !cpus.is_empty()).map(|(node, _)| *node).collect();
+    if nodes.len() < 2 {
+        return Err("two NUMA nodes with processors; this machine has one".to_owned());
+    }
+    not_simulated(scene, "reading from another NUMA node")?;
+    let homes: BTreeSet<Option<u32>> =
+        scene.drives().iter().map(|drive| drive.numa_node.get().flatten()).collect();
+    let near = match homes.first() {
+        Some(Some(home)) if homes.len() == 1 && nodes.contains(home) => *home,
+        _ => return Err("drives near one and the same NUMA node; mark those of one node".to_owned()),
+    };
+    let arm = |node| {
+        let side = if node == near { "near" } else { "far" };
+        Arm::new(format!("{side} node {node}"), Workload { numa_cpu_nodes: vec![node], ..work.clone() })
+    };
+    let far = nodes.iter().filter(|node| **node != near);
+    Ok(first_is_baseline(std::iter::once(&near).chain(far).map(|node| arm(*node)).collect()))
 }
 
 pub(super) fn no_merges(scene: &Scene<'_>, work: &Workload) -> Arms {

@@ -205,6 +205,17 @@ pub static EXPERIMENTS: &[Experiment] = &[
         )
     },
     Experiment {
+        needs: "two NUMA nodes with processors, and drives that are near one of them",
+        found: "",
+        if_better: "Workers on {arm} read more than on {baseline}: look at which processors the drive's interrupts go to.",
+        if_worse: "Reads cross between nodes from {arm}: keep workers on {baseline}, near the drive.",
+        if_same: "The way between the nodes costs these reads nothing that could be seen.",
+        workload: Workload::default,
+        proves: &["remote-numa"],
+        make: arms::nodes,
+        ..row("numa", "Does it matter on which node workers run?", "the drive's NUMA node, each other one")
+    },
+    Experiment {
         changes: "merging of requests",
         needs: "root",
         metric: Metric::CpuNsPerIo,

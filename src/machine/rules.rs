@@ -18,6 +18,8 @@ pub enum RuleKind {
     Tmpfile,
     /// A command of a systemd service that starts at boot.
     Unit,
+    /// A line of a shell script that such a service starts.
+    Script,
     /// The active profile of `tuned`.
     Tuned,
 }
@@ -115,6 +117,7 @@ impl RuleKind {
             Self::Udev => "udev rule",
             Self::Tmpfile => "tmpfiles.d line",
             Self::Unit => "systemd service",
+            Self::Script => "script of a service",
             Self::Tuned => "tuned profile",
         }
     }

@@ -58,12 +58,13 @@ fn of_lines(lines: &[Line]) -> Vec<SettingRule> {
     rules
 }
 
-/// A line of modprobe.d, tmpfiles.d or a service, told apart by how it begins.
+/// A line of modprobe.d, tmpfiles.d, a service or a script.
 fn of_line(line: &Line) -> Vec<SettingRule> {
     let at = |kind| At { kind, path: &line.path, line: line.number };
     let words: Vec<&str> = line.text.split_ascii_whitespace().collect();
-    match words.as_slice() {
-        ["options", module, options @ ..] => {
+    let folder = root::file_name(root::parent(&line.path));
+    match (folder, words.as_slice()) {
+        ("modprobe.d", ["options", module, options @ ..]) => {
             let module = module.replace('-', "_");
             let option = |word: &&str| {
                 let (name, value) = word.split_once('=')?;
@@ -72,13 +73,16 @@ fn of_line(line: &Line) -> Vec<SettingRule> {
             options.iter().filter_map(option).collect()
         }
         // Type, path, mode, user, group, age, argument (tmpfiles.d(5)).
-        [kind, path, _, _, _, _, ..] if kind.starts_with('w') => {
+        ("tmpfiles.d", [kind, path, _, _, _, _, ..]) if kind.starts_with('w') => {
             let argument = words[6..].join(" ");
             at(RuleKind::Tmpfile).write(path, &argument, &line.text).into_iter().collect()
         }
         _ => {
-            let Some((_, command)) = line.text.split_once('=') else { return Vec::new() };
-            let at = at(RuleKind::Unit);
+            let (kind, command) = match line.text.split_once('=') {
+                Some((name, command)) if name.starts_with("ExecStart") => (RuleKind::Unit, command),
+                _ => (RuleKind::Script, line.text.as_str()),
+            };
+            let at = at(kind);
             let rule = |write| match write {
                 Write::File { value, path } => at.write(&path, &value, &format!("echo {value} > {path}")),
                 Write::Governor(value) => Some(at.rule("governor", &value, None, command)),
@@ -139,7 +143,14 @@ mod tests {
 
     const SERVICE: &str = "[Unit]\nDescription=faster\n[Service]\nEnvironment=TOKEN=secret\nType=oneshot\n\
                            ExecStart=/bin/sh -c \\\n  'for d in /sys/block/nvme*; do echo none > $$d/queue/scheduler; done'\n\
-                           ExecStart=/usr/bin/cpupower frequency-set -g performance\n";
+                           ExecStart=/usr/bin/cpupower frequency-set -g performance\n\
+                           ExecStartPost=-/usr/local/sbin/queues --all\nExecStartPost=/bin/bash /opt/more.bash\n\
+                           ExecStartPost=/usr/bin/daemon --queue=/sys/block/sda/queue\n";
+
+    const SCRIPT: &str = "#!/bin/sh -e\n# echo 9 > /sys/block/sda/queue/nomerges\npassword=secret\nSCHED=kyber\n\
+                          for d in /sys/block/nvme* \\\n  /sys/block/sda; do\n  [ -d $d ] || continue\n\
+                          \twhile read -r a b c d e f; do echo 2 > /sys/block/sdb/queue/nomerges; done\n\
+                          \techo $SCHED > $d/queue/scheduler\n  echo $other > $d/queue/nr_requests\ndone\n";
 
     const FILES: &[(&str, &str)] = &[
         ("proc/cmdline", "quiet nvme.poll_queues=2\n"),
@@ -154,6 +165,9 @@ mod tests {
         ),
         ("etc/systemd/system/multi-user.target.wants/faster.service", ""),
         ("etc/systemd/system/multi-user.target.wants/tuned.service", ""),
+        ("usr/local/sbin/queues", SCRIPT),
+        ("opt/more.bash", "modprobe nvme\ncpupower set --epp power\n"),
+        ("usr/bin/daemon", "\u{7f}ELF\0 echo 1 > /sys/block/sda/queue/nomerges\n"),
         ("etc/tuned/active_profile", "mine\n"),
         ("etc/tuned/mine/tuned.conf", "[main]\nsummary=secret\n[cpu]\ngovernor=powersave\n"),
     ];
@@ -200,6 +214,10 @@ mod tests {
                 "nr_requests: tmpfiles.d line /etc/tmpfiles.d/queue.conf:2 sets 64",
                 "scheduler: systemd service /etc/systemd/system/faster.service:6 sets none",
                 "governor: systemd service /etc/systemd/system/faster.service:8 sets performance",
+                "nomerges: script of a service /usr/local/sbin/queues:8 sets 2",
+                "scheduler: script of a service /usr/local/sbin/queues:9 sets kyber",
+                "scheduler: script of a service /usr/local/sbin/queues:9 sets kyber",
+                "energy_preference: script of a service /opt/more.bash:2 sets power",
                 "governor: tuned profile /etc/tuned/mine/tuned.conf:4 sets powersave",
             ]
         );
@@ -213,17 +231,18 @@ mod tests {
         let (rules, _) = read(&recorder);
         let capture = recorder.capture();
         assert!(capture.contains("poll_queues=4"), "{capture}");
-        for word in ["secret", "faster.service.wants", "idle.service", "options snd"] {
+        for word in ["secret", "faster.service.wants", "idle.service", "options snd", "ELF", "modprobe nvme"]
+        {
             assert!(!capture.contains(word), "{word} is in {capture}");
         }
         assert_eq!(read(&TextRoot::parse(&capture).unwrap()).0, rules);
-        assert_eq!(rules.len(), 7);
+        assert_eq!(rules.len(), 11);
     }
 
     proptest! {
         #[test]
         fn any_answer_is_understood_or_passed_over(
-            text in "(/a:1:|/b/tuned.conf:2:|options nvme |poll_queues=|w /sys/block/a/queue/b - - - - |ExecStart=|echo 1 >|\\[cpu\\]|governor=x|[ -~]|\n){0,24}"
+            text in "(/a:1:|/modprobe.d/a:1:|/tmpfiles.d/a:1:|/b/tuned.conf:2:|options nvme |poll_queues=|w /sys/block/a/queue/b - - - - |ExecStart=|echo 1 >|\\[cpu\\]|governor=x|[ -~]|\n){0,24}"
         ) {
             for rule in parse(&text) {
                 prop_assert!(rule.line > 0 && !rule.setting.is_empty());

@@ -3,7 +3,7 @@
 use tui_input::Input;
 
 use crate::{
-    app::{App, Effect, act, keymap::Key, screen::Screen, tune::answer::Undoing},
+    app::{App, Effect, act, keymap::Key, screen::Screen, slots, tune::answer::Undoing},
     experiment::{Phase, Plan},
     tune::{Change, settings, tuner},
 };
@@ -157,10 +157,17 @@ pub fn edit_key(app: &mut App, key: Key) {
     }
 }
 
-/// Opens the experiment that would prove the selected finding.
+/// Findings that a card in another slot would do away with: whether it would is seen on the slots page.
+const MOVES: [&str; 2] = ["shared-root-complex", "slot-limited"];
+
+/// Opens what would prove the selected finding: the slots page with its card, or the experiment.
 pub fn prove(app: &mut App) {
     let Some(finding) = app.findings.selected_finding().map(|finding| finding.id) else { return };
-    if app.whatif.experiments.running().is_some() {
+    if MOVES.contains(&finding.0) {
+        // Esc leads from there to the experiments; what would be measured is selected then.
+        app.whatif.experiments.select_for(finding);
+        slots::open(app);
+    } else if app.whatif.experiments.running().is_some() {
         app.tell("An experiment is running: x ends it");
     } else if app.whatif.experiments.select_for(finding) {
         app.whatif.experiments.shown = None;

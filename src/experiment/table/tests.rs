@@ -113,7 +113,7 @@ fn every_row_has_its_arms_where_nothing_is_missing() {
         assert!(plan.arms[1..].iter().all(|arm| arm.against == [(0, 1.0)]), "{id}");
         assert!(plan.least_time().as_secs() >= 18, "{id}");
     }
-    let rest = ["engine", "drives", "pairs", "max-sectors"];
+    let rest = ["engine", "drives", "pairs", "numa", "max-sectors"];
     assert_eq!(expected.len() + rest.len(), EXPERIMENTS.len(), "every row is looked at");
     let engines = plan_of("engine", &machine, false, 1, &wishes).unwrap();
     let ladder =
@@ -140,6 +140,45 @@ fn drives_are_held_against_what_they_do_alone() {
     for id in ["drives", "pairs"] {
         assert!(plan_of(id, &machine, false, 1, &Wishes::default()).unwrap_err().starts_with("two drives"));
     }
+}
+
+#[test]
+fn workers_on_the_drives_own_node_are_the_baseline_of_the_others() {
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/a-shared-rc.capture");
+    let mut machine = source::read_machine(&*Origin::Capture(capture.into()).open().unwrap()).0;
+    assert_eq!(machine.processors.numa.len(), 2);
+    let moved = targets(&machine)[0].drive.clone().unwrap();
+    let drive = machine.drives.iter_mut().find(|drive| drive.name == moved).unwrap();
+    drive.numa_node = Reading::known("/sys/n/numa_node", Some(1));
+    let place = |machine: &Machine, node| {
+        let at = |drive: &crate::machine::Drive| drive.numa_node.get().flatten() == Some(node);
+        targets(machine)
+            .into_iter()
+            .filter(|target| target.drive.as_ref().and_then(|name| machine.drive(name)).is_some_and(at))
+            .collect::<Vec<_>>()
+    };
+    let plan = |machine: &Machine, targets: &[Target], simulated| {
+        let scene = Scene { machine, targets, simulated, wishes: &Wishes::default() };
+        find("numa").unwrap().plan(&scene, Terms::default())
+    };
+    for (node, arms) in [(0, ["near node 0", "far node 1"]), (1, ["near node 1", "far node 0"])] {
+        let made = plan(&machine, &place(&machine, node), false).unwrap();
+        assert_eq!(labels(&made), arms);
+        let nodes: Vec<_> = made.arms.iter().map(|arm| arm.workload.numa_cpu_nodes.clone()).collect();
+        assert_eq!(nodes, [vec![node], vec![1 - node]]);
+        assert!(made.baseline() == 0 && !made.changes_settings());
+    }
+    let some = place(&machine, 0);
+    assert!(plan(&machine, &some, true).unwrap_err().starts_with("a real machine"));
+    assert!(plan(&machine, &targets(&machine), false).unwrap_err().contains("one and the same"));
+    let lone: Vec<Target> = some.iter().map(|target| Target { drive: None, ..target.clone() }).collect();
+    assert!(
+        plan(&machine, &lone, false).unwrap_err().contains("one and the same"),
+        "a file's drive is unknown"
+    );
+    // Memory without processors, as CXL adds it, is no node to work on.
+    machine.processors.numa.insert(1, Vec::new());
+    assert!(plan(&machine, &some, false).unwrap_err().starts_with("two NUMA nodes"));
 }
 
 #[test]
@@ -173,6 +212,8 @@ fn what_is_missing_is_said() {
         let why = plan_of(id, &machine, true, 1, &Wishes::default()).unwrap_err();
         assert!(why.starts_with("a real machine"), "{id}: {why}");
     }
+    let nodes = plan_of("numa", &machine, true, 1, &Wishes::default()).unwrap_err();
+    assert_eq!(nodes, "two NUMA nodes with processors; this machine has one");
     assert!(plan_of("jobs", &machine, true, 0, &Wishes::default()).unwrap_err().contains("to read from"));
 }
 

@@ -1,4 +1,5 @@
-//! The lines of a system's files that set something at boot, besides udev's: modprobe.d, tmpfiles.d, services, tuned.
+//! The lines of a system's files that set something at boot, besides udev's: modprobe.d, tmpfiles.d, services and the
+//! scripts they start, tuned.
 //!
 //! Such files hold more than settings, passwords of services among them. So this machine answers `/probe/boot-rules` with
 //! the telling lines alone, each with its file and number, and captures hold nothing else. A folder of files is searched
@@ -6,7 +7,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{in_folders, joined, tuned};
+use super::{in_folders, joined, shell, tuned};
 use crate::source::{SysRoot, root};
 
 /// What a machine answers the lines to.
@@ -66,10 +67,12 @@ pub(super) fn scan(root: &dyn SysRoot) -> Vec<Line> {
     let services = wanted(root);
     for service in &services {
         if let Some(path) = unit(root, service) {
-            lines.extend(telling(root, &path, |line| {
-                let is_command = line.starts_with("ExecStart") && !line.contains("cpupower-gui");
-                is_command && ["/sys/", "cpupower", "cpufreq-set"].iter().any(|word| line.contains(word))
-            }));
+            for command in telling(root, &path, |line| line.starts_with("ExecStart")) {
+                lines.extend(script(root, &command.text));
+                if !of_command(&command.text).is_empty() {
+                    lines.push(command);
+                }
+            }
         }
     }
     if services.contains(TUNED) {
@@ -87,6 +90,32 @@ fn telling(root: &dyn SysRoot, path: &str, tells: impl Fn(&str) -> bool) -> Vec<
         .filter(|(_, text)| tells(text))
         .map(|(number, text)| Line { path: path.to_owned(), number, text })
         .collect()
+}
+
+/// What the command of a line `ExecStart=...` writes by itself.
+fn of_command(line: &str) -> Vec<shell::Write> {
+    line.split_once('=').map_or_else(Vec::new, |(_, command)| shell::writes(command))
+}
+
+/// Longer scripts are cut here.
+const MOST_SCRIPT: usize = 64 << 10;
+
+/// The telling lines of the script that a command starts: a file of shell commands, by its first line or since a shell is
+/// told to read it.
+fn script(root: &dyn SysRoot, command: &str) -> Vec<Line> {
+    let Some((path, by_shell)) = command.split_once('=').and_then(|(_, words)| shell::script(words)) else {
+        return Vec::new();
+    };
+    let content = root.read_start(path, MOST_SCRIPT).unwrap_or_default();
+    let Some(text) = std::str::from_utf8(&content).ok().filter(|text| !text.contains('\0')) else {
+        return Vec::new();
+    };
+    let first = text.lines().next().and_then(|line| line.strip_prefix("#!")).unwrap_or_default();
+    if !by_shell && !first.split_ascii_whitespace().any(shell::is_shell) {
+        return Vec::new();
+    }
+    let line = |(number, text)| Line { path: path.to_owned(), number, text };
+    shell::telling(joined(text)).into_iter().map(line).collect()
 }
 
 /// Services that are started at boot: those with a link in a folder `*.wants` or `*.requires` of a target.

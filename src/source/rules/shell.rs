@@ -1,10 +1,11 @@
 //! What a command line of a service writes into files of settings: `sh -c 'echo none > /sys/block/sda/queue/scheduler'`,
-//! `cpupower frequency-set -g performance`.
+//! `cpupower frequency-set -g performance`; and which lines of a script do.
 //!
-//! Here: finding the writes in the words of one command. A target with a variable that no `for` of the same line fills is
-//! left out rather than guessed at. Not here: which files those are (`places`).
+//! Here: finding the writes in the words of one command. A variable that no `for` of the same line and no assignment of
+//! the script fills leaves a write out rather than to a guess. Not here: which files those are (`places`), reading scripts
+//! (`digest`).
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 /// A value and what it goes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +57,63 @@ pub(super) fn writes(command: &str) -> Vec<Write> {
     found
 }
 
+/// The script that a command of a service starts, and whether a shell is told to read it: then it needs no first line
+/// that says so. Only absolute paths.
+pub(super) fn script(command: &str) -> Option<(&str, bool)> {
+    // What systemd takes before a program (systemd.service(5)).
+    let mut words = command.trim_start_matches(['-', '@', ':', '+', '!', '|', ' ']).split_ascii_whitespace();
+    let program = words.next()?.trim_matches(QUOTES);
+    let (path, by_shell) = if is_shell(program) {
+        // Behind options, of which -c takes commands instead of a file.
+        (words.next().filter(|word| !word.starts_with('-'))?.trim_matches(QUOTES), true)
+    } else {
+        (program, false)
+    };
+    path.starts_with('/').then_some((path, by_shell))
+}
+
+const QUOTES: [char; 2] = ['\'', '"'];
+
+/// Whether a program reads files of shell commands.
+pub(super) fn is_shell(program: &str) -> bool {
+    ["sh", "bash", "dash", "ksh", "zsh"].iter().any(|shell| is_program(program, shell))
+}
+
+/// The numbered lines of a script that write settings, each behind the loops and assignments whose variables it uses.
+pub(super) fn telling(lines: Vec<(usize, String)>) -> Vec<(usize, String)> {
+    let mut heads: Vec<(String, String)> = Vec::new();
+    let mut found = Vec::new();
+    for (number, line) in lines {
+        if line.starts_with('#') {
+            continue;
+        }
+        let used = heads.iter().filter(|(name, _)| variable(&line, name).is_some());
+        let used: String = used.map(|(name, list)| format!("for {name} in {list}; do ")).collect();
+        let text = format!("{used}{line}");
+        if !writes(&text).is_empty() {
+            found.push((number, text));
+        }
+        if let Some((name, list)) = head(&line) {
+            heads.retain(|(known, _)| known != name);
+            heads.push((name.to_owned(), list));
+        }
+    }
+    found
+}
+
+/// The variable that a line fills, and with what: `for NAME in LIST; do`, `NAME=VALUE`.
+fn head(line: &str) -> Option<(&str, String)> {
+    let is_name =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if let Some((name, list)) = line.strip_prefix("for ").and_then(|rest| rest.split_once(" in ")) {
+        let list = list.split(';').next().unwrap_or_default().trim();
+        return is_name(name.trim()).then(|| (name.trim(), list.to_owned()));
+    }
+    let (name, value) = line.split_once('=')?;
+    let value = value.split([' ', ';']).next().unwrap_or_default().trim_matches(QUOTES);
+    is_name(name).then(|| (name, value.to_owned()))
+}
+
 /// Words without their quotes; what separates commands stands alone.
 fn words(command: &str) -> Vec<String> {
     let mut spaced = String::with_capacity(command.len() + 16);
@@ -81,23 +139,45 @@ fn is_program(word: &str, name: &str) -> bool {
 
 fn written(value: Option<&String>, path: Option<&str>, lists: &BTreeMap<String, Vec<String>>) -> Vec<Write> {
     let (Some(value), Some(path)) = (value, path) else { return Vec::new() };
-    filled(path, lists)
-        .into_iter()
-        .filter(|path| path.starts_with("/sys/") && !path.contains('$'))
-        .map(|path| Write::File { value: value.clone(), path })
+    let values = filled(value, lists);
+    let paths = filled(path, lists).into_iter().filter(|path| path.starts_with("/sys/"));
+    // What is worked out while the command runs is not known.
+    let is_known = |text: &String| !text.contains(['$', '`']);
+    paths
+        .filter(is_known)
+        .flat_map(|path| {
+            let file = move |value: &String| Write::File { value: value.clone(), path: path.clone() };
+            values.iter().filter(|value| is_known(value)).map(file).collect::<Vec<_>>()
+        })
         .collect()
 }
 
-/// The path with its variable replaced by each word of its list.
-fn filled(path: &str, lists: &BTreeMap<String, Vec<String>>) -> Vec<String> {
-    for (name, list) in lists {
-        for form in [format!("${{{name}}}"), format!("${name}")] {
-            if path.contains(&form) {
-                return list.iter().map(|word| path.replace(&form, word)).collect();
-            }
-        }
+/// Variables within variables are followed so far.
+const DEPTH: usize = 3;
+/// More words than these come of no sensible list.
+const MOST_WORDS: usize = 256;
+
+/// The text with its variables replaced by each word of their lists.
+fn filled(text: &str, lists: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+    let one = |text: String| {
+        let used = lists.iter().find_map(|(name, list)| Some((variable(&text, name)?, list)));
+        let Some((range, list)) = used else { return vec![text] };
+        list.iter().map(|word| format!("{}{word}{}", &text[..range.start], &text[range.end..])).collect()
+    };
+    (0..DEPTH)
+        .fold(vec![text.to_owned()], |found, _| found.into_iter().flat_map(one).take(MOST_WORDS).collect())
+}
+
+/// Where a text uses a variable, as `${name}` or `$name`.
+fn variable(text: &str, name: &str) -> Option<Range<usize>> {
+    let braced = format!("${{{name}}}");
+    if let Some(at) = text.find(&braced) {
+        return Some(at..at + braced.len());
     }
-    vec![path.to_owned()]
+    let plain = format!("${name}");
+    let goes_on = |end: usize| text[end..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let at = text.match_indices(&plain).map(|(at, _)| at).find(|at| !goes_on(at + plain.len()))?;
+    Some(at..at + plain.len())
 }
 
 /// What follows `cpupower`: `frequency-set -g performance`, `set --epp performance`.
@@ -160,6 +240,35 @@ mod tests {
     }
 
     #[test]
+    fn variables_are_filled_by_their_whole_names_and_unknown_ones_by_nothing() {
+        assert_eq!(
+            files("for d in sda; do for dev in sdb; do echo 1 > /sys/block/$dev/queue/x; done; done"),
+            [pair("1", "/sys/block/sdb/queue/x")]
+        );
+        assert_eq!(
+            files("for d in a b; do for v in 1; do echo ${v} > /sys/$d; done"),
+            [pair("1", "/sys/a"), pair("1", "/sys/b")]
+        );
+        assert_eq!(files("for l in /sys/a; do for d in $l; do echo 1 > $d/b"), [pair("1", "/sys/a/b")]);
+        for unknown in
+            ["echo $1 > /sys/a", "echo `id` > /sys/a", "echo 1 > /sys/$(id)", "echo $(id) > /sys/a"]
+        {
+            assert_eq!(files(unknown), [], "{unknown}");
+        }
+    }
+
+    #[test]
+    fn scripts_are_known_by_the_commands_that_start_them() {
+        assert_eq!(script("-/usr/local/bin/tune --all"), Some(("/usr/local/bin/tune", false)));
+        assert_eq!(script("!!/usr/local/bin/tune"), Some(("/usr/local/bin/tune", false)));
+        assert_eq!(script("/bin/bash /opt/a.sh x"), Some(("/opt/a.sh", true)));
+        assert_eq!(script("/usr/bin/sh \"/opt/a.sh\""), Some(("/opt/a.sh", true)));
+        for none in ["", "tune.sh", "/bin/sh -c 'echo'", "/bin/sh", "sh a.sh", "/bin/sh ${SCRIPT}"] {
+            assert_eq!(script(none), None, "{none}");
+        }
+    }
+
+    #[test]
     fn governors_are_set_by_programs() {
         let performance = || Write::Governor("performance".to_owned());
         assert_eq!(writes("/usr/bin/cpupower frequency-set -g performance"), [performance()]);
@@ -173,9 +282,19 @@ mod tests {
         #[test]
         fn any_command_gets_an_answer(text in any::<String>()) {
             for write in writes(&text) {
-                if let Write::File { path, .. } = write {
-                    prop_assert!(path.starts_with("/sys/") && !path.contains('$'));
+                if let Write::File { path, value } = write {
+                    prop_assert!(path.starts_with("/sys/") && !path.contains('$') && !value.contains('$'));
                 }
+            }
+        }
+
+        #[test]
+        fn lines_of_any_script_that_are_said_to_write_do(
+            lines in proptest::collection::vec("(for d in |do |; |D=|x |echo |> |/sys/a|\\$d|\\$D|#|/b|\"){0,8}", 0..12)
+        ) {
+            let numbered = lines.iter().cloned().enumerate().map(|(at, line)| (at + 1, line)).collect();
+            for (number, text) in telling(numbered) {
+                prop_assert!(text.ends_with(&lines[number - 1]) && !writes(&text).is_empty());
             }
         }
 
