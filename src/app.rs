@@ -48,6 +48,7 @@ pub use self::{
 use crate::{
     capacity,
     counters::Rates,
+    findings::validity::Watch,
     machine::{Machine, Measured},
     model::{DriveName, Limits, Problem, RunSample, RunSummary},
     report::dossier::Provenance,
@@ -289,6 +290,10 @@ impl App {
 
     fn take_sample(&mut self, sample: &RunSample, now: Duration) {
         let Some(test) = self.dyno.running_mut() else { return };
+        if test.learn_drives(sample) {
+            test.expected = capacity::expected(&self.machine, &self.limits, &test.workload);
+            test.watch = Watch::begin(&self.machine, &test.workload);
+        }
         test.take(sample, now);
         let rates = test
             .targets

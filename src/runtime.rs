@@ -7,6 +7,7 @@ pub mod session;
 pub mod experiment;
 pub mod proving;
 pub mod opening;
+pub mod places;
 pub mod terminal;
 pub mod input;
 pub mod sampler;

@@ -4,11 +4,15 @@ use std::time::Duration;
 
 use iodyno::{
     app::{
-        Message, Screen, keymap,
+        Effect, Message, Screen,
+        keymap::{self, Key},
         message::{Kept, Mouse, MouseAction},
+        update,
     },
+    model::{LatencySummary, RunSample, RunState, TargetSample},
     runtime::headless::Headless,
     source::origin::Origin,
+    text::Label,
     units::UnitSystem,
     view::picture::text,
     view::theme::Theme,
@@ -54,6 +58,38 @@ fn digits_are_commands_until_a_field_is_entered() {
     assert!(shown(&headless).contains("write a number from 1 to 4096"));
     press(&mut headless, "<Esc>");
     assert_eq!(headless.app.dyno.form.workload.depth, 14, "a field that was left keeps its value");
+}
+
+#[test]
+fn the_drive_that_a_file_lies_on_is_watched_from_its_first_look_on() {
+    let mut headless = open("laptop");
+    headless.app.dyno.form.file = Some("/home/data/file".into());
+    headless.app.dyno.form.workload.runtime = None;
+    let effects = update(&mut headless.app, Message::Key(Key::Char('r')));
+    let Some(Effect::StartRun(workload)) = effects.into_iter().next() else { panic!("it starts a test") };
+    assert_eq!(workload.targets[0].drive, None, "only who opens the file knows");
+    let drive = headless.app.machine.hardware_drives().next().expect("a drive").name.clone();
+    let target = TargetSample {
+        name: Label::new("/home/data/file"),
+        drive: Some(drive.clone()),
+        ios: 0,
+        bytes: 0,
+        errors: 0,
+        latency: LatencySummary::default(),
+        failed: None,
+    };
+    let sample = RunSample {
+        at: Duration::ZERO,
+        state: RunState::Preparing,
+        preparing: None,
+        targets: vec![target],
+        simulated: false,
+    };
+    headless.send(Message::Sample(Box::new(sample), Duration::from_secs(1)));
+    let test = headless.app.dyno.running().expect("it runs");
+    assert_eq!(test.workload.targets[0].drive.as_ref(), Some(&drive));
+    assert_eq!(test.targets[0].drive.as_ref(), Some(&drive));
+    assert!(test.expected_of(0).is_some(), "and what it should reach is known");
 }
 
 #[test]
@@ -359,7 +395,7 @@ fn names_are_in_a_sheet_when_their_box_is_checked() {
     press(&mut headless, "fff");
     assert!(!headless.app.sheet.text.contains(serial.as_str()));
     press(&mut headless, "kk");
-    headless.press(std::iter::repeat_n(keymap::Key::Down, 9));
+    headless.press(std::iter::repeat_n(Key::Down, 9));
     press(&mut headless, "<Space>");
     assert!(headless.app.sheet.text.contains(serial.as_str()), "{}", shown(&headless));
 }

@@ -38,7 +38,7 @@ use crate::{
     },
     runtime::{
         demo_counters::DemoCounters,
-        opening,
+        opening, places,
         session::{Session, now},
     },
     source::{self, SysRoot, origin::Origin},
@@ -163,7 +163,7 @@ impl Bench<'_> {
     /// The run with the drive of each target, checked.
     fn targets_of(&self, mut planned: Planned) -> Result<Planned, Failure> {
         if self.origin.is_live() {
-            targets::find_drives(&mut planned.workload, &*self.root, &self.read.machine);
+            places::find_drives(&mut planned.workload, &*self.root, &self.read.machine);
         } else {
             targets::name_drives(&mut planned.workload, &self.read.machine)?;
             planned.names.resize(planned.workload.targets.len(), self.args.job_name().to_owned());

@@ -19,6 +19,7 @@ use crate::{
     runtime::{
         desk::Desk,
         experiment::{LOOK, Underway, simulate},
+        places,
         session::now,
     },
     source::{SysRoot, origin::Origin},
@@ -190,7 +191,7 @@ impl On {
         if origin.is_demo() {
             targets::name_drives(&mut workload, machine)?;
         } else {
-            targets::find_drives(&mut workload, root, machine);
+            places::find_drives(&mut workload, root, machine);
         }
         if self.filename.is_none() && row.subject == Subject::OneDrive {
             workload.targets.truncate(1);

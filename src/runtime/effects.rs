@@ -10,7 +10,7 @@ use std::{
 use super::{
     demo_counters::DemoCounters,
     input::Outside,
-    now, opening,
+    now, opening, places,
     proving::Proving,
     recall::{MOST, recall},
     saving,
@@ -111,9 +111,14 @@ impl Effects {
         }
     }
 
-    fn start(&mut self, workload: Workload) {
+    fn start(&mut self, mut workload: Workload) {
         match &self.engine {
             Some(engine) => {
+                if let Some(root) = &self.root {
+                    for target in workload.targets.iter_mut().filter(|target| target.drive.is_none()) {
+                        target.drive = places::drive_of(&target.path, &**root);
+                    }
+                }
                 if let Some(counters) = &mut self.counters {
                     counters.begin(&workload);
                 }

@@ -152,6 +152,20 @@ impl Test {
         self.result.is_none()
     }
 
+    /// Takes the drives that files turned out to lie on when they were opened; whether any is new.
+    pub fn learn_drives(&mut self, sample: &RunSample) -> bool {
+        let mut learned = false;
+        let targets = self.workload.targets.iter_mut().zip(&mut self.targets);
+        for ((asked, shown), seen) in targets.zip(&sample.targets) {
+            if asked.drive.is_none() && seen.drive.is_some() {
+                asked.drive.clone_from(&seen.drive);
+                shown.drive.clone_from(&seen.drive);
+                learned = true;
+            }
+        }
+        learned
+    }
+
     /// Takes a look at the test, seen at `now`.
     pub fn take(&mut self, sample: &RunSample, now: Duration) {
         let went_on = sample.at > self.elapsed;

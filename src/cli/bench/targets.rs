@@ -1,47 +1,13 @@
-//! Which drives the targets of a test are, or lie on.
+//! Which drives of a demo the targets of a test are.
 //!
-//! Here: from paths to drives, for this machine and for a demo. Not here: opening them.
-
-use std::{
-    fs::Metadata,
-    os::unix::fs::{FileTypeExt, MetadataExt},
-    path::Path,
-};
-
-use rustix::fs::{major, minor};
+//! Not here: what the paths of this machine stand for (`runtime::places`).
 
 use crate::{
     cli::Complaint,
     machine::Machine,
     model::{DriveName, Target, Workload},
-    source::{SysRoot, root::resolve},
     text::Label,
 };
-
-/// Fills in the drive of each target of this machine, where it can be told.
-pub(in crate::cli) fn find_drives(workload: &mut Workload, root: &dyn SysRoot, machine: &Machine) {
-    for target in &mut workload.targets {
-        let by_commands = machine.drive_of_generic(&target.path).map(|drive| drive.name.clone());
-        target.drive =
-            by_commands.or_else(|| drive_of(&target.path, root).filter(|name| machine.drive(name).is_some()));
-    }
-}
-
-/// The drive that a device is, or that a file (or the folder it is going to be in) lies on.
-fn drive_of(path: &Path, root: &dyn SysRoot) -> Option<DriveName> {
-    let folder = || path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let metadata = path.metadata().or_else(|_| folder().metadata()).ok()?;
-    let number = device_number(&metadata);
-    // File systems that span devices have numbers of their own, which are no drive's.
-    let place = resolve(root, &format!("/sys/dev/block/{}:{}", major(number), minor(number))).ok()?;
-    let (_, name) = place.rsplit_once("/block/")?;
-    // A partition lies in the folder of its drive.
-    name.split('/').next().map(DriveName::new)
-}
-
-fn device_number(metadata: &Metadata) -> u64 {
-    if metadata.file_type().is_block_device() { metadata.rdev() } else { metadata.dev() }
-}
 
 /// Takes `/dev/NAME` and NAME as drives of a demo; all its hardware drives when none is named.
 pub(in crate::cli) fn name_drives(workload: &mut Workload, machine: &Machine) -> Result<(), Complaint> {

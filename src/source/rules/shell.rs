@@ -88,7 +88,7 @@ pub(super) fn telling(lines: Vec<(usize, String)>) -> Vec<(usize, String)> {
             continue;
         }
         let used = heads.iter().filter(|(name, _)| variable(&line, name).is_some());
-        let used: String = used.map(|(name, list)| format!("for {name} in {list}; do ")).collect();
+        let used: String = used.map(|(name, list)| ["for ", name, " in ", list, "; do "].concat()).collect();
         let text = format!("{used}{line}");
         if !writes(&text).is_empty() {
             found.push((number, text));
