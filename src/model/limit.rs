@@ -138,12 +138,14 @@ impl ProcessorLimit {
     }
 }
 
-/// The value at `at` on straight lines between points, flat beyond the ends.
+/// The value at `at` on lines between points that are straight on logarithmic scales, flat beyond the ends.
 fn between(points: &[(Bytes, f64)], at: Bytes) -> f64 {
     let after = points.partition_point(|(size, _)| *size < at);
     match (after.checked_sub(1).and_then(|before| points.get(before)), points.get(after)) {
         (Some((low, from)), Some((high, to))) => {
-            from + (to - from) * (at.0 - low.0) as f64 / (high.0 - low.0) as f64
+            let decades = |from: f64, to: f64| (to.max(1.0) / from.max(1.0)).ln();
+            let share = decades(low.0 as f64, at.0 as f64) / decades(low.0 as f64, high.0 as f64);
+            from.max(1.0) * (decades(*from, *to) * share).exp()
         }
         (Some((_, value)), None) | (None, Some((_, value))) => *value,
         (None, None) => 0.0,
@@ -155,19 +157,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn costs_are_straight_between_points_and_flat_beyond() {
+    fn costs_are_straight_on_logarithmic_scales_between_points_and_flat_beyond() {
         let cost = ProcessorLimit {
             threads: 32,
             hertz: 3.9e9,
             alone: vec![(Bytes(4096), 8_667.0)],
-            together: vec![(Bytes(4096), 10_000.0), (Bytes(8192), 20_000.0)],
+            together: vec![(Bytes(4096), 10_000.0), (Bytes(8192), 20_000.0), (Bytes(131_072), 40_000.0)],
             basis: Basis::Published,
             because: String::new(),
             measured: Vec::new(),
         };
-        for (size, cycles) in
-            [(512, 10_000.0), (4096, 10_000.0), (6144, 15_000.0), (8192, 20_000.0), (1 << 20, 20_000.0)]
-        {
+        for (size, cycles) in [
+            (512, 10e3),
+            (4096, 10e3),
+            (6144, 15e3),
+            (8192, 20e3),
+            (32_768, 800e6_f64.sqrt()),
+            (1 << 20, 40e3),
+        ] {
             assert!((cost.cycles(Bytes(size), 3) - cycles).abs() < 1e-6, "{size}");
         }
         assert!((cost.iops(Bytes(4096), 1) - 450e3).abs() < 100.0);
