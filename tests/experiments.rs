@@ -139,10 +139,16 @@ fn poder_both_cards_under_one_root_complex_and_under_two() {
 fn poder_eleven_million_small_reads_polled() {
     let account = run("threadripper-after", "polled", 0, &Wishes::default());
     near(&account, "polled", Iops, 11.05e6);
-    let cost = |label| figure(&account, label, Metric::CpuNsPerIo);
+    assert_eq!(verdict(&account, "polled"), Verdict::Faster);
+    let effect = account.effect(arm(&account, "polled")).unwrap();
+    // Published on another machine, without a demo of its own: 14.37 M and 20.36 M with one thread a drive.
+    assert!((effect.ratio / (20.36 / 14.37) - 1.0).abs() < 0.15, "{}", sentence(&account, effect));
+    // As many workers as Poder had fill the drives either way: what polling spares is processors.
+    let full = run("threadripper-after", "polled", 0, &Wishes { jobs: Some(4), ..Wishes::default() });
+    near(&full, "polled", Iops, 11.05e6);
+    assert_ne!(verdict(&full, "polled"), Verdict::Slower);
+    let cost = |label| figure(&full, label, Metric::CpuNsPerIo);
     assert!(cost("polled") < 0.8 * cost("interrupts"), "polling spares processors");
-    let without = run("threadripper-after", "polled", 0, &Wishes { jobs: Some(3), ..Wishes::default() });
-    assert_ne!(verdict(&without, "polled"), Verdict::Slower);
 }
 
 #[test]
