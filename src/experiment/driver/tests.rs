@@ -18,6 +18,8 @@ struct Lab {
     log: Vec<String>,
     /// What fails: arm, step, how often before it works.
     fails: Option<(usize, &'static str, u32)>,
+    /// The first round in which it does.
+    fails_from: u32,
     disturbed: fn(u32, usize) -> Vec<String>,
     clock: fn(u32, usize) -> Option<f64>,
     stop_after: Option<usize>,
@@ -31,6 +33,7 @@ impl Lab {
             random: Random::new(seed),
             log: Vec::new(),
             fails: None,
+            fails_from: 0,
             disturbed: |_, _| Vec::new(),
             clock: |_, _| None,
             stop_after: None,
@@ -54,9 +57,10 @@ impl Lab {
         }
     }
 
-    fn fails(&mut self, arm: usize, step: &str) -> Result<(), String> {
+    fn fails(&mut self, round: u32, arm: usize, step: &str) -> Result<(), String> {
+        let is_time = round >= self.fails_from;
         match &mut self.fails {
-            Some((at, what, times)) if *at == arm && *what == step && *times > 0 => {
+            Some((at, what, times)) if is_time && *at == arm && *what == step && *times > 0 => {
                 *times -= 1;
                 Err("EINVAL".to_owned())
             }
@@ -89,11 +93,11 @@ impl Lab {
                 Action::SetUp(which) => {
                     arm = which;
                     self.log.push(format!("set up {}", name(arm)));
-                    Event::SetUp(self.fails(arm, "set up"))
+                    Event::SetUp(self.fails(round, arm, "set up"))
                 }
                 Action::Run(_) => {
                     self.log.push(format!("run {}", name(arm)));
-                    let ran = self.fails(arm, "run").map(|()| Box::new(self.read(round, arm)));
+                    let ran = self.fails(round, arm, "run").map(|()| Box::new(self.read(round, arm)));
                     at += Duration::from_secs(2);
                     Event::Ran(ran)
                 }
@@ -103,7 +107,7 @@ impl Lab {
                 }
                 Action::Restore => {
                     self.log.push(format!("restore {}", name(arm)));
-                    Event::Restored(self.fails(arm, "restore"), at)
+                    Event::Restored(self.fails(round, arm, "restore"), at)
                 }
                 Action::End => {
                     self.log.push("end".to_owned());
@@ -228,6 +232,61 @@ fn a_setting_that_does_not_come_back_ends_it_and_is_said() {
     assert_eq!(account.restored, Some(false));
     assert_eq!(account.ending, Some(Ending::Failed("EINVAL".to_owned())));
     assert_eq!(lab.log.last().unwrap(), "end");
+}
+
+/// Holds for every experiment, whatever fails in it: what is set up is run, unless that failed, and restored before the
+/// next one is set up; the end comes once, behind everything else.
+fn is_in_order(steps: &[&str]) -> bool {
+    let Some((&"end", steps)) = steps.split_last() else { return false };
+    let mut rest = steps;
+    while let [set_up, others @ ..] = rest {
+        let Some(arm) = set_up.strip_prefix("set up ") else { return false };
+        let (run, restore) = (format!("run {arm}"), format!("restore {arm}"));
+        rest = match others {
+            [first, second, more @ ..] if *first == run && *second == restore => more,
+            [first, more @ ..] if *first == restore => more,
+            _ => return false,
+        };
+    }
+    true
+}
+
+#[test]
+fn whatever_step_fails_and_whenever_the_order_stays() {
+    for arm in 0..3 {
+        for step in ["set up", "run", "restore"] {
+            for (round, times) in [(0, 1), (1, 1), (4, 1), (1, 2), (1, 3), (4, 9)] {
+                let mut lab = Lab::new(&[1.0, 0.5, 0.7], 0.001, 1);
+                (lab.fails, lab.fails_from) = (Some((arm, step, times)), round);
+                let account = lab.run(Terms::default());
+                let what = format!("{step} of {arm} in round {round}, {times} times: {:?}", lab.log);
+                assert!(is_in_order(&lab.log()), "{what}");
+                let ran = |name: &str| lab.log.iter().filter(|step| *step == &format!("run {name}")).count();
+                match (step, round, times) {
+                    // A setting that does not come back ends it where it is.
+                    ("restore", ..) => {
+                        assert_eq!((account.restored, account.has_ended()), (Some(false), true), "{what}");
+                        assert_eq!(lab.log.iter().filter(|step| step.starts_with("restore")).count(), {
+                            lab.log.iter().filter(|step| step.starts_with("set up")).count()
+                        });
+                    }
+                    (_, 0, _) if arm == 0 => assert!(ran("A") <= 1 && account.effects.is_empty(), "{what}"),
+                    (_, 0, _) => assert_eq!((account.rounds, account.effects.len()), (8, 1), "{what}"),
+                    // Three errors in a row end it; fewer cost a round each.
+                    (_, _, times) if times >= 3 => {
+                        assert!(matches!(account.ending, Some(Ending::Failed(_))), "{what}");
+                        assert_eq!(account.thrown_out.len(), 3, "{what}");
+                    }
+                    _ => {
+                        assert_eq!(account.ending, Some(Ending::Narrow), "{what}");
+                        assert_eq!((account.rounds, account.thrown_out.len()), (8, times as usize), "{what}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(!is_in_order(&["set up A", "set up B", "restore B", "end"]));
+    assert!(!is_in_order(&["set up A", "run A", "end"]) && !is_in_order(&["set up A", "restore A"]));
 }
 
 #[test]
