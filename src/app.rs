@@ -48,7 +48,7 @@ pub use self::{
 use crate::{
     capacity,
     counters::Rates,
-    findings::validity::Watch,
+    findings::{is_depth_one, validity::Watch},
     machine::{Machine, Measured},
     model::{DriveName, Limits, Problem, RunSample, RunSummary},
     report::dossier::Provenance,
@@ -269,6 +269,11 @@ impl App {
         self.tune.read(&self.machine);
         self.slots.read(&self.machine, &self.limits, self.units);
         self.judge();
+    }
+
+    /// Whether what is going on is judged by idle states: a test that makes one read at a time.
+    pub fn asks_for_idle_states(&self) -> bool {
+        self.dyno.running().is_some_and(|test| is_depth_one(&test.workload))
     }
 
     fn take_rates(&mut self, rates: &Rates, at: Duration) {

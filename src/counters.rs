@@ -39,17 +39,8 @@ pub struct Counters {
     pub aer: BTreeMap<PciAddress, u64>,
     /// The highest clock of a processor now, kHz (`cpufreq/scaling_cur_freq`).
     pub clock_khz: Option<u64>,
-    /// Idle states by processor and number of the state (`cpuN/cpuidle/stateM`).
-    pub idle: BTreeMap<(u32, u32), IdleTimes>,
-}
-
-/// One idle state of one CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct IdleTimes {
-    /// `usage`: times it was entered since boot.
-    pub entries: u64,
-    /// `time`: microseconds spent in it.
-    pub micros: u64,
+    /// Times that idle states were entered since boot, by processor and number of the state (`cpuN/cpuidle/stateM/usage`).
+    pub idle: BTreeMap<(u32, u32), u64>,
 }
 
 /// Ticks of one CPU, columns of `/proc/stat`.
@@ -126,17 +117,8 @@ pub struct Rates {
     pub aer: BTreeMap<PciAddress, f64>,
     /// The highest clock of a processor at the later look, kHz.
     pub clock_khz: Option<u64>,
-    /// Idle states by processor and number of the state.
-    pub idle: BTreeMap<(u32, u32), IdleRates>,
-}
-
-/// How one CPU used one idle state.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct IdleRates {
-    /// Times entered per second.
-    pub entries: f64,
-    /// Share of the time spent in it, 0 to 1.
-    pub share: f64,
+    /// Times per second that idle states were entered, by processor and number of the state.
+    pub idle: BTreeMap<(u32, u32), f64>,
 }
 
 /// Shares of CPU time, percent of one CPU's (or all CPUs') time; usr, sys, idl, wai and stl add up to 100.
@@ -202,12 +184,7 @@ pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
         vectors: both(&before.vectors, &after.vectors, |before, after| rate(sum(before), sum(after))),
         interrupts: columns(&before.interrupts, &after.interrupts, rate),
         aer: both(&before.aer, &after.aer, |before, after| rate(*before, *after)),
-        idle: both(&before.idle, &after.idle, |before, after| {
-            let micros = after.micros.checked_sub(before.micros)? as f64;
-            // The kernel books a stay when it ends, which may have begun before.
-            let share = (micros / 1e6 / seconds).min(1.0);
-            Some(IdleRates { entries: rate(before.entries, after.entries)?, share })
-        }),
+        idle: both(&before.idle, &after.idle, |before, after| rate(*before, *after)),
         ..gauges
     }
 }
@@ -361,13 +338,13 @@ mod tests {
                     disks: [(DriveName::new("sda"), disk)].into(),
                     vectors: [(Label::new("nvme0q1"), c.to_vec())].into(),
                     interrupts: c.to_vec(),
-                    idle: [((0, 1), IdleTimes { entries: c[0], micros: c[1] })].into(),
+                    idle: [((0, 1), c[0])].into(),
                     ..Counters::default()
                 }
             };
             let rates = rates(&look(before), &look(after), Duration::from_millis(millis));
             let mut all: Vec<f64> = rates.interrupts.clone();
-            all.extend(rates.idle.values().flat_map(|idle| [idle.entries, idle.share]));
+            all.extend(rates.idle.values());
             all.extend(rates.forks.iter().chain(&rates.context_switches).chain(rates.vectors.values()));
             for disk in rates.disks.values() {
                 all.extend([disk.reads, disk.read_bytes, disk.writes, disk.written_bytes, disk.queue_depth]);

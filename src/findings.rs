@@ -21,7 +21,7 @@ mod run;
 pub mod validity;
 mod defaults;
 
-pub use evidence::{Evidence, Load};
+pub use evidence::{Evidence, Load, is_depth_one};
 use finding::Sighting;
 pub use finding::{Finding, Gain, Proof, Remedy, Risk, Subject, SubjectKind};
 

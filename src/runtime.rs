@@ -146,6 +146,9 @@ impl Main {
                 return Ok(101);
             }
             update(app, Message::Tick(now() - self.started));
+            if let Some(sampler) = &self.sampler {
+                sampler.count_idle_states(app.asks_for_idle_states());
+            }
             let looked = self.effects.look().map(Outside::Message);
             for outside in outside.into_iter().chain(looked) {
                 changed = true;

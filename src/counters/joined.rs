@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{CpuShares, DiskRates, IdleRates, Rates};
+use super::{CpuShares, DiskRates, Rates};
 
 /// Lengths of the two stretches, seconds.
 #[derive(Clone, Copy)]
@@ -70,10 +70,6 @@ impl Times {
             queue_depth: self.mean(a.queue_depth, b.queue_depth),
         }
     }
-
-    fn idle(self, a: IdleRates, b: IdleRates) -> IdleRates {
-        IdleRates { entries: self.mean(a.entries, b.entries), share: self.mean(a.share, b.share) }
-    }
 }
 
 impl Rates {
@@ -104,7 +100,7 @@ impl Rates {
             vectors: times.numbers(&self.vectors, &later.vectors),
             interrupts,
             aer: times.numbers(&self.aer, &later.aer),
-            idle: Times::both(&self.idle, &later.idle, |a, b| times.idle(*a, *b)),
+            idle: times.numbers(&self.idle, &later.idle),
         }
     }
 }
@@ -115,7 +111,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        counters::{Counters, CpuTimes, DiskCounters, IdleTimes, rates},
+        counters::{Counters, CpuTimes, DiskCounters, rates},
         model::DriveName,
     };
 
@@ -129,7 +125,7 @@ mod tests {
             context_switches: Some(2 * n),
             disks: [(DriveName::new("nvme0n1"), disk)].into(),
             interrupts: vec![n, 5 * n],
-            idle: [((0, 1), IdleTimes { entries: n, micros: n / 1000 })].into(),
+            idle: [((0, 1), n)].into(),
             ..Counters::default()
         }
     }
@@ -172,8 +168,7 @@ mod tests {
             ));
             prop_assert!(near(joined.context_switches.unwrap_or(0.0), whole.context_switches.unwrap_or(0.0)));
             prop_assert!(near(joined.interrupts[1], whole.interrupts[1]));
-            prop_assert!(near(joined.idle[&(0, 1)].entries, whole.idle[&(0, 1)].entries));
-            prop_assert!(near(joined.idle[&(0, 1)].share, whole.idle[&(0, 1)].share));
+            prop_assert!(near(joined.idle[&(0, 1)], whole.idle[&(0, 1)]));
             prop_assert_eq!(joined.elapsed, whole.elapsed);
         }
     }

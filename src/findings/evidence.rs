@@ -35,6 +35,11 @@ pub struct Load<'a> {
     pub watch: Option<&'a Watch>,
 }
 
+/// Whether a test makes one read at a time on each drive: then what delays single reads shows.
+pub fn is_depth_one(workload: &Workload) -> bool {
+    workload.depth == 1 && workload.jobs == 1
+}
+
 impl<'a> Evidence<'a> {
     /// A machine that does nothing: no counters, no test.
     pub const fn at_rest(machine: &'a Machine, limits: &'a Limits) -> Self {
@@ -74,7 +79,7 @@ impl<'a> Evidence<'a> {
 
     /// Whether a test runs that has one read under way at a time: latency is all it shows.
     pub(super) fn is_depth_one(&self) -> bool {
-        self.load.is_some_and(|load| load.workload.depth == 1 && load.workload.jobs == 1)
+        self.load.is_some_and(|load| is_depth_one(load.workload))
     }
 
     /// Whether all processors are busy, as far as anybody counts.

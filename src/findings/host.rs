@@ -264,7 +264,7 @@ fn sleepers(evidence: &Evidence, rates: &Rates, reads: f64) -> Vec<Sleeper> {
         .zip(&rates.interrupts)
         .filter(|(_, interrupts)| **interrupts >= PER_READ * reads)
         .filter_map(|(cpu, _)| {
-            let entered = |state: u32| rates.idle.get(&(*cpu, state)).map_or(0.0, |idle| idle.entries);
+            let entered = |state: u32| rates.idle.get(&(*cpu, state)).copied().unwrap_or(0.0);
             let entries: f64 = deep.iter().map(|state| entered(*state)).sum();
             let state = deep.iter().copied().max_by(|a, b| entered(*a).total_cmp(&entered(*b)))?;
             (entries >= PER_READ * reads).then_some(Sleeper { cpu: *cpu, entries, state })

@@ -289,8 +289,10 @@ impl<'a> Underway<'a> {
             let root = self.root;
             let half = self.account().plan.terms.measured / 2;
             let test = self.test.as_mut()?;
-            let look =
-                || Look { at: super::now(), sample: sample.clone(), counters: source::counters::read(root) };
+            let look = || {
+                let counters = source::counters::read_without_idle_states(root);
+                Look { at: super::now(), sample: sample.clone(), counters }
+            };
             test.before.get_or_insert_with(look);
             if test.clock.is_none() && sample.at >= half {
                 test.clock = source::clock::read(root);
@@ -314,7 +316,7 @@ impl<'a> Underway<'a> {
     /// What disturbed a run that has just ended: other I/O on its drives, heat. That its processors are full, or its file
     /// holds zeros, is the same in every round.
     fn disturbed(&self, before: &Look, run: &RunSummary) -> Vec<String> {
-        let after = source::counters::read(self.root);
+        let after = source::counters::read_without_idle_states(self.root);
         let mut rates =
             counters::rates(&before.counters, &after, super::now().saturating_duration_since(before.at));
         rates.cpu = None;

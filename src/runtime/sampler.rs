@@ -14,7 +14,7 @@ use std::{
 use super::{input::Outside, now, opening};
 use crate::{
     app::Message,
-    counters,
+    counters::{self, Counters},
     source::{self, SysRoot},
 };
 
@@ -26,6 +26,7 @@ const WHOLE: Duration = Duration::from_secs(10);
 /// The thread, to be asked for a new reading.
 pub struct Sampler {
     asked: Sender<()>,
+    idle_states: Arc<AtomicBool>,
 }
 
 impl Sampler {
@@ -37,11 +38,15 @@ impl Sampler {
         over: Arc<AtomicBool>,
     ) -> Self {
         let (asked, asking) = mpsc::channel();
-        thread::spawn(move || {
-            let watch = Watch { root, sender, started, over };
-            watch.run(&asking);
-        });
-        Self { asked }
+        let idle_states = Arc::new(AtomicBool::new(false));
+        let watch = Watch { root, sender, started, over, idle_states: Arc::clone(&idle_states) };
+        thread::spawn(move || watch.run(&asking));
+        Self { asked, idle_states }
+    }
+
+    /// Counts idle states from now on, or leaves them: with hundreds of processors they take longer than all else.
+    pub fn count_idle_states(&self, wanted: bool) {
+        self.idle_states.store(wanted, Ordering::Relaxed);
     }
 
     /// Asks for a reading of the whole machine.
@@ -56,11 +61,21 @@ struct Watch {
     sender: Sender<Outside>,
     started: Instant,
     over: Arc<AtomicBool>,
+    idle_states: Arc<AtomicBool>,
 }
 
 impl Watch {
+    fn count(&self) -> Counters {
+        let read = if self.idle_states.load(Ordering::Relaxed) {
+            source::counters::read
+        } else {
+            source::counters::read_without_idle_states
+        };
+        read(&*self.root)
+    }
+
     fn run(&self, asking: &Receiver<()>) {
-        let mut counted = source::counters::read(&*self.root);
+        let mut counted = self.count();
         let mut counted_at = now();
         // The machine was read before this thread began: what changed since then shows at the first look.
         let mut links = Vec::new();
@@ -75,7 +90,7 @@ impl Watch {
                 return;
             }
             let at = now();
-            let seen = source::counters::read(&*self.root);
+            let seen = self.count();
             let rates = counters::rates(&counted, &seen, at - counted_at);
             (counted, counted_at) = (seen, at);
             if !self.tell(Message::Rates(Box::new(rates), at - self.started)) {

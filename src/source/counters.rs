@@ -13,7 +13,7 @@ use super::{
     root::{self, SysRoot, join},
 };
 use crate::{
-    counters::{Counters, CpuTimes, DiskCounters, IdleTimes, Memory},
+    counters::{Counters, CpuTimes, DiskCounters, Memory},
     model::{DriveName, PciAddress},
     text::Label,
 };
@@ -21,8 +21,17 @@ use crate::{
 /// Unit of the sector columns of `/proc/diskstats`, whatever the drive's block size.
 const SECTOR: u64 = 512;
 
-/// The counters now.
+/// The counters now, idle states among them.
 pub fn read(root: &dyn SysRoot) -> Counters {
+    let mut counters = read_without_idle_states(root);
+    let online: Vec<u32> = counters.cpus.keys().copied().collect();
+    counters.idle = idle(root, &online);
+    counters
+}
+
+/// The counters now without idle states: those are a file for each state of each processor, which takes longer to read
+/// than all else together.
+pub fn read_without_idle_states(root: &dyn SysRoot) -> Counters {
     let text = |path| root::text(root, path).value().cloned().unwrap_or_default();
     let mut counters = Counters { disks: disks(&text("/proc/diskstats")), ..Counters::default() };
     stat(&text("/proc/stat"), &mut counters);
@@ -36,9 +45,7 @@ pub fn read(root: &dyn SysRoot) -> Counters {
         .filter_map(|row| Some((Label::new(row.nvme_queue()?), row.counts.clone())))
         .collect();
     counters.aer = aer(root);
-    let online: Vec<u32> = counters.cpus.keys().copied().collect();
-    counters.clock_khz = online.iter().filter_map(|cpu| clock(root, *cpu)).max();
-    counters.idle = idle(root, &online);
+    counters.clock_khz = counters.cpus.keys().filter_map(|cpu| clock(root, *cpu)).max();
     counters
 }
 
@@ -136,17 +143,15 @@ fn clock(root: &dyn SysRoot, cpu: u32) -> Option<u64> {
     root::number(root, &format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")).get()
 }
 
-/// Use of the idle states of these CPUs, all of which have those of the first.
-fn idle(root: &dyn SysRoot, cpus: &[u32]) -> BTreeMap<(u32, u32), IdleTimes> {
+/// How often these CPUs entered their idle states, all of which have those of the first.
+fn idle(root: &dyn SysRoot, cpus: &[u32]) -> BTreeMap<(u32, u32), u64> {
     let folder = |cpu: u32| format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
     let first = cpus.first().and_then(|cpu| root.list(&folder(*cpu)).ok()).unwrap_or_default();
     let states: Vec<u32> = first.iter().filter_map(|name| name.strip_prefix("state")?.parse().ok()).collect();
     let mut found = BTreeMap::new();
     for (cpu, state) in cpus.iter().flat_map(|cpu| states.iter().map(|state| (*cpu, *state))) {
-        let count = |file: &str| root::number(root, &format!("{}/state{state}/{file}", folder(cpu))).get();
-        if let (Some(entries), Some(micros)) = (count("usage"), count("time")) {
-            found.insert((cpu, state), IdleTimes { entries, micros });
-        }
+        let entries = root::number(root, &format!("{}/state{state}/usage", folder(cpu))).get();
+        found.extend(entries.map(|entries| ((cpu, state), entries)));
     }
     found
 }
@@ -188,16 +193,18 @@ mod tests {
             capture.answers.entry(path.to_owned()).or_default().read = Some(Ok(text.as_bytes().to_vec()));
         };
         put("/proc/stat", "cpu 1 0 1 9\ncpu0 1 0 1 9\ncpu2 1 0 1 9\n");
-        for (cpu, state, usage, time) in [(0, 0, 5, 50), (0, 1, 7, 700), (2, 0, 1, 10), (2, 1, 3, 900)] {
-            let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}");
-            put(&format!("{folder}/usage"), &format!("{usage}\n"));
-            put(&format!("{folder}/time"), &format!("{time}\n"));
+        for (cpu, state, usage) in [(0, 0, 5), (0, 1, 7), (2, 0, 1), (2, 1, 3)] {
+            put(
+                &format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}/usage"),
+                &format!("{usage}\n"),
+            );
         }
         let states = Some(Ok(vec!["state0".to_owned(), "state1".to_owned()]));
         capture.answers.entry("/sys/devices/system/cpu/cpu0/cpuidle".to_owned()).or_default().list = states;
-        let counters = read(&crate::source::capture::TextRoot::from(capture));
-        assert_eq!(counters.idle.keys().copied().collect::<Vec<_>>(), [(0, 0), (0, 1), (2, 0), (2, 1)]);
-        assert_eq!(counters.idle[&(2, 1)], IdleTimes { entries: 3, micros: 900 });
+        let root = crate::source::capture::TextRoot::from(capture);
+        let counters = read(&root);
+        assert_eq!(counters.idle, [((0, 0), 5), ((0, 1), 7), ((2, 0), 1), ((2, 1), 3)].into());
+        assert_eq!(read_without_idle_states(&root), Counters { idle: BTreeMap::new(), ..counters });
     }
 
     proptest! {

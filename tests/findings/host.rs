@@ -1,7 +1,7 @@
 //! The host.
 
 use iodyno::{
-    counters::{DiskRates, IdleRates},
+    counters::DiskRates,
     machine::{IdleState, IoUring, Machine, MemoryModule},
     model::{Reading, Severity},
     units::Bytes,
@@ -63,11 +63,7 @@ fn sleepy(cpu: u32, entries: f64) -> Scene {
         let disk = DiskRates { reads: 10_000.0, read_await_ms: Some(0.5), ..DiskRates::default() };
         rates.disks = [(iodyno::model::DriveName::new("nvme0n1"), disk)].into();
         rates.interrupts = vec![10_200.0, 40.0, 40.0, 40.0];
-        rates.idle = [
-            ((cpu, 1), IdleRates { entries: 1_000.0, share: 0.1 }),
-            ((cpu, 2), IdleRates { entries, share: 0.6 }),
-        ]
-        .into();
+        rates.idle = [((cpu, 1), 1_000.0), ((cpu, 2), entries)].into();
     })
 }
 
