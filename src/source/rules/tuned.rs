@@ -1,7 +1,9 @@
 //! The active profile of `tuned` (tuned.conf(5), tuned-profiles(7)).
 //!
 //! `/etc/tuned/active_profile` names it; a profile is `tuned.conf` in a folder of its name and may include others, whose
-//! options it overrides section by section. Sections that set settings are `disk`, `cpu` and `sysfs`.
+//! options it overrides section by section. Sections that set settings are `disk`, `cpu` and `sysfs`. `${NAME}` stands for
+//! what the section `variables` says, the file that it includes among it; functions (`${f:...}`) are not worked out, and
+//! options with them are left out.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +24,8 @@ const MOST_PROFILES: usize = 16;
 /// Drives that tuned takes when a section names none (`plugin_disk`: scsi, virtio, xen, nvme).
 const DRIVES: &str = "nvme*|sd*|vd*|xvd*";
 
-/// The lines of the active profile and what it includes, those that are included first.
+/// The telling lines of the active profile and what it includes, those that are included first, with their variables
+/// filled in.
 pub(super) fn lines(root: &dyn SysRoot) -> Vec<Line> {
     let active = root::text(root, ACTIVE);
     let names = active.value().map(String::as_str).unwrap_or_default().split_whitespace();
@@ -30,7 +33,56 @@ pub(super) fn lines(root: &dyn SysRoot) -> Vec<Line> {
     for name in names {
         profile(root, name, &mut seen, &mut lines);
     }
+    let variables = variables(root, &lines);
+    lines.retain(|line| is_telling(&line.text));
+    for line in &mut lines {
+        line.text = filled(&line.text, &variables);
+    }
     lines
+}
+
+/// What the sections `variables` define; later ones count.
+fn variables(root: &dyn SysRoot, lines: &[Line]) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let (mut file, mut section) = ("", "");
+    for line in lines {
+        if line.path != file {
+            (file, section) = (&line.path, "");
+        }
+        if let Some(heading) = line.text.strip_prefix('[') {
+            section = heading.split(']').next().unwrap_or_default();
+        } else if let Some((key, value)) = option(&line.text).filter(|_| section == "variables") {
+            if key == "include" && value.starts_with('/') {
+                let text = root::text(root, value);
+                let text = text.value().map(String::as_str).unwrap_or_default();
+                let own = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+                found.extend(text.lines().filter_map(option).map(own));
+            } else {
+                found.insert(key.to_owned(), value.to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// Variables within variables are followed so far.
+const DEPTH: usize = 8;
+/// No option is longer.
+const MOST_TEXT: usize = 4096;
+
+/// The text with its variables filled in; those that are not known stay.
+fn filled(text: &str, variables: &BTreeMap<String, String>) -> String {
+    let mut text = text.to_owned();
+    for _ in 0..DEPTH {
+        let used = variables.iter().find(|(name, _)| text.contains(&format!("${{{name}}}")));
+        match used {
+            Some((name, value)) if text.len() + value.len() <= MOST_TEXT => {
+                text = text.replacen(&format!("${{{name}}}"), value, 1);
+            }
+            _ => break,
+        }
+    }
+    text
 }
 
 fn profile(root: &dyn SysRoot, name: &str, seen: &mut Vec<String>, lines: &mut Vec<Line>) {
@@ -50,7 +102,7 @@ fn profile(root: &dyn SysRoot, name: &str, seen: &mut Vec<String>, lines: &mut V
             profile(root, name, seen, lines);
         }
     }
-    lines.extend(text.lines().enumerate().filter(|(_, line)| is_telling(line)).map(|(index, line)| Line {
+    lines.extend(text.lines().enumerate().map(|(index, line)| Line {
         path: path.clone(),
         number: index + 1,
         text: line.trim().to_owned(),
@@ -122,7 +174,7 @@ fn of_section(name: &str, section: &Section<'_>) -> Vec<SettingRule> {
     };
     let mut rules = Vec::new();
     for (key, (value, line)) in section {
-        if value.contains("${") {
+        if value.contains("${") || key.contains("${") {
             continue;
         }
         let at = At { kind: RuleKind::Tuned, path: &line.path, line: line.number };
@@ -226,6 +278,29 @@ mod tests {
     }
 
     #[test]
+    fn variables_are_filled_in_and_functions_are_not_guessed_at() {
+        let base = "[variables]\nscheduler=mq-deadline\nreadahead=1024\ninclude=/etc/tuned/mine-variables.conf\n\
+                    [disk]\nelevator=${scheduler}\nreadahead=>${readahead}\n";
+        let mine = "[main]\ninclude=base\n[variables]\nscheduler=${wanted}\nloop=${loop}\n[cpu]\ngovernor=${f:exec:x}\n\
+                    [disk-one]\ntype=disk\ndevices=${disks}\nelevator=${unknown}\nreadahead=${loop}\n\
+                    [sysfs]\n/sys/block/${disks}/queue/nomerges=2\n";
+        let found = of(&[
+            ("etc/tuned/active_profile", "mine"),
+            ("etc/tuned/mine/tuned.conf", mine),
+            ("usr/lib/tuned/base/tuned.conf", base),
+            ("etc/tuned/mine-variables.conf", "# which\nwanted=none\ndisks=sdb\npassword=secret\n"),
+        ]);
+        assert_eq!(
+            found,
+            [
+                "/usr/lib/tuned/base/tuned.conf:6 scheduler=none nvme*|sd*|vd*|xvd*",
+                "/usr/lib/tuned/base/tuned.conf:7 read_ahead_kb=>1024 nvme*|sd*|vd*|xvd*",
+                "/etc/tuned/mine/tuned.conf:14 nomerges=2 sdb",
+            ]
+        );
+    }
+
+    #[test]
     fn readahead_has_units_and_bounds() {
         assert_eq!(readahead(">4096").as_deref(), Some(">4096"));
         assert_eq!(readahead("8192s").as_deref(), Some("4096"));
@@ -233,6 +308,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn any_variables_are_filled_in_within_bounds(
+            text in "(\\$\\{[abc]\\}|x){0,8}",
+            values in proptest::collection::btree_map("[abc]", "(\\$\\{[abc]\\}|y){0,6}", 0..4)
+        ) {
+            let text = filled(&text, &values);
+            prop_assert!(text.len() <= MOST_TEXT);
+            let is_flat = values.values().all(|value| !value.contains('$'));
+            let left = values.keys().any(|name| text.contains(&format!("${{{name}}}")));
+            prop_assert!(!(is_flat && left), "{}", text);
+        }
+
         #[test]
         fn any_profile_gets_an_answer(text in "(\\[(disk|cpu|sysfs|main)\\]|type=disk|elevator=x|devices=!a|readahead=>|replace=1|/sys/block/a/queue/b=c|=|\n){0,20}") {
             let lines: Vec<Line> = text.lines().enumerate().map(|(number, text)| Line { path: "/p".to_owned(), number, text: text.to_owned() }).collect();
