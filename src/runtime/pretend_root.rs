@@ -28,8 +28,9 @@ pub fn kernel(root: &dyn SysRoot, machine: &Machine) -> Pretend {
     let devices: Vec<Device> = drives.chain([Device::Cpu]).collect();
     let readings =
         SETTINGS.iter().flat_map(|row| devices.iter().flat_map(|device| (row.read)(machine, device)));
-    // Not written themselves: the driver changes them.
-    let polls = machine.drives.iter().map(|drive| drive.queue.io_poll.path().to_string());
+    // Not written themselves: the driver of NVMe drives changes them.
+    let polled = machine.drives.iter().filter(|drive| drive.nvme.is_some());
+    let polls = polled.map(|drive| drive.queue.io_poll.path().to_string());
     let paths = readings.map(|reading| reading.path().to_string()).chain(polls);
     let files: BTreeMap<String, String> = paths
         .filter_map(|path| {
@@ -40,23 +41,9 @@ pub fn kernel(root: &dyn SysRoot, machine: &Machine) -> Pretend {
     Pretend::new(files)
 }
 
-/// How many poll queues the nvme driver makes for a controller it probes.
-const POLL_QUEUES: &str = "/sys/module/nvme/parameters/poll_queues";
-
-impl PretendRoot {
-    /// Whether a drive can be polled: a pretended driver has probed every controller again since its parameter was set.
-    fn io_poll(&self, path: &str) -> Option<String> {
-        let drive = path.strip_suffix("/queue/io_poll")?.rsplit('/').next()?;
-        let before = self.inner.read(POLL_QUEUES).ok()?;
-        let queues =
-            self.kernel.content(POLL_QUEUES).filter(|queues| queues.as_bytes() != before.trim_ascii())?;
-        drive.starts_with("nvme").then(|| u8::from(queues.trim() != "0").to_string())
-    }
-}
-
 impl SysRoot for PretendRoot {
     fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
-        match self.io_poll(path).or_else(|| self.kernel.content(path)) {
+        match self.kernel.content(path) {
             Some(content) => Ok(content.into_bytes()),
             None => self.inner.read(path),
         }
@@ -104,7 +91,7 @@ mod tests {
         let before = run().effective;
         assert_eq!(before.completion, Completion::Interrupts);
         assert!(before.fallbacks.iter().any(|said| said.starts_with("no poll queues on")), "{before:?}");
-        kernel.write(POLL_QUEUES, "2").unwrap();
+        kernel.write("/sys/module/nvme/parameters/poll_queues", "2").unwrap();
         let after = run().effective;
         assert_eq!(after.completion, Completion::Polled);
         assert!(!after.fallbacks.iter().any(|said| said.contains("poll queues")), "{after:?}");

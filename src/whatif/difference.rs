@@ -78,8 +78,11 @@ pub fn predict(
         let pairs = findings.into_iter().zip(own);
         pairs.filter(|(_, key)| !other.contains(key)).map(|(finding, _)| finding).collect()
     };
-    let mut changes = of_roots(machine, limits, &moved, &limits_then, (&before, &after));
-    changes.extend(of_drives(machine, limits, &moved, &limits_then, (&before, &after)));
+    let now = Side { machine, limits, total: &before };
+    let then = Side { machine: then, limits: &limits_then, total: &after };
+    let roots = machine.pci.roots().map(|root| now.root_to(&then, root, moved.then.now(root)));
+    let drives = machine.hardware_drives().map(|drive| now.drive_to(&then, &drive.name));
+    let changes = roots.chain(drives).filter(Change::is_one).collect();
     Ok(Prediction {
         findings_gone: without(today, &known, &coming),
         findings_new: without(later, &coming, &known),
@@ -118,48 +121,41 @@ fn todays(machine: &Machine, moved: &Moved, subject: &Subject) -> Subject {
     was.map_or_else(|| subject.clone(), |was| Subject::of_node(machine, was))
 }
 
-fn of_drives(
-    machine: &Machine,
-    limits: &Limits,
-    moved: &Moved,
-    limits_then: &Limits,
-    (before, after): (&Total, &Total),
-) -> Vec<Change> {
-    let path = |machine: &Machine, limits: &Limits, name: &DriveName| {
-        limits.path(machine.drive(name)?.node?).map(|limit| limit.bytes_per_second)
-    };
-    let busy = |total: &Total, name: &DriveName| total.shares.get(name).map(|share| share.bytes_per_second);
-    let change = |name: &DriveName| Change {
-        kind: "drive",
-        name: name.to_string(),
-        before: path(machine, limits, name),
-        after: path(&moved.then.machine, limits_then, name),
-        busy_before: busy(before, name),
-        busy_after: busy(after, name),
-    };
-    machine.hardware_drives().map(|drive| change(&drive.name)).filter(Change::is_one).collect()
+/// A machine with what its places carry, each alone and all at once.
+struct Side<'a> {
+    machine: &'a Machine,
+    limits: &'a Limits,
+    total: &'a Total,
 }
 
-fn of_roots(
-    machine: &Machine,
-    limits: &Limits,
-    moved: &Moved,
-    limits_then: &Limits,
-    (before, after): (&Total, &Total),
-) -> Vec<Change> {
-    let then = &moved.then.machine;
-    let change = |root: NodeIndex| {
-        let now = moved.then.now(root);
+impl Side<'_> {
+    fn drive_to(&self, then: &Self, name: &DriveName) -> Change {
+        let path = |side: &Self| {
+            let limit = side.limits.path(side.machine.drive(name)?.node?)?;
+            Some(limit.bytes_per_second)
+        };
+        let busy = |side: &Self| side.total.shares.get(name).map(|share| share.bytes_per_second);
+        Change {
+            kind: "drive",
+            name: name.to_string(),
+            before: path(self),
+            after: path(then),
+            busy_before: busy(self),
+            busy_after: busy(then),
+        }
+    }
+
+    /// A root complex, and where it is then.
+    fn root_to(&self, then: &Self, root: NodeIndex, later: Option<NodeIndex>) -> Change {
         Change {
             kind: "root-complex",
-            name: machine.pci.node(root).address.to_string(),
-            before: wants(machine, limits, root),
-            after: now.and_then(|now| wants(then, limits_then, now)),
-            busy_before: passes(machine, before, root),
-            busy_after: now.and_then(|now| passes(then, after, now)),
+            name: self.machine.pci.node(root).address.to_string(),
+            before: wants(self.machine, self.limits, root),
+            after: later.and_then(|root| wants(then.machine, then.limits, root)),
+            busy_before: passes(self.machine, self.total, root),
+            busy_after: later.and_then(|root| passes(then.machine, then.total, root)),
         }
-    };
-    machine.pci.roots().map(change).filter(Change::is_one).collect()
+    }
 }
 
 /// Drives below a node.
