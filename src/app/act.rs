@@ -165,6 +165,9 @@ fn movement(app: &mut App, id: Id) {
             app.tune.detail_top = app.tune.detail_top.saturating_add_signed(step.signum() * 4);
         }
         Screen::Tune => app.tune.step(step, 0),
+        Screen::Dyno if matches!(id, Id::PageUp | Id::PageDown) => {
+            app.dyno.result_top = app.dyno.result_top.saturating_add_signed(step.signum() * 2);
+        }
         Screen::Dyno => app.dyno.form.step(step),
         Screen::WhatIf => app.whatif.experiments.step(step),
         Screen::Sheet if matches!(id, Id::Up | Id::Down) => app.sheet.step(step),

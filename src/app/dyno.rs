@@ -56,6 +56,8 @@ pub struct Dyno {
     pub tests: VecDeque<Test>,
     /// Which of them is shown, counted from the newest.
     pub back: usize,
+    /// Lines by which the words of its result are scrolled down.
+    pub result_top: usize,
     /// The curve shown where there is room for one.
     pub curve: Curve,
 }
@@ -82,13 +84,14 @@ impl Dyno {
         while self.tests.len() > REMEMBERED {
             self.tests.pop_front();
         }
-        self.back = 0;
+        (self.back, self.result_top) = (0, 0);
     }
 
     /// Shows the test `step` before (1) or after (-1) the one shown.
     pub fn step_history(&mut self, step: isize) {
         let most = self.tests.len().saturating_sub(1);
         self.back = self.back.saturating_add_signed(step).min(most);
+        self.result_top = 0;
     }
 }
 

@@ -185,7 +185,7 @@ impl Layout {
             Screen::Machine => layout.place_machine(body),
             Screen::Findings => layout.place_findings(body, app.findings.list.len()),
             Screen::Tune => layout.place_tune(body, app.tune.matrix.devices.len()),
-            Screen::Dyno => layout.place_dyno(body),
+            Screen::Dyno => layout.place_dyno(body, app.dyno.shown().map(|test| test.targets.len())),
             Screen::WhatIf => layout.place_whatif(body, app),
             Screen::Sheet => layout.place_sheet(body, app.sheet.boxes().len()),
             Screen::Slots => layout.place_slots(body, app.slots.today.len().max(app.slots.then.len())),
@@ -257,7 +257,12 @@ impl Layout {
         self.slot_rows = self.inner(self.slots_today);
     }
 
-    fn place_dyno(&mut self, body: Rect) {
+    /// The form beside curves, targets and the result; rows that the targets of a test do not need are the result's.
+    fn place_dyno(&mut self, body: Rect, shown: Option<usize>) {
+        /// More rows than these would leave the targets' panel behind.
+        const MORE: u16 = 4;
+        /// Beside its targets: the heading, the total, what a read cost.
+        const OTHERS: usize = 3;
         let fields = u16::try_from(FIELDS.len()).unwrap_or(u16::MAX);
         let form_width = match body.width {
             ..100 => 27,
@@ -269,10 +274,13 @@ impl Layout {
         (self.form, self.past) = cut_top(left, fields + frame + 2 * u16::from(self.boxed));
         self.form_rows = self.inner(self.form);
         let (right, verdict) = cut_bottom(right, if self.boxed { 4 } else { 2 });
-        self.verdict = verdict;
         let share = if right.height >= 40 { 58 } else { 46 };
         let (plots, targets) = cut_top(right, (right.height * share / 100).max(7));
+        let needed = shown.map(|targets| u16::try_from(targets + OTHERS).unwrap_or(u16::MAX));
+        let spare = needed.map_or(0, |rows| targets.height.saturating_sub(rows.saturating_add(frame)));
+        let (targets, more) = cut_bottom(targets, spare.min(MORE));
         self.targets = targets;
+        self.verdict = Rect { y: more.y, height: more.height + verdict.height, ..verdict };
         self.plots = match (right.width, right.height) {
             (..80, _) => vec![(Plot::Curve(Curve::Throughput), plots)],
             (_, ..40) => {

@@ -8,7 +8,7 @@ use super::{
     form,
     graph::{Curve as Line, Graph},
     heat,
-    paint::{Brush, Piece, fit, piece, width, wrap},
+    paint::{Brush, Piece, fit, piece, wrap},
     targets,
     theme::Meaning,
     tree_rows::FULL_MARK,
@@ -165,21 +165,16 @@ fn outcome(app: &App, brush: &mut Brush<'_>) {
         verdict::draw(app, brush);
         return;
     }
-    let inner = brush.panel(brush.layout.verdict, &[piece("Result", Meaning::Heading)], &[]);
+    let panel = brush.layout.verdict;
+    let title = [piece("Result", Meaning::Heading)];
+    let inner = brush.panel(panel, &title, &[]);
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     match (&test.result, test.summary()) {
-        (Some(Err(why)), _) => {
-            for (index, line) in wrap(why, inner.width.saturating_sub(2)).into_iter().enumerate() {
-                let mark = if index == 0 { "! " } else { "  " };
-                lines.push(vec![piece(mark, Meaning::Problem), piece(line, Meaning::Text)]);
-            }
-        }
+        (Some(Err(why)), _) => lines.extend(marked("! ", Meaning::Problem, why, inner.width)),
         (_, Some(summary)) => {
             lines.push(result_line(app, test, summary));
-            for why in summary.targets.iter().flat_map(|target| &target.invalid_because) {
-                let text = format!("not the drive's own figure: {why}");
-                lines
-                    .push(vec![piece(format!("{FULL_MARK} "), Meaning::Warning), piece(text, Meaning::Text)]);
+            if let Some(doubts) = doubts(summary) {
+                lines.extend(marked(&format!("{FULL_MARK} "), Meaning::Warning, &doubts, inner.width));
             }
             lines.extend(verdict::expectations(app, test, inner.width));
             for fallback in &summary.effective.fallbacks {
@@ -188,26 +183,35 @@ fn outcome(app: &App, brush: &mut Brush<'_>) {
         }
         _ => {}
     }
-    lines.dedup();
     let rows = usize::from(inner.height);
-    if lines.len() > rows {
-        lines.truncate(rows);
-        if let Some(last) = lines.last_mut() {
-            goes_on(last, inner.width);
-        }
+    let top = app.dyno.result_top.min(lines.len().saturating_sub(rows));
+    let below = lines.len().saturating_sub(top + rows);
+    if top + below > 0 {
+        let word = if below > 0 { format!("PgDn: {below} more") } else { "PgUp: more".to_owned() };
+        brush.panel(panel, &title, &[piece(word, Meaning::Quiet)]);
     }
-    for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
+    for (y, line) in (inner.y..inner.bottom()).zip(lines.iter().skip(top)) {
         brush.write(inner.x, y, inner.width, line);
     }
 }
 
-/// Ends the last line there is room for with the mark that there is more.
-fn goes_on(line: &mut Vec<Piece>, room: u16) {
-    if width(line) + 2 <= room {
-        line.push(piece(" …", Meaning::Quiet));
-    } else if let Some((text, meaning)) = line.pop() {
-        line.push(piece(fit(&format!("{text} …"), room.saturating_sub(width(line))), meaning));
+/// A text behind a mark, in as many lines as it takes.
+fn marked(mark: &str, meaning: Meaning, text: &str, width: u16) -> Vec<Vec<Piece>> {
+    let lines = wrap(text, width.saturating_sub(2)).into_iter().enumerate();
+    let mark = |index| if index == 0 { mark.to_owned() } else { "  ".to_owned() };
+    lines.map(|(index, line)| vec![piece(mark(index), meaning), piece(line, Meaning::Text)]).collect()
+}
+
+/// Every reason why a figure is not the drives' own, each once.
+fn doubts(summary: &RunSummary) -> Option<String> {
+    let mut reasons: Vec<&str> = Vec::new();
+    for why in summary.targets.iter().flat_map(|target| &target.invalid_because) {
+        if !reasons.contains(&why.as_str()) {
+            reasons.push(why);
+        }
     }
+    let whose = if summary.targets.len() == 1 { "the drive's own figure" } else { "the drives' own figure" };
+    (!reasons.is_empty()).then(|| format!("not {whose}: {}", reasons.join("; ")))
 }
 
 fn result_line(app: &App, test: &Test, summary: &RunSummary) -> Vec<Piece> {
