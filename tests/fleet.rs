@@ -77,6 +77,68 @@ fn metrics_say_what_the_machine_has_and_keep_serials_to_themselves() {
 }
 
 #[test]
+fn metrics_tell_the_last_run_that_was_kept() {
+    let state = tempfile::tempdir().unwrap();
+    let mut file = tempfile::Builder::new().prefix("read-me").tempfile().unwrap();
+    file.write_all(&vec![7; 1 << 20]).unwrap();
+    let here = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
+        let output = command.args(arguments).env("IODYNO_STATE_DIR", state.path()).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(!here(&["metrics"]).contains("last_run"), "nothing was run yet");
+    let bench =
+        ["bench", "--json", "--direct", "0", "--ioengine", "psync", "--iodepth", "1", "--runtime", "1"];
+    let names = ["--filename", file.path().to_str().unwrap()];
+    let run: serde_json::Value = serde_json::from_str(&here(&[&bench[..], &names].concat())).unwrap();
+    let text = here(&["metrics"]);
+    let value = |start: &str| -> f64 {
+        let line = text.lines().find(|line| line.starts_with(start));
+        line.unwrap_or_else(|| panic!("{start} in {text}")).rsplit_once(' ').unwrap().1.parse().unwrap()
+    };
+    let read = &run["jobs"][0]["read"];
+    let close = |one: f64, other: &serde_json::Value| (one / other.as_f64().unwrap() - 1.0).abs() < 0.01;
+    assert!(close(value("iodyno_last_run_reads_per_second"), &read["iops"]));
+    assert!(close(value("iodyno_last_run_bytes_per_second"), &read["bw_bytes"]));
+    assert!(value("iodyno_last_run_timestamp_seconds ") > 1.7e9);
+    assert!((0.9..2.0).contains(&value("iodyno_last_run_duration_seconds ")));
+    let p99 = text
+        .lines()
+        .find(|line| line.contains("latency_seconds") && line.contains("percentile=\"99\""))
+        .unwrap();
+    let p99: f64 = p99.rsplit_once(' ').unwrap().1.parse().unwrap();
+    assert!(close(p99 * 1e9, &read["clat_ns"]["percentile"]["99.000000"]));
+    let told = text.lines().filter(|line| line.contains("last_run"));
+    assert!(told.clone().count() > 20 && !text.contains("read-me"), "a path is in no label: {text}");
+    if let Some(output) = checked_by("promtool", &["check", "metrics"], &text) {
+        let said = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.trim().is_empty(), "{said}");
+    }
+}
+
+#[test]
+fn bench_json_has_what_fio_plot_reads() {
+    let text = iodyno(&["bench", "--demo", "laptop", "--runtime", "3", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(document["fio version"].is_string());
+    for job in document["jobs"].as_array().unwrap() {
+        // fio-plot 1.1.21, jsonparsing_support.get_json_mapping
+        for option in ["iodepth", "numjobs", "bs", "rw"] {
+            assert!(job["job options"][option].is_string(), "{option}");
+        }
+        for figure in ["bw", "iops", "iops_stddev"] {
+            assert!(job["read"][figure].is_number(), "{figure}");
+        }
+        assert!(job["read"]["lat_ns"]["mean"].is_number() && job["read"]["lat_ns"]["stddev"].is_number());
+        for unit in ["latency_ns", "latency_us", "latency_ms"] {
+            assert!(job[unit].as_object().unwrap().len() >= 10, "{unit}");
+        }
+        assert!(job["usr_cpu"].is_number() && job["sys_cpu"].is_number());
+    }
+}
+
+#[test]
 fn manual_pages_are_sound() {
     for arguments in [&["man"][..], &["man", "bench"], &["man", "tune"], &["man", "check"]] {
         let page = iodyno(arguments);

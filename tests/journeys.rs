@@ -367,7 +367,7 @@ fn a_sheet_is_chosen_and_what_is_seen_is_copied() {
     assert!(picture.contains("[x] machine") && picture.contains("[x] run 1: 4k randread"), "{picture}");
     assert!(picture.contains("## 10 drives on AMD Ryzen Threadripper PRO 3955WX"), "{picture}");
     press(&mut headless, "y");
-    assert!(shown(&headless).contains("bytes of Markdown sent to the terminal's clipboard by OSC 52"));
+    assert!(shown(&headless).contains("bytes of Markdown sent to the terminal's clipboard; w saves them"));
     assert_eq!(headless.copied, headless.app.sheet.text);
     let whole = headless.copied.clone();
     assert!(whole.contains("SIMULATED") && whole.contains("p99.9") && !whole.contains("linux02"));

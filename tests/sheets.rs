@@ -8,7 +8,7 @@ use iodyno::{
     app::MachineRead,
     experiment::{Account, Phase, Run, Scene, Terms, ThrownOut, account::Ending, plan::Wishes, table},
     machine::Use,
-    model::{DriveName, ExperimentRecord, Metric, RunRecord, RunSummary, Target, Workload},
+    model::{DriveName, ExperimentRecord, Metric, RunRecord, RunSummary, Target, Verdict, Workload},
     report::{
         compare::{Comparison, Side},
         dossier::{Dossier, Material, Provenance},
@@ -368,6 +368,14 @@ fn what_changed_between_two_sheets_is_told_and_what_got_slower() {
     let told = slower.text(Format::Text);
     assert!(slower.is_slower() && told.contains("slower: 0.900 of what it was"), "{told}");
     assert!(told.contains("Nothing that both sides tell"), "{told}");
+    // Under another name a drive is another drive, and the test the same.
+    let mut renamed = at_share(&old, 0.9);
+    for (target, drive) in renamed.run.targets.iter_mut().zip(["nvme7n7", "nvme8n8"]) {
+        target.drive = Some(DriveName::new(drive));
+    }
+    let told = Comparison::new(&side(&before, std::slice::from_ref(&old)), &side(&before, &[renamed]), 0.02);
+    let words = told.text(Format::Text);
+    assert!(told.is_slower() && words.contains("slower: 0.900") && words.contains("nvme7n7"), "{words}");
     let within = Comparison::new(
         &side(&before, std::slice::from_ref(&old)),
         &side(&before, &[at_share(&old, 0.9)]),
@@ -376,7 +384,40 @@ fn what_changed_between_two_sheets_is_told_and_what_got_slower() {
     assert!(!within.is_slower());
     let alone = Comparison::new(&side(&before, &[]), &side(&before, &[old]), 0.02).text(Format::Text);
     assert!(
-        alone.contains("No test was run on both sides") && alone.contains("Runs of one side alone"),
+        alone.contains("Nothing was measured on both sides") && alone.contains("Runs of one side alone"),
         "{alone}"
     );
+}
+
+#[test]
+fn what_became_of_an_experiment_is_told_arm_by_arm() {
+    let read = read(DEMOS[0].capture);
+    let before = experiment(&read, None);
+    let side = |record: &ExperimentRecord| {
+        let record = std::slice::from_ref(record);
+        let dossier = with_experiments(&read, &Provenance::Capture, &[], record, false);
+        Side::parse(&text(&dossier, &Choice::default(), Format::Json)).unwrap()
+    };
+    let mut after = before.clone();
+    after.options.push(("randseed".to_owned(), "7".to_owned()));
+    assert!(!Comparison::new(&side(&before), &side(&after), 0.02).is_slower());
+    for (round, run) in after.arms[1].runs.iter_mut().enumerate() {
+        run.value *= 0.8 + 0.001 * round as f64;
+    }
+    after.effects[0].verdict = Verdict::Inconclusive;
+    let comparison = Comparison::new(&side(&before), &side(&after), 0.02);
+    let told = comparison.text(Format::Text);
+    assert!(comparison.is_slower(), "{told}");
+    for words in [
+        "(own)",
+        "1.000 [1.000, 1.000] same",
+        "] worse",
+        "B against bob's arm: 0.900 [0.900, 0.900] worse, now 0.900",
+    ] {
+        assert!(told.contains(words), "{words} in {told}");
+    }
+    assert_eq!(told.lines().find(|line| line.width() > BOX), None, "{told}");
+    let alone =
+        Comparison::new(&side(&before), &side(&ExperimentRecord { name: Label::new("x"), ..after }), 0.02);
+    assert!(alone.text(Format::Text).contains("Experiments of one side alone"));
 }

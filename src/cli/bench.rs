@@ -210,7 +210,7 @@ impl Bench<'_> {
                 if !self.args.json() {
                     print(&format!("\n{}", report::summary::text(&run, &expected)))?;
                 }
-                Ok((status, Some(Finished { run, names, expected })))
+                Ok((status, Some(Finished { run, names, expected, seconds: rows.each })))
             }
             Err(LoadError::Stopped) if stopped.is_some() => Ok((status, None)),
             Err(error) => Err(anyhow::Error::new(error).into()),
@@ -268,6 +268,8 @@ struct Rows<'a> {
     watch: Watch,
     /// Its rate, second by second.
     seconds: Seconds,
+    /// Each target's.
+    each: Vec<Seconds>,
     /// Looks without printing: for JSON.
     quiet: bool,
     drives: Vec<DriveName>,
@@ -290,7 +292,8 @@ impl<'a> Rows<'a> {
     ) -> Self {
         let drives = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
         let seconds = Seconds::default();
-        Self { root, demo, watch, seconds, quiet: false, drives, previous: None, printed: 0 }
+        let each = Vec::new();
+        Self { root, demo, watch, seconds, each, quiet: false, drives, previous: None, printed: 0 }
     }
 
     /// The test begins.
@@ -303,6 +306,10 @@ impl<'a> Rows<'a> {
     /// Prints a row if a second has passed since the last one, or nearly so when the run `ends`.
     fn look(&mut self, sample: &RunSample, ends: bool) -> Result<(), Failure> {
         self.seconds.take(sample);
+        self.each.resize_with(sample.targets.len(), Seconds::default);
+        for (seconds, target) in self.each.iter_mut().zip(&sample.targets) {
+            seconds.take_bytes(sample.state, sample.at, target.bytes);
+        }
         if let Some(demo) = &mut self.demo {
             let rates = demo.look(sample);
             return rates.map_or(Ok(()), |rates| self.show(&rates, sample));

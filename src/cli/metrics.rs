@@ -1,23 +1,32 @@
 //! `iodyno metrics`: what a fleet's monitoring wants to know of a machine.
 
-use super::{Failure, Status, print};
+use super::{Failure, Status, print, say};
 use crate::{
+    app::message::Kept,
     capacity,
     findings::{self, Evidence},
     report::prometheus::{self, Metrics},
+    runtime::recall::recall,
     source::{self, origin::Origin},
 };
 
-/// Reads the machine, judges it and prints its metrics.
+/// Reads the machine, judges it and prints its metrics, with those of the last run that was kept since it started.
 pub(super) fn run(origin: &Origin) -> Result<Status, Failure> {
     let root = origin.open()?;
     let (machine, problems) = source::read_machine(&*root);
     let limits = capacity::limits(&machine);
     let findings = findings::check(&Evidence::at_rest(&machine, &limits));
+    let kept = if origin.is_live() { recall(&machine, 1) } else { Ok(Kept::default()) };
+    let kept = kept.unwrap_or_else(|error| {
+        // A machine is monitored also where its runs may not be read.
+        say(&format!("{error}; metrics are without the last run"));
+        Kept::default()
+    });
     print(&prometheus::text(&Metrics {
         machine: &machine,
         problems: &problems,
         limits: &limits,
         findings: &findings,
+        last_run: kept.runs.last(),
     }))
 }

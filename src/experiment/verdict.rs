@@ -168,6 +168,14 @@ fn counted(number: u32, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }
 
+/// A figure without the words that its place says already.
+pub fn short(metric: Metric, value: f64, units: UnitSystem) -> String {
+    match metric {
+        Metric::CpuNsPerIo | Metric::LatencyP99 => Micros(value / 1e3).to_string(),
+        Metric::Iops | Metric::BytesPerSecond => figure(metric, value, units),
+    }
+}
+
 /// A figure with its unit.
 pub fn figure(metric: Metric, value: f64, units: UnitSystem) -> String {
     match metric {

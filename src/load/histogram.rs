@@ -102,6 +102,7 @@ impl Counts {
             stddev: variance.sqrt(),
             count,
             percentiles: self.percentiles(count).map(|(percent, b)| (percent, middle(b))).collect(),
+            within: within(filled().map(|(b, n)| (middle(b), *n))),
         }
     }
 
@@ -118,6 +119,15 @@ impl Counts {
             (percent, bucket)
         })
     }
+}
+
+/// Counts by [`LatencySummary::LIMITS`].
+fn within(counts: impl Iterator<Item = (u64, u64)>) -> Vec<u64> {
+    let mut within = vec![0; LatencySummary::LIMITS.len() + 1];
+    for (ns, count) in counts {
+        within[LatencySummary::LIMITS.partition_point(|limit| *limit < ns)] += count;
+    }
+    within
 }
 
 #[cfg(test)]

@@ -73,18 +73,23 @@ const MOST: usize = 240;
 impl Seconds {
     /// Takes a look at the run.
     pub fn take(&mut self, sample: &RunSample) {
-        if matches!(sample.state, RunState::Preparing | RunState::Ramping) {
+        let bytes = sample.targets.iter().map(|target| target.bytes).sum();
+        self.take_bytes(sample.state, sample.at, bytes);
+    }
+
+    /// Takes what was read of a target, or of all, until `at`.
+    pub fn take_bytes(&mut self, state: RunState, at: Duration, bytes: u64) {
+        if matches!(state, RunState::Preparing | RunState::Ramping) {
             return;
         }
         self.step = self.step.max(1);
-        let bytes = sample.targets.iter().map(|target| target.bytes).sum();
         let (then, before) = self.from;
-        let span = sample.at.saturating_sub(then);
+        let span = at.saturating_sub(then);
         if span < Duration::from_secs(self.step.into()) {
             return;
         }
         self.rates.push(bytes_since(before, bytes) / span.as_secs_f64());
-        self.from = (sample.at, bytes);
+        self.from = (at, bytes);
         if self.rates.len() > MOST {
             self.rates = self.rates.chunks_exact(2).map(|pair| f64::midpoint(pair[0], pair[1])).collect();
             self.step *= 2;

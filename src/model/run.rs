@@ -41,6 +41,10 @@ pub struct LatencySummary {
     pub count: u64,
     /// `(percent, nanoseconds)`, ascending: 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99.
     pub percentiles: Vec<(f64, u64)>,
+    /// How many took longer than the limit before and at most each of [`Self::LIMITS`], then how many took longer than the
+    /// last; empty where only the rest is known.
+    #[serde(default)]
+    pub within: Vec<u64>,
 }
 
 impl LatencySummary {
@@ -48,6 +52,22 @@ impl LatencySummary {
     pub const PERCENTS: [f64; 17] = [
         1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99,
     ];
+
+    /// Ends of fio's ranges of latencies (`latency_ns`, `latency_us`, `latency_ms`), nanoseconds: three times 2, 4, 10, 20,
+    /// 50, 100, 250, 500, 750, 1000 of the unit, then 2 s.
+    pub const LIMITS: [u64; 31] = {
+        const STEPS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+        let mut limits = [2_000_000_000; 31];
+        let (mut at, mut unit) = (0, 1);
+        while at < 30 {
+            limits[at] = STEPS[at % 10] * unit;
+            at += 1;
+            if at % 10 == 0 {
+                unit *= 1000;
+            }
+        }
+        limits
+    };
 
     /// The value at one of [`Self::PERCENTS`], in nanoseconds.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
@@ -286,6 +306,16 @@ pub(crate) mod testing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_ends_of_ranges_ascend_from_2_ns_to_2_s() {
+        let limits = LatencySummary::LIMITS;
+        assert!(limits.is_sorted_by(|a, b| a < b), "{limits:?}");
+        assert_eq!(
+            (limits[0], limits[9], limits[10], limits[29], limits[30]),
+            (2, 1000, 2000, 1_000_000_000, 2_000_000_000)
+        );
+    }
 
     #[test]
     fn the_cost_of_a_run_is_that_of_its_reads_and_unknown_parts_stay_unknown() {

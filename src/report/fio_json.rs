@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     capacity::Expected,
-    model::{Effective, LatencySummary, RunSummary, TargetSummary, Workload},
+    model::{Effective, LatencySummary, RunSummary, Seconds, TargetSummary, Workload},
     text::Label,
 };
 
@@ -39,6 +39,8 @@ pub struct Finished {
     pub names: Vec<String>,
     /// What each target was expected to give.
     pub expected: Vec<Option<Expected>>,
+    /// Each target's rate, second by second.
+    pub seconds: Vec<Seconds>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -54,6 +56,9 @@ struct Job {
     #[serde(rename = "job options")]
     options: BTreeMap<&'static str, String>,
     read: Read,
+    latency_ns: Ranges,
+    latency_us: Ranges,
+    latency_ms: Ranges,
     usr_cpu: f64,
     sys_cpu: f64,
     ctx: u64,
@@ -78,7 +83,30 @@ struct Read {
     iops: f64,
     runtime: u64,
     total_ios: u64,
+    /// By the seconds of the run: KiB/s.
+    bw_min: u64,
+    bw_max: u64,
+    bw_mean: f64,
+    bw_dev: f64,
+    bw_samples: usize,
+    iops_min: u64,
+    iops_max: u64,
+    iops_mean: f64,
+    iops_stddev: f64,
+    iops_samples: usize,
     clat_ns: Option<Clat>,
+    /// From the submission on: here the same, for the clock is read before a read is handed over.
+    lat_ns: Option<Lat>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Lat {
+    min: u64,
+    max: u64,
+    mean: f64,
+    stddev: f64,
+    #[serde(rename = "N")]
+    count: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -90,6 +118,35 @@ struct Clat {
     #[serde(rename = "N")]
     count: u64,
     percentile: Percentiles,
+}
+
+/// fio's object of ranges: percent of the reads that took longer than the range before and at most so many of the unit.
+#[derive(Debug, Clone, PartialEq)]
+struct Ranges(Vec<(String, f64)>);
+
+impl Ranges {
+    /// Those of [`LatencySummary::LIMITS`] in a unit: 0 nanoseconds, 1 microseconds, 2 milliseconds.
+    fn of(latency: Option<&LatencySummary>, unit: usize) -> Self {
+        let (nanoseconds, limits) = (1000_u64.pow([0, 1, 2][unit]), LatencySummary::LIMITS.len());
+        let share = |at: usize| {
+            let count =
+                latency.and_then(|latency| Some(*latency.within.get(at)? as f64 / latency.count as f64));
+            100.0 * count.unwrap_or(0.0)
+        };
+        let end = if unit == 2 { limits } else { 10 * (unit + 1) };
+        let name = |at: usize| (LatencySummary::LIMITS[at] / nanoseconds).to_string();
+        let mut ranges: Vec<(String, f64)> = (10 * unit..end).map(|at| (name(at), share(at))).collect();
+        if unit == 2 {
+            ranges.push((">=2000".to_owned(), share(limits)));
+        }
+        Self(ranges)
+    }
+}
+
+impl Serialize for Ranges {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(end, share)| (end, share)))
+    }
 }
 
 /// fio's object of percentiles, ascending: `"1.000000": 4048`.
@@ -130,7 +187,8 @@ impl Finished {
     fn jobs(&self, group: usize) -> impl Iterator<Item = Job> {
         self.run.targets.iter().enumerate().map(move |(index, target)| {
             let name = self.names.get(index).map_or("iodyno", String::as_str);
-            job(&self.run, target, name, group, self.expected.get(index).cloned().flatten())
+            let rates = self.seconds.get(index).map_or(&[][..], |seconds| &seconds.rates);
+            job(&self.run, target, name, group, self.expected.get(index).cloned().flatten(), rates)
         })
     }
 }
@@ -141,6 +199,7 @@ fn job(
     name: &str,
     group: usize,
     expected: Option<Expected>,
+    rates: &[f64],
 ) -> Job {
     let seconds = target.runtime.as_secs_f64();
     let jobs = f64::from(run.workload.jobs.max(1));
@@ -157,16 +216,10 @@ fn job(
         error: target.first_error.as_ref().map_or(0, |_| libc::EIO.unsigned_abs()),
         elapsed: target.runtime.as_secs() + 1,
         options: options(&run.workload, target, name),
-        read: Read {
-            io_bytes: target.bytes,
-            io_kbytes: target.bytes >> 10,
-            bw_bytes: whole(target.bytes_per_second()),
-            bw: whole(target.bytes_per_second()) >> 10,
-            iops: target.iops(),
-            runtime: u64::try_from(target.runtime.as_millis()).unwrap_or(u64::MAX),
-            total_ios: target.ios,
-            clat_ns: target.latency.as_ref().map(clat),
-        },
+        read: read(target, rates),
+        latency_ns: Ranges::of(target.latency.as_ref(), 0),
+        latency_us: Ranges::of(target.latency.as_ref(), 1),
+        latency_ms: Ranges::of(target.latency.as_ref(), 2),
         usr_cpu: share(target.cpu_user),
         sys_cpu: share(target.cpu_system),
         ctx: target.context_switches,
@@ -181,6 +234,61 @@ fn job(
         expected,
         simulated: run.simulated,
     }
+}
+
+fn read(target: &TargetSummary, rates: &[f64]) -> Read {
+    let bytes_per_read = if target.ios > 0 { target.bytes as f64 / target.ios as f64 } else { f64::INFINITY };
+    let (bw, iops) = (Spread::of(rates, 1024.0), Spread::of(rates, bytes_per_read));
+    Read {
+        io_bytes: target.bytes,
+        io_kbytes: target.bytes >> 10,
+        bw_bytes: whole(target.bytes_per_second()),
+        bw: whole(target.bytes_per_second()) >> 10,
+        iops: target.iops(),
+        runtime: u64::try_from(target.runtime.as_millis()).unwrap_or(u64::MAX),
+        total_ios: target.ios,
+        bw_min: whole(bw.min),
+        bw_max: whole(bw.max),
+        bw_mean: bw.mean,
+        bw_dev: bw.deviation,
+        bw_samples: rates.len(),
+        iops_min: whole(iops.min),
+        iops_max: whole(iops.max),
+        iops_mean: iops.mean,
+        iops_stddev: iops.deviation,
+        iops_samples: rates.len(),
+        clat_ns: target.latency.as_ref().map(clat),
+        lat_ns: target.latency.as_ref().map(lat),
+    }
+}
+
+/// How values differ; zeros of none, as fio has it.
+struct Spread {
+    min: f64,
+    max: f64,
+    mean: f64,
+    deviation: f64,
+}
+
+impl Spread {
+    /// Of bytes per second, in units of `unit` bytes.
+    fn of(rates: &[f64], unit: f64) -> Self {
+        let count = rates.len() as f64;
+        let values = || rates.iter().map(|rate| rate / unit);
+        let mean = if rates.is_empty() { 0.0 } else { values().sum::<f64>() / count };
+        let squares: f64 = values().map(|value| (value - mean).powi(2)).sum();
+        Self {
+            min: values().reduce(f64::min).unwrap_or(0.0),
+            max: values().reduce(f64::max).unwrap_or(0.0),
+            mean,
+            deviation: if rates.len() > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 },
+        }
+    }
+}
+
+const fn lat(latency: &LatencySummary) -> Lat {
+    let LatencySummary { min, max, mean, stddev, count, .. } = *latency;
+    Lat { min, max, mean, stddev, count }
 }
 
 fn clat(latency: &LatencySummary) -> Clat {
@@ -216,7 +324,22 @@ mod tests {
     use crate::report::summary::tests::run;
 
     fn finished() -> Finished {
-        Finished { run: run(), names: vec!["test".to_owned()], expected: vec![] }
+        let mut seconds = Seconds::default();
+        seconds.rates = vec![204_800_000.0, 409_600_000.0];
+        Finished { run: run(), names: vec!["test".to_owned()], expected: vec![], seconds: vec![seconds] }
+    }
+
+    #[test]
+    fn ranges_of_latency_are_fios_and_hold_every_read() {
+        let mut within = vec![0; LatencySummary::LIMITS.len() + 1];
+        (within[9], within[16], within[31]) = (1, 2, 1);
+        let latency = LatencySummary { count: 4, within, ..LatencySummary::default() };
+        let of = |unit| serde_json::to_value(Ranges::of(Some(&latency), unit)).unwrap();
+        assert_eq!((of(0)["1000"].as_f64(), of(0)["2"].as_f64()), (Some(25.0), Some(0.0)));
+        assert_eq!((of(1)["250"].as_f64(), of(2)[">=2000"].as_f64()), (Some(50.0), Some(25.0)));
+        let keys = |unit: usize| of(unit).as_object().unwrap().len();
+        assert_eq!((keys(0), keys(1), keys(2)), (10, 10, 12));
+        assert_eq!(serde_json::to_value(Ranges::of(None, 2)).unwrap()["2"], 0.0);
     }
 
     #[test]
@@ -232,6 +355,17 @@ mod tests {
         assert_eq!(job["read"]["runtime"], 2000);
         assert_eq!(job["read"]["clat_ns"]["N"], 100_000);
         assert_eq!(job["read"]["clat_ns"]["percentile"]["99.990000"], 900_000);
+        assert_eq!(
+            (job["read"]["bw_min"].as_u64(), job["read"]["bw_mean"].as_f64()),
+            (Some(200_000), Some(300_000.0))
+        );
+        assert_eq!(
+            (job["read"]["iops_max"].as_u64(), job["read"]["iops_samples"].as_u64()),
+            (Some(100_000), Some(2))
+        );
+        let deviation = job["read"]["iops_stddev"].as_f64().unwrap();
+        assert!((deviation - 50_000.0 / 2_f64.sqrt()).abs() < 1.0, "{deviation}");
+        assert_eq!(job["read"]["lat_ns"]["mean"], job["read"]["clat_ns"]["mean"]);
         assert_eq!(job["usr_cpu"], 5.0);
         assert_eq!(job["cpu_ns_per_io"]["system"], 2000.0);
         assert_eq!((job["valid"].as_bool(), job["simulated"].as_bool()), (Some(true), Some(false)));

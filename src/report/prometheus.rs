@@ -4,15 +4,20 @@
 //! model and serial number, which is the same on every machine and after every boot, and tells neither. Not here: a
 //! server; what is written here is read by others.
 
+mod last_run;
+mod page;
+
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use sha2::{Digest, Sha256};
+
+use page::{Kind, Page};
 
 use super::json::VERSION;
 use crate::{
     findings::Finding,
     machine::{Drive, Machine, Nvme, PciNode},
-    model::{Limits, Problem, Reading, Severity},
+    model::{Limits, Problem, Reading, RunRecord, Severity},
 };
 
 /// What the metrics are made of.
@@ -25,12 +30,14 @@ pub struct Metrics<'a> {
     pub limits: &'a Limits,
     /// What holds it back.
     pub findings: &'a [Finding],
+    /// The last run since it started, if one was kept.
+    pub last_run: Option<&'a RunRecord>,
 }
 
 /// All families that have a sample, each with its help and type.
 pub fn text(metrics: &Metrics<'_>) -> String {
     let mut page = Page::default();
-    let Metrics { machine, problems, limits, findings } = *metrics;
+    let Metrics { machine, problems, limits, findings, last_run } = *metrics;
     page.family("iodyno_info", Kind::Gauge, "The iodyno that wrote this.");
     page.sample(&[("version", VERSION)], 1.0);
     page.family("iodyno_problems", Kind::Gauge, "Values that could not be read.");
@@ -38,6 +45,9 @@ pub fn text(metrics: &Metrics<'_>) -> String {
     findings_of(findings, &mut page);
     links(machine, &mut page);
     drives(machine, limits, &mut page);
+    if let Some(record) = last_run {
+        last_run::families(machine, record, &mut page);
+    }
     page.text
 }
 
@@ -245,85 +255,15 @@ fn drives(machine: &Machine, limits: &Limits, page: &mut Page) {
     }
 }
 
-/// What sort of metric a family is.
-#[derive(Debug, Clone, Copy)]
-enum Kind {
-    Gauge,
-    /// Only grows; its name ends in `_total`.
-    Counter,
-}
-
-/// The text so far. A family's head is written with its first sample, for one without any is no family.
-#[derive(Default)]
-struct Page {
-    text: String,
-    head: String,
-    name: String,
-}
-
-impl Page {
-    fn family(&mut self, name: &str, kind: Kind, help: &str) {
-        let kind = match kind {
-            Kind::Gauge => "gauge",
-            Kind::Counter => "counter",
-        };
-        self.head = format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
-        name.clone_into(&mut self.name);
-    }
-
-    /// A sample of the family begun last. Labels without a value are left out.
-    fn sample(&mut self, labels: &[(&str, &str)], value: f64) {
-        self.text.push_str(&std::mem::take(&mut self.head));
-        self.text.push_str(&self.name);
-        let labels: Vec<String> = labels
-            .iter()
-            .filter(|(_, value)| !value.is_empty())
-            .map(|(label, value)| format!("{label}=\"{}\"", escaped(value)))
-            .collect();
-        if !labels.is_empty() {
-            let _ = write!(self.text, "{{{}}}", labels.join(","));
-        }
-        let _ = writeln!(self.text, " {value}");
-    }
-}
-
-/// As the format wants it within quotes.
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    #[test]
-    fn a_family_has_its_head_once_and_none_without_samples() {
-        let mut page = Page::default();
-        page.family("a_total", Kind::Counter, "Of a.");
-        page.family("b", Kind::Gauge, "Of b.");
-        page.sample(&[("x", "1"), ("y", "")], 2.5);
-        page.sample(&[("x", "say \"hi\" \\ \n")], 1e12);
-        let expected = "# HELP b Of b.\n# TYPE b gauge\nb{x=\"1\"} 2.5\nb{x=\"say \\\"hi\\\" \\\\ \\n\"} 1000000000000\n";
-        assert_eq!(page.text, expected);
-    }
 
     #[test]
     fn counters_and_only_counters_end_in_total() {
         for (name, kind, help, _) in OF_DRIVES {
             assert_eq!(name.ends_with("_total"), matches!(kind, Kind::Counter), "{name}");
             assert!(help.ends_with('.') && !help.contains('\n'), "{name}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_label_breaks_its_line(value in "\\PC*|[\"\\\\\n]{0,8}") {
-            let mut page = Page::default();
-            page.family("a", Kind::Gauge, "Of a.");
-            page.sample(&[("x", &value)], 1.0);
-            prop_assert_eq!(page.text.lines().count(), 3);
         }
     }
 }

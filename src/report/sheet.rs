@@ -15,6 +15,8 @@ mod plain;
 
 use std::collections::BTreeSet;
 
+pub(super) use experiments::{ratio as ratio_words, title as experiment_title};
+
 use super::{dossier::Dossier, json};
 use crate::text::is_harmless;
 

@@ -168,6 +168,7 @@ pub(super) mod tests {
                     stddev: 52_000.0,
                     count: 100_000,
                     percentiles: percentiles.to_vec(),
+                    within: Vec::new(),
                 }),
                 cpu_user: Duration::from_millis(100),
                 cpu_system: Duration::from_millis(200),

@@ -16,10 +16,7 @@ pub const MOST: usize = 74_994;
 /// The line for the user when it is more than terminals take.
 pub fn sequence(text: &str, tmux: bool) -> Result<String, String> {
     if text.len() > MOST {
-        return Err(format!(
-            "{} bytes are more than terminals take into their clipboard ({MOST}); w saves the sheet, or leave parts out",
-            text.len()
-        ));
+        return Err(format!("{} bytes are more than terminals take ({MOST}); w saves them", text.len()));
     }
     let mut plain = String::new();
     CopyToClipboard::to_clipboard_from(text)
@@ -34,12 +31,8 @@ pub fn sequence(text: &str, tmux: bool) -> Result<String, String> {
 
 /// The line for the user.
 pub fn sent(bytes: usize, format: &str, tmux: bool) -> String {
-    let way = if tmux {
-        "through tmux, which needs `set-clipboard on` or `allow-passthrough on`"
-    } else {
-        "by OSC 52"
-    };
-    format!("{bytes} bytes of {format} sent to the terminal's clipboard {way}; w saves them")
+    let way = if tmux { "through tmux (set-clipboard on)" } else { "to the terminal's clipboard" };
+    format!("{bytes} bytes of {format} sent {way}; w saves them")
 }
 
 #[cfg(test)]
@@ -64,5 +57,15 @@ mod tests {
         assert!(sequence(&"x".repeat(MOST), false).is_ok());
         let line = sequence(&"x".repeat(MOST + 1), false).unwrap_err();
         assert!(line.starts_with("74995 bytes") && line.contains("w saves"), "{line}");
+    }
+
+    #[test]
+    fn lines_for_the_user_fit_80_columns() {
+        for (bytes, tmux) in [(MOST, false), (MOST, true)] {
+            let line = sent(bytes, "plain text", tmux);
+            assert!(line.len() <= 78 && line.ends_with("w saves them"), "{line}");
+        }
+        let refused = sequence(&"x".repeat(1_000_000), false).unwrap_err();
+        assert!(refused.len() <= 78, "{refused}");
     }
 }

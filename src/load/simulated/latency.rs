@@ -25,7 +25,22 @@ pub(super) fn summary(mean: f64, count: u64) -> LatencySummary {
                 (percent, whole(at(mean, share)))
             })
             .collect(),
+        within: within(mean, count),
     }
+}
+
+/// Counts by [`LatencySummary::LIMITS`], from as many quantiles as make half a percent each.
+fn within(mean: f64, count: u64) -> Vec<u64> {
+    const QUANTILES: u32 = 200;
+    let each = count as f64 / f64::from(QUANTILES);
+    let mut within = vec![0; LatencySummary::LIMITS.len() + 1];
+    for quantile in 0..QUANTILES {
+        let ns = whole(at(mean, (f64::from(quantile) + 0.5) / f64::from(QUANTILES)));
+        // Rounded as a sum, so that all of them are `count`.
+        let part = whole(each * f64::from(quantile + 1)) - whole(each * f64::from(quantile));
+        within[LatencySummary::LIMITS.partition_point(|limit| *limit < ns)] += part;
+    }
+    within
 }
 
 fn at(mean: f64, share: f64) -> f64 {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::model::{RunSummary, Seconds};
+use crate::model::{ExperimentRecord, RunSummary, Seconds, TargetSummary};
 
 /// A sheet. Parts that were left out of it are `None`.
 #[derive(Debug, Deserialize)]
@@ -22,6 +22,7 @@ pub struct Side {
     pub(super) settings: Option<Vec<Setting>>,
     pub(super) findings: Option<Vec<Finding>>,
     pub(super) runs: Option<Vec<Run>>,
+    pub(super) experiments: Option<Vec<ExperimentRecord>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -70,7 +71,6 @@ pub(super) struct Finding {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Run {
-    pub title: String,
     #[serde(rename = "run")]
     pub summary: RunSummary,
     pub seconds: Seconds,
@@ -159,14 +159,14 @@ impl Link {
 }
 
 impl Run {
-    /// What makes two runs the same test: the workload's title and the drives it read.
-    pub fn test(&self) -> (String, Vec<String>) {
-        let name = |target: &crate::model::TargetSummary| {
+    /// The drives it read, sorted; files by their names, where no drive is known.
+    pub fn targets(&self) -> Vec<String> {
+        let name = |target: &TargetSummary| {
             target.drive.as_ref().map_or_else(|| target.name.to_string(), ToString::to_string)
         };
         let mut names: Vec<String> = self.summary.targets.iter().map(name).collect();
         names.sort_unstable();
-        (self.title.clone(), names)
+        names
     }
 
     /// The worst 99th percentile of its targets, nanoseconds.

@@ -135,7 +135,7 @@ fn row(record: &ExperimentRecord, arm: &ArmRecord) -> Vec<String> {
 }
 
 /// `0.457 [0.450, 0.464] worse`.
-fn ratio(effect: &EffectRecord) -> String {
+pub(crate) fn ratio(effect: &EffectRecord) -> String {
     let (Some(ratio), Some(low), Some(high)) = (effect.ratio, effect.low, effect.high) else {
         return effect.verdict.word().to_owned();
     };

@@ -4,9 +4,9 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::{App, whatif::Progress},
-    experiment::{Account, Phase, Run, verdict::figure},
-    model::{Metric, Verdict},
-    units::{Micros, UnitSystem},
+    experiment::{Account, Phase, Run, verdict::short},
+    model::Verdict,
+    units::Micros,
     view::{
         paint::{Brush, Piece, cells, fit, piece},
         theme::Meaning,
@@ -116,14 +116,6 @@ fn arm(
         x += columns.cost;
     }
     brush.write(x, y, columns.ratio, &ratio(account, index));
-}
-
-/// A figure without the words that its column says already.
-fn short(metric: Metric, value: f64, units: UnitSystem) -> String {
-    match metric {
-        Metric::CpuNsPerIo | Metric::LatencyP99 => Micros(value / 1e3).to_string(),
-        Metric::Iops | Metric::BytesPerSecond => figure(metric, value, units),
-    }
 }
 
 /// `0.457 [0.450, 0.464] worse`.
