@@ -1,0 +1,121 @@
+//! What a read costs, from a test on the screen over the state folder to what the next test is expected to reach.
+//!
+//! The figures of the test are those of a simulated drive, taken for a real one's.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+
+use std::time::{Duration, Instant};
+
+use iodyno::{
+    app::{App, Effect, Message, Mode, keymap::Key, update},
+    capacity,
+    counters::{CpuShares, DiskRates, Rates},
+    load::{Engine, Simulated},
+    machine::{Machine, Measured},
+    model::{Basis, Completion, EngineKind, RunState, RunSummary, Workload},
+    runtime::{opening, session},
+    source::{self, capture::TextRoot, demo, origin::Origin},
+    store,
+    units::Bytes,
+};
+
+const RUNTIME: Duration = Duration::from_secs(10);
+/// The clock that the processors are said to have run at.
+const KHZ: u64 = 4_000_000;
+
+/// A machine of its own on the screen, with one drive marked.
+fn screen() -> App {
+    let root = Origin::Demo("x570".to_owned()).open().unwrap();
+    let mut app = App::new(Mode::Live, opening::read(&*root), (120, 40));
+    let drive = app.machine.hardware_drives().next().unwrap().name.clone();
+    app.tree.marks.insert(drive);
+    app.dyno.form.workload.runtime = Some(RUNTIME);
+    app
+}
+
+/// A test from its key to its end, with `change` made to what it came to; what it taught.
+fn test(app: &mut App, change: impl Fn(&mut RunSummary)) -> Option<Vec<Measured>> {
+    let effects = update(app, Message::Key(Key::Char('r')));
+    let Some(Effect::StartRun(workload)) = effects.into_iter().next() else { panic!("it starts a test") };
+    let start: Instant = session::now();
+    let mut running = Simulated::new(&app.machine, &app.limits, 1).start(&workload, start).unwrap();
+    let mut sample = running.sample(start + RUNTIME);
+    sample.state = RunState::Running;
+    let mut run = running.finish(start + RUNTIME);
+    run.simulated = false;
+    (run.effective.engine, run.effective.completion) = (EngineKind::IoUring, Completion::Interrupts);
+    change(&mut run);
+    let mut rates = Rates {
+        elapsed: RUNTIME / 2,
+        cpu: Some(CpuShares { usr: 1.0, sys: 2.0, idl: 97.0, wai: 0.0, stl: 0.0, irq: 0.0 }),
+        clock_khz: Some(KHZ),
+        ..Rates::default()
+    };
+    let disk = DiskRates { read_bytes: run.bytes_per_second(), ..DiskRates::default() };
+    rates.disks.extend(workload.targets[0].drive.clone().map(|drive| (drive, disk)));
+    update(app, Message::Sample(Box::new(sample), RUNTIME));
+    update(app, Message::Rates(Box::new(rates), RUNTIME));
+    let effects = update(app, Message::RunEnded(Box::new(Ok(run)), RUNTIME));
+    effects.into_iter().find_map(|effect| match effect {
+        Effect::Remember(measured) => Some(measured),
+        _ => None,
+    })
+}
+
+/// The machine as it is read after its tests were remembered.
+fn read_again(measured: &[Measured]) -> Machine {
+    let folder = tempfile::tempdir().unwrap();
+    store::remember(folder.path(), measured).unwrap();
+    let text = std::fs::read(store::measured_limits(folder.path())).unwrap();
+    let mut capture = TextRoot::parse(demo::find("x570").unwrap().capture).unwrap().capture().clone();
+    capture.answers.entry("/probe/measured-limits".to_owned()).or_default().read = Some(Ok(text));
+    source::read_machine(&TextRoot::from(capture)).0
+}
+
+#[test]
+fn a_full_worker_teaches_what_reads_cost_and_the_next_test_is_expected_to_cost_that() {
+    let mut app = screen();
+    let measured = test(&mut app, |run| {
+        // Half as many reads as published, by a worker that never waits.
+        run.targets[0].ios /= 2;
+        run.targets[0].bytes /= 2;
+        (run.targets[0].cpu_user, run.targets[0].cpu_system) = (RUNTIME / 4, RUNTIME * 7 / 10);
+        assert!(run.targets[0].ios > 1_000_000, "{run:?}");
+    })
+    .unwrap();
+    let cost = measured.iter().find_map(|one| match one {
+        Measured::Reads(cost) => Some(cost.clone()),
+        Measured::RootComplex(_) => None,
+    });
+    let cost = cost.unwrap();
+    assert_eq!((cost.block, cost.workers, cost.hertz), (Bytes(4096), 1, KHZ as f64 * 1e3));
+    let reads = app.dyno.shown().and_then(|test| test.summary()).unwrap().iops();
+    assert!((cost.cycles / (0.95 * cost.hertz / reads) - 1.0).abs() < 1e-3, "{cost}");
+    let machine = read_again(&measured);
+    let limits = capacity::limits(&machine);
+    let (basis, because) = limits.processors.as_ref().unwrap().source(Bytes(4096), 1);
+    assert!(basis == Basis::Measured && because.contains("measured here: 1 drive, 4k randread"), "{because}");
+    let workload =
+        Workload { targets: app.dyno.shown().unwrap().workload.targets.clone(), ..Workload::default() };
+    let expected = capacity::expected(&machine, &limits, &workload)[0].clone().unwrap();
+    assert!((expected.iops / (reads / 0.95) - 1.0).abs() < 1e-3, "{expected:?}");
+    assert!(expected.because.contains("measured here"), "{}", expected.because);
+}
+
+#[test]
+fn a_worker_that_waits_and_a_file_teach_nothing() {
+    let full = |run: &mut RunSummary| {
+        (run.targets[0].cpu_user, run.targets[0].cpu_system) = (RUNTIME / 4, RUNTIME * 7 / 10);
+        run.targets[0].ios /= 2;
+    };
+    assert!(test(&mut screen(), full).is_some());
+    let waits = |run: &mut RunSummary| {
+        (run.targets[0].cpu_user, run.targets[0].cpu_system) = (RUNTIME / 5, RUNTIME * 3 / 5);
+    };
+    assert_eq!(test(&mut screen(), waits), None, "four fifths of a processor is not what held it back");
+    let file = |run: &mut RunSummary| {
+        full(run);
+        run.targets[0].name = iodyno::text::Label::new("/home/data/file");
+    };
+    assert_eq!(test(&mut screen(), file), None, "the page cache is no drive");
+}
