@@ -135,19 +135,20 @@ pub fn explain(row: &Row, findings: &[Finding], width: usize) -> String {
     out
 }
 
-/// A template with its holes named: `to {target}` reads `to TARGET`.
+/// A template with its holes named: `to {target}` reads `to TARGET`. One at its beginning is a sentence about what was
+/// found, and is left out.
 fn plain(template: &str) -> String {
     let mut parts = template.split('{');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let (hole, rest) = part.split_once('}').unwrap_or((part, ""));
         // A hole behind a word is an addition that may be empty.
-        if !text.ends_with(char::is_alphanumeric) {
+        if !text.is_empty() && !text.ends_with(char::is_alphanumeric) {
             text.push_str(&hole.to_uppercase());
         }
-        text.push_str(rest);
+        text.push_str(if text.is_empty() { rest.trim_start() } else { rest });
     }
-    text
+    if text.is_empty() { "It depends on what is found, which then says it.".to_owned() } else { text }
 }
 
 /// Who is judged: host, processors, kernel, drives.
@@ -285,4 +286,22 @@ pub(super) fn wrapped(out: &mut String, lead: &str, words: &str, width: usize) {
         first = false;
     }
     out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::FINDINGS;
+
+    #[test]
+    fn every_row_is_explained_in_sentences_without_what_is_found() {
+        for row in FINDINGS {
+            let text = explain(row, &[], 100);
+            let todo = text.split("\n            do        ").nth(1).unwrap();
+            let first: String = todo.chars().take_while(|c| !c.is_whitespace()).collect();
+            assert!(first.len() == 1 || first.chars().any(char::is_lowercase), "{}: {first}", row.id.0);
+            assert!(!text.contains(['{', '}']), "{text}");
+        }
+        assert_eq!(plain("Move {what} to {target}{more}."), "Move WHAT to TARGET.");
+    }
 }
