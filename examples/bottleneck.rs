@@ -9,7 +9,8 @@ use std::{env, error::Error, io::Write};
 
 use iodyno::{
     capacity,
-    model::{Pattern, Target, Workload},
+    machine::Drive,
+    model::{Pattern, Workload},
     source::{self, origin::Origin},
     units::{Bytes, UnitSystem},
 };
@@ -20,20 +21,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (machine, _) = source::read_machine(root.as_ref());
     let limits = capacity::limits(&machine);
 
-    let drives: Vec<_> = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
-    let target = |name: &iodyno::model::DriveName| Target {
-        path: name.device_file().into(),
-        drive: Some(name.clone()),
-    };
     let workload = Workload {
-        targets: drives.iter().map(target).collect(),
+        targets: machine.hardware_drives().map(Drive::target).collect(),
         pattern: Pattern::Sequential,
         block_size: Bytes(1 << 20),
         ..Workload::default()
     };
 
     let mut out = std::io::stdout().lock();
-    for (drive, expected) in drives.iter().zip(capacity::expected(&machine, &limits, &workload)) {
+    let drives = machine.hardware_drives().map(|drive| &drive.name);
+    for (drive, expected) in drives.zip(capacity::expected(&machine, &limits, &workload)) {
         match expected {
             Some(expected) => {
                 let rate = UnitSystem::Decimal.rate(expected.bytes_per_second);

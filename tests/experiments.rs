@@ -15,6 +15,7 @@ use iodyno::{
         table,
         verdict::sentence,
     },
+    machine::Drive,
     model::{Metric, Target, Verdict},
     runtime::{desk::Desk, experiment::simulate},
     source::{self, origin::Origin},
@@ -30,9 +31,7 @@ fn run(demo: &str, id: &str, drives: usize, wishes: &Wishes) -> Account {
     let desk = Desk::new(&origin, &root).unwrap();
     let machine = source::read_machine(&*root).0;
     let row = table::find(id).unwrap();
-    let all = machine
-        .hardware_drives()
-        .map(|drive| Target { path: drive.name.device_file().into(), drive: Some(drive.name.clone()) });
+    let all = machine.hardware_drives().map(Drive::target);
     let count = match (drives, row.subject) {
         (0, Subject::OneDrive) => 1,
         (0, Subject::AllDrives) => usize::MAX,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use iodyno::{
     app::MachineRead,
     experiment::{Account, Phase, Run, Scene, Terms, ThrownOut, account::Ending, plan::Wishes, table},
-    machine::Use,
+    machine::{Drive, Use},
     model::{DriveName, ExperimentRecord, Metric, RunRecord, RunSummary, Target, Verdict, Workload},
     report::{
         compare::{Comparison, Side},
@@ -39,11 +39,7 @@ fn read(capture: &str) -> MachineRead {
 
 /// A test of all drives, one of which is a file on it by what its path says.
 fn record(read: &MachineRead, file: Option<&str>) -> RunRecord {
-    let targets: Vec<Target> = read
-        .machine
-        .hardware_drives()
-        .map(|drive| Target { path: drive.name.device_file().into(), drive: Some(drive.name.clone()) })
-        .collect();
+    let targets: Vec<Target> = read.machine.hardware_drives().map(Drive::target).collect();
     let workload = Workload { targets, runtime: Some(Duration::from_secs(6)), ..Workload::default() };
     let mut record = rehearsal::run(read, &workload).unwrap();
     if let Some(file) = file {

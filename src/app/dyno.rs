@@ -12,7 +12,7 @@ use std::{
 
 use self::{form::Form, test::Test};
 use crate::{
-    machine::{Machine, Use},
+    machine::{Drive, Machine, Use},
     model::{DriveName, Target, Workload},
     units::Bytes,
 };
@@ -100,18 +100,14 @@ pub fn targets(form: &Form, marks: &std::collections::BTreeSet<DriveName>, machi
     if let Some(file) = &form.file {
         return vec![Target { path: file.clone(), drive: None }];
     }
-    let wanted = |drive: &&crate::machine::Drive| {
+    let wanted = |drive: &&Drive| {
         if marks.is_empty() {
             !drive.kind.is_software() && drive.removable.get() != Some(true)
         } else {
             marks.contains(&drive.name)
         }
     };
-    let target = |drive: &crate::machine::Drive| Target {
-        path: drive.name.device_file().into(),
-        drive: Some(drive.name.clone()),
-    };
-    machine.drives.iter().filter(wanted).map(target).collect()
+    machine.drives.iter().filter(wanted).map(Drive::target).collect()
 }
 
 /// A file that could be read where a drive may not be.

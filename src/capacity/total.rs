@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::{Expected, expected};
 use crate::{
-    machine::{Machine, NodeKind, PciTree},
-    model::{Basis, DriveName, Limit, Limits, NodeIndex, Target, Workload},
+    machine::{Drive, Machine, NodeKind, PciTree},
+    model::{Basis, DriveName, Limit, Limits, NodeIndex, Workload},
     units::{Bytes, BytesPerSecond, UnitSystem},
 };
 
@@ -45,8 +45,7 @@ pub fn total(machine: &Machine, limits: &Limits) -> Total {
 pub fn total_in(machine: &Machine, limits: &Limits, units: UnitSystem) -> Total {
     let unlimited = Limits { processors: None, ..with_sisters(machine, limits).into_owned() };
     let drives: Vec<DriveName> = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
-    let targets =
-        drives.iter().map(|name| Target { path: name.device_file().into(), drive: Some(name.clone()) });
+    let targets = machine.hardware_drives().map(Drive::target);
     let workload = Workload { targets: targets.collect(), block_size: BLOCK, ..Workload::default() };
     let shares: BTreeMap<DriveName, Expected> = drives
         .into_iter()
@@ -109,8 +108,7 @@ fn outermost(tree: &PciTree) -> impl Iterator<Item = NodeIndex> {
 /// Root complexes with drives whose limit is not known.
 fn unknown_roots(machine: &Machine, limits: &Limits) -> Vec<String> {
     let tree = &machine.pci;
-    let top =
-        |drive: &crate::machine::Drive| super::chipset::whole_ancestry(tree, drive.node?).last().copied();
+    let top = |drive: &Drive| super::chipset::whole_ancestry(tree, drive.node?).last().copied();
     let mut roots: Vec<NodeIndex> = machine.hardware_drives().filter_map(top).collect();
     roots.sort_unstable();
     roots.dedup();

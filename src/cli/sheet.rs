@@ -167,9 +167,7 @@ fn simulated_experiment(
 
 /// Every hardware drive.
 fn all_drives(machine: &Machine) -> Vec<Target> {
-    let target =
-        |drive: &Drive| Target { path: drive.name.device_file().into(), drive: Some(drive.name.clone()) };
-    machine.hardware_drives().map(target).collect()
+    machine.hardware_drives().map(Drive::target).collect()
 }
 
 /// What stands changed on this machine since it started.

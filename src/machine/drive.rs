@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::queue::Queue;
 use crate::{
-    model::{DriveName, NodeIndex, Reading},
+    model::{DriveName, NodeIndex, Reading, Target},
     text::Label,
     units::Bytes,
 };
@@ -249,6 +249,11 @@ impl DriveKind {
 }
 
 impl Drive {
+    /// The whole of it as something to read from.
+    pub fn target(&self) -> Target {
+        Target { path: self.name.device_file().into(), drive: Some(self.name.clone()) }
+    }
+
     /// Bytes of a logical block: the kernel's word, else Identify Namespace's.
     pub fn lba_bytes(&self) -> Option<u64> {
         self.queue.logical_block_size.get()

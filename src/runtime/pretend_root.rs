@@ -68,7 +68,8 @@ mod tests {
     use crate::{
         capacity,
         load::{Engine, Simulated},
-        model::{Completion, RunSummary, Target, Workload},
+        machine::Drive,
+        model::{Completion, RunSummary, Workload},
         source::{self, origin::Origin},
         tune::actuator::Actuator,
     };
@@ -80,9 +81,8 @@ mod tests {
         let root = PretendRoot::new(inner, Arc::clone(&kernel));
         let run = || -> RunSummary {
             let (machine, _) = source::read_machine(&root);
-            let targets = machine.hardware_drives().filter(|drive| drive.nvme.is_some()).map(|drive| {
-                Target { path: drive.name.device_file().into(), drive: Some(drive.name.clone()) }
-            });
+            let nvme = machine.hardware_drives().filter(|drive| drive.nvme.is_some());
+            let targets = nvme.map(Drive::target);
             let workload = Workload { targets: targets.collect(), hipri: true, ..Workload::default() };
             let simulated = Simulated::new(&machine, &capacity::limits(&machine), 1);
             let now = crate::runtime::session::now();

@@ -221,17 +221,20 @@ fn targets(
     cursor: Option<&DriveName>,
     subject: Subject,
 ) -> Vec<Target> {
-    let target =
-        |drive: &Drive| Target { path: drive.name.device_file().into(), drive: Some(drive.name.clone()) };
     if !marks.is_empty() {
-        return machine.drives.iter().filter(|drive| marks.contains(&drive.name)).map(target).collect();
+        return machine
+            .drives
+            .iter()
+            .filter(|drive| marks.contains(&drive.name))
+            .map(Drive::target)
+            .collect();
     }
     let fixed = || machine.hardware_drives().filter(|drive| drive.removable.get() != Some(true));
     match subject {
-        Subject::AllDrives => fixed().map(target).collect(),
+        Subject::AllDrives => fixed().map(Drive::target).collect(),
         Subject::OneDrive => {
             let chosen = cursor.and_then(|name| machine.drive(name)).or_else(|| fixed().next());
-            chosen.map(target).into_iter().collect()
+            chosen.map(Drive::target).into_iter().collect()
         }
     }
 }

@@ -4,18 +4,15 @@
 
 use crate::{
     cli::Complaint,
-    machine::Machine,
-    model::{DriveName, Target, Workload},
+    machine::{Drive, Machine},
+    model::{DriveName, Workload},
     text::Label,
 };
 
 /// Takes `/dev/NAME` and NAME as drives of a demo; all its hardware drives when none is named.
 pub(in crate::cli) fn name_drives(workload: &mut Workload, machine: &Machine) -> Result<(), Complaint> {
     if workload.targets.is_empty() {
-        workload.targets = machine
-            .hardware_drives()
-            .map(|drive| Target { path: drive.name.device_file().into(), drive: Some(drive.name.clone()) })
-            .collect();
+        workload.targets = machine.hardware_drives().map(Drive::target).collect();
     }
     for target in &mut workload.targets {
         let path = target.path.to_string_lossy();

@@ -15,11 +15,7 @@ fn machine(demo: &str) -> Machine {
 }
 
 fn targets(machine: &Machine) -> Vec<Target> {
-    let target = |drive: &crate::machine::Drive| Target {
-        path: drive.name.device_file().into(),
-        drive: Some(drive.name.clone()),
-    };
-    machine.hardware_drives().map(target).collect()
+    machine.hardware_drives().map(crate::machine::Drive::target).collect()
 }
 
 fn plan_of(

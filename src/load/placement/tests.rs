@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    machine::Cpu,
-    model::{Reading, Target},
+    machine::{Cpu, Drive},
+    model::Reading,
     source::{self, capture::TextRoot, demo},
 };
 
@@ -48,10 +48,7 @@ fn machine(nodes: u32, cores: u32, threads: u32) -> Machine {
 }
 
 fn workload(machine: &Machine, pinned: bool) -> Workload {
-    let targets = machine
-        .drives
-        .iter()
-        .map(|drive| Target { path: drive.name.device_file().into(), drive: Some(drive.name.clone()) });
+    let targets = machine.drives.iter().map(Drive::target);
     Workload { targets: targets.collect(), pinned, ..Workload::default() }
 }
 

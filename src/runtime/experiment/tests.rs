@@ -6,7 +6,7 @@ use std::sync::{
 use super::*;
 use crate::{
     experiment::{Scene, Terms, account::Ending, plan::Wishes, table},
-    model::{Target, WorkloadError},
+    model::WorkloadError,
     source::origin::Origin,
     tune::journal,
 };
@@ -55,7 +55,7 @@ fn scenery() -> Scenery {
     let machine = desk.read().machine;
     let drive = machine.hardware_drives().next().unwrap();
     let file = drive.queue.scheduler.path().to_string();
-    let targets = [Target { path: drive.name.device_file().into(), drive: Some(drive.name.clone()) }];
+    let targets = [drive.target()];
     let wishes = Wishes::default();
     let scene = Scene { machine: &machine, targets: &targets, simulated: true, wishes: &wishes };
     let plan = table::find("scheduler").unwrap().plan(&scene, Terms::default()).unwrap();
