@@ -25,6 +25,8 @@ pub use evidence::{Evidence, Load, is_depth_one};
 use finding::Sighting;
 pub use finding::{Finding, Gain, Proof, Remedy, Risk, Subject, SubjectKind};
 
+use std::fmt::Write as _;
+
 use crate::model::FindingId;
 
 /// One row of the catalogue.
@@ -108,6 +110,15 @@ pub static FINDINGS: &[Row] = &[
 /// The row of that id.
 pub fn row(id: &str) -> Option<&'static Row> {
     FINDINGS.iter().find(|row| row.id.0 == id)
+}
+
+/// The table for the README, in Markdown.
+pub fn markdown() -> String {
+    let mut text = String::from("| finding | fires when | to cure it |\n|---|---|---|\n");
+    for row in FINDINGS {
+        let _infallible = writeln!(text, "| `{}` | {} | {} |", row.id.0, row.fires, row.risk.name());
+    }
+    text
 }
 
 /// All that holds the machine back, most costly first: by gain, then severity, then id. Gains that are not known come

@@ -61,10 +61,20 @@ fn replaced(document: &str, mark: &str, text: &str) -> String {
 }
 
 #[test]
-fn the_readme_shows_todays_screen_keys_and_settings() {
+fn the_readme_shows_todays_screen_and_tables() {
+    let tables = [
+        ("<!-- keys -->", iodyno::app::commands::markdown()),
+        ("<!-- findings -->", iodyno::findings::markdown()),
+        ("<!-- experiments -->", iodyno::experiment::table::markdown()),
+        ("<!-- settings -->", iodyno::tune::settings::markdown()),
+    ];
+    for (mark, table) in &tables {
+        let columns = |line: &str| line.matches('|').count();
+        assert!(table.lines().all(|line| columns(line) == columns(table) / table.lines().count()), "{mark}");
+    }
     is_current("README.md", |document| {
-        let document = replaced(document, "<!-- keys -->", &iodyno::app::commands::markdown());
-        made_anew(&replaced(&document, "<!-- settings -->", &iodyno::tune::settings::markdown()))
+        let fill = |document: String, (mark, table): &(&str, String)| replaced(&document, mark, table);
+        made_anew(&tables.iter().fold(document.to_owned(), fill))
     });
 }
 

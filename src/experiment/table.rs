@@ -1,5 +1,7 @@
 //! `EXPERIMENTS`: one row for each question. The screen, the command line and the documentation are made from it.
 
+use std::fmt::Write as _;
+
 use super::{
     arms::{self, Arms},
     plan::{Plan, Scene, Subject, Terms},
@@ -301,6 +303,17 @@ pub static EXPERIMENTS: &[Experiment] = &[
         ..row("own", "Which of two sets of settings and workloads is better?", "as written")
     },
 ];
+
+/// The table for the README, in Markdown.
+pub fn markdown() -> String {
+    let mut text =
+        String::from("| experiment | question | arms | needs | found by others |\n|---|---|---|---|---|\n");
+    for row in EXPERIMENTS {
+        let Experiment { id, question, arms, needs, found, .. } = row;
+        let _infallible = writeln!(text, "| `{}` | {question} | {arms} | {needs} | {found} |", id.0);
+    }
+    text
+}
 
 /// The row of that name.
 pub fn find(name: &str) -> Option<&'static Experiment> {
