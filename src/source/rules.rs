@@ -163,6 +163,15 @@ mod tests {
             "etc/systemd/system/idle.service",
             "[Service]\nExecStart=/bin/sh -c 'echo 1 > /sys/block/sda/queue/nomerges'\n",
         ),
+        (
+            "usr/lib/systemd/system/edited@.service",
+            "[Service]\nExecStart=/bin/sh -c 'echo 1 > /sys/block/sdc/queue/nomerges'\nExecStartPre=/usr/bin/cpupower set -e power\n",
+        ),
+        (
+            "etc/systemd/system/edited@1.service.d/override.conf",
+            "[Service]\nExecStart=\nExecStart=/bin/sh -c 'echo 0 > /sys/block/sdc/queue/iostats'\n",
+        ),
+        ("etc/systemd/system/multi-user.target.wants/edited@1.service", ""),
         ("etc/systemd/system/multi-user.target.wants/faster.service", ""),
         ("etc/systemd/system/multi-user.target.wants/tuned.service", ""),
         ("usr/local/sbin/queues", SCRIPT),
@@ -212,6 +221,8 @@ mod tests {
                 "poll_queues: module option /etc/modprobe.d/nvme.conf:2 sets 4",
                 "nr_requests: udev rule /etc/udev/rules.d/60.rules:1 sets 128",
                 "nr_requests: tmpfiles.d line /etc/tmpfiles.d/queue.conf:2 sets 64",
+                "energy_preference: systemd service /usr/lib/systemd/system/edited@.service:3 sets power",
+                "iostats: systemd service /etc/systemd/system/edited@1.service.d/override.conf:3 sets 0",
                 "scheduler: systemd service /etc/systemd/system/faster.service:6 sets none",
                 "governor: systemd service /etc/systemd/system/faster.service:8 sets performance",
                 "nomerges: script of a service /usr/local/sbin/queues:8 sets 2",
@@ -236,7 +247,7 @@ mod tests {
             assert!(!capture.contains(word), "{word} is in {capture}");
         }
         assert_eq!(read(&TextRoot::parse(&capture).unwrap()).0, rules);
-        assert_eq!(rules.len(), 11);
+        assert_eq!(rules.len(), 13);
     }
 
     proptest! {

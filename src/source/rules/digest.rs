@@ -66,12 +66,10 @@ pub(super) fn scan(root: &dyn SysRoot) -> Vec<Line> {
     }
     let services = wanted(root);
     for service in &services {
-        if let Some(path) = unit(root, service) {
-            for command in telling(root, &path, |line| line.starts_with("ExecStart")) {
-                lines.extend(script(root, &command.text));
-                if !of_command(&command.text).is_empty() {
-                    lines.push(command);
-                }
+        for command in commands(root, service) {
+            lines.extend(script(root, &command.text));
+            if !of_command(&command.text).is_empty() {
+                lines.push(command);
             }
         }
     }
@@ -90,6 +88,32 @@ fn telling(root: &dyn SysRoot, path: &str, tells: impl Fn(&str) -> bool) -> Vec<
         .filter(|(_, text)| tells(text))
         .map(|(number, text)| Line { path: path.to_owned(), number, text })
         .collect()
+}
+
+/// The commands that a service starts with: of its file, then of its drop-ins (`NAME.service.d/*.conf`, systemd.unit(5)).
+fn commands(root: &dyn SysRoot, service: &str) -> Vec<Line> {
+    let mut found: Vec<Line> = Vec::new();
+    for path in unit(root, service).into_iter().chain(drop_ins(root, service)) {
+        for command in telling(root, &path, |line| line.starts_with("ExecStart")) {
+            let Some((name, value)) = command.text.split_once('=') else { continue };
+            if value.trim().is_empty() {
+                // An empty assignment takes back those before it.
+                found.retain(|known| known.text.split_once('=').is_none_or(|(other, _)| other != name));
+            } else {
+                found.push(command);
+            }
+        }
+    }
+    found
+}
+
+fn drop_ins(root: &dyn SysRoot, service: &str) -> Vec<String> {
+    let names = [template(service), Some(service.to_owned())];
+    let of_name = |name: String| {
+        let folders = UNITS.map(|folder| format!("{folder}/{name}.d"));
+        in_folders(root, &folders.each_ref().map(String::as_str), ".conf", &mut Vec::new())
+    };
+    names.into_iter().flatten().flat_map(of_name).collect()
 }
 
 /// What the command of a line `ExecStart=...` writes by itself.
@@ -132,10 +156,14 @@ fn wanted(root: &dyn SysRoot) -> BTreeSet<String> {
     found
 }
 
+/// `a@.service` for `a@b.service`.
+fn template(service: &str) -> Option<String> {
+    service.split_once('@').map(|(name, _)| format!("{name}@.service"))
+}
+
 /// The file of a service, the administrator's first; an instance `a@b.service` is of `a@.service`.
 fn unit(root: &dyn SysRoot, service: &str) -> Option<String> {
-    let template = service.split_once('@').map(|(name, _)| format!("{name}@.service"));
-    let names = [Some(service.to_owned()), template];
+    let names = [Some(service.to_owned()), template(service)];
     names.into_iter().flatten().find_map(|name| {
         UNITS.iter().map(|folder| format!("{folder}/{name}")).find(|path| root.read(path).is_ok())
     })
