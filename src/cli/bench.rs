@@ -22,7 +22,7 @@ use std::{
 pub use arguments::BenchArgs;
 
 use self::jobfile::JobFile;
-use super::{Complaint, Failure, Status, failure, print, signals};
+use super::{Complaint, Failure, Status, failure, print, say, signals};
 use crate::{
     app::MachineRead,
     capacity::{self, Expected},
@@ -321,7 +321,7 @@ impl<'a> Rows<'a> {
         }
         if let Some(preparing) = &sample.preparing {
             if self.previous.is_some() {
-                say(preparing);
+                progress(preparing);
             }
             self.previous = Some(Look { at, counters: None });
             return Ok(());
@@ -366,10 +366,10 @@ fn tested(sample: &RunSample, all: &[DriveName]) -> Vec<DriveName> {
     drives
 }
 
-/// A line beside the results, on standard error.
-fn say(line: &str) {
+/// What it is busy with, on standard error; on a terminal one line that is written over.
+fn progress(line: &str) {
     let mut errors = io::stderr();
-    // On a terminal, progress stays on one line. There is nowhere left to complain about standard error.
+    // There is nowhere left to complain about standard error.
     let _ =
         if errors.is_terminal() { write!(errors, "\r\x1b[K{line}\r") } else { writeln!(errors, "{line}") };
 }

@@ -115,28 +115,26 @@ impl Comparison {
     }
 
     fn results(&self) -> Vec<Block> {
-        let mut blocks = vec![Block::Heading("Runs".to_owned())];
-        if self.runs.is_empty() {
-            let text = "No test was run on both sides.";
-            blocks.push(Block::Text(vec![Span::Plain(text.to_owned())]));
+        let mut blocks = Vec::new();
+        if !self.runs.is_empty() {
+            blocks.push(Block::Heading("Runs".to_owned()));
+            blocks.extend(self.runs.iter().map(|run| Block::Box(run.lines())));
         }
-        blocks.extend(self.runs.iter().map(|run| Block::Box(run.lines())));
         blocks.extend(list("Runs of one side alone", &self.runs_unmatched));
         if !self.experiments.is_empty() {
             blocks.push(Block::Heading("Experiments".to_owned()));
             blocks.extend(self.experiments.iter().map(|experiment| Block::Box(experiment.lines())));
         }
         blocks.extend(list("Experiments of one side alone", &self.experiments_unmatched));
-        if self.runs.is_empty() && self.experiments.is_empty() {
-            let text = "Nothing was measured on both sides, so nothing says which is faster.";
-            blocks.push(Block::Text(vec![Span::Plain(text.to_owned())]));
+        let text = if self.runs.is_empty() && self.experiments.is_empty() {
+            "Nothing was measured on both sides, so nothing says which is faster.".to_owned()
         } else {
-            let text = format!(
+            format!(
                 "Slower or faster is what differs by more than {} % and by more than its seconds or rounds do.",
                 units::three_digits(100.0 * self.margin)
-            );
-            blocks.push(Block::Text(vec![Span::Plain(text)]));
-        }
+            )
+        };
+        blocks.push(Block::Text(vec![Span::Plain(text)]));
         blocks
     }
 

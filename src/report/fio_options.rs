@@ -87,6 +87,10 @@ pub fn job_file(workload: &Workload) -> String {
         // Offsets are drawn anew each time; a map of blocks already read is fio's own.
         out.push_str("norandommap=1\n");
     }
+    if !workload.direct {
+        // Without it fio drops what is cached of a file before it reads it.
+        out.push_str("invalidate=0\n");
+    }
     out.push_str("group_reporting=1\n");
     for (index, target) in workload.targets.iter().enumerate() {
         let path = target.path.to_string_lossy();
@@ -159,8 +163,10 @@ new_group=1
 
     #[test]
     fn blocking_reads_are_processes_and_options_of_the_ring_stay_with_it() {
-        let workload = Workload { engine: EngineKind::Psync, depth: 8, jobs: 2, ..two_drives() };
+        let workload =
+            Workload { engine: EngineKind::Psync, depth: 8, jobs: 2, direct: false, ..two_drives() };
         let file = job_file(&workload);
+        assert!(file.contains("\ninvalidate=0\n") && !job_file(&two_drives()).contains("invalidate"));
         assert!(file.contains("\niodepth=1\nnumjobs=16\nioengine=psync\n"), "{file}");
         assert!(!OF_IO_URING.iter().any(|option| file.contains(option)), "{file}");
     }

@@ -163,6 +163,8 @@ impl Section {
                 }
                 // All of the target, which is what no size means.
                 ("size" | "filesize", Some(value)) if value == "100%" => {}
+                // What is cached stays so.
+                ("invalidate", Some(value)) if value == "0" => {}
                 (option, _) if HELD.contains(&option) => {}
                 (option, value) if known.contains(option) => {
                     set(option, value.unwrap_or_else(|| "1".to_owned()));

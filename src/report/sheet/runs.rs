@@ -136,15 +136,16 @@ fn how(run: &RunSummary) -> String {
 /// A line per target: rate, expectation, reads, percentiles, processor time of a read.
 fn table(record: &RunRecord) -> Vec<String> {
     let run = &record.run;
+    let expected = |index: usize| record.expected.get(index)?.as_ref().map(|one| one.bytes_per_second);
+    let fastest = run.targets.iter().map(TargetSummary::bytes_per_second).fold(0.0, f64::max);
+    // Slow targets would all be 0.00 in the other unit.
+    let (unit, name) = if fastest < 5e7 { (1e6, "MB/s") } else { (1e9, "GB/s") };
     let mut lines = vec![format!(
         "{INDENT}{:<11} {:>6} {:>6} {:>4} {:>7} {:>8} {:>8} {:>8} {:>7}",
-        "", "GB/s", "of", "%", "IOPS", "p50", "p99", "p99.9", "CPU/IO"
+        "", name, "of", "%", "IOPS", "p50", "p99", "p99.9", "CPU/IO"
     )];
     for (index, target) in run.targets.iter().enumerate().take(MOST_TARGETS) {
-        lines.push(row(
-            target,
-            record.expected.get(index).and_then(Option::as_ref).map(|one| one.bytes_per_second),
-        ));
+        lines.push(row(target, expected(index), unit));
     }
     if run.targets.len() > MOST_TARGETS {
         lines.push(format!("{INDENT}and {} more", run.targets.len() - MOST_TARGETS));
@@ -152,10 +153,10 @@ fn table(record: &RunRecord) -> Vec<String> {
     lines
 }
 
-fn row(target: &TargetSummary, expected: Option<f64>) -> String {
+fn row(target: &TargetSummary, expected: Option<f64>, unit: f64) -> String {
     let name = target.drive.as_ref().map_or_else(|| target.name.to_string(), ToString::to_string);
     let name: String = name.chars().take(11).collect();
-    let giga = |rate: f64| three_digits(UnitSystem::Decimal.in_giga(BytesPerSecond(rate)));
+    let rate = |rate: f64| three_digits(rate / unit);
     let percentile = |percent: f64| {
         let nanoseconds = target.latency.as_ref().and_then(|latency| latency.percentile(percent));
         nanoseconds.map_or_else(String::new, |ns| Micros(ns as f64 / 1e3).to_string())
@@ -166,8 +167,8 @@ fn row(target: &TargetSummary, expected: Option<f64>) -> String {
     let cost = (target.ios > 0 && spent > 0.0).then(|| Micros(spent * 1e6 / target.ios as f64).to_string());
     let line = format!(
         "{INDENT}{name:<11} {:>6} {:>6} {:>4} {:>7} {:>8} {:>8} {:>8} {:>7}",
-        giga(target.bytes_per_second()),
-        expected.map(giga).unwrap_or_default(),
+        rate(target.bytes_per_second()),
+        expected.map(rate).unwrap_or_default(),
         share.unwrap_or_default(),
         units::count(target.iops()),
         percentile(50.0),
