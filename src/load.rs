@@ -6,10 +6,10 @@
 mod clock;
 mod usage;
 mod memory;
-mod blocks;
+pub mod blocks;
 mod pace;
 mod batching;
-mod histogram;
+pub mod histogram;
 mod control;
 mod tally;
 mod target;

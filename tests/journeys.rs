@@ -79,6 +79,7 @@ fn the_drive_that_a_file_lies_on_is_watched_from_its_first_look_on() {
         failed: None,
     };
     let sample = RunSample {
+        batch: String::new(),
         at: Duration::ZERO,
         state: RunState::Preparing,
         preparing: None,

@@ -40,16 +40,20 @@ fn main() {
         }
     }
     let target = target.unwrap_or_else(own_file);
-    let iodyno = |further: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
+    // With one processor, so that one worker reads all targets.
+    let iodyno = |targets: usize, further: &[&str]| {
+        let mut command = Command::new("taskset");
         let options = ["--rw=randread", "--bs=4k", "--iodepth=32", "--direct=0", "--runtime=600"];
-        command.arg("bench").args(options).args(further).arg("--filename").arg(&target);
+        command.args(["-c", "0", env!("CARGO_BIN_EXE_iodyno"), "bench"]).args(options).args(further);
+        command.arg("--filename").arg(vec![target.to_str().unwrap(); targets].join(":"));
         command
     };
     let full = ["--iodepth_batch_submit=32", "--iodepth_batch_complete_min=32"];
+    let untimed = [full[0], full[1], "--gtod_reduce=1"];
     let mut programs = vec![
-        Stepped { name: "iodyno, latency on", command: iodyno(&full) },
-        Stepped { name: "iodyno, latency off", command: iodyno(&[&full[..], &["--gtod_reduce=1"]].concat()) },
+        Stepped { name: "iodyno, latency on", command: iodyno(1, &full) },
+        Stepped { name: "iodyno, latency off", command: iodyno(1, &untimed) },
+        Stepped { name: "iodyno, latency on, 16 targets", command: iodyno(16, &full) },
     ];
     if let Some(rival) = rival {
         for (name, timed) in [("t/io_uring", "-t0"), ("t/io_uring, latency on", "-t1")] {

@@ -1,6 +1,8 @@
-//! What runs came to, and their table.
+//! What runs came to, their table, and whether a bar is met.
 
 use std::{fmt::Write as _, fs};
+
+use iodyno::experiment::statistics::{Interval, log_ratios, median};
 
 /// CPU time spent so far, seconds: by ended children of this process, and by the whole machine.
 #[derive(Clone, Copy)]
@@ -12,9 +14,27 @@ pub struct Spent {
 /// One run.
 #[derive(Clone, Copy)]
 pub struct Figure {
-    iops: f64,
+    pub iops: f64,
     process_ns: f64,
     machine_ns: f64,
+}
+
+/// What iodyno, the first racer, is to reach.
+#[derive(Clone, Copy)]
+pub struct Bar {
+    pub against: Rival,
+    /// Its reads per second as a multiple of the rival's.
+    pub iops: f64,
+    /// Its processor time for a read as a multiple of the rival's, the most it may be.
+    pub process_ns: Option<f64>,
+}
+
+/// Whom a bar is about.
+#[derive(Clone, Copy)]
+pub enum Rival {
+    Named(&'static str),
+    /// Whoever has the highest median.
+    Best,
 }
 
 impl Spent {
@@ -46,28 +66,59 @@ impl Figure {
     }
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
+fn all(runs: &[Figure], of: fn(&Figure) -> f64) -> Vec<f64> {
+    runs.iter().map(of).collect()
+}
+
+/// The median of the rounds' ratios, with the interval of their geometric mean at 95 %.
+fn ratio(own: &[f64], its: &[f64]) -> (f64, String) {
+    let logs = log_ratios(own, its);
+    let middle = median(&logs).unwrap().exp();
+    let interval = Interval::of(&logs, 0.95).map(|interval| interval.ratios());
+    let words = interval.map_or_else(String::new, |(_, low, high)| format!(" ({low:.3} to {high:.3})"));
+    (middle, format!("{middle:.3}{words}"))
 }
 
 /// All racers of a course, the first compared with each of them round by round.
-pub fn table(course: &str, rounds: usize, names: &[&str], figures: &[Vec<Figure>]) -> String {
-    let mut text = format!("\n{course}, {rounds} rounds\n\n");
-    text.push_str("| | IOPS | iodyno / it | CPU ns a read | machine ns a read |\n|---|---|---|---|---|\n");
+pub fn table(course: &str, names: &[&str], figures: &[Vec<Figure>], bars: &[Bar]) -> String {
+    let rounds = figures[0].len();
+    let mut text = format!("\n**{course}**, {rounds} rounds\n\n");
+    text.push_str("| | IOPS | iodyno's / its | CPU ns a read | machine ns a read |\n|---|---|---|---|---|\n");
+    let iops = |runs: &[Figure]| all(runs, |run| run.iops);
     for (name, runs) in names.iter().zip(figures) {
-        let ratios = || figures[0].iter().zip(runs).map(|(own, its)| own.iops / its.iops);
-        let (least, most) = ratios().fold((f64::MAX, 0.0_f64), |(l, m), r| (l.min(r), m.max(r)));
-        let of = |pick: fn(&Figure) -> f64| median(runs.iter().map(pick));
-        let (iops, ratio) = (of(|run| run.iops), median(ratios()));
-        let (process, machine) = (of(|run| run.process_ns), of(|run| run.machine_ns));
-        writeln!(
+        let of = |pick| median(&all(runs, pick)).unwrap();
+        let (rate, process) = (of(|run| run.iops), of(|run| run.process_ns));
+        let machine = of(|run| run.machine_ns);
+        let ratio = ratio(&iops(&figures[0]), &iops(runs)).1;
+        writeln!(text, "| {name} | {rate:.0} | {ratio} | {process:.0} | {machine:.0} |").unwrap();
+    }
+    text.push('\n');
+    for bar in bars {
+        let median_of = |place: &usize| median(&iops(&figures[*place])).unwrap();
+        let place = match bar.against {
+            Rival::Named(wanted) => names.iter().position(|name| *name == wanted),
+            Rival::Best => (1..names.len()).max_by(|a, b| median_of(a).total_cmp(&median_of(b))),
+        };
+        // A competitor may not be installed.
+        let Some(place) = place else { continue };
+        let (reached, words) = ratio(&iops(&figures[0]), &iops(&figures[place]));
+        let met = |met: bool| if met { "met" } else { "NOT MET" };
+        write!(
             text,
-            "| {name} | {iops:.0} | {ratio:.3} ({least:.3} to {most:.3}) | {process:.0} | {machine:.0} |"
+            "- against {}: IOPS {words}, bar {:.2}: {}",
+            names[place],
+            bar.iops,
+            met(reached >= bar.iops)
         )
         .unwrap();
+        if let Some(most) = bar.process_ns {
+            let cpu = |place: usize, of| all(&figures[place], of);
+            let (process, words) = ratio(&cpu(0, |run| run.process_ns), &cpu(place, |run| run.process_ns));
+            let machine = ratio(&cpu(0, |run| run.machine_ns), &cpu(place, |run| run.machine_ns)).1;
+            let met = met(process <= most);
+            write!(text, "; CPU a read {words}, bar {most:.2}: {met}; the machine's {machine}").unwrap();
+        }
+        text.push('\n');
     }
     text
 }

@@ -1,14 +1,20 @@
 //! Races `iodyno bench`, its latencies on, against fio and fio's `t/io_uring`, in interleaved rounds.
 //!
-//! `cargo bench --bench race -- [--rounds N] [--seconds S] [--fio PATH] [--t-io-uring PATH] [--device DEV]...`. On a file of
-//! 1 GiB of random data in the build folder: through the page cache, past it, and over a loop device (root only); and on
-//! the devices named, zram or `null_blk` for instance, which are only ever read. With one and two workers, and one worker
-//! over 1, 4 and 16 targets. Prints Markdown: medians, the median of the ratios within the rounds with their range, and CPU time
-//! per read, of the process and of the whole machine (`/proc/stat`).
+//! `cargo bench --bench race -- [--rounds N] [--seconds S] [--fio PATH] [--t-io-uring PATH] [--device DEV]...
+//! [--course TEXT]...`. No-ops of the ring, then a file of 1 GiB of random data in the build folder: through the page cache
+//! (with one and two workers, under the screen, 16 times at once), past it, and over a loop device (root only); and the
+//! devices named, zram or `null_blk` for instance, which are only ever read. At last latencies at half of the peak rate, and
+//! the memory of a job. `--course` takes those whose name contains a text. Prints Markdown: medians, the median of the
+//! ratios within the rounds with the interval of their geometric mean, CPU time per read, of the process and of the whole
+//! machine (`/proc/stat`), and whether the bars are met.
 #![expect(clippy::unwrap_used, reason = "a bench ends where something is not there")]
 
+mod courses;
 mod figures;
+mod latency;
+mod memory;
 mod racers;
+mod screen;
 
 use std::{
     env,
@@ -18,12 +24,15 @@ use std::{
     process::Command,
 };
 
+use courses::Course;
 use figures::{Figure, table};
-use racers::{Course, Programs};
+use racers::{NO_OPS, Programs};
 
 fn main() {
     let mut programs = Programs { fio: "fio".to_owned(), t_io_uring: None };
-    let (mut rounds, mut seconds, mut devices) = (9, 3, Vec::new());
+    let (mut rounds, mut seconds) = (9, 3);
+    let (mut devices, mut wanted): (Vec<PathBuf>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut out = io::stdout();
     let mut arguments = env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -32,6 +41,14 @@ fn main() {
             "--fio" => programs.fio = arguments.next().unwrap(),
             "--t-io-uring" => programs.t_io_uring = arguments.next(),
             "--device" => devices.extend(arguments.next().map(PathBuf::from)),
+            "--course" => wanted.extend(arguments.next()),
+            NO_OPS => {
+                let mut next = || arguments.next().unwrap();
+                let (file, seconds, workers) = (PathBuf::from(next()), next(), next());
+                let document = racers::run_no_ops(&file, seconds.parse().unwrap(), workers.parse().unwrap());
+                writeln!(out, "{document}").unwrap();
+                return;
+            }
             // What cargo adds.
             "--bench" => {}
             other => panic!("{other}: not an option; see the head of benches/race/main.rs"),
@@ -39,38 +56,41 @@ fn main() {
     }
     let file = own_file();
     let loop_device = LoopDevice::over(&file);
-    let course = |name: &str, target: &Path, direct| Course {
-        name: name.to_owned(),
-        targets: vec![target.to_owned()],
-        direct,
-        workers: 1,
-        seconds,
-    };
-    let mut courses = vec![course("page cache", &file, false), course("O_DIRECT file", &file, true)];
-    courses.push(Course { workers: 2, ..course("page cache, 2 workers", &file, false) });
-    for count in [4, 16] {
-        let name = format!("page cache, {count} targets");
-        courses.push(Course { targets: vec![file.clone(); count], ..course(&name, &file, false) });
-    }
-    courses.extend(loop_device.iter().map(|device| course("loop device", &device.0, true)));
-    courses.extend(devices.iter().map(|device| course(&device.to_string_lossy(), device, true)));
-    let mut out = io::stdout();
-    for course in &courses {
-        let racers = programs.racers(course);
-        let mut figures: Vec<Vec<Figure>> = vec![Vec::new(); racers.len()];
-        for round in 0..rounds {
-            if !course.direct {
-                io::copy(&mut File::open(&file).unwrap(), &mut io::sink()).unwrap();
-            }
-            for turn in 0..racers.len() {
-                // Nobody always runs after the same one.
-                let place = (round + turn) % racers.len();
-                figures[place].push(racers[place].run(course));
-            }
+    let device = loop_device.as_ref().map(|device| device.0.as_path());
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|text| name.contains(text));
+    for course in courses::all(&programs, &file, device, &devices, seconds) {
+        if is_wanted(&course.name) {
+            out.write_all(race(&course, rounds).as_bytes()).unwrap();
         }
-        let names: Vec<&str> = racers.iter().map(|racer| racer.name).collect();
-        out.write_all(table(&course.name, rounds, &names, &figures).as_bytes()).unwrap();
     }
+    let direct = [("O_DIRECT file", Some(file.as_path())), ("loop device", device)];
+    for (name, target) in direct {
+        let name = format!("latency, {name}");
+        if let Some(target) = target.filter(|_| is_wanted(&name)) {
+            let table = latency::compare(&name, &programs, target, rounds, seconds);
+            out.write_all(table.as_bytes()).unwrap();
+        }
+    }
+    if is_wanted("memory") {
+        out.write_all(memory::of_a_job(&file).as_bytes()).unwrap();
+    }
+}
+
+fn race(course: &Course, rounds: usize) -> String {
+    let racers = &course.racers;
+    let mut figures: Vec<Vec<Figure>> = vec![Vec::new(); racers.len()];
+    for round in 0..rounds {
+        if let Some(file) = &course.warm {
+            io::copy(&mut File::open(file).unwrap(), &mut io::sink()).unwrap();
+        }
+        for turn in 0..racers.len() {
+            // Nobody always runs after the same one.
+            let place = (round + turn) % racers.len();
+            figures[place].push(racers[place].run());
+        }
+    }
+    let names: Vec<&str> = racers.iter().map(|racer| racer.name).collect();
+    table(&course.name, &names, &figures, &course.bars)
 }
 
 /// A file of random data that neither compresses nor is sparse.

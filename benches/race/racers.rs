@@ -1,10 +1,25 @@
-//! Who races, and how each is told to do the same: 4 KiB random reads at depth 32.
+//! How each competitor is told to do the same, 4 KiB random reads at depth 32 for each target, and what it came to.
 
-use std::{path::PathBuf, process::Command};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
 
+use iodyno::{
+    load::RealEngine,
+    model::{RunState, Target, Workload},
+    runtime::session::Session,
+};
 use serde_json::Value;
 
-use super::figures::{Figure, Spent};
+use super::{
+    figures::{Figure, Spent},
+    screen,
+};
 
 /// Where the competitors are.
 pub struct Programs {
@@ -12,67 +27,44 @@ pub struct Programs {
     pub t_io_uring: Option<String>,
 }
 
-/// What is raced over.
-pub struct Course {
-    pub name: String,
+/// What is read.
+#[derive(Clone)]
+pub struct Job {
     pub targets: Vec<PathBuf>,
     pub direct: bool,
-    pub workers: usize,
+    pub workers: u32,
     pub seconds: u32,
+    /// No-ops of the ring in place of reads.
+    pub no_ops: bool,
 }
 
 /// One competitor on one course.
+#[derive(Clone)]
 pub struct Racer {
     pub name: &'static str,
-    program: String,
-    arguments: Vec<String>,
-    /// Prints iterations as fio's `t/io_uring` does, not a JSON document.
-    prints_lines: bool,
+    job: Job,
+    way: Way,
 }
 
-/// A pinned worker's processor, for courses of one worker and several targets.
-const ONE_PROCESSOR: &str = "0";
-
-impl Programs {
-    /// iodyno first: the others are compared with it.
-    pub fn racers(&self, course: &Course) -> Vec<Racer> {
-        let plain = &["--ioengine=io_uring"][..];
-        let fixed = &["--ioengine=io_uring", "--registerfiles=1", "--fixedbufs=1"][..];
-        let batches = &[
-            "--iodepth_batch_submit=32",
-            "--iodepth_batch_complete_min=32",
-            "--iodepth_batch_complete_max=32",
-        ];
-        let mut racers = vec![
-            Racer::iodyno(course),
-            self.fio("fio io_uring as most run it", course, plain),
-            self.fio("fio io_uring, registered, fixed", course, fixed),
-            self.fio("fio io_uring, registered, fixed, batches of 32", course, &[fixed, batches].concat()),
-            self.fio("fio libaio", course, &["--ioengine=libaio"]),
-        ];
-        if let Some(path) = &self.t_io_uring {
-            racers.push(Racer::t_io_uring("t/io_uring, batches of 32", path, course, 32));
-            if course.direct {
-                racers.push(Racer::t_io_uring("t/io_uring, batches of 8", path, course, 8));
-            }
-        }
-        racers
-    }
-
-    fn fio(&self, name: &'static str, course: &Course, further: &[&str]) -> Racer {
-        let mut arguments = course.options();
-        arguments.extend(further.iter().map(ToString::to_string));
-        let fixed = ["--name=race", "--time_based=1", "--readonly", "--invalidate=0", "--group_reporting=1"];
-        arguments.extend(fixed.map(str::to_owned));
-        // One process reads all targets; its depth is theirs together.
-        arguments.push(format!("--iodepth={}", 32 * course.targets.len()));
-        arguments.push("--output-format=json".to_owned());
-        Racer { name, program: self.fio.clone(), arguments, prints_lines: false }
-    }
+#[derive(Clone)]
+enum Way {
+    /// Prints a document of fio's shape.
+    Document(String, Vec<String>),
+    /// Prints a line a second as fio's `t/io_uring` does.
+    Lines(String, Vec<String>),
+    /// iodyno's screen in a terminal.
+    Screen,
 }
 
-impl Course {
-    fn options(&self) -> Vec<String> {
+/// This bench as a racer: no-ops over a file, for so many seconds, by so many workers.
+pub const NO_OPS: &str = "--run-no-ops";
+
+pub fn own() -> String {
+    env!("CARGO_BIN_EXE_iodyno").to_owned()
+}
+
+impl Job {
+    pub fn options(&self) -> Vec<String> {
         let targets: Vec<_> = self.targets.iter().map(|target| target.to_string_lossy()).collect();
         vec![
             "--rw=randread".to_owned(),
@@ -85,57 +77,95 @@ impl Course {
     }
 }
 
-impl Racer {
-    fn iodyno(course: &Course) -> Self {
-        let own = env!("CARGO_BIN_EXE_iodyno").to_owned();
-        let bench =
-            ["bench", "--json", "--iodepth=32"].map(str::to_owned).into_iter().chain(course.options());
-        // With a processor to itself one worker reads all targets.
-        let (program, arguments) = if course.targets.len() > 1 {
-            let pinned = ["-c", ONE_PROCESSOR, &own].map(str::to_owned);
-            ("taskset".to_owned(), pinned.into_iter().chain(bench).collect())
-        } else {
-            (own, bench.collect())
-        };
-        Self { name: "iodyno", program, arguments, prints_lines: false }
+impl Programs {
+    pub fn fio(&self, name: &'static str, job: &Job, further: &[&str]) -> Racer {
+        let mut arguments = job.options();
+        arguments.extend(further.iter().map(ToString::to_string));
+        let fixed = ["--name=race", "--time_based=1", "--readonly", "--invalidate=0", "--group_reporting=1"];
+        arguments.extend(fixed.map(str::to_owned));
+        // One process reads all targets; its depth is theirs together.
+        arguments.push(format!("--iodepth={}", 32 * job.targets.len()));
+        arguments.push("--output-format=json".to_owned());
+        Racer { name, job: job.clone(), way: Way::Document(self.fio.clone(), arguments) }
     }
 
-    fn t_io_uring(name: &'static str, path: &str, course: &Course, batch: usize) -> Self {
-        let depth = 32 * course.targets.len();
+    /// `None` where there is none.
+    pub fn t_io_uring(&self, name: &'static str, job: &Job, batch: usize) -> Option<Racer> {
         let mut arguments: Vec<String> = ["-b4096", "-p0", "-B1", "-F1"].map(str::to_owned).into();
         arguments.extend([
-            format!("-d{depth}"),
+            format!("-d{}", 32 * job.targets.len()),
             format!("-s{batch}"),
             format!("-c{batch}"),
-            format!("-O{}", u8::from(course.direct)),
-            format!("-n{}", course.workers),
-            format!("-r{}", course.seconds),
+            format!("-O{}", u8::from(job.direct)),
+            format!("-N{}", u8::from(job.no_ops)),
+            format!("-n{}", job.workers),
+            format!("-r{}", job.seconds),
         ]);
-        arguments.extend(course.targets.iter().map(|target| target.to_string_lossy().into_owned()));
-        Self { name, program: path.to_owned(), arguments, prints_lines: true }
-    }
-
-    pub fn run(&self, course: &Course) -> Figure {
-        let before = Spent::so_far();
-        let output = Command::new(&self.program).args(&self.arguments).output();
-        let output = output.unwrap_or_else(|error| panic!("{}: {error}", self.program));
-        let spent = Spent::so_far().since(before);
-        let text = String::from_utf8_lossy(&output.stdout);
-        let iops = if self.prints_lines { of_lines(&text) } else { of_document(&text) };
-        let iops =
-            iops.unwrap_or_else(|| panic!("{}: {}", self.name, String::from_utf8_lossy(&output.stderr)));
-        Figure::new(iops, f64::from(course.seconds), spent)
+        arguments.extend(job.targets.iter().map(|target| target.to_string_lossy().into_owned()));
+        Some(Racer { name, job: job.clone(), way: Way::Lines(self.t_io_uring.clone()?, arguments) })
     }
 }
 
-/// The sum over the jobs of a document of fio's shape.
-fn of_document(text: &str) -> Option<f64> {
-    let document: Value = serde_json::from_str(text.get(text.find('{')?..)?).ok()?;
-    document["jobs"].as_array()?.iter().map(|job| job["read"]["iops"].as_f64()).sum()
+impl Racer {
+    pub fn iodyno(job: &Job) -> Self {
+        let bench = ["bench", "--json", "--iodepth=32"].map(str::to_owned);
+        let arguments = bench.into_iter().chain(job.options()).collect();
+        Self { name: "iodyno", job: job.clone(), way: Way::Document(own(), arguments) }
+    }
+
+    /// With one processor to itself, so that one worker reads all targets.
+    pub fn one_worker(name: &'static str, job: &Job) -> Self {
+        let pinned = ["-c", "0", &own(), "bench", "--json", "--iodepth=32"].map(str::to_owned);
+        let arguments = pinned.into_iter().chain(job.options()).collect();
+        Self { name, job: job.clone(), way: Way::Document("taskset".to_owned(), arguments) }
+    }
+
+    pub fn no_ops(job: &Job) -> Self {
+        let target = job.targets[0].to_string_lossy().into_owned();
+        let arguments = vec![NO_OPS.to_owned(), target, job.seconds.to_string(), job.workers.to_string()];
+        let this = env::current_exe().unwrap().to_string_lossy().into_owned();
+        Self { name: "iodyno", job: job.clone(), way: Way::Document(this, arguments) }
+    }
+
+    pub fn screen(job: &Job) -> Self {
+        Self { name: "iodyno, its screen at 200x60", job: job.clone(), way: Way::Screen }
+    }
+
+    pub fn run(&self) -> Figure {
+        let before = Spent::so_far();
+        let iops = match &self.way {
+            Way::Document(program, arguments) => {
+                let output = output(program, arguments);
+                of_document(&output).unwrap_or_else(|| panic!("{}: {output:?}", self.name))
+            }
+            Way::Lines(program, arguments) => {
+                let output = output(program, arguments);
+                of_lines(&output).unwrap_or_else(|| panic!("{}: {output:?}", self.name))
+            }
+            Way::Screen => screen::run(&self.job),
+        };
+        Figure::new(iops, f64::from(self.job.seconds), Spent::so_far().since(before))
+    }
+}
+
+pub fn output(program: &str, arguments: &[String]) -> Output {
+    Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"))
+}
+
+/// A document of fio's shape among what was printed.
+pub fn document(output: &Output) -> Option<Value> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(text.get(text.find('{')?..)?).ok()
+}
+
+/// The sum over the jobs.
+fn of_document(output: &Output) -> Option<f64> {
+    document(output)?["jobs"].as_array()?.iter().map(|job| job["read"]["iops"].as_f64()).sum()
 }
 
 /// The mean of the seconds that `t/io_uring` prints: `IOPS=1.38M, BW=5.4GiB/s, ...`.
-fn of_lines(text: &str) -> Option<f64> {
+fn of_lines(output: &Output) -> Option<f64> {
+    let text = String::from_utf8_lossy(&output.stdout);
     let seconds: Vec<f64> = text.lines().filter_map(|line| number(line.strip_prefix("IOPS=")?)).collect();
     (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64)
 }
@@ -148,4 +178,22 @@ fn number(text: &str) -> Option<f64> {
         _ => (text, 1.0),
     };
     Some(digits.parse::<f64>().ok()? * scale)
+}
+
+/// Hands over no-ops and prints what that came to as a document of fio's shape.
+pub fn run_no_ops(file: &Path, seconds: u64, workers: u32) -> String {
+    let workload = Workload {
+        targets: vec![Target { path: file.to_owned(), drive: None }],
+        jobs: workers,
+        direct: false,
+        runtime: Some(Duration::from_secs(seconds)),
+        ..Workload::default()
+    };
+    let session = Session::start(Arc::new(RealEngine::of_no_ops()), workload);
+    while session.sample().state != RunState::Ended {
+        thread::sleep(Duration::from_millis(50));
+    }
+    let run = session.finish().unwrap();
+    assert!(run.targets[0].errors == 0, "{:?}", run.targets[0]);
+    serde_json::json!({ "jobs": [{ "read": { "iops": run.iops() } }] }).to_string()
 }

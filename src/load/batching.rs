@@ -72,13 +72,15 @@ pub(super) struct Batching {
 
 /// Calls that tell whether everything comes back at once.
 const OPENING: u32 = 8;
+/// A call with so many costs a read next to nothing, and their memory is still in the nearer caches when they are over.
+const FULL: usize = 32;
 /// A window lasts at least so long, nanoseconds, and so many reads more than the depth.
 const WINDOW: u64 = 2_000_000;
 const WINDOW_READS: usize = 96;
 /// While settled it lasts longer.
 const LONG_WINDOW: u64 = 50_000_000;
 /// First and longest rest between two climbs, nanoseconds.
-const REST: u64 = 1_000_000_000;
+const REST: u64 = 4_000_000_000;
 const LONGEST_REST: u64 = 32_000_000_000;
 /// A rate that differs by this natural logarithm for so many windows is another situation.
 const ODD: f64 = 0.25;
@@ -98,11 +100,11 @@ impl Batching {
             choices
         };
         // Two is the most that the kernel passes on without holding back.
-        let submits = choices(workload.batch_submit, &[2, 4, 8, depth]);
+        let submits = choices(workload.batch_submit, &[2, 4, 8, FULL, depth]);
         let waits = choices(workload.batch_complete_min, &[16, 8, 4, 2, 1].map(|part| depth.div_ceil(part)));
         let near =
             |choices: &[usize], wish: usize| choices.iter().rposition(|choice| *choice <= wish).unwrap_or(0);
-        let best = Way { submit: near(&submits, 4), wait: near(&waits, depth.div_ceil(4)) };
+        let best = Way { submit: near(&submits, 8), wait: near(&waits, depth.div_ceil(4)) };
         let stage = if submits.len() * waits.len() == 1 {
             Stage::Fixed
         } else {
@@ -156,11 +158,11 @@ impl Batching {
         now >= self.window.due && self.window.found >= self.window.needed
     }
 
-    /// Ends a window, at `now` and with `cpu` nanoseconds spent by the worker so far. Whether the choice changed.
+    /// Ends a window, at `now` and with `cpu` nanoseconds spent by the worker so far. Whether [`Self::words`] changed.
     #[cold]
     pub(super) fn judge(&mut self, now: u64, cpu: u64) -> bool {
         if !self.window.open {
-            let length = if matches!(self.stage, Stage::Settled { .. }) { LONG_WINDOW } else { WINDOW };
+            let length = if self.is_settled() { LONG_WINDOW } else { WINDOW };
             let needed = self.depth + WINDOW_READS;
             self.window = Window { open: true, began: now, cpu, found: 0, needed, due: now + length };
             return false;
@@ -168,7 +170,7 @@ impl Batching {
         let reads = self.window.found as f64;
         let rate = (reads / (now - self.window.began).max(1) as f64).ln();
         let cost = ((cpu.saturating_sub(self.window.cpu)).max(1) as f64 / reads).ln();
-        let before = self.best;
+        let before = (self.best, self.is_settled());
         match &mut self.stage {
             Stage::Climbing { contest, seen } => {
                 if let Some(winner) = contest.score(rate - CPU_WORTH * cost) {
@@ -193,7 +195,11 @@ impl Batching {
             }
             Stage::Fixed | Stage::Opening { .. } => {}
         }
-        self.best != before
+        (self.best, self.is_settled()) != before
+    }
+
+    fn is_settled(&self) -> bool {
+        matches!(self.stage, Stage::Settled { .. })
     }
 
     /// In words, for [`crate::model::Effective::batch`].
@@ -217,7 +223,8 @@ impl Batching {
             return;
         }
         if *all_found * 8 >= *all * 7 {
-            self.best = Way { submit: self.submits.len() - 1, wait: self.waits.len() - 1 };
+            let full = self.submits.iter().rposition(|submit| *submit <= FULL).unwrap_or(0);
+            self.best = Way { submit: full, wait: self.waits.len() - 1 };
         }
         self.explore(Vec::new());
     }

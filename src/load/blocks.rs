@@ -25,11 +25,11 @@ pub(super) trait Blocks: Sized {
 
 /// The wyrand generator (Wang Yi, public domain): 64 random bits for one multiplication.
 #[derive(Debug, Clone)]
-pub(super) struct Wyrand(u64);
+pub struct Wyrand(u64);
 
 impl Wyrand {
     /// A series of its own for every worker of one seed.
-    pub(super) fn new(seed: u64, worker: u64) -> Self {
+    pub fn new(seed: u64, worker: u64) -> Self {
         let mut generator = Self(seed ^ worker.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         // Seeds that differ in few bits need a step to part.
         generator.next();
@@ -47,7 +47,7 @@ impl Wyrand {
 
     /// 0 to `bound` - 1, by a multiplication instead of a division.
     #[inline]
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 }

@@ -302,6 +302,12 @@ impl Crew {
         left
     }
 
+    /// How the first worker that tells chooses its batches, in words.
+    fn batch(&self) -> String {
+        let mut tallies = self.targets.iter().flat_map(|member| &member.tallies);
+        tallies.find_map(|tally| tally.closing().batch.clone()).unwrap_or_default()
+    }
+
     fn state(&self, phase: Phase) -> RunState {
         match phase {
             _ if self.roster.left() == 0 => RunState::Ended,
@@ -342,7 +348,8 @@ impl Running for Crew {
             }
         });
         let targets = targets.collect();
-        RunSample { at, state: self.state(phase), preparing: None, targets, simulated: false }
+        let (state, batch) = (self.state(phase), self.batch());
+        RunSample { at, state, preparing: None, targets, batch, simulated: false }
     }
 
     fn pause(&mut self, _: Instant) {
@@ -379,8 +386,7 @@ impl Running for Crew {
             })
             .collect();
         let mut effective = self.effective.clone();
-        let tallies = || self.targets.iter().flat_map(|member| &member.tallies);
-        effective.batch = tallies().find_map(|tally| tally.closing().batch.clone()).unwrap_or_default();
+        effective.batch = self.batch();
         RunSummary {
             workload: (*self.workload).clone(),
             effective,

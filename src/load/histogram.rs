@@ -35,18 +35,20 @@ const fn span(bucket: usize) -> (u64, u64) {
 
 /// One worker's buckets. Only that worker records; a reader sees each count as it was at some moment of the look.
 #[derive(Debug)]
-pub(super) struct Histogram {
+pub struct Histogram {
     counts: Box<[AtomicU64]>,
 }
 
-impl Histogram {
-    pub(super) fn new() -> Self {
+impl Default for Histogram {
+    fn default() -> Self {
         Self { counts: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect() }
     }
+}
 
-    /// Counts one latency.
+impl Histogram {
+    /// Counts one latency, in nanoseconds.
     #[inline]
-    pub(super) fn record(&self, ns: u64) {
+    pub fn record(&self, ns: u64) {
         self.record_many(ns, 1);
     }
 
@@ -151,7 +153,7 @@ mod tests {
 
     #[test]
     fn percentiles_of_a_plain_ramp_are_where_they_belong() {
-        let histogram = Histogram::new();
+        let histogram = Histogram::default();
         (1..=100_000).for_each(|us| histogram.record(us * 1000));
         let mut counts = Counts::default();
         counts.add(&histogram);

@@ -23,6 +23,8 @@ pub(super) struct Slot {
     entry: squeue::Entry,
     /// Number of its lane on its worker.
     pub lane: u32,
+    /// Whether that lane is over.
+    pub is_over: bool,
     /// When it was handed over, nanoseconds of the run's clock.
     pub since: u64,
 }
@@ -30,11 +32,13 @@ pub(super) struct Slot {
 /// The kernel's `struct io_uring_sqe` (`include/uapi/linux/io_uring.h`) of 64 bytes, as far as a read changes it.
 #[repr(C)]
 struct Fields {
-    operation: u64,
+    operation: u8,
+    rest_of_operation: [u8; 7],
     offset: u64,
     address: u64,
     length: u32,
-    rest: [u32; 9],
+    flags: u32,
+    rest: [u32; 8],
 }
 const _: () = assert!(size_of::<squeue::Entry>() == size_of::<Fields>());
 const _: () = assert!(align_of::<squeue::Entry>() == align_of::<Fields>());
@@ -49,6 +53,15 @@ impl Slot {
             (*fields).offset = block.offset;
             (*fields).length = block.length;
         }
+    }
+
+    /// Turns it into a no-op that looks its file and buffer up as the read would and comes back as if it had read.
+    fn idle(&mut self, fixed_file: bool, fixed_buffer: bool) {
+        // IORING_OP_NOP; IORING_NOP_INJECT_RESULT, FILE, FIXED_FILE, FIXED_BUFFER.
+        let flags = 1 | 1 << 1 | u32::from(fixed_file) << 2 | u32::from(fixed_buffer) << 3;
+        let fields = (&raw mut self.entry).cast::<Fields>();
+        // SAFETY: as above.
+        unsafe { ((*fields).operation, (*fields).flags) = (0, flags) };
     }
 
     /// What it reads.
@@ -85,8 +98,12 @@ pub(super) fn slots<B>(rig: &Rig, lanes: &[Lane<'_, B>], depth: u32, fixed_files
             opcode::Read::new(types::Fd(file), address, length).build()
         };
         let entry = entry.flags(flags).user_data(index as u64);
-        let lane = u32::try_from(lane).unwrap_or(u32::MAX);
-        Slot { entry, lane, since: 0 }
+        let number = u32::try_from(lane).unwrap_or(u32::MAX);
+        let mut slot = Slot { entry, lane: number, is_over: false, since: 0 };
+        if lanes[lane].no_ops {
+            slot.idle(fixed_files, rig.fixed_buffers);
+        }
+        slot
     };
     (0..lanes.len() * depth as usize).map(slot).collect()
 }
@@ -149,6 +166,8 @@ impl Queue {
 pub(super) struct Lane<'a, B> {
     /// Descriptor of its target.
     file: i32,
+    /// No-ops instead of reads.
+    no_ops: bool,
     name: &'a Label,
     pub blocks: B,
     pub shift: Shift<'a>,
@@ -165,6 +184,7 @@ impl<'a, B: Blocks> Lane<'a, B> {
         let Assignment { target, workload, control, epoch, tally, job, worker } = assignment;
         Self {
             file: target.file.as_raw_fd(),
+            no_ops: target.no_ops,
             name: &target.name,
             blocks: B::new(workload, target.span, *job, *worker),
             shift: Shift::new(control, *epoch, tally, uncounted).of_lane(),
@@ -255,10 +275,11 @@ pub(super) fn give_up<B>(lanes: &mut [Lane<'_, B>], error: &io::Error) {
     }
 }
 
-/// Takes the slots of a lane that is over out of the queue.
+/// Takes the slots of a lane that is over out of the queue, and keeps those under way from coming back to it.
 #[cold]
-pub(super) fn forget(queue: &mut Queue, slots: &[Slot], lane: u32) {
-    queue.retain(|slot| slots[slot as usize].lane != lane);
+pub(super) fn forget(queue: &mut Queue, slots: &mut [Slot], lane: u32) {
+    slots.iter_mut().filter(|slot| slot.lane == lane).for_each(|slot| slot.is_over = true);
+    queue.retain(|slot| !slots[slot as usize].is_over);
 }
 
 #[cfg(test)]
@@ -297,7 +318,7 @@ mod tests {
             .offset(block.offset)
             .build()
             .user_data(9);
-        let mut slot = Slot { entry, lane: 0, since: 0 };
+        let mut slot = Slot { entry, lane: 0, is_over: false, since: 0 };
         slot.aim(block);
         let bytes = |entry: &squeue::Entry| -> [u8; 64] {
             // SAFETY: both are 64 bytes of integers.

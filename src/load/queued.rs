@@ -90,6 +90,7 @@ fn read(assignment: &Assignment, queue: &mut impl Queue, shift: &mut Shift<'_>) 
     let mut helpers = Helpers::default();
     let (mut given_up, mut round) = (false, 0);
     let mut now = epoch.elapsed();
+    tally.closing().batch = Some(batching.words());
     loop {
         if shift.is_stale() {
             shift.follow();
@@ -131,8 +132,14 @@ fn read(assignment: &Assignment, queue: &mut impl Queue, shift: &mut Shift<'_>) 
         }
         // With more to hand over than one call may, nothing is waited for until all is under way.
         let more = goes && round > 0;
-        let wait = if more { 0 } else { batching.wait(under_way) };
         let limited = goes && !more && pace.is_limited() && !free.is_empty();
+        let wait = if more {
+            0
+        } else if limited {
+            1
+        } else {
+            batching.wait(under_way)
+        };
         let patience = limited.then(|| pace.next_in(now).min(NAP));
         if let Err(error) = queue.enter(wait, patience, &mut done) {
             let words = error.raw_os_error().map_or_else(|| error.to_string(), errno_words);

@@ -165,6 +165,7 @@ pub(super) fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
     let names = |flags: &[Flag]| flags.iter().map(|flag| flag.name()).collect::<Vec<_>>();
     let rungs = POLLED_LADDER.iter().filter(|_| workload.submission_poll).chain(&LADDER);
     let mut refused: Vec<Flag> = Vec::new();
+    let mut errno = libc::EINVAL;
     for flags in rungs {
         let mut builder = IoUring::<S, C>::builder();
         flags.iter().for_each(|flag| flag.set(&mut builder));
@@ -178,13 +179,15 @@ pub(super) fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
                     let instead =
                         if flags.is_empty() { "no flags".to_owned() } else { names(flags).join(", ") };
                     fallbacks.push(format!(
-                        "this kernel refuses rings with {} (EINVAL): {instead} instead",
-                        names(&refused).join(", ")
+                        "this kernel refuses rings with {} ({}): {instead} instead",
+                        names(&refused).join(", "),
+                        errno_words(errno)
                     ));
                 }
                 return Ok((ring, names(flags).into_iter().map(str::to_owned).collect()));
             }
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            Err(error) if is_refusal(&error, flags) => {
+                errno = error.raw_os_error().unwrap_or(errno);
                 let new: Vec<Flag> = flags.iter().filter(|flag| !refused.contains(flag)).copied().collect();
                 refused.extend(new);
             }
@@ -192,6 +195,16 @@ pub(super) fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
         }
     }
     Err(no_ring(&io::Error::from_raw_os_error(libc::EINVAL)))
+}
+
+/// Whether it is these flags that the kernel does not grant: it does not know them, or, before 5.11, a submitting thread
+/// is for root.
+fn is_refusal(error: &io::Error, flags: &[Flag]) -> bool {
+    match error.raw_os_error() {
+        Some(libc::EINVAL) => true,
+        Some(libc::EPERM) => flags.contains(&Flag::Sqpoll),
+        _ => false,
+    }
 }
 
 fn no_ring(error: &io::Error) -> LoadError {

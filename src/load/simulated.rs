@@ -261,7 +261,9 @@ impl Running for Simulation {
         for target in &mut targets {
             target.bytes = self.bytes(target.ios);
         }
-        RunSample { at: counted, state, preparing: None, targets, simulated: true }
+        // A model makes no calls.
+        let batch = String::new();
+        RunSample { at: counted, state, preparing: None, targets, batch, simulated: true }
     }
 
     fn pause(&mut self, now: Instant) {

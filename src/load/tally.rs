@@ -59,7 +59,7 @@ pub(super) struct Closing {
 
 impl Tally {
     pub(super) fn new() -> Self {
-        Self { totals: Default::default(), latency: Histogram::new(), closing: Mutex::default() }
+        Self { totals: Default::default(), latency: Histogram::default(), closing: Mutex::default() }
     }
 
     /// Makes `totals` visible. Five stores.

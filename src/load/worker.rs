@@ -6,7 +6,7 @@
 //! ([`super::batching`]), the slots and lanes themselves ([`super::lanes`]).
 #![expect(unsafe_code, reason = "reads are handed to the kernel with the addresses they land at")]
 
-use std::{io, os::fd::AsRawFd, time::Duration};
+use std::{io, num::NonZeroU64, os::fd::AsRawFd, time::Duration};
 
 use io_uring::{Submitter, cqueue, types};
 
@@ -32,6 +32,8 @@ const PUBLISHED: u64 = 1_000_000;
 /// The work of one thread: all assignments of its share, through one ring.
 pub(super) fn work(share: &[Assignment], ready: &Ready<'_>) -> Result<(), LoadError> {
     let Some(first) = share.first() else { return Ok(()) };
+    // Waits for a time end when they should, not up to 50 us later; where that is refused they still end.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let workload = &first.workload;
     let mut rig = Rig::new(workload, share)?;
     let files: Vec<_> = share.iter().map(|assignment| assignment.target.file.as_raw_fd()).collect();
@@ -72,7 +74,9 @@ fn choose<B: Blocks>(share: &[Assignment], rig: &mut Rig, fixed_files: bool) {
     }
     let tallies: Vec<&Tally> = share.iter().map(|assignment| &*assignment.tally).collect();
     tally::share_out(&whole, &tallies);
-    tell(share, &batching);
+    for tally in tallies {
+        tally.closing().batch = Some(batching.words());
+    }
 }
 
 /// Reads until the run stops, the amounts are read or every target is given up.
@@ -100,6 +104,7 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
     let (mut under_way, mut round) = (0, 0);
     let mut now = epoch.elapsed();
     let mut publish_at = now;
+    tally.closing().batch = Some(batching.words());
     loop {
         if shift.is_stale() {
             shift.follow();
@@ -149,8 +154,12 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
         }
         // With more to hand over than one call may, nothing is waited for until all is under way.
         let more = goes && round > 0 && queue.len() > 0;
-        let wait = if more { 0 } else { batching.wait(under_way) };
         let limited = if PACED && goes && !more { patience(lanes, now) } else { None };
+        let wait = match limited {
+            _ if more => 0,
+            Some(_) => 1,
+            None => batching.wait(under_way),
+        };
         if let Err(error) = enter(&submitter, wait, limited) {
             give_up(lanes, &error);
             break;
@@ -193,8 +202,6 @@ fn reap<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
     now: u64,
 ) -> usize {
     let mut found = 0;
-    // Of the only lane there is; several count for themselves.
-    let (mut failed, mut bytes) = (0, 0);
     let mut group = Group::default();
     for event in completion {
         found += 1;
@@ -203,38 +210,25 @@ fn reap<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
         let slot = &slots[index as usize];
         let number = if MANY { slot.lane } else { 0 };
         let length = slot.block().length;
+        let mut goes_on = !MANY || !slot.is_over;
         if event.result().cast_unsigned() == length {
-            if MANY {
-                lanes[number as usize].shift.succeeded(1, u64::from(length));
-            } else {
-                bytes += u64::from(length);
+            if (LATENCY && group.since != slot.since) || (MANY && group.lane != number) {
+                group.count::<B, LATENCY>(lanes, now);
+                group = Group { lane: number, since: slot.since, ..Group::default() };
             }
-            if LATENCY {
-                if group.since == slot.since && (!MANY || group.lane == number) {
-                    group.reads += 1;
-                } else {
-                    group.count(lanes, now);
-                    group = Group { lane: number, since: slot.since, reads: 1 };
-                }
-            }
-        } else {
-            failed += 1;
-            if lanes[number as usize].failed(slot, event.result()) {
-                forget(queue, slots, number);
-            }
+            group.reads += 1;
+            group.bytes += u64::from(length);
+        } else if lanes[number as usize].failed(slot, event.result()) {
+            forget(queue, slots, number);
+            goes_on = !MANY;
         }
         if PACED {
             lanes[number as usize].returned(index);
-        } else if !MANY || lanes[number as usize].is_alive() {
+        } else if goes_on {
             queue.push(index);
         }
     }
-    if !MANY && found > failed {
-        lanes[0].shift.succeeded((found - failed) as u64, bytes);
-    }
-    if LATENCY {
-        group.count(lanes, now);
-    }
+    group.count::<B, LATENCY>(lanes, now);
     found
 }
 
@@ -244,14 +238,18 @@ struct Group {
     lane: u32,
     since: u64,
     reads: u64,
+    bytes: u64,
 }
 
 impl Group {
     #[inline]
-    fn count<B>(&self, lanes: &[Lane<'_, B>], now: u64) {
+    fn count<B, const LATENCY: bool>(&self, lanes: &mut [Lane<'_, B>], now: u64) {
         if self.reads > 0 {
-            let tally = lanes[self.lane as usize].shift.tally();
-            tally.latency.record_many(now.saturating_sub(self.since), self.reads);
+            let shift = &mut lanes[self.lane as usize].shift;
+            shift.succeeded(self.reads, self.bytes);
+            if LATENCY {
+                shift.tally().latency.record_many(now.saturating_sub(self.since), self.reads);
+            }
         }
     }
 }
@@ -261,13 +259,6 @@ fn patience<B>(lanes: &[Lane<'_, B>], now: u64) -> Option<Duration> {
     lanes.iter().filter_map(|lane| lane.next_in(now)).min().map(|time| time.min(NAP))
 }
 
-/// Makes the choice of batches known.
-fn tell(share: &[Assignment], batching: &Batching) {
-    for assignment in share {
-        assignment.tally.closing().batch = Some(batching.words());
-    }
-}
-
 /// Hands over what is queued and waits. What only means "look at the completions first" is no error.
 #[inline]
 pub(super) fn enter(submitter: &Submitter<'_>, wait: usize, patience: Option<Duration>) -> io::Result<()> {
@@ -275,7 +266,7 @@ pub(super) fn enter(submitter: &Submitter<'_>, wait: usize, patience: Option<Dur
         None => submitter.submit_and_wait(wait),
         Some(most) => {
             let most = types::Timespec::from(most);
-            submitter.submit_with_args(1, &types::SubmitArgs::new().timespec(&most))
+            submitter.submit_with_args(wait, &types::SubmitArgs::new().timespec(&most))
         }
     };
     match result {

@@ -108,6 +108,7 @@ mod tests {
 
     fn sample(at_ms: u64, bytes: u64, state: RunState) -> RunSample {
         RunSample {
+            batch: String::new(),
             at: Duration::from_millis(at_ms),
             state,
             preparing: None,

@@ -105,6 +105,8 @@ pub struct RunSample {
     pub preparing: Option<String>,
     /// One per target, in the workload's order.
     pub targets: Vec<TargetSample>,
+    /// How batches are chosen now, as [`Effective::batch`] says it; empty where there is nothing to choose yet.
+    pub batch: String,
     /// Whether a simulated engine made these figures.
     pub simulated: bool,
 }

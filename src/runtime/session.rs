@@ -183,6 +183,7 @@ impl Shared {
             failed: None,
         });
         RunSample {
+            batch: String::new(),
             at: Duration::ZERO,
             state,
             preparing,

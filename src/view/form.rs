@@ -47,6 +47,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
             (true, "filename") => "drives".to_owned(),
             (true, "runtime") => "until stopped".to_owned(),
             (true, "size") => "all of it".to_owned(),
+            (true, "batch") => "adaptive".to_owned(),
             (true, _) => "no limit".to_owned(),
         };
         let meaning = if value.is_empty() { Meaning::Quiet } else { Meaning::Figure };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use super::{
-    paint::{Brush, cells, fit, piece},
+    paint::{Brush, cells, fit, piece, wrap},
     theme::Meaning,
     words::{giga, nanoseconds},
 };
@@ -96,21 +96,68 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
         Row { app, test, places: &places, inner, y }.total(brush);
         y += 1;
     }
-    if let Some(cost) = test.summary().and_then(RunSummary::cost).filter(|_| y < inner.bottom()) {
-        brush.text(inner.x, y, inner.width, &in_words(&cost), Meaning::Quiet);
+    let cost = test.summary().and_then(RunSummary::cost);
+    let rows = usize::from(inner.bottom().saturating_sub(y));
+    for line in account(cost.as_ref(), &test.batch, inner.width, rows) {
+        brush.text(inner.x, y, inner.width, &line, Meaning::Quiet);
+        y += 1;
     }
 }
 
-/// `a read: 1.00 us user + 2.00 us system, 0.12 switches, 0.52 interrupts; a call: 8.0 reads; depth 31.5`.
-fn in_words(cost: &Cost) -> String {
-    let time = |spent: Duration| Micros(spent.as_secs_f64() * 1e6).to_string();
+/// What reads have cost, once that is known, and how they are batched: in as many words as fit into the rows.
+fn account(cost: Option<&Cost>, batch: &str, width: u16, rows: usize) -> Vec<String> {
+    let batches = (!batch.is_empty()).then(|| format!("batches: {batch}"));
+    let with = |words: fn(&Cost) -> Vec<String>| {
+        flow(cost.map(words).unwrap_or_default().into_iter().chain(batches.clone()), width)
+    };
+    let mut lines = with(in_words);
+    if lines.len() > rows {
+        lines = with(in_few_words);
+    }
+    if lines.len() > rows {
+        lines.truncate(rows);
+        if let Some(last) = lines.last_mut() {
+            *last = fit(&format!("{last} …"), width);
+        }
+    }
+    lines
+}
+
+/// Parts in lines, as many in each as fit; a part that does not fit into one is broken.
+fn flow(parts: impl IntoIterator<Item = String>, width: u16) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if cells(line) + 2 + cells(&part) <= width => {
+                line.push_str("; ");
+                line.push_str(&part);
+            }
+            _ => lines.push(part),
+        }
+    }
+    lines.iter().flat_map(|line| wrap(line, width)).collect()
+}
+
+fn time(spent: Duration) -> String {
+    Micros(spent.as_secs_f64() * 1e6).to_string()
+}
+
+/// `a read: 1.00 us user + 2.00 us system, 0.12 switches, 0.52 interrupts`, `a call: 8.0 reads`, `depth 31.5`.
+fn in_words(cost: &Cost) -> Vec<String> {
     let (user, system) = (time(cost.user), time(cost.system));
     let interrupts = cost.interrupts.map(|count| format!(", {count:.2} interrupts")).unwrap_or_default();
-    let depth = cost.depth.map(|depth| format!("; depth {depth:.1}")).unwrap_or_default();
-    format!(
-        "a read: {user} user + {system} system, {:.2} switches{interrupts}; a call: {:.1} reads{depth}",
-        cost.switches, cost.reads_per_call
-    )
+    let read = format!("a read: {user} user + {system} system, {:.2} switches{interrupts}", cost.switches);
+    let depth = cost.depth.map(|depth| format!("depth {depth:.1}"));
+    [read, a_call(cost)].into_iter().chain(depth).collect()
+}
+
+/// `a read: 3.00 us of CPU`, `a call: 8.0 reads`.
+fn in_few_words(cost: &Cost) -> Vec<String> {
+    vec![format!("a read: {} of CPU", time(cost.user + cost.system)), a_call(cost)]
+}
+
+fn a_call(cost: &Cost) -> String {
+    format!("a call: {:.1} reads", cost.reads_per_call)
 }
 
 fn heading(app: &App, brush: &mut Brush<'_>, inner: Rect, places: &Places) {
@@ -248,5 +295,43 @@ impl Row<'_> {
             let level = super::graph::share_of(7, mean / series.most());
             brush.cell(x, self.y, BLOCKS[usize::from(level)], brush.theme.style(meaning));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reads_cost_and_how_they_are_batched_fits_whatever_the_room() {
+        let cost = Cost {
+            user: Duration::from_micros(1),
+            system: Duration::from_micros(2),
+            reads_per_call: 8.0,
+            depth: Some(31.5),
+            switches: 0.12,
+            interrupts: Some(0.52),
+        };
+        let batch = "adaptive, submits up to 4, waits for 8";
+        assert_eq!(
+            account(Some(&cost), batch, 110, 2),
+            [
+                "a read: 1.00 us user + 2.00 us system, 0.12 switches, 0.52 interrupts; a call: 8.0 reads; depth 31.5",
+                "batches: adaptive, submits up to 4, waits for 8"
+            ]
+        );
+        assert_eq!(
+            account(Some(&cost), batch, 100, 1),
+            ["a read: 3.00 us of CPU; a call: 8.0 reads; batches: adaptive, submits up to 4, waits for 8"]
+        );
+        for (width, rows) in [(52, 1), (52, 2), (52, 3), (20, 2)] {
+            let lines = account(Some(&cost), batch, width, rows);
+            assert!(lines.len() <= rows && lines.iter().all(|line| cells(line) <= width), "{lines:?}");
+            assert!(lines[0].starts_with("a read: "), "{lines:?}");
+            let whole = lines.join(" ").contains("waits for 8");
+            assert_eq!(whole, width == 52 && rows > 1, "{lines:?}");
+        }
+        assert_eq!(account(None, "", 52, 3), Vec::<String>::new());
+        assert_eq!(account(Some(&cost), batch, 52, 0), Vec::<String>::new());
     }
 }

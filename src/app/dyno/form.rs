@@ -154,6 +154,26 @@ pub const FIELDS: &[Field] = &[
         choices: YES_NO,
     },
     Field {
+        name: "batch",
+        help: "reads a call hands over / waits for: 2/8; empty adapts",
+        show: |form| match (form.workload.batch_submit, form.workload.batch_complete_min) {
+            (None, None) => String::new(),
+            (submit, wait) => {
+                [submit, wait].map(|part| part.map_or_else(String::new, |n| n.to_string())).join("/")
+            }
+        },
+        set: |form, text| {
+            let part = |text: &str| match text.trim() {
+                "" => Ok(None),
+                text => number(text, Workload::MOST_DEPTH).map(Some),
+            };
+            let (submit, wait) = text.split_once('/').unwrap_or((text, ""));
+            (form.workload.batch_submit, form.workload.batch_complete_min) = (part(submit)?, part(wait)?);
+            Ok(())
+        },
+        choices: &["", "1/1", "2/8", "8/8", "32/32"],
+    },
+    Field {
         name: "rate_iops",
         help: "reads per second per job at most; empty for no limit",
         show: |form| form.workload.rate_iops.map(|rate| rate.to_string()).unwrap_or_default(),
@@ -294,6 +314,21 @@ mod tests {
                 assert_eq!((field.show)(&form), *choice, "{}", field.name);
             }
         }
+    }
+
+    #[test]
+    fn either_half_of_the_batches_can_be_pinned_alone() {
+        let field = FIELDS.iter().find(|field| field.name == "batch").unwrap();
+        let mut form = Form::default();
+        for (text, pinned) in
+            [("2/", (Some(2), None)), ("/8", (None, Some(8))), (" 4 / 16", (Some(4), Some(16)))]
+        {
+            (field.set)(&mut form, text).unwrap();
+            assert_eq!((form.workload.batch_submit, form.workload.batch_complete_min), pinned);
+        }
+        assert_eq!((field.show)(&form), "4/16");
+        assert!((field.set)(&mut form, "0/8").is_err() && (field.set)(&mut form, "2/x").is_err());
+        assert_eq!((field.show)(&form), "4/16");
     }
 
     #[test]

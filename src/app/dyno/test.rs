@@ -36,6 +36,8 @@ pub struct Test {
     pub elapsed: Duration,
     /// What it is busy with while preparing.
     pub preparing: Option<String>,
+    /// How batches are chosen; empty where that is not known.
+    pub batch: String,
     /// Whether a simulated engine makes the figures.
     pub simulated: bool,
     /// The user asked for its end.
@@ -115,6 +117,7 @@ impl Test {
             state: RunState::Preparing,
             elapsed: Duration::ZERO,
             preparing: None,
+            batch: String::new(),
             simulated: false,
             stopping: false,
             total: Curves::default(),
@@ -173,6 +176,7 @@ impl Test {
         self.elapsed = sample.at;
         self.simulated = sample.simulated;
         self.preparing.clone_from(&sample.preparing);
+        self.batch.clone_from(&sample.batch);
         self.seconds.take(sample);
         for (target, seen) in self.targets.iter_mut().zip(&sample.targets) {
             target.take(seen, sample.at, now);
@@ -214,6 +218,9 @@ impl Test {
         self.state = RunState::Ended;
         if let Ok(summary) = &result {
             self.simulated = summary.simulated;
+            if !summary.simulated {
+                self.batch.clone_from(&summary.effective.batch);
+            }
         }
         self.result = Some(result);
     }
@@ -288,6 +295,7 @@ mod tests {
 
     fn sample(at_ms: u64, ios: u64) -> RunSample {
         RunSample {
+            batch: String::new(),
             at: Duration::from_millis(at_ms),
             state: RunState::Running,
             preparing: None,

@@ -24,7 +24,7 @@ struct Entrant {
 
 /// Rounds before anybody drops out, and rounds after which there is a winner.
 const LEAST_ROUNDS: usize = 6;
-const MOST_ROUNDS: usize = 64;
+const MOST_ROUNDS: usize = 32;
 /// Standard errors of a difference that count as one; fewer at the end, which is one look instead of many.
 const CERTAIN: f64 = 3.0;
 const LIKELY: f64 = 2.0;

@@ -105,9 +105,11 @@ impl Rig {
             if !more {
                 batching.observe(found, under_way);
             }
-            if batching.is_due(self.now) && batching.judge(self.now, self.cpu) && start.is_some() {
-                changes += 1;
+            let before = batching.best;
+            if batching.is_due(self.now) {
+                batching.judge(self.now, self.cpu);
             }
+            changes += u32::from(start.is_some() && batching.best != before);
             if start.is_some() {
                 reads += found as u64;
             } else if self.now >= from {

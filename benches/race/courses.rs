@@ -1,0 +1,112 @@
+//! What is raced over, who races there, and what iodyno is to reach.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    figures::{Bar, Rival},
+    racers::{Job, Programs, Racer},
+};
+
+/// One comparison.
+pub struct Course {
+    pub name: String,
+    /// iodyno first.
+    pub racers: Vec<Racer>,
+    pub bars: Vec<Bar>,
+    /// What is to be in the page cache.
+    pub warm: Option<PathBuf>,
+}
+
+const PLAIN: &str = "fio io_uring as most run it";
+const FIXED: &str = "fio io_uring, registered, fixed";
+const BATCHED: &str = "fio io_uring, registered, fixed, batches of 32";
+const T_IO_URING: &str = "t/io_uring, batches of 32";
+
+/// All courses, over a file, a loop device on it where one can be made, and devices that somebody named.
+pub fn all(
+    programs: &Programs,
+    file: &Path,
+    loop_device: Option<&Path>,
+    devices: &[PathBuf],
+    seconds: u32,
+) -> Vec<Course> {
+    let cached = Job { targets: vec![file.to_owned()], direct: false, workers: 1, seconds, no_ops: false };
+    let bar = |against, iops| Bar { against: Rival::Named(against), iops, process_ns: None };
+    let rival = |job: &Job| programs.t_io_uring(T_IO_URING, job, 32);
+    let no_ops = Job { no_ops: true, ..cached.clone() };
+    let two = |job: &Job| Job { workers: 2, ..job.clone() };
+    let many = |count| Job { targets: vec![file.to_owned(); count], ..cached.clone() };
+    let mut courses = Vec::new();
+    let mut add = |name: &str, mut racers: Vec<Racer>, further: Vec<Option<Racer>>, bars, warm: bool| {
+        racers.extend(further.into_iter().flatten());
+        courses.push(Course { name: name.to_owned(), racers, bars, warm: warm.then(|| file.to_owned()) });
+    };
+    for (name, job) in [("no-ops", no_ops.clone()), ("no-ops, 2 workers", two(&no_ops))] {
+        add(name, vec![Racer::no_ops(&job)], vec![rival(&job)], vec![bar(T_IO_URING, 0.98)], false);
+    }
+    add(
+        "page cache",
+        [vec![Racer::iodyno(&cached)], fio(programs, &cached)].concat(),
+        vec![rival(&cached)],
+        vec![bar(T_IO_URING, 0.98), bar(PLAIN, 1.8), bar(FIXED, 1.7), bar(BATCHED, 1.3)],
+        true,
+    );
+    let job = two(&cached);
+    add(
+        "page cache, 2 workers",
+        vec![Racer::iodyno(&job)],
+        vec![rival(&job)],
+        vec![bar(T_IO_URING, 0.98)],
+        true,
+    );
+    add(
+        "page cache, the screen drawing",
+        vec![Racer::screen(&cached)],
+        vec![rival(&cached)],
+        vec![bar(T_IO_URING, 0.95)],
+        true,
+    );
+    let one = "iodyno, 1 target";
+    add(
+        "page cache, 16 targets, 1 worker",
+        vec![
+            Racer::one_worker("iodyno, 16 targets", &many(16)),
+            Racer::one_worker("iodyno, 4 targets", &many(4)),
+            Racer::one_worker(one, &cached),
+        ],
+        vec![programs.t_io_uring("t/io_uring, 16 targets, batches of 32", &many(16), 32)],
+        vec![bar(one, 0.95)],
+        true,
+    );
+    let devices = devices.iter().map(|device| (device.display().to_string(), device.as_path()));
+    let direct = [("O_DIRECT file".to_owned(), file)]
+        .into_iter()
+        .chain(loop_device.map(|device| ("loop device".to_owned(), device)))
+        .chain(devices);
+    for (name, target) in direct {
+        let job = Job { targets: vec![target.to_owned()], direct: true, ..cached.clone() };
+        // What is behind a loop device comes from the page cache.
+        let warm = loop_device == Some(target);
+        add(
+            &name,
+            [vec![Racer::iodyno(&job)], fio(programs, &job)].concat(),
+            vec![rival(&job), programs.t_io_uring("t/io_uring, batches of 8", &job, 8)],
+            vec![Bar { against: Rival::Best, iops: 1.0, process_ns: Some(0.7) }],
+            warm,
+        );
+    }
+    courses
+}
+
+/// fio in its ways.
+fn fio(programs: &Programs, job: &Job) -> Vec<Racer> {
+    let fixed = &["--ioengine=io_uring", "--registerfiles=1", "--fixedbufs=1"][..];
+    let batches =
+        &["--iodepth_batch_submit=32", "--iodepth_batch_complete_min=32", "--iodepth_batch_complete_max=32"];
+    vec![
+        programs.fio(PLAIN, job, &["--ioengine=io_uring"]),
+        programs.fio(FIXED, job, fixed),
+        programs.fio(BATCHED, job, &[fixed, batches].concat()),
+        programs.fio("fio libaio", job, &["--ioengine=libaio"]),
+    ]
+}
