@@ -15,6 +15,7 @@ mod tally;
 mod target;
 mod placement;
 mod crew;
+mod hybrid;
 mod ring;
 mod lanes;
 mod worker;

@@ -16,7 +16,7 @@ use crate::{
 /// What a word of fio's does to a workload.
 type Set = fn(&mut Workload, &str) -> Result<(), String>;
 
-/// fio's options that an arm may set.
+/// Options that an arm may set, fio's but for one.
 const OPTIONS: &[(&str, Set)] = &[
     ("rw", |work, text| fio::pattern(text).map(|pattern| work.pattern = pattern)),
     ("bs", |work, text| fio::size(text).map(|size| work.block_size = size)),
@@ -25,6 +25,7 @@ const OPTIONS: &[(&str, Set)] = &[
     ("ioengine", |work, text| fio::engine(text).map(|engine| work.engine = engine)),
     ("direct", |work, text| fio::switch(text).map(|on| work.direct = on)),
     ("hipri", |work, text| fio::switch(text).map(|on| work.hipri = on)),
+    ("hybrid_poll", |work, text| fio::switch(text).map(|on| work.hybrid_poll = on)),
     ("fixedbufs", |work, text| fio::switch(text).map(|on| work.fixed_buffers = on)),
     ("registerfiles", |work, text| fio::switch(text).map(|on| work.register_files = on)),
     ("sqthread_poll", |work, text| fio::switch(text).map(|on| work.submission_poll = on)),

@@ -104,7 +104,9 @@ impl Batching {
         let waits = choices(workload.batch_complete_min, &[16, 8, 4, 2, 1].map(|part| depth.div_ceil(part)));
         let near =
             |choices: &[usize], wish: usize| choices.iter().rposition(|choice| *choice <= wish).unwrap_or(0);
-        let best = Way { submit: near(&submits, 8), wait: near(&waits, depth.div_ceil(4)) };
+        // Where it begins: with few waited for the drive has most of the depth while the worker wakes, and all that came
+        // back meanwhile is handed over in one call.
+        let best = Way { submit: near(&submits, FULL), wait: near(&waits, depth.div_ceil(8)) };
         let stage = if submits.len() * waits.len() == 1 {
             Stage::Fixed
         } else {

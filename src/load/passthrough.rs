@@ -169,6 +169,11 @@ impl Rig {
             ));
             polled = false;
         }
+        if polled && workload.hybrid_poll {
+            fallbacks.push(format!(
+                "{name} is polled for all the time: rings of NVMe commands cannot be made to sleep before"
+            ));
+        }
         let mut wanted = workload.clone();
         loop {
             let mut rig = Self::make(&wanted, target, namespace, polled, fallbacks.clone())?;

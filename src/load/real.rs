@@ -318,6 +318,12 @@ mod tests {
         let polled = summary.effective.completion == crate::model::Completion::Polled;
         let said = summary.effective.fallbacks.iter().any(|sentence| sentence.contains("cannot be polled"));
         assert!(polled != said, "{:?}", summary.effective);
+
+        let slept = run(&Workload { hipri: true, hybrid_poll: true, ..workload(&path) });
+        assert!(slept.targets[0].ios > 10 && slept.targets[0].errors == 0);
+        let effective = &slept.effective;
+        let granted = effective.ring_flags.iter().any(|flag| flag == "HYBRID_IOPOLL");
+        assert!(granted == effective.fallbacks.is_empty(), "{effective:?}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use io_uring::{Builder, IoUring, Submitter, cqueue, opcode, squeue, types};
 use super::{
     LoadError,
     crew::{Assignment, Granted},
+    hybrid,
     memory::Mapping,
     target::Open,
 };
@@ -96,6 +97,20 @@ impl Rig {
         let mut polled = workload.hipri;
         let depth = workload.depth.saturating_mul(u32::try_from(share.len()).unwrap_or(u32::MAX));
         let (mut ring, mut flags): (IoUring, _) = make(workload, depth, polled, &mut fallbacks)?;
+        let mut slept_for = false;
+        if workload.hybrid_poll && polled {
+            match hybrid::ring(depth) {
+                Ok(made) => {
+                    (ring, flags) = made;
+                    slept_for = true;
+                }
+                Err(error) => fallbacks.push(format!(
+                    "this kernel gives no ring that sleeps before it polls ({}; Linux 6.13 has them): completions are \
+                     polled for all the time",
+                    words(&error)
+                )),
+            }
+        }
         let block = usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX);
         let buffers = Mapping::new(block.saturating_mul(depth as usize)).map_err(|error| {
             let all = units::block_size(Bytes(workload.largest_block().0 * u64::from(depth)));
@@ -117,7 +132,7 @@ impl Rig {
             (ring, flags) = make(workload, depth, polled, &mut fallbacks)?;
             break;
         }
-        if polled {
+        if polled && !slept_for {
             flags.push("IOPOLL".to_owned());
         }
         let slots_per_buffer = fix_buffers(&ring.submitter(), workload, &buffers, block, &mut fallbacks);

@@ -105,6 +105,9 @@ pub struct Workload {
     pub direct: bool,
     /// `--hipri`: polled completions.
     pub hipri: bool,
+    /// `--hybrid_poll`: a polled completion is slept for first (`IORING_SETUP_HYBRID_IOPOLL`, Linux 6.13); fio has no such
+    /// option.
+    pub hybrid_poll: bool,
     /// `--fixedbufs`: buffers registered with the ring.
     pub fixed_buffers: bool,
     /// `--registerfiles`: files registered with the ring.
@@ -164,6 +167,7 @@ impl Default for Workload {
             engine: EngineKind::IoUring,
             direct: true,
             hipri: false,
+            hybrid_poll: false,
             fixed_buffers: true,
             register_files: true,
             submission_poll: false,
@@ -231,6 +235,13 @@ impl Workload {
                 "add --direct 1 or leave --hipri out",
             );
         }
+        if self.hybrid_poll && (!self.hipri || self.submission_poll) {
+            return fail(
+                "hybrid_poll",
+                "sleeps before it polls, which this test does not do by itself".into(),
+                "use it with --hipri and without --sqthread_poll",
+            );
+        }
         if self.direct && !self.offset.0.is_multiple_of(512) {
             let wrong = format!("{} B is in the middle of a block", self.offset.0);
             return fail("offset", wrong, "use a multiple of 512 B");
@@ -273,7 +284,11 @@ impl Workload {
         let block = if sizes.is_empty() { units::block_size(self.block_size) } else { sizes.join(":") };
         let jobs = if self.jobs == 1 { "1 job".to_owned() } else { format!("{} jobs", self.jobs) };
         let buffered = if self.direct { "" } else { ", buffered" };
-        let polled = if self.hipri { ", polled" } else { "" };
+        let polled = match (self.hipri, self.hybrid_poll) {
+            (true, true) => ", polled after a sleep",
+            (true, false) => ", polled",
+            (false, _) => "",
+        };
         format!("{block} {pattern}, depth {}, {jobs}{buffered}{polled}", self.depth)
     }
 }

@@ -34,6 +34,7 @@ pub fn options(workload: &Workload) -> Vec<(&'static str, String)> {
         ("ioengine", Some(workload.engine.name().to_owned())),
         ("direct", switch(workload.direct)),
         ("hipri", switch(workload.hipri)),
+        (NOT_FIOS, workload.hybrid_poll.then(|| "1".to_owned())),
         ("fixedbufs", switch(workload.fixed_buffers)),
         ("registerfiles", switch(workload.register_files)),
         ("sqthread_poll", switch(workload.submission_poll)),
@@ -54,6 +55,9 @@ pub fn options(workload: &Workload) -> Vec<(&'static str, String)> {
     rows.into_iter().filter_map(|(option, value)| Some((option, value?))).collect()
 }
 
+/// What fio has no option for: a job file does without.
+const NOT_FIOS: &str = "hybrid_poll";
+
 /// Options that fio knows with io_uring alone.
 const OF_IO_URING: [&str; 4] = ["hipri", "fixedbufs", "registerfiles", "sqthread_poll"];
 
@@ -69,6 +73,7 @@ pub fn job_file(workload: &Workload) -> String {
         let value = match option {
             "iodepth" => depth.to_string(),
             "numjobs" => jobs.to_string(),
+            _ if option == NOT_FIOS => continue,
             // What it would stand at anyway is not worth a line.
             "gtod_reduce" if value == "0" => continue,
             option if OF_IO_URING.contains(&option) && (!ring || value == "0") => continue,
@@ -177,6 +182,7 @@ new_group=1
             pattern: Pattern::Sequential,
             block_split: vec![(Bytes(4096), 60), (Bytes(65536), 40)],
             hipri: true,
+            hybrid_poll: true,
             runtime: None,
             ramp: Duration::from_secs(2),
             offset: Bytes(1 << 20),
@@ -210,6 +216,7 @@ new_group=1
         ] {
             assert!(file.lines().any(|found| found == line), "{line} in {file}");
         }
+        assert!(!file.contains(NOT_FIOS), "fio would refuse it: {file}");
         assert!(!file.contains("time_based") && !file.contains("norandommap") && !file.contains("\nruntime"));
     }
 }

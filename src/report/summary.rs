@@ -36,7 +36,8 @@ fn headline(run: &RunSummary) -> String {
     let interrupted = if run.interrupted { ", interrupted" } else { "" };
     // A title that says "polled" over figures made by interrupts would lie.
     let polled = run.workload.hipri && run.effective.completion == Completion::Polled;
-    let workload = Workload { hipri: polled, ..run.workload.clone() };
+    let hybrid_poll = run.effective.ring_flags.iter().any(|flag| flag == "HYBRID_IOPOLL");
+    let workload = Workload { hipri: polled, hybrid_poll, ..run.workload.clone() };
     format!("{simulated}{}{targets}{interrupted}", workload.title())
 }
 

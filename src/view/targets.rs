@@ -147,7 +147,7 @@ fn in_words(cost: &Cost) -> Vec<String> {
     let (user, system) = (time(cost.user), time(cost.system));
     let interrupts = cost.interrupts.map(|count| format!(", {count:.2} interrupts")).unwrap_or_default();
     let read = format!("a read: {user} user + {system} system, {:.2} switches{interrupts}", cost.switches);
-    let depth = cost.depth.map(|depth| format!("depth {depth:.1}"));
+    let depth = cost.depth.map(|depth| format!("depth {depth:.1}").trim_end_matches(".0").to_owned());
     [read, a_call(cost)].into_iter().chain(depth).collect()
 }
 

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Options that a job file gives for each of its sections; beside `--fio` they would have no meaning.
-const SAID_BY_A_JOB_FILE: [&str; 37] = [
+const SAID_BY_A_JOB_FILE: [&str; 38] = [
     "filename",
     "rw",
     "bs",
@@ -29,6 +29,7 @@ const SAID_BY_A_JOB_FILE: [&str; 37] = [
     "size",
     "direct",
     "hipri",
+    "hybrid_poll",
     "fixedbufs",
     "registerfiles",
     "ioengine",
@@ -107,6 +108,10 @@ pub struct BenchArgs {
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "0", default_missing_value = "1",
         value_parser = values::switch)]
     hipri: bool,
+    /// With --hipri: sleeps for a while before it polls, which costs less processor time; Linux 6.13
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "0", default_missing_value = "1",
+        value_parser = values::switch)]
+    hybrid_poll: bool,
     /// Buffers registered with the ring
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "1", default_missing_value = "1",
         value_parser = values::switch)]
@@ -258,6 +263,7 @@ impl BenchArgs {
             engine: self.ioengine,
             direct: self.direct,
             hipri: self.hipri,
+            hybrid_poll: self.hybrid_poll,
             fixed_buffers: self.fixedbufs,
             register_files: self.registerfiles,
             submission_poll: self.sqthread_poll,
@@ -503,7 +509,7 @@ mod tests {
             paths in prop::collection::vec("/[a-z0-9: ]{1,10}", 1..4),
             (pattern, engine) in (any::<bool>(), prop::sample::select(EngineKind::ALL.to_vec())),
             (block, depth, jobs) in (1u64..2000, 1u32..4097, 1u32..1025),
-            switches in prop::array::uniform6(any::<bool>()),
+            switches in prop::array::uniform7(any::<bool>()),
             (batch_submit, batch_complete_min) in (prop::option::of(1u32..64), prop::option::of(1u32..64)),
             (runtime, ramp) in (prop::option::of(1u64..4_000_000), 0u64..4_000_000),
             size in prop::option::of(1u64..(1 << 40)),
@@ -512,13 +518,13 @@ mod tests {
             (offset, io_size) in (0u64..(1 << 40), prop::option::of(1u64..(1 << 40))),
             (cpus_allowed, numa_cpu_nodes) in (prop::sample::select(vec![vec![], vec![0, 1, 2, 8]]), prop::sample::select(vec![vec![], vec![1]])),
         ) {
-            let [direct, hipri, fixed_buffers, register_files, submission_poll, latency] = switches;
+            let [direct, hipri, hybrid_poll, fixed_buffers, register_files, submission_poll, latency] = switches;
             let workload = Workload {
                 targets: paths.iter().map(|path| Target { path: path.into(), drive: None }).collect(),
                 pattern: if pattern { Pattern::Random } else { Pattern::Sequential },
                 block_size: Bytes(block * 512),
                 block_split: if split { vec![(Bytes(4096), 60), (Bytes(65536), 40)] } else { Vec::new() },
-                depth, jobs, engine, direct, hipri, fixed_buffers, register_files, submission_poll,
+                depth, jobs, engine, direct, hipri, hybrid_poll, fixed_buffers, register_files, submission_poll,
                 batch_submit, batch_complete_min,
                 runtime: runtime.map(Duration::from_millis),
                 ramp: Duration::from_millis(ramp),
