@@ -1,7 +1,7 @@
 //! Captures of whole machines: what was recorded reads the same again, with pseudonyms too, and damaged ones never panic.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
-use std::sync::Arc;
+use std::{process::Command, sync::Arc};
 
 use iodyno::{
     counters::Counters,
@@ -49,6 +49,33 @@ fn a_recorded_machine_reads_the_same_again() {
         let recorder = Recorder::new(&again);
         everything(&recorder);
         assert_eq!(recorder.capture(), text, "a capture of a capture is the same text");
+    }
+}
+
+/// What a document of `check --json` says of a machine: severity, id and subjects of each finding, and what was not judged.
+fn told(document: &str) -> Vec<[serde_json::Value; 3]> {
+    let document: serde_json::Value = serde_json::from_str(document).unwrap();
+    let listed = |field: &str| document[field].as_array().unwrap().clone();
+    let findings = listed("findings");
+    let judged = findings.iter().map(|found| ["severity", "id", "subjects"].map(|key| found[key].clone()));
+    let open = listed("not_judged");
+    judged.chain(open.iter().map(|left| ["", "id", "because"].map(|key| left[key].clone()))).collect()
+}
+
+/// `tests/lab/run --fixtures` makes them: `check --json` was run inside, the capture has pseudonyms.
+#[test]
+fn what_was_found_inside_a_guest_is_found_in_its_capture() {
+    for name in ["lab-switch", "lab-desktop"] {
+        let fixture = format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+        let inside = std::fs::read_to_string(format!("{fixture}.check.json")).unwrap();
+        let capture = format!("{fixture}.capture");
+        let outside = Command::new(env!("CARGO_BIN_EXE_iodyno"))
+            .args(["check", "--json", "--open", &capture])
+            .output()
+            .unwrap();
+        let outside = told(std::str::from_utf8(&outside.stdout).unwrap());
+        assert!(outside.iter().any(|[severity, ..]| severity == "info"), "{outside:?}");
+        assert_eq!(outside, told(&inside), "{name}");
     }
 }
 

@@ -23,7 +23,7 @@ fn node<'a>(tree: &'a PciTree, address: &str) -> &'a PciNode {
 }
 
 /// The laboratory machines: a capture of the files, and what lspci 3.9 said in the same machine.
-const LABORATORY: [(&str, &str, &str); 2] = [
+const LABORATORY: [(&str, &str, &str); 4] = [
     (
         include_str!("fixtures/a-shared-rc.capture"),
         include_str!("fixtures/a-shared-rc.lspci-tv.txt"),
@@ -33,6 +33,16 @@ const LABORATORY: [(&str, &str, &str); 2] = [
         include_str!("fixtures/d-stock-qemu.capture"),
         include_str!("fixtures/d-stock-qemu.lspci-tv.txt"),
         include_str!("fixtures/d-stock-qemu.lspci-vvv-xxxx.txt"),
+    ),
+    (
+        include_str!("fixtures/lab-switch.capture"),
+        include_str!("fixtures/lab-switch.lspci-tv.txt"),
+        include_str!("fixtures/lab-switch.lspci-vvv-xxx.txt"),
+    ),
+    (
+        include_str!("fixtures/lab-desktop.capture"),
+        include_str!("fixtures/lab-desktop.lspci-tv.txt"),
+        include_str!("fixtures/lab-desktop.lspci-vvv-xxx.txt"),
     ),
 ];
 

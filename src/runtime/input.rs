@@ -39,28 +39,81 @@ pub enum Outside {
 /// How often the thread looks whether it should end.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// How long the rest of a key's bytes may take after its Escape: 50 ms is 48 bytes of a serial line of 9600 baud, and nobody
+/// notices it at Escape itself.
+const REST: Duration = Duration::from_millis(50);
+
 /// Starts the thread that reads the terminal; it ends soon after `over` is set.
 pub fn start(sender: Sender<Outside>, over: Arc<AtomicBool>) {
     thread::spawn(move || {
         while !over.load(Ordering::Relaxed) {
-            let event = match event::poll(LOOK) {
-                Ok(false) => continue,
-                Ok(true) => event::read(),
-                Err(error) => Err(error),
-            };
-            let outside = match event {
-                Ok(event) => translate(event).map(Outside::Message),
+            let outside: Vec<Outside> = match whole(&mut within) {
+                Ok(events) => events.into_iter().filter_map(translate).map(Outside::Message).collect(),
                 // The terminal is gone.
-                Err(_) => Some(Outside::Signal(SIGHUP)),
+                Err(_) => vec![Outside::Signal(SIGHUP)],
             };
-            let gone = matches!(outside, Some(Outside::Signal(_)));
-            if let Some(outside) = outside
-                && (sender.send(outside).is_err() || gone)
-            {
+            let gone = matches!(outside[..], [Outside::Signal(_)]);
+            if outside.into_iter().any(|one| sender.send(one).is_err()) || gone {
                 return;
             }
         }
     });
+}
+
+/// What the terminal brings within some time.
+fn within(time: Duration) -> io::Result<Option<Event>> {
+    if event::poll(time)? { event::read().map(Some) } else { Ok(None) }
+}
+
+/// The next event, or those that look like the bytes of a key and are none. A slow line brings a key's bytes one by one, and
+/// crossterm takes the first of them, alone, for Escape.
+fn whole(next: &mut impl FnMut(Duration) -> io::Result<Option<Event>>) -> io::Result<Vec<Event>> {
+    let mut events: Vec<Event> = next(LOOK)?.into_iter().collect();
+    let is_escape = |event: &Event| matches!(event, Event::Key(key) if key.code == KeyCode::Esc);
+    if !events.first().is_some_and(is_escape) {
+        return Ok(events);
+    }
+    while let Some(event) = next(REST)? {
+        events.push(event);
+        let rest: Option<String> = events.iter().skip(1).map(character).collect();
+        let Some(rest) = rest else { break };
+        if let Some(code) = sequence(&rest) {
+            return Ok(vec![Event::Key(KeyEvent::new(code, KeyModifiers::NONE))]);
+        }
+        if !begins_sequence(&rest) {
+            break;
+        }
+    }
+    Ok(events)
+}
+
+fn character(event: &Event) -> Option<char> {
+    match event {
+        Event::Key(KeyEvent { code: KeyCode::Char(c), .. }) => Some(*c),
+        _ => None,
+    }
+}
+
+/// The key of which these are the bytes after Escape (ECMA-48, and xterm's ctlseqs: PC-style function keys).
+fn sequence(rest: &str) -> Option<KeyCode> {
+    Some(match rest {
+        "[A" | "OA" => KeyCode::Up,
+        "[B" | "OB" => KeyCode::Down,
+        "[C" | "OC" => KeyCode::Right,
+        "[D" | "OD" => KeyCode::Left,
+        "[H" | "OH" | "[1~" | "[7~" => KeyCode::Home,
+        "[F" | "OF" | "[4~" | "[8~" => KeyCode::End,
+        "[3~" => KeyCode::Delete,
+        "[5~" => KeyCode::PageUp,
+        "[6~" => KeyCode::PageDown,
+        "[Z" => KeyCode::BackTab,
+        _ => return None,
+    })
+}
+
+fn begins_sequence(rest: &str) -> bool {
+    let mut bytes = rest.bytes();
+    matches!((bytes.next(), bytes.next(), bytes.next()), (Some(b'[' | b'O'), None | Some(b'0'..=b'9'), None))
 }
 
 /// Starts the thread that takes signals.
@@ -125,6 +178,35 @@ fn translate_key(key: KeyEvent) -> Option<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What becomes of keys that come one after the other, each within the time.
+    fn brought(keys: &[KeyCode]) -> Vec<KeyCode> {
+        let mut keys = keys.iter().map(|code| Event::Key(KeyEvent::new(*code, KeyModifiers::NONE)));
+        let events = whole(&mut |_| Ok(keys.next())).unwrap();
+        let code = |event| if let Event::Key(key) = event { key.code } else { KeyCode::Null };
+        events.into_iter().map(code).chain(keys.map(code)).collect()
+    }
+
+    #[test]
+    fn a_key_whose_bytes_come_one_by_one_is_that_key() {
+        use KeyCode::{Char, Delete, Down, Esc, PageDown, Up};
+        assert_eq!(brought(&[Esc, Char('['), Char('B'), Char('x')]), [Down, Char('x')]);
+        assert_eq!(brought(&[Esc, Char('O'), Char('A')]), [Up]);
+        assert_eq!(brought(&[Esc, Char('['), Char('6'), Char('~')]), [PageDown]);
+        assert_eq!(brought(&[Esc, Char('['), Char('3'), Char('~')]), [Delete]);
+        for others in [
+            &[Esc][..],
+            &[Esc, Char('q')],
+            &[Esc, Char('[')],
+            &[Esc, Char('['), Char('x')],
+            &[Esc, Up],
+            &[Esc, Esc, Char('['), Char('A')],
+            &[Char('['), Char('A')],
+            &[],
+        ] {
+            assert_eq!(brought(others), others);
+        }
+    }
 
     #[test]
     fn releases_and_foreign_modifiers_are_no_keys() {

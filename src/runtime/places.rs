@@ -29,12 +29,16 @@ pub fn find_drives(workload: &mut Workload, root: &dyn SysRoot, machine: &Machin
 pub fn drive_of(path: &Path, root: &dyn SysRoot) -> Option<DriveName> {
     let folder = || path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let metadata = path.metadata().or_else(|_| folder().metadata()).ok()?;
-    let number = device_number(&metadata);
-    // File systems that span devices have numbers of their own, which are no drive's.
+    drive_numbered(device_number(&metadata), root)
+}
+
+/// The drive of a block device's number. File systems that span devices have numbers of their own, which are no drive's.
+fn drive_numbered(number: u64, root: &dyn SysRoot) -> Option<DriveName> {
     let place = resolve(root, &format!("/sys/dev/block/{}:{}", major(number), minor(number))).ok()?;
-    let (_, name) = place.rsplit_once("/block/")?;
-    // A partition lies in the folder of its drive.
-    name.split('/').next().map(DriveName::new)
+    // A partition lies in the folder of its drive, and has a number there.
+    let (drive, name) = place.rsplit_once('/')?;
+    let is_partition = root.read(&format!("{place}/partition")).is_ok();
+    Some(DriveName::new(if is_partition { drive.rsplit('/').next()? } else { name }))
 }
 
 fn device_number(metadata: &Metadata) -> u64 {
@@ -43,8 +47,10 @@ fn device_number(metadata: &Metadata) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::makedev;
+
     use super::*;
-    use crate::source::root::FolderRoot;
+    use crate::source::{capture::TextRoot, root::FolderRoot};
 
     #[test]
     fn a_file_lies_on_the_drive_whose_partition_holds_it() {
@@ -56,10 +62,40 @@ mod tests {
         let root = FolderRoot::new(folder.path());
         let drive_of = |name: &str| drive_of(&folder.path().join(name), &root).map(|drive| drive.to_string());
         assert_eq!(drive_of("file"), None, "a file system that spans devices");
-        let place = "../../devices/pci0000:00/0000:00:01.1/nvme/nvme3/nvme3n1/block/nvme3n1/nvme3n1p2";
-        std::os::unix::fs::symlink(place, &link).unwrap();
+        let place = "devices/pci0000:00/0000:00:01.1/0000:01:00.0/nvme/nvme3/nvme3n1/nvme3n1p2";
+        let partition = folder.path().join("sys").join(place);
+        std::fs::create_dir_all(&partition).unwrap();
+        std::fs::write(partition.join("partition"), "2\n").unwrap();
+        std::os::unix::fs::symlink(format!("../../{place}"), &link).unwrap();
         assert_eq!(drive_of("sys").as_deref(), Some("nvme3n1"));
         assert_eq!(drive_of("not there yet").as_deref(), Some("nvme3n1"), "its folder tells");
         assert_eq!(drive_of("no folder/file"), None);
+    }
+
+    #[test]
+    fn drives_and_partitions_are_known_by_their_numbers_wherever_sysfs_keeps_them() {
+        let controller = "pci0000:00/0000:00:01.1/0000:01:00.0/nvme/nvme0";
+        let disk = "pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
+        let places = [
+            ((259, 0), format!("{controller}/nvme0n1"), "nvme0n1"),
+            ((259, 1), format!("{controller}/nvme0n1/nvme0n1p1"), "nvme0n1"),
+            ((259, 2), "virtual/nvme-subsystem/nvme-subsys1/nvme1n1".to_owned(), "nvme1n1"),
+            ((8, 0), disk.to_owned(), "sda"),
+            ((8, 1), format!("{disk}/sda1"), "sda"),
+            ((7, 0), "virtual/block/loop0".to_owned(), "loop0"),
+        ];
+        let mut text = "iodyno capture 1\n\n".to_owned();
+        for ((major, minor), place, name) in &places {
+            text += &format!("link /sys/dev/block/{major}:{minor} ../../devices/{place}\n");
+            if !place.ends_with(name) {
+                text += &format!("file /sys/devices/{place}/partition {minor}\n");
+            }
+        }
+        let root = TextRoot::parse(&text).unwrap();
+        let drive = |major, minor| drive_numbered(makedev(major, minor), &root).map(|name| name.to_string());
+        for ((major, minor), _, name) in &places {
+            assert_eq!(drive(*major, *minor).as_deref(), Some(*name), "{major}:{minor}");
+        }
+        assert_eq!(drive(0, 40), None, "a file system's own number");
     }
 }

@@ -67,6 +67,7 @@ def drive_parts(number: int, port: str, slot: Link, drive: Drive, folder: Path) 
         firmware=model.firmware,
         blocks=size // drive.lba,
         prefers_4096=drive.prefers_4096,
+        sleeps=drive.sleeps,
     )
     return DriveParts(backends, device, patch)
 
@@ -88,7 +89,8 @@ class Board:
                 self.device(driver="pxb-pcie", id=bus, bus="pcie.0", bus_nr=root.bus, numa_node=root.numa)
             for number, port in enumerate(root.ports):
                 slot = number if root.bus else number + 8
-                self.put(self.root_port(bus, slot, port.link), port.link, port.device)
+                sleeps = isinstance(port.device, Drive) and port.device.sleeps
+                self.put(self.root_port(bus, slot, port.link, sleeps), port.link, port.device)
 
     def device(self, **options: object) -> None:
         self.arguments += ["-device", json.dumps(options)]
@@ -97,7 +99,7 @@ class Board:
         self.chassis += 1
         return f"lab-{kind}-{self.chassis:02}"
 
-    def root_port(self, bus: str, slot: int, link: Link) -> str:
+    def root_port(self, bus: str, slot: int, link: Link, sleeps: bool) -> str:
         name = self.numbered("port")
         self.device(
             driver="pcie-root-port",
@@ -109,8 +111,8 @@ class Board:
             slot=self.chassis,
             **{"x-speed": PORT_SPEEDS.get(link[0], "16"), "x-width": str(link[1]), "io-reserve": 0},
         )
-        if link[0] not in PORT_SPEEDS:
-            self.patches[name] = Patch(most=link)
+        if link[0] not in PORT_SPEEDS or sleeps:
+            self.patches[name] = Patch(most=link, sleeps=sleeps)
         return name
 
     def put(self, port: str, slot: Link, device: Drive | Display | Switch | None) -> None:

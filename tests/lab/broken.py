@@ -3,101 +3,168 @@
 Here: shell that stands in front of the program. Not here: when it is put there (`session.py`).
 """
 
+import re
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Sabotage:
-    """What is wrong, and the shell that makes it so: `$real` is the program, `$*` what it was asked."""
+    """What is wrong, the shell that makes it so (`$real` is the program, `$*` what it was asked), and what the trial says."""
 
     says: str
-    shell: str = ""
+    shell: str
+    because: str  # a regular expression: a trial that fails for any other reason has not noticed
     deaf: bool = False  # nothing happens to the hardware when it is told to
+    spoils: bool = False  # the machine is another one afterwards
+
+    def noticed(self, error: Exception | None) -> bool:
+        return isinstance(error, AssertionError) and re.search(self.because, str(error)) is not None
+
+    def verdict(self, error: Exception | None) -> str:
+        if error is None:
+            return "NOT NOTICED"
+        first = (str(error) or repr(error)).splitlines()[0][:160]
+        return f"noticed: {first}" if self.noticed(error) else f"FAILED FOR ANOTHER REASON: {first}"
 
 
 def wrapper(sabotage: Sabotage) -> str:
     return f'#!/bin/sh\nreal=/bin/whole\n{sabotage.shell}\nexec $real "$@"\n'
 
 
-def answer(command: str, says: str, edit: str) -> Sabotage:
+def answer(command: str, says: str, edit: str, because: str) -> Sabotage:
     """What a command answers is edited by sed."""
-    return Sabotage(says, f"""[ "$1" = {command} ] && {{ $real "$@" | sed '{edit}'; exit 0; }}""")
+    return Sabotage(says, f"""[ "$1" = {command} ] && {{ $real "$@" | sed '{edit}'; exit 0; }}""", because)
 
 
-def option(says: str, edit: str) -> Sabotage:
+def option(says: str, edit: str, because: str) -> Sabotage:
     """Options are edited by sed before the program sees them."""
-    return Sabotage(says, f"set -- $(echo \"$@\" | sed '{edit}')")
+    return Sabotage(says, f"set -- $(echo \"$@\" | sed '{edit}')", because)
 
 
-NOTHING_SET = Sabotage("nothing is set", '[ "$1 $2" = "tune set" ] && exit 0')
-NOTHING_UNDONE = Sabotage("nothing is undone", '[ "$1 $2" = "tune undo" ] && exit 0')
-OTHER_SCREEN = Sabotage("the screen is another machine's", "[ $# = 0 ] && exec $real --demo laptop")
-FROZEN_SCREEN = Sabotage("the screen is never read again", "[ $# = 0 ] && exec $real --sysroot /")
-NOTHING_HAPPENS = Sabotage("nothing happens", deaf=True)
-MISCOUNT = answer("bench", "a read counts ten times", r's/"total_ios": \([0-9]\)/"total_ios": \1\1/')
-NO_ERRORS = answer("bench", "errors are not counted", r's/"errors": [0-9]*/"errors": 0/')
-NOBODY_NAMED = answer("bench", "the first error is not told", r's/"first_error": "[^"]*"/"first_error": ""/')
+def nothing_set(because: str) -> Sabotage:
+    return Sabotage("nothing is set", '[ "$1 $2" = "tune set" ] && exit 0', because)
+
+
+def nothing_undone(because: str) -> Sabotage:
+    return Sabotage("nothing is undone", '[ "$1 $2" = "tune undo" ] && exit 0', because)
+
+
+def other_screen(because: str) -> Sabotage:
+    return Sabotage("the screen is another machine's", "[ $# = 0 ] && exec $real --demo laptop", because)
+
+
+def frozen_screen(because: str, spoils: bool = False) -> Sabotage:
+    return Sabotage("the screen is never read again", FROZEN, because, spoils=spoils)
+
+
+def nothing_happens(because: str) -> Sabotage:
+    return Sabotage("nothing happens", "", because, deaf=True)
+
+
+# A capture is read once.
+FROZEN = "[ $# = 0 ] && { $real capture --with-serials /tmp/frozen; exec $real --open /tmp/frozen; }"
+# Each digit of the count twice, so that it is wrong whatever it is.
+MISCOUNT = r's/"total_ios": \([0-9]\)/"total_ios": \1\1/'
+NO_ERRORS = answer("bench", "errors are not counted", r's/"errors": [0-9]*/"errors": 0/', "errors counted")
+NOBODY_NAMED = answer("bench", "the first error is not told", r's/"first_error": "[^"]*"/"first_error": ""/', "is not named in ''")
+
+
+def miscount(because: str) -> Sabotage:
+    return answer("bench", "reads are counted wrong", MISCOUNT, because)
+
 
 SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
     "tree has the devices links and ids of lspci": (
-        answer("tree", "widths are others", r's/"width": [0-9]*/"width": 3/'),
-        answer("tree", "drivers are not read", r's/"driver": "nvme"/"driver": null/'),
+        answer("tree", "widths are others", r's/"width": [0-9]*/"width": 3/', "link now: "),
+        answer("tree", "drivers are not read", r's/"driver": "nvme"/"driver": null/', "driver: "),
     ),
     "drives are those of nvme cli field by field": (
-        answer("drives", "ratings are others", r's/"relative_performance": [0-9]*/"relative_performance": 3/'),
-        answer("drives", "it is always cool", r's/"temperature_celsius": [0-9.]*/"temperature_celsius": 20/'),
+        answer("drives", "ratings are others", r's/"relative_performance": [0-9]*/"relative_performance": 3/', "formats: "),
+        answer("drives", "it is always cool", r's/"temperature_celsius": [0-9.]*/"temperature_celsius": 20/', "temperature: "),
     ),
     "check finds what was put there and nothing else above information": (
-        answer("check", "all is a warning", 's/"severity": "info"/"severity": "warning"/'),
+        answer("check", "all is a warning", 's/"severity": "info"/"severity": "warning"/', "not put there: .*warning"),
     ),
     "a capture opens outside as the same machine": (
         Sabotage(
             "captures hold other widths",
             '[ "$1" = capture ] && { $real "$@"; for f; do [ -f "$f" ] && sed -i "/current_link_width/s/4$/2/" $f; done; exit 0; }',
+            "^(check|tree) --json: ",
         ),
-        option("serials are kept", "s/^capture -$/capture - --with-serials/"),
+        option("serials are kept", "s/^capture -$/capture - --with-serials/", "a serial number is in a capture"),
     ),
-    "one drive reads what diskstats counts": (MISCOUNT,),
-    "eight drives read what diskstats counts": (MISCOUNT,),
-    "one and eight drives are read as often as by fio": (MISCOUNT,),
+    "one drive reads what diskstats counts": (miscount("diskstats counted"),),
+    "eight drives read what diskstats counts": (miscount("diskstats counted"),),
+    "one and eight drives are read as often as by fio": (miscount("blocks read by iodyno"),),
     "figures follow from each other as fios do": (
-        MISCOUNT,
-        answer("bench", "latencies are in microseconds", r's/\("mean": [0-9]*\)[0-9][0-9][0-9]\./\1./'),
+        miscount("reads a second: "),
+        answer("bench", "latencies are in microseconds", r's/\("mean": [0-9]*\)[0-9][0-9][0-9]\./\1./', "reads under way: "),
     ),
-    "polled completions take no interrupts": (option("--hipri is ignored", "s/--hipri//"),),
-    "passthrough reads past the block layer": (option("the ring reads instead", "s/io_uring_cmd/io_uring/"),),
+    "polled completions take no interrupts": (option("--hipri is ignored", "s/--hipri//", "interrupts with --hipri"),),
+    "passthrough reads past the block layer": (option("the ring reads instead", "s/io_uring_cmd/io_uring/", "engine: "),),
     "what takes no commands is read in another way and says why": (
-        option("it is not tried", "s/io_uring_cmd/io_uring/"),
+        option("it is not tried", "s/io_uring_cmd/io_uring/", "nothing is said"),
+    ),
+    "experiments on drives answer and put everything back": (
+        Sabotage(
+            "an arm's setting stays",
+            '[ "$1" = experiment ] && { $real "$@"; echo mq-deadline >/sys/block/nvme0n1/queue/scheduler; exit 0; }',
+            "settings after it: ",
+        ),
+        answer("experiment", "no arm is polled", 's/"hipri": true/"hipri": false/', "polled arms: "),
+    ),
+    "an experiment killed is undone by the next start": (
+        Sabotage("nothing is looked for at the start", '[ "$1 $2" = "tune list" ] && IODYNO_STATE_DIR=$(mktemp -d) exec $real "$@"', "after the next start: "),
     ),
     "read errors are counted and named": (NO_ERRORS, NOBODY_NAMED),
     "bad blocks of a null drive are counted and named": (NO_ERRORS, NOBODY_NAMED),
-    "read errors show on the screen": (OTHER_SCREEN,),
+    "read errors show on the screen": (other_screen("not on the screen"),),
     "a drive pulled during a test ends its workers only": (NOBODY_NAMED,),
-    "a drive pulled from its slot ends its workers only": (NOTHING_HAPPENS,),
-    "a drive plugged in appears on the screen and can be read": (NOTHING_HAPPENS, FROZEN_SCREEN),
-    "a link that trains again shows within two seconds": (NOTHING_HAPPENS, FROZEN_SCREEN),
+    "a drive pulled from its slot ends its workers only": (nothing_happens("not on the screen"),),
+    "a drive plugged in appears on the screen and can be read": (
+        nothing_happens("CT2000T705SSD3 .*not on the screen"),
+        frozen_screen("CT2000T705SSD3 .*not on the screen", spoils=True),
+    ),
+    "a link that trains again shows within two seconds": (
+        nothing_happens("8 x2 .*not on the screen within"),
+        frozen_screen("8 x2 .*not on the screen within"),
+    ),
     "a drive that gets hot is told": (
-        NOTHING_HAPPENS,
-        answer("check", "the finding is missing", "s/drive-hot/drive-warm/"),
+        nothing_happens("temperature: "),
+        answer("check", "the finding is missing", "s/drive-hot/drive-warm/", "no drive-hot among"),
     ),
-    "machine and findings over a serial line": (OTHER_SCREEN,),
+    "machine and findings over a serial line": (other_screen("990 PRO: not on the screen"),),
     "a setting is staged applied and undone by keys": (
-        OTHER_SCREEN,
-        Sabotage("settings are a folder's", "[ $# = 0 ] && exec $real --sysroot /"),
+        other_screen("tune__desktop__80x24 looks different"),
+        Sabotage("settings are a folder's", "[ $# = 0 ] && exec $real --sysroot /", "looks different"),
     ),
-    "a test runs on the screen and leaving asks": (OTHER_SCREEN,),
-    "every queue setting is written read back and undone": (NOTHING_SET, NOTHING_UNDONE),
-    "settings that reset each other are set at once and undone": (NOTHING_SET, NOTHING_UNDONE),
-    "a tuner killed at any moment can be undone": (NOTHING_SET, NOTHING_UNDONE),
-    "nothing is written by a dry run": (option("--dry-run is ignored", "s/--dry-run//"),),
+    "a test runs on the screen and leaving asks": (other_screen("looks different"),),
+    "every queue setting is written read back and undone": (
+        nothing_set("^scheduler: "),
+        nothing_undone("after the undo of scheduler: "),
+    ),
+    "settings of a drives function are written read back and undone": (
+        nothing_set("^aspm: "),
+        nothing_undone("after the undo of aspm: "),
+    ),
+    "settings that reset each other are set at once and undone": (
+        nothing_set("all at once: "),
+        nothing_undone("after the undo: "),
+    ),
+    "a tuner killed at any moment can be undone": (nothing_set("no kill came after a write"), nothing_undone("undone after a kill")),
+    "nothing is written by a dry run": (option("--dry-run is ignored", "s/--dry-run//", "queue: "),),
     "poll queues come and go while another drive is read": (
-        NOTHING_SET,
+        nothing_set("io_poll: "),
         Sabotage(
             "a controller is reset",
             '[ "$1 $2" = "tune set" ] && { $real "$@"; echo 1 >/sys/class/nvme/nvme1/reset_controller; exit 0; }',
+            "the kernel speaks of a reset",
         ),
     ),
+    "a drive killed on its way through its driver comes back": (
+        nothing_undone("its driver, after a kill|the parameter after a kill"),
+    ),
     "a drive in use keeps its driver": (
-        Sabotage("it is not refused", '[ "$1 $2" = "tune set" ] && exit 0'),
+        Sabotage("it is not refused", '[ "$1 $2" = "tune set" ] && exit 0', "the status when it is mounted"),
     ),
 }

@@ -26,7 +26,6 @@ KEYS = {  # as `iodyno render --keys` writes them
     "C-c": "\x03",
     "C-u": "\x15",
 }
-WAIT_SECONDS = 30
 LOOK_SECONDS = 0.02
 
 
@@ -39,8 +38,9 @@ def sixteen_colours() -> set[str]:
 class Terminal:
     """A terminal on a serial line. A thread of its own reads it, so that the guest never waits for the lab."""
 
-    def __init__(self, line: socket.socket):
+    def __init__(self, line: socket.socket, patience: float):
         self.line = line
+        self.patience = patience  # seconds until something counts as missing
         self.line.settimeout(None)
         self.lock = threading.Lock()
         self.resize(80, 24)
@@ -81,8 +81,9 @@ class Terminal:
         for name, character in re.findall(r"<([\w-]+)>|(.)", keys):
             self.line.sendall((KEYS[name] if name else character).encode())
 
-    def wait(self, what: str, wanted: Callable[[str], object], seconds: float = WAIT_SECONDS) -> float:
+    def wait(self, what: str, wanted: Callable[[str], object], seconds: float | None = None) -> float:
         """Until the screen's text is as wanted; how many seconds that took."""
+        seconds = seconds or self.patience
         start = time.monotonic()
         while time.monotonic() - start < seconds:
             if wanted(self.text()):
@@ -90,11 +91,11 @@ class Terminal:
             time.sleep(LOOK_SECONDS)
         raise AssertionError(f"{what}: not on the screen within {seconds} s:\n{self.text()}")
 
-    def shows(self, pattern: str, seconds: float = WAIT_SECONDS) -> float:
+    def shows(self, pattern: str, seconds: float | None = None) -> float:
         """Until the screen's text matches a regular expression."""
         return self.wait(pattern, lambda text: re.search(pattern, text, re.MULTILINE), seconds)
 
-    def lacks(self, pattern: str, seconds: float = WAIT_SECONDS) -> float:
+    def lacks(self, pattern: str, seconds: float | None = None) -> float:
         """Until the screen's text does not match a regular expression any more."""
         return self.wait(f"no {pattern}", lambda text: not re.search(pattern, text, re.MULTILINE), seconds)
 

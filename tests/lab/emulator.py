@@ -21,8 +21,13 @@ from image import Image
 from machines import Drive, Event, Heat, Link, Machine, Plug, Pull, Retrain
 from patching import Patcher
 
-BOOT_SECONDS = 240  # of a machine that has much else to do; usually it is 10
+BOOT_SECONDS = 180  # on a machine that has much else to do; usually it is 10
+SCRIPT_SECONDS = 180  # likewise; usually less than one
 CLEAR = r"\033[2J\033[H"
+
+
+class Silent(RuntimeError):
+    """A guest that did not answer in time. It is of no use any more."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,7 @@ class Answer:
     err: str
 
     def json(self) -> dict:
+        assert self.out.startswith("{"), f"no document, status {self.status}: {self.err.strip() or self.out[:200]}"
         return json.loads(self.out)
 
 
@@ -43,11 +49,15 @@ class Lab:
 
     image: Image
     iodyno: Path
-    accept: bool = False  # screens that differ from their snapshots become the snapshots
+    program: Path  # an archive of it, as initramfs are made of them
+    accept: bool  # screens that differ from their snapshots become the snapshots
+    patience: float  # seconds until what is waited for on a screen or in the guest counts as missing
 
 
 class Guest:
-    """A machine that runs. Use it as a context: it is switched off at the end."""
+    """A machine that was switched on; it can be spoken to once it is `ready`. Use it as a context: it is switched off at the
+    end. `silent` when it did not answer in time.
+    """
 
     def __init__(self, machine: Machine, lab: Lab):
         self.machine = machine
@@ -55,9 +65,16 @@ class Guest:
         self.folder = Path(tempfile.mkdtemp(prefix="iodyno-lab-"))
         self.share = self.folder / "share"
         self.share.mkdir()
-        shutil.copy(lab.iodyno, self.share / "iodyno")
+        self.initramfs = self.folder / "initramfs"
+        parts = (lab.image.archive, *([lab.image.fio] if machine.fio else []), lab.program)
+        with open(self.initramfs, "wb") as whole:
+            for part in parts:
+                with open(part, "rb") as archive:
+                    shutil.copyfileobj(archive, whole)
         self.scripts = 0
         self.deaf = False
+        self.silent = False
+        self.is_ready = False
         board = Board(machine, self.folder)
         self.bays, self.drives = board.bays, board.drives
         self.said = open(self.folder / "qemu", "wb")
@@ -69,24 +86,23 @@ class Guest:
         )
         self.patcher = Patcher(self.process.pid)
         try:
-            self.terminal = Terminal(self.connect("console"))
-            self.control = self.connect("control")
-            self.lines = self.connect("scripts").makefile("rw")
-            self.qmp = self.control.makefile("rw")
+            self.terminal = Terminal(self.connect("console"), lab.patience)
+            self.serial = self.connect("scripts")
+            self.lines = self.serial.makefile("rw")
+            self.qmp = self.connect("control").makefile("rw")
             self.qmp.readline()
             self.order("qmp_capabilities")
             self.patcher.apply(board.patches)
             self.order("cont")
-            self.expect("ready", BOOT_SECONDS)
         except BaseException:
-            self.__exit__()
+            self.off()
             raise
 
     def command(self, board: Board) -> list[str]:
         memory = [("low", "0-1"), ("high", "2-3")]
         command = ["qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "4"]
         command += ["-m", "1536", "-nodefaults", "-display", "none", "-no-reboot", "-S"]
-        command += ["-kernel", str(self.lab.image.kernel), "-initrd", str(self.lab.image.archive), "-append"]
+        command += ["-kernel", str(self.lab.image.kernel), "-initrd", str(self.initramfs), "-append"]
         command += [f"console=ttyS0 no_timer_check panic=-1 rdinit=/init quiet {self.machine.kernel_arguments}".strip()]
         for node, (name, processors) in enumerate(memory):
             command += ["-object", f"memory-backend-ram,id={name},size=768M"]
@@ -125,19 +141,29 @@ class Guest:
             if "return" in answer:
                 return answer["return"]
 
+    def ready(self) -> "Guest":
+        """Waits until its kernel and its drives are there."""
+        if not self.is_ready:
+            self.expect("ready", BOOT_SECONDS)
+            self.is_ready = True
+        return self
+
     def expect(self, word: str, seconds: float) -> list[str]:
+        """The rest of the line of the script port that begins with this word."""
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        while not self.silent and (left := end - time.monotonic()) > 0:
+            self.serial.settimeout(left)
             try:
                 words = self.lines.readline().split()
             except TimeoutError:
                 break
             if words and words[0] == word:
                 return words[1:]
+        self.silent = True  # a late answer would be taken for that to the next script
         console = (self.folder / "console.log").read_text(errors="replace")
-        raise RuntimeError(f"no {word!r} from the guest in {seconds} s; its console ends: {console[-600:]}")
+        raise Silent(f"no {word!r} from the guest in {seconds} s; its console ends: {console[-600:]}")
 
-    def run(self, script: str, seconds: float = 90) -> Answer:
+    def run(self, script: str, seconds: float = SCRIPT_SECONDS) -> Answer:
         """Runs a shell script in the guest as root, to its end."""
         self.scripts += 1
         name = f"script{self.scripts:03}"
@@ -148,20 +174,15 @@ class Guest:
         written = [(self.share / f"{name}.{kind}").read_text(errors="replace") for kind in ("out", "err")]
         return Answer(int(status), *written)
 
-    def text(self, script: str, seconds: float = 90) -> str:
+    def text(self, script: str, seconds: float = SCRIPT_SECONDS) -> str:
         """What a script writes; it has to end well."""
         answer = self.run(script, seconds)
         if answer.status != 0:
             raise AssertionError(f"`{script}` returned {answer.status}: {answer.err.strip() or answer.out.strip()}")
         return answer.out
 
-    def iodyno(self, words: str, seconds: float = 90) -> str:
+    def iodyno(self, words: str, seconds: float = SCRIPT_SECONDS) -> str:
         return self.text(f"iodyno {words}", seconds)
-
-    def bring_fio(self) -> None:
-        """Puts fio into the guest."""
-        shutil.copy(self.lab.image.fio, self.share / "fio.tar")
-        self.text("tar -C / -xf /host/fio.tar && rm /host/fio.tar")
 
     def happen(self, event: Event) -> None:
         """Lets something happen to the hardware. The kernel may take some seconds to deal with it."""
@@ -205,9 +226,12 @@ class Guest:
             self.run("kill -9 -$(cat /tmp/screen)")
 
     def __enter__(self) -> "Guest":
-        return self
+        return self.ready()
 
     def __exit__(self, *_) -> None:
+        self.off()
+
+    def off(self) -> None:
         self.process.kill()
         self.process.wait()
         self.said.close()

@@ -25,12 +25,11 @@ PACKAGES = {  # a program the lab needs: the Debian package it is in
     "lspci": "pciutils",
     "nvme": "nvme-cli",
     "fio": "fio",
-    "mke2fs": "e2fsprogs",
     "dpkg-deb": "dpkg",
     "apt-get": "apt",
 }
 INSTALL = f"apt-get install {' '.join(sorted({*PACKAGES.values(), 'python3-pyte'}))}"
-GUEST_PROGRAMS = ("bash", "lspci", "nvme", "mke2fs")
+GUEST_PROGRAMS = ("bash", "lspci", "nvme")
 MODULES = ("nvme", "9p", "9pnet_virtio", "virtio_pci", "bfq", "kyber-iosched", "null_blk", "ext4", "crc32c_generic")
 
 
@@ -153,10 +152,7 @@ def build(kernel: Path, archive: Path) -> None:
     (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/tmp:/bin/sh\n")
     shutil.copy(HERE / "guest/init", root / "init")
     (root / "init").chmod(0o755)
-    names = subprocess.run(["find", "."], cwd=root, capture_output=True, check=True).stdout
-    with open(archive, "wb") as out:
-        subprocess.run([program("cpio"), "-o", "-H", "newc", "--quiet"], cwd=root, input=names, stdout=out, check=True)
-    shutil.rmtree(root)
+    pack(root, archive)
 
 
 def build_fio(archive: Path) -> None:
@@ -165,13 +161,30 @@ def build_fio(archive: Path) -> None:
     shutil.rmtree(root, ignore_errors=True)
     (root / "bin").mkdir(parents=True)
     copy_program(root, "fio")
-    run("tar", "-C", root, "-cf", archive, ".")
+    pack(root, archive)
+
+
+def pack_program(binary: Path, folder: Path) -> Path:
+    """An archive with the program to be tried, to be appended to what a guest starts from."""
+    root = folder / "root"
+    (root / "bin").mkdir(parents=True)
+    shutil.copy(binary, root / "bin" / "iodyno")
+    archive = folder / "program.cpio"
+    pack(root, archive)
+    return archive
+
+
+def pack(root: Path, archive: Path) -> None:
+    """A folder as an archive of the kind that the kernel unpacks at its start; several may follow each other in a file."""
+    names = subprocess.run(["find", "."], cwd=root, capture_output=True, check=True).stdout
+    with open(archive, "wb") as out:
+        subprocess.run([program("cpio"), "-o", "-H", "newc", "--quiet"], cwd=root, input=names, stdout=out, check=True)
     shutil.rmtree(root)
 
 
 @dataclass(frozen=True)
 class Image:
-    """What a guest starts from, and what can be unpacked in it."""
+    """What guests start from: fio is there for some."""
 
     kernel: Path
     archive: Path
@@ -185,7 +198,7 @@ def prepare() -> Image:
     if not importlib.util.find_spec("pyte"):
         raise Impossible(f"Python has no pyte; {INSTALL}")
     kernel = kernel_tree()
-    archive, fio, stamp = CACHE / "guest.cpio", CACHE / "fio.tar", CACHE / "guest.inputs"
+    archive, fio, stamp = CACHE / "guest.cpio", CACHE / "fio.cpio", CACHE / "guest.inputs"
     digest = inputs_digest(kernel)
     if not (archive.exists() and fio.exists() and stamp.exists() and stamp.read_text() == digest):
         stamp.unlink(missing_ok=True)

@@ -33,6 +33,7 @@ class Drive:
     prefers_4096: bool = False  # its 4096 B formats are rated "best", those of 512 B only "good"
     bad_sector: int | None = None  # a read that touches this sector of 512 B fails
     keeps: bool = False  # what is written to it; the others read as zeroes
+    sleeps: bool = False  # its link offers ASPM L1, and it power states it enters by itself
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ class Machine:
     above_info: frozenset[Found] = frozenset()
     information: frozenset[Found] = frozenset()
     kernel_arguments: str = ""
+    fio: bool = False  # is there to compare with
     quiet_about: frozenset[str] = field(default_factory=frozenset)  # ids that must not appear at all
 
 
@@ -154,6 +156,7 @@ MACHINES = {
     ),
     "balanced": Machine(
         says="eight drives, two under each of four root complexes, on 4096 B blocks: nothing is wrong",
+        fio=True,
         root_complexes=tuple(
             RootComplex(bus, numa, slots((16, 4), Drive(lba=4096), Drive(lba=4096)))
             for bus, numa in ((0x20, 0), (0x60, 0), (0xA0, 1), (0xE0, 1))
@@ -203,7 +206,7 @@ MACHINES = {
     "desktop": Machine(
         says="one root complex, one drive in a slot a generation too old for it, a graphics card",
         root_complexes=(
-            RootComplex(0, 0, (Port((16, 4), Drive(keeps=True)), Port((8, 4), Drive()), Port((16, 16), Display()))),
+            RootComplex(0, 0, (Port((16, 4), Drive(keeps=True, sleeps=True)), Port((8, 4), Drive()), Port((16, 16), Display()))),
         ),
         information=frozenset({found("slot-limited", "info", "0000:02:00.0")}),
         quiet_about=frozenset({"shared-root-complex", "link-downtrained", "oversubscribed-hop"}),

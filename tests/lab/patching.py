@@ -1,6 +1,6 @@
 """Makes emulated devices say what QEMU has no option for, by changing the memory of a QEMU that has not started its guest.
 
-Here: PCI ids, class, link capability and status in configuration space, model, firmware and format ratings in NVMe's
+Here: PCI ids, class, link capability (ASPM with it) and status in configuration space, model, firmware and format ratings in NVMe's
 Identify data. Not here: what is said (`machines.py`).
 
 A device's structure in QEMU begins with its object header; somewhere behind it are the pointer to its id (the one given
@@ -17,6 +17,8 @@ from dataclasses import dataclass
 
 SPEED_CODES = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}
 EXPRESS = 0x10  # capability id
+APST_SUPPORT = 265  # byte of Identify Controller: autonomous power state transitions
+ASPM_SUPPORT, ASPM_L1 = 0xC00, 0x800  # of Link Capabilities
 KELVIN = 273
 COLD_KELVIN = 0x143  # what QEMU's drives have until they are told otherwise
 DRIVE_BYTES = 0x4000  # QEMU's structure of a drive has its temperature within these bytes of the pointer to its id
@@ -35,6 +37,7 @@ class Patch:
     now: tuple[float, int] | None = None
     ids: tuple[int, ...] | None = None
     device_class: int | None = None
+    sleeps: bool = False
     serial: str | None = None
     model: str | None = None
     firmware: str | None = None
@@ -144,6 +147,8 @@ def patch_config(memory: Memory, at: int, patch: Patch) -> None:
         change(express + 0x0C, "<I", 0x3FF, speed | width << 4)
         change(express + 0x2C, "<I", 0xFE, (2 << speed) - 2)
         change(express + 0x30, "<H", 0x0F, speed)
+    if patch.sleeps:
+        change(express + 0x0C, "<I", ASPM_SUPPORT, ASPM_L1)
     if patch.now:
         change(express + 0x12, "<H", 0x3FF, SPEED_CODES[patch.now[0]] | patch.now[1] << 4)
     if patch.ids:
@@ -155,10 +160,11 @@ def patch_config(memory: Memory, at: int, patch: Patch) -> None:
 
 
 def patch_identify(memory: Memory, device: str, patch: Patch) -> None:
-    """Model and firmware (Identify Controller bytes 24 to 71), ratings of formats (Identify Namespace from byte 128)."""
+    """Model and firmware (Identify Controller bytes 24 to 71), power states of its own choice (265), ratings of formats (Identify Namespace from byte 128)."""
     strings = patch.serial.encode().ljust(20) + b"QEMU NVMe Ctrl".ljust(40)
     for at in memory.find(strings):
         memory.write(at + 20, patch.model.encode().ljust(40) + patch.firmware.encode().ljust(8))
+        memory.write(at - 4 + APST_SUPPORT, bytes([patch.sleeps]))
         break
     else:
         raise PatchError(f"the Identify data of {device} was not found in QEMU's memory")

@@ -119,6 +119,11 @@ def temperature(detail: str) -> int:
     return int(re.search(r"^temperature\s*:\s*(-?\d+)\s*°?\s*C", detail, re.MULTILINE | re.IGNORECASE)[1])
 
 
+def queue_setting(detail: str, setting: str) -> str:
+    """A file of a queue's folder, from `grep . queue/*`."""
+    return re.search(rf"/queue/{setting}:(.*)$", detail, re.MULTILINE)[1]
+
+
 def reads_completed(diskstats: str) -> dict[str, int]:
     return {words[2]: int(words[3]) for words in map(str.split, diskstats.splitlines()) if len(words) > 3}
 

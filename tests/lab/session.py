@@ -5,9 +5,11 @@ Here: the order of things and what is printed. Not here: any trial, any sabotage
 
 import time
 import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from broken import SABOTAGE, Sabotage, wrapper
-from emulator import Guest, Lab
+from emulator import Guest, Lab, Silent
 from machines import MACHINES
 from trials import TRIALS, Trial
 
@@ -16,42 +18,82 @@ def chosen(machine: str, word: str) -> list[Trial]:
     return [trial for trial in TRIALS if trial.machine == machine and word in trial.name]
 
 
-def try_machine(name: str, word: str, lab: Lab) -> tuple[int, int]:
+def try_machine(seat: "Seat", word: str) -> tuple[int, int]:
     """Runs a machine's trials; how many there were, and how many failed."""
-    trials = chosen(name, word)
-    if not trials:
-        return 0, 0
+    trials = chosen(seat.name, word)
     failed = 0
-    with started(name, lab) as guest:
-        for trial in trials:
-            start = time.monotonic()
-            error = failure(trial, guest)
-            failed += error is not None
-            verdict = "ok" if error is None else f"FAILED\n{indented(error)}"
-            print(f"  {trial.name} ({time.monotonic() - start:.1f} s) ... {verdict}", flush=True)
+    for trial in trials:
+        guest = seat.up()
+        start = time.monotonic()
+        error = failure(trial, guest)
+        failed += error is not None
+        verdict = "ok" if error is None else f"FAILED\n{indented(error)}"
+        print(f"  {trial.name} ({time.monotonic() - start:.1f} s) ... {verdict}", flush=True)
     return len(trials), failed
 
 
-def break_machine(name: str, word: str, lab: Lab) -> tuple[int, int]:
-    """Runs a machine's trials with a program that was broken for each; how many there were, and how many still passed."""
-    sabotages = [(trial, sabotage) for trial in chosen(name, word) for sabotage in SABOTAGE[trial.name]]
-    if not sabotages:
-        return 0, 0
+def break_machine(seat: "Seat", word: str) -> tuple[int, int]:
+    """Runs a machine's trials with a program that was broken for each; how many there were, and how many were not noticed."""
+    sabotages = [(trial, sabotage) for trial in chosen(seat.name, word) for sabotage in SABOTAGE[trial.name]]
     unnoticed = 0
-    with started(name, lab) as guest:
-        for trial, sabotage in sabotages:
-            error = sabotaged(trial, sabotage, guest)
-            unnoticed += error is None
-            verdict = "NOT NOTICED" if error is None else f"noticed: {str(error).splitlines()[0][:160]}"
-            print(f"  {trial.name}, when {sabotage.says} ... {verdict}", flush=True)
+    for trial, sabotage in sabotages:
+        error = sabotaged(trial, sabotage, seat.up())
+        unnoticed += not sabotage.noticed(error)
+        if sabotage.spoils:
+            seat.off()
+        print(f"  {trial.name}, when {sabotage.says} ... {sabotage.verdict(error)}", flush=True)
     return len(sabotages), unnoticed
 
 
-def started(name: str, lab: Lab) -> Guest:
-    start = time.monotonic()
-    guest = Guest(MACHINES[name], lab)
-    print(f"{name}: up after {time.monotonic() - start:.0f} s", flush=True)
-    return guest
+@dataclass
+class Seat:
+    """A machine of the lab: up whenever it is asked for, also when its guest went silent before."""
+
+    name: str
+    lab: Lab
+    guest: Guest | None = None
+
+    def on(self) -> Guest:
+        """Switches it on, if it is off. It boots by itself."""
+        self.guest = self.guest or Guest(MACHINES[self.name], self.lab)
+        return self.guest
+
+    def up(self) -> Guest:
+        """A guest that came up: at the second attempt where one took too long, as on a host with much else to do."""
+        if self.guest and self.guest.silent:
+            self.off()
+        try:
+            return self.on().ready()
+        except Silent as error:
+            print(f"{self.name}: once more, {error}", flush=True)
+            self.off()
+            return self.on().ready()
+
+    def off(self) -> None:
+        if self.guest:
+            self.guest.off()
+        self.guest = None
+
+
+def in_turn(names: list[str], lab: Lab, seconds: float) -> Iterator[Seat]:
+    """Machines one after the other, each up, the next one booting meanwhile; no further one when the time is over."""
+    end = time.monotonic() + seconds
+    seats = [Seat(name, lab) for name in names]
+    try:
+        for seat, following in zip(seats, [*seats[1:], None], strict=True):
+            if time.monotonic() > end:
+                print(f"{seat.name}: not tried: {seconds:.0f} s are over", flush=True)
+                continue
+            start = time.monotonic()
+            seat.up()
+            print(f"{seat.name}: up after waiting {time.monotonic() - start:.0f} s", flush=True)
+            if following:
+                following.on()
+            yield seat
+            seat.off()
+    finally:
+        for seat in seats:
+            seat.off()
 
 
 def failure(trial: Trial, guest: Guest) -> Exception | None:
@@ -71,7 +113,8 @@ def sabotaged(trial: Trial, sabotage: Sabotage, guest: Guest) -> Exception | Non
         return failure(trial, guest)
     finally:
         guest.deaf = False
-        guest.text("mv /bin/whole /bin/iodyno; killall -q -9 whole; iodyno tune undo --all >/dev/null; true")
+        if not guest.silent:
+            guest.text("mv /bin/whole /bin/iodyno; killall -q -9 whole; iodyno tune undo --all >/dev/null; true")
 
 
 def indented(error: Exception) -> str:

@@ -29,10 +29,9 @@ def both(guest: Guest, drives: list[str], options: str) -> list[tuple[dict, dict
 
 @on("balanced")
 def one_and_eight_drives_are_read_as_often_as_by_fio(guest: Guest) -> None:
-    guest.bring_fio()
     blocks = 2048
     for drives in (EIGHT[:1], EIGHT):
-        for document, counted in both(guest, drives, f"--size={blocks * 4}k"):
+        for document, counted in both(guest, drives, f"--size={blocks * 4}k --runtime=0"):
             whose = document["fio version"].split("-")[0]
             same(f"jobs of {whose}", len(document["jobs"]), len(drives))
             for job, drive in zip(document["jobs"], drives, strict=True):
@@ -46,7 +45,6 @@ def one_and_eight_drives_are_read_as_often_as_by_fio(guest: Guest) -> None:
 
 @on("balanced")
 def figures_follow_from_each_other_as_fios_do(guest: Guest) -> None:
-    guest.bring_fio()
     (ours, _), (theirs, _) = both(guest, EIGHT[:1], "--runtime=2 --time_based=1 --size=1g")
     fields = set()
     for document in (ours, theirs):

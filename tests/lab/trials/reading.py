@@ -41,8 +41,8 @@ def drives_are_those_of_nvme_cli_field_by_field(guest: Guest) -> None:
     ours = {drive["path"]: drive for drive in json.loads(guest.iodyno("drives --json"))["drives"]}
     listed = {drive["DevicePath"]: drive for drive in json.loads(guest.text("nvme list -o json"))["Devices"]}
     same("drives", sorted(ours), sorted(listed))
-    script = "for d in /dev/nvme*n1; do echo \"== $d\"; nvme id-ns -H $d; nvme id-ctrl $d; nvme smart-log $d; done"
-    details = peers.sections(guest.text(script))
+    tools = "nvme id-ns -H $d; nvme id-ctrl $d; nvme smart-log $d; grep . /sys/block/${d#/dev/}/queue/*"
+    details = peers.sections(guest.text(f'for d in /dev/nvme*n1; do echo "== $d"; {tools} 2>/dev/null; done; true'))
     for path, drive in ours.items():
         peer, detail = listed[path], details[path]
         for field, name in (
@@ -57,8 +57,7 @@ def drives_are_those_of_nvme_cli_field_by_field(guest: Guest) -> None:
         same(f"{path} can be formatted", drive["format_supported"], peers.can_format(detail))
         same(f"{path} temperature", round(drive["temperature_celsius"]), peers.temperature(detail))
         for setting in ("read_ahead_kb", "nr_requests", "max_sectors_kb", "nomerges", "rq_affinity", "iostats"):
-            now = guest.text(f"cat /sys/block/{drive['name']}/queue/{setting}").strip()
-            same(f"{path} {setting}", str(drive["settings"][setting]), now)
+            same(f"{path} {setting}", str(drive["settings"][setting]), peers.queue_setting(detail, setting))
 
 
 @on(*MACHINES)

@@ -1,6 +1,7 @@
 """Poll queues on a running system: a drive leaves its driver and comes back, and never while something uses it."""
 
 import json
+import time
 
 from emulator import Guest
 
@@ -28,7 +29,7 @@ def poll_queues_come_and_go_while_another_drive_is_read(guest: Guest) -> None:
         done = json.loads(guest.iodyno(f"bench --filename {now['path']} --hipri --runtime 1 --json"))
         same("completions", done["effective"]["completion"], "polled" if queues else "interrupts")
         assert done["jobs"][0]["errors"] == 0, done["jobs"][0]["first_error"]
-    until("the end of the other test", lambda: guest.run("pidof iodyno").out.strip() == "", seconds=60)
+    until("the end of the other test", lambda: guest.run("pidof iodyno").out.strip() == "", guest)
     well = json.loads(guest.text("cat /tmp/other"))["jobs"][0]
     assert well["errors"] == 0 and well["read"]["runtime"] >= 19900, well
     log = guest.text("dmesg")
@@ -43,7 +44,7 @@ def a_drive_in_use_keeps_its_driver(guest: Guest) -> None:
     before = guest.text(f"cat {PARAMETER}")
     uses = {
         "is mounted on /mnt": (
-            f"modprobe ext4; mke2fs -q -F -t ext2 {path} 8M 2>/dev/null; mkdir -p /mnt; mount -t ext4 {path} /mnt",
+            f"modprobe ext4; mke2fs -F {path} 8192 >/dev/null; mkdir -p /mnt; mount -t ext4 {path} /mnt",
             "umount /mnt",
         ),
         "swap": (f"mkswap {path} >/dev/null; swapon {path}", f"swapoff {path}"),
@@ -58,3 +59,26 @@ def a_drive_in_use_keeps_its_driver(guest: Guest) -> None:
         same("the parameter", guest.text(f"cat {PARAMETER}"), before)
         same("queues", drive(guest, 0)["default_queues"], used["default_queues"])
         same("where it is", drive(guest, 0)["address"], used["address"])
+
+
+@on("desktop")
+def a_drive_killed_on_its_way_through_its_driver_comes_back(guest: Guest) -> None:
+    home = drive(guest, 1)
+    before = guest.text(f"cat {PARAMETER}")
+    bound = f"[ -e /sys/bus/pci/drivers/nvme/{home['address']} ]"
+    start = time.monotonic()
+    guest.text(set_queues(home["name"], 2))
+    whole = time.monotonic() - start
+    guest.text("iodyno tune undo --all")
+    lost = 0
+    for share in (0.5, 0.6, 0.7, 0.8, 0.9):
+        name = drive(guest, 1)["name"]
+        moment = f"{share * whole:.2f}"
+        guest.run(f"({set_queues(name, 2)}) >/dev/null 2>&1 & sleep {moment}; killall -9 iodyno; wait")
+        lost += guest.run(bound).status != 0
+        guest.iodyno("tune undo --all")
+        until(f"its driver, after a kill at {moment} s", lambda: guest.run(bound).status == 0, guest)
+        named = f"ls /sys/bus/pci/devices/{home['address']}/nvme/*/nvme*n1"
+        until("its name", lambda named=named: guest.run(named).status == 0, guest)
+        same(f"where it is after a kill at {moment} s", drive(guest, 1)["address"], home["address"])
+        same(f"the parameter after a kill at {moment} s", guest.text(f"cat {PARAMETER}"), before)

@@ -46,8 +46,9 @@ def drive(guest: Guest, number: int) -> dict:
     return found
 
 
-def until(what: str, happened, seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
+def until(what: str, happened: Callable[[], bool], guest: Guest) -> None:
+    """Waits for something in the guest."""
+    end = time.monotonic() + guest.lab.patience
     while not happened():
-        assert time.monotonic() < end, f"{what}: not within {seconds} s"
+        assert time.monotonic() < end, f"{what}: not within {guest.lab.patience} s"
         time.sleep(0.2)

@@ -6,7 +6,7 @@ import json
 import peers
 from emulator import Guest
 
-from .registry import drive, on, same
+from .registry import drive, on, same, until
 
 
 def bench(guest: Guest, drives: list[str], options: str) -> tuple[dict, dict[str, int]]:
@@ -93,6 +93,46 @@ def what_takes_no_commands_is_read_in_another_way_and_says_why(guest: Guest) -> 
     guest.text("chmod 600 /dev/nvme0n1; rm /tmp/file")
 
 
+@on("polled")
+def experiments_on_drives_answer_and_put_everything_back(guest: Guest) -> None:
+    path = "/dev/nvme0n1"
+    before = settings(guest)
+    for name, arms in (("scheduler", ["none", "mq-deadline"]), ("polled", ["interrupts", "polled"])):
+        limits = "--runtime 100ms --ramp_time 20ms --max-time 6s --iodepth 4"
+        answer = guest.run(f"iodyno experiment run {name} --filename {path} {limits} --json").json()
+        labels = [arm["label"] for arm in answer["arms"]]
+        same(f"arms of {name}", [label for label in labels if label in arms], arms)
+        for arm in answer["arms"]:
+            assert arm["left_out"] is None and arm["runs"], f"{name}: {arm['label']} was not run: {arm['left_out']}"
+            reads = [run["iops"] for run in arm["runs"]]
+            assert min(reads) > 100, f"{name}: {arm['label']} read {reads} times a second"
+        hipri = [arm["label"] for arm in answer["arms"] if arm["workload"]["hipri"]]
+        same("polled arms", hipri, ["polled"] if name == "polled" else [])
+        same(f"effects of {name}", [effect["arm"] for effect in answer["effects"]], labels[1:])
+        for effect in answer["effects"]:
+            assert effect["low"] <= effect["ratio"] <= effect["high"], effect
+            same("verdict", effect["verdict"] in ("faster", "slower", "no-difference", "inconclusive"), True)
+        same(f"{name} was restored, it says", answer["restored"], True)
+        same("settings after it", settings(guest), before)
+
+
+@on("polled")
+def an_experiment_killed_is_undone_by_the_next_start(guest: Guest) -> None:
+    before = settings(guest)
+    arms = '--arm "one: scheduler=mq-deadline nr_requests=64" --arm "two: scheduler=mq-deadline nomerges=2"'
+    command = f"iodyno experiment run own --filename /dev/nvme0n1 --runtime 2 {arms} --json >/dev/null 2>&1"
+    guest.text(f"{command} & echo $! >/tmp/victim")
+    until("a setting changed", lambda: settings(guest) != before, guest)
+    guest.text("kill -9 $(cat /tmp/victim)")
+    same("changed when it was killed", settings(guest) != before, True)
+    guest.iodyno("tune list nvme0n1")
+    same("after the next start", settings(guest), before)
+
+
+def settings(guest: Guest) -> str:
+    return guest.text("cd /sys/block/nvme0n1/queue; grep . scheduler nr_requests nomerges read_ahead_kb wbt_lat_usec io_poll")
+
+
 @on("bays")
 def read_errors_are_counted_and_named(guest: Guest) -> None:
     bad, good = drive(guest, 2)["name"], drive(guest, 0)["name"]
@@ -112,12 +152,27 @@ def bad_blocks_of_a_null_drive_are_counted_and_named(guest: Guest) -> None:
 
 def failing(guest: Guest, bad: str, good: str) -> None:
     """Reads 64 KiB, of which the sector at 32 KiB fails, beside as much of a good drive."""
-    out = guest.run(f"iodyno bench --filename /dev/{bad}:/dev/{good} --size 64k --runtime 2 --json").json()
-    failed, well = out["jobs"]
-    assert failed["errors"] > 0 and failed["error"] != 0, failed
-    assert bad in failed["first_error"] and "byte 32768" in failed["first_error"], failed["first_error"]
+    command = f"iodyno bench --filename /dev/{bad}:/dev/{good} --size 64k --runtime 2 --json"
+    failed, well = guest.run(command).json()["jobs"]
+    assert failed["errors"] > 0 and failed["error"] != 0, f"{failed['errors']} errors counted, error {failed['error']}"
+    named(f"/dev/{bad} at byte 32768", failed)
     assert not failed["valid"], "a test with errors counts as valid"
-    assert well["errors"] == 0 and well["read"]["total_ios"] > 1000, well["first_error"]
+    assert well["errors"] == 0, f"{well['errors']} errors counted of the good one: {well['first_error']}"
+    assert well["read"]["total_ios"] > 1000, f"{well['read']['total_ios']} reads of the good one"
+
+
+def ended_alone(gone: dict, well: dict, name: str, milliseconds: int) -> None:
+    """A drive's part of a test ended early, with its name and why; the other's took its time."""
+    assert gone["error"] != 0, f"no error of {name}"
+    named(name, gone)
+    named("gone", gone)
+    assert gone["read"]["runtime"] < milliseconds - 1000, f"it was read for {gone['read']['runtime']} ms"
+    assert well["errors"] == 0, well["first_error"]
+    assert well["read"]["runtime"] >= milliseconds - 100, f"the other was read for {well['read']['runtime']} ms"
+
+
+def named(word: str, job: dict) -> None:
+    assert word in job["first_error"], f"{word!r} is not named in {job['first_error']!r}"
 
 
 @on("bays")
@@ -148,10 +203,7 @@ def a_drive_pulled_during_a_test_ends_its_workers_only(guest: Guest) -> None:
         f"iodyno bench --filename {pulled['path']}:{stays['path']} --runtime 5 --json; wait"
     )
     gone, well = json.loads(answer.out)["jobs"]
-    assert gone["error"] != 0 and pulled["name"] in gone["first_error"], gone["first_error"]
-    assert "gone" in gone["first_error"], gone["first_error"]
-    assert gone["read"]["runtime"] < 4000, f"it was read for {gone['read']['runtime']} ms"
-    assert well["errors"] == 0 and well["read"]["runtime"] >= 4900, well["read"]["runtime"]
+    ended_alone(gone, well, pulled["name"], 5000)
     assert pulled["address"] not in guest.iodyno("tree"), "the tree still has it"
     guest.text("echo 1 > /sys/bus/pci/rescan; sleep 2")
     assert pulled["address"] in guest.iodyno("tree"), "it came back, but not to the tree"

@@ -5,7 +5,7 @@ import time
 
 from emulator import Guest
 
-from .registry import on, same
+from .registry import drive, on, same
 
 QUEUE_CHANGES = {  # every queue setting of the tune table: a value it does not have in a fresh guest
     "scheduler": "mq-deadline",
@@ -38,6 +38,30 @@ def every_queue_setting_is_written_read_back_and_undone(guest: Guest) -> None:
         same(setting, value, queue(guest, drive)[setting])
         guest.iodyno("tune undo --all")
         same(f"after the undo of {setting}", queue(guest, drive), found)
+
+
+FUNCTION_CHANGES = {  # every live setting of a drive's function: its file, and a value it does not have in a fresh guest
+    "aspm": ("/sys/bus/pci/devices/{address}/link/l1_aspm", "1"),
+    "power_control": ("/sys/bus/pci/devices/{address}/power/control", "auto"),
+    "latency_tolerance_us": ("/sys/bus/pci/devices/{address}/nvme/*/power/pm_qos_latency_tolerance_us", "25000"),
+}
+
+
+@on("desktop")
+def settings_of_a_drives_function_are_written_read_back_and_undone(guest: Guest) -> None:
+    mine = drive(guest, 0)
+    files = {setting: path.format(**mine) for setting, (path, _) in FUNCTION_CHANGES.items()}
+
+    def values() -> dict[str, str]:
+        return {setting: guest.text(f"cat {path}").strip() for setting, path in files.items()}
+
+    found = values()
+    for setting, (_, value) in FUNCTION_CHANGES.items():
+        assert found[setting] != value, f"{setting} is {value} in a fresh guest"
+        guest.iodyno(f"tune set {mine['name']} {setting}={value}")
+        same(setting, value, values()[setting])
+        guest.iodyno("tune undo --all")
+        same(f"after the undo of {setting}", values(), found)
 
 
 @on("desktop")
