@@ -75,11 +75,9 @@ fn laboratory_machines_have_the_tree_of_lspci_tv() {
 fn lspci_tv(picture: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in picture.lines() {
-        // The picture ends where two blanks lead to a name.
-        let drawn = line.find("  ").map_or(line, |_| {
-            let name = line.rfind("  ").unwrap_or(line.len());
-            &line[..name]
-        });
+        // Two blanks behind a device lead to its name; an empty port ends the line.
+        let mut blanks = line.match_indices("  ").map(|(at, _)| &line[..at]);
+        let drawn = blanks.find(|before| before.ends_with(|c: char| c.is_ascii_digit())).unwrap_or(line);
         for word in drawn.split(|c: char| !c.is_ascii_hexdigit() && !".:[]".contains(c)) {
             let is_root = word.starts_with('[') && word.ends_with(']') && word.contains(':');
             let is_device = word.len() == 4 && word.as_bytes()[2] == b'.' && !word.starts_with('[');

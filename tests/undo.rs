@@ -197,8 +197,6 @@ fn what_no_device_was_at_hand_for_is_changed_read_back_and_undone_on_a_fake_root
         let (device, value) = match row.id.0 {
             "governor" => (Device::Cpu, "performance"),
             "energy_preference" => (Device::Cpu, "power"),
-            "aspm" => (Device::Drive(DriveName::new("nvme0n1")), "1"),
-            "latency_tolerance_us" => (Device::Drive(DriveName::new("nvme0n1")), "0"),
             "link_speed" => (Device::Drive(DriveName::new("nvme0n1")), "2"),
             other => panic!("{other} is proved nowhere"),
         };

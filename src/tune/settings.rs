@@ -325,7 +325,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         scope: Scope::Function,
         range: Range::Number(0, 1),
-        proofs: &[Proof::FakeRoot],
+        proofs: &[Proof::Lab],
         argument: |value| {
             // drivers/pci/pcie/aspm.c; pcie_aspm=off only keeps the kernel from touching what the firmware chose.
             let policy = if value == "0" { "performance" } else { "powersave" };
@@ -348,7 +348,7 @@ pub static SETTINGS: &[Setting] = &[
         range: Range::Words(&["on", "auto"]),
         argument: |_| Argument::None("no kernel argument sets it for a device; see udev"),
         read: |m, d| function(m, d, |node| Some(node.power_control.clone().map(Value::from))),
-        proofs: &[Proof::Function],
+        proofs: &[Proof::Function, Proof::Lab],
         ..row(
             SettingId("power_control"),
             "power/control",
@@ -360,7 +360,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         scope: Scope::Function,
         usual: &["0", "auto"],
-        proofs: &[Proof::FakeRoot],
+        proofs: &[Proof::Lab],
         argument: |value| match value.parse::<u64>() {
             Ok(us) => {
                 Argument::For(format!("nvme_core.default_ps_max_latency_us={us}"), "every NVMe controller")

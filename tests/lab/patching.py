@@ -19,6 +19,7 @@ SPEED_CODES = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}
 EXPRESS = 0x10  # capability id
 APST_SUPPORT = 265  # byte of Identify Controller: autonomous power state transitions
 ASPM_SUPPORT, ASPM_L1 = 0xC00, 0x800  # of Link Capabilities
+ASPM_CONTROL, ASPM_L1_ON = 0x3, 0x2  # of Link Control: as firmware leaves it, which Linux' default policy keeps to
 KELVIN = 273
 COLD_KELVIN = 0x143  # what QEMU's drives have until they are told otherwise
 DRIVE_BYTES = 0x4000  # QEMU's structure of a drive has its temperature within these bytes of the pointer to its id
@@ -134,7 +135,7 @@ def express_capability(config: bytes) -> int:
 
 
 def patch_config(memory: Memory, at: int, patch: Patch) -> None:
-    """Link Capabilities, Link Capabilities 2, target speed, Link Status (PCIe 7.5.3), ids and class (PCI 6.2)."""
+    """Link Capabilities, Link Control, Link Capabilities 2, target speed, Link Status (PCIe 7.5.3), ids and class (PCI 6.2)."""
     config = memory.read(at, 256)
     express = express_capability(config)
 
@@ -149,6 +150,7 @@ def patch_config(memory: Memory, at: int, patch: Patch) -> None:
         change(express + 0x30, "<H", 0x0F, speed)
     if patch.sleeps:
         change(express + 0x0C, "<I", ASPM_SUPPORT, ASPM_L1)
+        change(express + 0x10, "<H", ASPM_CONTROL, ASPM_L1_ON)
     if patch.now:
         change(express + 0x12, "<H", 0x3FF, SPEED_CODES[patch.now[0]] | patch.now[1] << 4)
     if patch.ids:
@@ -160,7 +162,9 @@ def patch_config(memory: Memory, at: int, patch: Patch) -> None:
 
 
 def patch_identify(memory: Memory, device: str, patch: Patch) -> None:
-    """Model and firmware (Identify Controller bytes 24 to 71), power states of its own choice (265), ratings of formats (Identify Namespace from byte 128)."""
+    """Model, firmware and power states of its own choice (Identify Controller bytes 24 to 71, 265), ratings of formats
+    (Identify Namespace from byte 128).
+    """
     strings = patch.serial.encode().ljust(20) + b"QEMU NVMe Ctrl".ljust(40)
     for at in memory.find(strings):
         memory.write(at + 20, patch.model.encode().ljust(40) + patch.firmware.encode().ljust(8))

@@ -41,7 +41,7 @@ def every_queue_setting_is_written_read_back_and_undone(guest: Guest) -> None:
 
 
 FUNCTION_CHANGES = {  # every live setting of a drive's function: its file, and a value it does not have in a fresh guest
-    "aspm": ("/sys/bus/pci/devices/{address}/link/l1_aspm", "1"),
+    "aspm": ("/sys/bus/pci/devices/{address}/link/l1_aspm", "0"),
     "power_control": ("/sys/bus/pci/devices/{address}/power/control", "auto"),
     "latency_tolerance_us": ("/sys/bus/pci/devices/{address}/nvme/*/power/pm_qos_latency_tolerance_us", "25000"),
 }
