@@ -65,7 +65,9 @@ mod tests {
         let place = "devices/pci0000:00/0000:00:01.1/0000:01:00.0/nvme/nvme3/nvme3n1/nvme3n1p2";
         let partition = folder.path().join("sys").join(place);
         std::fs::create_dir_all(&partition).unwrap();
-        std::fs::write(partition.join("partition"), "2\n").unwrap();
+        // That it is there tells; what stands in it is another file's.
+        let any_file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        std::fs::copy(any_file, partition.join("partition")).unwrap();
         std::os::unix::fs::symlink(format!("../../{place}"), &link).unwrap();
         assert_eq!(drive_of("sys").as_deref(), Some("nvme3n1"));
         assert_eq!(drive_of("not there yet").as_deref(), Some("nvme3n1"), "its folder tells");
@@ -84,14 +86,12 @@ mod tests {
             ((8, 1), format!("{disk}/sda1"), "sda"),
             ((7, 0), "virtual/block/loop0".to_owned(), "loop0"),
         ];
-        let mut text = "iodyno capture 1\n\n".to_owned();
-        for ((major, minor), place, name) in &places {
-            text += &format!("link /sys/dev/block/{major}:{minor} ../../devices/{place}\n");
-            if !place.ends_with(name) {
-                text += &format!("file /sys/devices/{place}/partition {minor}\n");
-            }
-        }
-        let root = TextRoot::parse(&text).unwrap();
+        let links = places.iter().map(|((major, minor), place, name)| {
+            let link = format!("link /sys/dev/block/{major}:{minor} ../../devices/{place}\n");
+            let number = format!("file /sys/devices/{place}/partition {minor}\n");
+            if place.ends_with(name) { link } else { link + &number }
+        });
+        let root = TextRoot::parse(&format!("iodyno capture 1\n\n{}", links.collect::<String>())).unwrap();
         let drive = |major, minor| drive_numbered(makedev(major, minor), &root).map(|name| name.to_string());
         for ((major, minor), _, name) in &places {
             assert_eq!(drive(*major, *minor).as_deref(), Some(*name), "{major}:{minor}");
