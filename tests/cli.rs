@@ -80,7 +80,7 @@ fn what_is_wrong_with_the_arguments_is_one_line_with_status_2() {
         ),
         (
             &["sheet", "--format", "html"],
-            "--format html: no such value; use one of markdown, bbcode, text, json",
+            "--format html: no such value; use one of markdown, bbcode, text, json, svg",
         ),
         (
             &["sheet", "--only", "tree,bios"],

@@ -178,8 +178,12 @@ fn a_picture_is_one_svg_document_with_the_screens_words() {
     for word in ["Threadripper", "0000:40", "nvme0n1"] {
         assert!(text.contains(word) && picture.contains(word), "{word}");
     }
-    let Some(output) = checked_by("rsvg-convert", &["-f", "png"], &picture) else {
-        return;
-    };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let sheet = iodyno(&["sheet", "--demo", "--simulate", "--format", "svg"]);
+    assert!(
+        sheet.starts_with("<svg xmlns=") && sheet.contains("Threadripper") && sheet.contains("Experiments")
+    );
+    for picture in [&picture, &sheet] {
+        let Some(output) = checked_by("rsvg-convert", &["-f", "png"], picture) else { return };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }

@@ -31,6 +31,7 @@ use crate::{
     store,
     tune::{journal::Journal, ledger::Ledger},
     units::Bytes,
+    view::{self, picture, theme::Theme},
 };
 
 /// Options of `iodyno sheet`.
@@ -64,16 +65,25 @@ pub(super) enum Format {
     Text,
     /// For `iodyno compare` and scripts
     Json,
+    /// A picture of the text
+    Svg,
 }
 
-impl From<Format> for sheet::Format {
-    fn from(format: Format) -> Self {
-        match format {
-            Format::Markdown => Self::Markdown,
-            Format::Bbcode => Self::Bbcode,
-            Format::Text => Self::Text,
-            Format::Json => Self::Json,
+impl Format {
+    /// The format of the text, which may yet become a picture.
+    const fn of_text(self) -> sheet::Format {
+        match self {
+            Self::Markdown => sheet::Format::Markdown,
+            Self::Bbcode => sheet::Format::Bbcode,
+            Self::Text | Self::Svg => sheet::Format::Text,
+            Self::Json => sheet::Format::Json,
         }
+    }
+
+    /// What is printed: a text as `text` makes it, or a picture of it.
+    pub(super) fn printed(self, text: impl Fn(sheet::Format) -> String) -> String {
+        let text = text(self.of_text());
+        if self == Self::Svg { picture::svg(&view::sheet::picture(&text, Theme::COLOUR)) } else { text }
     }
 }
 
@@ -104,7 +114,7 @@ pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> 
     if !args.only.is_empty() {
         choice.parts = args.only.iter().copied().collect();
     }
-    print(&sheet::text(&dossier, &choice, args.format.into()))
+    print(&args.format.printed(|format| sheet::text(&dossier, &choice, format)))
 }
 
 /// What was kept of this boot, or what a demo's drives do.

@@ -1,8 +1,10 @@
-//! The sheet screen: check boxes for what goes in, and the text as it will be posted.
+//! The sheet screen: check boxes for what goes in, and the text as it will be posted; a whole sheet as a picture.
+
+use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    paint::{Brush, Piece, fit, piece},
-    theme::Meaning,
+    paint::{Brush, Piece, cells, fit, piece},
+    theme::{Meaning, Theme},
 };
 use crate::{
     app::{App, layout},
@@ -39,7 +41,7 @@ fn boxes(app: &App, brush: &mut Brush<'_>) {
             ],
         );
         if index == sheet.at {
-            let name = ratatui::layout::Rect { x: area.x + 6, width: area.width.saturating_sub(7), ..area };
+            let name = Rect { x: area.x + 6, width: area.width.saturating_sub(7), ..area };
             brush.shade(name, Meaning::Selected);
         }
     }
@@ -66,6 +68,31 @@ fn preview(app: &App, brush: &mut Brush<'_>) {
         brush.write(area.x, y, area.width, &styled(line, in_box, fence));
         in_box ^= fence;
     }
+}
+
+/// A sheet in plain text as a picture: headings stand out, their lines step back, marks of the tree are seen.
+pub fn picture(text: &str, theme: Theme) -> Buffer {
+    let lines: Vec<&str> = text.lines().collect();
+    let width = lines.iter().map(|line| cells(line)).max().unwrap_or_default().saturating_add(2);
+    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    let mut picture = Buffer::empty(Rect::new(0, 0, width, height));
+    let is_rule = |line: &str| !line.is_empty() && line.chars().all(|c| c == '=' || c == '-');
+    for (y, line) in (0..height).zip(&lines) {
+        let next = lines.get(usize::from(y) + 1);
+        let pieces = if is_rule(line) {
+            vec![piece(*line, Meaning::Quiet)]
+        } else if next.is_some_and(|next| is_rule(next)) {
+            vec![piece(*line, Meaning::Heading)]
+        } else {
+            styled(line, true, false)
+        };
+        let mut x = 1;
+        for (text, meaning) in pieces {
+            picture.set_string(x, y, &text, theme.style(meaning));
+            x = x.saturating_add(cells(&text));
+        }
+    }
+    picture
 }
 
 /// Whether a line begins or ends a box.
