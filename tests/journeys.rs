@@ -91,6 +91,8 @@ fn the_drive_that_a_file_lies_on_is_watched_from_its_first_look_on() {
     assert_eq!(test.workload.targets[0].drive.as_ref(), Some(&drive));
     assert_eq!(test.targets[0].drive.as_ref(), Some(&drive));
     assert!(test.expected_of(0).is_some(), "and what it should reach is known");
+    press(&mut headless, "4");
+    assert!(shown(&headless).contains("/home/data/file "), "{}", shown(&headless));
 }
 
 #[test]

@@ -173,8 +173,10 @@ fn heading(app: &App, brush: &mut Brush<'_>, inner: Rect, places: &Places) {
     }
 }
 
+/// A whole drive by its short name; a file by its own, whatever drive it lies on.
 fn name(target: &TargetCurves) -> String {
-    target.drive.as_ref().map_or_else(|| target.name.to_string(), ToString::to_string)
+    let drive = target.drive.as_ref().filter(|drive| target.name.as_str() == drive.device_file());
+    drive.map_or_else(|| target.name.to_string(), ToString::to_string)
 }
 
 struct Row<'a> {
