@@ -131,6 +131,7 @@ def reads_completed(diskstats: str) -> dict[str, int]:
 def counted(run: Callable[[str], str], command: str, drives: list[str]) -> tuple[dict, dict[str, int]]:
     """The JSON document of a command, and the reads that diskstats counted for each drive meanwhile."""
     before, document, after = run(f"cat /proc/diskstats; echo ==; {command}; echo ==; cat /proc/diskstats").split("==\n")
+    assert document.startswith("{"), f"no document from `{command}`: {document[:200]!r}"
     counts = [reads_completed(text) for text in (before, after)]
     return json.loads(document), {drive: counts[1][drive] - counts[0][drive] for drive in drives}
 
