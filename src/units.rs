@@ -116,6 +116,11 @@ pub fn count(value: f64) -> String {
     if suffix.is_empty() { format!("{number:.0}") } else { format!("{}{suffix}", three_digits(number)) }
 }
 
+/// So many of something, in words: `1 drive`, `8 drives`.
+pub fn counted(number: usize, one: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}
+
 /// A block size as fio writes it: `4k`, `1m`, `512`.
 pub fn block_size(bytes: Bytes) -> String {
     match bytes.0 {

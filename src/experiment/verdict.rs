@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     model::{Effect, Metric, Verdict},
-    units::{BytesPerSecond, Micros, UnitSystem, count},
+    units::{BytesPerSecond, Micros, UnitSystem, count, counted},
 };
 
 /// Intervals are narrow enough at this share of the margin on either side. Of two equal arms the middle then lies within
@@ -61,7 +61,7 @@ pub fn sentence(account: &Account, effect: &Effect) -> String {
         Verdict::Inconclusive => "is undecided",
         Verdict::Invalid => "cannot be judged",
     };
-    let rounds = counted(account.rounds, "round");
+    let rounds = counted(account.rounds as usize, "round");
     format!(
         "{} {word}: {:.3} of {} [{:.3}, {:.3}] at {:.0} %, {rounds}, {} thrown out; {} could have been seen.",
         arm.label,
@@ -109,7 +109,7 @@ fn longer(account: &Account) -> String {
             let time = account.plan.round_time() * more;
             format!(
                 "{} more, {}, would make the interval narrow enough.",
-                counted(more, "round"),
+                counted(more as usize, "round"),
                 in_words(time)
             )
         }
@@ -161,11 +161,6 @@ pub fn in_words(time: Duration) -> String {
         s if s < 172_800 => format!("about {} h", s.div_ceil(3600)),
         _ => "days".to_owned(),
     }
-}
-
-/// `1 round`, `8 rounds`.
-fn counted(number: u32, one: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }
 
 /// A figure without the words that its place says already.

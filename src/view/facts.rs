@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{
     theme::Meaning,
-    words::{basis, counted, giga, iops, nanoseconds, place, rate, short_name},
+    words::{basis, giga, iops, nanoseconds, place, rate, short_name},
 };
 use crate::{
     app::{
@@ -17,7 +17,7 @@ use crate::{
     machine::{Drive, HopLink, PciNode, Temperature, hop},
     model::{DriveName, Limit, NodeIndex, Reading},
     text::Label,
-    units::Bytes,
+    units::{Bytes, counted},
 };
 
 /// One fact.

@@ -3,14 +3,14 @@
 use super::{
     paint::{Brush, fit, fit_end, piece, wrap},
     theme::Meaning,
-    words::{counted, rate},
+    words::rate,
 };
 use crate::{
     app::{
         App,
         dyno::{form::FIELDS, targets},
     },
-    units::{UnitSystem, count},
+    units::{UnitSystem, count, counted},
 };
 
 const LABEL: u16 = 14;

@@ -3,12 +3,12 @@
 use super::{
     paint::{Brush, Piece, cells, fit, piece, width},
     theme::Meaning,
-    words::counted,
 };
 use crate::{
     app::{App, Mode, Screen, layout, screen::SCREENS},
     model::RunState,
     text::Label,
+    units::counted,
 };
 
 /// `iodyno  host · CPU · 32 CPUs · Linux 5.8.0 · 10 drives        DEMO · SIMULATED   ? help`.

@@ -6,7 +6,7 @@ use super::{
     findings,
     paint::{Brush, Piece, cells, fit, piece, width},
     theme::Meaning,
-    words::{counted, giga, short_name},
+    words::{giga, short_name},
 };
 use crate::{
     app::{
@@ -23,6 +23,7 @@ use crate::{
         pci::{NodeAddress, NodeKind},
     },
     model::{DriveName, NodeIndex},
+    units::counted,
 };
 
 /// Something here is full, or a finding points here.

@@ -5,7 +5,6 @@ use ratatui::layout::Rect;
 use super::{
     paint::{Brush, Piece, cells, fit, piece, width, wrap},
     theme::Meaning,
-    words::counted,
 };
 use crate::{
     app::{
@@ -17,6 +16,7 @@ use crate::{
         cell::Cell,
         settings::{Range, Risk},
     },
+    units::counted,
 };
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {

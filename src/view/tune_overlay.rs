@@ -3,11 +3,11 @@
 use super::{
     paint::{Piece, piece},
     theme::Meaning,
-    words::counted,
 };
 use crate::{
     app::{App, tune::act::grouped},
     tune::ledger::Entry,
+    units::counted,
 };
 
 /// The title of the review and its lines.

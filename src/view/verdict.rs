@@ -5,9 +5,10 @@ use super::{
     paint::{Brush, Piece, cells, fit, piece, wrap},
     theme::Meaning,
     tree_rows::FULL_MARK,
-    words::{basis, counted, giga, place, rate},
+    words::{basis, giga, place, rate},
 };
 use crate::app::{App, Screen, bottleneck::Bottleneck, dyno::test::Test, load::LoadSource};
+use crate::units::counted;
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let panel = brush.layout.verdict;

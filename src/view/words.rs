@@ -34,11 +34,6 @@ pub fn nanoseconds(value: f64) -> String {
     crate::units::Micros(value / 1e3).to_string()
 }
 
-/// `1 drive`, `8 drives`.
-pub fn counted(number: usize, one: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
-}
-
 /// The word for where a limit comes from.
 pub const fn basis(basis: Basis) -> &'static str {
     match basis {

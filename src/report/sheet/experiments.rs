@@ -1,11 +1,11 @@
 //! Experiments: the question, each arm with its figures and its ratio, what follows, how sure that is; and the commands
 //! that ask again.
 
-use super::{Block, Choice, Dossier, INDENT, boxed, date, machine::counted, numbered};
+use super::{Block, Choice, Dossier, INDENT, boxed, date, numbered};
 use crate::{
     experiment::{statistics::median, verdict::percent},
     model::{ArmRecord, EffectRecord, ExperimentRecord, Metric, experiment::Run},
-    units::{self, BytesPerSecond, Micros, UnitSystem},
+    units::{self, BytesPerSecond, Micros, UnitSystem, counted},
 };
 
 /// Columns of an arm's label.

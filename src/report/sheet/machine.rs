@@ -8,7 +8,7 @@ use crate::{
     model::Reading,
     report::json::VERSION,
     text::Label,
-    units::{Bytes, UnitSystem},
+    units::{Bytes, UnitSystem, counted},
 };
 
 /// `10 drives on AMD Ryzen Threadripper PRO 3955WX`.
@@ -158,9 +158,4 @@ fn known(reading: &Reading<Label>) -> Option<String> {
 fn joined<const N: usize>(parts: [Option<String>; N], with: &str) -> Option<String> {
     let known: Vec<String> = parts.into_iter().flatten().collect();
     (!known.is_empty()).then(|| known.join(with))
-}
-
-/// `1 drive`, `8 drives`.
-pub(super) fn counted(number: usize, one: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }

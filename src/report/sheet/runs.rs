@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    BOX, Block, Choice, Dossier, INDENT, boxed, date, experiments, machine::counted, numbered, plain_text,
-};
+use super::{BOX, Block, Choice, Dossier, INDENT, boxed, date, experiments, numbered, plain_text};
 use crate::{
     model::{Completion, RunRecord, RunSummary, Seconds, TargetSummary},
     report::{commands, spread},
-    units::{self, BytesPerSecond, Micros, UnitSystem, three_digits},
+    units::{self, BytesPerSecond, Micros, UnitSystem, counted, three_digits},
 };
 
 /// Blocks of a sparkline at most.

@@ -5,7 +5,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{Block, Choice, Dossier, machine::counted};
+use super::{Block, Choice, Dossier};
 use crate::{
     machine::{
         Drive, HopLink, Machine, NodeKind, PciNode,
@@ -13,7 +13,7 @@ use crate::{
         pci::{NodeAddress, bracketed, short_vendor},
     },
     model::{NodeIndex, Severity},
-    units::{BytesPerSecond, UnitSystem, three_digits},
+    units::{BytesPerSecond, UnitSystem, counted, three_digits},
 };
 
 /// Columns of the names.

@@ -5,10 +5,10 @@ use crate::{
     app::{App, whatif::Progress},
     experiment::{Account, Phase, verdict},
     model::Verdict,
+    units::counted,
     view::{
         paint::{Brush, Piece, piece, wrap},
         theme::Meaning,
-        words::counted,
     },
 };
 
