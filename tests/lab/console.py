@@ -3,6 +3,7 @@
 Here: bytes of one serial line. Not here: what has to be on the screen (`trials/`), what of it varies (`snapshots.py`).
 """
 
+import contextlib
 import re
 import socket
 import threading
@@ -27,6 +28,7 @@ KEYS = {  # as `iodyno render --keys` writes them
     "C-u": "\x15",
 }
 LOOK_SECONDS = 0.02
+KEY_SECONDS = 5
 
 
 def sixteen_colours() -> set[str]:
@@ -112,7 +114,9 @@ class Terminal:
             self.press(key)
             # Between the two it may be on no row, or on both.
             moved = lambda text, here=here: len(row(text)) == len(here) and row(text) != here  # noqa: E731
-            self.wait(f"the cursor moved by {key}", moved)
+            # A serial line may lose a key, or bring its bytes so late that it is another one.
+            with contextlib.suppress(AssertionError):
+                self.wait(f"the cursor moved by {key}", moved, seconds=KEY_SECONDS)
         raise AssertionError(f"{pattern}: not reached with {key}:\n{self.text()}")
 
     def leave(self) -> None:

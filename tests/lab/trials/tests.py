@@ -98,7 +98,7 @@ def experiments_on_drives_answer_and_put_everything_back(guest: Guest) -> None:
     path = "/dev/nvme0n1"
     before = settings(guest)
     for name, arms in (("scheduler", ["none", "mq-deadline"]), ("polled", ["interrupts", "polled"])):
-        limits = "--runtime 100ms --ramp_time 20ms --max-time 6s --iodepth 4"
+        limits = "--runtime 100ms --ramp_time 20ms --max-time 20s --iodepth 4"
         answer = guest.run(f"iodyno experiment run {name} --filename {path} {limits} --json").json()
         labels = [arm["label"] for arm in answer["arms"]]
         same(f"arms of {name}", [label for label in labels if label in arms], arms)
