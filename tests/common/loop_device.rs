@@ -68,8 +68,9 @@ impl LoopDevice {
             }
         };
         let device = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        let name = device.trim_start_matches("/dev/").to_owned();
-        Some(Self { queue: Queue::of(name), folder })
+        let queue = Queue::of(device.trim_start_matches("/dev/").to_owned());
+        queue.begin_with_defaults();
+        Some(Self { queue, folder })
     }
 
     /// Detaches the file and attaches another of `bytes` under the same name: another device to the kernel.
@@ -139,6 +140,13 @@ impl Drop for ZramDevice {
 
 #[allow(dead_code, reason = "not every test does all of it")]
 impl Queue {
+    /// Settings outlive what was attached: what a test that was killed left is not what the next one finds.
+    fn begin_with_defaults(&self) {
+        for (setting, value) in [("nomerges", "0"), ("rq_affinity", "1"), ("iostats", "1")] {
+            let _best_effort = fs::write(self.path(setting), value);
+        }
+    }
+
     fn of(name: String) -> Self {
         let mut queue = Self { name, found: BTreeMap::new() };
         queue.found = queue.read_settings();
