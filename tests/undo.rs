@@ -514,7 +514,8 @@ fn two_at_once_keep_the_journal_whole() {
     let journal: serde_json::Value = serde_json::from_slice(&journal.stdout).unwrap();
     let opened =
         journal["records"].as_array().unwrap().iter().filter(|record| record["event"] == "open").count();
-    assert!((4..=8).contains(&opened), "{opened} sessions");
+    // One that waited for its turn may find the value there already, and opens none.
+    assert!((2..=8).contains(&opened), "{opened} sessions");
     let output = iodyno(state.path(), &["tune", "undo", "--all"]);
     assert!(output.status.success(), "{}", text(&output));
     assert_eq!(device.read_settings(), before);
