@@ -111,12 +111,8 @@ struct Lat {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Clat {
-    min: u64,
-    max: u64,
-    mean: f64,
-    stddev: f64,
-    #[serde(rename = "N")]
-    count: u64,
+    #[serde(flatten)]
+    spread: Lat,
     percentile: Percentiles,
 }
 
@@ -292,14 +288,7 @@ const fn lat(latency: &LatencySummary) -> Lat {
 }
 
 fn clat(latency: &LatencySummary) -> Clat {
-    Clat {
-        min: latency.min,
-        max: latency.max,
-        mean: latency.mean,
-        stddev: latency.stddev,
-        count: latency.count,
-        percentile: Percentiles(latency.percentiles.clone()),
-    }
+    Clat { spread: lat(latency), percentile: Percentiles(latency.percentiles.clone()) }
 }
 
 #[expect(
