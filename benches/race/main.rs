@@ -4,10 +4,12 @@
 //! [--course TEXT]...`. No-ops of the ring, then a file of 1 GiB of random data in the build folder: through the page cache
 //! (with one and two workers, under the screen, 16 times at once), past it, and over a loop device (root only); and the
 //! devices named, zram or `null_blk` for instance, which are only ever read. At last latencies at half of the peak rate, and
-//! the memory of a job. `--course` takes those whose name contains a text. Prints Markdown: medians, the median of the
+//! the memory of a job. The file is locked into memory where that is allowed, or a kernel that reclaims what is not used
+//! all the time takes part in the race. `--course` takes those whose name contains a text. Prints Markdown: medians, the median of the
 //! ratios within the rounds with the interval of their geometric mean, CPU time per read, of the process and of the whole
 //! machine (`/proc/stat`), and whether the bars are met.
 #![expect(clippy::unwrap_used, reason = "a bench ends where something is not there")]
+#![expect(unsafe_code, reason = "a file is locked into memory through a mapping")]
 
 mod courses;
 mod figures;
@@ -27,6 +29,7 @@ use std::{
 use courses::Course;
 use figures::{Figure, table};
 use racers::{NO_OPS, Programs};
+use rustix::mm::{self, MapFlags, ProtFlags};
 
 fn main() {
     let mut programs = Programs { fio: "fio".to_owned(), t_io_uring: None };
@@ -55,6 +58,7 @@ fn main() {
         }
     }
     let file = own_file();
+    lock(&file);
     let loop_device = LoopDevice::over(&file);
     let device = loop_device.as_ref().map(|device| device.0.as_path());
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|text| name.contains(text));
@@ -103,6 +107,20 @@ fn own_file() -> PathBuf {
         file.sync_all().unwrap();
     }
     path
+}
+
+/// Keeps a file in the page cache until this process ends; `RLIMIT_MEMLOCK` may forbid it.
+fn lock(path: &Path) {
+    let file = File::open(path).unwrap();
+    let length = usize::try_from(file.metadata().unwrap().len()).unwrap();
+    // SAFETY: a new mapping, of which nothing is ever read through its address.
+    let locked = unsafe {
+        mm::mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, &file, 0)
+            .and_then(|start| mm::mlock(start, length))
+    };
+    if let Err(error) = locked {
+        eprintln!("{}: not locked into memory ({error}); raise `ulimit -l`", path.display());
+    }
 }
 
 /// A loop device over a file, detached when it goes.

@@ -6,8 +6,9 @@
 //! once makes it wait for the last of them (the kernel holds back all of a call that brings more than two until the call
 //! ends). Waiting for one and handing over one keeps the queue full and burns a call and a wake-up per read. Where the
 //! processor is the bottleneck, only full batches are fast. How far to go in either direction depends on drive, driver
-//! and processor, so it is tried: the ways of making calls form a grid, the one in use is compared with its neighbours in
-//! short alternating windows ([`contest`]), the best becomes the one in use, and so on until no neighbour is better.
+//! and processor, so it is tried: the ways of making calls form a grid, the one in use takes turns with its neighbours
+//! ([`contest`]), in windows that are short for them and longer for itself, the best becomes the one in use, and so on until
+//! no neighbour is better.
 //! Then it is left alone, and looked at again ever more rarely, or when the rate changes by itself.
 
 mod contest;
@@ -77,6 +78,9 @@ const FULL: usize = 32;
 /// A window lasts at least so long, nanoseconds, and so many reads more than the depth.
 const WINDOW: u64 = 2_000_000;
 const WINDOW_READS: usize = 96;
+/// One of the way in use is longer.
+const HELD_WINDOW: u64 = 3 * WINDOW;
+const HELD_READS: usize = 3 * WINDOW_READS;
 /// While settled it lasts longer.
 const LONG_WINDOW: u64 = 50_000_000;
 /// First and longest rest between two climbs, nanoseconds.
@@ -85,8 +89,8 @@ const LONGEST_REST: u64 = 32_000_000_000;
 /// A rate that differs by this natural logarithm for so many windows is another situation.
 const ODD: f64 = 0.25;
 const ODD_WINDOWS: u32 = 3;
-/// What a reduction of CPU time per read is worth, in reads per second: ten percent of the one for one of the other.
-const CPU_WORTH: f64 = 0.1;
+/// What a reduction of CPU time per read is worth, in reads per second: twenty percent of the one for one of the other.
+const CPU_WORTH: f64 = 0.05;
 
 impl Batching {
     /// The policy of a worker that keeps `depth` reads under way: pinned by the workload, or adaptive.
@@ -164,8 +168,12 @@ impl Batching {
     #[cold]
     pub(super) fn judge(&mut self, now: u64, cpu: u64) -> bool {
         if !self.window.open {
-            let length = if self.is_settled() { LONG_WINDOW } else { WINDOW };
-            let needed = self.depth + WINDOW_READS;
+            let (length, reads) = match &self.stage {
+                Stage::Climbing { contest, .. } if contest.is_holders_turn() => (HELD_WINDOW, HELD_READS),
+                Stage::Settled { .. } => (LONG_WINDOW, WINDOW_READS),
+                _ => (WINDOW, WINDOW_READS),
+            };
+            let needed = self.depth + reads;
             self.window = Window { open: true, began: now, cpu, found: 0, needed, due: now + length };
             return false;
         }

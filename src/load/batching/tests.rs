@@ -210,6 +210,16 @@ fn no_drive_is_read_worse_than_where_the_climb_began() {
     }
 }
 
+#[test]
+fn looking_for_a_better_way_costs_little() {
+    for (name, model) in [("disk", DISK), ("cache", CACHE), ("fast", FAST)] {
+        let mut batching = Batching::new(&workload(None, None), 32);
+        let (_, outcome) = Rig::new(model, 3).run(&mut batching, 32, SECOND / 50, SECOND);
+        let short = best(model, 32) - outcome.score();
+        assert!(short < 0.015, "{name}: {short:.3} short while it looks");
+    }
+}
+
 proptest! {
     #[test]
     fn no_call_waits_for_more_than_is_under_way_or_hands_over_nothing(
