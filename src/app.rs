@@ -109,6 +109,9 @@ pub struct App {
     pub screen: Screen,
     /// GB/s or GiB/s.
     pub units: UnitSystem,
+    /// The last line that the text in front can begin with: only its picture knows, and says so. Nothing that was drawn is
+    /// longer than its place: [`usize::MAX`].
+    pub text_end: usize,
     /// What lies over the screen.
     pub overlay: Option<Overlay>,
     /// The line above the footer.
@@ -148,6 +151,7 @@ impl App {
             now: Duration::ZERO,
             screen: Screen::Machine,
             units: UnitSystem::default(),
+            text_end: usize::MAX,
             overlay: None,
             notice: None,
             tree: Tree::default(),

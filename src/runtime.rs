@@ -73,7 +73,7 @@ pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     input::start_signals(sender.clone())?;
     let mut screen = Screen::open(theme)?;
     let mut app = App::new(opening::mode(origin), read.clone(), Screen::size()?);
-    screen.draw(&app)?;
+    screen.draw(&mut app)?;
     input::start(sender.clone(), Arc::clone(&over));
     let desk = desk::Desk::new(origin, &root);
     let proving = desk.clone().map(|desk| {

@@ -31,13 +31,13 @@ use ratatui::buffer::Buffer;
 use self::{paint::Brush, theme::Theme};
 use crate::app::{App, Screen};
 
-/// Draws the state into `buffer`, which has the state's size.
-pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) {
+/// Draws the state into `buffer`, which has the state's size; what [`App::text_end`] is from now on.
+pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) -> usize {
     let layout = app.layout();
-    let mut brush = Brush { buffer, theme, layout: &layout };
+    let mut brush = Brush::new(buffer, theme, &layout);
     if layout.too_small {
         frame::too_small(app, &mut brush);
-        return;
+        return brush.text_end;
     }
     frame::title(app, &mut brush);
     frame::tabs(app, &mut brush);
@@ -53,4 +53,5 @@ pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) {
     strip::draw(app, &mut brush);
     frame::footer(app, &mut brush);
     overlay::draw(app, &mut brush);
+    brush.text_end
 }

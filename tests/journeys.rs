@@ -5,6 +5,7 @@ use std::time::Duration;
 use iodyno::{
     app::{
         Effect, Message, Screen,
+        commands::{COMMANDS, On},
         keymap::{self, Key},
         message::{Kept, Mouse, MouseAction},
         update,
@@ -14,9 +15,9 @@ use iodyno::{
     source::origin::Origin,
     text::Label,
     units::UnitSystem,
-    view::picture::text,
-    view::theme::Theme,
+    view::{self, picture::text, theme::Theme},
 };
+use ratatui::{buffer::Buffer, layout::Rect};
 
 fn open(demo: &str) -> Headless {
     Headless::open(&Origin::Demo(demo.to_owned()), (120, 40)).expect("demos open")
@@ -44,6 +45,59 @@ fn from_the_tree_to_a_finished_test_of_two_marked_drives() {
     assert!(picture.contains("Result") && !picture.contains("● running"), "{picture}");
     let summary = headless.app.dyno.shown().and_then(|test| test.summary()).expect("it ended well");
     assert!(summary.simulated && summary.targets.len() == 2 && summary.iops() > 10_000.0);
+}
+
+/// As the terminal does it after every change.
+fn draw(headless: &mut Headless) -> String {
+    let (columns, rows) = headless.app.size;
+    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
+    headless.app.text_end = view::draw(&headless.app, Theme::PLAIN, &mut buffer);
+    text(&buffer)
+}
+
+#[test]
+fn a_text_scrolled_past_its_end_comes_back_at_once() {
+    for (keys, further, back) in [
+        ("?", "<Down>", "<Up>"),
+        ("n<Enter>", "<Down>", "<Up>"),
+        ("2", "<PageDown>", "<PageUp>"),
+        ("3", "<PageDown>", "<PageUp>"),
+        ("3+a", "<Down>", "<Up>"),
+    ] {
+        let mut headless =
+            Headless::open(&Origin::Demo("threadripper-before".to_owned()), (80, 24)).expect("demos open");
+        press(&mut headless, keys);
+        let first = draw(&mut headless);
+        let mut last = first.clone();
+        for _ in 0..100 {
+            press(&mut headless, further);
+            last = draw(&mut headless);
+        }
+        let fits = first == last;
+        assert!(!fits || keys == "3+a", "{keys}: nothing to scroll in\n{first}");
+        press(&mut headless, back);
+        assert!(fits || draw(&mut headless) != last, "{keys}: {back} does nothing\n{last}");
+    }
+}
+
+#[test]
+fn help_says_all_it_has_to_say_at_any_width() {
+    for (columns, tab) in (1..=7).filter(|tab| *tab != 6).flat_map(|tab| [(80, tab), (100, tab), (200, tab)]) {
+        let mut headless =
+            Headless::open(&Origin::Demo("laptop".to_owned()), (columns, 24)).expect("demos open");
+        press(&mut headless, &format!("{tab}?"));
+        let mut seen = String::new();
+        for _ in 0..60 {
+            seen.push_str(&draw(&mut headless));
+            press(&mut headless, "<Down>");
+        }
+        let screen = headless.app.screen;
+        for command in COMMANDS.iter().filter(|command| [On::Every, On::Only(screen)].contains(&command.on)) {
+            for word in command.help.split(' ') {
+                assert!(seen.contains(word), "{columns} columns, tab {tab}: {word:?} of {:?}", command.help);
+            }
+        }
+    }
 }
 
 #[test]

@@ -149,34 +149,47 @@ fn movement(app: &mut App, id: Id) {
     let layout = app.layout();
     let shown = layout.tree_rows.height.max(layout.finding.height).max(layout.preview_rows.height);
     let page = isize::from(shown.max(2).cast_signed() - 1);
-    let step = match id {
-        Id::Up => -1,
-        Id::Down => 1,
-        Id::PageUp => -page,
-        Id::PageDown => page,
-        Id::First => isize::MIN / 2,
-        _ => isize::MAX / 2,
-    };
+    let Some(step) = steps(id, page) else { return };
     match app.screen {
         Screen::Machine => app.tree.step(step),
-        Screen::Findings if matches!(id, Id::PageUp | Id::PageDown) => app.findings.scroll(step),
+        Screen::Findings if matches!(id, Id::PageUp | Id::PageDown) => {
+            scroll(&mut app.findings.detail_top, step, app.text_end);
+        }
         Screen::Findings => app.findings.step(step),
         Screen::Tune if matches!(id, Id::PageUp | Id::PageDown) => {
-            app.tune.detail_top = app.tune.detail_top.saturating_add_signed(step.signum() * 4);
+            scroll(&mut app.tune.detail_top, step.signum() * 4, app.text_end);
         }
         Screen::Tune => app.tune.step(step, 0),
         Screen::Dyno if matches!(id, Id::PageUp | Id::PageDown) => {
-            app.dyno.result_top = app.dyno.result_top.saturating_add_signed(step.signum() * 2);
+            scroll(&mut app.dyno.result_top, step.signum() * 2, app.text_end);
         }
         Screen::Dyno => app.dyno.form.step(step),
         Screen::WhatIf => app.whatif.experiments.step(step),
         Screen::Sheet if matches!(id, Id::Up | Id::Down) => app.sheet.step(step),
         Screen::Sheet => app.sheet.scroll(step, usize::from(layout.preview_rows.height)),
         Screen::Slots if matches!(id, Id::PageUp | Id::PageDown) => {
-            app.slots.detail_top = app.slots.detail_top.saturating_add_signed(step.signum() * 4);
+            scroll(&mut app.slots.detail_top, step.signum() * 4, app.text_end);
         }
         Screen::Slots => slots::step(app, step),
     }
+}
+
+/// How far a movement goes where a page has so many rows.
+const fn steps(movement: Id, page: isize) -> Option<isize> {
+    Some(match movement {
+        Id::Up => -1,
+        Id::Down => 1,
+        Id::PageUp => -page,
+        Id::PageDown => page,
+        Id::First => isize::MIN / 2,
+        Id::Last => isize::MAX / 2,
+        _ => return None,
+    })
+}
+
+/// Moves the first line shown of a text that can begin with `end` at the last.
+pub(super) fn scroll(top: &mut usize, step: isize, end: usize) {
+    *top = (*top).min(end).saturating_add_signed(step);
 }
 
 /// Shows where on the machine screen the selected finding is.
@@ -291,13 +304,14 @@ fn stop(app: &mut App) -> Vec<Effect> {
 fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
     let Some(overlay) = app.overlay.as_mut() else { return Vec::new() };
     let meant = keymap::lookup(key, app.screen).map(|found| found.id);
+    if let (Overlay::Help(top) | Overlay::Facts(top) | Overlay::Review(top), Some(step)) =
+        (&mut *overlay, meant.and_then(|meant| steps(meant, 10)))
+    {
+        scroll(top, step, app.text_end);
+        return Vec::new();
+    }
     match overlay {
-        Overlay::Help(top) | Overlay::Facts(top) => match meant {
-            Some(Id::Up) => *top = top.saturating_sub(1),
-            Some(Id::Down) => *top = top.saturating_add(1),
-            Some(Id::PageUp) => *top = top.saturating_sub(10),
-            Some(Id::PageDown) => *top = top.saturating_add(10),
-            Some(Id::First) => *top = 0,
+        Overlay::Help(_) | Overlay::Facts(_) => match meant {
             Some(Id::Paths) => app.tree.paths = !app.tree.paths,
             Some(Id::Units) => app.switch_units(),
             Some(Id::Back | Id::Help | Id::Quit | Id::Details | Id::GoThere | Id::Edit | Id::Fold) => {
@@ -318,10 +332,8 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
             Key::Esc | Key::Char('n') => app.overlay = None,
             _ => {}
         },
-        Overlay::Review(top) => match (key, meant) {
+        Overlay::Review(_) => match (key, meant) {
             (Key::Enter, _) => return tune::act::apply(app),
-            (_, Some(Id::Up)) => *top = top.saturating_sub(1),
-            (_, Some(Id::Down)) => *top = top.saturating_add(1),
             (_, Some(Id::Back | Id::Quit | Id::Review)) => app.overlay = None,
             _ => {}
         },

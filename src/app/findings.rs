@@ -76,11 +76,6 @@ impl Findings {
         self.select(self.selected.saturating_add_signed(step));
     }
 
-    /// Scrolls the text about the selected one.
-    pub fn scroll(&mut self, step: isize) {
-        self.detail_top = self.detail_top.saturating_add_signed(step);
-    }
-
     /// Moves the first one shown so that the selected one is among `height`.
     pub fn scroll_to_selection(&mut self, height: usize) {
         if height > 0 {

@@ -2,6 +2,7 @@
 
 use super::{
     App, Effect, act,
+    act::scroll,
     commands::CommandId as Id,
     layout::Hit,
     message::{Mouse, MouseAction},
@@ -26,7 +27,7 @@ pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
 fn wheel(app: &mut App, step: isize) {
     match (&mut app.overlay, app.screen) {
         (Some(Overlay::Help(top) | Overlay::Facts(top) | Overlay::Review(top)), _) => {
-            *top = top.saturating_add_signed(step);
+            scroll(top, step, app.text_end);
         }
         (Some(Overlay::Palette(palette)), _) => {
             palette.selected = palette.selected.saturating_add_signed(step);

@@ -74,12 +74,12 @@ impl Screen {
     }
 
     /// Draws the state; only cells that changed are sent.
-    pub fn draw(&mut self, app: &App) -> io::Result<()> {
+    pub fn draw(&mut self, app: &mut App) -> io::Result<()> {
         if PANICKED.load(Ordering::SeqCst) {
             return Ok(());
         }
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
-        self.terminal.draw(|frame| view::draw(app, self.theme, frame.buffer_mut()))?;
+        self.terminal.draw(|frame| app.text_end = view::draw(app, self.theme, frame.buffer_mut()))?;
         queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
         self.terminal.backend_mut().flush()
     }

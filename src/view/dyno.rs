@@ -183,15 +183,10 @@ fn outcome(app: &App, brush: &mut Brush<'_>) {
         }
         _ => {}
     }
-    let rows = usize::from(inner.height);
-    let top = app.dyno.result_top.min(lines.len().saturating_sub(rows));
-    let below = lines.len().saturating_sub(top + rows);
+    let (top, below) = brush.lines(inner, &lines, app.dyno.result_top);
     if top + below > 0 {
         let word = if below > 0 { format!("PgDn: {below} more") } else { "PgUp: more".to_owned() };
         brush.panel(panel, &title, &[piece(word, Meaning::Quiet)]);
-    }
-    for (y, line) in (inner.y..inner.bottom()).zip(lines.iter().skip(top)) {
-        brush.write(inner.x, y, inner.width, line);
     }
 }
 

@@ -126,12 +126,7 @@ fn detail(app: &App, brush: &mut Brush<'_>) {
     };
     let inner = brush.panel(panel, &[piece(finding.id.0, Meaning::Heading)], &[]);
     let lines = detail_lines(app, finding, inner.width);
-    let rows = usize::from(inner.height);
-    let top = app.findings.detail_top.min(lines.len().saturating_sub(rows));
-    for (y, line) in (inner.y..inner.bottom()).zip(lines.iter().skip(top)) {
-        brush.write(inner.x, y, inner.width, line);
-    }
-    let below = lines.len().saturating_sub(top + rows);
+    let (_, below) = brush.lines(inner, &lines, app.findings.detail_top);
     if below > 0 && brush.layout.boxed {
         let word = format!(" PgDn: {below} more lines ");
         brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{
     facts, facts_pane,
-    paint::{Brush, Piece, fit, piece},
+    paint::{Brush, Piece, fit, piece, wrap},
     theme::Meaning,
     tree_rows::{FULL_MARK, SLOT_MARK, SLOW_MARK},
     tune_overlay,
@@ -21,7 +21,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
         None => {}
         Some(Overlay::Help(top)) => {
             let title = format!("{}: keys and marks", app.screen.tab().name);
-            scrolled(brush, area, &title, &help_lines(app), *top);
+            scrolled(brush, area, &title, &help_lines(app, area.width.saturating_sub(4)), *top);
         }
         Some(Overlay::Facts(top)) => {
             let Some(row) = app.tree.row() else { return };
@@ -60,7 +60,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
 fn open(brush: &mut Brush<'_>, area: Rect, title: &str) -> Rect {
     brush.clear(area);
     let layout = crate::app::layout::Layout { boxed: true, ..brush.layout.clone() };
-    let mut boxed = Brush { buffer: brush.buffer, theme: brush.theme, layout: &layout };
+    let mut boxed = Brush::new(brush.buffer, brush.theme, &layout);
     boxed.panel(area, &[piece(title, Meaning::Heading)], &[])
 }
 
@@ -68,12 +68,7 @@ fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>]
     let needed = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
     let area = Rect { height: area.height.min(needed), ..area };
     let inner = open(brush, area, title);
-    let rows = usize::from(inner.height);
-    let top = top.min(lines.len().saturating_sub(rows));
-    for (y, line) in (inner.y..inner.bottom()).zip(lines.iter().skip(top)) {
-        brush.write(inner.x, y, inner.width, line);
-    }
-    let below = lines.len().saturating_sub(top + rows);
+    let (top, below) = brush.lines(inner, lines, top);
     let hint = match (top, below) {
         (0, 0) => " Esc closes ".to_owned(),
         (_, 0) => " ↑ more   Esc closes ".to_owned(),
@@ -82,28 +77,36 @@ fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>]
     brush.write_right(area.right() - 1, area.bottom() - 1, &[piece(hint, Meaning::Quiet)]);
 }
 
-fn help_lines(app: &App) -> Vec<Vec<Piece>> {
+fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
     let screen = app.screen;
-    let heading = |text: &str| vec![piece(text, Meaning::Heading)];
-    let mut lines = vec![vec![piece(screen.tab().purpose, Meaning::Text)], Vec::new()];
-    let here = COMMANDS.iter().filter(|command| command.on == On::Only(screen));
-    lines.extend(here.map(command_line));
+    let explained = |(mark, meaning, text): (String, Meaning, &str)| -> Vec<Vec<Piece>> {
+        let lead = |line| piece(format!("{:<12}", if line == 0 { &*mark } else { "" }), meaning);
+        let texts = wrap(text, width.saturating_sub(12)).into_iter().enumerate();
+        texts.map(|(line, text)| vec![lead(line), piece(text, Meaning::Text)]).collect()
+    };
+    let commands = |on| {
+        COMMANDS.iter().filter(move |command| command.on == on).flat_map(|command| explained(keys(command)))
+    };
+    let purpose = wrap(screen.tab().purpose, width).into_iter().map(|line| vec![piece(line, Meaning::Text)]);
+    let mut lines: Vec<Vec<Piece>> = purpose.collect();
     lines.push(Vec::new());
-    lines.extend(marks(screen));
+    lines.extend(commands(On::Only(screen)));
     lines.push(Vec::new());
-    lines.push(heading("Everywhere"));
-    lines.extend(COMMANDS.iter().filter(|command| command.on == On::Every).map(command_line));
+    lines.extend(marks(screen).into_iter().flat_map(explained));
+    lines.push(Vec::new());
+    lines.push(vec![piece("Everywhere", Meaning::Heading)]);
+    lines.extend(commands(On::Every));
     lines
 }
 
-fn command_line(command: &Command) -> Vec<Piece> {
+fn keys(command: &Command) -> (String, Meaning, &'static str) {
     let keys: Vec<String> = command.keys.iter().map(ToString::to_string).collect();
-    vec![piece(format!("{:<12}", keys.join(" ")), Meaning::Key), piece(command.help, Meaning::Text)]
+    (keys.join(" "), Meaning::Key, command.help)
 }
 
-fn marks(screen: Screen) -> Vec<Vec<Piece>> {
-    let rows: &[(String, Meaning, &str)] = match screen {
-        Screen::Machine => &[
+fn marks(screen: Screen) -> Vec<(String, Meaning, &'static str)> {
+    match screen {
+        Screen::Machine => vec![
             (
                 FULL_MARK.to_string(),
                 Meaning::Problem,
@@ -125,7 +128,7 @@ fn marks(screen: Screen) -> Vec<Vec<Piece>> {
             ),
             ("████".to_string(), Meaning::Warning, "a shared place that is full: the bottleneck"),
         ],
-        Screen::Findings => &[
+        Screen::Findings => vec![
             (
                 "▲".to_string(),
                 Meaning::Problem,
@@ -138,7 +141,7 @@ fn marks(screen: Screen) -> Vec<Vec<Piece>> {
                 "information: worth knowing; what every machine has as delivered is one row",
             ),
         ],
-        Screen::Tune => &[
+        Screen::Tune => vec![
             ("*".to_string(), Meaning::Warning, "iodyno changed it: not the value it found first since boot"),
             ("~".to_string(), Meaning::Drive, "not the kernel's default, where that is known"),
             ("none→mq".to_string(), Meaning::Marked, "staged: nothing is written before a review and Enter"),
@@ -149,7 +152,7 @@ fn marks(screen: Screen) -> Vec<Vec<Piece>> {
                 "are made when the driver probes a drive; never reset one probed without",
             ),
         ],
-        Screen::Dyno => &[
+        Screen::Dyno => vec![
             (
                 "──".to_string(),
                 Meaning::Brand,
@@ -159,7 +162,7 @@ fn marks(screen: Screen) -> Vec<Vec<Piece>> {
             ("█▓▒░".to_string(), Meaning::Good, "share of reads that took about that long, per moment"),
             (FULL_MARK.to_string(), Meaning::Warning, "the figure is not the drive's own, and why"),
         ],
-        Screen::WhatIf => &[
+        Screen::WhatIf => vec![
             (
                 "▁▄█".to_string(),
                 Meaning::Brand,
@@ -173,7 +176,7 @@ fn marks(screen: Screen) -> Vec<Vec<Piece>> {
             ("░░│░░".to_string(), Meaning::Lines, "the margin around no difference"),
             ("▲ ▼ = ?".to_string(), Meaning::Text, "better, worse, no difference, open"),
         ],
-        Screen::Sheet => &[
+        Screen::Sheet => vec![
             ("[x] [ ]".to_string(), Meaning::Key, "in the sheet, and not; each run has a box of its own"),
             (
                 "names".to_string(),
@@ -186,7 +189,7 @@ fn marks(screen: Screen) -> Vec<Vec<Piece>> {
                 "scroll what will be posted; that text is what is copied",
             ),
         ],
-        Screen::Slots => &[
+        Screen::Slots => vec![
             ("▸ ●".to_string(), Meaning::Marked, "what moves: where it is today, where it would be"),
             ("◂".to_string(), Meaning::Warning, "what gives way and takes its place in return"),
             (
@@ -196,12 +199,7 @@ fn marks(screen: Screen) -> Vec<Vec<Piece>> {
             ),
             ("7.14".to_string(), Meaning::Good, "more than today; in the colour of problems, less"),
         ],
-    };
-    rows.iter()
-        .map(|(mark, meaning, text)| {
-            vec![piece(format!("{mark:<12}"), *meaning), piece(*text, Meaning::Text)]
-        })
-        .collect()
+    }
 }
 
 fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette) {

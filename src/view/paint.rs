@@ -19,6 +19,8 @@ pub struct Brush<'a> {
     pub theme: Theme,
     /// Regions.
     pub layout: &'a Layout,
+    /// The last line that the text drawn last can begin with where it is longer than its place; see [`crate::app::App::text_end`].
+    pub text_end: usize,
 }
 
 /// A piece of text with its meaning.
@@ -44,16 +46,7 @@ pub fn fit(text: &str, most: u16) -> String {
     if cells(text) <= most {
         return text.to_owned();
     }
-    let mut out = String::new();
-    let mut used = 0;
-    for c in text.chars() {
-        let wide = cells(c.encode_utf8(&mut [0; 4]));
-        if used + wide + 1 > most {
-            break;
-        }
-        used += wide;
-        out.push(c);
-    }
+    let mut out = head(text, most.saturating_sub(1));
     if most > 0 {
         out.push('…');
     }
@@ -87,7 +80,7 @@ pub fn wrap(text: &str, most: u16) -> Vec<String> {
                 break;
             }
             if line.is_empty() {
-                let head: String = word.chars().take(usize::from(most)).collect();
+                let head = head(&word, most);
                 word = word[head.len()..].to_owned();
                 line.push_str(&head);
             }
@@ -97,7 +90,33 @@ pub fn wrap(text: &str, most: u16) -> Vec<String> {
     lines
 }
 
-impl Brush<'_> {
+/// As many of the first characters as fit.
+fn head(text: &str, most: u16) -> String {
+    let mut used = 0;
+    let fits = |c: &char| {
+        used += cells(c.encode_utf8(&mut [0; 4]));
+        used <= most
+    };
+    text.chars().take_while(fits).collect()
+}
+
+impl<'a> Brush<'a> {
+    /// One over all of a buffer.
+    pub fn new(buffer: &'a mut Buffer, theme: Theme, layout: &'a Layout) -> Self {
+        Self { buffer, theme, layout, text_end: usize::MAX }
+    }
+
+    /// Writes lines of a text from the `top`th on, or from the last that leaves no room; how many are above and below.
+    pub fn lines(&mut self, area: Rect, lines: &[Vec<Piece>], top: usize) -> (usize, usize) {
+        let rows = usize::from(area.height);
+        self.text_end = lines.len().saturating_sub(rows);
+        let top = top.min(self.text_end);
+        for (y, line) in (area.y..area.bottom()).zip(lines.iter().skip(top)) {
+            self.write(area.x, y, area.width, line);
+        }
+        (top, self.text_end - top)
+    }
+
     /// Writes pieces from `x` on, at most `most` cells; returns the column after them.
     pub fn write(&mut self, x: u16, y: u16, most: u16, pieces: &[Piece]) -> u16 {
         let area = self.buffer.area;
@@ -227,7 +246,7 @@ mod tests {
         #[test]
         fn wrapped_lines_fit_and_lose_nothing(text in "[a-z äß中 ]{0,80}", most in 4u16..40) {
             let lines = wrap(&text, most);
-            prop_assert!(lines.iter().all(|line| line.chars().count() <= usize::from(most)));
+            prop_assert!(lines.iter().all(|line| cells(line) <= most));
             let letters = |s: &str| s.chars().filter(|c| *c != ' ').collect::<String>();
             prop_assert_eq!(letters(&lines.concat()), letters(&text));
         }

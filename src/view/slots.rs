@@ -266,12 +266,7 @@ fn text(app: &App, brush: &mut Brush<'_>) {
     let rest = Rect { y, height: area.bottom().saturating_sub(y), ..area };
     let lines =
         made.map_or_else(|| reason(today, rest.width), |made| differences(app, made, today, rest.width));
-    let height = usize::from(rest.height);
-    let top = app.slots.detail_top.min(lines.len().saturating_sub(height));
-    for (y, line) in (rest.y..).zip(lines.iter().skip(top).take(height)) {
-        brush.write(rest.x, y, rest.width, line);
-    }
-    let below = lines.len().saturating_sub(top + height);
+    let (_, below) = brush.lines(rest, &lines, app.slots.detail_top);
     if below > 0 {
         let y = if brush.layout.boxed { panel.bottom() - 1 } else { panel.y };
         brush.write_right(panel.right() - 1, y, &[piece(format!(" PgDn: {below} more "), Meaning::Quiet)]);

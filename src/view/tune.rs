@@ -169,12 +169,7 @@ fn setting(app: &App, brush: &mut Brush<'_>) {
             .collect(),
         Some(cell) => about(app, device, row, cell, inner.width),
     };
-    let rows = usize::from(inner.height);
-    let top = app.tune.detail_top.min(lines.len().saturating_sub(rows));
-    for (y, line) in (inner.y..inner.bottom()).zip(lines.iter().skip(top)) {
-        brush.write(inner.x, y, inner.width, line);
-    }
-    let below = lines.len().saturating_sub(top + rows);
+    let (_, below) = brush.lines(inner, &lines, app.tune.detail_top);
     if below > 0 {
         let word = format!(" PgDn: {below} more ");
         let y = if brush.layout.boxed { brush.layout.setting.bottom() - 1 } else { brush.layout.setting.y };
