@@ -82,7 +82,8 @@ fn a_text_scrolled_past_its_end_comes_back_at_once() {
 
 #[test]
 fn help_says_all_it_has_to_say_at_any_width() {
-    for (columns, tab) in (1..=7).filter(|tab| *tab != 6).flat_map(|tab| [(80, tab), (100, tab), (200, tab)]) {
+    for (columns, tab) in (1..=7).filter(|tab| *tab != 6).flat_map(|tab| [(80, tab), (100, tab), (200, tab)])
+    {
         let mut headless =
             Headless::open(&Origin::Demo("laptop".to_owned()), (columns, 24)).expect("demos open");
         press(&mut headless, &format!("{tab}?"));

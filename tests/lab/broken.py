@@ -157,8 +157,8 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
         nothing_set("io_poll: "),
         Sabotage(
             "a controller is reset",
-            '[ "$1 $2" = "tune set" ] && { $real "$@"; echo 1 >/sys/class/nvme/nvme1/reset_controller; exit 0; }',
-            "the kernel speaks of a reset",
+            '[ "$1 $2" = "tune set" ] && { $real "$@"; echo 1 >/sys/class/nvme/${3%n1}/reset_controller; exit 0; }',
+            "a controller was reset",
         ),
     ),
     "a drive killed on its way through its driver comes back": (

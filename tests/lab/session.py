@@ -18,18 +18,27 @@ def chosen(machine: str, word: str) -> list[Trial]:
     return [trial for trial in TRIALS if trial.machine == machine and word in trial.name]
 
 
-def try_machine(seat: "Seat", word: str) -> tuple[int, int]:
-    """Runs a machine's trials; how many there were, and how many failed."""
+def try_machine(seat: "Seat", word: str, again: bool = False) -> tuple[int, int]:
+    """Runs a machine's trials; how many there were, and how many failed: both times, where they are to be tried `again`."""
     trials = chosen(seat.name, word)
     failed = 0
     for trial in trials:
-        guest = seat.up()
-        start = time.monotonic()
-        error = failure(trial, guest)
+        error = tried(seat, trial)
+        if error and again:
+            print("  once more, on a machine that was just switched on:", flush=True)
+            seat.off()
+            error = tried(seat, trial)
         failed += error is not None
-        verdict = "ok" if error is None else f"FAILED\n{indented(error)}"
-        print(f"  {trial.name} ({time.monotonic() - start:.1f} s) ... {verdict}", flush=True)
     return len(trials), failed
+
+
+def tried(seat: "Seat", trial: Trial) -> Exception | None:
+    guest = seat.up()
+    start = time.monotonic()
+    error = failure(trial, guest)
+    verdict = "ok" if error is None else f"FAILED\n{indented(error)}"
+    print(f"  {trial.name} ({time.monotonic() - start:.1f} s) ... {verdict}", flush=True)
+    return error
 
 
 def break_machine(seat: "Seat", word: str) -> tuple[int, int]:

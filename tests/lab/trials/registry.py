@@ -46,6 +46,17 @@ def drive(guest: Guest, number: int) -> dict:
     return found
 
 
+def beside(guest: Guest, command: str) -> Callable[[], str]:
+    """Runs a command while the trial goes on; what it gives waits for the command's end, and is what that wrote."""
+    guest.text(f"{command} >/tmp/beside 2>&1 & echo $! >/tmp/beside.pid")
+
+    def whole() -> str:
+        until(f"the end of `{command}`", lambda: guest.run("kill -0 $(cat /tmp/beside.pid)").status != 0, guest)
+        return guest.text("cat /tmp/beside")
+
+    return whole
+
+
 def until(what: str, happened: Callable[[], bool], guest: Guest) -> None:
     """Waits for something in the guest."""
     end = time.monotonic() + guest.lab.patience
