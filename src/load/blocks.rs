@@ -173,6 +173,22 @@ impl<S: Sizes> Blocks for Sequential<S> {
     }
 }
 
+/// The same block for ever: what no-ops are given, for which fio's `t/io_uring` chooses none either.
+#[derive(Debug)]
+pub(super) struct Still(Block);
+
+impl Blocks for Still {
+    fn new(workload: &Workload, _: Bytes, _: u32, _: u64) -> Self {
+        let length = u32::try_from(workload.block_size.0).unwrap_or(u32::MAX);
+        Self(Block { offset: workload.offset.0, length })
+    }
+
+    #[inline]
+    fn next(&mut self) -> Block {
+        self.0
+    }
+}
+
 /// The series of one worker.
 pub(super) enum Series {
     Random(Random<One>),

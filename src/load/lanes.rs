@@ -2,7 +2,7 @@
 //!
 //! Here: [`Slot`], a read that can be under way, with its submission entry made once; [`Queue`], the slots that can be
 //! handed over; [`Lane`], one target's series, pace and account. Not here: the loop ([`super::worker`]).
-#![expect(unsafe_code, reason = "an entry made once is given another offset and length")]
+#![expect(unsafe_code, reason = "an entry made once is given another block, or another piece of memory")]
 
 use std::{io, os::fd::AsRawFd, time::Duration};
 
@@ -38,7 +38,9 @@ struct Fields {
     address: u64,
     length: u32,
     flags: u32,
-    rest: [u32; 8],
+    user_data: u64,
+    buffer: u16,
+    rest: [u16; 11],
 }
 const _: () = assert!(size_of::<squeue::Entry>() == size_of::<Fields>());
 const _: () = assert!(align_of::<squeue::Entry>() == align_of::<Fields>());
@@ -52,6 +54,17 @@ impl Slot {
         unsafe {
             (*fields).offset = block.offset;
             (*fields).length = block.length;
+        }
+    }
+
+    /// Takes the memory of another one for its own.
+    #[inline]
+    pub(super) fn swap_memory(&mut self, other: &mut Self) {
+        let (own, its) = ((&raw mut self.entry).cast::<Fields>(), (&raw mut other.entry).cast::<Fields>());
+        // SAFETY: as above; every slot has a piece of memory of its own before and after.
+        unsafe {
+            std::mem::swap(&mut (*own).address, &mut (*its).address);
+            std::mem::swap(&mut (*own).buffer, &mut (*its).buffer);
         }
     }
 
@@ -130,6 +143,12 @@ impl Queue {
     pub(super) fn push(&mut self, slot: u32) {
         self.places[self.end] = slot;
         self.end += 1;
+    }
+
+    /// The one before which `before` others are handed over.
+    #[inline]
+    pub(super) fn place(&self, before: usize) -> Option<u32> {
+        self.places[..self.end].get(self.first + before).copied()
     }
 
     /// Those that wait longest; no more than [`Self::len`].
@@ -326,5 +345,22 @@ mod tests {
         };
         assert_eq!(bytes(slot.entry(5)), bytes(&wanted));
         assert_eq!((slot.block(), slot.since), (block, 5));
+    }
+
+    #[test]
+    fn two_slots_that_change_memory_change_nothing_else() {
+        let entry = |data: u64, address: usize, buffer| {
+            let address = std::ptr::without_provenance_mut(address);
+            opcode::ReadFixed::new(types::Fd(3), address, 4096, buffer)
+                .offset(data << 12)
+                .build()
+                .user_data(data)
+        };
+        let slot = |entry| Slot { entry, lane: 0, is_over: false, since: 0 };
+        let (mut one, mut other) = (slot(entry(1, 0x1000, 7)), slot(entry(2, 0x2000, 8)));
+        one.swap_memory(&mut other);
+        let shown = |entry: &squeue::Entry| format!("{entry:?}");
+        assert_eq!(shown(one.entry(0)), shown(&entry(1, 0x2000, 8)));
+        assert_eq!(shown(other.entry(0)), shown(&entry(2, 0x1000, 7)));
     }
 }

@@ -13,7 +13,7 @@ use io_uring::{Submitter, cqueue, types};
 use super::{
     LoadError,
     batching::Batching,
-    blocks::{Blocks, One, Random, Sequential, Series},
+    blocks::{Blocks, One, Random, Sequential, Series, Still},
     clock,
     control::Phase,
     crew::{Assignment, Ready},
@@ -43,6 +43,7 @@ pub(super) fn work(share: &[Assignment], ready: &Ready<'_>) -> Result<(), LoadEr
         return Ok(());
     }
     let go = match (workload.pattern, workload.block_split.is_empty()) {
+        _ if first.target.no_ops => choose::<Still>,
         (Pattern::Random, true) => choose::<Random<One>>,
         (Pattern::Sequential, true) => choose::<Sequential<One>>,
         (_, false) => choose::<Series>,
@@ -90,10 +91,12 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
     let Assignment { workload, epoch, tally, .. } = assignment;
     let mut slots = slots(rig, lanes, workload.depth, fixed_files);
     let mut queue = Queue::new(slots.len());
-    for (number, slot) in (0..).zip(&slots) {
+    for (number, slot) in (0..).zip(&mut slots) {
+        let lane = &mut lanes[slot.lane as usize];
         if PACED {
-            lanes[slot.lane as usize].waiting.push(number);
+            lane.waiting.push(number);
         } else {
+            slot.aim(lane.blocks.next());
             queue.push(number);
         }
     }
@@ -124,13 +127,9 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
         let quota = if goes { round.min(queue.len()).min(batching.submit()) } else { 0 };
         round -= quota;
         for index in queue.take(quota) {
-            let slot = &mut slots[*index as usize];
-            if !PACED {
-                slot.aim(lanes[if MANY { slot.lane as usize } else { 0 }].blocks.next());
-            }
             // SAFETY: the slot's memory is mapped for as long as the ring lives, and no other read under way uses it:
             // its number came from the queue of free ones. There are as many entries as slots.
-            let _ = unsafe { submission.push(slot.entry(now)) };
+            let _ = unsafe { submission.push(slots[*index as usize].entry(now)) };
         }
         queue.settle();
         submission.sync();
@@ -225,11 +224,28 @@ fn reap<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
         if PACED {
             lanes[number as usize].returned(index);
         } else if goes_on {
+            // Not when it is handed over: an entry is copied in pieces wider than the fields written here, which a processor
+            // reads back fast only when the writes are long over.
+            slots[index as usize].aim(lanes[number as usize].blocks.next());
             queue.push(index);
+            if MANY {
+                lend(slots, index, queue.place(found - 1));
+            }
         }
     }
     group.count::<B, LATENCY>(lanes, now);
     found
+}
+
+/// Gives the memory of a slot that has come back to the one that is handed over in its stead: it is still in the nearer
+/// caches, however many slots there are.
+#[inline]
+fn lend(slots: &mut [Slot], back: u32, next: Option<u32>) {
+    if let Some(next) = next
+        && let Ok([back, next]) = slots.get_disjoint_mut([back as usize, next as usize])
+    {
+        back.swap_memory(next);
+    }
 }
 
 /// Reads of one lane that were handed over and have come back together: they have one latency.
