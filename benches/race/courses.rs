@@ -13,8 +13,8 @@ pub struct Course {
     /// iodyno first.
     pub racers: Vec<Racer>,
     pub bars: Vec<Bar>,
-    /// What is to be in the page cache.
-    pub warm: Option<PathBuf>,
+    /// What is read before every round, and whether past the page cache.
+    pub warm: Option<(PathBuf, bool)>,
 }
 
 const PLAIN: &str = "fio io_uring as most run it";
@@ -36,20 +36,23 @@ pub fn all(
     let no_ops = Job { no_ops: true, ..cached.clone() };
     let two = |job: &Job| Job { workers: 2, ..job.clone() };
     let many = |count| Job { targets: vec![file.to_owned(); count], ..cached.clone() };
+    // What is behind a loop device comes from the page cache too; a virtual disk's reads from a cache of its host.
+    let hot = || Some((file.to_owned(), false));
+    let past = || Some((file.to_owned(), true));
     let mut courses = Vec::new();
-    let mut add = |name: &str, mut racers: Vec<Racer>, further: Vec<Option<Racer>>, bars, warm: bool| {
+    let mut add = |name: &str, mut racers: Vec<Racer>, further: Vec<Option<Racer>>, bars, warm| {
         racers.extend(further.into_iter().flatten());
-        courses.push(Course { name: name.to_owned(), racers, bars, warm: warm.then(|| file.to_owned()) });
+        courses.push(Course { name: name.to_owned(), racers, bars, warm });
     };
     for (name, job) in [("no-ops", no_ops.clone()), ("no-ops, 2 workers", two(&no_ops))] {
-        add(name, vec![Racer::no_ops(&job)], vec![rival(&job)], vec![bar(T_IO_URING, 0.98)], false);
+        add(name, vec![Racer::no_ops(&job)], vec![rival(&job)], vec![bar(T_IO_URING, 0.98)], None);
     }
     add(
         "page cache",
         [vec![Racer::iodyno(&cached)], fio(programs, &cached)].concat(),
         vec![rival(&cached)],
         vec![bar(T_IO_URING, 0.98), bar(PLAIN, 1.8), bar(FIXED, 1.7), bar(BATCHED, 1.3)],
-        true,
+        hot(),
     );
     let job = two(&cached);
     add(
@@ -57,14 +60,14 @@ pub fn all(
         vec![Racer::iodyno(&job)],
         vec![rival(&job)],
         vec![bar(T_IO_URING, 0.98)],
-        true,
+        hot(),
     );
     add(
         "page cache, the screen drawing",
         vec![Racer::screen(&cached)],
         vec![rival(&cached)],
         vec![bar(T_IO_URING, 0.95)],
-        true,
+        hot(),
     );
     let one = "iodyno, 1 target";
     add(
@@ -76,7 +79,7 @@ pub fn all(
         ],
         vec![programs.t_io_uring("t/io_uring, 16 targets, batches of 32", &many(16), 32)],
         vec![bar(one, 0.95)],
-        true,
+        hot(),
     );
     let devices = devices.iter().map(|device| (device.display().to_string(), device.as_path()));
     let direct = [("O_DIRECT file".to_owned(), file)]
@@ -85,8 +88,7 @@ pub fn all(
         .chain(devices);
     for (name, target) in direct {
         let job = Job { targets: vec![target.to_owned()], direct: true, ..cached.clone() };
-        // What is behind a loop device comes from the page cache.
-        let warm = loop_device == Some(target);
+        let warm = if loop_device == Some(target) { hot() } else { past().filter(|_| target == file) };
         add(
             &name,
             [vec![Racer::iodyno(&job)], fio(programs, &job)].concat(),

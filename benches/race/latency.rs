@@ -5,7 +5,10 @@ use std::{fmt::Write as _, path::Path};
 use iodyno::experiment::statistics::median;
 use serde_json::Value;
 
-use super::racers::{Programs, document, output, own};
+use super::{
+    racers::{Programs, document, output, own},
+    read_whole,
+};
 
 const PERCENTS: [&str; 4] = ["50.000000", "90.000000", "95.000000", "99.000000"];
 
@@ -33,6 +36,8 @@ pub fn compare(name: &str, programs: &Programs, target: &Path, rounds: usize, se
     let paced = [format!("--rate_iops={rate:.0}")];
     let mut figures = [(); 2].map(|()| vec![Vec::new(); PERCENTS.len()]);
     for round in 0..rounds {
+        // Past the page cache where it is a file: a virtual disk's reads come from a cache of its host.
+        read_whole(target, target.is_file());
         for turn in 0..2 {
             let who = (round + turn) % 2;
             let document = if who == 0 { iodyno(&paced) } else { fio(&paced) };
