@@ -272,7 +272,10 @@ fn run(app: &mut App) -> Vec<Effect> {
     }
     let expected = crate::capacity::expected(&app.machine, &app.limits, &workload);
     let watch = crate::findings::validity::Watch::begin(&app.machine, &workload);
-    app.dyno.begin(Test::new(workload.clone(), expected, watch));
+    let forgotten = app.dyno.begin(Test::new(workload.clone(), expected, watch));
+    if forgotten.is_some_and(|test| test.summary().is_some()) {
+        app.sheet.forget_run();
+    }
     app.judge();
     vec![Effect::StartRun(Box::new(workload))]
 }

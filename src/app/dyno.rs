@@ -78,13 +78,11 @@ impl Dyno {
         self.tests.back_mut().filter(|test| test.is_running())
     }
 
-    /// Puts a new test on the screen.
-    pub fn begin(&mut self, test: Test) {
+    /// Puts a new test on the screen; the oldest, if it is forgotten for that.
+    pub fn begin(&mut self, test: Test) -> Option<Test> {
         self.tests.push_back(test);
-        while self.tests.len() > REMEMBERED {
-            self.tests.pop_front();
-        }
         (self.back, self.result_top) = (0, 0);
+        if self.tests.len() > REMEMBERED { self.tests.pop_front() } else { None }
     }
 
     /// Shows the test `step` before (1) or after (-1) the one shown.

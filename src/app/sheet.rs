@@ -130,6 +130,14 @@ impl Sheet {
         !self.choice.without_experiments.contains(&self.place(own))
     }
 
+    /// The oldest run of this start is gone: what was said of the others stays said of them.
+    pub(super) fn forget_run(&mut self) {
+        let gone = self.kept.runs.len();
+        let others = self.choice.without_runs.iter().filter(|at| **at != gone);
+        self.choice.without_runs = others.map(|at| at - usize::from(*at > gone)).collect();
+        self.forget();
+    }
+
     /// What it tells has changed: it is made anew when it is shown next.
     pub fn forget(&mut self) {
         self.dossier = None;
@@ -230,4 +238,17 @@ pub(super) fn copy(app: &App) -> Vec<Effect> {
 /// Into a new file of the folder iodyno was started in.
 pub(super) fn save(app: &App) -> Vec<Effect> {
     vec![Effect::Save(app.sheet.text.clone(), app.sheet.format.extension())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_out_stays_out_when_an_older_run_is_forgotten() {
+        let mut sheet = Sheet::default();
+        sheet.choice.without_runs = BTreeSet::from([0, 1, 4]);
+        sheet.forget_run();
+        assert_eq!(sheet.choice.without_runs, BTreeSet::from([0, 3]));
+    }
 }

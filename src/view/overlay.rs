@@ -32,7 +32,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
         }
         Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
         Some(Overlay::Review(top)) => {
-            let (title, lines) = tune_overlay::review(app);
+            let (title, lines) = tune_overlay::review(app, area.width.saturating_sub(4));
             scrolled(brush, area, &title, &lines, *top);
         }
         Some(Overlay::Standing) => {

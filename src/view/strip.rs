@@ -101,7 +101,7 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[usize]) {
     if app.strip.rows.is_empty() {
         let text = match app.mode {
             Mode::Capture(_) | Mode::Folder(_) => "A capture holds one moment: it has no live counters.",
-            Mode::Demo(_) => "A demo has no counters until a test runs: r",
+            Mode::Demo(_) => "A demo has counters while a test runs: r",
             Mode::Live => "Counting; the first row comes after a second.",
         };
         brush.text(body.x, body.y, body.width, text, Meaning::Quiet);

@@ -1,7 +1,7 @@
 //! What lies over the tune screen: the writes before they are made, and the questions about changes that stand.
 
 use super::{
-    paint::{Piece, piece},
+    paint::{Piece, piece, wrap},
     theme::Meaning,
 };
 use crate::{
@@ -10,8 +10,11 @@ use crate::{
     units::counted,
 };
 
-/// The title of the review and its lines.
-pub(super) fn review(app: &App) -> (String, Vec<Vec<Piece>>) {
+/// Columns before a file's path.
+const INDENT: u16 = 11;
+
+/// The title of the review and its lines of at most `width` cells.
+pub(super) fn review(app: &App, width: u16) -> (String, Vec<Vec<Piece>>) {
     let writes = app.tune.writes();
     let can = app.can_tune();
     let simulated = if app.is_simulated() { ", SIMULATED" } else { "" };
@@ -36,9 +39,12 @@ pub(super) fn review(app: &App) -> (String, Vec<Vec<Piece>>) {
                 piece(format!("{:<10} {:<20} ", change.device, change.setting.0), Meaning::Drive),
                 piece(format!("{} → {}", change.from, change.to), Meaning::Marked),
             ]);
-            lines.push(vec![piece(format!("           {}{more}", change.file), Meaning::Quiet)]);
+            let indent = piece(" ".repeat(usize::from(INDENT)), Meaning::Quiet);
+            let file = wrap(&format!("{}{more}", change.file), width.saturating_sub(INDENT));
+            lines.extend(file.into_iter().map(|line| vec![indent.clone(), piece(line, Meaning::Quiet)]));
         } else {
-            lines.push(vec![piece(change.command(), Meaning::Text), piece(more, Meaning::Quiet)]);
+            let command = wrap(&format!("{}{more}", change.command()), width);
+            lines.extend(command.into_iter().map(|line| vec![piece(line, Meaning::Text)]));
         }
     }
     (title, lines)
