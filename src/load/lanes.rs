@@ -329,6 +329,11 @@ mod tests {
         }
     }
 
+    fn bytes(entry: &squeue::Entry) -> [u8; 64] {
+        // SAFETY: both are 64 bytes of integers.
+        unsafe { std::mem::transmute_copy(entry) }
+    }
+
     #[test]
     fn an_entry_reads_its_block_and_nothing_else_of_it_changes() {
         let entry = opcode::ReadFixed::new(types::Fd(3), std::ptr::null_mut(), 4096, 7).build().user_data(9);
@@ -339,10 +344,6 @@ mod tests {
             .user_data(9);
         let mut slot = Slot { entry, lane: 0, is_over: false, since: 0 };
         slot.aim(block);
-        let bytes = |entry: &squeue::Entry| -> [u8; 64] {
-            // SAFETY: both are 64 bytes of integers.
-            unsafe { std::mem::transmute_copy(entry) }
-        };
         assert_eq!(bytes(slot.entry(5)), bytes(&wanted));
         assert_eq!((slot.block(), slot.since), (block, 5));
     }
@@ -359,8 +360,7 @@ mod tests {
         let slot = |entry| Slot { entry, lane: 0, is_over: false, since: 0 };
         let (mut one, mut other) = (slot(entry(1, 0x1000, 7)), slot(entry(2, 0x2000, 8)));
         one.swap_memory(&mut other);
-        let shown = |entry: &squeue::Entry| format!("{entry:?}");
-        assert_eq!(shown(one.entry(0)), shown(&entry(1, 0x2000, 8)));
-        assert_eq!(shown(other.entry(0)), shown(&entry(2, 0x1000, 7)));
+        assert_eq!(bytes(one.entry(0)), bytes(&entry(1, 0x2000, 8)));
+        assert_eq!(bytes(other.entry(0)), bytes(&entry(2, 0x1000, 7)));
     }
 }
