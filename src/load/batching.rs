@@ -8,8 +8,7 @@
 //! processor is the bottleneck, only full batches are fast. How far to go in either direction depends on drive, driver
 //! and processor, so it is tried: the ways of making calls form a grid, the one in use takes turns with its neighbours
 //! ([`contest`]), in windows that are short for them and longer for itself, the best becomes the one in use, and so on until
-//! no neighbour is better.
-//! Then it is left alone, and looked at again ever more rarely, or when the rate changes by itself.
+//! no neighbour is better. Then it is left alone, and looked at again ever more rarely, or when the rate changes by itself.
 
 mod contest;
 

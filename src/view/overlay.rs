@@ -17,22 +17,22 @@ use crate::app::{
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let area = brush.layout.overlay;
+    let width = area.width.saturating_sub(4);
     match &app.overlay {
         None => {}
         Some(Overlay::Help(top)) => {
             let title = format!("{}: keys and marks", app.screen.tab().name);
-            scrolled(brush, area, &title, &help_lines(app, area.width.saturating_sub(4)), *top);
+            scrolled(brush, area, &title, &help_lines(app, width), *top);
         }
         Some(Overlay::Facts(top)) => {
             let Some(row) = app.tree.row() else { return };
-            let width = area.width.saturating_sub(4);
             let facts = facts::of_row(app, row);
             let lines = facts_pane::lines(&facts, width, app.tree.paths, true);
             scrolled(brush, area, &facts::heading(app, row), &lines, *top);
         }
         Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
         Some(Overlay::Review(top)) => {
-            let (title, lines) = tune_overlay::review(app, area.width.saturating_sub(4));
+            let (title, lines) = tune_overlay::review(app, width);
             scrolled(brush, area, &title, &lines, *top);
         }
         Some(Overlay::Standing) => {

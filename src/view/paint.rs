@@ -117,6 +117,14 @@ impl<'a> Brush<'a> {
         (top, self.text_end - top)
     }
 
+    /// Says on a panel's frame how many lines are below those that fit, if any.
+    pub fn more(&mut self, panel: Rect, below: usize) {
+        if below > 0 {
+            let y = if self.layout.boxed { panel.bottom() - 1 } else { panel.y };
+            self.write_right(panel.right() - 1, y, &[piece(format!(" PgDn: {below} more "), Meaning::Quiet)]);
+        }
+    }
+
     /// Writes pieces from `x` on, at most `most` cells; returns the column after them.
     pub fn write(&mut self, x: u16, y: u16, most: u16, pieces: &[Piece]) -> u16 {
         let area = self.buffer.area;

@@ -267,10 +267,7 @@ fn text(app: &App, brush: &mut Brush<'_>) {
     let lines =
         made.map_or_else(|| reason(today, rest.width), |made| differences(app, made, today, rest.width));
     let (_, below) = brush.lines(rest, &lines, app.slots.detail_top);
-    if below > 0 {
-        let y = if brush.layout.boxed { panel.bottom() - 1 } else { panel.y };
-        brush.write_right(panel.right() - 1, y, &[piece(format!(" PgDn: {below} more "), Meaning::Quiet)]);
-    }
+    brush.more(panel, below);
 }
 
 /// `then  ▆▆▆▆▆▆▆▆·· 71.4 GB/s  +17.7 GB/s  published`.

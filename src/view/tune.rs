@@ -170,11 +170,7 @@ fn setting(app: &App, brush: &mut Brush<'_>) {
         Some(cell) => about(app, device, row, cell, inner.width),
     };
     let (_, below) = brush.lines(inner, &lines, app.tune.detail_top);
-    if below > 0 {
-        let word = format!(" PgDn: {below} more ");
-        let y = if brush.layout.boxed { brush.layout.setting.bottom() - 1 } else { brush.layout.setting.y };
-        brush.write_right(brush.layout.setting.right() - 1, y, &[piece(word, Meaning::Quiet)]);
-    }
+    brush.more(brush.layout.setting, below);
 }
 
 fn about(app: &App, device: &Device, row: &Setting, cell: &Cell, width: u16) -> Vec<Vec<Piece>> {

@@ -23,12 +23,7 @@ def poll_queues_come_and_go_while_another_drive_is_read(guest: Guest) -> None:
     for queues in (2, 0):
         name = drive(guest, 1)["name"]
         guest.text(set_queues(name, queues))
-        log = guest.text("dmesg")
-        for word in ("timeout", "Abort"):
-            assert word not in log, f"the kernel speaks of a {word}: {log}"
-        # The driver names its queues at every start, and the function only when it takes it.
-        starts, takes = log.count("default/read/poll queues"), log.count("pci function")
-        assert starts == takes, f"a controller was reset: {log}"
+        nothing_was_reset(guest)
         now = drive(guest, 1)
         same("where it is", now["address"], moved["address"])
         same("io_poll", guest.text(f"cat /sys/block/{now['name']}/queue/io_poll").strip(), "1" if queues else "0")
@@ -38,6 +33,16 @@ def poll_queues_come_and_go_while_another_drive_is_read(guest: Guest) -> None:
         assert done["jobs"][0]["errors"] == 0, done["jobs"][0]["first_error"]
     (well,) = json.loads(whole())["jobs"]
     assert well["errors"] == 0 and well["read"]["runtime"] >= 19900, well
+    nothing_was_reset(guest)
+
+
+def nothing_was_reset(guest: Guest) -> None:
+    log = guest.text("dmesg")
+    for word in ("reset", "timeout", "Abort"):
+        assert word not in log, f"the kernel speaks of a {word}: {log}"
+    # It may not: the driver names its queues at every start, and the function only when it takes it.
+    starts, takes = log.count("default/read/poll queues"), log.count("pci function")
+    assert starts == takes, f"a controller was reset: {log}"
 
 
 @on("desktop")
@@ -75,7 +80,7 @@ def a_drive_killed_on_its_way_through_its_driver_comes_back(guest: Guest) -> Non
     guest.text("iodyno tune undo --all")
     gone = f"until [ ! -e /sys/bus/pci/drivers/nvme/{home['address']} ]; do :; done"
     lost = 0
-    for moment in (gone, *(f"sleep {share * whole:.2f}" for share in (0.5, 0.7, 0.9)), gone):
+    for moment in (gone, *(f"sleep {share * whole:.2f}" for share in (0.5, 0.6, 0.7, 0.8, 0.9)), gone):
         name = drive(guest, 1)["name"]
         guest.run(f"({set_queues(name, 2)}) >/dev/null 2>&1 & {moment}; killall -9 iodyno; wait")
         lost += guest.run(bound).status != 0
