@@ -16,6 +16,7 @@ mod target;
 mod placement;
 mod crew;
 mod hybrid;
+mod door;
 mod ring;
 mod lanes;
 mod worker;

@@ -30,8 +30,8 @@ struct Way {
 enum Stage {
     /// Pinned, or nothing to choose from.
     Fixed,
-    /// The first calls: does everything come back at once?
-    Opening { calls: u32, found: usize, under_way: usize },
+    /// The first calls: does everything come back at once, and has the worker time to sleep meanwhile?
+    Opening { found: usize, under_way: usize },
     /// Ways are compared.
     Climbing { contest: Contest, seen: Vec<Way> },
     /// The best one is in use, at this natural logarithm of reads per nanosecond.
@@ -70,16 +70,18 @@ pub(super) struct Batching {
     rest: u64,
 }
 
-/// Calls that tell whether everything comes back at once.
-const OPENING: u32 = 8;
 /// A call with so many costs a read next to nothing, and their memory is still in the nearer caches when they are over.
 const FULL: usize = 32;
+/// A call with so few keeps no drive waiting.
+const GENTLE: usize = 8;
+/// A worker that computes for this share of its time is what the drive waits for.
+const BUSY: f64 = 0.9;
 /// A window lasts at least so long, nanoseconds, and so many reads more than the depth.
 const WINDOW: u64 = 2_000_000;
 const WINDOW_READS: usize = 96;
 /// One of the way in use is longer.
-const HELD_WINDOW: u64 = 3 * WINDOW;
-const HELD_READS: usize = 3 * WINDOW_READS;
+const HELD_WINDOW: u64 = 5 * WINDOW;
+const HELD_READS: usize = 5 * WINDOW_READS;
 /// While settled it lasts longer.
 const LONG_WINDOW: u64 = 50_000_000;
 /// First and longest rest between two climbs, nanoseconds.
@@ -103,17 +105,15 @@ impl Batching {
             choices
         };
         // Two is the most that the kernel passes on without holding back.
-        let submits = choices(workload.batch_submit, &[2, 4, 8, FULL, depth]);
+        let submits = choices(workload.batch_submit, &[2, 4, GENTLE, FULL, depth]);
         let waits = choices(workload.batch_complete_min, &[16, 8, 4, 2, 1].map(|part| depth.div_ceil(part)));
-        let near =
-            |choices: &[usize], wish: usize| choices.iter().rposition(|choice| *choice <= wish).unwrap_or(0);
-        // Where it begins: with few waited for the drive has most of the depth while the worker wakes, and all that came
-        // back meanwhile is handed over in one call.
-        let best = Way { submit: near(&submits, FULL), wait: near(&waits, depth.div_ceil(8)) };
+        // Where it begins: with few waited for the drive has most of the depth while the worker wakes, and what came back
+        // meanwhile is handed over in calls so small that the drive waits for none of them.
+        let best = Way { submit: near(&submits, GENTLE), wait: near(&waits, depth.div_ceil(16)) };
         let stage = if submits.len() * waits.len() == 1 {
             Stage::Fixed
         } else {
-            Stage::Opening { calls: 0, found: 0, under_way: 0 }
+            Stage::Opening { found: 0, under_way: 0 }
         };
         let mut batching = Self {
             submits,
@@ -152,8 +152,9 @@ impl Batching {
     #[inline]
     pub(super) fn observe(&mut self, found: usize, under_way: usize) {
         self.count(found);
-        if let Stage::Opening { .. } = self.stage {
-            self.open(found, under_way);
+        if let Stage::Opening { found: all_found, under_way: all } = &mut self.stage {
+            *all_found += found;
+            *all += under_way;
         }
     }
 
@@ -177,8 +178,9 @@ impl Batching {
             return false;
         }
         let reads = self.window.found as f64;
-        let rate = (reads / (now - self.window.began).max(1) as f64).ln();
-        let cost = ((cpu.saturating_sub(self.window.cpu)).max(1) as f64 / reads).ln();
+        let time = (now - self.window.began).max(1) as f64;
+        let spent = cpu.saturating_sub(self.window.cpu).max(1) as f64;
+        let (rate, cost) = ((reads / time).ln(), (spent / reads).ln());
         let before = (self.best, self.is_settled());
         match &mut self.stage {
             Stage::Climbing { contest, seen } => {
@@ -195,14 +197,18 @@ impl Batching {
                 *odd = if (rate - usual).abs() > ODD { *odd + 1 } else { 0 };
                 if *odd >= ODD_WINDOWS {
                     self.rest = REST;
-                    self.stage = Stage::Opening { calls: 0, found: 0, under_way: 0 };
+                    self.stage = Stage::Opening { found: 0, under_way: 0 };
                 } else if now >= *until {
                     self.explore(Vec::new());
                 }
                 self.window.open = false;
                 self.window.due = 0;
             }
-            Stage::Fixed | Stage::Opening { .. } => {}
+            Stage::Opening { found, under_way } => {
+                let all_at_once = *found * 8 >= *under_way * 7;
+                self.begin(all_at_once, spent / time);
+            }
+            Stage::Fixed => {}
         }
         (self.best, self.is_settled()) != before
     }
@@ -222,18 +228,14 @@ impl Batching {
         format!("{how}submits up to {submit}, waits for {wait}")
     }
 
-    /// Looks at the first calls, then begins to climb from where they point to.
-    fn open(&mut self, found: usize, under_way: usize) {
-        let Stage::Opening { calls, found: all_found, under_way: all } = &mut self.stage else { return };
-        *calls += 1;
-        *all_found += found;
-        *all += under_way;
-        if *calls < OPENING {
-            return;
-        }
-        if *all_found * 8 >= *all * 7 {
-            let full = self.submits.iter().rposition(|submit| *submit <= FULL).unwrap_or(0);
-            self.best = Way { submit: full, wait: self.waits.len() - 1 };
+    /// Begins to climb from where the first calls point to: whether they found all there was, and how `busy` the worker
+    /// was, as a share of its time.
+    fn begin(&mut self, all_at_once: bool, busy: f64) {
+        if all_at_once {
+            self.best = Way { submit: near(&self.submits, FULL), wait: self.waits.len() - 1 };
+        } else if busy >= BUSY {
+            self.best =
+                Way { submit: near(&self.submits, FULL), wait: near(&self.waits, self.depth.div_ceil(8)) };
         }
         self.explore(Vec::new());
     }
@@ -283,6 +285,11 @@ impl Batching {
         let due = if self.stage == Stage::Fixed { u64::MAX } else { 0 };
         self.window = Window { needed: self.depth, due, ..Window::default() };
     }
+}
+
+/// The last of ascending `choices` that is at most as large as wished, or the first.
+fn near(choices: &[usize], wish: usize) -> usize {
+    choices.iter().rposition(|choice| *choice <= wish).unwrap_or(0)
 }
 
 #[cfg(test)]

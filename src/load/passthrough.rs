@@ -20,11 +20,11 @@ use super::{
     LoadError,
     blocks::Block,
     crew::{Assignment, Granted, Ready},
+    door::Door,
     memory::Mapping,
     queued::{self, Queue},
     ring,
     target::Open,
-    worker,
 };
 use crate::{
     machine::{Drive, Machine},
@@ -126,6 +126,7 @@ fn namespace(drive: &Drive, workload: &Workload) -> Result<Namespace, String> {
 struct Rig {
     /// Before `buffers`: the ring goes first, so that no read is under way when the memory does.
     ring: IoUring<squeue::Entry128, cqueue::Entry32>,
+    door: Door,
     buffers: Mapping,
     /// Bytes of a slot.
     block: usize,
@@ -230,6 +231,7 @@ impl Rig {
             template: Read::of(namespace),
             put: Vec::with_capacity(workload.depth as usize),
             lengths: vec![0; workload.depth as usize],
+            door: Door::new(&ring),
             ring,
             buffers,
             block,
@@ -276,7 +278,7 @@ impl Queue for Rig {
             let _ = unsafe { submission.push(&entry) };
         }
         submission.sync();
-        worker::enter(&submitter, wait, patience)?;
+        self.door.enter(&submitter, submission.len(), wait, patience)?;
         submission.sync();
         completion.sync();
         for event in &mut completion {

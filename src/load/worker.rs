@@ -6,9 +6,9 @@
 //! ([`super::batching`]), the slots and lanes themselves ([`super::lanes`]).
 #![expect(unsafe_code, reason = "reads are handed to the kernel with the addresses they land at")]
 
-use std::{io, num::NonZeroU64, os::fd::AsRawFd, time::Duration};
+use std::{num::NonZeroU64, os::fd::AsRawFd, time::Duration};
 
-use io_uring::{Submitter, cqueue, types};
+use io_uring::cqueue;
 
 use super::{
     LoadError,
@@ -17,6 +17,7 @@ use super::{
     clock,
     control::Phase,
     crew::{Assignment, Ready},
+    door::Door,
     lanes::{Lane, Queue, Slot, forget, give_up, slots},
     ring::{self, Rig},
     tally::{self, Shift, Tally},
@@ -101,9 +102,8 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
         }
     }
     let mut batching = Batching::new(workload, slots.len());
-    let (mut submitter, mut submission, mut completion) = rig.ring.split();
-    // Costs a lookup per call where it is refused (before 5.18), and changes nothing else.
-    let _ = submitter.register_ring_fd();
+    let door = Door::new(&rig.ring);
+    let (submitter, mut submission, mut completion) = rig.ring.split();
     let (mut under_way, mut round) = (0, 0);
     let mut now = epoch.elapsed();
     let mut publish_at = now;
@@ -159,7 +159,7 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
             Some(_) => 1,
             None => batching.wait(under_way),
         };
-        if let Err(error) = enter(&submitter, wait, limited) {
+        if let Err(error) = door.enter(&submitter, submission.len(), wait, limited) {
             give_up(lanes, &error);
             break;
         }
@@ -226,7 +226,9 @@ fn reap<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
         } else if goes_on {
             // Not when it is handed over: an entry is copied in pieces wider than the fields written here, which a processor
             // reads back fast only when the writes are long over.
-            slots[index as usize].aim(lanes[number as usize].blocks.next());
+            if B::VARIES {
+                slots[index as usize].aim(lanes[number as usize].blocks.next());
+            }
             queue.push(index);
             if MANY {
                 lend(slots, index, queue.place(found - 1));
@@ -273,27 +275,4 @@ impl Group {
 /// Time until the first of the lanes that wait for theirs may go on; `None` when none waits.
 fn patience<B>(lanes: &[Lane<'_, B>], now: u64) -> Option<Duration> {
     lanes.iter().filter_map(|lane| lane.next_in(now)).min().map(|time| time.min(NAP))
-}
-
-/// Hands over what is queued and waits. What only means "look at the completions first" is no error.
-#[inline]
-pub(super) fn enter(submitter: &Submitter<'_>, wait: usize, patience: Option<Duration>) -> io::Result<()> {
-    let result = match patience {
-        None => submitter.submit_and_wait(wait),
-        Some(most) => {
-            let most = types::Timespec::from(most);
-            submitter.submit_with_args(wait, &types::SubmitArgs::new().timespec(&most))
-        }
-    };
-    match result {
-        Err(error)
-            if !matches!(
-                error.raw_os_error(),
-                Some(libc::EINTR | libc::EAGAIN | libc::EBUSY | libc::ETIME)
-            ) =>
-        {
-            Err(error)
-        }
-        _ => Ok(()),
-    }
 }
