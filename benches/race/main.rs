@@ -2,13 +2,14 @@
 //!
 //! `cargo bench --bench race -- [--rounds N] [--seconds S] [--fio PATH] [--t-io-uring PATH] [--device DEV]...
 //! [--course TEXT]...`. No-ops of the ring, then a file of 1 GiB of random data in the build folder: through the page cache
-//! (with one and two workers, under the screen, 16 times at once), past it, and over a loop device (root only); and the
-//! devices named, zram or `null_blk` for instance, which are only ever read. At last latencies at half of the peak rate, and
+//! (with one and two workers, under the screen, 16 times at once), past it, and over a loop device (root only); a new zram
+//! device, which holds nothing (root only); and the devices named, `null_blk` for instance, which are only ever read. At last latencies at half of the peak rate, and
 //! the memory of a job. The file is locked into memory where that is allowed, or a kernel that reclaims what is not used
 //! all the time takes part in the race. `--course` takes those whose name contains a text. Prints Markdown: medians, the
 //! median of the ratios within the rounds with the interval of their geometric mean, CPU time per read, of the process and
 //! of the whole machine (`/proc/stat`), and whether the bars are met.
 #![expect(clippy::unwrap_used, reason = "a bench ends where something is not there")]
+#![expect(clippy::disallowed_methods, reason = "a zram device of its own is set up through sysfs")]
 #![expect(unsafe_code, reason = "a file is locked into memory through a mapping")]
 
 mod courses;
@@ -20,7 +21,7 @@ mod screen;
 
 use std::{
     env,
-    fs::File,
+    fs::{self, File},
     io::{self, Read, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
@@ -61,6 +62,8 @@ fn main() {
     let file = own_file();
     lock(&file);
     let loop_device = LoopDevice::over(&file);
+    let zram = Zram::new();
+    devices.extend(zram.as_ref().map(|device| device.path.clone()));
     let device = loop_device.as_ref().map(|device| device.0.as_path());
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|text| name.contains(text));
     for course in courses::all(&programs, &file, device, &devices, seconds) {
@@ -131,6 +134,28 @@ fn lock(path: &Path) {
     };
     if let Err(error) = locked {
         eprintln!("{}: not locked into memory ({error}); raise `ulimit -l`", path.display());
+    }
+}
+
+/// A zram device of 1 GiB in which nothing was ever written, removed when it goes.
+struct Zram {
+    number: String,
+    path: PathBuf,
+}
+
+impl Zram {
+    /// `None` where none may be made.
+    fn new() -> Option<Self> {
+        let number = fs::read_to_string("/sys/class/zram-control/hot_add").ok()?.trim().to_owned();
+        let made = Self { path: format!("/dev/zram{number}").into(), number };
+        fs::write(format!("/sys/block/zram{}/disksize", made.number), "1G").ok()?;
+        Some(made)
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        let _ = fs::write("/sys/class/zram-control/hot_remove", &self.number);
     }
 }
 
