@@ -81,8 +81,10 @@ pub fn wrap(text: &str, most: u16) -> Vec<String> {
             }
             if line.is_empty() {
                 let head = head(&word, most);
-                word = word[head.len()..].to_owned();
-                line.push_str(&head);
+                // A path goes on after a slash.
+                let end = head.rfind('/').map_or(head.len(), |slash| slash + 1);
+                line.push_str(&word[..end]);
+                word = word[end..].to_owned();
             }
             lines.push(String::new());
         }
@@ -257,6 +259,14 @@ mod tests {
             prop_assert!(lines.iter().all(|line| cells(line) <= most));
             let letters = |s: &str| s.chars().filter(|c| *c != ' ').collect::<String>();
             prop_assert_eq!(letters(&lines.concat()), letters(&text));
+        }
+
+        #[test]
+        fn paths_go_on_after_a_slash(names in proptest::collection::vec("[a-z0-9:.]{1,12}", 1..12)) {
+            let path = format!("/{}", names.join("/"));
+            let lines = wrap(&path, 20);
+            prop_assert!(lines.iter().rev().skip(1).all(|line| line.ends_with('/')), "{:?}", lines);
+            prop_assert_eq!(lines.concat(), path);
         }
 
         #[test]
