@@ -38,17 +38,17 @@ impl Door {
             // Somebody has to look, even when nothing is waited for.
             flags |= IoringEnterFlags::GETEVENTS;
         }
-        let wakes = ring.params().is_setup_sqpoll();
-        let descriptor = ring.as_raw_fd();
-        // Costs a lookup per call where it is refused (before 5.18), and changes nothing else.
-        let ring = match register(descriptor) {
-            Some(number) => {
-                flags |= IoringEnterFlags::REGISTERED_RING;
-                number
-            }
-            None => descriptor,
-        };
-        Self { ring, flags, wakes }
+        Self { ring: ring.as_raw_fd(), flags, wakes: ring.params().is_setup_sqpoll() }
+    }
+
+    /// By the ring's number among those that the calling thread registered, which spares a lookup per call; as it was where
+    /// that is refused (before 5.18). The ring, and what it holds open, then lives as long as the thread.
+    pub(super) fn registered(mut self) -> Self {
+        if let Some(number) = register(self.ring) {
+            self.ring = number;
+            self.flags |= IoringEnterFlags::REGISTERED_RING;
+        }
+        self
     }
 
     /// Hands over the `queued` entries and waits for `wait` completions, for `patience` at the longest. What only means
@@ -136,7 +136,7 @@ mod tests {
 
     /// Hands over so many no-ops and waits for all of them: what came back.
     fn come_back(ring: &mut IoUring, count: u64) -> Vec<u64> {
-        let door = Door::new(ring);
+        let door = Door::new(ring).registered();
         let (submitter, mut submission, mut completion) = ring.split();
         for data in 0..count {
             // SAFETY: a no-op touches nothing.
@@ -174,7 +174,8 @@ mod tests {
     #[test]
     fn a_ring_that_is_registered_is_entered_by_its_number() {
         let ring = ring(|_| ());
-        let door = Door::new(&ring);
+        assert_eq!(Door::new(&ring).ring, ring.as_raw_fd());
+        let door = Door::new(&ring).registered();
         let by_number = door.flags.contains(IoringEnterFlags::REGISTERED_RING);
         assert_eq!(by_number, door.ring != ring.as_raw_fd(), "{door:?}");
     }

@@ -102,7 +102,7 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
         }
     }
     let mut batching = Batching::new(workload, slots.len());
-    let door = Door::new(&rig.ring);
+    let door = Door::new(&rig.ring).registered();
     let (submitter, mut submission, mut completion) = rig.ring.split();
     let (mut under_way, mut round) = (0, 0);
     let mut now = epoch.elapsed();
