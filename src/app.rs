@@ -319,7 +319,7 @@ impl App {
         let Some(offer) = dyno::file_offer(&test.workload.targets, &self.machine) else { return };
         self.screen = Screen::Dyno;
         self.tell(format!(
-            "{} may not be read: Enter takes a file of {} on it instead, Esc leaves it",
+            "{} may not be read: Enter takes a file of {} on it, Esc leaves it",
             offer.drive,
             self.units.size(offer.size)
         ));
