@@ -1,8 +1,8 @@
 //! The door of a ring: the one system call of a batch.
 //!
-//! Here: `io_uring_enter(2)`, compiled into the loop that makes it. A call through the C library comes back through one or
-//! more returns, and where the kernel overwrites the processor's memory of where to return to (its guard against
-//! speculation) each of them is mispredicted: 5 % of a no-op at depth 32. Not here: what is handed over ([`super::worker`]).
+//! Here: `io_uring_enter(2)`, compiled into the loop that makes it. By way of the C library's wrapper a no-op at depth 32 took
+//! 5 % longer, all else equal; probably since the wrapper's return is mispredicted after the kernel's own returns. Not here:
+//! what is handed over ([`super::worker`]).
 #![expect(unsafe_code, reason = "a system call on a ring, by its descriptor or its number")]
 
 use std::{
@@ -41,8 +41,8 @@ impl Door {
         Self { ring: ring.as_raw_fd(), flags, wakes: ring.params().is_setup_sqpoll() }
     }
 
-    /// By the ring's number among those that the calling thread registered, which spares a lookup per call; as it was where
-    /// that is refused (before 5.18). The ring, and what it holds open, then lives as long as the thread.
+    /// By the ring's number among those that the calling thread registered, which spares a lookup per call; by its
+    /// descriptor where that is refused (before 5.18). The ring, and what it holds open, then lives as long as the thread.
     pub(super) fn registered(mut self) -> Self {
         if let Some(number) = register(self.ring) {
             self.ring = number;
