@@ -17,6 +17,7 @@ mod placement;
 mod crew;
 mod hybrid;
 mod door;
+mod queue_pair;
 mod ring;
 mod lanes;
 mod worker;

@@ -30,8 +30,9 @@ struct Way {
 enum Stage {
     /// Pinned, or nothing to choose from.
     Fixed,
-    /// The first calls: does everything come back at once, and has the worker time to sleep meanwhile?
-    Opening { found: usize, under_way: usize },
+    /// A few gentle calls: does everything come back at once, and has the worker time to sleep meanwhile? `known` is the best
+    /// way so far, if there was one.
+    Opening { found: usize, under_way: usize, known: Option<Way> },
     /// Ways are compared.
     Climbing { contest: Contest, seen: Vec<Way> },
     /// The best one is in use, at this natural logarithm of reads per nanosecond.
@@ -74,6 +75,8 @@ pub(super) struct Batching {
 const FULL: usize = 32;
 /// A call with so few keeps no drive waiting.
 const GENTLE: usize = 8;
+/// This share of all reads found at once points to full calls.
+const MOSTLY: f64 = 0.875;
 /// A worker that computes for this share of its time is what the drive waits for.
 const BUSY: f64 = 0.9;
 /// A window lasts at least so long, nanoseconds, and so many reads more than the depth.
@@ -107,14 +110,8 @@ impl Batching {
         // Two is the most that the kernel passes on without holding back.
         let submits = choices(workload.batch_submit, &[2, 4, GENTLE, FULL, depth]);
         let waits = choices(workload.batch_complete_min, &[16, 8, 4, 2, 1].map(|part| depth.div_ceil(part)));
-        // Where it begins: with few waited for the drive has most of the depth while the worker wakes, and what came back
-        // meanwhile is handed over in calls so small that the drive waits for none of them.
-        let best = Way { submit: near(&submits, GENTLE), wait: near(&waits, depth.div_ceil(16)) };
-        let stage = if submits.len() * waits.len() == 1 {
-            Stage::Fixed
-        } else {
-            Stage::Opening { found: 0, under_way: 0 }
-        };
+        let best = gentle(&submits, &waits, depth);
+        let is_fixed = submits.len() * waits.len() == 1;
         let mut batching = Self {
             submits,
             waits,
@@ -122,11 +119,14 @@ impl Batching {
             best,
             submit: 0,
             wait: 0,
-            stage,
+            stage: Stage::Fixed,
             window: Window::default(),
             rest: REST,
         };
         batching.take(best);
+        if !is_fixed {
+            batching.open(None);
+        }
         batching
     }
 
@@ -152,7 +152,7 @@ impl Batching {
     #[inline]
     pub(super) fn observe(&mut self, found: usize, under_way: usize) {
         self.count(found);
-        if let Stage::Opening { found: all_found, under_way: all } = &mut self.stage {
+        if let Stage::Opening { found: all_found, under_way: all, .. } = &mut self.stage {
             *all_found += found;
             *all += under_way;
         }
@@ -195,18 +195,19 @@ impl Batching {
             Stage::Settled { rate: usual, odd, until } => {
                 let usual = *usual.get_or_insert(rate);
                 *odd = if (rate - usual).abs() > ODD { *odd + 1 } else { 0 };
-                if *odd >= ODD_WINDOWS {
-                    self.rest = REST;
-                    self.stage = Stage::Opening { found: 0, under_way: 0 };
-                } else if now >= *until {
-                    self.explore(Vec::new());
-                }
+                let is_over = now >= *until;
                 self.window.open = false;
                 self.window.due = 0;
+                if *odd >= ODD_WINDOWS {
+                    self.rest = REST;
+                    self.open(None);
+                } else if is_over {
+                    self.open(Some(self.best));
+                }
             }
-            Stage::Opening { found, under_way } => {
-                let all_at_once = *found * 8 >= *under_way * 7;
-                self.begin(all_at_once, spent / time);
+            Stage::Opening { found, under_way, known } => {
+                let (at_once, known) = (*found as f64 / (*under_way).max(1) as f64, *known);
+                self.begin(at_once, spent / time, known, now);
             }
             Stage::Fixed => {}
         }
@@ -228,16 +229,38 @@ impl Batching {
         format!("{how}submits up to {submit}, waits for {wait}")
     }
 
-    /// Begins to climb from where the first calls point to: whether they found all there was, and how `busy` the worker
-    /// was, as a share of its time.
-    fn begin(&mut self, all_at_once: bool, busy: f64) {
-        if all_at_once {
-            self.best = Way { submit: near(&self.submits, FULL), wait: self.waits.len() - 1 };
+    /// Makes gentle calls for a look at what they find.
+    fn open(&mut self, known: Option<Way>) {
+        self.stage = Stage::Opening { found: 0, under_way: 0, known };
+        self.take(gentle(&self.submits, &self.waits, self.depth));
+    }
+
+    /// Begins to climb from the way that is `known`, or from where gentle calls point to: which share of all reads they
+    /// found `at_once`, and how `busy` the worker was, as a share of its time. Where they found all there were, the target
+    /// waits for the worker, and never the other way round: nothing is faster than full calls, and nothing is tried.
+    fn begin(&mut self, at_once: f64, busy: f64, known: Option<Way>, now: u64) {
+        let full = |wait| Way { submit: near(&self.submits, FULL), wait };
+        let all = self.waits.len() - 1;
+        if at_once >= 1.0 {
+            self.best = full(all);
+            self.settle(now);
+            return;
+        }
+        if let Some(known) = known {
+            self.best = known;
+        } else if at_once >= MOSTLY {
+            self.best = full(all);
         } else if busy >= BUSY {
-            self.best =
-                Way { submit: near(&self.submits, FULL), wait: near(&self.waits, self.depth.div_ceil(8)) };
+            self.best = full(near(&self.waits, self.depth.div_ceil(8)));
         }
         self.explore(Vec::new());
+    }
+
+    /// Stays with the best way for a while.
+    fn settle(&mut self, now: u64) {
+        self.stage = Stage::Settled { rate: None, odd: 0, until: now + self.rest };
+        self.rest = (self.rest * 2).min(LONGEST_REST);
+        self.take(self.best);
     }
 
     /// Goes on from the winner of a contest: to its other neighbours, or to rest.
@@ -245,9 +268,7 @@ impl Batching {
         let Stage::Climbing { seen, .. } = &mut self.stage else { return };
         let seen = std::mem::take(seen);
         if winner == self.best {
-            self.stage = Stage::Settled { rate: None, odd: 0, until: now + self.rest };
-            self.rest = (self.rest * 2).min(LONGEST_REST);
-            self.take(winner);
+            self.settle(now);
         } else {
             self.best = winner;
             self.rest = REST;
@@ -285,6 +306,12 @@ impl Batching {
         let due = if self.stage == Stage::Fixed { u64::MAX } else { 0 };
         self.window = Window { needed: self.depth, due, ..Window::default() };
     }
+}
+
+/// Calls that suit every drive well: with few waited for it has most of the depth while the worker wakes, and what came back
+/// meanwhile is handed over in calls so small that it waits for none of them.
+fn gentle(submits: &[usize], waits: &[usize], depth: usize) -> Way {
+    Way { submit: near(submits, GENTLE), wait: near(waits, depth.div_ceil(16)) }
 }
 
 /// The last of ascending `choices` that is at most as large as wished, or the first.

@@ -1,20 +1,22 @@
 //! The clock of workers: nanoseconds since a moment they share.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+use rustix::time::{ClockId, clock_gettime};
 
 /// A moment that all workers of a run count from.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Epoch(Instant);
+pub(super) struct Epoch(u64);
 
 impl Epoch {
     pub(super) fn new() -> Self {
-        Self(now())
+        Self(read(ClockId::Monotonic))
     }
 
     /// Nanoseconds since then. 584 years fit.
     #[inline]
     pub(super) fn elapsed(self) -> u64 {
-        nanoseconds(now().duration_since(self.0))
+        read(ClockId::Monotonic).saturating_sub(self.0)
     }
 }
 
@@ -25,14 +27,14 @@ pub(super) fn now() -> Instant {
     Instant::now()
 }
 
-/// A duration in nanoseconds, in 64 bits.
-#[inline]
-pub(super) fn nanoseconds(duration: Duration) -> u64 {
-    duration.as_secs() * 1_000_000_000 + u64::from(duration.subsec_nanos())
-}
-
 /// CPU time of the calling thread so far, nanoseconds.
 pub(super) fn of_this_thread() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    read(ClockId::ThreadCPUTime)
+}
+
+/// What a clock shows, nanoseconds.
+#[inline]
+fn read(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }

@@ -2,31 +2,20 @@
 //! io-uring crate cannot ask for.
 //!
 //! Here: setting such a ring up by its system call. Not here: when it is wanted ([`super::ring`]).
-#![expect(unsafe_code, reason = "a system call without a wrapper")]
+#![expect(unsafe_code, reason = "a system call without a safe wrapper")]
 
-use std::{io, mem};
+use std::{io, mem, os::fd::IntoRawFd};
 
 use io_uring::{IoUring, Parameters};
-
-/// `struct io_uring_params` of `include/uapi/linux/io_uring.h`; zero but for the flags when it is handed over.
-#[derive(Default)]
-#[repr(C)]
-struct Params {
-    sq_entries: u32,
-    cq_entries: u32,
-    flags: u32,
-    rest: [u32; 27],
-}
-const _: () = assert!(size_of::<Params>() == size_of::<Parameters>());
-const _: () = assert!(align_of::<Params>() <= align_of::<Parameters>());
+use rustix::io_uring::{IoringSetupFlags, io_uring_params, io_uring_setup};
 
 /// The flags, with the kernel's names without `IORING_SETUP_`. A kernel that has the last has all.
-const FLAGS: [(u32, &str); 5] = [
-    (1 << 12, "SINGLE_ISSUER"),
-    (1 << 13, "DEFER_TASKRUN"),
-    (1 << 16, "NO_SQARRAY"),
-    (1 << 0, "IOPOLL"),
-    (1 << 17, "HYBRID_IOPOLL"),
+const FLAGS: [(IoringSetupFlags, &str); 5] = [
+    (IoringSetupFlags::SINGLE_ISSUER, "SINGLE_ISSUER"),
+    (IoringSetupFlags::DEFER_TASKRUN, "DEFER_TASKRUN"),
+    (IoringSetupFlags::NO_SQARRAY, "NO_SQARRAY"),
+    (IoringSetupFlags::IOPOLL, "IOPOLL"),
+    (IoringSetupFlags::from_bits_retain(1 << 17), "HYBRID_IOPOLL"),
 ];
 
 /// A ring of `depth` entries for the calling thread, and the names of its flags.
@@ -34,15 +23,11 @@ const FLAGS: [(u32, &str); 5] = [
 /// # Errors
 /// EINVAL where the kernel has no such rings, else what keeps it from making any.
 pub(super) fn ring(depth: u32) -> io::Result<(IoUring, Vec<String>)> {
-    let flags = FLAGS.iter().fold(0, |all, (flag, _)| all | flag);
-    let mut params = Params { flags, ..Params::default() };
-    // SAFETY: the structure is the kernel's, writable, and outlives the call.
-    let descriptor = unsafe { libc::syscall(libc::SYS_io_uring_setup, depth, &raw mut params) };
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let descriptor = i32::try_from(descriptor).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
-    // SAFETY: both are the kernel's structure, of integers alone, equal in size; the kernel filled it.
+    let mut params = io_uring_params::default();
+    params.flags = FLAGS.into_iter().map(|(flag, _)| flag).collect();
+    // SAFETY: it names no memory and no other ring.
+    let descriptor = unsafe { io_uring_setup(depth, &mut params) }?.into_raw_fd();
+    // SAFETY: both are the kernel's structure, equal in size; the kernel filled it.
     let params: Parameters = unsafe { mem::transmute(params) };
     // SAFETY: the descriptor is the ring just made with these parameters, and nobody else has it.
     let ring = unsafe { IoUring::from_fd(descriptor, params) }?;

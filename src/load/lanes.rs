@@ -2,9 +2,8 @@
 //!
 //! Here: [`Slot`], a read that can be under way, with its submission entry made once; [`Queue`], the slots that can be
 //! handed over; [`Lane`], one target's series, pace and account. Not here: the loop ([`super::worker`]).
-#![expect(unsafe_code, reason = "an entry made once is given another block, or another piece of memory")]
 
-use std::{io, os::fd::AsRawFd, time::Duration};
+use std::{io, mem, os::fd::AsRawFd, time::Duration};
 
 use io_uring::{opcode, squeue, types};
 
@@ -12,6 +11,7 @@ use super::{
     blocks::{Block, Blocks},
     crew::Assignment,
     pace::Pace,
+    queue_pair::Entry,
     ring::Rig,
     tally::{Failure, Shift, Tally},
 };
@@ -20,7 +20,7 @@ use crate::{model::errno_words, text::Label};
 /// A read that can be under way: its entry, made once but for what it reads now, and since when it does.
 #[repr(align(128))]
 pub(super) struct Slot {
-    entry: squeue::Entry,
+    entry: Entry,
     /// Number of its lane on its worker.
     pub lane: u32,
     /// Whether that lane is over.
@@ -29,67 +29,47 @@ pub(super) struct Slot {
     pub since: u64,
 }
 
-/// The kernel's `struct io_uring_sqe` (`include/uapi/linux/io_uring.h`) of 64 bytes, as far as a read changes it.
-#[repr(C)]
-struct Fields {
-    operation: u8,
-    rest_of_operation: [u8; 7],
-    offset: u64,
-    address: u64,
-    length: u32,
-    flags: u32,
-    user_data: u64,
-    buffer: u16,
-    rest: [u16; 11],
-}
-const _: () = assert!(size_of::<squeue::Entry>() == size_of::<Fields>());
-const _: () = assert!(align_of::<squeue::Entry>() == align_of::<Fields>());
-
 impl Slot {
     /// Gives it a block to read.
     #[inline]
     pub(super) fn aim(&mut self, block: Block) {
-        let fields = (&raw mut self.entry).cast::<Fields>();
-        // SAFETY: both are the kernel's structure, of integers alone, equal in size and alignment.
-        unsafe {
-            (*fields).offset = block.offset;
-            (*fields).length = block.length;
-        }
+        (self.entry.offset, self.entry.length) = (block.offset, block.length);
     }
 
     /// Takes the memory of another one for its own.
     #[inline]
     pub(super) fn swap_memory(&mut self, other: &mut Self) {
-        let (own, its) = ((&raw mut self.entry).cast::<Fields>(), (&raw mut other.entry).cast::<Fields>());
-        // SAFETY: as above; every slot has a piece of memory of its own before and after.
-        unsafe {
-            std::mem::swap(&mut (*own).address, &mut (*its).address);
-            std::mem::swap(&mut (*own).buffer, &mut (*its).buffer);
-        }
+        mem::swap(&mut self.entry.address, &mut other.entry.address);
+        mem::swap(&mut self.entry.buffer, &mut other.entry.buffer);
     }
 
     /// Turns it into a no-op that looks its file and buffer up as the read would and comes back as if it had read.
     fn idle(&mut self, fixed_file: bool, fixed_buffer: bool) {
         // IORING_OP_NOP; IORING_NOP_INJECT_RESULT, FILE, FIXED_FILE, FIXED_BUFFER.
         let flags = 1 | 1 << 1 | u32::from(fixed_file) << 2 | u32::from(fixed_buffer) << 3;
-        let fields = (&raw mut self.entry).cast::<Fields>();
-        // SAFETY: as above.
-        unsafe { ((*fields).operation, (*fields).flags) = (0, flags) };
+        (self.entry.operation, self.entry.flags) = (0, flags);
     }
 
     /// What it reads.
     #[inline]
     pub(super) fn block(&self) -> Block {
-        let fields = (&raw const self.entry).cast::<Fields>();
-        // SAFETY: as above.
-        unsafe { Block { offset: (*fields).offset, length: (*fields).length } }
+        Block { offset: self.entry.offset, length: self.entry.length }
     }
 
-    /// Its entry, handed over at `now`.
+    /// Hands it over at `now`, in this place of the submission queue.
     #[inline]
-    pub(super) fn entry(&mut self, now: u64) -> &squeue::Entry {
+    pub(super) fn hand_over(&mut self, place: &mut Entry, now: u64) {
         self.since = now;
-        &self.entry
+        *place = self.entry;
+    }
+
+    /// The same where the place holds its entry still, and nothing but its block can be another one, if that `varies`.
+    #[inline]
+    pub(super) fn hand_over_again(&mut self, place: &mut Entry, varies: bool, now: u64) {
+        self.since = now;
+        if varies {
+            (place.offset, place.length) = (self.entry.offset, self.entry.length);
+        }
     }
 }
 
@@ -110,7 +90,7 @@ pub(super) fn slots<B>(rig: &Rig, lanes: &[Lane<'_, B>], depth: u32, fixed_files
         } else {
             opcode::Read::new(types::Fd(file), address, length).build()
         };
-        let entry = entry.flags(flags).user_data(index as u64);
+        let entry = Entry::from(entry.flags(flags).user_data(index as u64));
         let number = u32::try_from(lane).unwrap_or(u32::MAX);
         let mut slot = Slot { entry, lane: number, is_over: false, since: 0 };
         if lanes[lane].no_ops {
@@ -329,38 +309,34 @@ mod tests {
         }
     }
 
-    fn bytes(entry: &squeue::Entry) -> [u8; 64] {
-        // SAFETY: both are 64 bytes of integers.
-        unsafe { std::mem::transmute_copy(entry) }
+    fn slot(data: u64, block: Block, address: usize, buffer: u16) -> Slot {
+        let address = std::ptr::without_provenance_mut(address);
+        let entry = opcode::ReadFixed::new(types::Fd(3), address, block.length, buffer).offset(block.offset);
+        Slot { entry: entry.build().user_data(data).into(), lane: 0, is_over: false, since: 0 }
     }
+
+    const BLOCK: Block = Block { offset: 0x1234_5678_9000, length: 65536 };
+    const ANOTHER: Block = Block { offset: 0x9000, length: 4096 };
 
     #[test]
     fn an_entry_reads_its_block_and_nothing_else_of_it_changes() {
-        let entry = opcode::ReadFixed::new(types::Fd(3), std::ptr::null_mut(), 4096, 7).build().user_data(9);
-        let block = Block { offset: 0x1234_5678_9000, length: 65536 };
-        let wanted = opcode::ReadFixed::new(types::Fd(3), std::ptr::null_mut(), 65536, 7)
-            .offset(block.offset)
-            .build()
-            .user_data(9);
-        let mut slot = Slot { entry, lane: 0, is_over: false, since: 0 };
-        slot.aim(block);
-        assert_eq!(bytes(slot.entry(5)), bytes(&wanted));
-        assert_eq!((slot.block(), slot.since), (block, 5));
+        let mut aimed = slot(9, ANOTHER, 0x1000, 7);
+        let mut place = Entry::default();
+        aimed.hand_over(&mut place, 4);
+        assert_eq!((place, aimed.since), (slot(9, ANOTHER, 0x1000, 7).entry, 4));
+        aimed.aim(BLOCK);
+        assert_eq!(aimed.block(), BLOCK);
+        aimed.hand_over_again(&mut place, false, 5);
+        assert_eq!((place, aimed.since), (slot(9, ANOTHER, 0x1000, 7).entry, 5));
+        aimed.hand_over_again(&mut place, true, 6);
+        assert_eq!((place, aimed.since), (slot(9, BLOCK, 0x1000, 7).entry, 6));
     }
 
     #[test]
     fn two_slots_that_change_memory_change_nothing_else() {
-        let entry = |data: u64, address: usize, buffer| {
-            let address = std::ptr::without_provenance_mut(address);
-            opcode::ReadFixed::new(types::Fd(3), address, 4096, buffer)
-                .offset(data << 12)
-                .build()
-                .user_data(data)
-        };
-        let slot = |entry| Slot { entry, lane: 0, is_over: false, since: 0 };
-        let (mut one, mut other) = (slot(entry(1, 0x1000, 7)), slot(entry(2, 0x2000, 8)));
+        let (mut one, mut other) = (slot(1, BLOCK, 0x1000, 7), slot(2, ANOTHER, 0x2000, 8));
         one.swap_memory(&mut other);
-        assert_eq!(bytes(one.entry(0)), bytes(&entry(1, 0x2000, 8)));
-        assert_eq!(bytes(other.entry(0)), bytes(&entry(2, 0x1000, 7)));
+        assert_eq!(one.entry, slot(1, BLOCK, 0x2000, 8).entry);
+        assert_eq!(other.entry, slot(2, ANOTHER, 0x1000, 7).entry);
     }
 }

@@ -16,6 +16,7 @@ use super::{
     crew::{Assignment, Granted},
     hybrid,
     memory::Mapping,
+    queue_pair::QueuePair,
     target::Open,
 };
 use crate::{
@@ -27,6 +28,7 @@ use crate::{
 pub(super) struct Rig {
     /// Before `buffers`: the ring goes first, so that no read is under way when the memory does.
     pub ring: IoUring,
+    pub queues: QueuePair,
     pub buffers: Mapping,
     /// Bytes of a slot.
     pub block: usize,
@@ -146,7 +148,8 @@ impl Rig {
             memory: buffers.words(),
             fallbacks,
         };
-        Ok(Self { ring, buffers, block, granted, fixed_buffers, slots_per_buffer })
+        let queues = QueuePair::new(&ring).map_err(|error| no_ring(&error))?;
+        Ok(Self { ring, queues, buffers, block, granted, fixed_buffers, slots_per_buffer })
     }
 }
 
@@ -167,7 +170,7 @@ pub(super) fn register_files(
 
 /// Whether a ring can be made at all.
 pub(super) fn available() -> io::Result<()> {
-    IoUring::new(2).map(drop)
+    QueuePair::new(&IoUring::new(2)?).map(drop)
 }
 
 /// Makes a ring of entries of any size, with the best flags that this kernel takes, and names them.

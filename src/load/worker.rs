@@ -8,8 +8,6 @@
 
 use std::{num::NonZeroU64, os::fd::AsRawFd, time::Duration};
 
-use io_uring::cqueue;
-
 use super::{
     LoadError,
     batching::Batching,
@@ -19,6 +17,7 @@ use super::{
     crew::{Assignment, Ready},
     door::Door,
     lanes::{Lane, Queue, Slot, forget, give_up, slots},
+    queue_pair::{Completions, Submissions},
     ring::{self, Rig},
     tally::{self, Shift, Tally},
 };
@@ -103,7 +102,8 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
     }
     let mut batching = Batching::new(workload, slots.len());
     let door = Door::new(&rig.ring).registered();
-    let (submitter, mut submission, mut completion) = rig.ring.split();
+    let submitter = rig.ring.submitter();
+    let (mut submissions, mut completions) = rig.queues.split();
     let (mut under_way, mut round) = (0, 0);
     let mut now = epoch.elapsed();
     let mut publish_at = now;
@@ -126,13 +126,11 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
         }
         let quota = if goes { round.min(queue.len()).min(batching.submit()) } else { 0 };
         round -= quota;
-        for index in queue.take(quota) {
-            // SAFETY: the slot's memory is mapped for as long as the ring lives, and no other read under way uses it:
-            // its number came from the queue of free ones. There are as many entries as slots.
-            let _ = unsafe { submission.push(slots[*index as usize].entry(now)) };
-        }
+        hand_over::<B, MANY>(&mut submissions, &mut slots, queue.take(quota), now);
         queue.settle();
-        submission.sync();
+        // SAFETY: the memory of the slots is mapped for as long as the ring lives, and no other read under way uses it:
+        // their numbers came from the queue of free ones. There are as many entries as slots.
+        unsafe { submissions.publish() };
         under_way += quota;
         if under_way == 0 {
             match shift.phase() {
@@ -159,16 +157,14 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
             Some(_) => 1,
             None => batching.wait(under_way),
         };
-        if let Err(error) = door.enter(&submitter, submission.len(), wait, limited) {
+        if let Err(error) = door.enter(&submitter, submissions.queued(), wait, limited) {
             give_up(lanes, &error);
             break;
         }
-        submission.sync();
-        completion.sync();
+        completions.sync();
         now = epoch.elapsed();
-        let found = reap::<B, PACED, MANY, LATENCY>(&mut completion, &mut slots, &mut queue, lanes, now);
-        // The kernel counts what it takes to be unread towards the next wait.
-        completion.sync();
+        let found = reap::<B, PACED, MANY, LATENCY>(&mut completions, &mut slots, &mut queue, lanes, now);
+        completions.sync();
         shift.totals.calls += 1;
         // Half way between handing over and looking again.
         shift.totals.depth_sum += (under_way + under_way - found) as u64;
@@ -191,10 +187,30 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
     batching
 }
 
+/// Puts the slots of these numbers into the submission queue, `now` being when.
+#[inline(never)]
+fn hand_over<B: Blocks, const MANY: bool>(
+    submissions: &mut Submissions<'_>,
+    slots: &mut [Slot],
+    numbers: &[u32],
+    now: u64,
+) {
+    for number in numbers {
+        let (place, is_there) = submissions.place(*number);
+        let slot = &mut slots[*number as usize];
+        // The slots of several lanes lend each other memory.
+        if is_there && !MANY {
+            slot.hand_over_again(place, B::VARIES, now);
+        } else {
+            slot.hand_over(place, now);
+        }
+    }
+}
+
 /// Counts what has come back, `now` being when: how many.
-#[inline]
+#[inline(never)]
 fn reap<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
-    completion: &mut cqueue::CompletionQueue<'_>,
+    completions: &mut Completions<'_>,
     slots: &mut [Slot],
     queue: &mut Queue,
     lanes: &mut [Lane<'_, B>],
@@ -202,22 +218,22 @@ fn reap<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
 ) -> usize {
     let mut found = 0;
     let mut group = Group::default();
-    for event in completion {
+    for (data, result) in completions {
         found += 1;
         #[expect(clippy::cast_possible_truncation, reason = "the slot number put there")]
-        let index = event.user_data() as u32;
+        let index = data as u32;
         let slot = &slots[index as usize];
         let number = if MANY { slot.lane } else { 0 };
         let length = slot.block().length;
         let mut goes_on = !MANY || !slot.is_over;
-        if event.result().cast_unsigned() == length {
+        if result.cast_unsigned() == length {
             if (LATENCY && group.since != slot.since) || (MANY && group.lane != number) {
                 group.count::<B, LATENCY>(lanes, now);
                 group = Group { lane: number, since: slot.since, ..Group::default() };
             }
             group.reads += 1;
             group.bytes += u64::from(length);
-        } else if lanes[number as usize].failed(slot, event.result()) {
+        } else if lanes[number as usize].failed(slot, result) {
             forget(queue, slots, number);
             goes_on = !MANY;
         }
