@@ -34,13 +34,14 @@ pub fn compare(name: &str, programs: &Programs, target: &Path, rounds: usize, se
     };
     let rate = (fio(&[])["jobs"][0]["read"]["iops"].as_f64().unwrap() / 2.0).round();
     let paced = [format!("--rate_iops={rate:.0}")];
+    let exact = [paced[0].clone(), "--exact_timing".to_owned()];
     let mut figures = [(); 2].map(|()| vec![Vec::new(); PERCENTS.len()]);
     for round in 0..rounds {
         // Past the page cache where it is a file: a virtual disk's reads come from a cache of its host.
         read_whole(target, target.is_file());
         for turn in 0..2 {
             let who = (round + turn) % 2;
-            let document = if who == 0 { iodyno(&paced) } else { fio(&paced) };
+            let document = if who == 0 { iodyno(&exact) } else { fio(&paced) };
             for (percent, figures) in PERCENTS.iter().zip(&mut figures[who]) {
                 let ns = &document["jobs"][0]["read"]["clat_ns"]["percentile"][percent];
                 figures.push(ns.as_f64().unwrap_or_else(|| panic!("no {percent} in {document}")));

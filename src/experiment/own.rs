@@ -33,6 +33,7 @@ const OPTIONS: &[(&str, Set)] = &[
     ("iodepth_batch_complete_min", |work, text| {
         number(text).map(|least| work.batch_complete_min = Some(least))
     }),
+    ("exact_timing", |work, text| fio::switch(text).map(|on| work.exact_timing = on)),
     ("rate_iops", |work, text| number(text).map(|rate| work.rate_iops = Some(rate))),
     ("size", |work, text| fio::size(text).map(|size| work.size = Some(size))),
 ];

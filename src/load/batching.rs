@@ -60,6 +60,8 @@ pub(super) struct Batching {
     /// Completions to wait for, to choose from; ascending.
     waits: Vec<usize>,
     depth: usize,
+    /// Latencies are timed exactly.
+    exact: bool,
     /// The best known.
     best: Way,
     /// In use.
@@ -108,14 +110,17 @@ impl Batching {
             choices
         };
         // Two is the most that the kernel passes on without holding back.
+        // Whatever comes back is seen at once.
+        let pinned_wait = workload.batch_complete_min.or(workload.exact_timing.then_some(1));
         let submits = choices(workload.batch_submit, &[2, 4, GENTLE, FULL, depth]);
-        let waits = choices(workload.batch_complete_min, &[16, 8, 4, 2, 1].map(|part| depth.div_ceil(part)));
+        let waits = choices(pinned_wait, &[16, 8, 4, 2, 1].map(|part| depth.div_ceil(part)));
         let best = gentle(&submits, &waits, depth);
         let is_fixed = submits.len() * waits.len() == 1;
         let mut batching = Self {
             submits,
             waits,
             depth,
+            exact: workload.exact_timing,
             best,
             submit: 0,
             wait: 0,
@@ -226,7 +231,8 @@ impl Batching {
             (Stage::Settled { .. }, ..) => "adaptive, ",
             _ => "adapting, ",
         };
-        format!("{how}submits up to {submit}, waits for {wait}")
+        let timed = if self.exact { ", timed exactly" } else { "" };
+        format!("{how}submits up to {submit}, waits for {wait}{timed}")
     }
 
     /// Makes gentle calls for a look at what they find.

@@ -25,7 +25,7 @@ pub(super) struct Slot {
     pub lane: u32,
     /// Whether that lane is over.
     pub is_over: bool,
-    /// When it was handed over, nanoseconds of the run's clock.
+    /// When it was handed over: since before the call, or after it where timing is exact. Nanoseconds of the run's clock.
     pub since: u64,
 }
 
@@ -142,7 +142,9 @@ impl Queue {
     /// Makes room: after this, as many slots can be pushed as there are.
     #[inline]
     pub(super) fn settle(&mut self) {
-        if self.end > self.places.len() / 2 {
+        if self.first == self.end {
+            (self.first, self.end) = (0, 0);
+        } else if self.end > self.places.len() / 2 {
             self.places.copy_within(self.first..self.end, 0);
             (self.first, self.end) = (0, self.end - self.first);
         }

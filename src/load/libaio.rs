@@ -71,6 +71,10 @@ pub(super) fn lacks(workload: &Workload) -> Vec<String> {
         (workload.hipri, "libaio cannot poll: completions come by interrupts"),
         (workload.submission_poll, "libaio has no submitting thread: --sqthread_poll has no effect"),
         (
+            workload.exact_timing,
+            "libaio is timed from before the call that hands a read over: --exact_timing has no effect",
+        ),
+        (
             !workload.direct,
             "libaio without direct I/O blocks: each read is done before the call that hands it over returns",
         ),
@@ -257,8 +261,14 @@ mod tests {
 
     #[test]
     fn what_it_lacks_is_said() {
-        let asks = Workload { hipri: true, submission_poll: true, direct: false, ..Workload::default() };
-        assert_eq!(lacks(&asks).len(), 3);
+        let asks = Workload {
+            hipri: true,
+            submission_poll: true,
+            exact_timing: true,
+            direct: false,
+            ..Workload::default()
+        };
+        assert_eq!(lacks(&asks).len(), 4);
         assert!(lacks(&Workload::default()).is_empty());
     }
 

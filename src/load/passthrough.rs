@@ -175,6 +175,11 @@ impl Rig {
                 "{name} is polled for all the time: rings of NVMe commands cannot be made to sleep before"
             ));
         }
+        if workload.exact_timing {
+            fallbacks.push(format!(
+                "{name}: commands are timed from before the call that hands them over: --exact_timing has no effect"
+            ));
+        }
         let mut wanted = workload.clone();
         loop {
             let mut rig = Self::make(&wanted, target, namespace, polled, fallbacks.clone())?;

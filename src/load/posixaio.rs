@@ -55,6 +55,10 @@ fn lacks(workload: &Workload) -> Vec<String> {
         (workload.hipri, "posixaio cannot poll: completions come by interrupts"),
         (workload.submission_poll, "posixaio has no submitting thread: --sqthread_poll has no effect"),
         (
+            workload.exact_timing,
+            "posixaio is timed from before the call that hands a read over: --exact_timing has no effect",
+        ),
+        (
             workload.depth > 1,
             "posixaio: the C library reads one block of a file after the other, whatever the depth",
         ),
@@ -191,8 +195,8 @@ mod tests {
 
     #[test]
     fn what_it_lacks_is_said() {
-        let asks = Workload { hipri: true, submission_poll: true, ..Workload::default() };
-        assert_eq!(lacks(&asks).len(), 3);
+        let asks = Workload { hipri: true, submission_poll: true, exact_timing: true, ..Workload::default() };
+        assert_eq!(lacks(&asks).len(), 4);
         assert!(lacks(&Workload { depth: 1, ..Workload::default() }).is_empty());
     }
 

@@ -1,10 +1,10 @@
 //! The submission and the completion queue of a ring, in the memory that the kernel shares (`io_uring_setup(2)`).
 //!
-//! Here: putting entries in, taking completions out. An entry that a read left in its place is still there when the same
-//! slot comes to that place again, which it does as long as completions come back in order: then only what has changed
-//! since is written. On the processors that predict the way of a cache by the linear address (AMD's since Zen) each such
-//! line costs a miss of the nearest cache when the kernel reads it by its own address. Not here: the system call
-//! ([`super::door`]), what the entries say ([`super::lanes`]).
+//! Here: putting entries in, taking completions out. What a slot left in its place is still there when it comes to that
+//! place again, which it does as long as completions come back in order: then only what has changed since is written. A
+//! line that is written here and read by the kernel, at another address, costs both more than one that only the kernel
+//! reads: a bare loop of no-ops on an AMD EPYC took 62 to 65 ns each instead of 79, the worker's on an Intel Xeon 0.6 % less.
+//! Not here: the system call ([`super::door`]), what the entries say ([`super::lanes`]).
 #![expect(unsafe_code, reason = "memory shared with the kernel, laid out as it says")]
 
 use std::{

@@ -220,6 +220,8 @@ mod tests {
             Workload { engine: EngineKind::Posixaio, rate_iops: Some(2000), jobs: 2, ..plain.clone() },
             Workload { ramp: Duration::from_millis(50), ..plain.clone() },
             Workload { batch_submit: Some(1), batch_complete_min: Some(1), ..plain.clone() },
+            Workload { exact_timing: true, ..plain.clone() },
+            Workload { exact_timing: true, rate_iops: Some(2000), jobs: 2, ..plain.clone() },
         ] {
             let summary = run(&workload);
             let target = &summary.targets[0];
@@ -293,6 +295,19 @@ mod tests {
         let granted = effective.ring_flags.iter().any(|flag| flag == "SQPOLL");
         let said = effective.fallbacks.iter().any(|sentence| sentence.contains("SQPOLL"));
         assert!(granted != said, "{effective:?}");
+    }
+
+    #[test]
+    fn exact_timing_leaves_the_call_that_hands_over_out() {
+        let (_folder, path) = file();
+        // The page cache answers within that call.
+        let cached = Workload { direct: false, batch_submit: Some(32), ..workload(&path) };
+        let exact = Workload { exact_timing: true, ..cached.clone() };
+        let [whole, rest] = [cached, exact].map(|workload| run(&workload));
+        let median = |run: &RunSummary| run.targets[0].latency.as_ref().unwrap().percentile(50.0).unwrap();
+        assert!(median(&rest) < median(&whole) / 2, "{rest:?} against {whole:?}");
+        assert!(rest.targets[0].calls > whole.targets[0].calls * rest.targets[0].ios / whole.targets[0].ios);
+        assert!(rest.effective.batch.contains("timed exactly"), "{rest:?}");
     }
 
     #[test]

@@ -25,6 +25,10 @@ fn lacks(workload: &Workload) -> Vec<String> {
     [
         (workload.hipri, "pread cannot poll: completions come by interrupts"),
         (workload.submission_poll, "pread has no submitting thread: --sqthread_poll has no effect"),
+        (
+            workload.exact_timing,
+            "pread is timed from before the call that hands a read over: --exact_timing has no effect",
+        ),
     ]
     .into_iter()
     .filter(|(asked, _)| *asked)
@@ -112,7 +116,8 @@ mod tests {
 
     #[test]
     fn what_it_lacks_is_said() {
-        assert_eq!(lacks(&Workload { hipri: true, submission_poll: true, ..Workload::default() }).len(), 2);
+        let asks = Workload { hipri: true, submission_poll: true, exact_timing: true, ..Workload::default() };
+        assert_eq!(lacks(&asks).len(), 3);
         assert!(lacks(&Workload::default()).is_empty());
     }
 }

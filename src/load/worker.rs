@@ -1,6 +1,6 @@
 //! The loop of a ring's worker: hand reads over, wait for some, count them, again.
 //!
-//! Here: what happens once per read and once per batch. Compiled for every combination of pattern, latency and what a
+//! Here: what happens once per read and once per batch. Compiled for every combination of pattern, timing and what a
 //! worker serves, so that nothing is decided per read that could be decided before; what the registrations change is in
 //! each slot's submission entry, made once. Not here: making the ring ([`super::ring`]), choosing batches
 //! ([`super::batching`]), the slots and lanes themselves ([`super::lanes`]).
@@ -57,12 +57,13 @@ fn choose<B: Blocks>(share: &[Assignment], rig: &mut Rig, fixed_files: bool) {
     let Some(Assignment { target, workload, control, epoch, .. }) = share.first() else { return };
     let paced = workload.rate_iops.is_some() || workload.amount(target.span).is_some();
     let go = match (paced, share.len() > 1, workload.latency) {
-        (true, _, true) => read::<B, true, true, true>,
-        (true, _, false) => read::<B, true, true, false>,
-        (false, true, true) => read::<B, false, true, true>,
-        (false, true, false) => read::<B, false, true, false>,
-        (false, false, true) => read::<B, false, false, true>,
-        (false, false, false) => read::<B, false, false, false>,
+        _ if workload.exact_timing => read::<B, true, true, true, true>,
+        (true, _, true) => read::<B, true, true, true, false>,
+        (true, _, false) => read::<B, true, true, false, false>,
+        (false, true, true) => read::<B, false, true, true, false>,
+        (false, true, false) => read::<B, false, true, false, false>,
+        (false, false, true) => read::<B, false, false, true, false>,
+        (false, false, false) => read::<B, false, false, false, false>,
     };
     let (whole, uncounted) = (Tally::new(), Tally::new());
     let mut lanes: Vec<Lane<'_, B>> =
@@ -81,7 +82,7 @@ fn choose<B: Blocks>(share: &[Assignment], rig: &mut Rig, fixed_files: bool) {
 }
 
 /// Reads until the run stops, the amounts are read or every target is given up.
-fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
+fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool, const EXACT: bool>(
     assignment: &Assignment,
     rig: &mut Rig,
     shift: &mut Shift<'_>,
@@ -90,16 +91,7 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
 ) -> Batching {
     let Assignment { workload, epoch, tally, .. } = assignment;
     let mut slots = slots(rig, lanes, workload.depth, fixed_files);
-    let mut queue = Queue::new(slots.len());
-    for (number, slot) in (0..).zip(&mut slots) {
-        let lane = &mut lanes[slot.lane as usize];
-        if PACED {
-            lane.waiting.push(number);
-        } else {
-            slot.aim(lane.blocks.next());
-            queue.push(number);
-        }
-    }
+    let mut queue = line_up::<B, PACED>(&mut slots, lanes);
     let mut batching = Batching::new(workload, slots.len());
     let door = Door::new(&rig.ring).registered();
     let submitter = rig.ring.submitter();
@@ -126,12 +118,25 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
         }
         let quota = if goes { round.min(queue.len()).min(batching.submit()) } else { 0 };
         round -= quota;
-        hand_over::<B, MANY>(&mut submissions, &mut slots, queue.take(quota), now);
-        queue.settle();
+        let numbers = queue.take(quota);
+        hand_over::<B, MANY>(&mut submissions, &mut slots, numbers, now);
         // SAFETY: the memory of the slots is mapped for as long as the ring lives, and no other read under way uses it:
         // their numbers came from the queue of free ones. There are as many entries as slots.
         unsafe { submissions.publish() };
         under_way += quota;
+        if EXACT && quota > 0 {
+            if let Err(error) = door.enter(&submitter, submissions.queued(), 0, None) {
+                give_up(lanes, &error);
+                break;
+            }
+            let handed_over = epoch.elapsed();
+            for number in numbers {
+                slots[*number as usize].since = handed_over;
+            }
+            shift.totals.calls += 1;
+            shift.totals.depth_sum += 2 * under_way as u64;
+        }
+        queue.settle();
         if under_way == 0 {
             match shift.phase() {
                 Phase::Hold if lanes.iter().any(Lane::is_alive) => {
@@ -185,6 +190,21 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
         }
     }
     batching
+}
+
+/// All slots are free: they wait for their time where there is a pace to keep, and can be handed over where there is none.
+fn line_up<B: Blocks, const PACED: bool>(slots: &mut [Slot], lanes: &mut [Lane<'_, B>]) -> Queue {
+    let mut queue = Queue::new(slots.len());
+    for (number, slot) in (0..).zip(slots) {
+        let lane = &mut lanes[slot.lane as usize];
+        if PACED {
+            lane.waiting.push(number);
+        } else {
+            slot.aim(lane.blocks.next());
+            queue.push(number);
+        }
+    }
+    queue
 }
 
 /// Puts the slots of these numbers into the submission queue, `now` being when.

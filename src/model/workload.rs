@@ -140,6 +140,9 @@ pub struct Workload {
     pub pinned: bool,
     /// Latency measured (fio's `--gtod_reduce=0`).
     pub latency: bool,
+    /// `--exact_timing`: latencies begin when the call that hands reads over is done, as fio's `clat` does, and every
+    /// completion is waited for by itself; fio knows no other way and has no such option.
+    pub exact_timing: bool,
 }
 
 /// A workload that cannot be run. One line: the option and the fix.
@@ -184,6 +187,7 @@ impl Default for Workload {
             numa_cpu_nodes: Vec::new(),
             pinned: false,
             latency: true,
+            exact_timing: false,
         }
     }
 }
@@ -234,6 +238,9 @@ impl Workload {
                 "polled completions need direct I/O".into(),
                 "add --direct 1 or leave --hipri out",
             );
+        }
+        if self.exact_timing && !self.latency {
+            return fail("exact_timing", "latency is not measured".into(), "leave --gtod_reduce out");
         }
         if self.hybrid_poll && (!self.hipri || self.submission_poll) {
             return fail(

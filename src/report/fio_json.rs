@@ -95,7 +95,7 @@ struct Read {
     iops_stddev: f64,
     iops_samples: usize,
     clat_ns: Option<Clat>,
-    /// From the submission on: here the same, for the clock is read before a read is handed over.
+    /// From the submission on: the same, for the clock is read before a read is handed over; `None` where timing is exact.
     lat_ns: Option<Lat>,
 }
 
@@ -212,7 +212,7 @@ fn job(
         error: target.first_error.as_ref().map_or(0, |_| libc::EIO.unsigned_abs()),
         elapsed: target.runtime.as_secs() + 1,
         options: options(&run.workload, target, name),
-        read: read(target, rates),
+        read: read(run, target, rates),
         latency_ns: Ranges::of(target.latency.as_ref(), 0),
         latency_us: Ranges::of(target.latency.as_ref(), 1),
         latency_ms: Ranges::of(target.latency.as_ref(), 2),
@@ -232,7 +232,7 @@ fn job(
     }
 }
 
-fn read(target: &TargetSummary, rates: &[f64]) -> Read {
+fn read(run: &RunSummary, target: &TargetSummary, rates: &[f64]) -> Read {
     let bytes_per_read = if target.ios > 0 { target.bytes as f64 / target.ios as f64 } else { f64::INFINITY };
     let (bw, iops) = (Spread::of(rates, 1024.0), Spread::of(rates, bytes_per_read));
     Read {
@@ -254,7 +254,7 @@ fn read(target: &TargetSummary, rates: &[f64]) -> Read {
         iops_stddev: iops.deviation,
         iops_samples: rates.len(),
         clat_ns: target.latency.as_ref().map(clat),
-        lat_ns: target.latency.as_ref().map(lat),
+        lat_ns: target.latency.as_ref().filter(|_| !run.workload.exact_timing).map(lat),
     }
 }
 

@@ -34,7 +34,7 @@ pub fn options(workload: &Workload) -> Vec<(&'static str, String)> {
         ("ioengine", Some(workload.engine.name().to_owned())),
         ("direct", switch(workload.direct)),
         ("hipri", switch(workload.hipri)),
-        (NOT_FIOS, workload.hybrid_poll.then(|| "1".to_owned())),
+        ("hybrid_poll", workload.hybrid_poll.then(|| "1".to_owned())),
         ("fixedbufs", switch(workload.fixed_buffers)),
         ("registerfiles", switch(workload.register_files)),
         ("sqthread_poll", switch(workload.submission_poll)),
@@ -51,12 +51,13 @@ pub fn options(workload: &Workload) -> Vec<(&'static str, String)> {
         ("cpus_allowed_policy", workload.pinned.then(|| "split".to_owned())),
         ("randseed", Some(workload.seed.to_string())),
         ("gtod_reduce", switch(!workload.latency)),
+        ("exact_timing", workload.exact_timing.then(|| "1".to_owned())),
     ];
     rows.into_iter().filter_map(|(option, value)| Some((option, value?))).collect()
 }
 
 /// What fio has no option for: a job file does without.
-const NOT_FIOS: &str = "hybrid_poll";
+const NOT_FIOS: [&str; 2] = ["hybrid_poll", "exact_timing"];
 
 /// Options that fio knows with io_uring alone.
 const OF_IO_URING: [&str; 4] = ["hipri", "fixedbufs", "registerfiles", "sqthread_poll"];
@@ -73,7 +74,7 @@ pub fn job_file(workload: &Workload) -> String {
         let value = match option {
             "iodepth" => depth.to_string(),
             "numjobs" => jobs.to_string(),
-            _ if option == NOT_FIOS => continue,
+            _ if NOT_FIOS.contains(&option) => continue,
             // What it would stand at anyway is not worth a line.
             "gtod_reduce" if value == "0" => continue,
             option if OF_IO_URING.contains(&option) && (!ring || value == "0") => continue,
@@ -183,6 +184,7 @@ new_group=1
             block_split: vec![(Bytes(4096), 60), (Bytes(65536), 40)],
             hipri: true,
             hybrid_poll: true,
+            exact_timing: true,
             runtime: None,
             ramp: Duration::from_secs(2),
             offset: Bytes(1 << 20),
@@ -216,7 +218,7 @@ new_group=1
         ] {
             assert!(file.lines().any(|found| found == line), "{line} in {file}");
         }
-        assert!(!file.contains(NOT_FIOS), "fio would refuse it: {file}");
+        assert!(NOT_FIOS.iter().all(|option| !file.contains(option)), "fio would refuse it: {file}");
         assert!(!file.contains("time_based") && !file.contains("norandommap") && !file.contains("\nruntime"));
     }
 }

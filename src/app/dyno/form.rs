@@ -40,6 +40,9 @@ pub struct Field {
     pub choices: &'static [&'static str],
 }
 
+/// In the field of batches: latencies as exact as they can be.
+const EXACT: &str = "exact";
+
 const YES_NO: &[&str] = &["0", "1"];
 
 /// All fields, top to bottom.
@@ -155,8 +158,9 @@ pub const FIELDS: &[Field] = &[
     },
     Field {
         name: "batch",
-        help: "reads a call hands over / waits for: 2/8; empty adapts",
+        help: "reads a call hands over / waits for: 2/8; empty adapts; exact times them as fio does",
         show: |form| match (form.workload.batch_submit, form.workload.batch_complete_min) {
+            _ if form.workload.exact_timing => EXACT.to_owned(),
             (None, None) => String::new(),
             (submit, wait) => {
                 [submit, wait].map(|part| part.map_or_else(String::new, |n| n.to_string())).join("/")
@@ -167,11 +171,15 @@ pub const FIELDS: &[Field] = &[
                 "" => Ok(None),
                 text => number(text, Workload::MOST_DEPTH).map(Some),
             };
-            let (submit, wait) = text.split_once('/').unwrap_or((text, ""));
+            let (submit, wait) = match text {
+                EXACT => ("", ""),
+                _ => text.split_once('/').unwrap_or((text, "")),
+            };
             (form.workload.batch_submit, form.workload.batch_complete_min) = (part(submit)?, part(wait)?);
+            form.workload.exact_timing = text == EXACT;
             Ok(())
         },
-        choices: &["", "1/1", "2/8", "8/8", "32/32"],
+        choices: &["", EXACT, "1/1", "2/8", "8/8", "32/32"],
     },
     Field {
         name: "rate_iops",
@@ -329,6 +337,11 @@ mod tests {
         assert_eq!((field.show)(&form), "4/16");
         assert!((field.set)(&mut form, "0/8").is_err() && (field.set)(&mut form, "2/x").is_err());
         assert_eq!((field.show)(&form), "4/16");
+        (field.set)(&mut form, "exact").unwrap();
+        assert!((field.set)(&mut form, "2/x").is_err() && form.workload.exact_timing);
+        assert_eq!((form.workload.batch_submit, form.workload.batch_complete_min), (None, None));
+        (field.set)(&mut form, "").unwrap();
+        assert!(!form.workload.exact_timing);
     }
 
     #[test]

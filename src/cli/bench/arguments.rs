@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Options that a job file gives for each of its sections; beside `--fio` they would have no meaning.
-const SAID_BY_A_JOB_FILE: [&str; 38] = [
+const SAID_BY_A_JOB_FILE: [&str; 39] = [
     "filename",
     "rw",
     "bs",
@@ -44,6 +44,7 @@ const SAID_BY_A_JOB_FILE: [&str; 38] = [
     "randseed",
     "rate_iops",
     "gtod_reduce",
+    "exact_timing",
     "name",
     "directory",
     "filesize",
@@ -152,6 +153,10 @@ pub struct BenchArgs {
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "0", default_missing_value = "1",
         value_parser = values::switch)]
     gtod_reduce: bool,
+    /// Latencies begin when reads are handed over and end one by one, as fio's clat does; two calls a batch
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_value = "0", default_missing_value = "1",
+        value_parser = values::switch)]
+    exact_timing: bool,
     /// One JSON document in fio's shape instead of text
     #[arg(long)]
     json: bool,
@@ -284,6 +289,7 @@ impl BenchArgs {
             numa_cpu_nodes: self.numa_cpu_nodes.clone().map(|list| list.0).unwrap_or_default(),
             pinned: self.cpus_allowed_policy == "split",
             latency: !self.gtod_reduce,
+            exact_timing: self.exact_timing,
         })
     }
 
@@ -509,7 +515,7 @@ mod tests {
             paths in prop::collection::vec("/[a-z0-9: ]{1,10}", 1..4),
             (pattern, engine) in (any::<bool>(), prop::sample::select(EngineKind::ALL.to_vec())),
             (block, depth, jobs) in (1u64..2000, 1u32..4097, 1u32..1025),
-            switches in prop::array::uniform7(any::<bool>()),
+            switches in prop::array::uniform8(any::<bool>()),
             (batch_submit, batch_complete_min) in (prop::option::of(1u32..64), prop::option::of(1u32..64)),
             (runtime, ramp) in (prop::option::of(1u64..4_000_000), 0u64..4_000_000),
             size in prop::option::of(1u64..(1 << 40)),
@@ -518,7 +524,7 @@ mod tests {
             (offset, io_size) in (0u64..(1 << 40), prop::option::of(1u64..(1 << 40))),
             (cpus_allowed, numa_cpu_nodes) in (prop::sample::select(vec![vec![], vec![0, 1, 2, 8]]), prop::sample::select(vec![vec![], vec![1]])),
         ) {
-            let [direct, hipri, hybrid_poll, fixed_buffers, register_files, submission_poll, latency] = switches;
+            let [direct, hipri, hybrid_poll, fixed_buffers, register_files, submission_poll, latency, exact_timing] = switches;
             let workload = Workload {
                 targets: paths.iter().map(|path| Target { path: path.into(), drive: None }).collect(),
                 pattern: if pattern { Pattern::Random } else { Pattern::Sequential },
@@ -531,7 +537,7 @@ mod tests {
                 size: size.map(Bytes),
                 offset: Bytes(offset),
                 io_size: io_size.map(Bytes),
-                rate_iops, seed, latency, cpus_allowed, numa_cpu_nodes, pinned,
+                rate_iops, seed, latency, exact_timing, cpus_allowed, numa_cpu_nodes, pinned,
             };
             let words = commands::iodyno(&workload, &[]);
             let parsed = Line::try_parse_from(&words[1..]).map_err(|error| TestCaseError::fail(error.to_string()))?;

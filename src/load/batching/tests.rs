@@ -205,6 +205,16 @@ fn what_is_pinned_stays_within_the_depth() {
 }
 
 #[test]
+fn what_is_timed_exactly_is_seen_as_it_comes() {
+    let exact = Workload { exact_timing: true, ..workload(None, None) };
+    let mut batching = Batching::new(&exact, 32);
+    Rig::new(CACHE, 1).run(&mut batching, 32, 0, SECOND);
+    assert_eq!(batching.words(), "adaptive, submits up to 32, waits for 1, timed exactly");
+    let pinned = Workload { batch_complete_min: Some(8), ..exact };
+    assert_eq!(Batching::new(&pinned, 32).wait(32), 8);
+}
+
+#[test]
 fn one_read_at_a_time_leaves_nothing_to_choose() {
     let batching = Batching::new(&workload(None, None), 1);
     assert_eq!((batching.submit(), batching.wait(1), batching.stage.clone()), (1, 1, Stage::Fixed));
