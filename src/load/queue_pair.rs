@@ -161,8 +161,10 @@ impl Submissions<'_> {
         // Their number is a power of two.
         let place = self.next as usize & (self.entries.len() - 1);
         self.next = self.next.wrapping_add(1);
-        let before = mem::replace(&mut self.slots[place], slot);
-        (&mut self.entries[place], before == slot)
+        // SAFETY: a number below that of the entries, and there are as many slots.
+        let (entry, last) =
+            unsafe { (self.entries.get_unchecked_mut(place), self.slots.get_unchecked_mut(place)) };
+        (entry, mem::replace(last, slot) == slot)
     }
 
     /// Makes the entries visible to the kernel.
@@ -183,12 +185,17 @@ impl Submissions<'_> {
 }
 
 impl Completions<'_> {
-    /// Gives the places of those that were taken back to the kernel, which counts what it takes to be unread towards the
-    /// next wait, and looks for new ones.
+    /// Looks for new ones.
     #[inline]
-    pub(super) fn sync(&mut self) {
-        self.head.store(self.next, Release);
+    pub(super) fn look(&mut self) {
         self.end = self.tail.load(Acquire);
+    }
+
+    /// Gives the places of those that were taken back to the kernel, which counts what it takes to be unread towards the
+    /// next wait.
+    #[inline]
+    pub(super) fn give_back(&mut self) {
+        self.head.store(self.next, Release);
     }
 }
 
@@ -201,7 +208,7 @@ impl Iterator for Completions<'_> {
         if self.next == self.end {
             return None;
         }
-        // SAFETY: the kernel has written the entries before `end`, and leaves them alone until `sync`.
+        // SAFETY: the kernel has written the entries before `end`, and leaves them alone until they are given back.
         let entry = unsafe { &*self.entries.add((self.next & self.mask) as usize) };
         self.next = self.next.wrapping_add(1);
         Some((entry.user_data(), entry.result()))
@@ -231,9 +238,9 @@ mod tests {
             assert_eq!(submissions.queued(), 3);
             ring.submitter().submit_and_wait(3).unwrap();
             assert_eq!(submissions.queued(), 0);
-            completions.sync();
+            completions.look();
             seen.extend(completions.by_ref());
-            completions.sync();
+            completions.give_back();
         }
         let all: Vec<_> = (0..5).flat_map(|batch| (0..3).map(move |slot| (10 * batch + slot, 0))).collect();
         assert_eq!(seen, all);
@@ -266,7 +273,7 @@ mod tests {
         // SAFETY: as above.
         unsafe { submissions.publish() };
         ring.submitter().submit_and_wait(1).unwrap();
-        completions.sync();
+        completions.look();
         assert_eq!(completions.collect::<Vec<_>>(), [(2, 0)]);
     }
 }

@@ -26,7 +26,7 @@ use crate::{
 
 /// A ring, the memory its reads land in, and what was granted.
 pub(super) struct Rig {
-    /// Before `buffers`: the ring goes first, so that no read is under way when the memory does.
+    /// Before `buffers`, like its queues: the ring goes first, so that no read is under way when the memory does.
     pub ring: IoUring,
     pub queues: QueuePair,
     pub buffers: Mapping,

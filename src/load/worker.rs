@@ -166,10 +166,10 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool, con
             give_up(lanes, &error);
             break;
         }
-        completions.sync();
+        completions.look();
         now = epoch.elapsed();
         let found = reap::<B, PACED, MANY, LATENCY>(&mut completions, &mut slots, &mut queue, lanes, now);
-        completions.sync();
+        completions.give_back();
         shift.totals.calls += 1;
         // Half way between handing over and looking again.
         shift.totals.depth_sum += (under_way + under_way - found) as u64;
