@@ -231,8 +231,11 @@ impl Batching {
             (Stage::Settled { .. }, ..) => "adaptive, ",
             _ => "adapting, ",
         };
-        let timed = if self.exact { ", timed exactly" } else { "" };
-        format!("{how}submits up to {submit}, waits for {wait}{timed}")
+        let (waits, timed) = match (self.exact, wait) {
+            (true, 1) => (String::new(), ", exact"),
+            (exact, wait) => (format!(", waits for {wait}"), if exact { ", exact" } else { "" }),
+        };
+        format!("{how}submits up to {submit}{waits}{timed}")
     }
 
     /// Makes gentle calls for a look at what they find.
