@@ -128,8 +128,9 @@ impl Batching {
             window: Window::default(),
             rest: REST,
         };
-        batching.take(best);
-        if !is_fixed {
+        if is_fixed {
+            batching.take(best);
+        } else {
             batching.open(None);
         }
         batching

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     capacity::Expected,
-    model::{Effective, LatencySummary, RunSummary, Seconds, TargetSummary, Workload},
+    model::{Effective, EngineKind, LatencySummary, RunSummary, Seconds, TargetSummary, Workload},
     text::Label,
 };
 
@@ -234,6 +234,8 @@ fn job(
 
 fn read(run: &RunSummary, target: &TargetSummary, rates: &[f64]) -> Read {
     let bytes_per_read = if target.ios > 0 { target.bytes as f64 / target.ios as f64 } else { f64::INFINITY };
+    // The other engines say that they know no such timing.
+    let is_exact = run.workload.exact_timing && run.effective.engine == EngineKind::IoUring;
     let (bw, iops) = (Spread::of(rates, 1024.0), Spread::of(rates, bytes_per_read));
     Read {
         io_bytes: target.bytes,
@@ -254,7 +256,7 @@ fn read(run: &RunSummary, target: &TargetSummary, rates: &[f64]) -> Read {
         iops_stddev: iops.deviation,
         iops_samples: rates.len(),
         clat_ns: target.latency.as_ref().map(clat),
-        lat_ns: target.latency.as_ref().filter(|_| !run.workload.exact_timing).map(lat),
+        lat_ns: target.latency.as_ref().filter(|_| !is_exact).map(lat),
     }
 }
 
@@ -361,5 +363,15 @@ mod tests {
         assert!(job["expected"].is_null());
         assert_eq!(job["job options"]["bs"], "4k");
         assert_eq!(document["effective"]["engine"], "io_uring");
+    }
+
+    #[test]
+    fn the_whole_latency_is_left_out_where_timing_was_exact_and_only_there() {
+        let mut run = run();
+        run.workload.exact_timing = true;
+        let of = |run: &RunSummary| serde_json::to_value(read(run, &run.targets[0], &[])).unwrap();
+        assert!(of(&run)["lat_ns"].is_null() && !of(&run)["clat_ns"].is_null());
+        run.effective.engine = EngineKind::Psync;
+        assert_eq!(of(&run)["lat_ns"]["mean"], of(&run)["clat_ns"]["mean"]);
     }
 }
