@@ -121,6 +121,11 @@ pub fn counted(number: usize, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }
 
+/// A mean of counts: `8.0`, `31.5`, and below one `0.04`.
+pub fn mean(value: f64) -> String {
+    if value < 1.0 { format!("{value:.2}") } else { format!("{value:.1}") }
+}
+
 /// A block size as fio writes it: `4k`, `1m`, `512`.
 pub fn block_size(bytes: Bytes) -> String {
     match bytes.0 {
@@ -237,6 +242,11 @@ impl fmt::Display for Micros {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mean_below_one_keeps_its_digits() {
+        assert_eq!([0.04, 0.949, 1.0, 8.0, 31.46].map(mean), ["0.04", "0.95", "1.0", "8.0", "31.5"]);
+    }
 
     #[test]
     fn transfer_rates_are_read_in_the_words_of_old_and_new_kernels() {

@@ -30,7 +30,8 @@ pub fn all(
     devices: &[PathBuf],
     seconds: u32,
 ) -> Vec<Course> {
-    let cached = Job { targets: vec![file.to_owned()], direct: false, workers: 1, seconds, no_ops: false };
+    let cached =
+        Job { targets: vec![file.to_owned()], direct: false, depth: 32, workers: 1, seconds, no_ops: false };
     let bar = |against, iops| Bar { against: Rival::Named(against), iops, process_ns: None };
     let rival = |job: &Job| programs.t_io_uring(T_IO_URING, job, 32);
     let no_ops = Job { no_ops: true, ..cached.clone() };
@@ -97,6 +98,20 @@ pub fn all(
             warm,
         );
     }
+    // With few reads under way the time between them decides, not what a call takes.
+    for depth in [1, 4, 12] {
+        for (name, target) in [("O_DIRECT file", Some(file)), ("loop device", loop_device)] {
+            let Some(target) = target else { continue };
+            let job = Job { targets: vec![target.to_owned()], direct: true, depth, ..cached.clone() };
+            add(
+                &format!("{name}, depth {depth}"),
+                [vec![Racer::iodyno(&job)], fio(programs, &job)].concat(),
+                vec![programs.t_io_uring("t/io_uring, one at a time", &job, 1)],
+                vec![Bar { against: Rival::Best, iops: 1.0, process_ns: None }],
+                if loop_device == Some(target) { hot() } else { past() },
+            );
+        }
+    }
     courses
 }
 
@@ -105,10 +120,13 @@ fn fio(programs: &Programs, job: &Job) -> Vec<Racer> {
     let fixed = &["--ioengine=io_uring", "--registerfiles=1", "--fixedbufs=1"][..];
     let batches =
         &["--iodepth_batch_submit=32", "--iodepth_batch_complete_min=32", "--iodepth_batch_complete_max=32"];
-    vec![
+    let mut racers = vec![
         programs.fio(PLAIN, job, &["--ioengine=io_uring"]),
         programs.fio(FIXED, job, fixed),
-        programs.fio(BATCHED, job, &[fixed, batches].concat()),
         programs.fio("fio libaio", job, &["--ioengine=libaio"]),
-    ]
+    ];
+    if job.depth >= 32 {
+        racers.push(programs.fio(BATCHED, job, &[fixed, batches].concat()));
+    }
+    racers
 }

@@ -1,4 +1,4 @@
-//! How each competitor is told to do the same, 4 KiB random reads at depth 32 for each target, and what it came to.
+//! How each competitor is told to do the same, 4 KiB random reads at some depth for each target, and what it came to.
 
 use std::{
     env,
@@ -32,6 +32,8 @@ pub struct Programs {
 pub struct Job {
     pub targets: Vec<PathBuf>,
     pub direct: bool,
+    /// Reads under way on each target.
+    pub depth: usize,
     pub workers: u32,
     pub seconds: u32,
     /// No-ops of the ring in place of reads.
@@ -84,7 +86,7 @@ impl Programs {
         let fixed = ["--name=race", "--time_based=1", "--readonly", "--invalidate=0", "--group_reporting=1"];
         arguments.extend(fixed.map(str::to_owned));
         // One process reads all targets; its depth is theirs together.
-        arguments.push(format!("--iodepth={}", 32 * job.targets.len()));
+        arguments.push(format!("--iodepth={}", job.depth * job.targets.len()));
         arguments.push("--output-format=json".to_owned());
         Racer { name, job: job.clone(), way: Way::Document(self.fio.clone(), arguments) }
     }
@@ -93,7 +95,7 @@ impl Programs {
     pub fn t_io_uring(&self, name: &'static str, job: &Job, batch: usize) -> Option<Racer> {
         let mut arguments: Vec<String> = ["-b4096", "-p0", "-B1", "-F1"].map(str::to_owned).into();
         arguments.extend([
-            format!("-d{}", 32 * job.targets.len()),
+            format!("-d{}", job.depth * job.targets.len()),
             format!("-s{batch}"),
             format!("-c{batch}"),
             format!("-O{}", u8::from(job.direct)),
@@ -108,14 +110,15 @@ impl Programs {
 
 impl Racer {
     pub fn iodyno(job: &Job) -> Self {
-        let bench = ["bench", "--json", "--iodepth=32"].map(str::to_owned);
+        let bench = ["bench".to_owned(), "--json".to_owned(), format!("--iodepth={}", job.depth)];
         let arguments = bench.into_iter().chain(job.options()).collect();
         Self { name: "iodyno", job: job.clone(), way: Way::Document(own(), arguments) }
     }
 
     /// With one processor to itself, so that one worker reads all targets.
     pub fn one_worker(name: &'static str, job: &Job) -> Self {
-        let pinned = ["-c", "0", &own(), "bench", "--json", "--iodepth=32"].map(str::to_owned);
+        let depth = format!("--iodepth={}", job.depth);
+        let pinned = ["-c", "0", &own(), "bench", "--json", &depth].map(str::to_owned);
         let arguments = pinned.into_iter().chain(job.options()).collect();
         Self { name, job: job.clone(), way: Way::Document("taskset".to_owned(), arguments) }
     }

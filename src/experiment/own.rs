@@ -31,7 +31,8 @@ const OPTIONS: &[(&str, Set)] = &[
     ("sqthread_poll", |work, text| fio::switch(text).map(|on| work.submission_poll = on)),
     ("iodepth_batch_submit", |work, text| number(text).map(|most| work.batch_submit = Some(most))),
     ("iodepth_batch_complete_min", |work, text| {
-        number(text).map(|least| work.batch_complete_min = Some(least))
+        let least = if text == "0" { Ok(0) } else { number(text) };
+        least.map(|least| work.batch_complete_min = Some(least))
     }),
     ("exact_timing", |work, text| fio::switch(text).map(|on| work.exact_timing = on)),
     ("rate_iops", |work, text| number(text).map(|rate| work.rate_iops = Some(rate))),
@@ -154,6 +155,7 @@ mod tests {
         assert!(written.workload.hipri);
         assert_eq!(reads("ioengine=psync").unwrap().label, "B");
         assert_eq!(reads("ioengine=psync").unwrap().workload.engine, EngineKind::Psync);
+        assert_eq!(reads("iodepth_batch_complete_min=0").unwrap().workload.batch_complete_min, Some(0));
         assert_eq!(reads("nothing:").unwrap(), Written { label: "nothing".into(), ..reads("").unwrap() });
     }
 
@@ -163,6 +165,7 @@ mod tests {
             ("scheduler", "\"scheduler\" written as NAME=VALUE"),
             ("bs=4q", "another bs: no size"),
             ("iodepth=0", "another iodepth: no number"),
+            ("iodepth_batch_submit=0", "another iodepth_batch_submit: no number"),
             ("colour=red", "in place of \"colour\""),
             ("rw=write", "only ever reads"),
             ("poll_queues=2", "in place of \"poll_queues\""),

@@ -4,11 +4,13 @@
 //!
 //! On a drive that is the bottleneck, waiting for every read under way lets its queue run dry, and handing many over at
 //! once makes it wait for the last of them (the kernel holds back all of a call that brings more than two until the call
-//! ends). Waiting for one and handing over one keeps the queue full and burns a call and a wake-up per read. Where the
-//! processor is the bottleneck, only full batches are fast. How far to go in either direction depends on drive, driver
-//! and processor, so it is tried: the ways of making calls form a grid, the one in use takes turns with its neighbours
-//! ([`contest`]), in windows that are short for them and longer for itself, the best becomes the one in use, and so on until
-//! no neighbour is better. Then it is left alone, and looked at again ever more rarely, or when the rate changes by itself.
+//! ends). Waiting for one and handing over one keeps the queue full and burns a call and a wake-up per read. With few reads
+//! under way a wake-up can take longer than the drive does: then a worker that never sleeps but looks again and again, that
+//! spins, brings a multiple of the reads, for a whole processor. Where the processor is the bottleneck, only full batches
+//! are fast. How far to go in either direction depends on drive, driver and processor, so it is tried: the ways of making
+//! calls form a grid, the one in use takes turns with its neighbours ([`contest`]), in windows that are short for them and
+//! longer for itself, the best becomes the one in use, and so on until no neighbour is better. Then it is left alone, and
+//! looked at again ever more rarely, or when the rate changes by itself.
 
 mod contest;
 
@@ -45,11 +47,21 @@ struct Window {
     /// Reads of the way before may still come back; they do not count.
     open: bool,
     began: u64,
-    cpu: u64,
+    /// What the worker had spent until then.
+    spent: Spent,
     found: usize,
     /// It is over when so many are found and it is this late.
     needed: usize,
     due: u64,
+}
+
+/// What a worker has spent so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Spent {
+    /// CPU time, nanoseconds.
+    pub cpu: u64,
+    /// How often it slept.
+    pub sleeps: u64,
 }
 
 /// One worker's policy.
@@ -97,23 +109,29 @@ const ODD: f64 = 0.25;
 const ODD_WINDOWS: u32 = 3;
 /// What a reduction of CPU time per read is worth, in reads per second: twenty percent of the one for one of the other.
 const CPU_WORTH: f64 = 0.05;
+/// Natural logarithm of the gain that is worth a worker that never sleeps, and takes a whole processor.
+const SPIN_WORTH: f64 = 0.14;
 
 impl Batching {
     /// The policy of a worker that keeps `depth` reads under way: pinned by the workload, or adaptive.
     pub(super) fn new(workload: &Workload, depth: usize) -> Self {
         let depth = depth.max(1);
-        let choices = |pinned: Option<u32>, choices: &[usize]| {
+        let choices = |pinned: Option<u32>, choices: &[usize], least: usize| {
             let pinned = pinned.map(|pinned| pinned as usize);
             let choices = pinned.as_ref().map_or(choices, slice::from_ref);
-            let mut choices: Vec<usize> = choices.iter().map(|choice| (*choice).clamp(1, depth)).collect();
+            let mut choices: Vec<usize> =
+                choices.iter().map(|choice| (*choice).clamp(least, depth)).collect();
             choices.dedup();
             choices
         };
         // Two is the most that the kernel passes on without holding back.
         // Whatever comes back is seen at once.
         let pinned_wait = workload.batch_complete_min.or(workload.exact_timing.then_some(1));
-        let submits = choices(workload.batch_submit, &[2, 4, GENTLE, FULL, depth]);
-        let waits = choices(pinned_wait, &[16, 8, 4, 2, 1].map(|part| depth.div_ceil(part)));
+        let submits = choices(workload.batch_submit, &[2, 4, GENTLE, FULL, depth], 1);
+        // Where completions are polled for, a call that waits does not sleep.
+        let fewest = usize::from(workload.hipri);
+        let part = |part| depth.div_ceil(part);
+        let waits = choices(pinned_wait, &[fewest, part(16), part(8), part(4), part(2), depth], 0);
         let best = gentle(&submits, &waits, depth);
         let is_fixed = submits.len() * waits.len() == 1;
         let mut batching = Self {
@@ -142,7 +160,7 @@ impl Batching {
         self.submit
     }
 
-    /// Completions waited for with so many reads under way.
+    /// Completions waited for with so many reads under way; 0 spins.
     #[inline]
     pub(super) fn wait(&self, under_way: usize) -> usize {
         self.wait.min(under_way)
@@ -170,9 +188,9 @@ impl Batching {
         now >= self.window.due && self.window.found >= self.window.needed
     }
 
-    /// Ends a window, at `now` and with `cpu` nanoseconds spent by the worker so far. Whether [`Self::words`] changed.
+    /// Ends a window, at `now` and with so much spent by the worker so far. Whether [`Self::words`] changed.
     #[cold]
-    pub(super) fn judge(&mut self, now: u64, cpu: u64) -> bool {
+    pub(super) fn judge(&mut self, now: u64, spent: Spent) -> bool {
         if !self.window.open {
             let (length, reads) = match &self.stage {
                 Stage::Climbing { contest, .. } if contest.is_holders_turn() => (HELD_WINDOW, HELD_READS),
@@ -180,17 +198,18 @@ impl Batching {
                 _ => (WINDOW, WINDOW_READS),
             };
             let needed = self.depth + reads;
-            self.window = Window { open: true, began: now, cpu, found: 0, needed, due: now + length };
+            self.window = Window { open: true, began: now, spent, found: 0, needed, due: now + length };
             return false;
         }
         let reads = self.window.found as f64;
         let time = (now - self.window.began).max(1) as f64;
-        let spent = cpu.saturating_sub(self.window.cpu).max(1) as f64;
-        let (rate, cost) = ((reads / time).ln(), (spent / reads).ln());
+        let cpu = spent.cpu.saturating_sub(self.window.spent.cpu).max(1) as f64;
+        let sleeps = spent.sleeps.saturating_sub(self.window.spent.sleeps) as f64;
+        let (rate, cost) = ((reads / time).ln(), (cpu / reads).ln());
         let before = (self.best, self.is_settled());
         match &mut self.stage {
             Stage::Climbing { contest, seen } => {
-                if let Some(winner) = contest.score(rate - CPU_WORTH * cost) {
+                if let Some(winner) = contest.score(score(rate, cost, self.wait)) {
                     seen.extend(contest.ways());
                     self.climb(winner, now);
                 } else {
@@ -213,7 +232,14 @@ impl Batching {
             }
             Stage::Opening { found, under_way, known } => {
                 let (at_once, known) = (*found as f64 / (*under_way).max(1) as f64, *known);
-                self.begin(at_once, spent / time, known, now);
+                // The target waits for the worker, and never the other way round: nothing is faster than full calls, and
+                // nothing is tried. A worker that wakes late finds all too, but then it has slept once a call.
+                if at_once >= 1.0 && sleeps < reads / (2 * self.depth) as f64 {
+                    self.best = self.full(self.depth);
+                    self.settle(now);
+                } else {
+                    self.begin(at_once, cpu / time, known);
+                }
             }
             Stage::Fixed => {}
         }
@@ -232,10 +258,12 @@ impl Batching {
             (Stage::Settled { .. }, ..) => "adaptive, ",
             _ => "adapting, ",
         };
-        let (waits, timed) = match (self.exact, wait) {
-            (true, 1) => (String::new(), ", exact"),
-            (exact, wait) => (format!(", waits for {wait}"), if exact { ", exact" } else { "" }),
+        let waits = match wait {
+            0 => ", spins".to_owned(),
+            1 if self.exact => String::new(),
+            wait => format!(", waits for {wait}"),
         };
+        let timed = if self.exact { ", exact" } else { "" };
         format!("{how}submits up to {submit}{waits}{timed}")
     }
 
@@ -245,23 +273,20 @@ impl Batching {
         self.take(gentle(&self.submits, &self.waits, self.depth));
     }
 
+    /// Full calls that wait for `wait`.
+    fn full(&self, wait: usize) -> Way {
+        Way { submit: near(&self.submits, FULL), wait: near(&self.waits, wait) }
+    }
+
     /// Begins to climb from the way that is `known`, or from where gentle calls point to: which share of all reads they
-    /// found `at_once`, and how `busy` the worker was, as a share of its time. Where they found all there were, the target
-    /// waits for the worker, and never the other way round: nothing is faster than full calls, and nothing is tried.
-    fn begin(&mut self, at_once: f64, busy: f64, known: Option<Way>, now: u64) {
-        let full = |wait| Way { submit: near(&self.submits, FULL), wait };
-        let all = self.waits.len() - 1;
-        if at_once >= 1.0 {
-            self.best = full(all);
-            self.settle(now);
-            return;
-        }
+    /// found `at_once`, and how `busy` the worker was, as a share of its time.
+    fn begin(&mut self, at_once: f64, busy: f64, known: Option<Way>) {
         if let Some(known) = known {
             self.best = known;
         } else if at_once >= MOSTLY {
-            self.best = full(all);
+            self.best = self.full(self.depth);
         } else if busy >= BUSY {
-            self.best = full(near(&self.waits, self.depth.div_ceil(8)));
+            self.best = self.full(self.depth.div_ceil(8));
         }
         self.explore(Vec::new());
     }
@@ -295,6 +320,8 @@ impl Batching {
             (Some(submit + 1), Some(wait)),
             (Some(submit), wait.checked_sub(1)),
             (Some(submit), Some(wait + 1)),
+            // To spin is no smaller step from waiting for few than from waiting for many.
+            (Some(submit), (self.waits[0] == 0 && wait > 1).then_some(0)),
         ] {
             if let (Some(submit), Some(wait)) = (submit, wait)
                 && submit < self.submits.len()
@@ -322,6 +349,11 @@ impl Batching {
 /// meanwhile is handed over in calls so small that it waits for none of them.
 fn gentle(submits: &[usize], waits: &[usize], depth: usize) -> Way {
     Way { submit: near(submits, GENTLE), wait: near(waits, depth.div_ceil(16)) }
+}
+
+/// How good a way is that waits for `wait`, from natural logarithms of its reads per time and of its CPU time per read.
+fn score(rate: f64, cost: f64, wait: usize) -> f64 {
+    rate - CPU_WORTH * cost - if wait == 0 { SPIN_WORTH } else { 0.0 }
 }
 
 /// The last of ascending `choices` that is at most as large as wished, or the first.

@@ -51,23 +51,24 @@ impl Door {
         self
     }
 
-    /// Hands over the `queued` entries and waits for `wait` completions, for `patience` at the longest. What only means
-    /// "look at the completions first" is no error.
+    /// Hands over the `queued` entries and waits for `wait` completions, for `patience` at the longest: 0 looks what is
+    /// there, `None` does not even look. What only means "look at the completions first" is no error.
     #[inline]
     pub(super) fn enter(
         self,
         submitter: &Submitter<'_>,
         queued: usize,
-        wait: usize,
+        wait: Option<usize>,
         patience: Option<Duration>,
     ) -> io::Result<()> {
+        let least = wait.unwrap_or(0);
         #[expect(clippy::cast_possible_truncation, reason = "no more than the ring has entries")]
-        let (queued, wait_for) = (queued as u32, wait as u32);
+        let (queued, wait_for) = (queued as u32, least as u32);
         // SAFETY: a number that only this call looks at, of a ring that lives.
         let ring = unsafe { BorrowedFd::borrow_raw(self.ring) };
-        let wanted = if wait > 0 { IoringEnterFlags::GETEVENTS } else { IoringEnterFlags::empty() };
+        let wanted = if wait.is_some() { IoringEnterFlags::GETEVENTS } else { IoringEnterFlags::empty() };
         let result = match patience {
-            _ if self.wakes => return wake(submitter, wait, patience),
+            _ if self.wakes => return wake(submitter, least, patience),
             // SAFETY: what the entries point at lives for as long as the ring (whoever pushed them saw to that).
             None => unsafe { io_uring_enter(ring, queued, wait_for, self.flags | wanted) },
             Some(most) => {
@@ -143,7 +144,7 @@ mod tests {
             unsafe { submission.push(&opcode::Nop::new().build().user_data(data)) }.unwrap();
         }
         submission.sync();
-        door.enter(&submitter, submission.len(), usize::try_from(count).unwrap(), None).unwrap();
+        door.enter(&submitter, submission.len(), usize::try_from(count).ok(), None).unwrap();
         completion.sync();
         completion.map(|event| event.user_data()).collect()
     }
@@ -162,12 +163,33 @@ mod tests {
     }
 
     #[test]
+    fn what_came_back_meanwhile_is_there_for_who_looks_without_waiting() {
+        let mut ring = ring(|builder| {
+            builder.setup_single_issuer().setup_defer_taskrun();
+        });
+        let door = Door::new(&ring);
+        let (submitter, mut submission, mut completion) = ring.split();
+        let soon = types::Timespec::from(Duration::from_millis(1));
+        // SAFETY: the time outlives the call that hands it over, which is when it is read.
+        unsafe { submission.push(&opcode::Timeout::new(&raw const soon).build()) }.unwrap();
+        submission.sync();
+        let mut found = |queued, wait| {
+            door.enter(&submitter, queued, wait, None).unwrap();
+            completion.sync();
+            completion.by_ref().count()
+        };
+        assert_eq!(found(1, None), 0);
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!((found(0, None), found(0, Some(0)), found(0, Some(0))), (0, 1, 0));
+    }
+
+    #[test]
     fn a_wait_with_nothing_to_wait_for_ends_when_its_time_is_over() {
         let mut ring = ring(|_| ());
         let door = Door::new(&ring);
         let (submitter, submission, _) = ring.split();
         let began = clock::now();
-        door.enter(&submitter, submission.len(), 1, Some(Duration::from_millis(20))).unwrap();
+        door.enter(&submitter, submission.len(), Some(1), Some(Duration::from_millis(20))).unwrap();
         assert!(began.elapsed() >= Duration::from_millis(20));
     }
 
@@ -185,7 +207,7 @@ mod tests {
         let mut ring = ring(|_| ());
         let door = Door { ring: 1 << 20, flags: IoringEnterFlags::empty(), wakes: false };
         let (submitter, _, _) = ring.split();
-        let refused = door.enter(&submitter, 0, 0, None).unwrap_err();
+        let refused = door.enter(&submitter, 0, None, None).unwrap_err();
         assert_eq!(refused.raw_os_error(), Some(libc::EBADF));
         for errno in [libc::EINTR, libc::EAGAIN, libc::EBUSY, libc::ETIME] {
             assert!(forgive(io::Error::from_raw_os_error(errno)).is_ok());

@@ -283,7 +283,7 @@ impl Queue for Rig {
             let _ = unsafe { submission.push(&entry) };
         }
         submission.sync();
-        self.door.enter(&submitter, submission.len(), wait, patience)?;
+        self.door.enter(&submitter, submission.len(), Some(wait), patience)?;
         submission.sync();
         completion.sync();
         for event in &mut completion {

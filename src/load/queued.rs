@@ -9,13 +9,12 @@ use super::{
     LoadError,
     batching::Batching,
     blocks::{Block, Blocks, Series},
-    clock,
     control::Phase,
     crew::{Assignment, Granted, Ready},
     memory::Mapping,
     pace::Pace,
     tally::{Failure, Shift, Tally},
-    usage::Usage,
+    usage::{self, Usage},
 };
 use crate::{
     model::{Workload, errno_words},
@@ -159,7 +158,7 @@ fn read(assignment: &Assignment, queue: &mut impl Queue, shift: &mut Shift<'_>) 
             batching.count(found);
         } else if !limited {
             batching.observe(found, under_way);
-            if batching.is_due(now) && batching.judge(now, clock::of_this_thread()) {
+            if batching.is_due(now) && batching.judge(now, usage::spent()) {
                 tally.closing().batch = Some(batching.words());
             }
         }

@@ -200,6 +200,7 @@ mod tests {
     fn every_way_of_reading_a_file_reads_it_without_an_error() {
         let (_folder, path) = file();
         let plain = workload(&path);
+        let spinning = Workload { batch_complete_min: Some(0), ..plain.clone() };
         for workload in [
             plain.clone(),
             Workload { fixed_buffers: false, ..plain.clone() },
@@ -220,6 +221,10 @@ mod tests {
             Workload { engine: EngineKind::Posixaio, rate_iops: Some(2000), jobs: 2, ..plain.clone() },
             Workload { ramp: Duration::from_millis(50), ..plain.clone() },
             Workload { batch_submit: Some(1), batch_complete_min: Some(1), ..plain.clone() },
+            spinning.clone(),
+            Workload { submission_poll: true, ..spinning.clone() },
+            Workload { engine: EngineKind::Libaio, ..spinning.clone() },
+            Workload { engine: EngineKind::Posixaio, ..spinning },
             Workload { exact_timing: true, ..plain.clone() },
             Workload { exact_timing: true, rate_iops: Some(2000), jobs: 2, ..plain.clone() },
         ] {

@@ -3,6 +3,8 @@
 
 use std::{fs, time::Duration};
 
+use super::{batching::Spent, clock};
+
 /// Cost of a thread since it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Usage {
@@ -10,6 +12,13 @@ pub(super) struct Usage {
     pub system: Duration,
     /// Voluntary and involuntary.
     pub switches: u64,
+    /// Those of them that are voluntary.
+    pub sleeps: u64,
+}
+
+/// What the calling thread has spent so far, as batching wants to know it.
+pub(super) fn spent() -> Spent {
+    Spent { cpu: clock::of_this_thread(), sleeps: Usage::of_this_thread().sleeps }
 }
 
 impl Usage {
@@ -29,6 +38,7 @@ impl Usage {
             user: time(usage.ru_utime),
             system: time(usage.ru_stime),
             switches: usage.ru_nvcsw.unsigned_abs() + usage.ru_nivcsw.unsigned_abs(),
+            sleeps: usage.ru_nvcsw.unsigned_abs(),
         }
     }
 
@@ -46,7 +56,7 @@ impl Usage {
         let mut fields = fields.split_whitespace().skip(11).map(|field| field.parse::<u32>().ok());
         let mut time =
             || Some(Duration::from_secs(1) * fields.next()?? / u32::try_from(ticks_per_second).ok()?);
-        Some(Self { user: time()?, system: time()?, switches: 0 })
+        Some(Self { user: time()?, system: time()?, ..Self::default() })
     }
 
     /// Adds what something else has cost.
@@ -54,6 +64,7 @@ impl Usage {
         self.user += other.user;
         self.system += other.system;
         self.switches += other.switches;
+        self.sleeps += other.sleeps;
     }
 
     /// What was spent since `earlier`.
@@ -62,6 +73,7 @@ impl Usage {
             user: self.user.saturating_sub(earlier.user),
             system: self.system.saturating_sub(earlier.system),
             switches: self.switches.saturating_sub(earlier.switches),
+            sleeps: self.sleeps.saturating_sub(earlier.sleeps),
         }
     }
 }

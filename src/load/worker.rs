@@ -12,7 +12,6 @@ use super::{
     LoadError,
     batching::Batching,
     blocks::{Blocks, One, Random, Sequential, Series, Still},
-    clock,
     control::Phase,
     crew::{Assignment, Ready},
     door::Door,
@@ -20,6 +19,7 @@ use super::{
     queue_pair::{Completions, Submissions},
     ring::{self, Rig},
     tally::{self, Shift, Tally},
+    usage,
 };
 use crate::model::Pattern;
 
@@ -125,7 +125,7 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool, con
         unsafe { submissions.publish() };
         under_way += quota;
         if EXACT && quota > 0 {
-            if let Err(error) = door.enter(&submitter, submissions.queued(), 0, None) {
+            if let Err(error) = door.enter(&submitter, submissions.queued(), None, None) {
                 give_up(lanes, &error);
                 break;
             }
@@ -158,9 +158,9 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool, con
         let more = goes && round > 0 && queue.len() > 0;
         let limited = if PACED && goes && !more { patience(lanes, now) } else { None };
         let wait = match limited {
-            _ if more => 0,
-            Some(_) => 1,
-            None => batching.wait(under_way),
+            _ if more => None,
+            Some(_) => Some(1),
+            None => Some(batching.wait(under_way)),
         };
         if let Err(error) = door.enter(&submitter, submissions.queued(), wait, limited) {
             give_up(lanes, &error);
@@ -177,7 +177,7 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool, con
             batching.count(found);
         } else if limited.is_none() {
             batching.observe(found, under_way);
-            if batching.is_due(now) && batching.judge(now, clock::of_this_thread()) {
+            if batching.is_due(now) && batching.judge(now, usage::spent()) {
                 tally.closing().batch = Some(batching.words());
             }
         }

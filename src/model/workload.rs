@@ -116,7 +116,7 @@ pub struct Workload {
     pub submission_poll: bool,
     /// `--iodepth_batch_submit`: most reads handed over in one call; `None` adapts.
     pub batch_submit: Option<u32>,
-    /// `--iodepth_batch_complete_min`: completions waited for in one call; `None` adapts.
+    /// `--iodepth_batch_complete_min`: completions waited for in one call; 0 spins, `None` adapts.
     pub batch_complete_min: Option<u32>,
     /// `--runtime`: how long is counted; `None` runs until stopped or the amount is read.
     pub runtime: Option<Duration>,

@@ -128,7 +128,7 @@ fn cost(target: &TargetSummary) -> Vec<String> {
             "  a read    {user} user and {system} system, {:.2} context switches{interrupts}",
             cost.switches
         ),
-        format!("  a call    {:.1} reads{depth}", cost.reads_per_call),
+        format!("  a call    {} reads{depth}", units::mean(cost.reads_per_call)),
     ]
 }
 

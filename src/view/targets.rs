@@ -17,7 +17,7 @@ use crate::{
         series::Series,
     },
     model::{LatencySummary, RunSummary, TargetSummary, run::Cost},
-    units::{Micros, count},
+    units::{Micros, count, mean},
 };
 
 /// A column of figures: heading, width, and what stands in it.
@@ -157,7 +157,7 @@ fn in_few_words(cost: &Cost) -> Vec<String> {
 }
 
 fn a_call(cost: &Cost) -> String {
-    format!("a call: {:.1} reads", cost.reads_per_call)
+    format!("a call: {} reads", mean(cost.reads_per_call))
 }
 
 fn heading(app: &App, brush: &mut Brush<'_>, inner: Rect, places: &Places) {

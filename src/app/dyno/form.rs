@@ -158,7 +158,7 @@ pub const FIELDS: &[Field] = &[
     },
     Field {
         name: "batch",
-        help: "reads a call hands over / waits for: 2/8; empty adapts; exact times them as fio does",
+        help: "reads a call hands over / waits for, 0 spins; empty adapts; exact is timed as by fio",
         show: |form| match (form.workload.batch_submit, form.workload.batch_complete_min) {
             _ if form.workload.exact_timing => EXACT.to_owned(),
             (None, None) => String::new(),
@@ -167,19 +167,21 @@ pub const FIELDS: &[Field] = &[
             }
         },
         set: |form, text| {
-            let part = |text: &str| match text.trim() {
+            let part = |text: &str, spins: bool| match text.trim() {
                 "" => Ok(None),
+                "0" if spins => Ok(Some(0)),
                 text => number(text, Workload::MOST_DEPTH).map(Some),
             };
             let (submit, wait) = match text {
                 EXACT => ("", ""),
                 _ => text.split_once('/').unwrap_or((text, "")),
             };
-            (form.workload.batch_submit, form.workload.batch_complete_min) = (part(submit)?, part(wait)?);
+            (form.workload.batch_submit, form.workload.batch_complete_min) =
+                (part(submit, false)?, part(wait, true)?);
             form.workload.exact_timing = text == EXACT;
             Ok(())
         },
-        choices: &["", EXACT, "1/1", "2/8", "8/8", "32/32"],
+        choices: &["", EXACT, "1/0", "1/1", "2/8", "8/8", "32/32"],
     },
     Field {
         name: "rate_iops",
@@ -329,7 +331,7 @@ mod tests {
         let field = FIELDS.iter().find(|field| field.name == "batch").unwrap();
         let mut form = Form::default();
         for (text, pinned) in
-            [("2/", (Some(2), None)), ("/8", (None, Some(8))), (" 4 / 16", (Some(4), Some(16)))]
+            [("2/", (Some(2), None)), ("/0", (None, Some(0))), (" 4 / 16", (Some(4), Some(16)))]
         {
             (field.set)(&mut form, text).unwrap();
             assert_eq!((form.workload.batch_submit, form.workload.batch_complete_min), pinned);

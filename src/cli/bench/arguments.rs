@@ -131,7 +131,7 @@ pub struct BenchArgs {
     /// Most reads handed over in one call; adapts without it
     #[arg(long, visible_alias = "iodepth_batch", value_name = "N")]
     iodepth_batch_submit: Option<u32>,
-    /// Completions waited for in one call; adapts without it
+    /// Completions waited for in one call: 0 never sleeps, which takes a whole processor; adapts without it
     #[arg(long, visible_alias = "iodepth_batch_complete", value_name = "N")]
     iodepth_batch_complete_min: Option<u32>,
     /// Seed of the random offsets
@@ -516,7 +516,7 @@ mod tests {
             (pattern, engine) in (any::<bool>(), prop::sample::select(EngineKind::ALL.to_vec())),
             (block, depth, jobs) in (1u64..2000, 1u32..4097, 1u32..1025),
             switches in prop::array::uniform8(any::<bool>()),
-            (batch_submit, batch_complete_min) in (prop::option::of(1u32..64), prop::option::of(1u32..64)),
+            (batch_submit, batch_complete_min) in (prop::option::of(1u32..64), prop::option::of(0u32..64)),
             (runtime, ramp) in (prop::option::of(1u64..4_000_000), 0u64..4_000_000),
             size in prop::option::of(1u64..(1 << 40)),
             (rate_iops, seed) in (prop::option::of(1u32..1_000_000), any::<u64>()),

@@ -28,10 +28,10 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// As the policy sees it.
-    fn score(self) -> f64 {
+    /// As the policy sees it, the worker having waited for `wait`.
+    fn score(self, wait: usize) -> f64 {
         let reads = self.reads as f64;
-        (reads / self.time as f64).ln() - CPU_WORTH * (self.cpu as f64 / reads).ln()
+        score((reads / self.time as f64).ln(), (self.cpu as f64 / reads).ln(), wait)
     }
 }
 
@@ -40,7 +40,7 @@ struct Rig {
     model: Model,
     random: Wyrand,
     now: u64,
-    cpu: u64,
+    spent: Spent,
     /// When each channel is free.
     channels: Vec<u64>,
     /// When each read under way comes back.
@@ -50,16 +50,23 @@ struct Rig {
 impl Rig {
     fn new(model: Model, seed: u64) -> Self {
         let channels = vec![0; model.channels];
-        Self { model, random: Wyrand::new(seed, 1), now: 0, cpu: 0, channels, under_way: Vec::new() }
+        Self {
+            model,
+            random: Wyrand::new(seed, 1),
+            now: 0,
+            spent: Spent::default(),
+            channels,
+            under_way: Vec::new(),
+        }
     }
 
     fn spend(&mut self, ns: u64) {
         self.now += ns;
-        self.cpu += ns;
+        self.spent.cpu += ns;
     }
 
-    /// One call: what it found.
-    fn enter(&mut self, submit: usize, wait: usize) -> usize {
+    /// One call: what it found, if it was to look.
+    fn enter(&mut self, submit: usize, wait: Option<usize>) -> usize {
         self.spend(self.model.call);
         let mut starts = Vec::new();
         for _ in 0..submit {
@@ -78,13 +85,12 @@ impl Rig {
             *free = start.max(*free) + service;
             self.under_way.push(*free);
         }
-        if wait == 0 {
-            return 0;
-        }
+        let Some(wait) = wait else { return 0 };
         self.under_way.sort_unstable();
-        let until = self.under_way[wait - 1];
+        let until = wait.checked_sub(1).map_or(0, |last| self.under_way[last]);
         if until > self.now {
-            self.cpu += self.model.sleep;
+            self.spent.cpu += self.model.sleep;
+            self.spent.sleeps += 1;
             self.now = until + self.model.sleep;
         }
         let found = self.under_way.partition_point(|back| *back <= self.now);
@@ -101,23 +107,23 @@ impl Rig {
             let submit = free.min(batching.submit());
             let more = submit < free;
             let under_way = self.under_way.len() + submit;
-            let found = self.enter(submit, if more { 0 } else { batching.wait(under_way) });
+            let found = self.enter(submit, (!more).then(|| batching.wait(under_way)));
             if !more {
                 batching.observe(found, under_way);
             }
             let before = batching.best;
             if batching.is_due(self.now) {
-                batching.judge(self.now, self.cpu);
+                batching.judge(self.now, self.spent);
             }
             changes += u32::from(start.is_some() && batching.best != before);
             if start.is_some() {
                 reads += found as u64;
             } else if self.now >= from {
-                start = Some((self.now, self.cpu));
+                start = Some((self.now, self.spent.cpu));
             }
         }
         let (time, cpu) = start.unwrap();
-        (changes, Outcome { reads, time: self.now - time, cpu: self.cpu - cpu })
+        (changes, Outcome { reads, time: self.now - time, cpu: self.spent.cpu - cpu })
     }
 }
 
@@ -131,7 +137,7 @@ fn workload(submit: Option<u32>, wait: Option<u32>) -> Workload {
 fn pinned(model: Model, depth: usize, submit: usize, wait: usize) -> f64 {
     let pinned = workload(Some(u32::try_from(submit).unwrap()), Some(u32::try_from(wait).unwrap()));
     let mut batching = Batching::new(&pinned, depth);
-    Rig::new(model, 7).run(&mut batching, depth, SECOND / 50, SECOND / 4).1.score()
+    Rig::new(model, 7).run(&mut batching, depth, SECOND / 50, SECOND / 4).1.score(wait)
 }
 
 /// The score of the best pinned way.
@@ -139,6 +145,11 @@ fn best(model: Model, depth: usize) -> f64 {
     let grid = Batching::new(&workload(None, None), depth);
     let ways = grid.submits.iter().flat_map(|submit| grid.waits.iter().map(move |wait| (*submit, *wait)));
     ways.map(|(submit, wait)| pinned(model, depth, submit, wait)).fold(f64::MIN, f64::max)
+}
+
+/// By how much a run is worse than the best pinned way.
+fn short(model: Model, depth: usize, batching: &Batching, outcome: Outcome) -> f64 {
+    best(model, depth) - outcome.score(batching.waits[batching.best.wait])
 }
 
 // Some ten times as slow as what they stand for, so that the tests are fast. What calls and reads cost before the disk is as
@@ -154,7 +165,7 @@ fn a_way_as_good_as_any_is_found_and_kept() {
     for (name, model) in [("disk", DISK), ("cache", CACHE), ("fast", FAST)] {
         let mut batching = Batching::new(&workload(None, None), 32);
         let (changes, outcome) = Rig::new(model, 3).run(&mut batching, 32, 30 * SECOND, 40 * SECOND);
-        let short = best(model, 32) - outcome.score();
+        let short = short(model, 32, &batching, outcome);
         assert!(short < 0.03, "{name}: {short:.3} short with {}", batching.words());
         assert!(changes <= 1, "{name}: {changes} changes while nothing changed");
     }
@@ -188,7 +199,7 @@ fn another_situation_is_noticed() {
     rig.model = DISK;
     rig.channels = vec![0; DISK.channels];
     let (_, outcome) = rig.run(&mut batching, 32, 30 * SECOND, 40 * SECOND);
-    let short = best(DISK, 32) - outcome.score();
+    let short = short(DISK, 32, &batching, outcome);
     assert!(short < 0.03, "{short:.3} short with {}", batching.words());
 }
 
@@ -215,9 +226,38 @@ fn what_is_timed_exactly_is_seen_as_it_comes() {
 }
 
 #[test]
-fn one_read_at_a_time_leaves_nothing_to_choose() {
-    let batching = Batching::new(&workload(None, None), 1);
+fn one_read_at_a_time_polled_for_leaves_nothing_to_choose() {
+    let batching = Batching::new(&Workload { hipri: true, ..workload(None, None) }, 1);
     assert_eq!((batching.submit(), batching.wait(1), batching.stage.clone()), (1, 1, Stage::Fixed));
+    let deeper = Batching::new(&Workload { hipri: true, ..workload(None, None) }, 32);
+    assert!(!deeper.waits.contains(&0), "a call that waits does not sleep");
+}
+
+#[test]
+fn a_worker_spins_where_a_sleep_takes_longer_than_the_drive_and_nowhere_else() {
+    // A disk of 20 us below sleeps of 10 us and of 2 us; one of 200 us.
+    let model = Model { channels: 4, service: 20_000, spread: 0.2, call: 400, sleep: 10_000, read: 800 };
+    for (model, chosen) in [
+        (model, "adaptive, submits up to 1, spins"),
+        (Model { sleep: 1000, ..model }, "adaptive, submits up to 1, waits for 1"),
+        (Model { service: 200_000, ..model }, "adaptive, submits up to 1, waits for 1"),
+    ] {
+        let mut batching = Batching::new(&workload(None, None), 1);
+        Rig::new(model, 3).run(&mut batching, 1, SECOND, 2 * SECOND);
+        assert_eq!(batching.words(), chosen, "{model:?}");
+    }
+    let mut batching = Batching::new(&workload(None, None), 4);
+    let (_, outcome) = Rig::new(model, 3).run(&mut batching, 4, 3 * SECOND, 4 * SECOND);
+    assert!(batching.words().ends_with(", spins"), "{}", batching.words());
+    assert!(short(model, 4, &batching, outcome) < 0.03, "{outcome:?}");
+}
+
+#[test]
+fn a_worker_told_never_to_wait_never_does() {
+    let mut batching = Batching::new(&workload(Some(4), Some(0)), 32);
+    assert_eq!((batching.wait(32), batching.words()), (0, "submits up to 4, spins".to_owned()));
+    let (_, outcome) = Rig::new(FAST, 3).run(&mut batching, 32, 0, SECOND / 10);
+    assert!(outcome.reads > 0 && outcome.cpu == outcome.time, "{outcome:?}");
 }
 
 #[test]
@@ -228,7 +268,7 @@ fn no_drive_is_read_worse_than_where_the_climb_began() {
             let mut batching = Batching::new(&workload(None, None), 32);
             let start = pinned(model, 32, batching.submit(), batching.wait(32));
             let (_, outcome) = Rig::new(model, 3).run(&mut batching, 32, 12 * SECOND, 15 * SECOND);
-            let short = start - outcome.score();
+            let short = start - outcome.score(batching.waits[batching.best.wait]);
             assert!(short < 0.03, "{model:?}: {short:.3} worse with {}", batching.words());
         }
     }
@@ -239,7 +279,7 @@ fn looking_for_a_better_way_costs_little() {
     for (name, model) in [("disk", DISK), ("cache", CACHE), ("fast", FAST)] {
         let mut batching = Batching::new(&workload(None, None), 32);
         let (_, outcome) = Rig::new(model, 3).run(&mut batching, 32, SECOND / 50, SECOND);
-        let short = best(model, 32) - outcome.score();
+        let short = short(model, 32, &batching, outcome);
         assert!(short < 0.015, "{name}: {short:.3} short while it looks");
     }
 }
@@ -250,10 +290,11 @@ proptest! {
         depth in 1..4096_usize,
         under_way in 1..4096_usize,
         submit in proptest::option::of(1..5000_u32),
-        wait in proptest::option::of(1..5000_u32),
+        wait in proptest::option::of(0..5000_u32),
     ) {
         let batching = Batching::new(&workload(submit, wait), depth);
         prop_assert!((1..=depth).contains(&batching.submit()));
-        prop_assert!((1..=under_way.min(depth)).contains(&batching.wait(under_way)));
+        let least = usize::from(wait != Some(0));
+        prop_assert!((least..=under_way.min(depth)).contains(&batching.wait(under_way)));
     }
 }
