@@ -3,11 +3,12 @@
 //! `cargo bench --bench race -- [--rounds N] [--seconds S] [--fio PATH] [--t-io-uring PATH] [--device DEV]...
 //! [--course TEXT]...`. No-ops of the ring, then a file of 1 GiB of random data in the build folder: through the page cache
 //! (with one and two workers, under the screen, 16 times at once), past it, and over a loop device (root only); a new zram
-//! device, which holds nothing (root only); and the devices named, `null_blk` for instance, which are only ever read. At
-//! last latencies at half of the peak rate, and the memory of a job. The file is locked into memory where that is allowed, or
-//! a kernel that reclaims what is not used all the time takes part in the race. `--course` takes those whose name contains a
-//! text. Prints Markdown: medians, the median of the ratios within the rounds with the interval of their geometric mean, CPU
-//! time per read, of the process and of the whole machine (`/proc/stat`), and whether the bars are met.
+//! device, which holds nothing (root only); and the devices named, `null_blk` for instance, which are only ever read. File and
+//! loop device once more at depths 1, 4 and 12. At last latencies at half of the peak rate, and the memory of a job. The file
+//! is locked into memory where that is allowed, or a kernel that reclaims what is not used all the time takes part in the
+//! race. `--course` takes those whose name contains a text. Prints Markdown: medians, the median of the ratios within the
+//! rounds with the interval of their geometric mean, CPU time per read, of the process and of the whole machine
+//! (`/proc/stat`), and whether the bars are met.
 #![expect(clippy::unwrap_used, reason = "a bench ends where something is not there")]
 #![expect(clippy::disallowed_methods, reason = "a zram device of its own is set up through sysfs")]
 #![expect(unsafe_code, reason = "a file is locked into memory through a mapping")]
@@ -91,9 +92,13 @@ fn race(course: &Course, rounds: usize) -> String {
         if let Some((file, direct)) = &course.warm {
             read_whole(file, *direct);
         }
-        for turn in 0..racers.len() {
-            // Nobody always runs after the same one.
-            let place = (round + turn) % racers.len();
+        // Nobody always runs after the same one: what that left behind, a rested disk for instance, is no merit.
+        let mut places: Vec<usize> = (0..racers.len()).collect();
+        places.rotate_left(round % racers.len());
+        if round % 2 == 1 {
+            places.reverse();
+        }
+        for place in places {
             figures[place].push(racers[place].run());
         }
     }

@@ -79,6 +79,12 @@ fn small_reads() -> Workload {
     Workload { jobs: 3, ..Workload::default() }
 }
 
+/// The same in calls of one size: what a read costs the processor depends on how many share a call, and arms that chose for
+/// themselves could differ in nothing else.
+fn even_reads() -> Workload {
+    Workload { batch_submit: Some(8), batch_complete_min: Some(8), ..small_reads() }
+}
+
 /// Source P's `onessd.sh 3 DRIVE 1m`.
 fn big_reads() -> Workload {
     Workload { block_size: Bytes(1 << 20), ..small_reads() }
@@ -226,6 +232,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_better: "With nomerges at {arm} a read costs less processor time than at {baseline}.",
         if_worse: "With nomerges at {arm} a read costs more processor time than at {baseline}.",
         if_same: "Looking for requests to merge costs nothing that could be seen.",
+        workload: even_reads,
         proves: &["nomerges"],
         make: arms::no_merges,
         ..row("nomerges", "What does looking for merges cost?", "as found, 0, 2")
@@ -238,6 +245,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_better: "With iostats at {arm} a read costs less processor time than at {baseline}.",
         if_worse: "With iostats at {arm} a read costs more processor time than at {baseline}.",
         if_same: "Counting requests costs nothing that could be seen: leave it on.",
+        workload: even_reads,
         proves: &["iostats"],
         make: arms::statistics,
         ..row("iostats", "What does the accounting of requests cost?", "as found, 1, 0")
@@ -250,6 +258,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_better: "With rq_affinity at {arm} a read costs less processor time than at {baseline}.",
         if_worse: "With rq_affinity at {arm} a read costs more processor time than at {baseline}.",
         if_same: "Where reads complete does not matter here.",
+        workload: even_reads,
         proves: &["rq-affinity"],
         make: arms::affinity,
         ..row("rq-affinity", "Does it matter where reads complete?", "as found, 1, 2, 0")
@@ -278,7 +287,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_better: "Waking processors costs these reads time: hold them awake, or limit idle states, where latency counts.",
         if_worse: "Processors that never sleep leave less power to the one that works.",
         if_same: "Sleep costs these reads nothing that could be seen.",
-        workload: || Workload { depth: 1, ..Workload::default() },
+        // A worker that spins keeps its processor awake.
+        workload: || Workload { depth: 1, batch_complete_min: Some(1), ..Workload::default() },
         proves: &["deep-c-states"],
         make: arms::idle_states,
         ..row("idle-states", "Do sleeping processors delay single reads?", "free to sleep, held awake")

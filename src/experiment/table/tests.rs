@@ -233,3 +233,14 @@ fn what_a_row_proves_is_a_finding_and_has_one_row() {
         assert!(seen.insert(finding), "{finding} is proved twice");
     }
 }
+
+#[test]
+fn processor_time_is_compared_between_equal_calls_and_sleep_between_workers_that_do() {
+    let compared: Vec<_> = EXPERIMENTS.iter().filter(|row| row.metric == Metric::CpuNsPerIo).collect();
+    assert!(!compared.is_empty());
+    for row in compared {
+        let work = (row.workload)();
+        assert!(work.batch_submit.is_some() && work.batch_complete_min > Some(0), "{}", row.id.0);
+    }
+    assert_eq!((find("idle-states").unwrap().workload)().batch_complete_min, Some(1));
+}
