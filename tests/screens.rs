@@ -6,7 +6,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use iodyno::{
-    app::{Screen, keymap},
+    app::{Screen, dyno::form::FIELDS, keymap},
     runtime::headless::Headless,
     source::{demo::DEMOS, origin::Origin},
     view::picture::text,
@@ -240,6 +240,23 @@ fn cards_in_other_slots() {
         {
             let name = format!("{name}__threadripper_before__{columns}x{rows}");
             check(&name, &picture("threadripper-before", Screen::Machine, size, keys, 0));
+        }
+    }
+}
+
+#[test]
+fn every_field_of_the_form_says_all_that_it_takes_where_there_is_room() {
+    for (size, form) in [((100, 30), 35), ((120, 40), 35), ((200, 60), 44)] {
+        for (down, field) in FIELDS.iter().enumerate() {
+            let picture = picture("threadripper-before", Screen::Dyno, size, &"j".repeat(down), 0);
+            let rows = text(&picture);
+            let column: Vec<String> = rows
+                .lines()
+                .map(|row| {
+                    row.chars().take(form).filter(|sign| *sign != '│').collect::<String>().trim().to_owned()
+                })
+                .collect();
+            assert!(column.join(" ").contains(field.help), "{size:?} {}: {column:#?}", field.name);
         }
     }
 }

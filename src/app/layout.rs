@@ -261,6 +261,8 @@ impl Layout {
     fn place_dyno(&mut self, body: Rect, shown: Option<usize>) {
         /// More rows than these would leave the targets' panel behind.
         const MORE: u16 = 4;
+        /// Rows that say what a field takes.
+        const HELP: u16 = 3;
         /// Beside its targets: the heading, the total, what a read cost.
         const OTHERS: usize = 3;
         let fields = u16::try_from(FIELDS.len()).unwrap_or(u16::MAX);
@@ -271,7 +273,7 @@ impl Layout {
         };
         let (left, right) = cut_left(body, form_width);
         let frame = if self.boxed { 2 } else { 1 };
-        (self.form, self.past) = cut_top(left, fields + frame + 2 * u16::from(self.boxed));
+        (self.form, self.past) = cut_top(left, fields + frame + HELP * u16::from(self.boxed));
         self.form_rows = self.inner(self.form);
         let (right, verdict) = cut_bottom(right, if self.boxed { 4 } else { 2 });
         let share = if right.height >= 40 { 58 } else { 46 };

@@ -46,6 +46,8 @@ def busy(screen: str) -> str:
     text = re.sub(r"(2 Findings)( \d+)? *", r"\1 ", text)
     text = re.sub("[⠀-⣿·█▉▊▋▌▍▎▏▁-▇░▒▓]", " ", text)
     text = re.sub(r"(?<![\w.])[\d.]+( ?(k|M|G)\b)?( (ns|us|ms|s)\b)?(?![\w.])", "#", text)
+    # Which way of making calls wins is the machine's affair.
+    text = text.replace(", spins", ", waits for #")
     text = re.sub(" +", " ", re.sub("─+", "─", text))
     # Rows of the map of latencies: only some are labelled.
     text = re.sub(r"││( #)? │ │$", "││ │", re.sub("││#", "││ #", text), flags=re.MULTILINE)
