@@ -82,33 +82,39 @@ pub fn all(
         vec![bar(one, 0.95)],
         hot(),
     );
-    let devices = devices.iter().map(|device| (device.display().to_string(), device.as_path()));
-    let direct = [("O_DIRECT file".to_owned(), file)]
+    let warm =
+        |target: &Path| if loop_device == Some(target) { hot() } else { past().filter(|_| target == file) };
+    let direct = |target: &Path, depth| Job {
+        targets: vec![target.to_owned()],
+        direct: true,
+        depth,
+        ..cached.clone()
+    };
+    let own: Vec<(String, &Path)> = [("O_DIRECT file".to_owned(), file)]
         .into_iter()
         .chain(loop_device.map(|device| ("loop device".to_owned(), device)))
-        .chain(devices);
-    for (name, target) in direct {
-        let job = Job { targets: vec![target.to_owned()], direct: true, ..cached.clone() };
-        let warm = if loop_device == Some(target) { hot() } else { past().filter(|_| target == file) };
+        .collect();
+    let devices = devices.iter().map(|device| (device.display().to_string(), device.as_path()));
+    for (name, target) in own.iter().cloned().chain(devices) {
+        let job = direct(target, cached.depth);
         add(
             &name,
             [vec![Racer::iodyno(&job)], fio(programs, &job)].concat(),
             vec![rival(&job), programs.t_io_uring("t/io_uring, batches of 8", &job, 8)],
             vec![Bar { against: Rival::Best, iops: 1.0, process_ns: Some(0.7) }],
-            warm,
+            warm(target),
         );
     }
     // With few reads under way the time between them decides, not what a call takes.
     for depth in [1, 4, 12] {
-        for (name, target) in [("O_DIRECT file", Some(file)), ("loop device", loop_device)] {
-            let Some(target) = target else { continue };
-            let job = Job { targets: vec![target.to_owned()], direct: true, depth, ..cached.clone() };
+        for (name, target) in &own {
+            let job = direct(target, depth);
             add(
                 &format!("{name}, depth {depth}"),
                 [vec![Racer::iodyno(&job)], fio(programs, &job)].concat(),
                 vec![programs.t_io_uring("t/io_uring, one at a time", &job, 1)],
                 vec![Bar { against: Rival::Best, iops: 0.95, process_ns: None }],
-                if loop_device == Some(target) { hot() } else { past() },
+                warm(target),
             );
         }
     }

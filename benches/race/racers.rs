@@ -110,16 +110,12 @@ impl Programs {
 
 impl Racer {
     pub fn iodyno(job: &Job) -> Self {
-        let bench = ["bench".to_owned(), "--json".to_owned(), format!("--iodepth={}", job.depth)];
-        let arguments = bench.into_iter().chain(job.options()).collect();
-        Self { name: "iodyno", job: job.clone(), way: Way::Document(own(), arguments) }
+        Self { name: "iodyno", job: job.clone(), way: Way::Document(own(), bench(job).collect()) }
     }
 
     /// With one processor to itself, so that one worker reads all targets.
     pub fn one_worker(name: &'static str, job: &Job) -> Self {
-        let depth = format!("--iodepth={}", job.depth);
-        let pinned = ["-c", "0", &own(), "bench", "--json", &depth].map(str::to_owned);
-        let arguments = pinned.into_iter().chain(job.options()).collect();
+        let arguments = ["-c", "0", &own()].map(str::to_owned).into_iter().chain(bench(job)).collect();
         Self { name, job: job.clone(), way: Way::Document("taskset".to_owned(), arguments) }
     }
 
@@ -149,6 +145,12 @@ impl Racer {
         };
         Figure::new(iops, f64::from(self.job.seconds), Spent::so_far().since(before))
     }
+}
+
+/// iodyno's arguments.
+fn bench(job: &Job) -> impl Iterator<Item = String> {
+    let fixed = ["bench".to_owned(), "--json".to_owned(), format!("--iodepth={}", job.depth)];
+    fixed.into_iter().chain(job.options())
 }
 
 pub fn output(program: &str, arguments: &[String]) -> Output {

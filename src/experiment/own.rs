@@ -31,8 +31,7 @@ const OPTIONS: &[(&str, Set)] = &[
     ("sqthread_poll", |work, text| fio::switch(text).map(|on| work.submission_poll = on)),
     ("iodepth_batch_submit", |work, text| number(text).map(|most| work.batch_submit = Some(most))),
     ("iodepth_batch_complete_min", |work, text| {
-        let least = if text == "0" { Ok(0) } else { number(text) };
-        least.map(|least| work.batch_complete_min = Some(least))
+        number_from(0, text).map(|least| work.batch_complete_min = Some(least))
     }),
     ("exact_timing", |work, text| fio::switch(text).map(|on| work.exact_timing = on)),
     ("rate_iops", |work, text| number(text).map(|rate| work.rate_iops = Some(rate))),
@@ -40,8 +39,12 @@ const OPTIONS: &[(&str, Set)] = &[
 ];
 
 fn number(text: &str) -> Result<u32, String> {
+    number_from(1, text)
+}
+
+fn number_from(smallest: u32, text: &str) -> Result<u32, String> {
     let number = fio::size(text).ok().and_then(|number| u32::try_from(number.0).ok());
-    number.filter(|number| *number > 0).ok_or_else(|| "no number; write it as 32 or 10k".to_owned())
+    number.filter(|number| *number >= smallest).ok_or_else(|| "no number; write it as 32 or 10k".to_owned())
 }
 
 /// What an arm says, before it is held against a machine.

@@ -125,9 +125,9 @@ impl Batching {
             choices
         };
         // Two is the most that the kernel passes on without holding back.
-        // Whatever comes back is seen at once.
-        let pinned_wait = workload.batch_complete_min.or(workload.exact_timing.then_some(1));
         let submits = choices(workload.batch_submit, &[2, 4, GENTLE, FULL, depth], 1);
+        // With exact timing whatever comes back is seen at once.
+        let pinned_wait = workload.batch_complete_min.or(workload.exact_timing.then_some(1));
         // Where completions are polled for, a call that waits does not sleep.
         let fewest = usize::from(workload.hipri);
         let part = |part| depth.div_ceil(part);

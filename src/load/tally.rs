@@ -230,10 +230,7 @@ impl<'a> Shift<'a> {
     pub(super) fn close(&mut self) {
         if let Some((since, usage)) = self.began.take() {
             let mut closing = self.counted.closing();
-            let spent = self.cost().since(usage);
-            closing.usage.user += spent.user;
-            closing.usage.system += spent.system;
-            closing.usage.switches += spent.switches;
+            closing.usage.add(self.cost().since(usage));
             closing.counted += Duration::from_nanos(self.epoch.elapsed().saturating_sub(since));
             self.counted.publish(&self.totals);
         }

@@ -12,24 +12,26 @@ pub(super) struct Usage {
     pub system: Duration,
     /// Voluntary and involuntary.
     pub switches: u64,
-    /// Those of them that are voluntary.
-    pub sleeps: u64,
 }
 
 /// What the calling thread has spent so far, as batching wants to know it.
 pub(super) fn spent() -> Spent {
-    Spent { cpu: clock::of_this_thread(), sleeps: Usage::of_this_thread().sleeps }
+    Spent { cpu: clock::of_this_thread(), sleeps: rusage().ru_nvcsw.unsigned_abs() }
+}
+
+/// What the kernel counts of the calling thread; zeros should it refuse.
+fn rusage() -> libc::rusage {
+    // SAFETY: an all-zero rusage is a valid one; it consists of integers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is a writable rusage that outlives the call, which leaves it alone when it fails.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    usage
 }
 
 impl Usage {
     /// Of the calling thread; zeros should the kernel refuse.
     pub(super) fn of_this_thread() -> Self {
-        // SAFETY: an all-zero rusage is a valid one; it consists of integers.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: `usage` is a writable rusage that outlives the call.
-        if unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) } != 0 {
-            return Self::default();
-        }
+        let usage = rusage();
         let time = |time: libc::timeval| {
             Duration::from_secs(time.tv_sec.unsigned_abs())
                 + Duration::from_micros(time.tv_usec.unsigned_abs())
@@ -38,7 +40,6 @@ impl Usage {
             user: time(usage.ru_utime),
             system: time(usage.ru_stime),
             switches: usage.ru_nvcsw.unsigned_abs() + usage.ru_nivcsw.unsigned_abs(),
-            sleeps: usage.ru_nvcsw.unsigned_abs(),
         }
     }
 
@@ -56,7 +57,7 @@ impl Usage {
         let mut fields = fields.split_whitespace().skip(11).map(|field| field.parse::<u32>().ok());
         let mut time =
             || Some(Duration::from_secs(1) * fields.next()?? / u32::try_from(ticks_per_second).ok()?);
-        Some(Self { user: time()?, system: time()?, ..Self::default() })
+        Some(Self { user: time()?, system: time()?, switches: 0 })
     }
 
     /// Adds what something else has cost.
@@ -64,7 +65,6 @@ impl Usage {
         self.user += other.user;
         self.system += other.system;
         self.switches += other.switches;
-        self.sleeps += other.sleeps;
     }
 
     /// What was spent since `earlier`.
@@ -73,7 +73,6 @@ impl Usage {
             user: self.user.saturating_sub(earlier.user),
             system: self.system.saturating_sub(earlier.system),
             switches: self.switches.saturating_sub(earlier.switches),
-            sleeps: self.sleeps.saturating_sub(earlier.sleeps),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Here: [`FIELDS`], one row per field, how each is written and read. Not here: whether the whole makes sense
 //! ([`Workload::validate`]).
 
-use std::{path::PathBuf, time::Duration};
+use std::{ops::RangeInclusive, path::PathBuf, time::Duration};
 
 use tui_input::Input;
 
@@ -92,7 +92,7 @@ pub const FIELDS: &[Field] = &[
         help: "reads under way per job",
         show: |form| form.workload.depth.to_string(),
         set: |form, text| {
-            form.workload.depth = number(text, Workload::MOST_DEPTH)?;
+            form.workload.depth = number(text, 1..=Workload::MOST_DEPTH)?;
             Ok(())
         },
         choices: &["1", "2", "4", "8", "16", "32", "64", "128", "256", "512"],
@@ -102,7 +102,7 @@ pub const FIELDS: &[Field] = &[
         help: "threads per drive",
         show: |form| form.workload.jobs.to_string(),
         set: |form, text| {
-            form.workload.jobs = number(text, Workload::MOST_JOBS)?;
+            form.workload.jobs = number(text, 1..=Workload::MOST_JOBS)?;
             Ok(())
         },
         choices: &["1", "2", "3", "4", "6", "8", "12", "16"],
@@ -167,17 +167,16 @@ pub const FIELDS: &[Field] = &[
             }
         },
         set: |form, text| {
-            let part = |text: &str, spins: bool| match text.trim() {
+            let part = |text: &str, least: u32| match text.trim() {
                 "" => Ok(None),
-                "0" if spins => Ok(Some(0)),
-                text => number(text, Workload::MOST_DEPTH).map(Some),
+                text => number(text, least..=Workload::MOST_DEPTH).map(Some),
             };
             let (submit, wait) = match text {
                 EXACT => ("", ""),
                 _ => text.split_once('/').unwrap_or((text, "")),
             };
             (form.workload.batch_submit, form.workload.batch_complete_min) =
-                (part(submit, false)?, part(wait, true)?);
+                (part(submit, 1)?, part(wait, 0)?);
             form.workload.exact_timing = text == EXACT;
             Ok(())
         },
@@ -188,7 +187,7 @@ pub const FIELDS: &[Field] = &[
         help: "reads per second per job at most; empty for no limit",
         show: |form| form.workload.rate_iops.map(|rate| rate.to_string()).unwrap_or_default(),
         set: |form, text| {
-            form.workload.rate_iops = if text.is_empty() { None } else { Some(number(text, u32::MAX)?) };
+            form.workload.rate_iops = if text.is_empty() { None } else { Some(number(text, 1..=u32::MAX)?) };
             Ok(())
         },
         choices: &[],
@@ -268,10 +267,10 @@ fn set_flag(flag: &mut bool, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn number(text: &str, most: u32) -> Result<u32, String> {
+fn number(text: &str, range: RangeInclusive<u32>) -> Result<u32, String> {
     match text.parse::<u32>() {
-        Ok(number) if (1..=most).contains(&number) => Ok(number),
-        _ => Err(format!("write a number from 1 to {most}")),
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(format!("write a number from {} to {}", range.start(), range.end())),
     }
 }
 

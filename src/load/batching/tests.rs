@@ -147,9 +147,9 @@ fn best(model: Model, depth: usize) -> f64 {
     ways.map(|(submit, wait)| pinned(model, depth, submit, wait)).fold(f64::MIN, f64::max)
 }
 
-/// By how much a run is worse than the best pinned way.
-fn short(model: Model, depth: usize, batching: &Batching, outcome: Outcome) -> f64 {
-    best(model, depth) - outcome.score(batching.waits[batching.best.wait])
+/// By how much a run is worse than one of this score.
+fn short_of(score: f64, batching: &Batching, outcome: Outcome) -> f64 {
+    score - outcome.score(batching.waits[batching.best.wait])
 }
 
 // Some ten times as slow as what they stand for, so that the tests are fast. What calls and reads cost before the disk is as
@@ -165,7 +165,7 @@ fn a_way_as_good_as_any_is_found_and_kept() {
     for (name, model) in [("disk", DISK), ("cache", CACHE), ("fast", FAST)] {
         let mut batching = Batching::new(&workload(None, None), 32);
         let (changes, outcome) = Rig::new(model, 3).run(&mut batching, 32, 30 * SECOND, 40 * SECOND);
-        let short = short(model, 32, &batching, outcome);
+        let short = short_of(best(model, 32), &batching, outcome);
         assert!(short < 0.03, "{name}: {short:.3} short with {}", batching.words());
         assert!(changes <= 1, "{name}: {changes} changes while nothing changed");
     }
@@ -199,7 +199,7 @@ fn another_situation_is_noticed() {
     rig.model = DISK;
     rig.channels = vec![0; DISK.channels];
     let (_, outcome) = rig.run(&mut batching, 32, 30 * SECOND, 40 * SECOND);
-    let short = short(DISK, 32, &batching, outcome);
+    let short = short_of(best(DISK, 32), &batching, outcome);
     assert!(short < 0.03, "{short:.3} short with {}", batching.words());
 }
 
@@ -235,7 +235,7 @@ fn one_read_at_a_time_polled_for_leaves_nothing_to_choose() {
 
 #[test]
 fn a_worker_spins_where_a_sleep_takes_longer_than_the_drive_and_nowhere_else() {
-    // A disk of 20 us below sleeps of 10 us and of 2 us; one of 200 us.
+    // Reads of 20 us before sleeps of 10 us and of 1 us; reads of 200 us.
     let model = Model { channels: 4, service: 20_000, spread: 0.2, call: 400, sleep: 10_000, read: 800 };
     for (model, chosen) in [
         (model, "adaptive, submits up to 1, spins"),
@@ -249,7 +249,7 @@ fn a_worker_spins_where_a_sleep_takes_longer_than_the_drive_and_nowhere_else() {
     let mut batching = Batching::new(&workload(None, None), 4);
     let (_, outcome) = Rig::new(model, 3).run(&mut batching, 4, 3 * SECOND, 4 * SECOND);
     assert!(batching.words().ends_with(", spins"), "{}", batching.words());
-    assert!(short(model, 4, &batching, outcome) < 0.03, "{outcome:?}");
+    assert!(short_of(best(model, 4), &batching, outcome) < 0.03, "{outcome:?}");
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn no_drive_is_read_worse_than_where_the_climb_began() {
             let mut batching = Batching::new(&workload(None, None), 32);
             let start = pinned(model, 32, batching.submit(), batching.wait(32));
             let (_, outcome) = Rig::new(model, 3).run(&mut batching, 32, 12 * SECOND, 15 * SECOND);
-            let short = start - outcome.score(batching.waits[batching.best.wait]);
+            let short = short_of(start, &batching, outcome);
             assert!(short < 0.03, "{model:?}: {short:.3} worse with {}", batching.words());
         }
     }
@@ -279,7 +279,7 @@ fn looking_for_a_better_way_costs_little() {
     for (name, model) in [("disk", DISK), ("cache", CACHE), ("fast", FAST)] {
         let mut batching = Batching::new(&workload(None, None), 32);
         let (_, outcome) = Rig::new(model, 3).run(&mut batching, 32, SECOND / 50, SECOND);
-        let short = short(model, 32, &batching, outcome);
+        let short = short_of(best(model, 32), &batching, outcome);
         assert!(short < 0.015, "{name}: {short:.3} short while it looks");
     }
 }
