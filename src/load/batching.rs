@@ -8,9 +8,14 @@
 //! under way a wake-up can take longer than the drive does: then a worker that never sleeps but looks again and again, that
 //! spins, brings a multiple of the reads, for a whole processor. Where the processor is the bottleneck, only full batches
 //! are fast. How far to go in either direction depends on drive, driver and processor, so it is tried: the ways of making
-//! calls form a grid, the one in use takes turns with its neighbours ([`contest`]), in windows that are short for them and
-//! longer for itself, the best becomes the one in use, and so on until no neighbour is better. Then it is left alone, and
-//! looked at again ever more rarely, or when the rate changes by itself.
+//! calls form a grid, the one in use takes turns with its neighbours ([`contest`]), the best becomes the one in use, and so
+//! on until no neighbour is better. Then it is left alone, and looked at again ever more rarely, or when the rate changes by
+//! itself.
+//!
+//! A window begins and ends with the first call that returns after some time has passed. Were it to begin or to end with
+//! the call that brings so many reads, it would favour ways whose calls bring many: by up to a tenth on a drive whose reads
+//! come back in bursts. And it begins late enough: for some round trips after a change of way, in either direction, a drive
+//! may be faster than it is with both.
 
 mod contest;
 
@@ -50,9 +55,9 @@ struct Window {
     /// What the worker had spent until then.
     spent: Spent,
     found: usize,
-    /// It is over when so many are found and it is this late.
-    needed: usize,
+    /// It is over when it is this late, and so many are found: fewer than are expected, so that time decides.
     due: u64,
+    needed: usize,
 }
 
 /// What a worker has spent so far.
@@ -81,6 +86,8 @@ pub(super) struct Batching {
     wait: usize,
     stage: Stage,
     window: Window,
+    /// Nanoseconds a read lately; 0 before any window is over.
+    pace: u64,
     /// Nanoseconds of the next rest between two climbs.
     rest: u64,
 }
@@ -93,14 +100,15 @@ const GENTLE: usize = 8;
 const MOSTLY: f64 = 0.875;
 /// A worker that computes for this share of its time is what the drive waits for.
 const BUSY: f64 = 0.9;
-/// A window lasts at least so long, nanoseconds, and so many reads more than the depth.
+/// A window lasts at least so long, nanoseconds, and is expected to bring so many reads and so many times the depth.
 const WINDOW: u64 = 2_000_000;
 const WINDOW_READS: usize = 96;
-/// One of the way in use is longer.
-const HELD_WINDOW: u64 = 5 * WINDOW;
-const HELD_READS: usize = 5 * WINDOW_READS;
-/// While settled it lasts longer.
+const WINDOW_TRIPS: usize = 12;
+/// While settled it lasts longer, and never longer than this.
 const LONG_WINDOW: u64 = 50_000_000;
+const LONGEST_WINDOW: u64 = 200_000_000;
+/// So many times the depth come back before the first window of a way, or until it would have been a long one.
+const TRIPS: usize = 8;
 /// First and longest rest between two climbs, nanoseconds.
 const REST: u64 = 4_000_000_000;
 const LONGEST_REST: u64 = 32_000_000_000;
@@ -111,6 +119,8 @@ const ODD_WINDOWS: u32 = 3;
 const CPU_WORTH: f64 = 0.05;
 /// Natural logarithm of the gain that is worth a worker that never sleeps, and takes a whole processor.
 const SPIN_WORTH: f64 = 0.14;
+/// With more reads under way a drive has enough to do while the worker wakes, and to spin is never worth it.
+const SHALLOW: usize = 16;
 
 impl Batching {
     /// The policy of a worker that keeps `depth` reads under way: pinned by the workload, or adaptive.
@@ -128,10 +138,15 @@ impl Batching {
         let submits = choices(workload.batch_submit, &[2, 4, GENTLE, FULL, depth], 1);
         // With exact timing whatever comes back is seen at once.
         let pinned_wait = workload.batch_complete_min.or(workload.exact_timing.then_some(1));
-        // Where completions are polled for, a call that waits does not sleep.
-        let fewest = usize::from(workload.hipri);
         let part = |part| depth.div_ceil(part);
-        let waits = choices(pinned_wait, &[fewest, part(16), part(8), part(4), part(2), depth], 0);
+        let mut parts = vec![part(16), part(8), part(4), part(2), depth];
+        if workload.hipri {
+            // Where completions are polled for, a call that waits does not sleep.
+            parts.insert(0, 1);
+        } else if depth <= SHALLOW {
+            parts.insert(0, 0);
+        }
+        let waits = choices(pinned_wait, &parts, 0);
         let best = gentle(&submits, &waits, depth);
         let is_fixed = submits.len() * waits.len() == 1;
         let mut batching = Self {
@@ -144,12 +159,13 @@ impl Batching {
             wait: 0,
             stage: Stage::Fixed,
             window: Window::default(),
+            pace: 0,
             rest: REST,
         };
         if is_fixed {
-            batching.take(best);
+            batching.take(best, 0);
         } else {
-            batching.open(None);
+            batching.open(None, 0);
         }
         batching
     }
@@ -192,42 +208,41 @@ impl Batching {
     #[cold]
     pub(super) fn judge(&mut self, now: u64, spent: Spent) -> bool {
         if !self.window.open {
-            let (length, reads) = match &self.stage {
-                Stage::Climbing { contest, .. } if contest.is_holders_turn() => (HELD_WINDOW, HELD_READS),
-                Stage::Settled { .. } => (LONG_WINDOW, WINDOW_READS),
-                _ => (WINDOW, WINDOW_READS),
-            };
-            let needed = self.depth + reads;
-            self.window = Window { open: true, began: now, spent, found: 0, needed, due: now + length };
+            self.look(now, spent);
             return false;
         }
-        let reads = self.window.found as f64;
-        let time = (now - self.window.began).max(1) as f64;
+        let passed = (now - self.window.began).max(1);
+        let pace = passed / self.window.found.max(1) as u64;
+        self.pace = if self.pace == 0 { pace } else { pace.clamp(self.pace / 2, self.pace * 2) };
+        let (reads, time) = (self.window.found as f64, passed as f64);
         let cpu = spent.cpu.saturating_sub(self.window.spent.cpu).max(1) as f64;
         let sleeps = spent.sleeps.saturating_sub(self.window.spent.sleeps) as f64;
         let (rate, cost) = ((reads / time).ln(), (cpu / reads).ln());
         let before = (self.best, self.is_settled());
         match &mut self.stage {
             Stage::Climbing { contest, seen } => {
+                let way = contest.turn();
                 if let Some(winner) = contest.score(score(rate, cost, self.wait)) {
                     seen.extend(contest.ways());
                     self.climb(winner, now);
+                } else if contest.turn() == way {
+                    self.look(now, spent);
                 } else {
                     let next = contest.turn();
-                    self.take(next);
+                    self.take(next, now);
                 }
             }
             Stage::Settled { rate: usual, odd, until } => {
                 let usual = *usual.get_or_insert(rate);
                 *odd = if (rate - usual).abs() > ODD { *odd + 1 } else { 0 };
                 let is_over = now >= *until;
-                self.window.open = false;
-                self.window.due = 0;
                 if *odd >= ODD_WINDOWS {
                     self.rest = REST;
-                    self.open(None);
+                    self.open(None, now);
                 } else if is_over {
-                    self.open(Some(self.best));
+                    self.open(Some(self.best), now);
+                } else {
+                    self.look(now, spent);
                 }
             }
             Stage::Opening { found, under_way, known } => {
@@ -238,12 +253,22 @@ impl Batching {
                     self.best = self.full(self.depth);
                     self.settle(now);
                 } else {
-                    self.begin(at_once, cpu / time, known);
+                    self.begin(at_once, cpu / time, known, now);
                 }
             }
             Stage::Fixed => {}
         }
         (self.best, self.is_settled()) != before
+    }
+
+    /// Begins a window.
+    fn look(&mut self, now: u64, spent: Spent) {
+        let least = if self.is_settled() { LONG_WINDOW } else { WINDOW };
+        let reads = WINDOW_READS + WINDOW_TRIPS * self.depth;
+        let length = (self.pace * reads as u64).clamp(least, LONGEST_WINDOW);
+        let expected = length.checked_div(self.pace).map_or(Ok(reads), usize::try_from).unwrap_or(reads);
+        let needed = (expected / 2).max(1);
+        self.window = Window { open: true, began: now, spent, found: 0, due: now + length, needed };
     }
 
     fn is_settled(&self) -> bool {
@@ -268,9 +293,9 @@ impl Batching {
     }
 
     /// Makes gentle calls for a look at what they find.
-    fn open(&mut self, known: Option<Way>) {
+    fn open(&mut self, known: Option<Way>, now: u64) {
         self.stage = Stage::Opening { found: 0, under_way: 0, known };
-        self.take(gentle(&self.submits, &self.waits, self.depth));
+        self.take(gentle(&self.submits, &self.waits, self.depth), now);
     }
 
     /// Full calls that wait for `wait`.
@@ -280,7 +305,7 @@ impl Batching {
 
     /// Begins to climb from the way that is `known`, or from where gentle calls point to: which share of all reads they
     /// found `at_once`, and how `busy` the worker was, as a share of its time.
-    fn begin(&mut self, at_once: f64, busy: f64, known: Option<Way>) {
+    fn begin(&mut self, at_once: f64, busy: f64, known: Option<Way>, now: u64) {
         if let Some(known) = known {
             self.best = known;
         } else if at_once >= MOSTLY {
@@ -288,14 +313,14 @@ impl Batching {
         } else if busy >= BUSY {
             self.best = self.full(self.depth.div_ceil(8));
         }
-        self.explore(Vec::new());
+        self.explore(Vec::new(), now);
     }
 
     /// Stays with the best way for a while.
     fn settle(&mut self, now: u64) {
         self.stage = Stage::Settled { rate: None, odd: 0, until: now + self.rest };
         self.rest = (self.rest * 2).min(LONGEST_REST);
-        self.take(self.best);
+        self.take(self.best, now);
     }
 
     /// Goes on from the winner of a contest: to its other neighbours, or to rest.
@@ -307,12 +332,12 @@ impl Batching {
         } else {
             self.best = winner;
             self.rest = REST;
-            self.explore(seen);
+            self.explore(seen, now);
         }
     }
 
     /// Compares the best way with those of its neighbours that were not `seen` on this climb.
-    fn explore(&mut self, seen: Vec<Way>) {
+    fn explore(&mut self, seen: Vec<Way>, now: u64) {
         let Way { submit, wait } = self.best;
         let mut others = Vec::new();
         for (submit, wait) in [
@@ -332,15 +357,18 @@ impl Batching {
             }
         }
         let contest = Contest::new(self.best, others);
-        self.take(contest.turn());
+        self.take(contest.turn(), now);
         self.stage = Stage::Climbing { contest, seen };
     }
 
     /// Makes calls in this way from now on.
-    fn take(&mut self, way: Way) {
+    fn take(&mut self, way: Way, now: u64) {
         self.submit = self.submits[way.submit];
         self.wait = self.waits[way.wait];
-        let due = if self.stage == Stage::Fixed { u64::MAX } else { 0 };
+        let due = match self.stage {
+            Stage::Fixed => u64::MAX,
+            _ => now + (self.pace * (TRIPS * self.depth) as u64).min(LONGEST_WINDOW),
+        };
         self.window = Window { needed: self.depth, due, ..Window::default() };
     }
 }

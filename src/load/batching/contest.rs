@@ -2,9 +2,9 @@
 //!
 //! Here: the statistics. Not here: what a score is, or which ways there are.
 //!
-//! The way in use has every second turn, and longer ones, so that looking for a better one costs next to nothing where there
-//! is none. Every other way is compared with the turns of the one in use before and after its own: what befell all of them
-//! is in neither.
+//! The way in use has every second turn, and one of several windows, so that looking for a better one costs next to nothing
+//! where there is none. Every other way is compared with the turns of the one in use before and after its own: what befell
+//! all of them is in neither. All windows are alike: the mean of logarithms over short ones is not that over long ones.
 
 use super::Way;
 
@@ -15,7 +15,9 @@ pub(super) struct Contest {
     challengers: Vec<Challenger>,
     /// Which of them is next.
     next: usize,
-    /// The last scores of the way in use, and of the challenger after it.
+    /// The scores of the way in use in its turn, so far.
+    holding: Vec<f64>,
+    /// Its mean score in the turn before, and the score of the challenger after that.
     held: Option<f64>,
     tried: Option<f64>,
     out: Vec<Way>,
@@ -28,10 +30,14 @@ struct Challenger {
     leads: Vec<f64>,
 }
 
-/// Rounds before anybody drops out or wins, and rounds after which it is over.
-const LEAST_ROUNDS: usize = 8;
-const MOST_ROUNDS: usize = 32;
-/// Standard errors that count as a lead; fewer at the end, which is one look instead of many.
+/// Windows in a turn of the way in use.
+const HELD: usize = 5;
+/// Rounds before anybody drops out, before anybody wins, and after which it is over.
+const LEAST_ROUNDS: usize = 4;
+const FAIR_ROUNDS: usize = 8;
+const MOST_ROUNDS: usize = 24;
+/// Standard errors that count as a lead; fewer at the end, which is one look instead of many, and for dropping out, which a
+/// later contest mends.
 const CERTAIN: f64 = 3.0;
 const LIKELY: f64 = 2.0;
 /// Natural logarithm of a gain that is worth a change.
@@ -41,7 +47,7 @@ impl Contest {
     /// Between the way in use and `others`.
     pub(super) fn new(holder: Way, others: impl IntoIterator<Item = Way>) -> Self {
         let challengers = others.into_iter().map(|way| Challenger { way, leads: Vec::new() }).collect();
-        Self { holder, challengers, next: 0, held: None, tried: None, out: Vec::new() }
+        Self { holder, challengers, next: 0, holding: Vec::new(), held: None, tried: None, out: Vec::new() }
     }
 
     /// Whose turn it is; `None` for the way in use.
@@ -53,11 +59,6 @@ impl Contest {
     /// Whose turn it is.
     pub(super) fn turn(&self) -> Way {
         self.challenger().map_or(self.holder, |challenger| challenger.way)
-    }
-
-    /// Whether it is that of the way in use.
-    pub(super) fn is_holders_turn(&self) -> bool {
-        self.challenger().is_none()
     }
 
     /// All that took part.
@@ -72,9 +73,14 @@ impl Contest {
             self.tried = Some(score);
             return None;
         }
-        let before = self.held.replace(score);
+        self.holding.push(score);
+        if self.holding.len() < HELD {
+            return None;
+        }
+        let held = self.holding.drain(..).sum::<f64>() / HELD as f64;
+        let before = self.held.replace(held);
         if let (Some(before), Some(tried)) = (before, self.tried.take()) {
-            self.challengers[self.next].leads.push(tried - f64::midpoint(before, score));
+            self.challengers[self.next].leads.push(tried - f64::midpoint(before, held));
             self.next += 1;
         }
         if self.next < self.challengers.len() {
@@ -93,7 +99,7 @@ impl Contest {
         let enough = if rounds < MOST_ROUNDS { CERTAIN } else { LIKELY };
         let leads = |challenger: &Challenger| {
             let (lead, error) = lead(&challenger.leads);
-            (lead > WORTH.max(enough * error)).then_some(lead)
+            (rounds >= FAIR_ROUNDS && lead > WORTH.max(enough * error)).then_some(lead)
         };
         let best =
             self.challengers.iter().filter_map(|challenger| Some((leads(challenger)?, challenger.way)));
@@ -102,7 +108,7 @@ impl Contest {
         }
         let stays = |challenger: &Challenger| {
             let (lead, error) = lead(&challenger.leads);
-            lead >= -CERTAIN * error
+            lead >= -LIKELY * error
         };
         self.out.extend(self.challengers.iter().filter(|one| !stays(one)).map(|one| one.way));
         self.challengers.retain(stays);
@@ -116,4 +122,59 @@ fn lead(leads: &[f64]) -> (f64, f64) {
     let mean = leads.iter().sum::<f64>() / count;
     let squares: f64 = leads.iter().map(|lead| (lead - mean).powi(2)).sum();
     (mean, (squares / (count - 1.0).max(1.0) / count).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::blocks::Wyrand;
+
+    const HOLDER: Way = Way { submit: 1, wait: 1 };
+
+    fn way(wait: usize) -> Way {
+        Way { submit: 1, wait }
+    }
+
+    /// The winner, and after how many windows, where `ahead` says by how much a way is better; every window varies by up to
+    /// 5 %, and all of them change for the worse by 1 in 1000 from each to the next.
+    fn winner(others: &[Way], ahead: impl Fn(Way) -> f64) -> (Way, usize) {
+        let mut contest = Contest::new(HOLDER, others.to_vec());
+        let mut random = Wyrand::new(1, 1);
+        for window in 1..10_000 {
+            let vary = random.below(1001) as f64 / 10_000.0 - 0.05;
+            let score = ahead(contest.turn()) + vary - window as f64 / 1000.0;
+            if let Some(winner) = contest.score(score) {
+                return (winner, window);
+            }
+        }
+        panic!("nobody wins");
+    }
+
+    #[test]
+    fn the_way_in_use_has_whole_turns_between_those_of_the_others() {
+        let mut contest = Contest::new(HOLDER, [way(0), way(2)]);
+        let turns: Vec<usize> = (0..18)
+            .map(|_| {
+                let turn = contest.turn().wait;
+                contest.score(0.0);
+                turn
+            })
+            .collect();
+        assert_eq!(turns, [1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 0]);
+    }
+
+    #[test]
+    fn a_better_way_wins_the_best_of_two_and_none_that_is_alike() {
+        let ahead = |by: [f64; 3]| move |way: Way| by[way.wait];
+        assert_eq!(winner(&[way(0), way(2)], ahead([0.1, 0.0, 0.2])).0, way(2));
+        assert_eq!(winner(&[way(0), way(2)], ahead([-0.1, 0.0, 0.1])).0, way(2));
+        assert_eq!(winner(&[way(0), way(2)], ahead([0.0, 0.0, 0.0])).0, HOLDER);
+        assert_eq!(winner(&[], |_| 0.0).0, HOLDER);
+    }
+
+    #[test]
+    fn who_is_clearly_worse_drops_out_early() {
+        let (winner, windows) = winner(&[way(0), way(2)], |way| if way == HOLDER { 0.0 } else { -0.2 });
+        assert_eq!((winner, windows), (HOLDER, HELD + LEAST_ROUNDS * 2 * (HELD + 1)));
+    }
 }

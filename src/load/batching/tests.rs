@@ -253,6 +253,31 @@ fn a_worker_spins_where_a_sleep_takes_longer_than_the_drive_and_nowhere_else() {
 }
 
 #[test]
+fn with_many_reads_under_way_nobody_spins_unasked() {
+    let adaptive = |depth| Batching::new(&workload(None, None), depth);
+    assert!(adaptive(SHALLOW).waits.contains(&0) && !adaptive(SHALLOW + 1).waits.contains(&0));
+}
+
+#[test]
+fn time_ends_a_window_and_not_how_many_reads_a_call_brought() {
+    let mut batching = Batching::new(&workload(None, None), 32);
+    let mut rig = Rig::new(DISK, 1);
+    rig.run(&mut batching, 32, 0, SECOND);
+    assert!(batching.pace > 0 && matches!(batching.stage, Stage::Climbing { .. }));
+    for _ in 0..2 {
+        let open = batching.window.open;
+        while batching.window.open == open {
+            rig.run(&mut batching, 32, rig.now, rig.now + 1);
+        }
+        assert!(batching.window.due > rig.now, "a window, and what is before it, takes time");
+        let mut flooded = batching.clone();
+        flooded.count(1_000_000);
+        assert!(!flooded.is_due(rig.now) && flooded.is_due(batching.window.due));
+        assert!((batching.window.needed as u64) * batching.pace < batching.window.due - rig.now);
+    }
+}
+
+#[test]
 fn a_worker_told_never_to_wait_never_does() {
     let mut batching = Batching::new(&workload(Some(4), Some(0)), 32);
     assert_eq!((batching.wait(32), batching.words()), (0, "submits up to 4, spins".to_owned()));
@@ -267,7 +292,7 @@ fn no_drive_is_read_worse_than_where_the_climb_began() {
             let model = Model { channels, service: 1_500_000, spread: 0.5, call, sleep, read: 12_000 };
             let mut batching = Batching::new(&workload(None, None), 32);
             let start = pinned(model, 32, batching.submit(), batching.wait(32));
-            let (_, outcome) = Rig::new(model, 3).run(&mut batching, 32, 12 * SECOND, 15 * SECOND);
+            let (_, outcome) = Rig::new(model, 3).run(&mut batching, 32, 60 * SECOND, 80 * SECOND);
             let short = short_of(start, &batching, outcome);
             assert!(short < 0.03, "{model:?}: {short:.3} worse with {}", batching.words());
         }
