@@ -33,7 +33,7 @@ pub struct Bar {
 #[derive(Clone, Copy)]
 pub enum Rival {
     Named(&'static str),
-    /// Whoever has the highest median.
+    /// Whoever has the highest median, in rounds of its own: the highest of several that are alike was lucky too.
     Best,
 }
 
@@ -70,6 +70,10 @@ fn all(runs: &[Figure], of: fn(&Figure) -> f64) -> Vec<f64> {
     runs.iter().map(of).collect()
 }
 
+fn iops(runs: &[Figure]) -> Vec<f64> {
+    all(runs, |run| run.iops)
+}
+
 /// The median of the rounds' ratios, with the interval of their geometric mean at 95 %.
 fn ratio(own: &[f64], its: &[f64]) -> (f64, String) {
     let logs = log_ratios(own, its);
@@ -80,11 +84,10 @@ fn ratio(own: &[f64], its: &[f64]) -> (f64, String) {
 }
 
 /// All racers of a course, the first compared with each of them round by round.
-pub fn table(course: &str, names: &[&str], figures: &[Vec<Figure>], bars: &[Bar]) -> String {
+pub fn table(course: &str, names: &[&str], figures: &[Vec<Figure>]) -> String {
     let rounds = figures[0].len();
     let mut text = format!("\n**{course}**, {rounds} rounds\n\n");
     text.push_str("| | IOPS | iodyno's / its | CPU ns a read | machine ns a read |\n|---|---|---|---|---|\n");
-    let iops = |runs: &[Figure]| all(runs, |run| run.iops);
     for (name, runs) in names.iter().zip(figures) {
         let of = |pick| median(&all(runs, pick)).unwrap();
         let (rate, process) = (of(|run| run.iops), of(|run| run.process_ns));
@@ -93,32 +96,28 @@ pub fn table(course: &str, names: &[&str], figures: &[Vec<Figure>], bars: &[Bar]
         writeln!(text, "| {name} | {rate:.0} | {ratio} | {process:.0} | {machine:.0} |").unwrap();
     }
     text.push('\n');
-    for bar in bars {
-        let median_of = |place: &usize| median(&iops(&figures[*place])).unwrap();
-        let place = match bar.against {
-            Rival::Named(wanted) => names.iter().position(|name| *name == wanted),
-            Rival::Best => (1..names.len()).max_by(|a, b| median_of(a).total_cmp(&median_of(b))),
-        };
-        // A competitor may not be installed.
-        let Some(place) = place else { continue };
-        let (reached, words) = ratio(&iops(&figures[0]), &iops(&figures[place]));
-        let met = |met: bool| if met { "met" } else { "NOT MET" };
-        write!(
-            text,
-            "- against {}: IOPS {words}, bar {:.2}: {}",
-            names[place],
-            bar.iops,
-            met(reached >= bar.iops)
-        )
-        .unwrap();
-        if let Some(most) = bar.process_ns {
-            let cpu = |place: usize, of| all(&figures[place], of);
-            let (process, words) = ratio(&cpu(0, |run| run.process_ns), &cpu(place, |run| run.process_ns));
-            let machine = ratio(&cpu(0, |run| run.machine_ns), &cpu(place, |run| run.machine_ns)).1;
-            let met = met(process <= most);
-            write!(text, "; CPU a read {words}, bar {most:.2}: {met}; the machine's {machine}").unwrap();
-        }
-        text.push('\n');
+    text
+}
+
+/// Whoever has the highest median but the first, if there is anybody else.
+pub fn fastest(figures: &[Vec<Figure>]) -> Option<usize> {
+    let median_of = |place: &usize| median(&iops(&figures[*place])).unwrap();
+    (1..figures.len()).max_by(|a, b| median_of(a).total_cmp(&median_of(b)))
+}
+
+/// Whether iodyno reaches a bar against this rival, a line.
+pub fn verdict(bar: &Bar, name: &str, own: &[Figure], its: &[Figure]) -> String {
+    let met = |met: bool| if met { "met" } else { "NOT MET" };
+    let (reached, words) = ratio(&iops(own), &iops(its));
+    let (rounds, least) = (own.len(), bar.iops);
+    let met_iops = met(reached >= least);
+    let mut text = format!("- against {name}, {rounds} rounds: IOPS {words}, bar {least:.2}: {met_iops}");
+    if let Some(most) = bar.process_ns {
+        let (process, words) = ratio(&all(own, |run| run.process_ns), &all(its, |run| run.process_ns));
+        let machine = ratio(&all(own, |run| run.machine_ns), &all(its, |run| run.machine_ns)).1;
+        let met = met(process <= most);
+        write!(text, "; CPU a read {words}, bar {most:.2}: {met}; the machine's {machine}").unwrap();
     }
+    text.push('\n');
     text
 }
