@@ -292,7 +292,7 @@ fn no_drive_is_read_worse_than_where_the_climb_began() {
             let model = Model { channels, service: 1_500_000, spread: 0.5, call, sleep, read: 12_000 };
             let mut batching = Batching::new(&workload(None, None), 32);
             let start = pinned(model, 32, batching.submit(), batching.wait(32));
-            let (_, outcome) = Rig::new(model, 3).run(&mut batching, 32, 60 * SECOND, 80 * SECOND);
+            let (_, outcome) = Rig::new(model, 3).run(&mut batching, 32, 12 * SECOND, 15 * SECOND);
             let short = short_of(start, &batching, outcome);
             assert!(short < 0.03, "{model:?}: {short:.3} worse with {}", batching.words());
         }
