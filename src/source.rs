@@ -23,6 +23,7 @@ pub mod open_files;
 mod nvme_ioctl;
 mod probe;
 pub mod demo;
+mod packed;
 pub mod origin;
 
 pub use root::{RootError, SysRoot};

@@ -10,7 +10,7 @@ use iodyno::{
 };
 
 fn open(name: &str) -> (Machine, Limits) {
-    let root = TextRoot::parse(demo::find(name).unwrap().capture).unwrap();
+    let root = TextRoot::parse(&demo::find(name).unwrap().capture()).unwrap();
     let (machine, problems) = source::read_machine(&root);
     assert!(problems.is_empty(), "{problems:?}");
     let limits = capacity::limits(&machine);

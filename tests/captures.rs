@@ -161,13 +161,13 @@ proptest! {
         demo in prop::sample::select(DEMOS),
         wounds in prop::collection::vec((any::<prop::sample::Index>(), damage()), 1..200),
     ) {
-        let mut lines: Vec<String> = demo.capture.lines().map(str::to_owned).collect();
+        let mut lines: Vec<String> = demo.capture().lines().map(str::to_owned).collect();
         for (at, damage) in &wounds {
             spoil(&mut lines, *at, damage);
         }
         // The header is not what is tried here.
-        let header = demo.capture.lines().take_while(|line| !line.is_empty()).count();
-        lines.splice(..header, demo.capture.lines().take(header).map(str::to_owned));
+        let header = demo.capture().lines().take_while(|line| !line.is_empty()).count();
+        lines.splice(..header, demo.capture().lines().take(header).map(str::to_owned));
         let root = TextRoot::parse(&lines.join("\n")).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let recorder = Recorder::new(&root);
         let read = everything(&recorder);

@@ -18,7 +18,7 @@ fn committed_captures_are_what_the_generator_makes() {
     assert_eq!(built.len(), DEMOS.len());
     for demo in DEMOS {
         assert!(
-            built[demo.name] == demo.capture,
+            built[demo.name] == demo.capture(),
             "{}: run `cargo run --example build_demos` and commit what it writes",
             demo.name
         );
@@ -29,7 +29,7 @@ fn committed_captures_are_what_the_generator_makes() {
 fn the_first_demo_is_the_published_workstation_before_its_card_moved() {
     assert_eq!(DEMOS[0].name, "threadripper-before");
     let drives_below = |name: &str, root: &str| {
-        let capture = TextRoot::parse(find(name).unwrap().capture).unwrap();
+        let capture = TextRoot::parse(&find(name).unwrap().capture()).unwrap();
         let below = format!("../devices/pci{root}/");
         let drives = capture.list("/sys/block").unwrap();
         drives
@@ -48,7 +48,7 @@ fn the_first_demo_is_the_published_workstation_before_its_card_moved() {
 #[test]
 fn only_the_block_size_changes_when_the_drives_are_formatted() {
     let [delivered, formatted] =
-        ["x570", "x570-formatted"].map(|name| TextRoot::parse(find(name).unwrap().capture).unwrap());
+        ["x570", "x570-formatted"].map(|name| TextRoot::parse(&find(name).unwrap().capture()).unwrap());
     let changed: Vec<&String> = delivered
         .capture()
         .answers

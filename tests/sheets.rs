@@ -29,8 +29,9 @@ const CAPTURES: [(&str, &str); 2] = [
 
 /// Every built-in and captured machine.
 fn machines() -> Vec<(&'static str, MachineRead)> {
-    let demos = DEMOS.iter().map(|demo| (demo.name, demo.capture));
-    demos.chain(CAPTURES).map(|(name, capture)| (name, read(capture))).collect()
+    let demos = DEMOS.iter().map(|demo| (demo.name, demo.capture()));
+    let captures = CAPTURES.map(|(name, capture)| (name, capture.to_owned()));
+    demos.chain(captures).map(|(name, capture)| (name, read(&capture))).collect()
 }
 
 fn read(capture: &str) -> MachineRead {
@@ -152,7 +153,7 @@ const PLANTED: &[&str] = &[
 
 /// The laptop with names, serials, addresses and markup wherever a machine can have some.
 fn planted() -> MachineRead {
-    let laptop = DEMOS.iter().find(|demo| demo.name == "laptop").unwrap().capture;
+    let laptop = DEMOS.iter().find(|demo| demo.name == "laptop").unwrap().capture();
     let mut text = String::new();
     for line in laptop.lines() {
         let line = line.trim_end();
@@ -347,7 +348,7 @@ fn what_changed_between_two_sheets_is_told_and_what_got_slower() {
         let dossier = dossier(read, &provenance, runs, false);
         Side::parse(&text(&dossier, &Choice::default(), Format::Json)).unwrap()
     };
-    let (before, after) = (read(DEMOS[0].capture), read(DEMOS[1].capture));
+    let (before, after) = (read(&DEMOS[0].capture()), read(&DEMOS[1].capture()));
     let (old, new) = (record(&before, None), record(&after, None));
     let moved = Comparison::new(&side(&before, std::slice::from_ref(&old)), &side(&after, &[new]), 0.02);
     let told = moved.text(Format::Text);
@@ -387,7 +388,7 @@ fn what_changed_between_two_sheets_is_told_and_what_got_slower() {
 
 #[test]
 fn what_became_of_an_experiment_is_told_arm_by_arm() {
-    let read = read(DEMOS[0].capture);
+    let read = read(&DEMOS[0].capture());
     let before = experiment(&read, None);
     let side = |record: &ExperimentRecord| {
         let record = std::slice::from_ref(record);

@@ -161,7 +161,7 @@ fn runtime_power_of_a_pci_function_is_changed_read_back_and_undone() {
 /// The demo's files, with those added that none of the machines behind the demos had.
 fn fake_root() -> (Machine, Pretend) {
     let demo = iodyno::source::demo::find("x570").unwrap();
-    let mut capture = TextRoot::parse(demo.capture).unwrap().capture().clone();
+    let mut capture = TextRoot::parse(&demo.capture()).unwrap().capture().clone();
     let cooling = "/sys/devices/virtual/thermal/cooling_device9";
     let mut put = |path: String, content: &str| {
         capture.answers.entry(path).or_default().read = Some(Ok(content.as_bytes().to_vec()));

@@ -27,7 +27,7 @@ fn read(text: &str) -> Machine {
 }
 
 fn open(name: &str) -> Machine {
-    read(demo::find(name).unwrap().capture)
+    read(&demo::find(name).unwrap().capture())
 }
 
 /// Every demo and every capture of the tests.

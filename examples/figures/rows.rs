@@ -345,7 +345,7 @@ impl Row {
 
     fn machine(&self) -> anyhow::Result<Machine> {
         let demo = demo::find(self.demo).context("no such demo")?;
-        let (mut machine, _) = source::read_machine(&TextRoot::parse(demo.capture)?);
+        let (mut machine, _) = source::read_machine(&TextRoot::parse(&demo.capture())?);
         let nodes: Vec<_> = machine.drives.iter().filter_map(|drive| drive.node).collect();
         match self.twist {
             Twist::Gen3 => {

@@ -11,8 +11,8 @@ use iodyno::{
 use libfuzzer_sys::fuzz_target;
 
 static MACHINE: LazyLock<Machine> = LazyLock::new(|| {
-    let capture = demo::find("threadripper-before").map_or("", |demo| demo.capture);
-    read_machine(&TextRoot::parse(capture).expect("a demo reads")).0
+    let capture = demo::find("threadripper-before").map_or_else(String::new, demo::Demo::capture);
+    read_machine(&TextRoot::parse(&capture).expect("a demo reads")).0
 });
 
 fuzz_target!(|words: (&str, &str)| {

@@ -10,17 +10,17 @@
 //! halves.
 
 use std::{
-    borrow::Cow,
     fs::File,
     io::Read,
     sync::{LazyLock, OnceLock},
 };
 
+use super::packed::{Packed, packed};
 use crate::{machine::pci::Names, model::Reading, source::SysRoot, text::Label};
 
 /// The list of the PCI ID Project (<https://pci-ids.ucw.cz>) as it came with the crate `pci-ids`, under its 3-clause
 /// BSD option.
-const EMBEDDED: &[u8] = include_bytes!("../../assets/pci.ids");
+pub(super) const EMBEDDED: Packed = packed!("pci.ids");
 
 /// Where distributions keep theirs.
 const SYSTEM: [&str; 4] = [
@@ -36,8 +36,15 @@ const HEAD: u64 = 4096;
 /// A list of ids in the format of `pci.ids`.
 #[derive(Debug)]
 pub struct Database {
-    text: Cow<'static, [u8]>,
+    text: Text,
     index: OnceLock<Index>,
+}
+
+#[derive(Debug)]
+enum Text {
+    /// Unpacked when the first name is asked for.
+    Embedded,
+    Own(Vec<u8>),
 }
 
 /// Where the lines stand, in order of their ids.
@@ -59,17 +66,17 @@ enum Block {
 impl Database {
     /// The list that is built in.
     pub const fn embedded() -> Self {
-        Self { text: Cow::Borrowed(EMBEDDED), index: OnceLock::new() }
+        Self { text: Text::Embedded, index: OnceLock::new() }
     }
 
     /// A list read from somewhere else. Lines that make no sense are passed over.
     pub const fn from_text(text: Vec<u8>) -> Self {
-        Self { text: Cow::Owned(text), index: OnceLock::new() }
+        Self { text: Text::Own(text), index: OnceLock::new() }
     }
 
     /// The system's list if there is one with a later `Date:`, else the one that is built in. Reads this machine's files.
     pub fn newest() -> Self {
-        let embedded = date(EMBEDDED);
+        let embedded = date(&EMBEDDED.head(HEAD));
         let later = SYSTEM
             .into_iter()
             .filter_map(|path| Some((date(&read_most(path, HEAD)?)?, path)))
@@ -101,9 +108,17 @@ impl Database {
     /// What stands behind an id that ends at `end` of its line.
     fn name<K: Ord + Copy>(&self, lines: &[(K, usize)], id: K, end: usize) -> Option<Label> {
         let found = lines.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-        let rest = self.text.get(lines[found].1 + end..)?;
+        let rest = self.text().get(lines[found].1 + end..)?;
         let line = rest.split(|byte| *byte == b'\n').next()?.strip_prefix(b" ")?;
         Some(Label::from_bytes(line)).filter(|label| !label.is_empty())
+    }
+
+    fn text(&self) -> &[u8] {
+        static UNPACKED: LazyLock<Vec<u8>> = LazyLock::new(|| EMBEDDED.text());
+        match &self.text {
+            Text::Embedded => &UNPACKED,
+            Text::Own(text) => text,
+        }
     }
 
     fn index(&self) -> &Index {
@@ -111,7 +126,7 @@ impl Database {
             let mut index = Index::default();
             let mut block = Block::None;
             let mut at = 0;
-            for line in self.text.split_inclusive(|byte| *byte == b'\n') {
+            for line in self.text().split_inclusive(|byte| *byte == b'\n') {
                 match (line, &block) {
                     ([b'#' | b'\n', ..] | [b'\t', b'\t', ..], _) => {}
                     ([b'\t', rest @ ..], Block::Vendor(vendor)) => {
@@ -257,8 +272,9 @@ mod tests {
 
     #[test]
     fn dates_sort_and_nonsense_has_none() {
-        assert_eq!(date(EMBEDDED).unwrap(), "2025-07-11 03:15:02");
-        assert!(date(b"#\tDate:    2026-01-02 03:15:02\n") > date(EMBEDDED));
+        let embedded = date(&EMBEDDED.head(HEAD));
+        assert_eq!(embedded.as_deref(), Some("2025-07-11 03:15:02"));
+        assert!(date(b"#\tDate:    2026-01-02 03:15:02\n") > embedded);
         assert_eq!(date(b"#\tDate:    soon\n"), None);
         assert_eq!(date(b""), None);
     }

@@ -75,7 +75,7 @@ fn error(path: impl AsRef<str>, wrong: impl Into<String>, fix: impl Into<String>
 fn open_demo(name: &str) -> Result<Arc<dyn SysRoot>, OpenError> {
     let path = format!("--demo {name}");
     let demo = demo::find(name).ok_or_else(|| error(&path, "no such demo", "`iodyno demos` lists them"))?;
-    parse(&path, demo.capture)
+    parse(&path, &demo.capture())
 }
 
 fn open_folder(folder: &Path) -> Result<Arc<dyn SysRoot>, OpenError> {

@@ -71,7 +71,7 @@ pub const LAPTOP_PORT: &str = "/sys/devices/pci0000:00/0000:00:01.1";
 
 /// The demo of that name.
 pub fn demo(name: &str) -> Scene {
-    TextRoot::parse(demo::find(name).unwrap().capture).unwrap().capture().clone().into()
+    TextRoot::parse(&demo::find(name).unwrap().capture()).unwrap().capture().clone().into()
 }
 
 /// The laptop: two drives, one of them trained low, one behind the chipset.

@@ -14,7 +14,7 @@ use super::scene::label;
 /// A demo on a screen of that size, after those keys.
 fn opened(name: &str, size: (u16, u16), keys: &str) -> App {
     let (machine, problems) =
-        source::read_machine(&TextRoot::parse(demo::find(name).unwrap().capture).unwrap());
+        source::read_machine(&TextRoot::parse(&demo::find(name).unwrap().capture()).unwrap());
     let limits = Arc::new(capacity::limits(&machine));
     let read = MachineRead { machine: Arc::new(machine), problems, limits };
     let mut app = App::new(Mode::Demo(label(name)), read, size);

@@ -30,7 +30,7 @@ fn cpu(number: u32, siblings: Vec<u32>, node: Option<u32>) -> Cpu {
 /// drives go around the nodes.
 fn machine(nodes: u32, cores: u32, threads: u32) -> Machine {
     static DEMO: LazyLock<Machine> = LazyLock::new(|| {
-        let capture = demo::find("threadripper-before").unwrap().capture;
+        let capture = &demo::find("threadripper-before").unwrap().capture();
         source::read_machine(&TextRoot::parse(capture).unwrap()).0
     });
     let mut machine = DEMO.clone();

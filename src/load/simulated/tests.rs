@@ -10,7 +10,7 @@ use crate::{
 };
 
 fn open(name: &str) -> (Machine, Limits) {
-    let (machine, _) = source::read_machine(&TextRoot::parse(demo::find(name).unwrap().capture).unwrap());
+    let (machine, _) = source::read_machine(&TextRoot::parse(&demo::find(name).unwrap().capture()).unwrap());
     let limits = capacity::limits(&machine);
     (machine, limits)
 }
