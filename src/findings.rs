@@ -112,7 +112,7 @@ pub fn row(id: &str) -> Option<&'static Row> {
     FINDINGS.iter().find(|row| row.id.0 == id)
 }
 
-/// The table for the README, in Markdown.
+/// The table for `docs/findings.md`.
 pub fn markdown() -> String {
     let mut text = String::from("| finding | fires when | to cure it |\n|---|---|---|\n");
     for row in FINDINGS {

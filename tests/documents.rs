@@ -21,7 +21,9 @@ fn made_anew(document: &str) -> String {
             assert!(fence.starts_with("```"), "a code block follows {line}");
             let rest = lines.by_ref().find(|line| *line == "```");
             assert!(rest.is_some(), "the code block after {line} ends");
-            anew.extend([fence, "\n", &printed_by(arguments), "```\n"]);
+            let text = printed_by(arguments);
+            assert!(!text.contains("```"), "iodyno {arguments} ends the block it stands in");
+            anew.extend([fence, "\n", &text, "```\n"]);
         }
     }
     anew
@@ -32,14 +34,14 @@ fn printed_by(arguments: &str) -> String {
     let output = Command::new(iodyno).args(arguments.split(' ')).env_remove("NO_COLOR").output().unwrap();
     assert!(output.status.success(), "iodyno {arguments}: {}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.lines().count() > 2 && !text.contains("```"), "iodyno {arguments} printed {text}");
+    assert!(text.lines().count() > 2, "iodyno {arguments} printed {text}");
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     lines.join("\n") + "\n"
 }
 
 fn is_current(name: &str, anew: impl Fn(&str) -> String) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
-    let document = fs::read_to_string(&path).unwrap();
+    let document = fs::read_to_string(&path).unwrap_or_default();
     let anew = anew(&document);
     if env::var_os("IODYNO_UPDATE").is_some() {
         fs::write(&path, &anew).unwrap();
@@ -53,29 +55,62 @@ fn is_current(name: &str, anew: impl Fn(&str) -> String) {
     );
 }
 
-/// The document with what stands between a mark and the next heading replaced.
-fn replaced(document: &str, mark: &str, text: &str) -> String {
-    let (before, rest) = document.split_once(mark).unwrap();
-    let after = rest.find("\n## ").unwrap();
-    format!("{before}{mark}\n\n{}\n{}", text.trim_end(), &rest[after..])
+#[test]
+fn the_readme_shows_todays_screen_and_is_short() {
+    is_current("README.md", made_anew);
+    let lines = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    assert!(lines.lines().count() <= 150, "what is longer belongs to docs/");
 }
 
 #[test]
-fn the_readme_shows_todays_screen_and_tables() {
+fn the_documents_hold_the_tables_of_the_program() {
     let tables = [
-        ("<!-- keys -->", iodyno::app::commands::markdown()),
-        ("<!-- findings -->", iodyno::findings::markdown()),
-        ("<!-- experiments -->", iodyno::experiment::table::markdown()),
-        ("<!-- settings -->", iodyno::tune::settings::markdown()),
+        ("keys", iodyno::app::commands::markdown()),
+        ("findings", iodyno::findings::markdown()),
+        ("experiments", iodyno::experiment::table::markdown()),
+        ("settings", iodyno::tune::settings::markdown()),
     ];
-    for (mark, table) in &tables {
+    for (name, table) in tables {
         let columns = |line: &str| line.matches('|').count();
-        assert!(table.lines().all(|line| columns(line) == columns(table) / table.lines().count()), "{mark}");
+        assert!(table.lines().all(|line| columns(line) == columns(&table) / table.lines().count()), "{name}");
+        let mark = format!("<!-- {name} -->\n");
+        is_current(&format!("docs/{name}.md"), |document| {
+            let (before, _) = document.split_once(&mark).unwrap();
+            format!("{before}{mark}\n{}\n", table.trim_end())
+        });
     }
-    is_current("README.md", |document| {
-        let fill = |document: String, (mark, table): &(&str, String)| replaced(&document, mark, table);
-        made_anew(&tables.iter().fold(document.to_owned(), fill))
-    });
+}
+
+#[test]
+fn every_link_of_the_documents_leads_to_a_file() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for name in ["README.md", "docs/performance.md", "examples/README.md"] {
+        let document = fs::read_to_string(top.join(name)).unwrap();
+        let links = document.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+        for (link, _) in links.filter(|(link, _)| !link.starts_with("http")) {
+            let file = link.split('#').next().unwrap();
+            assert!(top.join(name).parent().unwrap().join(file).exists(), "{name} links to {link}");
+        }
+    }
+}
+
+/// The README's pictures, each with the screen and keys it is drawn from.
+const PICTURES: [(&str, &str); 6] = [
+    ("machine", "machine --demo --keys jjjj"),
+    ("findings", "findings --demo laptop"),
+    ("tune", "tune --demo --keys l+"),
+    ("dyno", "dyno --demo --keys r --seconds 8"),
+    ("what-if", "what-if --demo"),
+    ("sheet", "sheet --demo"),
+];
+
+#[test]
+fn pictures_are_what_the_program_draws() {
+    for (name, screen) in PICTURES {
+        is_current(&format!("docs/{name}.svg"), |_| {
+            printed_by(&format!("render {screen} --size 120x36 --format svg"))
+        });
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! [`COMMANDS`]: everything a key can do, one row each.
 //!
-//! Dispatch, the footer's hints, the `?` help, the `:` palette and the README's key table are all made from these rows.
+//! Dispatch, the footer's hints, the `?` help, the `:` palette and `docs/keys.md` are all made from these rows.
 //! Not here: what a command does to the state (`app::update`).
 
 use std::fmt::Write as _;
@@ -230,7 +230,7 @@ pub fn key_of(id: CommandId) -> Option<Key> {
     COMMANDS.iter().find(|command| command.id == id).and_then(|command| command.keys.first().copied())
 }
 
-/// The table of keys for the README, in Markdown.
+/// The table for `docs/keys.md`.
 pub fn markdown() -> String {
     let mut text = String::from("| key | where | what it does |\n|---|---|---|\n");
     for command in COMMANDS {

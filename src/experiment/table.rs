@@ -314,7 +314,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
     },
 ];
 
-/// The table for the README, in Markdown.
+/// The table for `docs/experiments.md`.
 pub fn markdown() -> String {
     let mut text =
         String::from("| experiment | question | arms | needs | found by others |\n|---|---|---|---|---|\n");

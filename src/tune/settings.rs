@@ -443,7 +443,7 @@ impl Setting {
     }
 }
 
-/// The table for the README, in Markdown.
+/// The table for `docs/settings.md`.
 pub fn markdown() -> String {
     let mut text = String::from("| setting | file | takes hold | proved on |\n|---|---|---|---|\n");
     for row in SETTINGS {
