@@ -2,6 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 #![expect(clippy::disallowed_methods, reason = "files in folders of the test's own")]
 
+#[path = "common/skip.rs"]
+mod skip;
+
 use std::{
     ffi::OsStr,
     io::Write,
@@ -11,6 +14,7 @@ use std::{
 
 use iodyno::model::PciAddress;
 use serde_json::Value;
+use skip::skipped;
 
 fn iodyno<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
@@ -505,7 +509,7 @@ fn the_tree_has_a_row_for_every_function_lspci_lists() {
         Ok(lspci) if lspci.status.success() && !lspci.stdout.is_empty() => {
             assert_eq!(sorted(functions_of_tree(&[])), sorted(functions_of_lspci(&stdout(&lspci))));
         }
-        _ => println!("skipped: there is no lspci here, or no PCI bus, to compare with"),
+        _ => skipped("there is no lspci here, or no PCI bus, to compare with"),
     }
 }
 

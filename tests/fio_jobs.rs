@@ -1,11 +1,14 @@
 //! `bench --emit-fio` and `bench --fio`: what fio says of the job files iodyno writes, and what iodyno makes of fio's.
 //!
-//! Where there is no fio, the comparisons say so and are passed over. No speed is asserted: both hold a rate.
+//! Where there is no fio, the comparisons are skipped. No speed is asserted: both hold a rate.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 #![expect(
     clippy::disallowed_methods,
     reason = "job files and targets are written to a folder of the test's own"
 )]
+
+#[path = "common/skip.rs"]
+mod skip;
 
 use std::{
     fs,
@@ -14,6 +17,7 @@ use std::{
 };
 
 use serde_json::Value;
+use skip::skipped;
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -38,7 +42,7 @@ fn fio(folder: &Path, arguments: &[&str]) -> Option<Output> {
     match Command::new("fio").current_dir(folder).args(arguments).output() {
         Ok(output) => Some(output),
         Err(error) => {
-            eprintln!("skipped: no fio here ({error})");
+            skipped(format_args!("no fio here ({error})"));
             None
         }
     }

@@ -1,13 +1,18 @@
 //! What other tools take from iodyno: metrics, manual pages, completions, pictures.
 //!
-//! Each is handed to the tool it is for; where that is not installed, the test says so and passes.
+//! Each is read by the tool it is for; where that is not installed, the test is skipped.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+
+#[path = "common/skip.rs"]
+mod skip;
 
 use std::{
     collections::HashSet,
     io::Write,
     process::{Command, Output, Stdio},
 };
+
+use skip::skipped;
 
 const DEMOS: [&str; 5] = ["threadripper-before", "threadripper-after", "x570", "x570-formatted", "laptop"];
 
@@ -26,7 +31,7 @@ fn checked_by(tool: &str, arguments: &[&str], text: &str) -> Option<Output> {
         .stderr(Stdio::piped())
         .spawn();
     let Ok(mut child) = spawned else {
-        eprintln!("skipped: no {tool} here");
+        skipped(format_args!("no {tool} here"));
         return None;
     };
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();

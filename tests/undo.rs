@@ -36,7 +36,7 @@ use iodyno::{
         undo::Which,
     },
 };
-use loop_device::{LoopDevice, Queue, ZramDevice};
+use loop_device::{LoopDevice, Queue, ZramDevice, skip::skipped};
 
 fn iodyno(state: &Path, args: &[&str]) -> Output {
     command(state, args).output().unwrap()
@@ -138,7 +138,7 @@ fn runtime_power_of_a_pci_function_is_changed_read_back_and_undone() {
         fs::read_to_string(folder.join("power/control")).is_ok_and(|text| text.trim() == "on")
     };
     let Some(folder) = functions.map(|entry| entry.path()).find(awake).filter(|_| is_root()) else {
-        println!("skipped: no PCI function that is kept awake, or not root");
+        skipped("no PCI function that is kept awake, or not root");
         return;
     };
     let address = folder.file_name().unwrap().to_str().unwrap().to_owned();

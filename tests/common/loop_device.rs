@@ -1,6 +1,9 @@
 //! A loop device on a file of the test's own, with its queue settings put back: they outlive its detaching. And a zram
 //! device of the test's own, which has fewer settings.
 
+#[path = "skip.rs"]
+pub mod skip;
+
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -11,6 +14,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use skip::skipped;
 use tempfile::TempDir;
 
 /// Held while a device is attached: a name that was free a moment ago belongs to nobody else.
@@ -52,7 +56,7 @@ impl LoopDevice {
     /// A device of `bytes` zeros, or `None` with a line that says why there is none.
     pub fn new(bytes: u64) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
-            println!("skipped: loop devices need root");
+            skipped("loop devices need root");
             return None;
         }
         let folder = tempfile::tempdir().ok()?;
@@ -63,7 +67,7 @@ impl LoopDevice {
         let output = match output {
             Ok(output) if output.status.success() => output,
             other => {
-                println!("skipped: losetup gave no loop device: {other:?}");
+                skipped(format_args!("losetup gave no loop device: {other:?}"));
                 return None;
             }
         };
@@ -120,7 +124,7 @@ impl ZramDevice {
         let number = match &made {
             Ok(number) => number.trim(),
             Err(error) => {
-                println!("skipped: no zram device can be made: {error}");
+                skipped(format_args!("no zram device can be made: {error}"));
                 return None;
             }
         };
