@@ -1,4 +1,5 @@
 //! Compresses the large texts under `assets/` into `OUT_DIR`, from where `src/source/packed.rs` embeds them.
+#![expect(clippy::disallowed_methods, reason = "cargo's own output folder is written to")]
 
 use std::{
     env, fs,
