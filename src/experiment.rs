@@ -19,5 +19,5 @@ pub mod worth;
 pub use crate::model::experiment::{Run, ThrownOut};
 pub use account::{Account, ArmAccount, Phase};
 pub use driver::{Action, Driver, Event};
-pub use plan::{Arm, Assignment, Plan, Scene, Terms};
-pub use table::{EXPERIMENTS, Experiment};
+pub use plan::{Arm, Assignment, Experiment, Plan, Scene, Terms};
+pub use table::EXPERIMENTS;

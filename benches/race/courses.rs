@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::{
     figures::{Bar, Rival},
-    racers::{Job, Programs, Racer},
+    job::Job,
+    racers::{Programs, Racer},
 };
 
 /// One comparison.

@@ -6,7 +6,8 @@ use iodyno::experiment::statistics::median;
 use serde_json::Value;
 
 use super::{
-    racers::{Programs, document, output, own},
+    job::own,
+    racers::{Programs, document, output},
     read_whole,
 };
 

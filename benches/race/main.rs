@@ -15,6 +15,7 @@
 
 mod courses;
 mod figures;
+mod job;
 mod latency;
 mod memory;
 mod racers;

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command, process::Stdio, thread, time::Duration};
 
-use super::racers::own;
+use super::job::own;
 
 /// Jobs beside the first.
 const JOBS: u64 = 64;

@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output},
     sync::Arc,
     thread,
@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use super::{
     figures::{Figure, Spent},
+    job::{Job, own},
     screen,
 };
 
@@ -25,19 +26,6 @@ use super::{
 pub struct Programs {
     pub fio: String,
     pub t_io_uring: Option<String>,
-}
-
-/// What is read.
-#[derive(Clone)]
-pub struct Job {
-    pub targets: Vec<PathBuf>,
-    pub direct: bool,
-    /// Reads under way on each target.
-    pub depth: usize,
-    pub workers: u32,
-    pub seconds: u32,
-    /// No-ops of the ring in place of reads.
-    pub no_ops: bool,
 }
 
 /// One competitor on one course.
@@ -60,24 +48,6 @@ enum Way {
 
 /// This bench as a racer: no-ops over a file, for so many seconds, by so many workers.
 pub const NO_OPS: &str = "--run-no-ops";
-
-pub fn own() -> String {
-    env!("CARGO_BIN_EXE_iodyno").to_owned()
-}
-
-impl Job {
-    pub fn options(&self) -> Vec<String> {
-        let targets: Vec<_> = self.targets.iter().map(|target| target.to_string_lossy()).collect();
-        vec![
-            "--rw=randread".to_owned(),
-            "--bs=4k".to_owned(),
-            format!("--direct={}", u8::from(self.direct)),
-            format!("--numjobs={}", self.workers),
-            format!("--runtime={}", self.seconds),
-            format!("--filename={}", targets.join(":")),
-        ]
-    }
-}
 
 impl Programs {
     pub fn fio(&self, name: &'static str, job: &Job, further: &[&str]) -> Racer {

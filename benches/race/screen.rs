@@ -11,7 +11,7 @@ use std::{
 use iodyno::{model::RunRecord, store};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
-use super::racers::{Job, own};
+use super::job::{Job, own};
 
 const LOOK: Duration = Duration::from_millis(100);
 

@@ -4,9 +4,9 @@ use tui_input::{Input, InputRequest};
 
 use super::{
     App, Effect,
-    commands::CommandId as Id,
+    commands::{self, CommandId as Id},
     dyno::{self, test::Test},
-    keymap::{self, Key},
+    keymap::Key,
     overlay::{Overlay, Palette},
     screen::Screen,
     sheet, slots,
@@ -39,7 +39,7 @@ pub fn key(app: &mut App, key: Key) -> Vec<Effect> {
         whatif::act::edit_key(app, key);
         return Vec::new();
     }
-    keymap::lookup(key, app.screen).map_or_else(Vec::new, |found| command(app, found.id))
+    commands::lookup(key, app.screen).map_or_else(Vec::new, |found| command(app, found.id))
 }
 
 /// Text was pasted: it goes into the field that is open, and nowhere else.
@@ -306,7 +306,7 @@ fn stop(app: &mut App) -> Vec<Effect> {
 
 fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
     let Some(overlay) = app.overlay.as_mut() else { return Vec::new() };
-    let meant = keymap::lookup(key, app.screen).map(|found| found.id);
+    let meant = commands::lookup(key, app.screen).map(|found| found.id);
     if let (Overlay::Help(top) | Overlay::Facts(top) | Overlay::Review(top), Some(step)) =
         (&mut *overlay, meant.and_then(|meant| steps(meant, 10)))
     {

@@ -230,6 +230,11 @@ pub fn key_of(id: CommandId) -> Option<Key> {
     COMMANDS.iter().find(|command| command.id == id).and_then(|command| command.keys.first().copied())
 }
 
+/// The command `key` means on `screen`.
+pub fn lookup(key: Key, screen: Screen) -> Option<&'static Command> {
+    COMMANDS.iter().find(|command| command.keys.contains(&key) && command.on.includes(screen))
+}
+
 /// The table for `docs/keys.md`.
 pub fn markdown() -> String {
     let mut text = String::from("| key | where | what it does |\n|---|---|---|\n");

@@ -1,14 +1,6 @@
-//! [`Key`]: one press of a key, how it is written, and which command it means where.
-//!
-//! Here: the notation `jj<Enter><C-c>` of `iodyno render --keys`, and the lookup in [`COMMANDS`]. Not here: what a
-//! command does (`app`), which bytes a terminal sends (`runtime::input`).
+//! [`Key`]: one press of a key, and the notation `jj<Enter><C-c>` of `iodyno render --keys`.
 
 use std::fmt;
-
-use super::{
-    commands::{COMMANDS, Command},
-    screen::Screen,
-};
 
 /// One press of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -118,11 +110,6 @@ fn named(name: &str) -> Option<Key> {
         (Some(c), None) if c.is_ascii_alphabetic() => Some(Key::Ctrl(c.to_ascii_lowercase())),
         _ => None,
     }
-}
-
-/// The command `key` means on `screen`.
-pub fn lookup(key: Key, screen: Screen) -> Option<&'static Command> {
-    COMMANDS.iter().find(|command| command.keys.contains(&key) && command.on.includes(screen))
 }
 
 #[cfg(test)]

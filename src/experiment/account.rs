@@ -3,12 +3,15 @@
 use super::{
     plan::Plan,
     statistics::{Interval, log_ratios, median},
-    verdict,
 };
 use crate::model::{
     Effect, Verdict,
     experiment::{Run, ThrownOut},
 };
+
+/// Intervals are narrow enough at this share of the margin on either side. Of two equal arms the middle then lies within
+/// six tenths of the margin in 997 of 1000 experiments (three standard errors), and the whole interval within the margin.
+const NARROW: f64 = 0.4;
 
 /// One arm so far.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -121,12 +124,48 @@ impl Account {
         let effects = self.compared().filter_map(|arm| {
             let interval = self.interval(arm)?;
             let (ratio, low, high) = interval.ratios();
-            let verdict = verdict::verdict(self, &interval);
+            let verdict = self.verdict(&interval);
             let confidence = self.plan.terms.confidence;
             let detectable = interval.detectable().exp_m1();
             Some(Effect { arm, ratio, low, high, confidence, verdict, detectable })
         });
         self.effects = effects.collect();
+    }
+
+    /// What an interval shows.
+    ///
+    /// No difference: all of it lies within the margin. Faster or slower: it leaves out 1, and its middle is a margin or more
+    /// away, so that differences too small to matter are never called one. Anything else stays open.
+    fn verdict(&self, interval: &Interval) -> Verdict {
+        let terms = &self.plan.terms;
+        if interval.count < terms.least_rounds as usize || self.is_disturbed() {
+            return self.without_interval();
+        }
+        let margin = terms.margin.ln_1p();
+        let (low, high) = (interval.middle - interval.half, interval.middle + interval.half);
+        if -margin < low && high < margin {
+            return Verdict::NoDifference;
+        }
+        if (low > 0.0 || high < 0.0) && interval.middle.abs() >= margin {
+            let is_more = interval.middle > 0.0;
+            return if is_more == self.plan.metric.more_is_better() {
+                Verdict::Faster
+            } else {
+                Verdict::Slower
+            };
+        }
+        Verdict::Inconclusive
+    }
+
+    /// Whether more rounds were thrown out than count, and enough that this is no accident.
+    fn is_disturbed(&self) -> bool {
+        let thrown_out = u32::try_from(self.thrown_out.len()).unwrap_or(u32::MAX);
+        thrown_out > self.rounds && thrown_out >= self.plan.terms.least_rounds
+    }
+
+    /// What can be said where there are too few rounds for an interval.
+    pub fn without_interval(&self) -> Verdict {
+        if self.is_disturbed() { Verdict::Invalid } else { Verdict::Inconclusive }
     }
 
     /// The half width of the widest interval, as a share; `None` while there is none of every arm.
@@ -140,7 +179,7 @@ impl Account {
 
     /// The half width at which it ends, as a share.
     pub fn narrow(&self) -> f64 {
-        verdict::NARROW * self.plan.terms.margin
+        NARROW * self.plan.terms.margin
     }
 
     /// Rounds it takes until every interval is narrow, all in all, going by those so far.

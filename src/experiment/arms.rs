@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::plan::{Arm, Assignment, Scene};
+use super::plan::{Arm, Arms, Assignment, Scene};
 use crate::{
     machine::{Drive, NodeKind},
     model::{DriveName, EngineKind, NodeIndex, SettingId, Target, Workload},
@@ -14,9 +14,6 @@ use crate::{
     },
     units::{self, Bytes},
 };
-
-/// Arms, or what is missing, in words that end a sentence with "needs".
-pub type Arms = Result<Vec<Arm>, String>;
 
 const SCHEDULER: SettingId = settings::SCHEDULER;
 const READAHEAD: SettingId = SettingId("read_ahead_kb");

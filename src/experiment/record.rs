@@ -69,7 +69,7 @@ fn effect(account: &Account, arm: usize) -> EffectRecord {
         low: found.map(|effect| effect.low),
         high: found.map(|effect| effect.high),
         confidence: account.plan.terms.confidence,
-        verdict: found.map_or_else(|| verdict::without_interval(account), |effect| effect.verdict),
+        verdict: found.map_or_else(|| account.without_interval(), |effect| effect.verdict),
         detectable: found.map(|effect| effect.detectable),
         meaning: found.map_or_else(String::new, |effect| verdict::meaning(account, effect)),
     }

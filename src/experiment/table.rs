@@ -3,57 +3,13 @@
 use std::fmt::Write as _;
 
 use super::{
-    arms::{self, Arms},
-    plan::{Plan, Scene, Subject, Terms},
+    arms,
+    plan::{Experiment, Subject},
 };
 use crate::{
     model::{ExperimentId, Metric, Workload},
     units::Bytes,
 };
-
-/// One question.
-pub struct Experiment {
-    /// Its name on the command line.
-    pub id: ExperimentId,
-    /// The question.
-    pub question: &'static str,
-    /// What is compared, a few words.
-    pub arms: &'static str,
-    /// What it changes while it runs; empty for nothing but the workload.
-    pub changes: &'static str,
-    /// What it needs, beyond something to read from.
-    pub needs: &'static str,
-    /// What arms are compared by.
-    pub metric: Metric,
-    /// What somebody found, with the source; empty where nobody said.
-    pub found: &'static str,
-    /// What it means when `{arm}` is better than `{baseline}`.
-    pub if_better: &'static str,
-    /// When it is worse.
-    pub if_worse: &'static str,
-    /// When there is no difference.
-    pub if_same: &'static str,
-    /// Findings that it proves or refutes.
-    pub proves: &'static [&'static str],
-    /// What it is about where nobody says what to read.
-    pub subject: Subject,
-    /// The workload that arms are variations of.
-    pub workload: fn() -> Workload,
-    /// Its arms on a machine, or what is missing there.
-    pub make: fn(&Scene<'_>, &Workload) -> Arms,
-}
-
-impl PartialEq for Experiment {
-    fn eq(&self, other: &Self) -> bool {
-        self.id == other.id
-    }
-}
-
-impl std::fmt::Debug for Experiment {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.id.0)
-    }
-}
 
 const fn row(id: &'static str, question: &'static str, arms: &'static str) -> Experiment {
     Experiment {
@@ -328,29 +284,6 @@ pub fn markdown() -> String {
 /// The row of that name.
 pub fn find(name: &str) -> Option<&'static Experiment> {
     EXPERIMENTS.iter().find(|row| row.id.0 == name)
-}
-
-impl Experiment {
-    /// The experiment on a machine, or what it needs that is not there.
-    pub fn plan(&'static self, scene: &Scene<'_>, terms: Terms) -> Result<Plan, String> {
-        if scene.targets.is_empty() {
-            return Err("a drive or a file to read from".to_owned());
-        }
-        let arms = (self.make)(scene, &scene.workload((self.workload)()))?;
-        for arm in &arms {
-            arm.workload.validate().map_err(|error| format!("another workload: {error}"))?;
-        }
-        let metric = scene.wishes.metric.unwrap_or(self.metric);
-        Ok(Plan {
-            experiment: self,
-            metric,
-            arms,
-            terms,
-            simulated: scene.simulated,
-            targets: scene.targets.to_vec(),
-            wishes: scene.wishes.clone(),
-        })
-    }
 }
 
 #[cfg(test)]

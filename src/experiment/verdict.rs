@@ -1,55 +1,12 @@
-//! From an interval to a word, and from a word to sentences.
+//! A verdict and its reasons in sentences.
 
 use std::time::Duration;
 
-use super::{
-    account::{Account, Ending},
-    statistics::Interval,
-};
+use super::account::{Account, Ending};
 use crate::{
     model::{Effect, Metric, Verdict},
     units::{BytesPerSecond, Micros, UnitSystem, count, counted},
 };
-
-/// Intervals are narrow enough at this share of the margin on either side. Of two equal arms the middle then lies within
-/// six tenths of the margin in 997 of 1000 experiments (three standard errors), and the whole interval within the margin.
-pub const NARROW: f64 = 0.4;
-
-/// What an interval says, in this account.
-///
-/// No difference: all of it lies within the margin. Faster or slower: it leaves out 1, and its middle is a margin or more
-/// away, so that differences too small to matter are never called one. Anything else stays open.
-pub fn verdict(account: &Account, interval: &Interval) -> Verdict {
-    let terms = &account.plan.terms;
-    if interval.count < terms.least_rounds as usize || is_disturbed(account) {
-        return without_interval(account);
-    }
-    let margin = terms.margin.ln_1p();
-    let (low, high) = (interval.middle - interval.half, interval.middle + interval.half);
-    if -margin < low && high < margin {
-        return Verdict::NoDifference;
-    }
-    if (low > 0.0 || high < 0.0) && interval.middle.abs() >= margin {
-        let is_more = interval.middle > 0.0;
-        return if is_more == account.plan.metric.more_is_better() {
-            Verdict::Faster
-        } else {
-            Verdict::Slower
-        };
-    }
-    Verdict::Inconclusive
-}
-
-/// Whether more rounds were thrown out than count, and enough to say that this is no accident.
-fn is_disturbed(account: &Account) -> bool {
-    let thrown_out = u32::try_from(account.thrown_out.len()).unwrap_or(u32::MAX);
-    thrown_out > account.rounds && thrown_out >= account.plan.terms.least_rounds
-}
-
-/// What can be said where there are too few rounds for an interval.
-pub fn without_interval(account: &Account) -> Verdict {
-    if is_disturbed(account) { Verdict::Invalid } else { Verdict::Inconclusive }
-}
 
 /// `mq-deadline is slower: 0.457 of none [0.450, 0.464] at 95 %, 12 rounds, 0 thrown out; 1.6 % could have been seen.`
 pub fn sentence(account: &Account, effect: &Effect) -> String {

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::{
-    experiment::plan::Wishes,
+    experiment::plan::{Plan, Scene, Terms, Wishes},
     machine::{IdleState, Machine, queue::Choice},
     model::{Reading, Target},
     source::{self, origin::Origin},
