@@ -5,6 +5,7 @@
 //! that files and arguments stand for. Not here: judging a rule (`findings::rules`).
 
 mod digest;
+mod line;
 mod places;
 mod shell;
 mod tuned;
@@ -12,7 +13,7 @@ pub mod udev;
 
 use std::collections::BTreeMap;
 
-use self::{digest::Line, places::At, shell::Write};
+use self::{line::Line, places::At, shell::Write};
 use super::{
     SysRoot,
     root::{self, RootError},
@@ -31,7 +32,7 @@ pub fn read(root: &dyn SysRoot) -> (Vec<SettingRule>, Vec<Problem>) {
     }
     rules.extend(udev::read(root, &mut problems));
     rules.extend(match root.read(digest::PROBE) {
-        Ok(answer) => of_lines(&digest::parse(&String::from_utf8_lossy(&answer))),
+        Ok(answer) => of_lines(&line::parse(&String::from_utf8_lossy(&answer))),
         Err(_) => of_lines(&digest::scan(root)),
     });
     rules.sort_by_key(|rule| rule.kind);
@@ -47,7 +48,7 @@ pub(super) fn probe(root: &dyn SysRoot) -> Vec<u8> {
 
 /// What the lines of an answer to `/probe/boot-rules` set.
 pub fn parse(answer: &str) -> Vec<SettingRule> {
-    of_lines(&digest::parse(answer))
+    of_lines(&line::parse(answer))
 }
 
 fn of_lines(lines: &[Line]) -> Vec<SettingRule> {

@@ -3,31 +3,15 @@
 //!
 //! Such files hold more than settings, passwords of services among them. So this machine answers `/probe/boot-rules` with
 //! the telling lines alone, each with its file and number, and captures hold nothing else. A folder of files is searched
-//! itself. Here: finding those lines ([`scan`]) and reading them again ([`parse`]). Not here: what each of them sets.
+//! itself.
 
-use std::{collections::BTreeSet, fmt};
+use std::collections::BTreeSet;
 
-use super::{in_folders, joined, shell, tuned};
+use super::{in_folders, joined, line::Line, shell, tuned};
 use crate::source::{SysRoot, root};
 
 /// What a machine answers the lines to.
 pub(super) const PROBE: &str = "/probe/boot-rules";
-
-/// One line of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
-    pub path: String,
-    /// Counted from 1.
-    pub number: usize,
-    /// Continued lines are joined.
-    pub text: String,
-}
-
-impl fmt::Display for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}:{}:{}", self.path, self.number, self.text)
-    }
-}
 
 const MODULES: [&str; 3] = ["/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d"];
 const TMPFILES: [&str; 3] = ["/etc/tmpfiles.d", "/run/tmpfiles.d", "/usr/lib/tmpfiles.d"];
@@ -38,18 +22,6 @@ const TELLING_MODULES: [&str; 3] = ["nvme", "nvme_core", "nvme-core"];
 
 /// The service that carries out profiles of tuned.
 const TUNED: &str = "tuned.service";
-
-/// The lines of an answer to [`PROBE`]; what is none is passed over.
-pub(super) fn parse(text: &str) -> Vec<Line> {
-    let line = |line: &str| {
-        // No path that is searched has a colon followed by digits and another one.
-        let (path, rest) = line.split_once(':')?;
-        let (number, text) = rest.split_once(':')?;
-        let number = number.parse().ok().filter(|number| *number > 0)?;
-        path.starts_with('/').then(|| Line { path: path.to_owned(), number, text: text.to_owned() })
-    };
-    text.lines().filter_map(line).collect()
-}
 
 /// The lines in the order in which they take effect at boot.
 pub(super) fn scan(root: &dyn SysRoot) -> Vec<Line> {
@@ -167,26 +139,4 @@ fn unit(root: &dyn SysRoot, service: &str) -> Option<String> {
     names.into_iter().flatten().find_map(|name| {
         UNITS.iter().map(|folder| format!("{folder}/{name}")).find(|path| root.read(path).is_ok())
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn lines_are_read_as_they_were_written(path in "/[a-z./-]{0,20}", number in 1_usize..9999, text in "[^\n\r]{0,40}") {
-            let line = Line { path, number, text };
-            prop_assert_eq!(parse(&line.to_string()), [line]);
-        }
-
-        #[test]
-        fn any_answer_is_read(text in any::<String>()) {
-            for line in parse(&text) {
-                prop_assert!(line.number > 0 && line.path.starts_with('/'));
-            }
-        }
-    }
 }

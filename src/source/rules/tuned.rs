@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{digest::Line, places::At};
+use super::{line::Line, places::At};
 use crate::{
     machine::rules::{RuleKind, SettingRule},
     source::{SysRoot, root},
