@@ -5,6 +5,7 @@
 
 pub mod chipset;
 pub mod expected;
+pub mod flow;
 pub mod measured;
 pub mod link;
 pub mod processor;
@@ -15,11 +16,11 @@ pub mod slots;
 pub mod exchange;
 pub mod total;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     machine::{
-        Drive, Machine, ReadCost,
+        Drive, Exceeded, Machine, ReadCost,
         pci::{NodeAddress, NodeKind},
     },
     model::{Basis, DriveName, Limit, Limits, NodeIndex},
@@ -41,6 +42,8 @@ pub struct Measurements {
     pub drives: BTreeMap<DriveName, (f64, BytesPerSecond, String)>,
     /// What reads cost the processors: for each size the cheapest.
     pub reads: Vec<ReadCost>,
+    /// Results above what a limit allowed: that limit is not used again.
+    pub exceeded: Vec<Exceeded>,
 }
 
 /// All limits of a machine, what was measured on it before first.
@@ -48,15 +51,25 @@ pub fn limits(machine: &Machine) -> Limits {
     limits_with(machine, &measured::remembered(machine))
 }
 
+/// The same as if the links above these nodes carried everything.
+pub fn limits_without(machine: &Machine, hops: &[NodeIndex]) -> Limits {
+    limits_of(machine, &measured::remembered(machine), hops)
+}
+
 /// All limits of a machine.
 pub fn limits_with(machine: &Machine, measured: &Measurements) -> Limits {
+    limits_of(machine, measured, &[])
+}
+
+fn limits_of(machine: &Machine, measured: &Measurements, without: &[NodeIndex]) -> Limits {
     let mut limits = Limits {
-        hops: hops(machine, measured),
         processors: processor::limit(machine, &measured.reads),
         memory: processor::memory(machine),
         ..Limits::default()
     };
-    limits.paths = paths(machine, &limits.hops);
+    hops(machine, measured, &mut limits);
+    limits.hops.retain(|hop, _| !without.contains(hop));
+    limits.paths = paths(machine, &limits);
     for drive in machine.hardware_drives() {
         let own = own_limit(drive, measured);
         let path = drive.node.and_then(|node| limits.path(node));
@@ -67,16 +80,56 @@ pub fn limits_with(machine: &Machine, measured: &Measurements) -> Limits {
             limits.drive_iops.insert(drive.name.clone(), iops);
         }
     }
-    limits.oversubscription = oversubscription(machine, &limits);
+    limits.oversubscription = flow::oversubscription(machine, &limits);
     limits
 }
 
-fn hops(machine: &Machine, measured: &Measurements) -> BTreeMap<NodeIndex, Limit> {
-    let limit = |index: NodeIndex| match machine.pci.node(index).kind {
-        NodeKind::RootComplex => root_complex(machine, index, measured),
-        _ => link::limit(&machine.pci, index).or_else(|| chipset::dmi(machine, index)),
-    };
-    machine.pci.iter().filter_map(|(index, _)| Some((index, limit(index)?))).collect()
+/// Fills in what every hop carries, which limits were refuted, and what bytes of different drives take of a link.
+fn hops(machine: &Machine, measured: &Measurements, limits: &mut Limits) {
+    let tree = &machine.pci;
+    let senders = senders(machine);
+    for (index, node) in tree.iter() {
+        let below = node.parent.and_then(|port| senders.get(&port)).map_or(&[][..], Vec::as_slice);
+        let packets: Vec<(u16, f64)> = below.iter().map(|sender| (sender.payload, sender.line)).collect();
+        let limit = match node.kind {
+            NodeKind::RootComplex => root_complex(machine, index, measured),
+            _ => link::limit(tree, index, &packets).or_else(|| chipset::dmi(machine, index)),
+        };
+        let Some(limit) = limit else { continue };
+        if let Some(words) = measured::refuted(machine, &limit, measured) {
+            limits.refuted.insert(index, words);
+            continue;
+        }
+        if let Some(link) = link::trained(tree, index).filter(|_| limit.basis == Basis::Link) {
+            let share = |sender: &Sender| limit.bytes_per_second.0 / link.rate(Some(sender.payload));
+            let shares = below.iter().map(|sender| ((index, sender.function), share(sender)));
+            limits.byte_shares.extend(shares.filter(|(_, share)| (share - 1.0).abs() > 1e-9));
+        }
+        limits.hops.insert(index, limit);
+    }
+}
+
+/// A function with drives that sends their data in packets of a known size.
+struct Sender {
+    function: NodeIndex,
+    payload: u16,
+    /// What its own link could carry without packets: its part in a mixture.
+    line: f64,
+}
+
+/// The functions that send through each port.
+fn senders(machine: &Machine) -> BTreeMap<NodeIndex, Vec<Sender>> {
+    let tree = &machine.pci;
+    let functions: BTreeSet<NodeIndex> = machine.hardware_drives().filter_map(|drive| drive.node).collect();
+    let mut senders: BTreeMap<NodeIndex, Vec<Sender>> = BTreeMap::new();
+    for function in functions.into_iter().filter(|at| !tree.node(*at).is_emulated()) {
+        let Some(payload) = link::payload_of(tree, function) else { continue };
+        let line = link::trained(tree, function).map_or(1.0, |link| link.rate(None));
+        for at in tree.whole_ancestry(function).skip(1) {
+            senders.entry(at).or_default().push(Sender { function, payload, line });
+        }
+    }
+    senders
 }
 
 /// A root complex's own limit: measured here, or published for its host bridge.
@@ -101,16 +154,27 @@ fn root_complex(machine: &Machine, index: NodeIndex, measured: &Measurements) ->
 }
 
 /// The lowest hop from each node up to its root complex, that one's own limit left out; of equal ones the nearest to the
-/// node, because that is the one its owner can change. A root complex's path is its own limit.
-fn paths(machine: &Machine, hops: &BTreeMap<NodeIndex, Limit>) -> BTreeMap<NodeIndex, Limit> {
+/// node, because that is the one its owner can change. A root complex's path is its own limit. What a hypervisor emulates
+/// crosses no link at all.
+fn paths(machine: &Machine, limits: &Limits) -> BTreeMap<NodeIndex, Limit> {
     let tree = &machine.pci;
     let lowest = |index: NodeIndex| {
         let is_root = |at: &NodeIndex| tree.node(*at).kind == NodeKind::RootComplex;
         if is_root(&index) {
-            return hops.get(&index).cloned();
+            return limits.hop(index).cloned();
         }
-        let on_the_way = chipset::whole_ancestry(tree, index).into_iter().filter(|at| !is_root(at));
-        on_the_way.filter_map(|at| hops.get(&at)).reduce(lower).cloned()
+        if tree.node(index).is_emulated() {
+            return None;
+        }
+        let on_the_way = tree.whole_ancestry(index).filter(|at| !is_root(at));
+        let hop = |at: NodeIndex| {
+            let hop = limits.hop(at)?;
+            let rate = hop.bytes_per_second.0 / limits.byte_share(at, index);
+            Some(Limit { bytes_per_second: BytesPerSecond(rate), ..hop.clone() })
+        };
+        on_the_way
+            .filter_map(hop)
+            .reduce(|least, next| if next.bytes_per_second < least.bytes_per_second { next } else { least })
     };
     tree.iter().filter_map(|(index, _)| Some((index, lowest(index)?))).collect()
 }
@@ -125,7 +189,8 @@ fn own_limit(drive: &Drive, measured: &Measurements) -> Option<Limit> {
         (*rate, Basis::Measured, run.clone())
     } else {
         let row = published(drive)?;
-        (BytesPerSecond(row.bytes_per_second?), Basis::Published, row.words())
+        let rate = row.bytes_per_second.filter(|rate| !measured.is_exceeded(drive, |beyond| beyond.bytes_per_second.0 > *rate))?;
+        (BytesPerSecond(rate), Basis::Published, row.words())
     };
     Some(Limit { bytes_per_second, basis, because: format!("the drive: {because}"), node: drive.node })
 }
@@ -135,30 +200,11 @@ fn drive_iops(drive: &Drive, measured: &Measurements) -> Option<(f64, Basis, Str
         return Some((*iops, Basis::Measured, run.clone()));
     }
     let row = published(drive)?;
-    Some((row.iops?, Basis::Published, row.words()))
+    let iops = row.iops.filter(|iops| !measured.is_exceeded(drive, |beyond| beyond.iops > *iops))?;
+    Some((iops, Basis::Published, row.words()))
 }
 
 fn published(drive: &Drive) -> Option<&'static tables::DriveModel> {
     let model = drive.model.value()?;
     tables::drive_models().iter().find(|row| row.models.iter().any(|name| name == model.as_str()))
-}
-
-/// For each node with a limit of its own: what the drives below can deliver together, over that.
-fn oversubscription(machine: &Machine, limits: &Limits) -> BTreeMap<NodeIndex, f64> {
-    let mut wanted: BTreeMap<NodeIndex, f64> = BTreeMap::new();
-    for drive in machine.hardware_drives() {
-        let Some((node, limit)) = drive.node.and_then(|node| Some((node, limits.path(node)?))) else {
-            continue;
-        };
-        for at in chipset::whole_ancestry(&machine.pci, node) {
-            // What belongs to a chipset counts at the chipset, once.
-            let counted = limits.hop(at).and_then(|hop| hop.node).unwrap_or(at);
-            *wanted.entry(counted).or_default() += limit.bytes_per_second.0;
-        }
-    }
-    let carries = |node: NodeIndex| limits.hops.values().find(|hop| hop.node == Some(node));
-    wanted
-        .into_iter()
-        .filter_map(|(node, wanted)| Some((node, wanted / carries(node)?.bytes_per_second.0)))
-        .collect()
 }

@@ -2,13 +2,13 @@
 //!
 //! A check looks at [`Evidence`] and returns what it saw as [`Sighting`]s; [`check`] joins each with its row into a
 //! [`Finding`] that says what was read, why it matters, what it costs and by whose figure, what to do at which risk, and
-//! what would make it wrong. One file per family: `links`, `packets`, `topology`, `chipset`, `drives`, `queues`, `host`, `rules`,
+//! what would make it wrong. One file per family: `links`, `slot`, `packets`, `topology`, `chipset`, `drives`, `queues`, `host`, `rules`,
 //! `interrupts`, `run`. Not here: reading, drawing, applying remedies.
 
 pub mod evidence;
 pub mod finding;
-mod flow;
 mod links;
+mod slot;
 mod packets;
 mod topology;
 mod chipset;
@@ -59,7 +59,7 @@ pub struct Row {
 /// The catalogue.
 pub static FINDINGS: &[Row] = &[
     links::LINK_DOWNTRAINED,
-    links::SLOT_LIMITED,
+    slot::SLOT_LIMITED,
     links::LINK_CAPPED_BY_SOFTWARE,
     links::LINK_ERRORS,
     topology::SHARED_ROOT_COMPLEX,

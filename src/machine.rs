@@ -17,7 +17,7 @@ pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature
 pub use hop::HopLink;
 pub use host::{Host, IoUring, MemoryModule};
 pub use interrupts::{Interrupts, Vector};
-pub use measured::{Measured, MeasuredLimit, ReadCost};
+pub use measured::{Exceeded, ExceededAt, Measured, MeasuredLimit, ReadCost};
 pub use pci::{Express, Link, NodeKind, PciNode, PciTree};
 pub use processor::{Cpu, IdleState, Processors};
 pub use queue::Queue;
@@ -60,7 +60,17 @@ impl Machine {
             .find(|drive| drive.nvme.as_ref().and_then(|nvme| nvme.generic.as_ref()).is_some_and(is_it))
     }
 
-    /// Drives backed by hardware, in bus order.
+    /// How many drives are backed by hardware; the namespaces of one NVMe controller are one.
+    pub fn drive_count(&self) -> usize {
+        drive::count(self.hardware_drives())
+    }
+
+    /// How many drives the block devices of these names are.
+    pub fn count_of(&self, names: &[DriveName]) -> usize {
+        drive::count(names.iter().filter_map(|name| self.drive(name)))
+    }
+
+    /// Block devices backed by hardware, in bus order.
     pub fn hardware_drives(&self) -> impl Iterator<Item = &Drive> {
         self.drives.iter().filter(|drive| !drive.kind.is_software())
     }

@@ -36,7 +36,7 @@ pub struct Chipset {
 /// ids say nothing.
 pub fn above(machine: &Machine, index: NodeIndex) -> Option<Chipset> {
     let tree = &machine.pci;
-    let ancestry = whole_ancestry(tree, index);
+    let ancestry: Vec<NodeIndex> = tree.whole_ancestry(index).collect();
     let amd = ancestry.iter().rev().find_map(|at| {
         let row = of_port(tree.node(*at)).filter(|_| *at != index)?;
         let documented = format!("{} ({})", row.uplink, row.mark.words());
@@ -61,20 +61,6 @@ pub fn above(machine: &Machine, index: NodeIndex) -> Option<Chipset> {
 pub(super) fn of_port(node: &PciNode) -> Option<&'static AmdChipset> {
     let (vendor, device) = (node.vendor.get()?, node.device.get()?);
     tables::chipsets().chipset.iter().find(|row| row.vendor == vendor && row.device == device)
-}
-
-/// A node and everything above it, through nested root complexes (VMD) up to the outermost.
-pub(super) fn whole_ancestry(tree: &PciTree, index: NodeIndex) -> Vec<NodeIndex> {
-    let mut nodes = Vec::new();
-    let mut at = Some(index);
-    while let Some(node) = at {
-        if nodes.len() > tree.nodes.len() {
-            break;
-        }
-        nodes.push(node);
-        at = tree.node(node).parent;
-    }
-    nodes
 }
 
 fn is_on_root_bus(tree: &PciTree, index: NodeIndex) -> bool {

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::{
-    chipset, processor,
+    flow, processor,
     sharing::{self, Bound, Shared},
 };
 use crate::{
-    machine::{Drive, Machine, NodeKind},
+    machine::{Drive, Machine, NodeKind, drive},
     model::{Basis, Expectation, Limits, NodeIndex, Workload},
     units::{Bytes, BytesPerSecond},
 };
@@ -81,7 +81,7 @@ pub fn expected_under(
             Some(processor::cycles_per_read(processors, (*drive)?, workload, whole(block), workers))
         })
         .collect();
-    let (mut shared, mut reasons) = shared_links(machine, limits, &targets, block);
+    let (mut shared, mut reasons) = shared_places(machine, limits, &targets, block);
     let notes: BTreeSet<String> =
         targets.iter().flatten().flat_map(|drive| processor::notes(drive, workload)).collect();
     let notes = notes.iter().fold(String::new(), |all, note| all + ", " + note);
@@ -160,44 +160,52 @@ fn of_drive(limits: &Limits, workload: &Workload, drive: &Drive, block: f64) -> 
     least
 }
 
-/// Links, chipset uplinks and root complexes that the targets share, in reads per second times bytes.
-fn shared_links(
+/// Controllers, links, chipset uplinks and root complexes that the targets share, in reads per second times bytes.
+fn shared_places(
     machine: &Machine,
     limits: &Limits,
     targets: &[Option<&Drive>],
     block: f64,
 ) -> (Vec<Shared>, Vec<Reason>) {
     let tree = &machine.pci;
-    let mut users: BTreeMap<NodeIndex, (NodeIndex, Vec<usize>)> = BTreeMap::new();
+    let (mut shared, mut reasons) = (Vec::new(), Vec::new());
+    let mut units: BTreeMap<&str, Vec<(usize, &Drive)>> = BTreeMap::new();
     for (flow, drive) in targets.iter().enumerate() {
-        let Some(node) = drive.and_then(|drive| drive.node) else { continue };
-        for at in chipset::whole_ancestry(tree, node) {
-            let Some(hop) = limits.hop(at) else { continue };
-            // A port has one link, which all functions of the device below it share; a table's link is one for its bridge.
-            let place = match hop.basis {
-                Basis::Table => hop.node.unwrap_or(at),
-                _ if tree.node(at).kind == NodeKind::RootComplex => at,
-                _ => tree.node(at).parent.unwrap_or(at),
-            };
-            users.entry(place).or_insert((at, Vec::new())).1.push(flow);
+        if let Some(drive) = drive {
+            units.entry(drive.unit()).or_default().push((flow, drive));
         }
     }
-    let mut shared = Vec::new();
-    let mut reasons = Vec::new();
-    for (_, (hop_of, mut flows)) in users {
-        let Some(hop) = limits.hop(hop_of) else { continue };
-        flows.dedup();
-        // A link of one target alone is in that drive's own limit.
-        if flows.len() < 2 {
+    // What is one target's alone is in that drive's own limit.
+    for flows in units.values().filter(|flows| flows.len() > 1) {
+        let drive = flows[0].1;
+        let mut add = |capacity: f64, draw: f64, basis, because: String| {
+            let draws = flows.iter().map(|(flow, _)| (*flow, draw)).collect();
+            shared.push(Shared { capacity, draws });
+            reasons.push(Reason { basis, because, node: drive.node });
+        };
+        if let Some(limit) = limits.drive(&drive.name) {
+            add(limit.bytes_per_second.0, block, limit.basis, limit.because.clone());
+        }
+        if let Some((iops, basis, because)) = limits.drive_iops.get(&drive.name) {
+            add(*iops, 1.0, *basis, format!("the drive: {because}"));
+        }
+    }
+    for place in flow::places(machine, limits) {
+        let share = |drive: &Drive| place.share(drive.node?);
+        let through = targets.iter().enumerate().filter_map(|(flow, drive)| Some((flow, (*drive)?)));
+        let through: Vec<(usize, &Drive, f64)> =
+            through.filter_map(|(flow, drive)| Some((flow, drive, share(drive)?))).collect();
+        if drive::count(through.iter().map(|(_, drive, _)| *drive)) < 2 {
             continue;
         }
-        let draws = flows.into_iter().map(|flow| (flow, block)).collect();
-        shared.push(Shared { capacity: hop.bytes_per_second.0, draws });
-        let words = match tree.node(hop_of).kind {
-            NodeKind::RootComplex => format!("root complex {}, {}", tree.node(hop_of).address, hop.because),
-            _ => format!("shared link, {}", hop.because),
+        let draws = through.into_iter().map(|(flow, _, share)| (flow, share * block)).collect();
+        shared.push(Shared { capacity: place.limit.bytes_per_second.0, draws });
+        let limit = &place.limit;
+        let because = match tree.node(place.node).kind {
+            NodeKind::RootComplex => format!("root complex {}, {}", tree.node(place.node).address, limit.because),
+            _ => format!("shared link, {}", limit.because),
         };
-        reasons.push(Reason { basis: hop.basis, because: words, node: Some(hop_of) });
+        reasons.push(Reason { basis: limit.basis, because, node: Some(place.ways[0]) });
     }
     (shared, reasons)
 }

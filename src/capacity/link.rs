@@ -28,48 +28,107 @@ pub fn payload_rate(speed: TransferRate, width: Lanes, payload: Option<u16>) -> 
     BytesPerSecond(line * share)
 }
 
-/// The limit of the link between `node` and the port above it; `None` where there is none, where nobody says what it
-/// runs at, and where what is said is known to be a fake.
-pub(super) fn limit(tree: &PciTree, index: NodeIndex) -> Option<Limit> {
-    let node = tree.node(index);
-    let above = tree.node(node.parent?);
-    // The bus inside a switch is no link, and neither is the root bus.
-    let inside = node.kind == NodeKind::SwitchDownstream
-        || matches!(above.kind, NodeKind::RootComplex | NodeKind::SwitchUpstream);
-    if inside || fake(tree, index).is_some() || is_tunnelled(tree, index) {
-        return None;
-    }
-    let (speed, width) = trained(node, above)?;
-    let payload = payload_of(node, above);
-    let rate = payload_rate(speed, width, payload);
-    let port = above.address;
-    let because = match payload {
-        Some(bytes) => format!("{speed} {width} at MPS {bytes}, port {port}"),
-        None => format!(
-            "{speed} {width} by line coding alone, port {port}: MPS cannot be read; at 256 B it would be {:.0} % of this",
-            100.0 * payload_rate(speed, width, Some(256)).0 / rate.0
-        ),
-    };
-    Some(Limit { bytes_per_second: rate, basis: Basis::Link, because, node: Some(index) })
+/// What a link runs at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Trained {
+    speed: TransferRate,
+    width: Lanes,
 }
 
-/// What both ends say they run at: the lower word of each. An end that does not say is not asked.
-fn trained(node: &PciNode, above: &PciNode) -> Option<(TransferRate, Lanes)> {
+impl Trained {
+    /// Payload bytes per second, as [`payload_rate`].
+    pub fn rate(self, payload: Option<u16>) -> f64 {
+        payload_rate(self.speed, self.width, payload).0
+    }
+
+    /// The same for packets of several sizes, each with the share of the bytes that come in it.
+    pub fn mixed_rate(self, packets: &[(u16, f64)]) -> f64 {
+        let bytes: f64 = packets.iter().map(|(_, bytes)| bytes).sum();
+        let seconds: f64 = packets.iter().map(|(payload, bytes)| bytes / self.rate(Some(*payload))).sum();
+        bytes / seconds
+    }
+}
+
+/// What the link between `node` and the port above it runs at; `None` where there is none, where neither end reports it,
+/// and where what is reported is known to be a fake.
+pub(super) fn trained(tree: &PciTree, index: NodeIndex) -> Option<Trained> {
+    let node = tree.node(index);
+    let above = tree.node(node.parent?);
+    if !is_real(tree, index) {
+        return None;
+    }
     let links = [node.link.as_ref(), above.link.as_ref()];
     let speed = links.iter().filter_map(|link| link.as_ref()?.speed.get()).min()?;
     let width = links.iter().filter_map(|link| link.as_ref()?.width.get()).min()?;
-    Some((speed, width))
+    Some(Trained { speed, width })
 }
 
-/// Max Payload Size on this link: the lower of both ends', if either can be read.
-fn payload_of(node: &PciNode, above: &PciNode) -> Option<u16> {
-    [node, above].into_iter().filter_map(|end| Some(end.express.value()?.payload)).min()
+/// The limit of the link between `node` and the port above it, for packets of the drives below: a switch passes packets on
+/// as they come, so that their size counts, not the one set at this link.
+pub(super) fn limit(tree: &PciTree, index: NodeIndex, packets: &[(u16, f64)]) -> Option<Limit> {
+    let node = tree.node(index);
+    let above = tree.node(node.parent?);
+    let link = trained(tree, index)?;
+    let Trained { speed, width } = link;
+    let port = above.address;
+    let set = [node, above].into_iter().filter_map(|end| Some(end.express.value()?.payload)).min();
+    let mut sizes: Vec<u16> = packets.iter().map(|(payload, _)| *payload).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let rate = if sizes.is_empty() { link.rate(set) } else { link.mixed_rate(packets) };
+    let because = match (set, sizes.as_slice()) {
+        (None, []) => format!(
+            "{speed} {width} by line coding alone, port {port}: MPS cannot be read; at 256 B it would be {:.0} % of this",
+            100.0 * link.rate(Some(256)) / rate
+        ),
+        (Some(bytes), []) => format!("{speed} {width} at MPS {bytes}, port {port}"),
+        (set, [bytes]) if set.is_none_or(|set| set == *bytes) => {
+            format!("{speed} {width} at MPS {bytes}, port {port}")
+        }
+        (set, sizes) => {
+            let sizes: Vec<_> = sizes.iter().map(ToString::to_string).collect();
+            let here = set.map_or_else(String::new, |set| format!(" (set here: {set})"));
+            format!("{speed} {width} at MPS {} of the drives below{here}, port {port}", sizes.join(" and "))
+        }
+    };
+    let bytes_per_second = BytesPerSecond(rate);
+    Some(Limit { bytes_per_second, basis: Basis::Link, because, node: Some(index) })
+}
+
+/// Max Payload Size of what a function sends: the lowest set on its way, if it can be read of the function itself.
+pub(super) fn payload_of(tree: &PciTree, function: NodeIndex) -> Option<u16> {
+    tree.node(function).express.value()?;
+    let way = tree.whole_ancestry(function).map(|at| tree.node(at)).filter(|node| node.link.is_some());
+    way.filter_map(|node| Some(node.express.value()?.payload)).min()
+}
+
+/// Whether there is a link between a node and the one above it, and it is what it is reported to be.
+pub fn is_real(tree: &PciTree, index: NodeIndex) -> bool {
+    let node = tree.node(index);
+    let Some(above) = node.parent.map(|above| tree.node(above)) else { return false };
+    // The bus inside a switch is no link, and neither is the root bus.
+    let inside = matches!(node.kind, NodeKind::SwitchDownstream | NodeKind::RootComplex)
+        || matches!(above.kind, NodeKind::RootComplex | NodeKind::SwitchUpstream);
+    !inside && no_limit(tree, index).is_none()
+}
+
+/// Why the link above a node says nothing about what crosses it: emulated, inside a chip, or a tunnel; `None` for a real
+/// one.
+pub fn no_limit(tree: &PciTree, index: NodeIndex) -> Option<String> {
+    let node = tree.node(index);
+    if node.is_emulated() {
+        return Some("the hypervisor emulates this device, and its link is made up".to_owned());
+    }
+    fake(tree, index).or_else(|| {
+        is_tunnelled(tree, index)
+            .then(|| "behind Thunderbolt or USB4, whose tunnels report 2.5 GT/s whatever they carry".to_owned())
+    })
 }
 
 /// Why the link above a node is one inside a chip, whose registers say nothing true; `None` when it is a real one. The
-/// port is in the table, or its slot bit is clear. A chipset's own uplink and a drive soldered to the board are links even
-/// without a slot.
-pub fn fake(tree: &PciTree, index: NodeIndex) -> Option<String> {
+/// port is in the table, or its slot bit is clear. A chipset's own uplink, a drive soldered to the board and a switch with
+/// drives below are links even without a slot.
+fn fake(tree: &PciTree, index: NodeIndex) -> Option<String> {
     let node = tree.node(index);
     let above = tree.node(node.parent?);
     if let Some(row) = internal(above) {
@@ -80,10 +139,14 @@ pub fn fake(tree: &PciTree, index: NodeIndex) -> Option<String> {
             row.mark.words()
         ));
     }
-    let is_drive = node.class.get().is_some_and(|class| class >> 8 == 0x01_08);
+    let leads_to_drives = || {
+        node.is_nvme()
+            || (node.kind == NodeKind::SwitchUpstream
+                && tree.subtree(index).into_iter().any(|at| tree.node(at).is_nvme()))
+    };
     let no_slot = above.express.value().is_some_and(|express| !express.slot_implemented)
         && matches!(above.kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
-    (no_slot && !is_drive && chipset::of_port(node).is_none())
+    (no_slot && !leads_to_drives() && chipset::of_port(node).is_none())
         .then(|| format!("port {} has no slot: its link is inside a chip or not told truly", above.address))
 }
 
@@ -94,13 +157,16 @@ pub(super) fn internal(port: &PciNode) -> Option<&'static tables::Internal> {
     rows.iter().find(|row| vendor == row.vendor && row.devices.contains(&device))
 }
 
+/// Words in the names of ports and switches that tunnel PCI Express.
+const TUNNELS: [&str; 3] = ["Thunderbolt", "USB4", "ASM4242"];
+
 /// Whether a node is behind a Thunderbolt or USB4 port: a tunnel shows 2.5 GT/s whatever it carries.
 pub(super) fn is_tunnelled(tree: &PciTree, index: NodeIndex) -> bool {
     tree.ancestry(index).any(|at| {
         let node = tree.node(at);
         let is_bridge = node.kind != NodeKind::Endpoint && matches!(node.address, NodeAddress::Device(_));
         let name = node.names.device.as_ref().map_or("", |name| name.as_str());
-        is_bridge && ["Thunderbolt", "USB4"].iter().any(|word| name.contains(word))
+        is_bridge && TUNNELS.iter().any(|word| name.contains(word))
     })
 }
 

@@ -1,13 +1,14 @@
-//! What a test teaches about the machine: limits of root complexes, which nobody documents, and what reads cost.
+//! What a test teaches about the machine: limits of root complexes, which nobody documents, what reads cost, and which
+//! limits are wrong.
 
 use std::collections::BTreeMap;
 
-use super::{Beside, Measurements, expected, read_cost};
+use super::{Beside, Measurements, expected, flow, read_cost};
 use crate::{
-    machine::{Machine, Measured, MeasuredLimit, ReadCost},
-    model::{DriveName, Limits, NodeIndex, RunSummary, TargetSummary},
+    machine::{Drive, Exceeded, ExceededAt, Machine, Measured, MeasuredLimit, ReadCost, pci::NodeAddress},
+    model::{Basis, DriveName, Limit, Limits, NodeIndex, RunSummary, TargetSummary},
     text::Label,
-    units::BytesPerSecond,
+    units::{BytesPerSecond, UnitSystem},
 };
 
 /// A shorter test says little.
@@ -15,6 +16,10 @@ const LEAST_SECONDS: f64 = 3.0;
 
 /// A place counts as what held its drives back when they read less than this share of what they should without it.
 const HELD_BACK: f64 = 0.95;
+
+/// A result refutes a limit from this many times it on: less is the error of arithmetic that leaves acknowledgements out and
+/// of a test's first and last reads.
+const REFUTES: f64 = 1.02;
 
 /// What earlier tests measured, as far as it still fits the machine: of several figures the highest, since a place
 /// carries at least what it once carried.
@@ -27,7 +32,7 @@ pub fn remembered(machine: &Machine) -> Measurements {
         };
         let limits = machine.measured.iter().filter_map(|measured| match measured {
             Measured::RootComplex(limit) => Some(limit),
-            Measured::Reads(_) => None,
+            Measured::Reads(_) | Measured::Exceeded(_) => None,
         });
         let most = limits.filter(fits).max_by(|a, b| a.bytes_per_second.0.total_cmp(&b.bytes_per_second.0));
         if let Some(limit) = most {
@@ -40,6 +45,14 @@ pub fn remembered(machine: &Machine) -> Measurements {
         _ => None,
     });
     measurements.reads = read_cost::cheapest(costs.collect());
+    measurements.exceeded = machine
+        .measured
+        .iter()
+        .filter_map(|measured| match measured {
+            Measured::Exceeded(exceeded) => Some(exceeded.clone()),
+            _ => None,
+        })
+        .collect();
     measurements
 }
 
@@ -58,7 +71,117 @@ pub fn learned(machine: &Machine, limits: &Limits, run: &RunSummary, beside: Bes
     // What is no measure of the drives, for it read zeros or kept every processor busy, may well be one of the processors.
     let of_drives = run.targets.iter().all(|target| target.invalid_because.is_empty());
     let carried = if of_drives { root_complexes(machine, limits, run) } else { Vec::new() };
-    carried.into_iter().map(Measured::RootComplex).chain(cost).collect()
+    // What came from the page cache crossed no link.
+    let exceeded = if of_drives && run.workload.direct { exceeded(machine, limits, run) } else { Vec::new() };
+    let carried = carried.into_iter().map(Measured::RootComplex);
+    carried.chain(cost).chain(exceeded.into_iter().map(Measured::Exceeded)).collect()
+}
+
+/// What a run's results say of limits: `measured 11.3 GB/s, above the limit 211 MB/s (...): the limit is wrong and no longer
+/// used`, one sentence for each limit that was refuted.
+pub fn refutations(machine: &Machine, limits: &Limits, learned: &[Measured]) -> Vec<String> {
+    let of = |measured: &Measured| {
+        let Measured::Exceeded(exceeded) = measured else { return None };
+        let units = UnitSystem::Decimal;
+        let (place, limit) = match &exceeded.at {
+            ExceededAt::Function(address, _) => {
+                let node = machine.pci.find(*address)?;
+                let limit = limits.hops.values().find(|limit| limit.node == Some(node))?;
+                (address.to_string(), limit)
+            }
+            ExceededAt::Model(model) => {
+                let of_model = |drive: &&Drive| Exceeded::model_of(drive).as_ref() == Some(model);
+                let drive = machine.hardware_drives().find(of_model)?;
+                let Some(limit) = limits.own.get(&drive.name).filter(|l| l.bytes_per_second.0 < exceeded.bytes_per_second.0)
+                else {
+                    let (iops, _, because) = limits.drive_iops.get(&drive.name)?;
+                    return Some(format!(
+                        "{}: measured {:.0} IOPS, above the limit {iops:.0} IOPS ({because}): the limit is wrong and no longer used",
+                        drive.name, exceeded.iops
+                    ));
+                };
+                (drive.name.to_string(), limit)
+            }
+        };
+        Some(format!("{place}: {}", sentence(exceeded, limit, units)))
+    };
+    learned.iter().filter_map(of).collect()
+}
+
+fn sentence(exceeded: &Exceeded, limit: &Limit, units: UnitSystem) -> String {
+    format!(
+        "measured {}, above the limit {} ({}): the limit is wrong and no longer used",
+        units.rate(exceeded.bytes_per_second),
+        units.rate(limit.bytes_per_second),
+        limit.because
+    )
+}
+
+/// The sentence about a limit of a link or uplink that an earlier test exceeded.
+pub(super) fn refuted(machine: &Machine, limit: &Limit, measured: &Measurements) -> Option<String> {
+    let at = function(machine, limit)?;
+    let beyond = measured.exceeded.iter().filter(|exceeded| {
+        exceeded.at == at && exceeded.bytes_per_second.0 > limit.bytes_per_second.0
+    });
+    let most = beyond.max_by(|a, b| a.bytes_per_second.0.total_cmp(&b.bytes_per_second.0))?;
+    Some(format!("{}; measured by {}", sentence(most, limit, UnitSystem::Decimal), most.run))
+}
+
+impl Measurements {
+    /// Whether a test on this machine showed of a drive's model what `shows` looks for.
+    pub(super) fn is_exceeded(&self, drive: &Drive, shows: impl Fn(&Exceeded) -> bool) -> bool {
+        let model = Exceeded::model_of(drive).map(ExceededAt::Model);
+        self.exceeded.iter().any(|exceeded| Some(&exceeded.at) == model.as_ref() && shows(exceeded))
+    }
+}
+
+/// The function whose link or uplink a limit is.
+fn function(machine: &Machine, limit: &Limit) -> Option<ExceededAt> {
+    let node = machine.pci.node(limit.node?);
+    let NodeAddress::Device(address) = node.address else { return None };
+    Some(ExceededAt::Function(address, node.vendor.get().zip(node.device.get())?))
+}
+
+/// Limits of links, uplinks and drive models that the drives of a run exceeded.
+fn exceeded(machine: &Machine, limits: &Limits, run: &RunSummary) -> Vec<Exceeded> {
+    let of = |drives: &[&Drive]| -> (f64, f64) {
+        let is_one = |target: &&TargetSummary| {
+            drives.iter().any(|drive| target.drive.as_ref() == Some(&drive.name))
+        };
+        let targets = run.targets.iter().filter(is_one);
+        targets.fold((0.0, 0.0), |(rate, iops), target| (rate + target.bytes_per_second(), iops + target.iops()))
+    };
+    let told = |drives: &[&Drive], at, (rate, iops): (f64, f64)| Exceeded {
+        at,
+        bytes_per_second: BytesPerSecond(rate.round()),
+        iops: iops.round(),
+        run: told(machine, run, drives.len()),
+    };
+    let mut found = Vec::new();
+    for place in flow::places(machine, limits) {
+        let drives = place.drives(machine);
+        let read = of(&drives);
+        if read.0 > REFUTES * place.limit.bytes_per_second.0
+            && let Some(at) = function(machine, &place.limit)
+        {
+            let tested: Vec<&Drive> = drives.into_iter().filter(|drive| of(&[*drive]).0 > 0.0).collect();
+            found.push(told(&tested, at, read));
+        }
+    }
+    for drive in machine.hardware_drives() {
+        let same: Vec<&Drive> = machine.hardware_drives().filter(|other| other.unit() == drive.unit()).collect();
+        let read = of(&same);
+        let is_published = |basis| basis == Basis::Published;
+        let rate = limits.own.get(&drive.name).filter(|limit| is_published(limit.basis));
+        let iops = limits.drive_iops.get(&drive.name).filter(|(_, basis, _)| is_published(*basis));
+        let is_beyond = rate.is_some_and(|limit| read.0 > REFUTES * limit.bytes_per_second.0)
+            || iops.is_some_and(|(iops, ..)| read.1 > REFUTES * iops);
+        let Some(at) = Exceeded::model_of(drive).map(ExceededAt::Model).filter(|_| is_beyond) else { continue };
+        if !found.iter().any(|known: &Exceeded| known.at == at) {
+            found.push(told(&same[..1], at, read));
+        }
+    }
+    found
 }
 
 /// The run that measured something: `8 drives, 1m randread, depth 32, 3 jobs, Linux 6.18.0, 2026-11-21`.
@@ -75,7 +198,7 @@ fn root_complexes(machine: &Machine, limits: &Limits, run: &RunSummary) -> Vec<M
     for (index, target) in run.targets.iter().enumerate() {
         let node = target.drive.as_ref().and_then(|drive: &DriveName| machine.drive(drive)?.node);
         if let Some(node) = node {
-            below.entry(machine.pci.root_of(node)).or_default().push(index);
+            below.entry(machine.pci.outermost_root(node)).or_default().push(index);
         }
     }
     below.retain(|_, targets| targets.len() > 1);

@@ -69,7 +69,7 @@ pub fn of_port(machine: &Machine, port: NodeIndex) -> Option<Slot> {
 /// to the inside of a chip, to a chipset, or through a Thunderbolt tunnel.
 pub fn is_slot(tree: &PciTree, port: NodeIndex) -> bool {
     let node = tree.node(port);
-    let is_drive = |child: &NodeIndex| is_nvme(tree.node(*child));
+    let is_drive = |child: &NodeIndex| tree.node(*child).is_nvme();
     // A drive soldered to the board has no slot and could still be another one.
     let has_slot = node.express.value().is_none_or(|express| express.slot_implemented)
         || node.children.iter().any(is_drive);
@@ -91,7 +91,7 @@ pub fn best_below(machine: &Machine, place: NodeIndex, from: &Slot, keep: &[Node
     let sockets = sockets.flat_map(|slot| slot.ports.iter().map(|port| Slot::of([*port])));
     let sockets: Vec<Slot> = sockets.collect();
     let below = |slot: &&Slot| {
-        tree.ancestry(slot.ports[0]).any(|at| at == place)
+        tree.whole_ancestry(slot.ports[0]).any(|at| at == place)
             && !slot.content(tree).iter().any(|function| keep.contains(function))
     };
     let best =
@@ -167,11 +167,7 @@ pub fn are_neighbours(tree: &PciTree, one: NodeIndex, next: NodeIndex) -> bool {
 /// Four lanes, and nothing or an NVMe function behind it.
 fn is_socket(tree: &PciTree, port: NodeIndex) -> bool {
     let node = tree.node(port);
-    max_width(node) == Some(SOCKET) && node.children.iter().all(|child| is_nvme(tree.node(*child)))
-}
-
-fn is_nvme(node: &PciNode) -> bool {
-    node.class.get().is_some_and(|class| class >> 8 == 0x01_08)
+    max_width(node) == Some(SOCKET) && node.children.iter().all(|child| tree.node(*child).is_nvme())
 }
 
 fn max_width(node: &PciNode) -> Option<Lanes> {

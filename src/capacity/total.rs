@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{Expected, expected};
 use crate::{
-    machine::{Drive, Machine, NodeKind, PciTree},
+    machine::{Drive, Machine, NodeKind, PciTree, drive},
     model::{Basis, DriveName, Limit, Limits, NodeIndex, Workload},
     units::{Bytes, BytesPerSecond, UnitSystem},
 };
@@ -108,7 +108,9 @@ fn outermost(tree: &PciTree) -> impl Iterator<Item = NodeIndex> {
 /// Root complexes with drives whose limit is not known.
 fn unknown_roots(machine: &Machine, limits: &Limits) -> Vec<String> {
     let tree = &machine.pci;
-    let top = |drive: &Drive| super::chipset::whole_ancestry(tree, drive.node?).last().copied();
+    // What a hypervisor emulates crosses no root complex.
+    let real = |node: &NodeIndex| !tree.node(*node).is_emulated();
+    let top = |drive: &Drive| drive.node.filter(real).map(|node| tree.outermost_root(node));
     let mut roots: Vec<NodeIndex> = machine.hardware_drives().filter_map(top).collect();
     roots.sort_unstable();
     roots.dedup();
@@ -119,18 +121,20 @@ fn unknown_roots(machine: &Machine, limits: &Limits) -> Vec<String> {
 
 /// `8 drives 39.4 GB/s: root complex 0000:40, ...; 2 drives 14.3 GB/s: the drive: ...`, the largest part first.
 fn reasons(machine: &Machine, shares: &BTreeMap<DriveName, Expected>, units: UnitSystem) -> String {
-    let mut groups: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
-    for share in shares.values() {
+    let mut groups: BTreeMap<&str, (Vec<DriveName>, f64)> = BTreeMap::new();
+    for (name, share) in shares {
         let group = groups.entry(share.because.as_str()).or_default();
-        *group = (group.0 + 1, group.1 + share.bytes_per_second.0);
+        group.0.push(name.clone());
+        group.1 += share.bytes_per_second.0;
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by(|a, b| b.1.1.total_cmp(&a.1.1));
     let words = groups.into_iter().map(|(because, (drives, rate))| {
+        let drives = machine.count_of(&drives);
         let noun = if drives == 1 { "drive" } else { "drives" };
         format!("{drives} {noun} {}: {because}", units.rate(BytesPerSecond(rate)))
     });
-    let unknown = machine.hardware_drives().count() - shares.len();
+    let unknown = drive::count(machine.hardware_drives().filter(|drive| !shares.contains_key(&drive.name)));
     let rest = (unknown > 0).then(|| format!("{unknown} of which nothing is known are not counted"));
     words.chain(rest).collect::<Vec<_>>().join("; ")
 }

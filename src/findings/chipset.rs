@@ -5,9 +5,12 @@ use super::{
     evidence::{names, verb},
 };
 use crate::{
-    capacity::chipset::{self, Chipset},
+    capacity::{
+        chipset::{self, Chipset},
+        flow,
+    },
     machine::Drive,
-    model::{Basis, FindingId, NodeIndex, Severity},
+    model::{FindingId, NodeIndex, Severity},
 };
 
 pub(super) const CHIPSET_UPLINK: Row = Row {
@@ -45,13 +48,6 @@ pub(super) fn is_uplink(evidence: &Evidence, node: NodeIndex) -> bool {
     with_drives(evidence).iter().any(|(chipset, _)| chipset.node == node || chipset.uplink == node)
 }
 
-/// What a drive could read if its own link were all that held it back.
-fn wants(evidence: &Evidence, drive: &Drive) -> Option<f64> {
-    let link = evidence.limits.hop(drive.node?).map(|limit| limit.bytes_per_second.0)?;
-    let own = evidence.limits.drive(&drive.name).filter(|limit| limit.basis <= Basis::Published);
-    Some(own.map_or(link, |own| own.bytes_per_second.0.min(link)))
-}
-
 fn chipset_uplink(evidence: &Evidence) -> Vec<Sighting> {
     with_drives(evidence).into_iter().map(|(chipset, drives)| behind(evidence, &chipset, &drives)).collect()
 }
@@ -59,7 +55,10 @@ fn chipset_uplink(evidence: &Evidence) -> Vec<Sighting> {
 fn behind(evidence: &Evidence, chipset: &Chipset, drives: &[&Drive]) -> Sighting {
     let tree = &evidence.machine.pci;
     let uplink = evidence.limits.hop(chipset.uplink);
-    let wanted: Option<f64> = drives.iter().map(|drive| wants(evidence, drive)).sum();
+    // Several ports of an Intel chipset share its uplink.
+    let places = flow::places(evidence.machine, evidence.limits);
+    let place = places.into_iter().find(|place| place.ways.contains(&chipset.uplink));
+    let wanted = place.and_then(|place| flow::arriving(evidence.machine, evidence.limits, &place.ways));
     let carries = uplink.map_or_else(
         || "nobody says what its uplink carries".to_owned(),
         |limit| format!("its uplink carries {} for all behind it", evidence.rate(limit.bytes_per_second.0)),

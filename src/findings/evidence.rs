@@ -1,13 +1,14 @@
 //! [`Evidence`]: what checks look at, and the small questions many of them ask.
 
 use crate::{
+    capacity,
     counters::Rates,
-    machine::{Drive, DriveKind, Machine},
+    machine::{Drive, DriveKind, Machine, drive},
     model::{DriveName, Limits, NodeIndex, RunSummary, Severity, Workload},
     units::{BytesPerSecond, UnitSystem},
 };
 
-use super::{Gain, flow, validity::Watch};
+use super::{Gain, validity::Watch};
 
 /// What there is to judge by.
 #[derive(Debug, Clone, Copy)]
@@ -87,16 +88,31 @@ impl<'a> Evidence<'a> {
         self.rates.and_then(|rates| rates.cpu).is_some_and(|cpu| cpu.idl + cpu.wai < 5.0)
     }
 
+    /// What all drives can read at once, as far as anything is known of them.
+    pub(super) fn total(&self) -> f64 {
+        total(self.machine, self.limits)
+    }
+
     /// How much a gain of so many bytes per second matters here: high from 15 % of what the machine could do with it,
-    /// a warning from 1 %.
+    /// a warning above 3 %.
     pub(super) fn weigh(&self, gain: f64) -> Severity {
-        let could = flow::total(self.machine, self.limits) + gain;
+        let could = self.total() + gain;
         match if could > 0.0 { gain / could } else { 0.0 } {
             share if share >= 0.15 => Severity::High,
-            share if share >= 0.01 => Severity::Warning,
+            share if share > 0.03 => Severity::Warning,
             _ => Severity::Info,
         }
     }
+}
+
+/// What all drives of a machine can read at once, as far as anything is known of them, in bytes per second.
+pub(super) fn total(machine: &Machine, limits: &Limits) -> f64 {
+    capacity::total(machine, limits).at_most_bytes_per_second.0
+}
+
+/// `1 drive`, `8 drives`; the namespaces of one controller are one.
+pub(super) fn count_drives(drives: &[&Drive]) -> String {
+    count_of(drive::count(drives.iter().copied()), "drive")
 }
 
 /// `1 drive`, `8 drives`.
@@ -111,7 +127,7 @@ pub(super) fn names(drives: &[&Drive]) -> String {
         [one] => one.name.to_string(),
         [first, second] => format!("{} and {}", first.name, second.name),
         [first, second, third] => format!("{}, {} and {}", first.name, second.name, third.name),
-        [first, .., last] => format!("{} drives ({} ... {})", drives.len(), first.name, last.name),
+        [first, .., last] => format!("{} ({} ... {})", count_drives(drives), first.name, last.name),
     }
 }
 

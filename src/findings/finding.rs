@@ -148,6 +148,11 @@ impl Sighting {
         }
     }
 
+    pub fn weighing(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
     pub fn about(mut self, subjects: impl IntoIterator<Item = Subject>) -> Self {
         self.subjects.extend(subjects);
         self

@@ -1,14 +1,15 @@
-//! Links: trained below what both ends can do, limited by the slot, capped by software, failing.
+//! Links: trained below what both ends can do, capped by software, failing.
 //!
-//! Only links on the way of a drive are judged, and only those whose both ends say something sensible: internal ports
-//! (slot bit clear), tunnels and the fake links inside chipsets report speeds that mean nothing.
+//! Only links on the way of a drive are judged, and only those whose both ends say something sensible: tunnels, the fake
+//! links inside chips and those of emulated devices report speeds that mean nothing.
 
 use std::collections::BTreeMap;
 
-use super::{Evidence, Gain, Proof, Risk, Row, Sighting, Subject, flow};
+use super::{Evidence, Gain, Proof, Risk, Row, Sighting, Subject, evidence::total};
 use crate::{
-    machine::{Link, PciNode, pci::NodeAddress},
-    model::{FindingId, NodeIndex, Severity},
+    capacity::{self, link},
+    machine::{Drive, Link, Machine, PciNode, hop::Pair, pci::NodeAddress},
+    model::{FindingId, Limits, NodeIndex, Reading, Severity},
     units::{Lanes, TransferRate},
 };
 
@@ -27,20 +28,6 @@ pub(super) const LINK_DOWNTRAINED: Row = Row {
     needs_load: false,
     is_default: false,
     check: link_downtrained,
-};
-
-pub(super) const SLOT_LIMITED: Row = Row {
-    id: FindingId("slot-limited"),
-    title: "slot slower than the drive",
-    fires: "the drive's highest link speed or width is above its port's",
-    why: "The drive is fine and so is its link; the slot offers less than the drive could use.",
-    source: "computed from speed, width and encoding of the link",
-    remedy: "A port of this machine can do {port}: move the drive there.",
-    risk: Risk::Hardware,
-    wrong_if: "The port's capability register does not describe the slot (some boards say x16 for a slot wired x4).",
-    needs_load: false,
-    is_default: false,
-    check: slot_limited,
 };
 
 pub(super) const LINK_CAPPED_BY_SOFTWARE: Row = Row {
@@ -74,22 +61,22 @@ pub(super) const LINK_ERRORS: Row = Row {
 };
 
 /// One link: the device below and the port above, with what both say.
-struct Judged<'a> {
-    child: NodeIndex,
-    device: &'a PciNode,
-    port: &'a PciNode,
-    speed: TransferRate,
-    width: Lanes,
-    device_most: (TransferRate, Lanes),
-    port_most: (TransferRate, Lanes),
+pub(super) struct Judged<'a> {
+    pub child: NodeIndex,
+    pub device: &'a PciNode,
+    pub port: &'a PciNode,
+    pub speed: TransferRate,
+    pub width: Lanes,
+    pub device_most: Pair,
+    pub port_most: Pair,
 }
 
 impl Judged<'_> {
-    fn both_most(&self) -> (TransferRate, Lanes) {
+    pub fn both_most(&self) -> (TransferRate, Lanes) {
         (self.device_most.0.min(self.port_most.0), self.device_most.1.min(self.port_most.1))
     }
 
-    fn is_below(&self) -> bool {
+    pub fn is_below(&self) -> bool {
         let (speed, width) = self.both_most();
         self.speed < speed || self.width < width
     }
@@ -110,7 +97,7 @@ impl Judged<'_> {
         proofs
     }
 
-    fn proofs(&self) -> Vec<Proof> {
+    pub fn proofs(&self) -> Vec<Proof> {
         let end = |node: &PciNode| {
             let link: Option<&Link> = node.link.as_ref();
             let entry = |name: &str, value: Option<String>| {
@@ -132,77 +119,78 @@ impl Judged<'_> {
     }
 }
 
-fn raw((speed, width): (TransferRate, Lanes)) -> f64 {
+pub(super) fn raw((speed, width): (TransferRate, Lanes)) -> f64 {
     speed.lane_bytes_per_second().0 * f64::from(width.0)
 }
 
-fn said((speed, width): (TransferRate, Lanes)) -> String {
+pub(super) fn said((speed, width): (TransferRate, Lanes)) -> String {
     format!("{speed} {width}")
 }
 
-/// The link above `child`, if it means anything.
-///
-/// Left out: links of ports without a slot (internal, often fakes), of ports that can do 2.5 GT/s only (Thunderbolt
-/// tunnels and chipset-internal ports say that whatever they carry), and those where an end does not know.
-fn judged<'a>(evidence: &Evidence<'a>, child: NodeIndex) -> Option<Judged<'a>> {
+/// The link above `child`, if it means anything: not one that is emulated, inside a chip or a tunnel, not one whose limit a
+/// test exceeded, and not one of which an end does not know what it can do.
+pub(super) fn judged<'a>(evidence: &Evidence<'a>, child: NodeIndex) -> Option<Judged<'a>> {
     let tree = &evidence.machine.pci;
     let device = tree.node(child);
     let port = tree.node(device.parent?);
-    if port.express.value().is_some_and(|express| !express.slot_implemented) {
+    if !link::is_real(tree, child) || evidence.limits.refuted.contains_key(&child) {
         return None;
     }
     let most = |link: &Link| Some((link.max_speed.get()?, link.max_width.get()?));
     let (link, port_link) = (device.link.as_ref()?, port.link.as_ref()?);
-    let port_most = most(port_link)?;
-    if port_most.0.generation() == 1 {
-        return None;
-    }
     let (speed, width) = (link.speed.get()?, link.width.get()?);
-    Some(Judged { child, device, port, speed, width, device_most: most(link)?, port_most })
+    Some(Judged { child, device, port, speed, width, device_most: most(link)?, port_most: most(port_link)? })
 }
 
 /// Links on the way of at least one hardware drive, each once.
-fn on_the_way<'a>(evidence: &Evidence<'a>) -> Vec<Judged<'a>> {
+pub(super) fn on_the_way<'a>(evidence: &Evidence<'a>) -> Vec<Judged<'a>> {
     let tree = &evidence.machine.pci;
     let mut nodes: Vec<_> = evidence
         .machine
         .hardware_drives()
         .filter_map(|drive| drive.node)
-        .flat_map(|node| tree.ancestry(node).collect::<Vec<_>>())
+        .filter(|node| !tree.node(*node).is_emulated())
+        .flat_map(|node| tree.whole_ancestry(node).collect::<Vec<_>>())
         .collect();
     nodes.sort_unstable();
     nodes.dedup();
     nodes.into_iter().filter_map(|node| judged(evidence, node)).collect()
 }
 
-/// What the whole machine wins when the hop above each node carries `ratio` times what it does.
-fn gain_of(evidence: &Evidence, faster: &[(NodeIndex, f64)]) -> Option<f64> {
-    let instead: BTreeMap<_, _> = faster
-        .iter()
-        .filter_map(|(node, ratio)| Some((*node, evidence.limits.hop(*node)?.bytes_per_second.0 * ratio)))
-        .collect();
-    if instead.is_empty() {
-        return None;
+/// The machine with links that run at other speeds and widths; `None` when nobody knows what they carry now.
+pub(super) fn retrained(evidence: &Evidence, links: &[(NodeIndex, Pair)]) -> Option<Machine> {
+    links.iter().any(|(child, _)| evidence.limits.hop(*child).is_some()).then_some(())?;
+    let mut machine = evidence.machine.clone();
+    for (child, (speed, width)) in links {
+        let port = machine.pci.node(*child).parent;
+        for NodeIndex(end) in port.into_iter().chain([*child]) {
+            if let Some(link) = &mut machine.pci.nodes[end].link {
+                link.speed = Reading::known(link.speed.path().clone(), *speed);
+                link.width = Reading::known(link.width.path().clone(), *width);
+            }
+        }
     }
-    let now = flow::total(evidence.machine, evidence.limits);
-    Some(flow::total_with(evidence.machine, evidence.limits, &instead) - now)
+    Some(machine)
 }
 
-/// A gain and its weight; a gain nobody can compute is a warning.
-pub(super) fn weighed(evidence: &Evidence, faster: &[(NodeIndex, f64)], source: &str) -> (Severity, Gain) {
-    match gain_of(evidence, faster) {
-        Some(rate) if rate > 0.0 => (evidence.weigh(rate), evidence.gain(rate, source)),
+/// Less than this is the error of arithmetic, in bytes per second.
+pub(super) const NOTHING: f64 = 1e3;
+
+/// What all drives at once win as `then` would be, and how much that matters here; a gain nobody can compute is a warning.
+pub(super) fn weighed(evidence: &Evidence, then: Option<&Machine>, source: &str) -> (Severity, Gain) {
+    let gain = then.map(|then| total(then, &capacity::limits(then)) - evidence.total());
+    match gain {
+        Some(rate) if rate > NOTHING => (evidence.weigh(rate), evidence.gain(rate, source)),
         Some(_) => (Severity::Info, Gain::words("nothing: something else is slower", source)),
         None => (Severity::Warning, Gain::unknown(source)),
     }
 }
 
 /// The same for a fault: where all drives at once win nothing, for something else is slower, one of them alone still may.
-fn weighed_alone(evidence: &Evidence, faster: &[(NodeIndex, f64)], source: &str) -> (Severity, Gain) {
-    let (severity, gain) = weighed(evidence, faster, source);
-    let alone =
-        faster.iter().filter_map(|(node, ratio)| gain_alone(evidence, *node, *ratio)).fold(0.0, f64::max);
-    if gain.bytes_per_second.is_some() || alone <= 0.0 {
+fn weighed_alone(evidence: &Evidence, then: Option<&Machine>, source: &str) -> (Severity, Gain) {
+    let (severity, gain) = weighed(evidence, then, source);
+    let alone = then.map_or(0.0, |then| gain_alone(evidence, then));
+    if gain.bytes_per_second.is_some() || alone <= NOTHING {
         return (severity, gain);
     }
     let rate = evidence.rate(alone);
@@ -210,17 +198,18 @@ fn weighed_alone(evidence: &Evidence, faster: &[(NodeIndex, f64)], source: &str)
     (Severity::Warning, Gain { estimate: true, ..Gain::words(text, source) })
 }
 
-/// What the path of a drive right below the hop wins when the hop carries `ratio` times what it does.
-fn gain_alone(evidence: &Evidence, node: NodeIndex, ratio: f64) -> Option<f64> {
-    let carries = |node| evidence.limits.hop(node).map(|limit| limit.bytes_per_second.0);
-    let elsewhere =
-        evidence.machine.pci.ancestry(node).skip(1).filter_map(carries).fold(f64::INFINITY, f64::min);
-    let now = carries(node)?;
-    Some((now * ratio).min(elsewhere) - now.min(elsewhere))
+/// The most that a drive by itself wins.
+fn gain_alone(evidence: &Evidence, then: &Machine) -> f64 {
+    let limits = capacity::limits(then);
+    let rate = |limits: &Limits, drive: &Drive| limits.drive(&drive.name).map(|limit| limit.bytes_per_second.0);
+    let drives = evidence.machine.hardware_drives();
+    drives
+        .filter_map(|drive| Some(rate(&limits, drive)? - rate(evidence.limits, drive)?))
+        .fold(0.0, f64::max)
 }
 
 /// The drives behind a link, or the device itself where it is a switch.
-fn subjects(evidence: &Evidence, links: &[Judged]) -> Vec<Subject> {
+pub(super) fn subjects(evidence: &Evidence, links: &[Judged]) -> Vec<Subject> {
     let mut subjects = Vec::new();
     for link in links {
         let drives: Vec<_> =
@@ -233,7 +222,7 @@ fn subjects(evidence: &Evidence, links: &[Judged]) -> Vec<Subject> {
     subjects
 }
 
-fn subject_words(subjects: &[Subject]) -> String {
+pub(super) fn subject_words(subjects: &[Subject]) -> String {
     match subjects {
         [one] => one.name.clone(),
         many => many.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", "),
@@ -253,9 +242,9 @@ fn link_downtrained(evidence: &Evidence) -> Vec<Sighting> {
     groups
         .into_iter()
         .map(|((now, most), links)| {
-            let faster: Vec<_> = links.iter().map(|link| (link.child, raw(most) / raw(now))).collect();
+            let then = retrained(evidence, &links.iter().map(|link| (link.child, most)).collect::<Vec<_>>());
             let about = subjects(evidence, &links);
-            let (severity, gain) = weighed_alone(evidence, &faster, LINK_DOWNTRAINED.source);
+            let (severity, gain) = weighed_alone(evidence, then.as_ref(), LINK_DOWNTRAINED.source);
             let ends = links
                 .first()
                 .map(|link| {
@@ -304,53 +293,6 @@ fn error_counts(ends: &[&PciNode]) -> Vec<Proof> {
         .collect()
 }
 
-fn slot_limited(evidence: &Evidence) -> Vec<Sighting> {
-    let fastest_port = evidence
-        .machine
-        .pci
-        .iter()
-        .filter(|(_, node)| node.buses.is_some() && node.express.value().is_none_or(|e| e.slot_implemented))
-        .filter_map(|(_, node)| {
-            Some((node.link.as_ref()?.max_speed.get()?, node.link.as_ref()?.max_width.get()?))
-        })
-        .map(|(speed, width)| (speed, width.min(Lanes(4))))
-        .max_by(|a, b| raw(*a).total_cmp(&raw(*b)));
-    let mut groups: BTreeMap<_, Vec<Judged>> = BTreeMap::new();
-    for link in on_the_way(evidence) {
-        let is_drive = evidence.machine.hardware_drives().any(|drive| drive.node == Some(link.child));
-        let limited = link.device_most.0 > link.port_most.0 || link.device_most.1 > link.port_most.1;
-        if is_drive && limited {
-            groups.entry((link.device_most, link.both_most())).or_default().push(link);
-        }
-    }
-    groups
-        .into_iter()
-        .map(|((device, slot), links)| {
-            let about = subjects(evidence, &links);
-            let title = format!(
-                "{}: could do {}, the slot gives {}",
-                subject_words(&about),
-                said(device),
-                said(slot)
-            );
-            let sighting = Sighting::new(Severity::Info, title)
-                .about(about)
-                .proved_by(links.iter().flat_map(Judged::proofs));
-            let Some(port) = fastest_port.filter(|port| raw(*port) > raw(slot)) else {
-                return sighting
-                    .gaining(Gain::words("none on this machine", SLOT_LIMITED.source))
-                    .remedied_by("No slot of this machine is faster; nothing is wrong.", Risk::None);
-            };
-            let ratio = raw((port.0.min(device.0), port.1.min(device.1))) / raw(slot);
-            let gain = gain_of(evidence, &links.iter().map(|link| (link.child, ratio)).collect::<Vec<_>>());
-            sighting.fill("port", said(port)).gaining(match gain.filter(|gain| *gain > 0.0) {
-                Some(rate) => evidence.gain(rate, SLOT_LIMITED.source),
-                None => Gain::unknown(SLOT_LIMITED.source),
-            })
-        })
-        .collect()
-}
-
 fn link_capped_by_software(evidence: &Evidence) -> Vec<Sighting> {
     on_the_way(evidence)
         .into_iter()
@@ -358,8 +300,8 @@ fn link_capped_by_software(evidence: &Evidence) -> Vec<Sighting> {
             let cap = link.cap()?;
             let most = link.both_most();
             let (severity, gain) = if link.speed < most.0 {
-                let ratio = raw((most.0, link.width)) / raw((link.speed, link.width));
-                weighed(evidence, &[(link.child, ratio)], LINK_CAPPED_BY_SOFTWARE.source)
+                let then = retrained(evidence, &[(link.child, (most.0, link.width))]);
+                weighed(evidence, then.as_ref(), LINK_CAPPED_BY_SOFTWARE.source)
             } else {
                 // The target only counts at the next training.
                 (

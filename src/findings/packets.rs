@@ -8,7 +8,7 @@ use super::{
     links::weighed,
 };
 use crate::{
-    machine::{Drive, pci::Express},
+    machine::{Drive, Machine, pci::Express},
     model::{FindingId, NodeIndex, Severity},
 };
 
@@ -128,13 +128,8 @@ fn payload_size(evidence: &Evidence) -> Vec<Sighting> {
         .map(|((set, could), found)| {
             let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
             let ratio = payload_share(could) / payload_share(set);
-            // The payload of a path is the payload of each of its hops.
-            let mut hops: Vec<_> = found.iter().flat_map(|(_, node, _)| tree.ancestry(*node)).collect();
-            hops.sort_unstable();
-            hops.dedup();
-            hops.retain(|hop| tree.node(*hop).link.is_some());
-            let faster: Vec<_> = hops.into_iter().map(|hop| (hop, ratio)).collect();
-            let (severity, gain) = weighed(evidence, &faster, PAYLOAD_SIZE.source);
+            let then = with_payload(evidence.machine, found.iter().map(|(_, node, _)| *node), could);
+            let (severity, gain) = weighed(evidence, Some(&then), PAYLOAD_SIZE.source);
             let percent = (ratio - 1.0) * 100.0;
             let title = format!(
                 "{}: packets of {set} B where every hop could carry {could} B (+{percent:.1} %)",
@@ -146,6 +141,16 @@ fn payload_size(evidence: &Evidence) -> Vec<Sighting> {
                 .gaining(gain)
         })
         .collect()
+}
+
+/// The machine with another Max Payload Size on the whole way of these functions.
+fn with_payload(machine: &Machine, functions: impl Iterator<Item = NodeIndex>, payload: u16) -> Machine {
+    let mut then = machine.clone();
+    for at in functions.flat_map(|function| machine.pci.whole_ancestry(function)) {
+        let node = &mut then.pci.nodes[at.0];
+        node.express = node.express.clone().map(|express| Express { payload: payload.max(express.payload), ..express });
+    }
+    then
 }
 
 /// NVMe drives of whose Device Control something is to be known.

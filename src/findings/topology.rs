@@ -1,14 +1,20 @@
 //! The tree: who shares what on the way to memory.
 
+use std::collections::BTreeMap;
+
 use super::{
     Evidence, Gain, Proof, Risk, Row, Sighting, Subject, chipset,
-    evidence::{count_of, names},
-    flow,
+    evidence::{count_drives, names},
 };
 use crate::{
-    capacity::{self, Slot, exchange::exchange, slots},
+    capacity::{
+        self, Slot,
+        exchange::exchange,
+        flow::{self, Place},
+        slots,
+    },
     machine::{Drive, DriveKind, NodeKind, PciTree, pci::NodeAddress},
-    model::{Basis, FindingId, NodeIndex, Severity},
+    model::{Basis, FindingId, Limits, NodeIndex, Severity},
 };
 
 pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
@@ -32,8 +38,8 @@ pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
 pub(super) const OVERSUBSCRIBED_HOP: Row = Row {
     id: FindingId("oversubscribed-hop"),
     title: "drives want more than their common link",
-    fires: "the path limits of the drives below a switch, bridge or root complex add up to more than its own limit: above 1.0 \
-            information, above 1.5 a warning",
+    fires: "the path limits of the drives below a switch, bridge, root complex or slot with several functions add up to more \
+            than its own limit (namespaces of one controller count once): above 1.0 information, above 1.5 a warning",
     why: "Each drive alone gets its full speed; all at once they share what the common hop carries.",
     source: "computed from the limits of the tree",
     remedy: "Spread the drives over several slots, or never count on all of them at once.",
@@ -83,17 +89,32 @@ struct Card<'a> {
 /// The slots of a root complex that hold drives.
 fn cards<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Vec<Card<'a>> {
     let tree = &evidence.machine.pci;
-    let of_root = |slot: &Slot| tree.node(slot.ports[0]).parent == Some(root);
+    // On the root bus, or on one of VMD's below it.
+    let of_root = |slot: &Slot| {
+        let bus = tree.node(slot.ports[0]).parent;
+        bus.is_some_and(|bus| tree.node(bus).kind == NodeKind::RootComplex && tree.outermost_root(bus) == root)
+    };
     let slots = slots::all(evidence.machine).into_iter().filter(of_root);
     let card = |slot: Slot| {
         let below = slot.ports.iter().flat_map(|port| evidence.drives_below(*port));
-        let drives: Vec<_> = below.filter(|drive| drive.kind == DriveKind::Nvme).collect();
+        let drives: Vec<_> = below.filter(|drive| is_real_nvme(evidence, drive)).collect();
         // What comes through the ports, their own links included.
-        let wants =
-            slot.ports.iter().map(|port| flow::demand(evidence.machine, evidence.limits, *port)).sum();
+        let wants = flow::arriving(evidence.machine, evidence.limits, &slot.ports).unwrap_or(0.0);
         Card { slot, drives, wants }
     };
     slots.map(card).filter(|card| !card.drives.is_empty()).collect()
+}
+
+/// Whether it is an NVMe drive whose data crosses the tree, not an emulated one.
+fn is_real_nvme(evidence: &Evidence, drive: &Drive) -> bool {
+    let is_emulated = |node: NodeIndex| evidence.machine.pci.node(node).is_emulated();
+    drive.kind == DriveKind::Nvme && !drive.node.is_some_and(is_emulated)
+}
+
+/// The root complexes that hang under no device.
+fn tops(evidence: &Evidence) -> impl Iterator<Item = NodeIndex> {
+    let tree = &evidence.machine.pci;
+    tree.roots().filter(|root| tree.node(*root).parent.is_none())
 }
 
 /// A card that could go to another root complex, and what all drives at once win by it; `None` when a limit is not known.
@@ -110,9 +131,9 @@ fn best_offer<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Option<Offer<'a>>
     let machine = evidence.machine;
     let own = |node| evidence.limits.hop(node).map_or(f64::INFINITY, |limit| limit.bytes_per_second.0);
     let carries_none = |target: &NodeIndex| {
-        !evidence.drives_below(*target).iter().any(|drive| drive.kind == DriveKind::Nvme)
+        !evidence.drives_below(*target).iter().any(|drive| is_real_nvme(evidence, drive))
     };
-    let targets = machine.pci.roots().filter(|node| *node != root && flow::is_top(machine, *node));
+    let targets = tops(evidence).filter(|node| *node != root);
     let mut best: Option<(f64, Card, NodeIndex, Slot)> = None;
     for target in targets.filter(carries_none) {
         for card in cards(evidence, root) {
@@ -137,9 +158,7 @@ fn best_offer<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Option<Offer<'a>>
 const ONE_SLOT: u32 = 16;
 
 fn shared_root_complex(evidence: &Evidence) -> Vec<Sighting> {
-    let tree = &evidence.machine.pci;
-    let tops: Vec<_> = tree.roots().filter(|node| flow::is_top(evidence.machine, *node)).collect();
-    tops.iter().filter_map(|root| bunched_under(evidence, *root)).collect()
+    tops(evidence).filter_map(|root| bunched_under(evidence, root)).collect()
 }
 
 fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Sighting> {
@@ -158,7 +177,7 @@ fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Sighting> {
     let offer = best_offer(evidence, root)?;
     let (name, target) = (tree.node(root).address, tree.node(offer.target).address);
     let title =
-        format!("{} share root complex {name} while {target} carries none", count_of(drives.len(), "drive"));
+        format!("{} share root complex {name} while {target} carries none", count_drives(&drives));
     let ports: Vec<_> =
         offer.card.slot.ports.iter().map(|port| tree.node(*port).address.to_string()).collect();
     let moved = format!("the card with {} behind {}", names(&offer.card.drives), range(&ports));
@@ -218,77 +237,79 @@ fn range(ports: &[String]) -> String {
     }
 }
 
+/// More than this share is wanted of a hop that counts as oversubscribed.
+const ENOUGH: f64 = 1.005;
+
+/// A place that several drives want more of than it carries.
+struct Short {
+    place: Place,
+    /// What the paths of the drives below add up to, over what it carries.
+    ratio: f64,
+    /// What the drives could read more without it, in bytes per second.
+    loss: f64,
+}
+
 fn oversubscribed_hop(evidence: &Evidence) -> Vec<Sighting> {
-    let tree = &evidence.machine.pci;
     let told: Vec<_> = shared_root_complexes(evidence);
-    let mut found: Vec<(NodeIndex, f64)> = Vec::new();
-    for (node, ratio) in &evidence.limits.oversubscription {
-        let (node, ratio) = (*node, *ratio);
-        // The same shortage seen from a port and from the bus below it is one.
-        let drives = evidence.drives_below(node);
-        let is_repeated = tree.ancestry(node).skip(1).any(|above| {
-            let same_drives = evidence.drives_below(above).len() == drives.len();
-            same_drives && evidence.limits.oversubscription.get(&above).is_some_and(|above| *above >= ratio)
-        });
-        if ratio > 1.005
-            && drives.len() > 1
-            && !told.contains(&node)
-            && !is_repeated
-            && !chipset::is_uplink(evidence, node)
-        {
-            found.push((node, ratio));
-        }
-    }
-    found
+    let mut short: Vec<Short> = flow::places(evidence.machine, evidence.limits)
         .into_iter()
-        .filter_map(|(node, ratio)| {
-            let limit = evidence.limits.hop(node)?;
-            let drives = evidence.drives_below(node);
-            let wanted: f64 = drives
-                .iter()
-                .filter_map(|drive| evidence.limits.path(drive.node?))
-                .map(|path| path.bytes_per_second.0)
-                .sum();
-            let trusted = drives.iter().all(|drive| drive.node.is_some_and(|at| both_ends_known(tree, at)));
-            let severity = if ratio > 1.5 && trusted { Severity::Warning } else { Severity::Info };
-            let short =
-                (flow::demand(evidence.machine, evidence.limits, node) - limit.bytes_per_second.0).max(0.0);
-            let title = format!(
-                "{} together want {ratio:.2} times what {} carries",
-                count_of(drives.len(), "drive"),
-                tree.node(node).address
-            );
-            let gain = if short > 0.0 {
-                let rate = evidence.rate(short);
-                Gain {
-                    text: format!("about +{rate} with all of them busy"),
-                    ..evidence.gain(short, OVERSUBSCRIBED_HOP.source)
-                }
-            } else {
-                Gain::words("none: the drives themselves are slower than that", OVERSUBSCRIBED_HOP.source)
-            };
-            Some(
-                Sighting::new(severity, title)
-                    .about([Subject::of_node(evidence.machine, node)])
-                    .about(drives.into_iter().map(Subject::drive))
-                    .proved_by([
-                        Proof::new(
-                            &*tree.node(node).path,
-                            format!(
-                                "carries {} ({})",
-                                evidence.rate(limit.bytes_per_second.0),
-                                limit.because
-                            ),
-                        ),
-                        Proof::new(
-                            &*tree.node(node).path,
-                            format!("paths below add up to {}", evidence.rate(wanted)),
-                        ),
-                    ])
-                    .gaining(gain),
-            )
-        })
-        .collect()
+        .filter(|place| place.is_shared(evidence.machine) && !told.contains(&place.node))
+        .filter(|place| !chipset::is_uplink(evidence, place.node))
+        .filter_map(|place| short(evidence, place))
+        .collect();
+    // The same drives' shortage on several hops of one chain is told of the narrowest.
+    short.sort_by(|a, b| a.place.limit.bytes_per_second.0.total_cmp(&b.place.limit.bytes_per_second.0));
+    let mut seen: Vec<Vec<NodeIndex>> = Vec::new();
+    short.retain(|short| {
+        let through: Vec<_> = short.place.through.iter().map(|(function, _)| *function).collect();
+        let is_new = !seen.contains(&through);
+        seen.push(through);
+        is_new
+    });
+    short.sort_by_key(|short| short.place.node);
+    short.into_iter().map(|short| oversubscribed(evidence, short)).collect()
+}
+
+/// A place that what arrives there does not fit through.
+fn short(evidence: &Evidence, place: Place) -> Option<Short> {
+    let (machine, limits) = (evidence.machine, evidence.limits);
+    let ratio = *limits.oversubscription.get(&place.node)?;
+    let carries = place.limit.bytes_per_second.0;
+    let drives = place.drives(machine);
+    let unlimited = Limits { own: BTreeMap::new(), ..limits.clone() };
+    // Functions on one link have nothing below it but themselves.
+    let links = flow::arriving(machine, &unlimited, &place.ways).unwrap_or(ratio * carries);
+    let arrives = flow::arriving(machine, limits, &place.ways).unwrap_or(links).min(links);
+    // A drive alone that fills the place is `slot-limited`'s.
+    let is_short = ratio > ENOUGH && links > ENOUGH * carries && !drives.is_empty();
+    is_short.then_some(Short { place, ratio, loss: (arrives - carries).max(0.0) })
+}
+
+fn oversubscribed(evidence: &Evidence, short: Short) -> Sighting {
+    let tree = &evidence.machine.pci;
+    let Short { place, ratio, loss } = short;
+    let drives = place.drives(evidence.machine);
+    let trusted = drives.iter().all(|drive| drive.node.is_some_and(|at| both_ends_known(tree, at)));
+    let severity = if ratio > 1.5 && trusted && loss > 0.0 { Severity::Warning } else { Severity::Info };
+    let (node, carries) = (tree.node(place.node), place.limit.bytes_per_second.0);
+    let title = format!("{} together want {ratio:.2} times what {} carries", count_drives(&drives), node.address);
+    let gain = if loss > 0.0 {
+        let rate = evidence.rate(loss);
+        Gain {
+            text: format!("about +{rate} with all of them busy"),
+            ..evidence.gain(loss, OVERSUBSCRIBED_HOP.source)
+        }
+    } else {
+        Gain::words("none: the drives themselves are slower than that", OVERSUBSCRIBED_HOP.source)
+    };
+    Sighting::new(severity, title)
+        .about([Subject::of_node(evidence.machine, place.node)])
+        .about(drives.into_iter().map(Subject::drive))
+        .proved_by([
+            Proof::new(&*node.path, format!("carries {} ({})", evidence.rate(carries), place.limit.because)),
+            Proof::new(&*node.path, format!("paths below add up to {}", evidence.rate(ratio * carries))),
+        ])
+        .gaining(gain)
 }
 
 /// Whether both ends of the link above a node say what they can do: emulated switches do not.

@@ -1,6 +1,9 @@
 //! Drives: whole block devices, what they are made of and what uses them.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::queue::Queue;
 use crate::{
@@ -248,7 +251,17 @@ impl DriveKind {
     }
 }
 
+/// How many drives these block devices are: the namespaces of one NVMe controller are one.
+pub fn count<'a>(devices: impl IntoIterator<Item = &'a Drive>) -> usize {
+    devices.into_iter().map(Drive::unit).collect::<BTreeSet<_>>().len()
+}
+
 impl Drive {
+    /// What counts as one drive and is limited as one: its NVMe controller's name, else its own.
+    pub fn unit(&self) -> &str {
+        self.nvme.as_ref().map_or(self.name.as_str(), |nvme| nvme.controller.as_str())
+    }
+
     /// The whole of it as something to read from.
     pub fn target(&self) -> Target {
         Target { path: self.name.device_file().into(), drive: Some(self.name.clone()) }

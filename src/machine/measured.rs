@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::{Machine, pci::NodeAddress};
+use super::{Drive, Machine, pci::NodeAddress};
 use crate::{
+    model::PciAddress,
     text::Label,
     units::{Bytes, BytesPerSecond},
 };
@@ -15,6 +16,30 @@ pub enum Measured {
     RootComplex(MeasuredLimit),
     /// What reads cost the processors.
     Reads(ReadCost),
+    /// A result that refutes a limit.
+    Exceeded(Exceeded),
+}
+
+/// A result above what a limit allowed, with the run that showed it: limits below it are wrong there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exceeded {
+    /// Whose limits.
+    pub at: ExceededAt,
+    /// Payload bytes per second.
+    pub bytes_per_second: BytesPerSecond,
+    /// Reads per second.
+    pub iops: f64,
+    /// The run.
+    pub run: Label,
+}
+
+/// Whose limits a result refutes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExceededAt {
+    /// The link or uplink of a function, with its vendor and device id: another device there is another link.
+    Function(PciAddress, (u16, u16)),
+    /// What is published of a drive model, `_` in place of spaces.
+    Model(Label),
 }
 
 /// What a root complex was seen to carry, with the run that showed it.
@@ -50,13 +75,19 @@ pub struct ReadCost {
 /// The first word of a [`ReadCost`]'s line.
 const READS: &str = "reads";
 
+/// The first word of an [`Exceeded`]'s line.
+const BEYOND: &str = "beyond";
+
+/// Stands for the address in the line of an [`Exceeded`] that is about a model.
+const MODEL: &str = "model";
+
 impl Measured {
     /// From its line; `None` for what is none.
     pub fn parse(line: &str) -> Option<Self> {
-        if line.split(' ').next() == Some(READS) {
-            ReadCost::parse(line).map(Self::Reads)
-        } else {
-            MeasuredLimit::parse(line).map(Self::RootComplex)
+        match line.split(' ').next() {
+            Some(READS) => ReadCost::parse(line).map(Self::Reads),
+            Some(BEYOND) => Exceeded::parse(line).map(Self::Exceeded),
+            _ => MeasuredLimit::parse(line).map(Self::RootComplex),
         }
     }
 }
@@ -66,7 +97,45 @@ impl fmt::Display for Measured {
         match self {
             Self::RootComplex(limit) => limit.fmt(f),
             Self::Reads(cost) => cost.fmt(f),
+            Self::Exceeded(exceeded) => exceeded.fmt(f),
         }
+    }
+}
+
+impl Exceeded {
+    /// A drive's model as [`ExceededAt::Model`] has it.
+    pub fn model_of(drive: &Drive) -> Option<Label> {
+        drive.model.value().map(|model| Label::new(&model.as_str().replace(' ', "_")))
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let mut parts = line.splitn(6, ' ').skip(1);
+        let (place, what) = (parts.next()?, parts.next()?);
+        let at = if place == MODEL {
+            ExceededAt::Model(Label::new(what))
+        } else {
+            let (vendor, device) = what.split_once(':')?;
+            let id = |digits| u16::from_str_radix(digits, 16).ok();
+            ExceededAt::Function(place.parse().ok()?, (id(vendor)?, id(device)?))
+        };
+        let rate: u64 = parts.next()?.parse().ok()?;
+        let iops: u64 = parts.next()?.parse().ok()?;
+        let run = Label::new(parts.next()?);
+        (rate > 0 && !what.is_empty() && !run.is_empty()).then_some(())?;
+        Some(Self { at, bytes_per_second: BytesPerSecond(rate as f64), iops: iops as f64, run })
+    }
+}
+
+impl fmt::Display for Exceeded {
+    /// `beyond 0000:41:00.0 144d:a80c 7600000000 58000 1 drive, 128k randread, depth 32, 1 job, 2026-11-21`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.at {
+            ExceededAt::Function(address, (vendor, device)) => {
+                write!(f, "{BEYOND} {address} {vendor:04x}:{device:04x}")?;
+            }
+            ExceededAt::Model(model) => write!(f, "{BEYOND} {MODEL} {model}")?,
+        }
+        write!(f, " {:.0} {:.0} {}", self.bytes_per_second.0, self.iops, self.run)
     }
 }
 
@@ -152,6 +221,14 @@ mod tests {
         assert_eq!((cost.processor.as_str(), cost.block), ("AMD_Ryzen_9_5950X", Bytes(4096)));
         assert!(cost.run.as_str().starts_with("1 drive, "));
         for line in [
+            "beyond 0000:41:00.0 144d:a80c 7600000000 58000 1 drive, 128k randread, 2026-11-21",
+            "beyond 10000:e1:00.0 144d:a80c 7600000000 0 1 drive, 128k randread, 2026-11-21",
+            "beyond model Samsung_SSD_980_PRO_1TB 7600000000 58000 1 drive, 128k randread, 2026-11-21",
+        ] {
+            let Some(Measured::Exceeded(exceeded)) = Measured::parse(line) else { panic!("{line}") };
+            assert_eq!(exceeded.to_string(), line);
+        }
+        for line in [
             "",
             "0000:40",
             "0000:40 1022:1480 0 x",
@@ -159,6 +236,10 @@ mod tests {
             "40 1022:1480 5 x",
             "0000:40 1022:1480 5 ",
             "reads",
+            "beyond",
+            "beyond 0000:41:00.0 144d 1 1 x",
+            "beyond model  5 5 x",
+            "beyond 0000:41:00.0 144d:a80c 0 0 x",
             "reads 1 4096 10714 0 AMD x",
             "reads 0 4096 10714 1 AMD x",
             "reads 1 4096 NaN 1 AMD x",

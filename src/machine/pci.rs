@@ -222,22 +222,50 @@ impl PciTree {
         self.ancestry(index).last().unwrap_or(index)
     }
 
-    /// `index` and everything below it, depth first, in bus order.
+    /// `index` and everything above it, through nested root complexes (VMD) up to the outermost.
+    pub fn whole_ancestry(&self, index: NodeIndex) -> impl Iterator<Item = NodeIndex> {
+        std::iter::successors(Some(index), |at| self.node(*at).parent).take(self.nodes.len())
+    }
+
+    /// The outermost root complex above `index`: for a drive behind VMD the one that VMD is a device of.
+    pub fn outermost_root(&self, index: NodeIndex) -> NodeIndex {
+        self.whole_ancestry(index).last().unwrap_or(index)
+    }
+
+    /// `index` and everything below it, depth first, in bus order; nested root complexes (VMD) after what hangs beside them.
     pub fn subtree(&self, index: NodeIndex) -> Vec<NodeIndex> {
+        let nested: Vec<NodeIndex> = self.roots().filter(|root| self.node(*root).parent.is_some()).collect();
+        let below = |at: NodeIndex| {
+            let nested = nested.iter().rev().copied().filter(move |root| self.node(*root).parent == Some(at));
+            nested.chain(self.node(at).children.iter().rev().copied())
+        };
         let mut found = vec![index];
-        let mut at = 0;
-        let mut stack: Vec<NodeIndex> = self.node(index).children.iter().rev().copied().collect();
+        let mut stack: Vec<NodeIndex> = below(index).collect();
         while let Some(next) = stack.pop() {
-            at += 1;
-            debug_assert!(at <= self.nodes.len(), "the tree has no cycle");
+            debug_assert!(found.len() <= self.nodes.len(), "the tree has no cycle");
             found.push(next);
-            stack.extend(self.node(next).children.iter().rev());
+            stack.extend(below(next));
         }
         found
     }
 }
 
 impl PciNode {
+    /// Whether it is an NVMe controller, by its class.
+    pub fn is_nvme(&self) -> bool {
+        self.class.get().is_some_and(|class| class >> 8 == 0x01_08)
+    }
+
+    /// Whether a hypervisor emulates it, so that its data crosses no link: an endpoint of virtio, or an NVMe controller of
+    /// QEMU's by vendor or subsystem vendor.
+    pub fn is_emulated(&self) -> bool {
+        const VIRTIO: u16 = 0x1af4;
+        const QEMU: u16 = 0x1b36;
+        let vendors = [self.vendor.get(), self.subsystem.get().map(|(vendor, _)| vendor)];
+        let nvme = self.is_nvme() && vendors.into_iter().flatten().any(|id| [VIRTIO, QEMU].contains(&id));
+        self.kind == NodeKind::Endpoint && (nvme || self.vendor.get() == Some(VIRTIO))
+    }
+
     /// The same name with the vendor as people call it: `Samsung NVMe SSD Controller PM9A1/PM9A3/980PRO`.
     pub fn short_name(&self) -> String {
         match (&self.names.vendor, &self.names.device) {

@@ -79,7 +79,12 @@ pub struct Limits {
     pub own: BTreeMap<DriveName, Limit>,
     /// Reads per second each drive is known to reach (published or measured), with the source.
     pub drive_iops: BTreeMap<DriveName, (f64, Basis, String)>,
-    /// Sum of path limits of the drives below a node over that node's own limit; 1.0 is just enough.
+    /// What a byte of the drives of a function (the second) takes of the limit of a hop (the first), where it is not 1:
+    /// drives whose packets differ in size meet there.
+    pub byte_shares: BTreeMap<(NodeIndex, NodeIndex), f64>,
+    /// Hops whose limit a test on this machine exceeded, with the sentence that says so. They have no entry in `hops`.
+    pub refuted: BTreeMap<NodeIndex, String>,
+    /// What the links below a place bring there from all drives at once, over the place's own limit; 1.0 is just enough.
     pub oversubscription: BTreeMap<NodeIndex, f64>,
     /// What reads cost the processors.
     pub processors: Option<ProcessorLimit>,
@@ -108,6 +113,11 @@ impl Limits {
     /// The limit of the path from `node` to its root complex.
     pub fn path(&self, node: NodeIndex) -> Option<&Limit> {
         self.paths.get(&node)
+    }
+
+    /// What a byte of the drives of `function` takes of the limit of the hop above `node`.
+    pub fn byte_share(&self, node: NodeIndex, function: NodeIndex) -> f64 {
+        self.byte_shares.get(&(node, function)).copied().unwrap_or(1.0)
     }
 
     /// What `drive` can deliver at most.

@@ -50,6 +50,7 @@ impl Redactor {
             let run = match found {
                 Measured::RootComplex(limit) => &mut limit.run,
                 Measured::Reads(cost) => &mut cost.run,
+                Measured::Exceeded(exceeded) => &mut exceeded.run,
             };
             *run = self.outside(run);
         }

@@ -46,9 +46,7 @@ fn links_of_an_emulator_that_look_downtrained_and_are_not() {
     for id in LINKS {
         assert!(Scene::of(&found, id).is_empty(), "{id}");
     }
-    let shared = Scene::of(&found, "oversubscribed-hop");
-    let about: Vec<_> = shared[0].subjects.iter().map(|subject| subject.name.as_str()).collect();
-    assert_eq!(about, ["0000:25:00.0", "nvme4n1", "nvme5n1"], "both share the switch's uplink all the same");
+    assert!(Scene::of(&found, "oversubscribed-hop").is_empty(), "what is emulated crosses no switch");
 }
 
 /// Four drives behind an uplink of eight lanes, one of them on two lanes; links trained too slow, slots too slow for their

@@ -108,15 +108,41 @@ fn a_link_that_was_told_to_be_slow_blames_who_told_it() {
 }
 
 #[test]
-fn links_of_ports_without_a_slot_and_of_tunnels_are_never_judged() {
-    // The slot bit of PCI Express Capabilities.
-    let internal = laptop().express("0000:00:01.1", 0x02, |word| word & !0x100);
-    assert_eq!(internal.severity("link-downtrained"), None);
-    let tunnel = laptop()
-        .file(&format!("{LAPTOP_PORT}/max_link_speed"), "2.5 GT/s PCIe")
-        .file(&format!("{LAPTOP_DRIVE}/current_link_speed"), "2.5 GT/s PCIe");
+fn a_drive_is_judged_below_a_port_without_a_slot_and_a_tunnel_is_not() {
+    // The slot bit of PCI Express Capabilities: a drive soldered to the board has none.
+    let soldered = laptop().express("0000:00:01.1", 0x02, |word| word & !0x100);
+    assert_eq!(soldered.severity("link-downtrained"), Some(Severity::High));
+    let tunnel = laptop().with(|machine| {
+        let port = machine.pci.find(address("0000:00:01.1")).unwrap();
+        machine.pci.nodes[port.0].names.device = Some(label("JHL7540 Thunderbolt 3 Bridge"));
+    });
     assert_eq!(tunnel.severity("slot-limited"), None);
     assert_eq!(tunnel.severity("link-downtrained"), None);
+}
+
+/// The laptop's first drive in a port of the first generation with one lane.
+fn gen1_slot() -> Scene {
+    let ends = [LAPTOP_PORT, LAPTOP_DRIVE];
+    let scene = ends.iter().fold(laptop(), |scene, end| {
+        scene
+            .file(&format!("{end}/current_link_speed"), "2.5 GT/s PCIe")
+            .file(&format!("{end}/current_link_width"), "1")
+    });
+    scene
+        .file(&format!("{LAPTOP_PORT}/max_link_speed"), "2.5 GT/s PCIe")
+        .file(&format!("{LAPTOP_PORT}/max_link_width"), "1")
+}
+
+#[test]
+fn a_port_of_the_first_generation_is_named_and_says_what_it_costs() {
+    let finding = gen1_slot().one("slot-limited");
+    assert_eq!(finding.title, "nvme0n1: could do 16 GT/s x4, the slot gives 2.5 GT/s x1");
+    assert_eq!(finding.severity, Severity::Info, "no free slot gives more");
+    assert!(finding.gain.text.starts_with("none: no free slot would give more; this one costs about "), "{finding:#?}");
+    let finding = with_a_free_slot(gen1_slot()).one("slot-limited");
+    assert_eq!(finding.severity, Severity::High);
+    assert!(finding.gain.bytes_per_second.unwrap() > 6e9, "{finding:#?}");
+    assert_eq!(finding.remedy.text, "Move the drive to the free slot 0000:00:02.2 (16 GT/s x4).");
 }
 
 #[test]

@@ -225,8 +225,8 @@ impl Tree<'_> {
             return false;
         }
         let matters = |at: NodeIndex| !self.drives_at(at).is_empty() || takes_lanes(tree.node(at));
-        let is_nested = |at: NodeIndex| tree.node(at).kind == NodeKind::RootComplex;
-        tree.subtree(node).into_iter().any(|at| matters(at) && !is_nested(at))
+        let root = tree.root_of(node);
+        tree.subtree(node).into_iter().any(|at| matters(at) && tree.root_of(at) == root)
     }
 
     /// The last node of the chain of bridges that lead to one thing that matters.

@@ -1,0 +1,166 @@
+//! How reads flow through the tree: which places carry which drives, and what reaches a place from below.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::sharing::{self, Shared};
+use crate::{
+    machine::{Drive, Machine, NodeKind},
+    model::{Basis, Limit, Limits, NodeIndex},
+};
+
+/// A place with a limit: a link, a chipset's uplink, a root complex.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Place {
+    /// Where it is: of a link the device below it, or the port above if several functions of the device hold drives; of a
+    /// chipset's DMI its bridge; of a root complex itself.
+    pub node: NodeIndex,
+    /// The nodes whose way up is this place.
+    pub ways: Vec<NodeIndex>,
+    /// What it carries.
+    pub limit: Limit,
+    /// The functions whose drives read through it, with what a byte of each takes of the limit: 1, or another share if
+    /// drives with packets of different sizes meet here.
+    pub through: Vec<(NodeIndex, f64)>,
+}
+
+/// All places that carry drives, in bus order of the ports above them.
+pub fn places(machine: &Machine, limits: &Limits) -> Vec<Place> {
+    let tree = &machine.pci;
+    let functions: BTreeSet<NodeIndex> = machine.hardware_drives().filter_map(|drive| drive.node).collect();
+    let mut places: BTreeMap<NodeIndex, Place> = BTreeMap::new();
+    for function in functions.into_iter().filter(|at| !tree.node(*at).is_emulated()) {
+        for at in tree.whole_ancestry(function) {
+            let Some(limit) = limits.hop(at) else { continue };
+            // A port has one link, which all functions of the device below it share; a table's link is one for its bridge.
+            let key = match limit.basis {
+                Basis::Table => limit.node.unwrap_or(at),
+                _ if tree.node(at).kind == NodeKind::RootComplex => at,
+                _ => tree.node(at).parent.unwrap_or(at),
+            };
+            let place = places.entry(key).or_insert_with(|| Place {
+                node: if limit.basis == Basis::Table { key } else { at },
+                ways: Vec::new(),
+                limit: limit.clone(),
+                through: Vec::new(),
+            });
+            if !place.ways.contains(&at) {
+                place.ways.push(at);
+                place.node = if place.ways.len() > 1 { key } else { place.node };
+            }
+            place.through.push((function, limits.byte_share(at, function)));
+        }
+    }
+    places.into_values().collect()
+}
+
+/// What reaches these nodes from the drives below them with all of those busy, before the nodes' own limits, in bytes per
+/// second; the drives' own speed counts. `None` when nothing is known of any of them.
+pub fn arriving(machine: &Machine, limits: &Limits, at: &[NodeIndex]) -> Option<f64> {
+    let rates = rates_below(machine, limits, &places(machine, limits), at);
+    rates.into_iter().map(|(_, rate)| rate).reduce(|sum, rate| sum + rate)
+}
+
+/// For each place: the path limits of the drives below it, added up, over what it carries. A drive with nothing below the
+/// place, such as one of several functions on one link, could fill it.
+pub(super) fn oversubscription(machine: &Machine, limits: &Limits) -> BTreeMap<NodeIndex, f64> {
+    let tree = &machine.pci;
+    let places = places(machine, limits);
+    let carries = |place: &Place| place.limit.bytes_per_second.0;
+    let ratio = |place: &Place| {
+        let below = |other: &&Place| {
+            let is_below = |way: NodeIndex| tree.whole_ancestry(way).skip(1).any(|at| place.ways.contains(&at));
+            other.ways.iter().all(|way| is_below(*way))
+        };
+        let below: Vec<&Place> = places.iter().filter(below).collect();
+        // A drive with several controllers, such as virtual functions, is one drive.
+        let mut drives: BTreeMap<String, f64> = BTreeMap::new();
+        for drive in place.drives(machine) {
+            let Some((function, share)) = drive.node.and_then(|at| Some((at, place.share(at)?))) else { continue };
+            let path = below.iter().filter_map(|other| Some(carries(other) / other.share(function)?));
+            let wants = path.reduce(f64::min).unwrap_or(carries(place) / share) * share;
+            let known = drives.entry(identity(drive)).or_default();
+            *known = known.max(wants);
+        }
+        drives.values().sum::<f64>() / carries(place)
+    };
+    places.iter().map(|place| (place.node, ratio(place))).collect()
+}
+
+/// What tells one physical drive from another.
+fn identity(drive: &Drive) -> String {
+    match (drive.model.value(), drive.serial.value()) {
+        (Some(model), Some(serial)) if !serial.is_empty() => format!("{model} {serial}"),
+        _ => drive.unit().to_owned(),
+    }
+}
+
+/// What each function below these nodes brings there, as far as anything is known of it.
+fn rates_below(
+    machine: &Machine,
+    limits: &Limits,
+    places: &[Place],
+    at: &[NodeIndex],
+) -> Vec<(NodeIndex, f64)> {
+    let tree = &machine.pci;
+    let is_below = |node: NodeIndex| tree.whole_ancestry(node).skip(1).any(|above| at.contains(&above));
+    let mut units: BTreeMap<&str, (NodeIndex, f64)> = BTreeMap::new();
+    for drive in machine.hardware_drives() {
+        let Some(function) = drive.node.filter(|node| at.contains(node) || is_below(*node)) else { continue };
+        let own = limits.own.get(&drive.name);
+        let own = own.map_or(f64::INFINITY, |limit| limit.bytes_per_second.0);
+        units.entry(drive.unit()).or_insert((function, own));
+    }
+    let units: Vec<(NodeIndex, f64)> = units.into_values().collect();
+    let ceilings: Vec<f64> = units.iter().map(|(_, own)| *own).collect();
+    let below = places.iter().filter(|place| place.ways.iter().all(|way| is_below(*way)));
+    let shared = |place: &Place| {
+        let draws = units.iter().enumerate();
+        let draws = draws.filter_map(|(flow, (function, _))| Some((flow, place.share(*function)?)));
+        Shared { capacity: place.limit.bytes_per_second.0, draws: draws.collect() }
+    };
+    let rates = sharing::fair(&ceilings, &below.map(shared).collect::<Vec<_>>());
+    let functions = units.into_iter().map(|(function, _)| function);
+    functions.zip(rates).map(|(function, (rate, _))| (function, rate)).filter(|(_, rate)| rate.is_finite()).collect()
+}
+
+impl Place {
+    /// What a byte of a function's drives takes of the limit; `None` if they do not read through here.
+    pub fn share(&self, function: NodeIndex) -> Option<f64> {
+        self.through.iter().find(|(at, _)| *at == function).map(|(_, share)| *share)
+    }
+
+    /// Whether two drives or more share it; controllers of one drive are one.
+    pub fn is_shared(&self, machine: &Machine) -> bool {
+        self.drives(machine).into_iter().map(identity).collect::<BTreeSet<_>>().len() > 1
+    }
+
+    /// The block devices that read through it.
+    pub fn drives<'a>(&self, machine: &'a Machine) -> Vec<&'a Drive> {
+        let through = |drive: &&Drive| drive.node.is_some_and(|function| self.share(function).is_some());
+        machine.hardware_drives().filter(through).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        capacity::{self, chipset},
+        source::{self, origin::Origin},
+    };
+
+    #[test]
+    fn a_link_that_ports_of_a_chipset_share_is_counted_once() {
+        let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let machine = chipset::testing::behind_a_b660(machine);
+        let limits = capacity::limits(&machine);
+        let behind: Vec<_> =
+            machine.drives.iter().filter_map(|drive| Some(chipset::above(&machine, drive.node?)?.name)).collect();
+        assert_eq!(behind, ["Intel B660"; 4]);
+        let dmi = limits.hops.values().find(|hop| hop.basis == Basis::Table).unwrap().bytes_per_second.0;
+        let total = |limits| capacity::total(&machine, limits).at_most_bytes_per_second.0;
+        assert!((total(&limits) / dmi - 1.0).abs() < 1e-9, "{}", total(&limits));
+        let ports: Vec<_> = limits.hops.iter().filter(|(_, hop)| hop.basis == Basis::Table).map(|(at, _)| *at).collect();
+        assert!(total(&capacity::limits_without(&machine, &ports)) > 3.5 * dmi, "the drives alone want four times that");
+    }
+}

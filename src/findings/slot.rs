@@ -1,0 +1,208 @@
+//! The narrowest hop on a drive's way, where it runs as well as it can: a slot, a switch's uplink, a port of an old generation.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Evidence, Gain, Risk, Row, Sighting, Subject, chipset,
+    evidence::{count_of, total},
+    links::{self, Judged, NOTHING, raw, said, subject_words, subjects},
+};
+use crate::{
+    capacity::{
+        self, Slot,
+        exchange::{Exchanged, exchange},
+        slots,
+    },
+    machine::{Machine, NodeKind, hop::Pair},
+    model::{FindingId, NodeIndex, Severity},
+};
+
+pub(super) const SLOT_LIMITED: Row = Row {
+    id: FindingId("slot-limited"),
+    title: "slot slower than the drive",
+    fires: "the narrowest hop on a drive's way runs at the most its port or switch can do, and that is less than the drive's own \
+            link could use; a warning or more if a free slot would give more",
+    why: "The drive is fine and no link is at fault; the slot, or the switch above it, offers less than the drive could use.",
+    source: "computed from speed, width and encoding of the links",
+    remedy: "Move {what} to {target}.",
+    risk: Risk::Hardware,
+    wrong_if: "The port's capability register does not describe the slot (some boards say x16 for a slot wired x4), or the free \
+               port leads to no socket.",
+    needs_load: false,
+    is_default: false,
+    check: slot_limited,
+};
+
+/// What narrows the way: drives by what they and their slots could do, or the uplink above one switch.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Narrow {
+    Slot { device: Pair, most: Pair },
+    Uplink { switch: NodeIndex, device: Pair },
+}
+
+fn slot_limited(evidence: &Evidence) -> Vec<Sighting> {
+    let tree = &evidence.machine.pci;
+    let mut found: BTreeMap<Narrow, Vec<Judged>> = BTreeMap::new();
+    for drive in evidence.nvme() {
+        let Some(node) = drive.node.filter(|node| !tree.node(*node).is_emulated()) else { continue };
+        let least = evidence.limits.path(node).and_then(|path| path.node);
+        let own = links::judged(evidence, node);
+        let Some((own, hop)) = own.zip(least.and_then(|least| links::judged(evidence, least))) else { continue };
+        // A link that is at fault, or a chipset that is shared, is another finding's.
+        if raw(hop.both_most()) >= raw(own.device_most) || chipset::is_uplink(evidence, hop.child) {
+            continue;
+        }
+        let narrow = if hop.child == node {
+            Narrow::Slot { device: own.device_most, most: hop.both_most() }
+        } else {
+            Narrow::Uplink { switch: hop.child, device: own.device_most }
+        };
+        let links = found.entry(narrow).or_default();
+        if !links.iter().any(|known| known.child == node) {
+            links.push(own);
+        }
+    }
+    found.into_iter().map(|(narrow, held)| told(evidence, &narrow, &held)).collect()
+}
+
+fn told(evidence: &Evidence, narrow: &Narrow, held: &[Judged]) -> Sighting {
+    let drives = subjects(evidence, held);
+    let names = subject_words(&drives);
+    let many = if held.len() == 1 { "the drive" } else { "the drives" };
+    let own_ports: Vec<NodeIndex> = held.iter().filter_map(|link| port_of(evidence.machine, link.child)).collect();
+    let (sighting, offer) = match narrow {
+        Narrow::Slot { device, most } => {
+            let title = format!("{names}: could do {}, the slot gives {}", said(*device), said(*most));
+            let proofs = held.iter().flat_map(Judged::proofs);
+            let sighting = Sighting::new(Severity::Info, title).about(drives).proved_by(proofs);
+            (sighting.fill("what", many), best_offer(evidence, &own_ports))
+        }
+        Narrow::Uplink { switch, device } => {
+            let hop = links::judged(evidence, *switch);
+            let most = hop.as_ref().map_or_else(String::new, |hop| said(hop.both_most()));
+            let address = evidence.machine.pci.node(*switch).address;
+            let title = format!("{names}: could do {}, the link above switch {address} gives {most}", said(*device));
+            let sighting = Sighting::new(Severity::Info, title)
+                .about([Subject::of_node(evidence.machine, *switch)])
+                .about(drives)
+                .proved_by(hop.iter().flat_map(Judged::proofs))
+                .proved_by(held.iter().flat_map(Judged::proofs));
+            let card = port_of(evidence.machine, *switch).and_then(|port| best_offer(evidence, &[port]));
+            let apart = best_offer(evidence, &own_ports);
+            let gain = |offer: &Option<Offer>| offer.as_ref().map_or(0.0, |offer| offer.gain);
+            if gain(&card) >= gain(&apart) {
+                (sighting.fill("what", format!("the card with switch {address}")), card)
+            } else {
+                (sighting.fill("what", many), apart)
+            }
+        }
+    };
+    let loss = loss(evidence, narrow, held);
+    match offer {
+        Some(offer) => {
+            let gain = evidence.gain(offer.gain, SLOT_LIMITED.source);
+            sighting.weighing(evidence.weigh(offer.gain)).gaining(gain).fill("target", offer.target)
+        }
+        None if loss > NOTHING => {
+            let text = format!("none: no free slot would give more; this one costs about {}", evidence.rate(loss));
+            sighting
+                .gaining(Gain::words(text, SLOT_LIMITED.source))
+                .remedied_by("No free slot of this machine would give more.", Risk::None)
+        }
+        None => sighting
+            .gaining(Gain::words("nothing: something else is slower", SLOT_LIMITED.source))
+            .remedied_by("Nothing to do: a faster slot would not make it read more.", Risk::None),
+    }
+}
+
+/// What all drives at once would read more if the hop let through what the drives' own links could.
+fn loss(evidence: &Evidence, narrow: &Narrow, held: &[Judged]) -> f64 {
+    let rate = |machine: &Machine| total(machine, &capacity::limits(machine));
+    let run_at = |pairs: Vec<(NodeIndex, Pair)>| links::retrained(evidence, &pairs);
+    let difference = match narrow {
+        Narrow::Slot { device, most } => {
+            let at = |pair: Pair| run_at(held.iter().map(|link| (link.child, pair)).collect());
+            at(*device).zip(at(*most)).map(|(then, now)| rate(&then) - rate(&now))
+        }
+        Narrow::Uplink { switch, .. } => links::judged(evidence, *switch)
+            .and_then(|hop| run_at(vec![(*switch, hop.both_most())]))
+            .map(|now| total(&now, &capacity::limits_without(&now, &[*switch])) - rate(&now)),
+    };
+    difference.unwrap_or(0.0)
+}
+
+fn port_of(machine: &Machine, node: NodeIndex) -> Option<NodeIndex> {
+    machine.pci.node(node).parent
+}
+
+/// Free slots for what is on some ports, and what all drives at once win by moving it there.
+struct Offer {
+    gain: f64,
+    /// `the free slot 0000:00:03.1 (16 GT/s x4)`.
+    target: String,
+}
+
+/// Devices moved and slots tried for one finding, at most: larger machines are sorted out by hand.
+const MOST: usize = 8;
+
+/// Where to move what is on these ports, one after the other, so that all drives at once read most; `None` if no free slot
+/// gives more.
+fn best_offer(evidence: &Evidence, ports: &[NodeIndex]) -> Option<Offer> {
+    let now = evidence.total();
+    let mut then = Exchanged::nothing(evidence.machine);
+    let mut reached = now;
+    let mut targets = Vec::new();
+    for port in ports.iter().take(MOST) {
+        let Some(port) = then.now(*port) else { continue };
+        let machine = &then.machine;
+        let moves = free_slots(machine, port).into_iter().take(MOST).map(|free| {
+            let next = exchange(machine, &Slot::of([port]), &Slot::of([free]));
+            (total(&next.machine, &capacity::limits(&next.machine)), free, next)
+        });
+        let Some((rate, free, next)) = moves.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) else { continue };
+        if rate > reached + NOTHING {
+            let most = most_of(machine, free).map_or_else(String::new, |most| format!(" ({})", said(most)));
+            let was = then.was.get(free.0).copied().flatten();
+            let address = was.map_or(machine.pci.node(free).address, |was| evidence.machine.pci.node(was).address);
+            targets.push(format!("{address}{most}"));
+            then = std::mem::replace(&mut then, Exchanged::nothing(evidence.machine)).then(next);
+            reached = rate;
+        }
+    }
+    let target = match targets.as_slice() {
+        [] => return None,
+        [one] => format!("the free slot {one}"),
+        many => format!("the {} {}", count_of(many.len(), "free slot"), many.join(", ")),
+    };
+    Some(Offer { gain: reached - now, target })
+}
+
+fn most_of(machine: &Machine, node: NodeIndex) -> Option<Pair> {
+    let link = machine.pci.node(node).link.as_ref()?;
+    link.max_speed.get().zip(link.max_width.get())
+}
+
+/// Empty slots that could do more for what is on a port than the port can, the fastest first.
+fn free_slots(machine: &Machine, port: NodeIndex) -> Vec<NodeIndex> {
+    let tree = &machine.pci;
+    let Some(device) = tree.node(port).children.first().and_then(|child| most_of(machine, *child)) else {
+        return Vec::new();
+    };
+    let from = Slot::of([port]);
+    let is_upstream = |node: NodeIndex| tree.node(node).kind == NodeKind::SwitchUpstream;
+    let could = |(speed, width): Pair| raw((speed.min(device.0), width.min(device.1)));
+    let mut free: Vec<(f64, NodeIndex)> = tree
+        .iter()
+        .filter(|(index, node)| node.children.is_empty() && slots::is_slot(tree, *index))
+        .filter(|(index, _)| slots::can_change_places(tree, &from, &Slot::of([*index])))
+        .filter_map(|(index, _)| {
+            // What a slot below a switch gives, the switch's own link has to carry.
+            let uplinks = tree.whole_ancestry(index).filter(|at| is_upstream(*at));
+            let uplinks = uplinks.filter_map(|at| most_of(machine, at)).map(could);
+            Some((uplinks.fold(could(most_of(machine, index)?), f64::min), index))
+        })
+        .filter(|(rate, _)| *rate > 0.0)
+        .collect();
+    free.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    free.into_iter().map(|(_, index)| index).collect()
+}
