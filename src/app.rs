@@ -344,6 +344,9 @@ impl App {
         }
         // A spoilt result teaches nothing, so it is judged first.
         let learned = self.learned(&result);
+        for sentence in capacity::refutations(&self.machine, &self.limits, &learned) {
+            self.warn(sentence);
+        }
         if let Err(why) = &result {
             self.warn(why.clone());
             if is_refusal(why) {

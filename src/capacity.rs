@@ -28,7 +28,7 @@ use crate::{
 };
 
 pub use expected::{Expected, expected};
-pub use measured::learned;
+pub use measured::{learned, refutations};
 pub use read_cost::Beside;
 pub use slots::Slot;
 pub use total::{Total, total, total_in};

@@ -85,7 +85,7 @@ fn a_full_worker_teaches_what_reads_cost_and_the_next_test_is_expected_to_cost_t
     .unwrap();
     let cost = measured.iter().find_map(|one| match one {
         Measured::Reads(cost) => Some(cost.clone()),
-        Measured::RootComplex(_) => None,
+        Measured::RootComplex(_) | Measured::Exceeded(_) => None,
     });
     let cost = cost.unwrap();
     assert_eq!((cost.block, cost.workers, cost.hertz), (Bytes(4096), 1, KHZ as f64 * 1e3));

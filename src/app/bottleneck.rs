@@ -2,12 +2,11 @@
 //!
 //! Here: which they are and what they cost, as numbers. Not here: words (`view`), remedies (`findings`).
 
-use std::collections::BTreeMap;
-
-use super::load::{Load, hop_limit, possible};
+use super::load::{Load, possible};
 use crate::{
-    machine::{Machine, pci::NodeKind},
-    model::{Basis, DriveName, Limits, NodeIndex},
+    capacity::flow,
+    machine::Machine,
+    model::{DriveName, Limit, Limits, NodeIndex},
 };
 
 /// A place at this share of its limit counts as full.
@@ -24,6 +23,8 @@ pub struct Bottleneck {
     pub limit: f64,
     /// What the drives could read without it.
     pub possible: f64,
+    /// Where that limit comes from.
+    pub source: Limit,
     /// What it carries now; `None` while nothing runs.
     pub load: Option<f64>,
 }
@@ -44,21 +45,20 @@ impl Bottleneck {
 pub fn find(machine: &Machine, limits: &Limits, load: &Load) -> Vec<Bottleneck> {
     let busy = load.is_busy();
     let mut found: Vec<Bottleneck> = Vec::new();
-    for (node, (limit, ways)) in places(machine, limits) {
-        let below: Vec<NodeIndex> = ways.into_iter().flat_map(|way| machine.pci.subtree(way)).collect();
-        let drives: Vec<DriveName> = machine
-            .drives
-            .iter()
-            .filter(|drive| drive.node.is_some_and(|at| below.contains(&at)))
+    for place in flow::places(machine, limits) {
+        let limit = place.limit.bytes_per_second.0;
+        let drives: Vec<DriveName> = place
+            .drives(machine)
+            .into_iter()
             .filter(|drive| !busy || load.of(std::slice::from_ref(&drive.name)) > 1e6)
             .map(|drive| drive.name.clone())
             .collect();
-        let Some(possible) = possible(limits, &drives) else { continue };
-        if drives.len() < 2 || possible <= limit * 1.03 {
+        let Some(possible) = possible(machine, limits, &drives) else { continue };
+        if machine.count_of(&drives) < 2 || possible <= limit * 1.03 {
             continue;
         }
         let now = busy.then(|| load.of(&drives));
-        found.push(Bottleneck { node, drives, limit, possible, load: now });
+        found.push(Bottleneck { node: place.node, drives, limit, possible, source: place.limit, load: now });
     }
     found.sort_by(|a, b| {
         (b.is_full(), b.cost()).partial_cmp(&(a.is_full(), a.cost())).unwrap_or(std::cmp::Ordering::Equal)
@@ -71,23 +71,6 @@ pub fn find(machine: &Machine, limits: &Limits, load: &Load) -> Vec<Bottleneck> 
         new
     });
     found
-}
-
-/// Places that several drives may share: what each carries, bytes per second, and the ways that lead into it. An Intel
-/// chipset's devices on the root bus all lead into DMI, whose place is the chipset's bridge.
-fn places(machine: &Machine, limits: &Limits) -> BTreeMap<NodeIndex, (f64, Vec<NodeIndex>)> {
-    let mut places: BTreeMap<NodeIndex, (f64, Vec<NodeIndex>)> = BTreeMap::new();
-    for (node, hop) in &limits.hops {
-        let place = if hop.basis == Basis::Table { hop.node.unwrap_or(*node) } else { *node };
-        // A link that ends in a device is that device's alone.
-        if place == *node && machine.pci.node(*node).kind == NodeKind::Endpoint {
-            continue;
-        }
-        if let Some(limit) = hop_limit(limits, *node) {
-            places.entry(place).or_insert((limit, Vec::new())).1.push(*node);
-        }
-    }
-    places
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     counters::Rates,
+    machine::{Drive, Machine},
     model::{DriveName, Limits, NodeIndex},
 };
 
@@ -54,10 +55,12 @@ impl Load {
     }
 }
 
-/// What `drives` below a place could read together if nothing but their own paths held them back.
-/// `None` when one of them is unknown.
-pub fn possible(limits: &Limits, drives: &[DriveName]) -> Option<f64> {
-    drives.iter().map(|drive| limits.drive(drive).map(|limit| limit.bytes_per_second.0)).sum()
+/// What `drives` below a place could read together if nothing but their own paths held them back, namespaces of one
+/// controller as one. `None` when one of them is unknown.
+pub fn possible(machine: &Machine, limits: &Limits, drives: &[DriveName]) -> Option<f64> {
+    let unit = |name: &DriveName| machine.drive(name).map_or(name.as_str(), Drive::unit).to_owned();
+    let units: BTreeMap<String, &DriveName> = drives.iter().map(|name| (unit(name), name)).collect();
+    units.values().map(|drive| limits.drive(drive).map(|limit| limit.bytes_per_second.0)).sum()
 }
 
 /// The limit of a place, in bytes per second.

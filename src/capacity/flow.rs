@@ -157,7 +157,10 @@ mod tests {
         let behind: Vec<_> =
             machine.drives.iter().filter_map(|drive| Some(chipset::above(&machine, drive.node?)?.name)).collect();
         assert_eq!(behind, ["Intel B660"; 4]);
-        let dmi = limits.hops.values().find(|hop| hop.basis == Basis::Table).unwrap().bytes_per_second.0;
+        let places = places(&machine, &limits);
+        let dmi = places.iter().find(|place| place.limit.basis == Basis::Table).unwrap();
+        assert_eq!((dmi.ways.len(), dmi.through.len()), (4, 4));
+        let dmi = dmi.limit.bytes_per_second.0;
         let total = |limits| capacity::total(&machine, limits).at_most_bytes_per_second.0;
         assert!((total(&limits) / dmi - 1.0).abs() < 1e-9, "{}", total(&limits));
         let ports: Vec<_> = limits.hops.iter().filter(|(_, hop)| hop.basis == Basis::Table).map(|(at, _)| *at).collect();

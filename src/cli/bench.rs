@@ -224,9 +224,12 @@ impl Bench<'_> {
         // Heat is as it is now.
         let after = if live { opening::read(&*self.root).machine } else { Arc::clone(machine) };
         watch.judge(&after, run);
-        let limits =
+        let learned =
             if live { capacity::learned(machine, limits, run, watch.beside(run)) } else { Vec::new() };
-        if let Err(error) = store::remember(&store::folder(), &limits) {
+        for sentence in capacity::refutations(machine, limits, &learned) {
+            say(&sentence);
+        }
+        if let Err(error) = store::remember(&store::folder(), &learned) {
             say(&format!("{}: {error}; the measured limit is not remembered", store::folder().display()));
         }
     }

@@ -157,7 +157,7 @@ fn heading(machine: &Machine) -> String {
     parts.extend(machine.host.name.value().map(ToString::to_string));
     parts.extend(machine.processors.model.value().map(ToString::to_string));
     parts.extend(machine.host.kernel.value().map(|kernel| format!("Linux {kernel}")));
-    let drives = machine.hardware_drives().count();
+    let drives = machine.drive_count();
     parts.push(if drives == 1 { "1 drive".to_owned() } else { format!("{drives} drives") });
     format!("{}\n", parts.join(" · "))
 }

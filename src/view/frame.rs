@@ -35,7 +35,7 @@ pub(super) fn title(app: &App, brush: &mut Brush<'_>) {
         model,
         counted(machine.processors.count(), "CPU"),
         kernel,
-        counted(machine.hardware_drives().count(), "drive"),
+        counted(machine.drive_count(), "drive"),
     ];
     let line = parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" · ");
     let line = fit(&line, room.saturating_sub(9));

@@ -213,15 +213,20 @@ impl RowPainter<'_> {
                     Group::Software => "software drives",
                 };
                 pieces.push(piece(word, Meaning::Text));
-                pieces.push(piece(format!("  {}", counted(self.row.drives.len(), "drive")), Meaning::Quiet));
+                pieces.push(piece(format!("  {}", counted(self.count(), "drive")), Meaning::Quiet));
             }
         }
         pieces
     }
 
+    /// How many drives are below.
+    fn count(&self) -> usize {
+        self.app.machine.count_of(&self.row.drives)
+    }
+
     fn root_name(&self) -> Vec<Piece> {
         let Some(node) = self.row.node else { return Vec::new() };
-        let drives = match self.row.drives.len() {
+        let drives = match self.count() {
             0 => ", no drives".to_owned(),
             n => format!(", {}", counted(n, "drive")),
         };
@@ -249,8 +254,8 @@ impl RowPainter<'_> {
         };
         pieces.push(piece(word, Meaning::Text));
         pieces.push(piece(short_name(node), Meaning::Text));
-        if self.row.drives.len() > 1 {
-            pieces.push(piece(format!("  {}", counted(self.row.drives.len(), "drive")), Meaning::Quiet));
+        if self.count() > 1 {
+            pieces.push(piece(format!("  {}", counted(self.count(), "drive")), Meaning::Quiet));
         }
         pieces
     }
@@ -338,9 +343,9 @@ impl RowPainter<'_> {
         let limits = &self.app.limits;
         match self.row.kind {
             RowKind::Folded { .. } | RowKind::Group(_) => None,
-            RowKind::Alike => possible(limits, &self.row.drives),
+            RowKind::Alike => possible(&self.app.machine, limits, &self.row.drives),
             _ => match self.row.drive() {
-                Some(_) => possible(limits, &self.row.drives),
+                Some(_) => possible(&self.app.machine, limits, &self.row.drives),
                 None => {
                     self.row.node.and_then(|node| narrowest(&self.app.machine, limits, self.row.head, node))
                 }

@@ -90,10 +90,10 @@ pub(super) fn expectations(app: &App, test: &Test, width: u16) -> Vec<Vec<Piece>
 fn sentence(app: &App, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
     let units = app.units;
     let place = place(&app.machine, found.node);
-    let drives = counted(found.drives.len(), "drive");
+    let drives = counted(app.machine.count_of(&found.drives), "drive");
     let (limit, possible) = (rate(units, found.limit), rate(units, found.possible));
     let cost = rate(units, found.cost());
-    let source = app.limits.hop(found.node).map_or("", |limit| basis(limit.basis));
+    let source = basis(found.source.basis);
     let text = match found.load {
         Some(load) => format!(
             "{place} is full: {} of {limit}. {cost} lost: its {drives} could read {possible}.",
@@ -113,7 +113,7 @@ fn sentence(app: &App, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
 
 /// Where the limit comes from, in at most `room` lines.
 fn reason(app: &App, found: &Bottleneck, width: u16, room: usize) -> Vec<Vec<Piece>> {
-    let Some(limit) = app.limits.hop(found.node) else { return Vec::new() };
+    let limit = &found.source;
     let wide = width.saturating_sub(2);
     let lines = wrap(&format!("The limit of {}: {}", rate(app.units, found.limit), limit.because), wide);
     let cut = lines.len() > room;
@@ -133,7 +133,7 @@ fn nothing(app: &App) -> String {
         LoadSource::Test if app.load.is_busy() => {
             "No limit is known for what is read here: no link, no published figure, no earlier test.".into()
         }
-        _ if app.machine.hardware_drives().count() < 2 => {
+        _ if app.machine.drive_count() < 2 => {
             "Nothing shared: this machine has one drive or none.".into()
         }
         _ => "No place that several drives share is full.".into(),

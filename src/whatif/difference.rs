@@ -1,6 +1,6 @@
 //! What a move changes: limits, totals, findings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use super::{Assumption, Move, MoveError, Moved, moved};
 use crate::{
     capacity::{self, Total},
     findings::{self, Evidence, Finding, Subject, SubjectKind},
-    machine::{Machine, NodeKind},
+    machine::{Drive, Machine, NodeKind},
     model::{DriveName, FindingId, Limits, NodeIndex},
     units::{BytesPerSecond, UnitSystem},
 };
@@ -168,8 +168,11 @@ pub(super) fn drives_below(machine: &Machine, node: NodeIndex) -> Vec<DriveName>
 /// What the drives below could read if nothing were shared; `None` when of one it is not known.
 pub(super) fn wants(machine: &Machine, limits: &Limits, node: NodeIndex) -> Option<BytesPerSecond> {
     debug_assert_eq!(machine.pci.node(node).kind, NodeKind::RootComplex);
-    let rates =
-        drives_below(machine, node).into_iter().map(|name| Some(limits.drive(&name)?.bytes_per_second.0));
+    let below = drives_below(machine, node);
+    let drives = below.iter().filter_map(|name| machine.drive(name));
+    // Namespaces of one controller want what it does, once.
+    let units: BTreeMap<&str, &Drive> = drives.map(|drive| (drive.unit(), drive)).collect();
+    let rates = units.values().map(|drive| Some(limits.drive(&drive.name)?.bytes_per_second.0));
     rates.sum::<Option<f64>>().map(BytesPerSecond)
 }
 

@@ -127,7 +127,7 @@ impl Side<'_> {
             last: Vec::new(),
             place: address,
             drive: None,
-            name: match drives.len() {
+            name: match self.machine.count_of(&drives) {
                 0 => "no drives".to_owned(),
                 1 => "1 drive".to_owned(),
                 many => format!("{many} drives"),

@@ -11,6 +11,7 @@ mod demos;
 mod captures;
 mod silence;
 mod links;
+mod flow;
 mod topology;
 mod drives;
 mod queues;

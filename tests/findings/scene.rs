@@ -131,6 +131,78 @@ impl Scene {
         self
     }
 
+    /// Every path, link and name of a listing, changed.
+    fn renamed(mut self, rename: impl Fn(&str) -> String) -> Self {
+        let mut renamed = BTreeMap::new();
+        for (path, mut answers) in std::mem::take(&mut self.capture.answers) {
+            if let Some(Ok(target)) = &mut answers.link {
+                *target = rename(target);
+            }
+            if let Some(Ok(names)) = &mut answers.list {
+                names.iter_mut().for_each(|name| *name = rename(name));
+                names.sort();
+            }
+            renamed.insert(rename(&path), answers);
+        }
+        self.capture.answers = renamed;
+        self
+    }
+
+    /// PCI functions whose folders are below one of these, by address.
+    fn functions_below(&self, folder: &str) -> Vec<String> {
+        let is_address = |name: &&str| name.len() == 12 && name.starts_with("0000:") && name.as_bytes()[10] == b'.';
+        let below = self.capture.answers.keys().filter_map(|path| path.strip_prefix(&format!("{folder}/")));
+        let mut found: Vec<String> =
+            below.flat_map(|path| path.split('/').filter(is_address)).map(str::to_owned).collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// A port of the root bus without what is behind it.
+    pub fn unplugged(mut self, port: &str) -> Self {
+        let gone = self.functions_below(port);
+        assert!(!gone.is_empty(), "nothing behind {port}");
+        self.capture.answers.retain(|path, _| !gone.iter().any(|address| path.contains(address.as_str())));
+        for answers in self.capture.answers.values_mut() {
+            if let Some(Ok(names)) = &mut answers.list {
+                names.retain(|name| !gone.contains(name));
+            }
+        }
+        self
+    }
+
+    /// These ports of a root complex (`0000:00`), with all behind them, under VMD's own domain, as Intel's firmware can put them.
+    pub fn behind_vmd(self, root: &str, ports: &[&str]) -> Self {
+        let vmd = format!("/sys/devices/pci{root}/{root}:0e.0");
+        let scene = ports.iter().fold(self, |scene, port| {
+            let (old, new) = (format!("{root}:{port}"), format!("10000:e0:{port}"));
+            let mut names = scene.functions_below(&format!("/sys/devices/pci{root}/{old}"));
+            names.push(old.clone());
+            let folder = format!("pci{root}/{old}");
+            scene.renamed(|text| {
+                let moved = text.replace(&folder, &format!("pci{root}/{root}:0e.0/pci10000:e0/{old}"));
+                names.iter().fold(moved, |text, name| {
+                    let other = if *name == old { new.clone() } else { format!("1{name}") };
+                    text.replace(name.as_str(), &other)
+                })
+            })
+        });
+        let mut scene = scene
+            .file(&format!("{vmd}/class"), "0x010400")
+            .file(&format!("{vmd}/vendor"), "0x8086")
+            .file(&format!("{vmd}/device"), "0x467f");
+        let (entry, up) = (format!("/sys/bus/pci/devices/{root}:0e.0"), "../../../");
+        scene.link(&format!("{vmd}/driver"), "../../../bus/pci/drivers/vmd");
+        scene.link(&entry, &format!("{up}devices/pci{root}/{root}:0e.0"));
+        scene
+    }
+
+    fn link(&mut self, path: &str, target: &str) {
+        self.capture.answers.entry(path.to_owned()).or_default().link = Some(Ok(target.to_owned()));
+        self.list_in_parents(path);
+    }
+
     /// Bytes of a binary file, changed.
     pub fn bytes(mut self, path: &str, change: impl FnOnce(&mut Vec<u8>)) -> Self {
         let Some(Some(Ok(content))) = self.capture.answers.get_mut(path).map(|answers| answers.read.as_mut())

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{Reasons, SCHEMA, VERSION};
 use crate::{
+    capacity::link,
     machine::{Machine, NodeKind, PciNode},
     model::{DriveName, Limit, Limits, NodeIndex, Problem},
 };
@@ -139,6 +140,8 @@ impl Maker<'_> {
             NodeKind::RootComplex => (self.limits.hop(index), "the limit of this root complex is not known"),
             _ => (self.limits.path(index), "no limit is known of any link from here to the root complex"),
         };
+        let made_up = || link::no_limit(&self.machine.pci, index);
+        let why = self.limits.refuted.get(&index).cloned().or_else(made_up).unwrap_or_else(|| why.to_owned());
         self.reasons.or_absent(limit.cloned(), &node.path, why)
     }
 

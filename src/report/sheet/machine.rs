@@ -14,7 +14,7 @@ use crate::{
 /// `10 drives on AMD Ryzen Threadripper PRO 3955WX`.
 pub(super) fn title(dossier: &Dossier) -> String {
     let machine = &dossier.machine;
-    let drives = counted(machine.hardware_drives().count(), "drive");
+    let drives = counted(machine.drive_count(), "drive");
     match machine.processors.model.value() {
         Some(model) => format!("{drives} on {model}"),
         None => drives,

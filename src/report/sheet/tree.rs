@@ -8,7 +8,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::{Block, Choice, Dossier};
 use crate::{
     machine::{
-        Drive, HopLink, Machine, NodeKind, PciNode,
+        Drive, HopLink, Machine, NodeKind, PciNode, drive,
         hop::Pair,
         pci::{NodeAddress, bracketed, short_vendor},
     },
@@ -211,10 +211,8 @@ impl Tree<'_> {
 
     fn drives_below(&self, node: NodeIndex) -> usize {
         let below = self.machine.pci.subtree(node);
-        self.machine
-            .hardware_drives()
-            .filter(|drive| drive.node.is_some_and(|at| below.contains(&at)))
-            .count()
+        let is_below = |drive: &&Drive| drive.node.is_some_and(|at| below.contains(&at));
+        drive::count(self.machine.hardware_drives().filter(is_below))
     }
 
     /// Whether drives hang at or below a node, or something that takes lanes a drive could want. Root complexes within
