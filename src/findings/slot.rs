@@ -15,6 +15,7 @@ use crate::{
     },
     machine::{Machine, NodeKind, hop::Pair},
     model::{FindingId, NodeIndex, Severity},
+    units::Lanes,
 };
 
 pub(super) const SLOT_LIMITED: Row = Row {
@@ -97,17 +98,28 @@ fn told(evidence: &Evidence, narrow: &Narrow, held: &[Judged]) -> Sighting {
             }
         }
     };
-    let loss = loss(evidence, narrow, held);
-    match offer {
-        Some(offer) => {
-            let gain = evidence.gain(offer.gain, SLOT_LIMITED.source);
-            sighting.weighing(evidence.weigh(offer.gain)).gaining(gain).fill("target", offer.target)
-        }
+    if let Some(offer) = offer {
+        let gain = evidence.gain(offer.gain, SLOT_LIMITED.source);
+        return sighting.weighing(evidence.weigh(offer.gain)).gaining(gain).fill("target", offer.target);
+    }
+    let loss = loss(evidence, narrow, held, None);
+    let faster = fastest_port(evidence.machine)
+        .map(|port| (port, self::loss(evidence, narrow, held, Some(port))))
+        .filter(|(_, gain)| *gain > NOTHING);
+    match faster {
+        Some((port, gain)) => sighting
+            .gaining(evidence.gain(gain, SLOT_LIMITED.source))
+            .fill("port", said(port))
+            .remedied_by(
+                "No free slot would give more. A port of this machine can do {port}: let {what} change places with what \
+                 is there.",
+                Risk::Hardware,
+            ),
         None if loss > NOTHING => {
-            let text = format!("none: no free slot would give more; this one costs about {}", evidence.rate(loss));
+            let text = format!("none on this machine; a faster slot would bring {}", evidence.rate(loss));
             sighting
                 .gaining(Gain::words(text, SLOT_LIMITED.source))
-                .remedied_by("No free slot of this machine would give more.", Risk::None)
+                .remedied_by("No slot of this machine is faster; nothing is wrong.", Risk::None)
         }
         None => sighting
             .gaining(Gain::words("nothing: something else is slower", SLOT_LIMITED.source))
@@ -115,15 +127,26 @@ fn told(evidence: &Evidence, narrow: &Narrow, held: &[Judged]) -> Sighting {
     }
 }
 
-/// What all drives at once would read more if the hop let through what the drives' own links could.
-fn loss(evidence: &Evidence, narrow: &Narrow, held: &[Judged]) -> f64 {
+/// The most that a slot of this machine can do for a drive.
+fn fastest_port(machine: &Machine) -> Option<Pair> {
+    let ports = machine.pci.iter().filter(|(index, _)| slots::is_slot(&machine.pci, *index));
+    let most = ports.filter_map(|(index, _)| most_of(machine, index));
+    most.map(|(speed, width)| (speed, width.min(Lanes(4)))).max_by(|a, b| raw(*a).total_cmp(&raw(*b)))
+}
+
+/// What all drives at once would read more if the hop let through what the drives' own links could, or a slot in its place
+/// could.
+fn loss(evidence: &Evidence, narrow: &Narrow, held: &[Judged], slot: Option<Pair>) -> f64 {
     let rate = |machine: &Machine| total(machine, &capacity::limits(machine));
     let run_at = |pairs: Vec<(NodeIndex, Pair)>| links::retrained(evidence, &pairs);
     let difference = match narrow {
         Narrow::Slot { device, most } => {
             let at = |pair: Pair| run_at(held.iter().map(|link| (link.child, pair)).collect());
-            at(*device).zip(at(*most)).map(|(then, now)| rate(&then) - rate(&now))
+            let could = slot.map_or(*device, |slot| (slot.0.min(device.0), slot.1.min(device.1)));
+            at(could).zip(at(*most)).map(|(then, now)| rate(&then) - rate(&now))
         }
+        // What a switch has above it goes with its card: another slot for that is a free one or none.
+        Narrow::Uplink { .. } if slot.is_some() => None,
         Narrow::Uplink { switch, .. } => links::judged(evidence, *switch)
             .and_then(|hop| run_at(vec![(*switch, hop.both_most())]))
             .map(|now| total(&now, &capacity::limits_without(&now, &[*switch])) - rate(&now)),

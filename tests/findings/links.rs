@@ -2,7 +2,8 @@
 
 use iodyno::{
     findings::{Risk, SubjectKind},
-    model::{PciAddress, Severity},
+    model::{PciAddress, Reading, Severity},
+    units::{Lanes, TransferRate},
 };
 
 use super::scene::*;
@@ -138,12 +139,46 @@ fn a_port_of_the_first_generation_is_named_and_says_what_it_costs() {
     let finding = gen1_slot().one("slot-limited");
     assert_eq!(finding.title, "nvme0n1: could do 16 GT/s x4, the slot gives 2.5 GT/s x1");
     assert_eq!(finding.severity, Severity::Info, "no free slot gives more");
-    assert!(finding.gain.text.starts_with("none: no free slot would give more; this one costs about "), "{finding:#?}");
+    assert!(finding.gain.bytes_per_second.unwrap() > 6e9, "{finding:#?}");
+    assert!(finding.remedy.text.starts_with("No free slot would give more. "), "{}", finding.remedy.text);
     // The graphics card is taken out.
     let finding = gen1_slot().unplugged("/sys/devices/pci0000:00/0000:00:03.1").one("slot-limited");
     assert_eq!(finding.severity, Severity::High);
     assert!(finding.gain.bytes_per_second.unwrap() > 6e9, "{finding:#?}");
     assert_eq!(finding.remedy.text, "Move the drive to the free slot 0000:00:03.1 (16 GT/s x16).");
+}
+
+#[test]
+fn a_narrow_link_above_a_switch_is_named_for_a_single_drive() {
+    // All drives but one are gone from the laboratory's switch, whose slot now has one lane of the third generation.
+    let narrow = |machine: &mut iodyno::machine::Machine| {
+        let switch = machine.pci.find(address("0000:21:00.0")).unwrap();
+        let below = machine.pci.subtree(switch);
+        let kept = machine.pci.find(address("0000:23:00.0")).unwrap();
+        machine.drives.retain(|drive| drive.node.is_none_or(|at| at == kept || !below.contains(&at)));
+        let port = machine.pci.node(switch).parent.unwrap();
+        for (end, is_port) in [(port, true), (switch, false)] {
+            let link = machine.pci.nodes[end.0].link.as_mut().unwrap();
+            let (speed, width) = (TransferRate::from_mega(8_000).unwrap(), Lanes(1));
+            link.speed = Reading::known("/test/current_link_speed", speed);
+            link.width = Reading::known("/test/current_link_width", width);
+            if is_port {
+                link.max_speed = Reading::known("/test/max_link_speed", speed);
+                link.max_width = Reading::known("/test/max_link_width", width);
+            }
+        }
+    };
+    let capture = include_str!("../fixtures/c-narrow-switch.capture");
+    let capture = iodyno::source::capture::TextRoot::parse(capture).unwrap().capture().clone();
+    let finding = Scene::from(capture)
+        .with(narrow)
+        .look()
+        .into_iter()
+        .find(|finding| finding.id.0 == "slot-limited" && finding.title.contains("0000:21:00.0"))
+        .unwrap();
+    assert!(finding.title.ends_with("could do 16 GT/s x4, the link above switch 0000:21:00.0 gives 8 GT/s x1"), "{finding:#?}");
+    assert_eq!(finding.subjects[0].name, "0000:21:00.0");
+    assert!(finding.gain.text.contains("a faster slot would bring 5."), "{finding:#?}");
 }
 
 #[test]
