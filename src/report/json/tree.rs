@@ -140,7 +140,7 @@ impl Maker<'_> {
             NodeKind::RootComplex => (self.limits.hop(index), "the limit of this root complex is not known"),
             _ => (self.limits.path(index), "no limit is known of any link from here to the root complex"),
         };
-        let made_up = || link::no_limit(&self.machine.pci, index);
+        let made_up = || link::no_limit(&self.machine.pci, index).filter(|_| node.is_emulated());
         let why = self.limits.refuted.get(&index).cloned().or_else(made_up).unwrap_or_else(|| why.to_owned());
         self.reasons.or_absent(limit.cloned(), &node.path, why)
     }
