@@ -100,13 +100,21 @@ fn fio_runs_the_emitted_job_and_agrees() {
     }
 }
 
+const MIXED: &str = "[global]\nioengine=io_uring\nrw=randread\nruntime=300ms\ntime_based\nexitall\n\n\
+    [one]\nfilename=${TARGETS}/a\n[two]\nfilename=b\n[wall]\nstonewall\nbs=64k\nfilename=a\n[bad]\nrw=write\n";
+
 #[test]
-fn a_job_file_runs_its_read_jobs_and_names_the_rest() {
+fn a_job_file_that_asks_for_more_is_refused_in_one_line_or_runs_what_it_can() {
     let folder = folder();
-    let file = "[global]\nioengine=io_uring\nrw=randread\nruntime=300ms\ntime_based\nexitall\n\n\
-                [one]\nfilename=${TARGETS}/a\n[two]\nfilename=b\n[wall]\nstonewall\nbs=64k\nfilename=a\n[bad]\nrw=write\n";
-    fs::write(folder.path().join("job.fio"), file).unwrap();
-    let output = bench(folder.path(), &["--fio", "job.fio", "--json"]);
+    fs::write(folder.path().join("job.fio"), MIXED).unwrap();
+    let refused = bench(folder.path(), &["--fio", "job.fio", "--json"]);
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    let line = "iodyno: job.fio: [global] line 6: exitall is not supported; [bad] rw=write: it would write, and iodyno \
+                only ever reads; use randread or read; change the file, or add --ignore-unsupported to run the rest\n";
+    assert_eq!(said, line);
+
+    let output = bench(folder.path(), &["--fio", "job.fio", "--json", "--ignore-unsupported"]);
     let names: Vec<String> = jobs(&printed(&output))
         .into_iter()
         .map(|(name, reads, _)| {
@@ -116,12 +124,55 @@ fn a_job_file_runs_its_read_jobs_and_names_the_rest() {
         .collect();
     assert_eq!(names, ["one", "two", "wall"]);
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("job.fio: line 6: exitall is not done here\n"), "{said}");
-    assert!(said.contains("job.fio: [bad]: not run: rw=write: it would write"), "{said}");
+    assert!(said.contains("job.fio: left out: [global] line 6: exitall is not supported\n"), "{said}");
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["left_out"][0], "[global] line 6: exitall is not supported");
+    assert!(document["left_out"][1].as_str().unwrap().starts_with("[bad] rw=write: it would write"));
+    assert!(document["notes"][0].as_str().unwrap().contains("random offsets may repeat"), "{document}");
     let group = |job: usize| document["jobs"][job]["groupid"].as_u64();
     assert_eq!((group(0), group(1), group(2)), (Some(0), Some(0), Some(1)));
     assert_eq!(document["jobs"][2]["job options"]["bs"], "64k");
+    assert_eq!(document["jobs"][2]["job options"]["time_based"], "1");
+}
+
+#[test]
+fn a_size_ends_a_job_before_its_runtime_as_in_fio() {
+    let folder = folder();
+    let file = "[global] ; of both\nrw=read\nbs=64k # big\nsize=8m\nruntime=5;s\n[a]\nfilename=a\nnumjobs=1*$ncpus\n\
+                group_reporting=1\n";
+    fs::write(folder.path().join("job.fio"), file).unwrap();
+    let ours: Value =
+        serde_json::from_str(&printed(&bench(folder.path(), &["--fio", "job.fio", "--json"]))).unwrap();
+    let job = &ours["jobs"][0];
+    let jobs: u64 = job["job options"]["numjobs"].as_str().unwrap().parse().unwrap();
+    assert_eq!(job["read"]["io_bytes"].as_u64(), Some(jobs * (8 << 20)));
+    assert_eq!(job["job options"]["time_based"], "0");
+    let arguments = ["--readonly", "--output-format=json", "--output=theirs.json", "job.fio"];
+    let Some(output) = fio(folder.path(), &arguments) else { return };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let theirs: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("theirs.json")).unwrap()).unwrap();
+    assert_eq!(theirs["jobs"][0]["read"]["io_bytes"], job["read"]["io_bytes"]);
+}
+
+#[test]
+fn every_option_of_fio_is_known() {
+    let folder = folder();
+    let Some(options) = fio(folder.path(), &["--cmdhelp"]) else { return };
+    let mut names = String::from_utf8(options.stdout).unwrap();
+    for engine in ["io_uring", "io_uring_cmd", "libaio"] {
+        // An fio without one of them has no options of it.
+        let help = fio(folder.path(), &[&format!("--enghelp={engine}")]).map(|output| output.stdout);
+        names.push_str(&String::from_utf8(help.unwrap_or_default()).unwrap());
+    }
+    let names: Vec<&str> =
+        names.lines().filter_map(|line| line.split_once(':').map(|(name, _)| name.trim())).collect();
+    assert!(names.len() > 200, "{names:?}");
+    let lines: String = names.iter().map(|name| format!("{name}=0\n")).collect();
+    fs::write(folder.path().join("job.fio"), format!("[a]\nfilename=a\n{lines}")).unwrap();
+    let said = String::from_utf8(bench(folder.path(), &["--fio", "job.fio"]).stderr).unwrap();
+    let unknown: Vec<&str> = said.split("; ").filter(|reason| reason.ends_with(" is unknown")).collect();
+    assert_eq!(unknown, [""; 0]);
 }
 
 #[test]
@@ -131,7 +182,7 @@ fn a_job_file_that_gives_nothing_to_run_is_one_line() {
     for (name, line) in [
         (
             "job.fio",
-            "iodyno: job.fio: no section of it can be run; give it a section with rw=read or rw=randread and a filename\n",
+            "iodyno: job.fio: [w] rw=write: it would write, and iodyno only ever reads; use randread or read; change the file, or add --ignore-unsupported to run the rest\n",
         ),
         (
             "none.fio",

@@ -4,6 +4,8 @@
 //! printed (`report`).
 
 mod arguments;
+mod arithmetic;
+mod job_options;
 pub mod jobfile;
 pub(super) mod targets;
 
@@ -21,7 +23,7 @@ use std::{
 
 pub use arguments::BenchArgs;
 
-use self::jobfile::JobFile;
+use self::jobfile::{JobFile, Keywords};
 use super::{Complaint, Failure, Status, failure, print, say, signals};
 use crate::{
     app::MachineRead,
@@ -90,14 +92,20 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
         )
         .into());
     }
-    let runs = match args.job_file() {
-        Some(path) => from_job_file(path, args)?,
-        None => vec![Planned::of(args, args.job_name())?],
-    };
     let root = origin.open()?;
-    let bench = Bench { args, origin, read: opening::read(&*root), root, signal: signals::signals()? };
+    let read = opening::read(&*root);
+    let JobFile { runs, unsupported: left_out, mut notes } = match args.job_file() {
+        Some(path) => from_job_file(path, args, &read.machine)?,
+        None => JobFile {
+            runs: vec![Planned::of(args, args.job_name())?],
+            unsupported: Vec::new(),
+            notes: Vec::new(),
+        },
+    };
+    let bench = Bench { args, origin, read, root, signal: signals::signals()? };
     for note in args.notes() {
         say(&note);
+        notes.push(note);
     }
     let mut finished = Vec::new();
     let mut status = Status::Done;
@@ -115,7 +123,7 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
         }
     }
     if let Some(document) = FioDocument::new(&finished).filter(|_| args.json()) {
-        print(&report::json::text(&document))?;
+        print(&report::json::text(&document.unlike_fio(left_out, notes)))?;
     }
     match status {
         Status::Stopped(_) => Ok(status),
@@ -123,8 +131,11 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
     }
 }
 
-/// The runs of a job file; what is not done of it is said.
-fn from_job_file(path: &Path, args: &BenchArgs) -> Result<Vec<Planned>, Failure> {
+/// The job file's runs.
+///
+/// # Errors
+/// A file that cannot be read; one that asks for what iodyno does not do, with every such option; one without a read job.
+fn from_job_file(path: &Path, args: &BenchArgs, machine: &Machine) -> Result<JobFile, Failure> {
     let name = path.to_string_lossy();
     let text =
         if path == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
@@ -135,19 +146,29 @@ fn from_job_file(path: &Path, args: &BenchArgs) -> Result<Vec<Planned>, Failure>
             "name a job file that can be read, or - for standard input",
         )
     })?;
-    let file = JobFile::parse(&text, |variable| std::env::var(variable).ok());
-    for note in &file.notes {
-        say(&format!("{}: {note}", Label::new(&name)));
+    let variable = |variable: &str| std::env::var(variable).ok();
+    let mut file = JobFile::parse(&text, variable, Keywords::of(machine));
+    if !file.unsupported.is_empty() && !args.ignore_unsupported() {
+        let fix = "change the file, or add --ignore-unsupported to run the rest";
+        return Err(Complaint::new(&name, file.unsupported.join("; "), fix).into());
     }
     if file.runs.is_empty() {
+        let wrong = ["no section of it can be run".to_owned()].into_iter().chain(file.unsupported);
         return Err(Complaint::new(
             &name,
-            "no section of it can be run",
+            wrong.collect::<Vec<_>>().join("; "),
             "give it a section with rw=read or rw=randread and a filename",
         )
         .into());
     }
-    Ok(file.runs.into_iter().map(|run| Planned { keep: args.keep(), ..run }).collect())
+    for run in &mut file.runs {
+        run.keep = args.keep();
+    }
+    let left_out = file.unsupported.iter().map(|what| format!("left out: {what}"));
+    for remark in left_out.chain(file.notes.iter().cloned()) {
+        say(&format!("{}: {remark}", Label::new(&name)));
+    }
+    Ok(file)
 }
 
 /// The machine that is tested, and how.

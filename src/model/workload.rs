@@ -120,6 +120,9 @@ pub struct Workload {
     pub batch_complete_min: Option<u32>,
     /// `--runtime`: how long is counted; `None` runs until stopped or the amount is read.
     pub runtime: Option<Duration>,
+    /// `--time_based`: reads go on until the end of `runtime`, however much that is. Without it a job ends once it has
+    /// read as much as its part, as in fio's job files.
+    pub time_based: bool,
     /// `--ramp_time`: runs before counting.
     pub ramp: Duration,
     /// `--offset`: where each target's part begins that is read.
@@ -177,6 +180,7 @@ impl Default for Workload {
             batch_submit: None,
             batch_complete_min: None,
             runtime: Some(Duration::from_secs(10)),
+            time_based: true,
             ramp: Duration::ZERO,
             offset: Bytes(0),
             size: None,
@@ -264,7 +268,7 @@ impl Workload {
 
     /// The bytes after which a job ends, of a part of `span`; `None` when only time or somebody ends it.
     pub fn amount(&self, span: Bytes) -> Option<Bytes> {
-        self.io_size.or_else(|| self.runtime.is_none().then_some(span))
+        self.io_size.or_else(|| (self.runtime.is_none() || !self.time_based).then_some(span))
     }
 
     /// The smallest block any read of it uses: what random offsets are multiples of, as fio's are.

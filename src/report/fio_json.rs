@@ -27,6 +27,10 @@ pub struct FioDocument {
     interrupted: bool,
     simulated: bool,
     effective: Effective,
+    /// What a job file asks for and was not run.
+    left_out: Vec<String>,
+    /// What was done in another way than fio does it.
+    notes: Vec<String>,
     jobs: Vec<Job>,
 }
 
@@ -174,8 +178,16 @@ impl FioDocument {
             interrupted: runs.iter().any(|finished| finished.run.interrupted),
             simulated: first.simulated,
             effective: first.effective.clone(),
+            left_out: Vec::new(),
+            notes: Vec::new(),
             jobs: jobs.collect(),
         })
+    }
+
+    /// With what was left out of a job file, and other differences from fio.
+    #[must_use]
+    pub fn unlike_fio(self, left_out: Vec<String>, notes: Vec<String>) -> Self {
+        Self { left_out, notes, ..self }
     }
 }
 

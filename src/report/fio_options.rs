@@ -41,6 +41,11 @@ pub fn options(workload: &Workload) -> Vec<(&'static str, String)> {
         ("iodepth_batch_submit", number(workload.batch_submit)),
         ("iodepth_batch_complete_min", number(workload.batch_complete_min)),
         ("runtime", workload.runtime.map(milliseconds)),
+        // With an amount, the time is only the longest it may take.
+        (
+            "time_based",
+            workload.runtime.filter(|_| workload.io_size.is_none()).and(switch(workload.time_based)),
+        ),
         ("ramp_time", (!workload.ramp.is_zero()).then(|| milliseconds(workload.ramp))),
         ("offset", (workload.offset.0 > 0).then(|| workload.offset.0.to_string())),
         ("io_size", workload.io_size.map(|size| size.0.to_string())),
@@ -75,8 +80,8 @@ pub fn job_file(workload: &Workload) -> String {
             "iodepth" => depth.to_string(),
             "numjobs" => jobs.to_string(),
             _ if NOT_FIOS.contains(&option) => continue,
-            // What it would stand at anyway is not worth a line.
-            "gtod_reduce" if value == "0" => continue,
+            // fio's own defaults.
+            "gtod_reduce" | "time_based" if value == "0" => continue,
             option if OF_IO_URING.contains(&option) && (!ring || value == "0") => continue,
             _ => value,
         };
@@ -85,17 +90,13 @@ pub fn job_file(workload: &Workload) -> String {
     if workload.engine == EngineKind::IoUringCmd {
         out.push_str("cmd_type=nvme\n");
     }
-    // With an amount, the time is only the longest it may take.
-    if workload.runtime.is_some() && workload.io_size.is_none() {
-        out.push_str("time_based=1\n");
-    }
     if workload.pattern == Pattern::Random {
         // Offsets are drawn anew each time; a map of blocks already read is fio's own.
         out.push_str("norandommap=1\n");
     }
     if !workload.direct {
-        // Without it fio drops what is cached of a file before it reads it.
-        out.push_str("invalidate=0\n");
+        // Without these fio drops what is cached of a file before it reads it, and says in which order it will.
+        out.push_str("invalidate=0\nfadvise_hint=0\n");
     }
     out.push_str("group_reporting=1\n");
     for (index, target) in workload.targets.iter().enumerate() {
@@ -152,8 +153,8 @@ direct=1
 fixedbufs=1
 registerfiles=1
 runtime=10000ms
-randseed=268947776
 time_based=1
+randseed=268947776
 norandommap=1
 group_reporting=1
 
@@ -172,7 +173,10 @@ new_group=1
         let workload =
             Workload { engine: EngineKind::Psync, depth: 8, jobs: 2, direct: false, ..two_drives() };
         let file = job_file(&workload);
-        assert!(file.contains("\ninvalidate=0\n") && !job_file(&two_drives()).contains("invalidate"));
+        assert!(
+            file.contains("\ninvalidate=0\nfadvise_hint=0\n")
+                && !job_file(&two_drives()).contains("invalidate")
+        );
         assert!(file.contains("\niodepth=1\nnumjobs=16\nioengine=psync\n"), "{file}");
         assert!(!OF_IO_URING.iter().any(|option| file.contains(option)), "{file}");
     }

@@ -166,9 +166,12 @@ pub struct BenchArgs {
     /// Reads nothing: prints the job file that makes fio do the same
     #[arg(long = "emit-fio", conflicts_with = "json")]
     emit_fio: bool,
-    /// Runs the read jobs of a fio job file, as far as they can be done here; `-` reads standard input
+    /// Runs the read jobs of a fio job file; `-` reads standard input
     #[arg(long, value_name = "JOBFILE", conflicts_with_all = SAID_BY_A_JOB_FILE)]
     fio: Option<PathBuf>,
+    /// With --fio: runs what iodyno can do of the file, and lists the rest as `left_out` in the JSON
+    #[arg(long = "ignore-unsupported", alias = "ignore_unsupported", requires = "fio")]
+    ignore_unsupported: bool,
     #[command(flatten)]
     taken_along: TakenAlong,
     #[command(flatten)]
@@ -191,7 +194,7 @@ struct TakenAlong {
     /// json is the same as --json
     #[arg(long = "output-format", alias = "output_format", value_name = "FORMAT")]
     output_format: Option<String>,
-    /// No effect: a run with a --runtime always takes it
+    /// 0 ends a job that has read its part (--size) before its --runtime, as a job file does
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1", value_parser = values::switch)]
     time_based: Option<bool>,
     /// No effect: targets are reported one by one, and their total
@@ -258,6 +261,11 @@ impl BenchArgs {
         let named = self.filename.as_deref().map(values::names).unwrap_or_default();
         let folder = self.taken_along.directory.clone().unwrap_or_default();
         let targets = named.into_iter().map(|path| Target { path: folder.join(path), drive: None }).collect();
+        let runtime = match self.runtime {
+            None if self.io_size.is_some() => None,
+            None => Workload::default().runtime,
+            Some(runtime) => Some(runtime).filter(|runtime| !runtime.is_zero()),
+        };
         Ok(Workload {
             targets,
             pattern: self.rw,
@@ -274,11 +282,11 @@ impl BenchArgs {
             submission_poll: self.sqthread_poll,
             batch_submit: self.iodepth_batch_submit,
             batch_complete_min: self.iodepth_batch_complete_min,
-            runtime: match self.runtime {
-                None if self.io_size.is_some() => None,
-                None => Workload::default().runtime,
-                Some(runtime) => Some(runtime).filter(|runtime| !runtime.is_zero()),
-            },
+            runtime,
+            // Where an amount ends a job in any case, it means nothing.
+            time_based: self.taken_along.time_based.unwrap_or(true)
+                || self.io_size.is_some()
+                || runtime.is_none(),
             ramp: self.ramp_time,
             offset: self.offset,
             size: self.size.or(self.taken_along.filesize),
@@ -314,6 +322,11 @@ impl BenchArgs {
         self.fio.as_deref()
     }
 
+    /// Whether a job file may ask for more than iodyno does.
+    pub(super) fn ignore_unsupported(&self) -> bool {
+        self.ignore_unsupported
+    }
+
     /// The same, reading a file of this name in its `--directory`.
     pub(super) fn reading(&self, name: &str) -> Self {
         Self { filename: Some(name.replace(':', "\\:")), ..self.clone() }
@@ -326,10 +339,8 @@ impl BenchArgs {
 
     /// A sentence for each option that was taken and means nothing here.
     pub(super) fn notes(&self) -> Vec<String> {
-        let TakenAlong { output_format, group_reporting, fadvise_hint, minimal, time_based, .. } =
-            &self.taken_along;
+        let TakenAlong { output_format, group_reporting, fadvise_hint, minimal, .. } = &self.taken_along;
         [
-            (time_based == &Some(false), "--time_based 0: a run with a --runtime always takes it"),
             (
                 group_reporting.is_some() && self.numjobs > 1,
                 "--group_reporting: jobs are always summed per target",
@@ -428,6 +439,7 @@ mod tests {
             "emit_fio",
             "json",
             "keep",
+            "ignore_unsupported",
             "output_format",
             "group_reporting",
             "readonly",
@@ -517,7 +529,7 @@ mod tests {
             (block, depth, jobs) in (1u64..2000, 1u32..4097, 1u32..1025),
             switches in prop::array::uniform8(any::<bool>()),
             (batch_submit, batch_complete_min) in (prop::option::of(1u32..64), prop::option::of(0u32..64)),
-            (runtime, ramp) in (prop::option::of(1u64..4_000_000), 0u64..4_000_000),
+            (runtime, ramp, time_based) in (prop::option::of(1u64..4_000_000), 0u64..4_000_000, any::<bool>()),
             size in prop::option::of(1u64..(1 << 40)),
             (rate_iops, seed) in (prop::option::of(1u32..1_000_000), any::<u64>()),
             (split, pinned) in (any::<bool>(), any::<bool>()),
@@ -533,6 +545,7 @@ mod tests {
                 depth, jobs, engine, direct, hipri, hybrid_poll, fixed_buffers, register_files, submission_poll,
                 batch_submit, batch_complete_min,
                 runtime: runtime.map(Duration::from_millis),
+                time_based: time_based || runtime.is_none() || io_size.is_some(),
                 ramp: Duration::from_millis(ramp),
                 size: size.map(Bytes),
                 offset: Bytes(offset),

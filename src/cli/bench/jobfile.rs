@@ -1,20 +1,26 @@
-//! `--fio JOBFILE`: what a job file of fio asks for, as runs of iodyno's.
-//!
-//! Here: the file's sections, the option each line means, which sections run together, and a sentence for all that is
-//! not done. Not here: opening the file, running. The format is that of fio(1), "Job file format".
+//! `--fio JOBFILE`: a job file of fio as runs of iodyno (fio(1), "Job file format").
 
-use std::{collections::HashSet, error::Error, ffi::OsString};
+use std::{error::Error, ffi::OsString};
 
 use clap::{
     Args, Command, FromArgMatches,
     error::{ContextKind, ContextValue},
 };
 
-use super::{Planned, arguments::BenchArgs};
-use crate::text::Label;
+use super::{
+    Planned,
+    arguments::BenchArgs,
+    arithmetic,
+    job_options::{Rule, Rules, canonical},
+};
+use crate::{
+    machine::Machine,
+    model::{Pattern, fio as values},
+    text::Label,
+};
 
 /// What fio does where a job file does not say otherwise; iodyno's own defaults are for its own command line.
-const DEFAULTS: [(&str, &str); 7] = [
+const DEFAULTS: [(&str, &str); 8] = [
     ("rw", "read"),
     ("iodepth", "1"),
     ("ioengine", "psync"),
@@ -22,20 +28,7 @@ const DEFAULTS: [(&str, &str); 7] = [
     ("fixedbufs", "0"),
     ("registerfiles", "0"),
     ("runtime", "0"),
-];
-
-/// Options that hold here whatever they say: they name a section, put it in order, or ask for what is always done.
-const HELD: [&str; 10] = [
-    "name",
-    "stonewall",
-    "wait_for_previous",
-    "new_group",
-    "thread",
-    "norandommap",
-    "randrepeat",
-    "cmd_type",
-    "description",
-    "group_reporting",
+    ("time_based", "0"),
 ];
 
 /// A section of a job file with all that is in force for it.
@@ -51,84 +44,180 @@ struct Section {
 struct Line {
     /// 1 is the first of the file.
     number: usize,
+    /// Name of the section it stands in.
+    section: String,
     option: String,
     value: Option<String>,
+}
+
+/// Numbers of this host that job files use by name (`$ncpus`), as fio takes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Keywords {
+    /// `$pagesize`, bytes.
+    pub page_size: u64,
+    /// `$mb_memory`, MiB.
+    pub memory: u64,
+    /// `$ncpus`: online CPUs.
+    pub cpus: u64,
+}
+
+impl Keywords {
+    /// Those of a machine.
+    pub(super) fn of(machine: &Machine) -> Self {
+        Self {
+            page_size: rustix::param::page_size() as u64,
+            memory: machine.host.memory.get().map_or(0, |bytes| bytes.0 >> 20),
+            cpus: machine.processors.cpus.len() as u64,
+        }
+    }
+
+    fn named(self) -> [(&'static str, u64); 3] {
+        [("$pagesize", self.page_size), ("$mb_memory", self.memory), ("$ncpus", self.cpus)]
+    }
 }
 
 /// A job file as iodyno understands it.
 #[derive(Debug)]
 pub struct JobFile {
-    /// To be run one after the other.
+    /// To be run one after the other: all that iodyno can do of the file.
     pub(super) runs: Vec<Planned>,
-    /// What is done differently or not at all, a sentence each.
+    /// What it cannot do, with section and option.
+    pub unsupported: Vec<String>,
+    /// Differences from fio in what is done.
     pub notes: Vec<String>,
+}
+
+/// Sentences, each once.
+#[derive(Debug, Default)]
+struct Remarks {
+    unsupported: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Remarks {
+    fn unsupported(&mut self, line: String) {
+        if !self.unsupported.contains(&line) {
+            self.unsupported.push(line);
+        }
+    }
+
+    fn note(&mut self, line: String) {
+        if !self.notes.contains(&line) {
+            self.notes.push(line);
+        }
+    }
 }
 
 impl JobFile {
     /// Takes a job file's text apart. `variable` knows the values of `${NAME}`.
-    pub fn parse(text: &str, variable: impl Fn(&str) -> Option<String>) -> Self {
-        let mut notes = Vec::new();
+    pub fn parse(text: &str, variable: impl Fn(&str) -> Option<String>, keywords: Keywords) -> Self {
+        let mut remarks = Remarks::default();
         let mut runs: Vec<Planned> = Vec::new();
-        let mut may_join = false;
-        for section in sections(text, &mut notes) {
-            match section.planned(&variable, &mut notes) {
-                Ok(planned) => {
-                    let alone = section.has("stonewall") || section.has("wait_for_previous");
-                    match runs.last_mut() {
-                        Some(before) if may_join && !alone && before.joins(&planned) => {
-                            before.join(planned);
-                        }
-                        before => {
-                            if before.is_some() && may_join && !alone {
-                                notes.push(format!(
-                                    "[{}]: runs after the section before it, not beside it, for it asks for something else",
-                                    section.shown()
-                                ));
-                            }
-                            runs.push(planned);
-                        }
-                    }
-                    may_join = true;
+        let expand = |line: &Line| line.expanded(&variable, keywords);
+        for section in sections(text, &mut remarks) {
+            let planned = match section.planned(&expand, &mut remarks) {
+                Ok(planned) => planned,
+                Err(why) => {
+                    remarks.unsupported(format!("[{}] {why}", section.shown()));
+                    continue;
                 }
-                Err(why) => notes.push(format!("[{}]: not run: {why}", section.shown())),
+            };
+            let is_beside = !section.has("stonewall");
+            match runs.last_mut() {
+                Some(before) if is_beside && before.joins(&planned) => before.join(planned),
+                before => {
+                    if before.is_some() && is_beside {
+                        remarks.note(format!(
+                            "[{}]: runs after the section before it, not beside it, for it asks for something else",
+                            section.shown()
+                        ));
+                    }
+                    runs.push(planned);
+                }
             }
         }
-        Self { runs, notes }
+        let Remarks { unsupported, notes } = remarks;
+        Self { runs, unsupported, notes }
     }
 }
 
 /// The sections that are jobs, each with the options of the global ones before it.
-fn sections(text: &str, notes: &mut Vec<String>) -> Vec<Section> {
+fn sections(text: &str, remarks: &mut Remarks) -> Vec<Section> {
     let mut global: Vec<Line> = Vec::new();
     let mut jobs: Vec<Section> = Vec::new();
-    let mut in_global = true;
+    // The section that lines belong to, and whether it is global.
+    let mut current: Option<(String, bool)> = None;
     for (index, line) in text.lines().enumerate() {
-        let (line, number) = (line.trim(), index + 1);
-        if line.is_empty() || line.starts_with([';', '#']) {
+        // A comment begins anywhere in a line, as fio's parser has it.
+        let (line, number) = (line.split([';', '#']).next().unwrap_or_default().trim(), index + 1);
+        if line.is_empty() {
             continue;
         }
         if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
-            in_global = name == "global";
-            if !in_global {
+            let is_global = name.starts_with("global");
+            if !is_global {
                 jobs.push(Section { name: name.to_owned(), options: global.clone() });
             }
+            current = Some((name.to_owned(), is_global));
             continue;
         }
+        let shown = Label::new(line);
         if line.starts_with("include ") {
-            notes.push(format!("line {number}: {}: files are not included", Label::new(line)));
+            remarks.unsupported(format!("line {number}: {shown}: files are not included"));
             continue;
         }
+        let Some((section, is_global)) = &current else {
+            remarks.unsupported(format!("line {number}: {shown}: stands before the first section"));
+            continue;
+        };
         let (option, value) = match line.split_once('=') {
             Some((option, value)) => (option.trim(), Some(value.trim().to_owned())),
             None => (line, None),
         };
-        let line = Line { number, option: option.to_owned(), value };
+        let line = Line { number, section: section.clone(), option: option.to_owned(), value };
         match jobs.last_mut() {
-            Some(job) if !in_global => job.options.push(line),
+            Some(job) if !is_global => job.options.push(line),
             _ => global.push(line),
         }
     }
     jobs
+}
+
+impl Line {
+    /// `[a] line 5: rate=1m`.
+    fn shown(&self) -> String {
+        let value = self.value.as_ref().map(|value| format!("={value}")).unwrap_or_default();
+        let text = Label::new(&format!("{}{value}", self.option));
+        format!("[{}] line {}: {text}", Label::new(&self.section), self.number)
+    }
+
+    /// The option it sets; `buffered` is the opposite of `direct`.
+    fn key(&self) -> &str {
+        match canonical(&self.option) {
+            "buffered" => "direct",
+            other => other,
+        }
+    }
+
+    /// The value with every `${NAME}` and keyword replaced, and what is left computed where there was a keyword.
+    fn expanded(
+        &self,
+        variable: &impl Fn(&str) -> Option<String>,
+        keywords: Keywords,
+    ) -> Result<Option<String>, String> {
+        let Some(value) = &self.value else { return Ok(None) };
+        let mut value = with_variables(value, variable)?;
+        let mut replaced = false;
+        for (keyword, number) in keywords.named() {
+            replaced |= value.contains(keyword);
+            value = value.replace(keyword, &number.to_string());
+        }
+        if replaced && value.contains(['+', '-', '*', '/']) {
+            let computed = arithmetic::value(&value);
+            value = computed.ok_or("no arithmetic of whole numbers; write a number")?.to_string();
+        }
+        Ok(Some(value))
+    }
 }
 
 impl Section {
@@ -136,91 +225,111 @@ impl Section {
         Label::new(&self.name)
     }
 
+    /// Whether a switch is on.
     fn has(&self, option: &str) -> bool {
-        self.options.iter().any(|line| line.option == option && line.value.as_deref() != Some("0"))
+        self.in_force().iter().any(|line| line.key() == option && line.value.as_deref() != Some("0"))
     }
 
-    /// The run it asks for, or why there is none.
+    /// The value an option was given.
+    fn value(&self, option: &str) -> Option<&str> {
+        self.in_force().iter().find(|line| line.key() == option)?.value.as_deref()
+    }
+
+    /// The last line of each option.
+    fn in_force(&self) -> Vec<&Line> {
+        let is_last = |(at, line): &(usize, &Line)| {
+            !self.options[at + 1..].iter().any(|later| later.key() == line.key())
+        };
+        self.options.iter().enumerate().filter(is_last).map(|(_, line)| line).collect()
+    }
+
+    /// The run it asks for as far as iodyno can do it, or why there is none.
     fn planned(
         &self,
-        variable: &impl Fn(&str) -> Option<String>,
-        notes: &mut Vec<String>,
+        expand: &impl Fn(&Line) -> Result<Option<String>, String>,
+        remarks: &mut Remarks,
     ) -> Result<Planned, String> {
-        let known = known_options();
-        let mut options: Vec<(String, String)> =
-            DEFAULTS.map(|(option, value)| (option.to_owned(), value.to_owned())).to_vec();
-        let mut set = |option: &str, value: String| {
-            let option = canonical(option);
-            options.retain(|(before, _)| before != option);
-            options.push((option.to_owned(), value));
-        };
-        for line in &self.options {
-            let value = line.value.as_deref().map(|value| expanded(value, variable)).transpose()?;
-            match (line.option.as_str(), value) {
-                ("buffered", value) => {
-                    let buffered = value.as_deref() != Some("0");
-                    set("direct", if buffered { "0" } else { "1" }.to_owned());
-                }
-                // All of the target, which is what no size means.
-                ("size" | "filesize", Some(value)) if value == "100%" => {}
-                // What is cached stays so.
-                ("invalidate", Some(value)) if value == "0" => {}
-                (option, _) if HELD.contains(&option) => {}
-                (option, value) if known.contains(option) => {
-                    set(option, value.unwrap_or_else(|| "1".to_owned()));
-                }
-                (option, _) => {
-                    let note = format!("line {}: {} is not done here", line.number, Label::new(option));
-                    if !notes.contains(&note) {
-                        notes.push(note);
-                    }
-                }
-            }
-        }
-        let words = options.into_iter().map(|(option, value)| format!("--{option}={value}"));
-        let args = parsed(words)?;
+        let options = self.taken(expand, remarks)?;
+        let args = parsed(options.into_iter().map(|(option, value)| format!("--{option}={value}")))?;
         let mut planned = Planned::of(&args, &self.name).map_err(|complaint| complaint.to_string())?;
         if planned.workload.targets.is_empty() {
             if planned.workload.size.is_none() {
-                return Err("it names no file and no size of one; give it a filename".to_owned());
+                return Err("names no file and no size of one; give it a filename".to_owned());
             }
             // fio's name for the first file of a job that names none.
             let args = args.reading(&format!("{}.0.0", self.name));
             planned = Planned::of(&args, &self.name).map_err(|complaint| complaint.to_string())?;
         }
-        if planned.workload.targets.len() > 1 {
-            notes.push(format!(
+        let workload = &planned.workload;
+        if workload.targets.len() > 1 {
+            remarks.note(format!(
                 "[{}]: its files are read side by side, each with the whole depth; fio goes around them",
+                self.shown()
+            ));
+        }
+        if workload.pattern == Pattern::Random && !self.has("norandommap") {
+            remarks.note(format!(
+                "[{}]: random offsets may repeat, as with norandommap; fio reads every block once first",
+                self.shown()
+            ));
+        }
+        if !workload.direct
+            && ["invalidate", "fadvise_hint"].iter().any(|option| self.value(option) != Some("0"))
+        {
+            remarks.note(format!(
+                "[{}]: the page cache stays as it is, as with invalidate=0 and fadvise_hint=0",
                 self.shown()
             ));
         }
         Ok(planned)
     }
-}
 
-/// Every option of `iodyno bench`, by every name it has, that a job file may use.
-fn known_options() -> HashSet<String> {
-    let command = BenchArgs::augment_args(Command::new("bench"));
-    let names = command.get_arguments().flat_map(|argument| {
-        let aliases = argument.get_all_aliases().unwrap_or_default();
-        argument.get_long().into_iter().chain(aliases).map(str::to_owned).collect::<Vec<_>>()
-    });
-    names.filter(|name| !matches!(name.as_str(), "fio" | "emit-fio" | "json" | "keep")).collect()
-}
-
-/// The name an option has here, if fio has several for it.
-fn canonical(option: &str) -> &str {
-    match option {
-        "readwrite" => "rw",
-        "blocksize" => "bs",
-        "iodepth_batch" => "iodepth_batch_submit",
-        "iodepth_batch_complete" => "iodepth_batch_complete_min",
-        other => other,
+    /// The options of `iodyno bench` that it asks for.
+    fn taken(
+        &self,
+        expand: &impl Fn(&Line) -> Result<Option<String>, String>,
+        remarks: &mut Remarks,
+    ) -> Result<Vec<(String, String)>, String> {
+        let rules = Rules::new();
+        let mut options: Vec<(String, String)> =
+            DEFAULTS.map(|(option, value)| (option.to_owned(), value.to_owned())).to_vec();
+        for line in self.in_force() {
+            let value = expand(line).map_err(|why| format!("line {}: {}: {why}", line.number, line.key()))?;
+            let value = value.unwrap_or_else(|| "1".to_owned());
+            match (rules.of(canonical(&line.option)), line.key()) {
+                (Rule::Same, _) => {}
+                (Rule::Noted, _) => remarks.note(format!("{} has no effect", line.shown())),
+                (Rule::Only(allowed), _) if allowed.contains(&value.as_str()) => {}
+                (Rule::Only(_) | Rule::Unsupported, _) => {
+                    remarks.unsupported(format!("{} is not supported", line.shown()));
+                }
+                (Rule::Unknown, _) => remarks.unsupported(format!("{} is unknown", line.shown())),
+                // All of the target, which is what no size means.
+                (Rule::Taken, "size" | "filesize") if value == "100%" => {}
+                (Rule::Taken, key) => {
+                    let value = match (line.option.as_str(), value.as_str()) {
+                        ("buffered", "0") => "1".to_owned(),
+                        ("buffered", _) => "0".to_owned(),
+                        _ => value,
+                    };
+                    options.retain(|(before, _)| before != key);
+                    options.push((key.to_owned(), value));
+                }
+            }
+        }
+        let given = |option: &str| options.iter().find(|(given, _)| given == option).map(|(_, value)| value);
+        let is_timed =
+            given("runtime").and_then(|time| values::time(time).ok()).is_some_and(|time| !time.is_zero());
+        if is_timed && given("time_based").is_some_and(|value| value != "0") {
+            // fio reads on until the time is over, however much that is.
+            options.retain(|(option, _)| option != "io_size");
+        }
+        Ok(options)
     }
 }
 
 /// With every `${NAME}` replaced.
-fn expanded(value: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<String, String> {
+fn with_variables(value: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = value;
     while let Some((before, after)) = rest.split_once("${") {
@@ -269,16 +378,17 @@ mod tests {
     };
 
     fn parse(text: &str) -> JobFile {
-        JobFile::parse(text, |name| (name == "DRIVE").then(|| "/dev/nvme7n1".to_owned()))
+        let variable = |name: &str| (name == "DRIVE").then(|| "/dev/nvme7n1".to_owned());
+        JobFile::parse(text, variable, Keywords { page_size: 4096, memory: 2048, cpus: 6 })
     }
 
     #[test]
     fn sections_that_ask_for_the_same_are_one_run_of_several_targets() {
         let file = parse(
-            "; two drives\n[global]\nrw=randread\nbs=4k\ndirect=1\nioengine=io_uring\niodepth=32\nruntime=30\n\
+            "; two drives\n[global]\nrw=randread\nnorandommap\nbs=4k\ndirect=1\nioengine=io_uring\niodepth=32\nruntime=30\n\
              time_based\n\n[one]\nfilename=/dev/nvme0n1\n[two]\nfilename=${DRIVE}\n",
         );
-        assert_eq!(file.notes, Vec::<String>::new());
+        assert_eq!((file.notes, file.unsupported), (vec![], vec![]));
         let [run] = &file.runs[..] else { panic!("{:?}", file.runs) };
         assert_eq!(run.names, ["one", "two"]);
         let workload = &run.workload;
@@ -291,7 +401,7 @@ mod tests {
 
     #[test]
     fn what_is_not_said_is_as_fio_has_it() {
-        let file = parse("[a]\nfilename=/dev/nvme0n1\nsize=100%\nbuffered=1\n");
+        let file = parse("[a]\nfilename=/dev/nvme0n1\nsize=100%\nbuffered=1\ninvalidate=0\nfadvise_hint=0\n");
         let workload = &file.runs[0].workload;
         assert_eq!(
             (workload.pattern, workload.engine, workload.depth, workload.direct, workload.runtime),
@@ -304,7 +414,7 @@ mod tests {
     #[test]
     fn a_wall_or_another_workload_makes_another_run() {
         let file = parse(
-            "[global]\nfilename=/dev/nvme0n1\nrw=randread\n[a]\n[b]\nstonewall\n[c]\nblocksize=64k\n[d]\nbs=64k\n",
+            "[global]\nfilename=/dev/nvme0n1\nrw=randread\nnorandommap\ndirect=1\n[a]\n[b]\nstonewall\n[c]\nblocksize=64k\n[d]\nbs=64k\n",
         );
         let names: Vec<_> = file.runs.iter().map(|run| run.names.clone()).collect();
         assert_eq!(names, [vec!["a"], vec!["b"], vec!["c", "d"]]);
@@ -313,32 +423,106 @@ mod tests {
     }
 
     #[test]
-    fn what_would_write_or_makes_no_sense_is_named_and_the_rest_is_run() {
+    fn what_is_not_done_is_named_with_section_and_option_and_the_rest_is_run() {
         let file = parse(
-            "[global]\nfilename=/dev/nvme0n1\n[w]\nrw=randwrite\n[v]\nrw=read\nverify=crc32c\n[s]\nsize=50%\n\
-             [n]\nfilename=${NONE}\n[r]\nrw=randread\nexitall\nnuma_mem_policy=local\ninclude other\n",
+            "rw=read\n[global]\nfilename=/dev/nvme0n1\nrate=1m\n[w]\nrw=randwrite\n[v]\nrw=read\nverify=crc32c\n\
+             [s]\nsize=50%\n[n]\nfilename=${NONE}\n[r]\nrate=0\nrw=randread\nexitall\nnuma_mem_policy=local\n\
+             include other\nreadonly\nloops=1\nbuffered=0\n",
         );
         assert_eq!(file.runs.len(), 1, "{:?}", file.runs);
         assert_eq!(file.runs[0].names, ["r"]);
-        let said = file.notes.join("\n");
-        for words in [
-            "[w]: not run: rw=randwrite: it would write",
-            "[v]: not run: --verify crc32c: it is for runs that write",
-            "[s]: not run: size=50%: no size; write it as",
-            "${NONE} is not set",
-            "line 14: exitall is not done here",
-            "line 15: numa_mem_policy is not done here",
-            "line 16: include other: files are not included",
+        assert!(file.runs[0].workload.direct);
+        let expected = [
+            "line 1: rw=read: stands before the first section",
+            "line 19: include other: files are not included",
+            "[global] line 4: rate=1m is not supported",
+            "[w] rw=randwrite: it would write, and iodyno only ever reads; use randread or read",
+            "[v] --verify crc32c: it is for runs that write, and iodyno only ever reads; leave it out",
+            "[s] size=50%: no size; write it as 4k, 1m or 512",
+            "[n] line 13: filename: ${NONE} is not set; set it",
+            "[r] line 17: exitall is not supported",
+            "[r] line 20: readonly is unknown",
+        ];
+        assert_eq!(file.unsupported, expected);
+        assert_eq!(file.notes[0], "[r] line 18: numa_mem_policy=local has no effect");
+        assert!(file.notes[1].starts_with("[r]: random offsets may repeat"), "{:?}", file.notes);
+    }
+
+    #[test]
+    fn what_changes_the_workload_is_refused_unless_it_stands_at_fios_default() {
+        let unsupported = |option: &str| parse(&format!("[a]\nfilename=x\n{option}\n")).unsupported;
+        for option in [
+            "bsrange=4k-64k",
+            "blocksize_range=1k-4k",
+            "rate=10m",
+            "thinktime=100",
+            "random_distribution=zipf:1.1",
+            "loops=3",
+            "startdelay=2",
+            "number_ios=100",
+            "iodepth_low=4",
+            "percentage_random=50",
+            "zonemode=strided",
+            "read_iolog=trace",
+            "steadystate=iops:1%",
+            "ioscheduler=none",
+            "nr_files=4",
+            "no_such_option=1",
         ] {
-            assert!(said.contains(words), "{words} in {said}");
+            assert_eq!(unsupported(option).len(), 1, "{option}: {:?}", unsupported(option));
+            assert!(unsupported(option)[0].starts_with(&format!("[a] line 3: {option} is ")), "{option}");
+        }
+        for option in
+            ["rate=0", "thinktime=0", "random_distribution=random", "loops=1", "thread", "wait_for_previous"]
+        {
+            assert_eq!(unsupported(option), [""; 0], "{option}");
         }
     }
 
     #[test]
+    fn comments_begin_anywhere_and_numbers_of_the_host_are_computed_with() {
+        let file = parse(
+            "[global] ; all\nfilename=/tmp/f#g\nbs=$pagesize*2;x\n\t# c\n[a]\niodepth=2*$ncpus ; deep\nnumjobs=$ncpus\n\
+             size=$mb_memory/2 # bytes\n",
+        );
+        assert_eq!(file.unsupported, [""; 0]);
+        let workload = &file.runs[0].workload;
+        assert_eq!(workload.targets[0].path, PathBuf::from("/tmp/f"));
+        assert_eq!((workload.block_size, workload.depth, workload.jobs), (Bytes(8192), 12, 6));
+        assert_eq!(workload.size, Some(Bytes(1024)));
+        let wrong = parse("[a]\nfilename=x\nsize=$mb_memory*1m\n").unsupported;
+        assert_eq!(wrong, ["[a] line 3: size: no arithmetic of whole numbers; write a number"]);
+    }
+
+    #[test]
+    fn an_amount_or_the_time_ends_a_job_whichever_is_first_unless_it_is_time_based() {
+        let workload = |options: &str| {
+            let file = parse(&format!("[a]\nfilename=x\n{options}"));
+            assert_eq!(file.unsupported, [""; 0]);
+            file.runs[0].workload.clone()
+        };
+        let span = Bytes(64 << 20);
+        let capped = workload("size=8m\nruntime=5\n");
+        assert_eq!(
+            (capped.runtime, capped.amount(Bytes(8 << 20))),
+            (Some(Duration::from_secs(5)), Some(Bytes(8 << 20)))
+        );
+        assert_eq!(workload("runtime=5\n").amount(span), Some(span));
+        assert_eq!(workload("size=8m\ntimeout=5\ntime_based\n").amount(span), None);
+        assert_eq!(workload("size=8m\nio_size=1m\nruntime=5\n").amount(span), Some(Bytes(1 << 20)));
+        assert_eq!(workload("size=8m\nio_limit=1m\nruntime=5\ntime_based=1\n").amount(span), None);
+        assert_eq!(
+            workload("size=8m\ntime_based=1\n").amount(span),
+            Some(span),
+            "no time, nothing to be based on"
+        );
+    }
+
+    #[test]
     fn a_job_without_a_file_has_fios_name_for_one() {
-        let file = parse("[lay]\nsize=64m\ndirectory=/mnt/x\n[none]\n");
+        let file = parse("[global]\ndirect=1\n[lay]\nsize=64m\ndirectory=/mnt/x\n[none]\n");
         assert_eq!(file.runs[0].workload.targets[0].path, PathBuf::from("/mnt/x/lay.0.0"));
-        assert!(file.notes[0].contains("[none]: not run: it names no file"), "{:?}", file.notes);
+        assert_eq!(file.unsupported, ["[none] names no file and no size of one; give it a filename"]);
     }
 
     #[test]
@@ -348,7 +532,7 @@ mod tests {
                    --iodepth_batch_submit=2 --iodepth_batch_complete_min=4 --sqthread_poll=1";
         let asked = parsed(all.split_whitespace().map(str::to_owned)).unwrap().workload().unwrap();
         let file = parse(&crate::report::fio_options::job_file(&asked));
-        assert!(file.notes.is_empty(), "{:?}", file.notes);
+        assert_eq!((file.notes, file.unsupported), (vec![], vec![]));
         assert_eq!(file.runs.len(), 1);
         assert_eq!(file.runs[0].workload, asked);
     }
@@ -357,7 +541,7 @@ mod tests {
         #[test]
         fn no_text_is_too_odd(text in "(\\[|\\]|=|;|\n|global|rw|size|\\$\\{|\\}|\\PC){0,64}") {
             let file = parse(&text);
-            for note in file.notes {
+            for note in file.notes.into_iter().chain(file.unsupported) {
                 prop_assert!(!note.chars().any(char::is_control), "{note:?}");
             }
         }
