@@ -290,7 +290,7 @@ impl App {
             self.strip.push_reads(at, row.disk.map_or(0.0, |(read, _)| read));
         }
         if let Some(test) = self.dyno.running_mut() {
-            test.watch(rates);
+            test.watch(rates, at);
         }
         self.strip.push_row(row);
         self.rates = Some(rates.clone());
@@ -330,8 +330,10 @@ impl App {
     fn learned(&self, result: &Result<RunSummary, String>) -> Vec<Measured> {
         match (&self.mode, result) {
             (Mode::Live, Ok(run)) => {
-                let beside =
-                    self.dyno.running().map_or_else(capacity::Beside::default, |test| test.watch.beside(run));
+                let beside = self
+                    .dyno
+                    .running()
+                    .map_or_else(capacity::Beside::default, |test| test.watch.beside(&self.machine, run));
                 capacity::learned(&self.machine, &self.limits, run, beside)
             }
             _ => Vec::new(),

@@ -189,7 +189,9 @@ fn own_limit(drive: &Drive, measured: &Measurements) -> Option<Limit> {
         (*rate, Basis::Measured, run.clone())
     } else {
         let row = published(drive)?;
-        let rate = row.bytes_per_second.filter(|rate| !measured.is_exceeded(drive, |beyond| beyond.bytes_per_second.0 > *rate))?;
+        let rate = row
+            .bytes_per_second
+            .filter(|rate| !measured.is_exceeded(drive, |beyond| beyond.bytes_per_second.0 > *rate))?;
         (BytesPerSecond(rate), Basis::Published, row.words())
     };
     Some(Limit { bytes_per_second, basis, because: format!("the drive: {because}"), node: drive.node })

@@ -15,7 +15,7 @@ pub mod measured;
 
 pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature, Use};
 pub use hop::HopLink;
-pub use host::{Host, IoUring, MemoryModule};
+pub use host::{Host, IoLimit, IoUring, LimitKind, MemoryModule};
 pub use interrupts::{Interrupts, Vector};
 pub use measured::{Exceeded, ExceededAt, Measured, MeasuredLimit, ReadCost};
 pub use pci::{Express, Link, NodeKind, PciNode, PciTree};

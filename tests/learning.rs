@@ -53,6 +53,10 @@ fn test(app: &mut App, change: impl Fn(&mut RunSummary)) -> Option<Vec<Measured>
     };
     let disk = DiskRates { read_bytes: run.bytes_per_second(), ..DiskRates::default() };
     rates.disks.extend(workload.targets[0].drive.clone().map(|drive| (drive, disk)));
+    let mut begun = sample.clone();
+    begun.at = Duration::ZERO;
+    begun.targets.iter_mut().for_each(|target| (target.ios, target.bytes) = (0, 0));
+    update(app, Message::Sample(Box::new(begun), Duration::ZERO));
     update(app, Message::Sample(Box::new(sample), RUNTIME));
     update(app, Message::Rates(Box::new(rates), RUNTIME));
     let effects = update(app, Message::RunEnded(Box::new(Ok(run)), RUNTIME));

@@ -202,7 +202,9 @@ fn shared_places(
         shared.push(Shared { capacity: place.limit.bytes_per_second.0, draws });
         let limit = &place.limit;
         let because = match tree.node(place.node).kind {
-            NodeKind::RootComplex => format!("root complex {}, {}", tree.node(place.node).address, limit.because),
+            NodeKind::RootComplex => {
+                format!("root complex {}, {}", tree.node(place.node).address, limit.because)
+            }
             _ => format!("shared link, {}", limit.because),
         };
         reasons.push(Reason { basis: limit.basis, because, node: Some(place.ways[0]) });

@@ -68,14 +68,17 @@ pub(super) fn oversubscription(machine: &Machine, limits: &Limits) -> BTreeMap<N
     let carries = |place: &Place| place.limit.bytes_per_second.0;
     let ratio = |place: &Place| {
         let below = |other: &&Place| {
-            let is_below = |way: NodeIndex| tree.whole_ancestry(way).skip(1).any(|at| place.ways.contains(&at));
+            let is_below =
+                |way: NodeIndex| tree.whole_ancestry(way).skip(1).any(|at| place.ways.contains(&at));
             other.ways.iter().all(|way| is_below(*way))
         };
         let below: Vec<&Place> = places.iter().filter(below).collect();
         // A drive with several controllers, such as virtual functions, is one drive.
         let mut drives: BTreeMap<String, f64> = BTreeMap::new();
         for drive in place.drives(machine) {
-            let Some((function, share)) = drive.node.and_then(|at| Some((at, place.share(at)?))) else { continue };
+            let Some((function, share)) = drive.node.and_then(|at| Some((at, place.share(at)?))) else {
+                continue;
+            };
             let path = below.iter().filter_map(|other| Some(carries(other) / other.share(function)?));
             let wants = path.reduce(f64::min).unwrap_or(carries(place) / share) * share;
             let known = drives.entry(identity(drive)).or_default();
@@ -120,7 +123,11 @@ fn rates_below(
     };
     let rates = sharing::fair(&ceilings, &below.map(shared).collect::<Vec<_>>());
     let functions = units.into_iter().map(|(function, _)| function);
-    functions.zip(rates).map(|(function, (rate, _))| (function, rate)).filter(|(_, rate)| rate.is_finite()).collect()
+    functions
+        .zip(rates)
+        .map(|(function, (rate, _))| (function, rate))
+        .filter(|(_, rate)| rate.is_finite())
+        .collect()
 }
 
 impl Place {
@@ -154,8 +161,11 @@ mod tests {
         let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
         let machine = chipset::testing::behind_a_b660(machine);
         let limits = capacity::limits(&machine);
-        let behind: Vec<_> =
-            machine.drives.iter().filter_map(|drive| Some(chipset::above(&machine, drive.node?)?.name)).collect();
+        let behind: Vec<_> = machine
+            .drives
+            .iter()
+            .filter_map(|drive| Some(chipset::above(&machine, drive.node?)?.name))
+            .collect();
         assert_eq!(behind, ["Intel B660"; 4]);
         let places = places(&machine, &limits);
         let dmi = places.iter().find(|place| place.limit.basis == Basis::Table).unwrap();
@@ -163,7 +173,11 @@ mod tests {
         let dmi = dmi.limit.bytes_per_second.0;
         let total = |limits| capacity::total(&machine, limits).at_most_bytes_per_second.0;
         assert!((total(&limits) / dmi - 1.0).abs() < 1e-9, "{}", total(&limits));
-        let ports: Vec<_> = limits.hops.iter().filter(|(_, hop)| hop.basis == Basis::Table).map(|(at, _)| *at).collect();
-        assert!(total(&capacity::limits_without(&machine, &ports)) > 3.5 * dmi, "the drives alone want four times that");
+        let ports: Vec<_> =
+            limits.hops.iter().filter(|(_, hop)| hop.basis == Basis::Table).map(|(at, _)| *at).collect();
+        assert!(
+            total(&capacity::limits_without(&machine, &ports)) > 3.5 * dmi,
+            "the drives alone want four times that"
+        );
     }
 }

@@ -120,8 +120,9 @@ pub fn no_limit(tree: &PciTree, index: NodeIndex) -> Option<String> {
         return Some("the hypervisor emulates this device, and its link is made up".to_owned());
     }
     fake(tree, index).or_else(|| {
-        is_tunnelled(tree, index)
-            .then(|| "behind Thunderbolt or USB4, whose tunnels report 2.5 GT/s whatever they carry".to_owned())
+        is_tunnelled(tree, index).then(|| {
+            "behind Thunderbolt or USB4, whose tunnels report 2.5 GT/s whatever they carry".to_owned()
+        })
     })
 }
 

@@ -92,7 +92,10 @@ pub fn refutations(machine: &Machine, limits: &Limits, learned: &[Measured]) -> 
             ExceededAt::Model(model) => {
                 let of_model = |drive: &&Drive| Exceeded::model_of(drive).as_ref() == Some(model);
                 let drive = machine.hardware_drives().find(of_model)?;
-                let Some(limit) = limits.own.get(&drive.name).filter(|l| l.bytes_per_second.0 < exceeded.bytes_per_second.0)
+                let Some(limit) = limits
+                    .own
+                    .get(&drive.name)
+                    .filter(|l| l.bytes_per_second.0 < exceeded.bytes_per_second.0)
                 else {
                     let (iops, _, because) = limits.drive_iops.get(&drive.name)?;
                     return Some(format!(
@@ -120,9 +123,10 @@ fn sentence(exceeded: &Exceeded, limit: &Limit, units: UnitSystem) -> String {
 /// The sentence about a limit of a link or uplink that an earlier test exceeded.
 pub(super) fn refuted(machine: &Machine, limit: &Limit, measured: &Measurements) -> Option<String> {
     let at = function(machine, limit)?;
-    let beyond = measured.exceeded.iter().filter(|exceeded| {
-        exceeded.at == at && exceeded.bytes_per_second.0 > limit.bytes_per_second.0
-    });
+    let beyond = measured
+        .exceeded
+        .iter()
+        .filter(|exceeded| exceeded.at == at && exceeded.bytes_per_second.0 > limit.bytes_per_second.0);
     let most = beyond.max_by(|a, b| a.bytes_per_second.0.total_cmp(&b.bytes_per_second.0))?;
     Some(format!("{}; measured by {}", sentence(most, limit, UnitSystem::Decimal), most.run))
 }
@@ -145,11 +149,11 @@ fn function(machine: &Machine, limit: &Limit) -> Option<ExceededAt> {
 /// Limits of links, uplinks and drive models that the drives of a run exceeded.
 fn exceeded(machine: &Machine, limits: &Limits, run: &RunSummary) -> Vec<Exceeded> {
     let of = |drives: &[&Drive]| -> (f64, f64) {
-        let is_one = |target: &&TargetSummary| {
-            drives.iter().any(|drive| target.drive.as_ref() == Some(&drive.name))
-        };
+        let is_one =
+            |target: &&TargetSummary| drives.iter().any(|drive| target.drive.as_ref() == Some(&drive.name));
         let targets = run.targets.iter().filter(is_one);
-        targets.fold((0.0, 0.0), |(rate, iops), target| (rate + target.bytes_per_second(), iops + target.iops()))
+        targets
+            .fold((0.0, 0.0), |(rate, iops), target| (rate + target.bytes_per_second(), iops + target.iops()))
     };
     let told = |drives: &[&Drive], at, (rate, iops): (f64, f64)| Exceeded {
         at,
@@ -169,14 +173,17 @@ fn exceeded(machine: &Machine, limits: &Limits, run: &RunSummary) -> Vec<Exceede
         }
     }
     for drive in machine.hardware_drives() {
-        let same: Vec<&Drive> = machine.hardware_drives().filter(|other| other.unit() == drive.unit()).collect();
+        let same: Vec<&Drive> =
+            machine.hardware_drives().filter(|other| other.unit() == drive.unit()).collect();
         let read = of(&same);
         let is_published = |basis| basis == Basis::Published;
         let rate = limits.own.get(&drive.name).filter(|limit| is_published(limit.basis));
         let iops = limits.drive_iops.get(&drive.name).filter(|(_, basis, _)| is_published(*basis));
         let is_beyond = rate.is_some_and(|limit| read.0 > REFUTES * limit.bytes_per_second.0)
             || iops.is_some_and(|(iops, ..)| read.1 > REFUTES * iops);
-        let Some(at) = Exceeded::model_of(drive).map(ExceededAt::Model).filter(|_| is_beyond) else { continue };
+        let Some(at) = Exceeded::model_of(drive).map(ExceededAt::Model).filter(|_| is_beyond) else {
+            continue;
+        };
         if !found.iter().any(|known: &Exceeded| known.at == at) {
             found.push(told(&same[..1], at, read));
         }

@@ -29,7 +29,7 @@ use crate::{
     app::MachineRead,
     capacity::{self, Expected},
     counters::{Counters, Rates, rates},
-    findings::validity::Watch,
+    findings::validity::{OwnReads, Watch},
     load::{Engine, LoadError, RealEngine, Simulated},
     machine::Machine,
     model::{DriveName, RunRecord, RunSample, RunState, RunSummary, Seconds, TargetSummary, Workload},
@@ -50,6 +50,9 @@ use crate::{
 
 /// How often a run is looked at: how soon a signal and the end are noticed.
 const LOOK: Duration = Duration::from_millis(25);
+/// The time of a row, and the least that the last row of a run may have.
+const ROW: Duration = Duration::from_secs(1);
+const LAST_ROW: Duration = Duration::from_millis(900);
 /// Rows under one heading.
 const ROWS: usize = 22;
 
@@ -245,8 +248,11 @@ impl Bench<'_> {
         // Heat is as it is now.
         let after = if live { opening::read(&*self.root).machine } else { Arc::clone(machine) };
         watch.judge(&after, run);
-        let learned =
-            if live { capacity::learned(machine, limits, run, watch.beside(run)) } else { Vec::new() };
+        let learned = if live {
+            capacity::learned(machine, limits, run, watch.beside(&after, run))
+        } else {
+            Vec::new()
+        };
         for sentence in capacity::refutations(machine, limits, &learned) {
             say(&sentence);
         }
@@ -305,6 +311,7 @@ struct Rows<'a> {
 struct Look {
     at: Instant,
     counters: Option<Counters>,
+    sample: RunSample,
 }
 
 impl<'a> Rows<'a> {
@@ -327,43 +334,66 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Prints a row if a second has passed since the last one, or nearly so when the run `ends`.
+    /// Looks at the counters when reads begin to count, every second, and when the run `ends`. Prints a row for each second,
+    /// or nearly one at the end.
     fn look(&mut self, sample: &RunSample, ends: bool) -> Result<(), Failure> {
         self.seconds.take(sample);
         self.each.resize_with(sample.targets.len(), Seconds::default);
         for (seconds, target) in self.each.iter_mut().zip(&sample.targets) {
             seconds.take_bytes(sample.state, sample.at, target.bytes);
         }
-        if let Some(demo) = &mut self.demo {
-            let rates = demo.look(sample);
-            return rates.map_or(Ok(()), |rates| self.show(&rates, sample));
+        if self.demo.is_some() {
+            return self.look_at_demo(sample);
         }
         let at = now();
-        let second = Duration::from_millis(if ends { 900 } else { 1000 });
-        if self.previous.as_ref().is_some_and(|look| at.duration_since(look.at) < second) {
+        let begins = sample.state == RunState::Running && !self.counts();
+        let previous = self.previous.as_ref();
+        if !begins && !ends && previous.is_some_and(|look| at.duration_since(look.at) < ROW) {
             return Ok(());
         }
         if let Some(preparing) = &sample.preparing {
-            if self.previous.is_some() {
+            if previous.is_some() {
                 progress(preparing);
             }
-            self.previous = Some(Look { at, counters: None });
+            self.previous = Some(Look { at, counters: None, sample: sample.clone() });
             return Ok(());
         }
-        let look = Look { at, counters: self.root.map(source::counters::read) };
-        let before =
-            self.previous.as_ref().and_then(|previous| Some((previous.at, previous.counters.as_ref()?)));
-        if let Some(((earlier, before), after)) = before.zip(look.counters.as_ref()) {
-            self.show(&rates(before, after, at - earlier), sample)?;
+        let look = Look { at, counters: self.root.map(source::counters::read), sample: sample.clone() };
+        if let Some(before) = self.previous.replace(look) {
+            self.take(&before, ends)?;
         }
-        self.previous = Some(look);
         Ok(())
     }
 
-    fn show(&mut self, rates: &Rates, sample: &RunSample) -> Result<(), Failure> {
-        if sample.state == RunState::Running && sample.at >= rates.elapsed {
-            self.watch.take(rates);
+    /// Whether the last look was at reads that count.
+    fn counts(&self) -> bool {
+        self.previous.as_ref().is_some_and(|look| look.sample.state == RunState::Running)
+    }
+
+    /// Takes the stretch between a look and the one that followed it.
+    fn take(&mut self, before: &Look, ends: bool) -> Result<(), Failure> {
+        let Some(look) = &self.previous else { return Ok(()) };
+        let Some((earlier, later)) = before.counters.as_ref().zip(look.counters.as_ref()) else {
+            return Ok(());
+        };
+        let elapsed = look.at - before.at;
+        let (rates, sample) = (rates(earlier, later, elapsed), look.sample.clone());
+        if before.sample.state == RunState::Running {
+            self.watch.take(&rates, &OwnReads::between(&before.sample, &sample));
         }
+        let least = if ends { LAST_ROW } else { ROW };
+        if elapsed < least { Ok(()) } else { self.show(&rates, &sample) }
+    }
+
+    fn look_at_demo(&mut self, sample: &RunSample) -> Result<(), Failure> {
+        let Some((rates, own)) = self.demo.as_mut().and_then(|demo| demo.look(sample)) else { return Ok(()) };
+        if sample.state == RunState::Running && sample.at >= rates.elapsed {
+            self.watch.take(&rates, &own);
+        }
+        self.show(&rates, sample)
+    }
+
+    fn show(&mut self, rates: &Rates, sample: &RunSample) -> Result<(), Failure> {
         if self.quiet {
             return Ok(());
         }

@@ -201,11 +201,10 @@ fn weighed_alone(evidence: &Evidence, then: Option<&Machine>, source: &str) -> (
 /// The most that a drive by itself wins.
 fn gain_alone(evidence: &Evidence, then: &Machine) -> f64 {
     let limits = capacity::limits(then);
-    let rate = |limits: &Limits, drive: &Drive| limits.drive(&drive.name).map(|limit| limit.bytes_per_second.0);
+    let rate =
+        |limits: &Limits, drive: &Drive| limits.drive(&drive.name).map(|limit| limit.bytes_per_second.0);
     let drives = evidence.machine.hardware_drives();
-    drives
-        .filter_map(|drive| Some(rate(&limits, drive)? - rate(evidence.limits, drive)?))
-        .fold(0.0, f64::max)
+    drives.filter_map(|drive| Some(rate(&limits, drive)? - rate(evidence.limits, drive)?)).fold(0.0, f64::max)
 }
 
 /// The drives behind a link, or the device itself where it is a switch.

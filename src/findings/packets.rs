@@ -148,7 +148,8 @@ fn with_payload(machine: &Machine, functions: impl Iterator<Item = NodeIndex>, p
     let mut then = machine.clone();
     for at in functions.flat_map(|function| machine.pci.whole_ancestry(function)) {
         let node = &mut then.pci.nodes[at.0];
-        node.express = node.express.clone().map(|express| Express { payload: payload.max(express.payload), ..express });
+        node.express =
+            node.express.clone().map(|express| Express { payload: payload.max(express.payload), ..express });
     }
     then
 }

@@ -48,7 +48,9 @@ fn slot_limited(evidence: &Evidence) -> Vec<Sighting> {
         let Some(node) = drive.node.filter(|node| !tree.node(*node).is_emulated()) else { continue };
         let least = evidence.limits.path(node).and_then(|path| path.node);
         let own = links::judged(evidence, node);
-        let Some((own, hop)) = own.zip(least.and_then(|least| links::judged(evidence, least))) else { continue };
+        let Some((own, hop)) = own.zip(least.and_then(|least| links::judged(evidence, least))) else {
+            continue;
+        };
         // A link that is at fault, or a chipset that is shared, is another finding's.
         if raw(hop.both_most()) >= raw(own.device_most) || chipset::is_uplink(evidence, hop.child) {
             continue;
@@ -70,7 +72,8 @@ fn told(evidence: &Evidence, narrow: &Narrow, held: &[Judged]) -> Sighting {
     let drives = subjects(evidence, held);
     let names = subject_words(&drives);
     let many = if held.len() == 1 { "the drive" } else { "the drives" };
-    let own_ports: Vec<NodeIndex> = held.iter().filter_map(|link| port_of(evidence.machine, link.child)).collect();
+    let own_ports: Vec<NodeIndex> =
+        held.iter().filter_map(|link| port_of(evidence.machine, link.child)).collect();
     let (sighting, offer) = match narrow {
         Narrow::Slot { device, most } => {
             let title = format!("{names}: could do {}, the slot gives {}", said(*device), said(*most));
@@ -82,7 +85,8 @@ fn told(evidence: &Evidence, narrow: &Narrow, held: &[Judged]) -> Sighting {
             let hop = links::judged(evidence, *switch);
             let most = hop.as_ref().map_or_else(String::new, |hop| said(hop.both_most()));
             let address = evidence.machine.pci.node(*switch).address;
-            let title = format!("{names}: could do {}, the link above switch {address} gives {most}", said(*device));
+            let title =
+                format!("{names}: could do {}, the link above switch {address} gives {most}", said(*device));
             let sighting = Sighting::new(Severity::Info, title)
                 .about([Subject::of_node(evidence.machine, *switch)])
                 .about(drives)
@@ -182,11 +186,14 @@ fn best_offer(evidence: &Evidence, ports: &[NodeIndex]) -> Option<Offer> {
             let next = exchange(machine, &Slot::of([port]), &Slot::of([free]));
             (total(&next.machine, &capacity::limits(&next.machine)), free, next)
         });
-        let Some((rate, free, next)) = moves.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) else { continue };
+        let Some((rate, free, next)) = moves.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) else {
+            continue;
+        };
         if rate > reached + NOTHING {
             let most = most_of(machine, free).map_or_else(String::new, |most| format!(" ({})", said(most)));
             let was = then.was.get(free.0).copied().flatten();
-            let address = was.map_or(machine.pci.node(free).address, |was| evidence.machine.pci.node(was).address);
+            let address =
+                was.map_or(machine.pci.node(free).address, |was| evidence.machine.pci.node(was).address);
             targets.push(format!("{address}{most}"));
             then = std::mem::replace(&mut then, Exchanged::nothing(evidence.machine)).then(next);
             reached = rate;

@@ -92,7 +92,9 @@ fn cards<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Vec<Card<'a>> {
     // On the root bus, or on one of VMD's below it.
     let of_root = |slot: &Slot| {
         let bus = tree.node(slot.ports[0]).parent;
-        bus.is_some_and(|bus| tree.node(bus).kind == NodeKind::RootComplex && tree.outermost_root(bus) == root)
+        bus.is_some_and(|bus| {
+            tree.node(bus).kind == NodeKind::RootComplex && tree.outermost_root(bus) == root
+        })
     };
     let slots = slots::all(evidence.machine).into_iter().filter(of_root);
     let card = |slot: Slot| {
@@ -176,8 +178,7 @@ fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Sighting> {
     }
     let offer = best_offer(evidence, root)?;
     let (name, target) = (tree.node(root).address, tree.node(offer.target).address);
-    let title =
-        format!("{} share root complex {name} while {target} carries none", count_drives(&drives));
+    let title = format!("{} share root complex {name} while {target} carries none", count_drives(&drives));
     let ports: Vec<_> =
         offer.card.slot.ports.iter().map(|port| tree.node(*port).address.to_string()).collect();
     let moved = format!("the card with {} behind {}", names(&offer.card.drives), range(&ports));
@@ -292,7 +293,8 @@ fn oversubscribed(evidence: &Evidence, short: Short) -> Sighting {
     let trusted = drives.iter().all(|drive| drive.node.is_some_and(|at| both_ends_known(tree, at)));
     let severity = if ratio > 1.5 && trusted && loss > 0.0 { Severity::Warning } else { Severity::Info };
     let (node, carries) = (tree.node(place.node), place.limit.bytes_per_second.0);
-    let title = format!("{} together want {ratio:.2} times what {} carries", count_drives(&drives), node.address);
+    let title =
+        format!("{} together want {ratio:.2} times what {} carries", count_drives(&drives), node.address);
     let gain = if loss > 0.0 {
         let rate = evidence.rate(loss);
         Gain {

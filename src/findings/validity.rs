@@ -1,29 +1,76 @@
 //! [`Watch`]: what went on beside a test, and whether its figure is still the drives' own.
-//!
-//! Here: other I/O on the drives under test, processors without a moment's rest, heat; each told by counters that were
-//! looked at while the test ran. Not here: what can be told before the first read (`load`).
 
 use std::collections::BTreeMap;
 
 use crate::{
-    capacity::Beside,
+    capacity::{self, Beside},
     counters::Rates,
-    machine::{Machine, Smart},
-    model::{DriveName, RunSummary, TargetSummary, Workload},
+    machine::{Drive, IoLimit, LimitKind, Machine, Smart, Use},
+    model::{DriveName, RunSample, RunSummary, TargetSummary, Workload},
     text::Label,
+    units,
 };
 
-/// Others' share of the reads that still goes for noise: counters and the test's own clock are never looked at together.
+/// Others' share of the reads that still goes for noise: counters and the test's own count are not read at one instant.
 const OTHERS: f64 = 0.05;
 /// Less than this per second is nobody's business, bytes.
 const LITTLE: f64 = 1e6;
 /// Idle and waiting below this, percent of all processors: they were what was measured.
 const BUSY: f64 = 5.0;
+/// A control group's limit counts as reached from this share of it on: others of the group use it up too.
+const REACHED: f64 = 0.5;
+
+/// What a test read, by target.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OwnReads(Vec<Own>);
+
+/// What it read of one target.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Own {
+    drive: Option<DriveName>,
+    ios: f64,
+    bytes: f64,
+}
+
+impl OwnReads {
+    /// What a test read between two looks at it.
+    pub fn between(before: &RunSample, after: &RunSample) -> Self {
+        let pairs = before.targets.iter().zip(&after.targets);
+        Self::of(pairs.map(|(before, after)| {
+            let grown = |before: u64, after: u64| after.saturating_sub(before) as f64;
+            (after.drive.clone(), grown(before.ios, after.ios), grown(before.bytes, after.bytes))
+        }))
+    }
+
+    /// Drive, reads and bytes of each target.
+    pub fn of(targets: impl IntoIterator<Item = (Option<DriveName>, f64, f64)>) -> Self {
+        Self(targets.into_iter().map(|(drive, ios, bytes)| Own { drive, ios, bytes }).collect())
+    }
+
+    /// Adds what was read in a later stretch; drives are known from some moment on.
+    fn add(&mut self, later: &Self) {
+        self.0.resize_with(self.0.len().max(later.0.len()), Own::default);
+        for (own, later) in self.0.iter_mut().zip(&later.0) {
+            own.drive = later.drive.clone().or_else(|| own.drive.take());
+            own.ios += later.ios;
+            own.bytes += later.bytes;
+        }
+    }
+
+    /// Reads and bytes of these drives.
+    fn on(&self, drives: &[&DriveName]) -> (f64, f64) {
+        let here =
+            self.0.iter().filter(|own| own.drive.as_ref().is_some_and(|drive| drives.contains(&drive)));
+        here.fold((0.0, 0.0), |(ios, bytes), own| (ios + own.ios, bytes + own.bytes))
+    }
+}
 
 /// What was counted while a test ran, and what its drives' thermal counters said before.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Watch {
     seen: Option<Rates>,
+    /// What the test itself read in the time of `seen`.
+    own: OwnReads,
     health: BTreeMap<DriveName, Smart>,
 }
 
@@ -35,12 +82,13 @@ impl Watch {
             Some((name.clone(), smart.clone()))
         };
         let drives = workload.targets.iter().filter_map(|target| target.drive.as_ref());
-        Self { seen: None, health: drives.filter_map(health).collect() }
+        Self { health: drives.filter_map(health).collect(), ..Self::default() }
     }
 
-    /// Takes the rates of a stretch of the test.
-    pub fn take(&mut self, rates: &Rates) {
+    /// Takes the rates of a stretch of the test, and what the test itself read in that very stretch.
+    pub fn take(&mut self, rates: &Rates, own: &OwnReads) {
         self.seen = Some(self.seen.take().map_or_else(|| rates.clone(), |seen| seen.joined(rates)));
+        self.own.add(own);
     }
 
     /// What happened per second over the test so far.
@@ -49,23 +97,34 @@ impl Watch {
     }
 
     /// What was counted beside a test that ended so.
-    pub fn beside(&self, run: &RunSummary) -> Beside {
+    pub fn beside(&self, machine: &Machine, run: &RunSummary) -> Beside {
         let Some(seen) = &self.seen else { return Beside::default() };
         let interrupts = seen.cpu.map_or(0.0, |cpu| cpu.irq / 100.0 * seen.cpus.len() as f64);
-        let alone = sums(run, TargetSummary::bytes_per_second)
-            .iter()
-            .all(|(drive, own)| self.others(drive, *own) == Others::default());
+        let mut drives = run.targets.iter().filter_map(|target| target.drive.as_ref());
+        let alone = drives.all(|drive| self.others(machine, run, drive) == Others::default());
         Beside { interrupts, hertz: seen.clock_khz.map(|khz| khz as f64 * 1e3), alone }
     }
 
-    /// What others did on a drive from which the test read so many bytes per second; noise is nothing.
-    fn others(&self, drive: &DriveName, own: f64) -> Others {
-        let Some(disk) = self.seen.as_ref().and_then(|seen| seen.disks.get(drive)) else {
+    /// What others did on a drive while it was watched, against what the test read there; noise is nothing.
+    fn others(&self, machine: &Machine, run: &RunSummary, drive: &DriveName) -> Others {
+        let Some((seen, disk)) = self.seen.as_ref().and_then(|seen| Some((seen, seen.disks.get(drive)?)))
+        else {
             return Others::default();
         };
-        let most = LITTLE.max(OTHERS * own);
-        let told = |rate: f64| (rate > most).then(|| against(rate, own));
-        Others { read: told(disk.read_bytes - own), wrote: told(disk.written_bytes) }
+        let seconds = seen.elapsed.as_secs_f64();
+        // The drive counts what is read of devices that stand on it, too.
+        let drives = on_top(machine, drive);
+        let (_, own) = self.own.on(&drives);
+        let targets = run.targets.iter().filter_map(|target| target.drive.as_ref());
+        let targets = targets.filter(|target| drives.contains(target)).count() as f64;
+        // Reads in flight at either end are counted by one side and not yet by the other.
+        let in_flight = f64::from(run.workload.depth) * f64::from(run.workload.jobs) * targets;
+        let unsure = 2.0 * in_flight * run.workload.largest_block().0 as f64;
+        let told = |bytes: f64, most: f64| (bytes > most).then(|| against(bytes, own));
+        let least = (LITTLE * seconds).max(OTHERS * own);
+        // Through the page cache the kernel reads ahead: what a drive read is no longer the test's own count.
+        let read = told(disk.read_bytes * seconds - own, least.max(unsure)).filter(|_| run.workload.direct);
+        Others { read, wrote: told(disk.written_bytes * seconds, least) }
     }
 
     /// What the thermal counters of a drive under test say since it began, in words; nothing when they stood still. They
@@ -86,46 +145,131 @@ impl Watch {
         .collect()
     }
 
-    /// Interrupts of a drive's I/O queues for each of so many reads per second; `None` where its vectors are not known.
-    fn interrupts(&self, machine: &Machine, name: &DriveName, reads: Option<f64>) -> Option<f64> {
+    /// Interrupts of a drive's I/O queues per read of the test; `None` where its vectors are not known.
+    fn interrupts(&self, machine: &Machine, name: &DriveName) -> Option<f64> {
         let queue = format!("{}q", machine.drive(name)?.nvme.as_ref()?.controller);
-        let reads = reads.filter(|reads| *reads > 0.0)?;
+        let seen = self.seen.as_ref()?;
+        let (reads, _) = self.own.on(&[name]);
         // Queue 0 is the controller's own: commands about it, not reads.
         let of_queue =
             |vector: &Label| vector.as_str().strip_prefix(&queue).is_some_and(|number| number != "0");
-        let own: Vec<f64> = self
-            .seen
-            .as_ref()?
-            .vectors
-            .iter()
-            .filter(|(vector, _)| of_queue(vector))
-            .map(|(_, rate)| *rate)
-            .collect();
-        (!own.is_empty()).then(|| own.iter().sum::<f64>() / reads)
+        let own: Vec<f64> =
+            seen.vectors.iter().filter(|(vector, _)| of_queue(vector)).map(|(_, rate)| *rate).collect();
+        let interrupts = own.iter().sum::<f64>() * seen.elapsed.as_secs_f64();
+        (!own.is_empty() && reads > 0.0).then(|| interrupts / reads)
     }
 
-    /// Adds to each target of `run` what its reads cost in interrupts, and why its figure is not the drive's own, as `machine` is at the end of the test.
+    /// Adds to each target of `run` what its reads cost in interrupts, and why its figure is not the drive's own, as
+    /// `machine` is at the end of the test.
     pub fn judge(&self, machine: &Machine, run: &mut RunSummary) {
-        let own = sums(run, TargetSummary::bytes_per_second);
-        let reads = sums(run, TargetSummary::iops);
         // Unknown is not busy.
         let cpu = self.seen.as_ref().and_then(|seen| seen.cpu);
         let busy = cpu.is_some_and(|cpu| cpu.idl + cpu.wai < BUSY);
-        for target in &mut run.targets {
+        let disturbed = self.disturbed(machine, run);
+        let (reasons, notes) = limited(machine, run);
+        for (target, (disturbed, limited)) in run.targets.iter_mut().zip(disturbed.into_iter().zip(reasons)) {
             let doubts = &mut target.invalid_because;
             if busy {
                 doubts.push("every processor was busy: it measures them".to_owned());
             }
-            let Some(name) = &target.drive else { continue };
-            target.interrupts_per_read = self.interrupts(machine, name, reads.get(name).copied());
-            let others = self.others(name, own.get(name).copied().unwrap_or(0.0));
-            doubts.extend(others.read.map(|much| format!("others read from {name} meanwhile, {much}")));
-            doubts.extend(others.wrote.map(|much| format!("others wrote to {name} meanwhile, {much}")));
-            doubts.extend(heat(machine, name));
-            doubts
-                .extend(self.throttling(machine, name).into_iter().map(|what| format!("{name} was {what}")));
+            doubts.extend(limited);
+            doubts.extend(disturbed);
+            target.interrupts_per_read =
+                target.drive.as_ref().and_then(|name| self.interrupts(machine, name));
         }
+        run.effective.fallbacks.extend(notes);
     }
+
+    /// What disturbed each target: other I/O on its drive, heat. All else is the same each time a test is run.
+    pub fn disturbed(&self, machine: &Machine, run: &RunSummary) -> Vec<Vec<String>> {
+        let of = |target: &TargetSummary| {
+            let Some(name) = &target.drive else { return Vec::new() };
+            let others = self.others(machine, run, name);
+            let read = others.read.map(|much| format!("others read from {name} meanwhile, {much}"));
+            let wrote = others.wrote.map(|much| format!("others wrote to {name} meanwhile, {much}"));
+            let throttled =
+                self.throttling(machine, name).into_iter().map(|what| format!("{name} was {what}"));
+            read.into_iter().chain(wrote).chain(heat(machine, name)).chain(throttled).collect()
+        };
+        run.targets.iter().map(of).collect()
+    }
+}
+
+/// Limits of control groups that each target ran into, in words, and those in force that it did not reach.
+fn limited(machine: &Machine, run: &RunSummary) -> (Vec<Vec<String>>, Vec<String>) {
+    let mut notes: Vec<String> = Vec::new();
+    let mut of = |target: &TargetSummary| {
+        let mut reasons = Vec::new();
+        for (drive, limit) in target.drive.iter().flat_map(|name| limits_of(machine, name)) {
+            let name = &drive.name;
+            let (what, reached) = match limit.kind {
+                LimitKind::ReadBytes => {
+                    let bytes: f64 = on(run, target, TargetSummary::bytes_per_second);
+                    (format!("{}/s", units::UnitSystem::Decimal.size(units::Bytes(limit.value))), bytes)
+                }
+                LimitKind::ReadIops => {
+                    let (requests, _) = capacity::processor::requests(drive, run.workload.smallest_block());
+                    let ios: f64 = on(run, target, TargetSummary::iops);
+                    (format!("{} IOPS", units::count(limit.value as f64)), ios * requests)
+                }
+                LimitKind::Latency => {
+                    notes.push(format!(
+                        "a cgroup has a latency target of {} us for {name}, for which the kernel may delay reads ({})",
+                        limit.value, limit.path
+                    ));
+                    continue;
+                }
+            };
+            if reached >= REACHED * limit.value as f64 {
+                reasons.push(format!("a cgroup limits reads of {name} to {what} ({})", limit.path));
+            } else {
+                notes
+                    .push(format!("a cgroup limits reads of {name} to {what}, not reached ({})", limit.path));
+            }
+        }
+        reasons
+    };
+    let reasons = run.targets.iter().map(&mut of).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    notes.retain(|note| seen.insert(note.clone()));
+    (reasons, notes)
+}
+
+/// What all targets on the drive of this one did per second.
+fn on(run: &RunSummary, target: &TargetSummary, of: fn(&TargetSummary) -> f64) -> f64 {
+    run.targets.iter().filter(|other| other.drive == target.drive).map(of).sum()
+}
+
+/// Limits on a drive or on one that it stands on, with that drive.
+fn limits_of<'a>(
+    machine: &'a Machine,
+    name: &'a DriveName,
+) -> impl Iterator<Item = (&'a Drive, &'a IoLimit)> {
+    let is_below = move |drive: &&Drive| on_top(machine, &drive.name).contains(&name);
+    machine.drives.iter().filter(is_below).flat_map(|drive| {
+        let number = drive.device_number.value();
+        machine
+            .host
+            .io_limits
+            .iter()
+            .filter(move |limit| Some(&limit.device) == number)
+            .map(move |limit| (drive, limit))
+    })
+}
+
+/// A drive and the devices that stand on it or on a part of it.
+fn on_top<'a>(machine: &'a Machine, name: &'a DriveName) -> Vec<&'a DriveName> {
+    let mut found = vec![name];
+    let mut at = 0;
+    while let Some(drive) = found.get(at).map(|name| machine.drive(name)) {
+        for holder in drive.iter().flat_map(|drive| &drive.used_by) {
+            let Use::Holder(_, holder) = holder else { continue };
+            let holder = machine.drives.iter().find(|drive| drive.name.as_str() == holder.as_str());
+            found.extend(holder.map(|holder| &holder.name).filter(|name| !found.contains(name)));
+        }
+        at += 1;
+    }
+    found
 }
 
 /// How much others read and wrote on a drive under test, in words.
@@ -135,17 +279,6 @@ struct Others {
     wrote: Option<String>,
 }
 
-/// What the test itself did on each drive, per second.
-fn sums(run: &RunSummary, of: fn(&TargetSummary) -> f64) -> BTreeMap<DriveName, f64> {
-    let mut rates: BTreeMap<DriveName, f64> = BTreeMap::new();
-    for target in &run.targets {
-        if let Some(drive) = &target.drive {
-            *rates.entry(drive.clone()).or_default() += of(target);
-        }
-    }
-    rates
-}
-
 fn heat(machine: &Machine, name: &DriveName) -> Option<String> {
     let temperature = machine.drive(name)?.temperature.as_ref()?;
     // Drives without a threshold report zero or less.
@@ -153,7 +286,7 @@ fn heat(machine: &Machine, name: &DriveName) -> Option<String> {
     (now >= most).then(|| format!("{name} was at {now:.0} °C, and throttles from {most:.0} °C"))
 }
 
-/// A rate of others against the test's own, a share that needs no unit: `12 % as much as it read`.
+/// Bytes of others against the test's own, a share that needs no unit: `12 % as much as it read`.
 fn against(others: f64, own: f64) -> String {
     let share = others / own.max(1.0);
     if share < 10.0 {
@@ -172,10 +305,16 @@ mod tests {
         counters::{CpuShares, DiskRates},
         model::{Reading, Workload},
         source::{self, origin::Origin},
+        units::Bytes,
     };
 
     fn run() -> RunSummary {
         crate::model::run::testing::run(&["nvme0n1"], 1_000_000_000, Workload::default())
+    }
+
+    /// What the test read of the drive in a second.
+    fn own(bytes: f64) -> OwnReads {
+        OwnReads::of([(Some(DriveName::new("nvme0n1")), bytes / 4096.0, bytes)])
     }
 
     /// Ten seconds with that much read from and written to the drive, and the processors that idle.
@@ -191,7 +330,7 @@ mod tests {
             ..Rates::default()
         };
         let mut watch = Watch::default();
-        (0..10).for_each(|_| watch.take(&rates));
+        (0..10).for_each(|_| watch.take(&rates, &own(100e6)));
         let mut run = run();
         watch.judge(&machine, &mut run);
         run.targets.remove(0).invalid_because
@@ -214,21 +353,15 @@ mod tests {
             machine.drive(&DriveName::new("nvme0n1")).unwrap().nvme.as_ref().unwrap().controller.clone();
         let rate = |queue: &str, rate: f64| (Label::new(&format!("{controller}{queue}")), rate);
         let mut watch = Watch::default();
-        watch.take(&Rates {
-            elapsed: Duration::from_secs(1),
-            vectors: BTreeMap::from([
-                rate("q0", 5000.0),
-                rate("q1", 8000.0),
-                rate("q12", 4000.0),
-                rate("0q1", 7000.0),
-            ]),
-            ..Rates::default()
-        });
+        let vectors = [rate("q0", 5000.0), rate("q1", 8000.0), rate("q12", 4000.0), rate("0q1", 7000.0)];
+        let rates =
+            Rates { elapsed: Duration::from_secs(2), vectors: BTreeMap::from(vectors), ..Rates::default() };
+        watch.take(&rates, &own(4096.0 * 48_000.0));
         let mut run = run();
         watch.judge(&machine, &mut run);
-        // 1 GB in 10 s by 4 KiB: 24414 reads per second.
+        // By the reads of the time that was watched, not by those of the whole run.
         let per_read = run.targets[0].interrupts_per_read.unwrap();
-        assert!((per_read - 12_000.0 / run.targets[0].iops()).abs() < 1e-9, "{per_read}");
+        assert!((per_read - 0.5).abs() < 1e-9, "{per_read}");
         watch.seen.as_mut().unwrap().vectors.clear();
         watch.judge(&machine, &mut run);
         assert_eq!(run.targets[0].interrupts_per_read, None, "not known is not zero");
@@ -280,5 +413,91 @@ mod tests {
         );
         assert_eq!(doubts(100e6, 0.0, 2.0, 40.0), ["every processor was busy: it measures them"]);
         assert!(doubts(100e6, 0.0, 90.0, 120.0)[0].starts_with("nvme0n1 was at 120 °C"));
+    }
+
+    #[test]
+    fn what_was_watched_is_compared_with_what_was_read_in_that_time() {
+        let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let name = DriveName::new("nvme0n1");
+        let judged = |seconds: f64, disk_bytes: f64, own_bytes: f64, change: &dyn Fn(&mut RunSummary)| {
+            let disk = DiskRates { read_bytes: disk_bytes / seconds, ..DiskRates::default() };
+            let rates = Rates {
+                elapsed: Duration::from_secs_f64(seconds),
+                disks: BTreeMap::from([(name.clone(), disk)]),
+                ..Rates::default()
+            };
+            let mut watch = Watch::default();
+            watch.take(&rates, &own(own_bytes));
+            let mut run = run();
+            change(&mut run);
+            watch.judge(&machine, &mut run);
+            run.targets.remove(0).invalid_because
+        };
+        // Twice the run's mean in the second that was watched: a run that began slowly.
+        assert_eq!(judged(1.0, 200e6, 200e6, &|_| {}), [""; 0]);
+        assert_eq!(
+            judged(2.0, 260e6, 200e6, &|_| {}),
+            ["others read from nvme0n1 meanwhile, 30 % as much as it read"]
+        );
+        // 32 reads of 1 MiB in flight at either end of it.
+        let big = |run: &mut RunSummary| run.workload.block_size = Bytes(1 << 20);
+        assert_eq!(judged(2.0, 260e6, 200e6, &big), [""; 0]);
+        let buffered = |run: &mut RunSummary| run.workload.direct = false;
+        assert_eq!(judged(2.0, 260e6, 200e6, &buffered), [""; 0], "reading ahead");
+    }
+
+    #[test]
+    fn reads_of_devices_that_stand_on_a_drive_are_the_tests_own() {
+        let (mut machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let name = DriveName::new("nvme0n1");
+        let mut above = machine.drive(&name).unwrap().clone();
+        above.name = DriveName::new("dm-0");
+        machine.drives.push(above);
+        let drive = machine.drives.iter_mut().find(|drive| drive.name == name).unwrap();
+        drive.used_by.push(Use::Holder(Label::new("nvme0n1p1"), Label::new("dm-0")));
+        let disk = DiskRates { read_bytes: 200e6, ..DiskRates::default() };
+        let disks = BTreeMap::from([(name.clone(), disk)]);
+        let rates = Rates { elapsed: Duration::from_secs(1), disks, ..Rates::default() };
+        let mut watch = Watch::default();
+        let half = |name: &str| (Some(DriveName::new(name)), 1000.0, 100e6);
+        watch.take(&rates, &OwnReads::of([half("nvme0n1"), half("dm-0")]));
+        let mut run = crate::model::run::testing::run(&["nvme0n1", "dm-0"], 100_000_000, Workload::default());
+        watch.judge(&machine, &mut run);
+        assert!(run.targets.iter().all(|target| target.invalid_because.is_empty()), "{run:?}");
+    }
+
+    #[test]
+    fn limits_of_control_groups_are_reasons_where_they_are_reached_and_notes_where_not() {
+        let (mut machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let device =
+            machine.drive(&DriveName::new("nvme0n1")).unwrap().device_number.value().unwrap().clone();
+        let limit = |path: &str, device: &Label, kind, value| IoLimit {
+            path: path.into(),
+            device: device.clone(),
+            kind,
+            value,
+        };
+        machine.host.io_limits = vec![
+            limit("/sys/fs/cgroup/a/io.max", &device, LimitKind::ReadIops, 25_000),
+            limit("/sys/fs/cgroup/a/io.max", &device, LimitKind::ReadBytes, 500_000_000),
+            limit("/sys/fs/cgroup/a/b/io.latency", &device, LimitKind::Latency, 75),
+            limit("/sys/fs/cgroup/a/io.max", &Label::new("1:1"), LimitKind::ReadIops, 10),
+        ];
+        // 24.4 k IOPS, 100 MB/s.
+        let mut run = run();
+        Watch::default().judge(&machine, &mut run);
+        assert_eq!(
+            run.targets[0].invalid_because,
+            ["a cgroup limits reads of nvme0n1 to 25.0 k IOPS (/sys/fs/cgroup/a/io.max)"]
+        );
+        assert_eq!(
+            run.effective.fallbacks,
+            [
+                "a cgroup limits reads of nvme0n1 to 500 MB/s, not reached (/sys/fs/cgroup/a/io.max)",
+                "a cgroup has a latency target of 75 us for nvme0n1, for which the kernel may delay reads \
+                 (/sys/fs/cgroup/a/b/io.latency)"
+            ]
+        );
+        assert_eq!(Watch::default().disturbed(&machine, &run), [[""; 0]], "the same in every round");
     }
 }

@@ -39,6 +39,32 @@ pub struct Host {
     pub root: Reading<bool>,
     /// Random id of this boot.
     pub boot_id: Reading<Label>,
+    /// Limits on reads that control groups set which iodyno runs in.
+    pub io_limits: Vec<IoLimit>,
+}
+
+/// A limit on one device that a control group sets, or one above it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IoLimit {
+    /// The file that sets it: `/sys/fs/cgroup/a/io.max`.
+    pub path: Arc<str>,
+    /// `major:minor` of the whole device.
+    pub device: Label,
+    /// What it limits.
+    pub kind: LimitKind,
+    /// In the kind's unit.
+    pub value: u64,
+}
+
+/// What a control group limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitKind {
+    /// Bytes read per second (`rbps` of `io.max`, `blkio.throttle.read_bps_device`).
+    ReadBytes,
+    /// Requests read per second (`riops` of `io.max`, `blkio.throttle.read_iops_device`).
+    ReadIops,
+    /// Latency for which the kernel delays others' I/O, microseconds (`target` of `io.latency`).
+    Latency,
 }
 
 /// One memory module (SMBIOS Reference Specification, type 17).

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     app::MachineRead,
     counters::{Memory, Rates},
+    findings::validity::OwnReads,
     load::simulated,
     machine::Machine,
     model::{Limits, RunSample, Workload},
@@ -36,8 +37,8 @@ impl DemoCounters {
         self.test = Some((workload.clone(), None));
     }
 
-    /// Takes a look at the test; the rates of the last second when one has gone by.
-    pub fn look(&mut self, sample: &RunSample) -> Option<Rates> {
+    /// Takes a look at the test; the rates of the last second when one has gone by, and what the test read in it.
+    pub fn look(&mut self, sample: &RunSample) -> Option<(Rates, OwnReads)> {
         let (workload, before) = self.test.as_mut()?;
         let Some(earlier) = before else {
             *before = Some(sample.clone());
@@ -47,7 +48,8 @@ impl DemoCounters {
             return None;
         }
         let rates = simulated::rates(&self.machine, &self.limits, workload, self.memory, earlier, sample);
+        let own = OwnReads::between(earlier, sample);
         *before = Some(sample.clone());
-        Some(rates)
+        Some((rates, own))
     }
 }

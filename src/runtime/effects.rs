@@ -205,7 +205,7 @@ impl Effects {
         self.look_at = at + LOOK;
         let sample = session.sample();
         let rates = self.counters.as_mut().and_then(|counters| counters.look(&sample));
-        if let Some(rates) = rates {
+        if let Some((rates, _)) = rates {
             let message = Message::Rates(Box::new(rates), at - self.started);
             // Nobody listens only when the program ends.
             let _ = self.sender.send(Outside::Message(message));

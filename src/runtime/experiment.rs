@@ -7,7 +7,7 @@
 //! The time is an argument: on a demo it is counted, so that simulated reads take none.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::VecDeque,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -18,12 +18,12 @@ use super::{
     session::Session,
 };
 use crate::{
-    counters::{self, Counters, Rates},
+    counters::{self, Counters},
     experiment::{Account, Action, Arm, Assignment, Driver, Event, Plan, driver::Ran, worth::worth},
-    findings::validity::Watch,
+    findings::validity::{OwnReads, Watch},
     load::{Engine, LaidOut, LoadError, RealEngine, Running, lay_out},
     machine::Machine,
-    model::{DriveName, RunSample, RunState, RunSummary, Workload},
+    model::{RunSample, RunState, RunSummary, Workload},
     source::{self, SysRoot},
     tune::{Outcome, Wanted, awake::Awake, settings, tuner},
 };
@@ -307,50 +307,23 @@ impl<'a> Underway<'a> {
             Kind::Simulated(running) => Ok(running.finish(now)),
         };
         let ran = run.map_err(|error| error.to_string()).map(|run| {
-            let disturbed = test.before.map_or_else(Vec::new, |before| self.disturbed(&before, &run));
+            let disturbed =
+                test.before.map_or_else(Vec::new, |before| self.disturbed(&before, &sample, &run));
             Box::new(Ran { run, disturbed, clock: test.clock })
         });
         Some(Event::Ran(ran))
     }
 
-    /// What disturbed a run that has just ended: other I/O on its drives, heat. That its processors are full, or its file
-    /// holds zeros, is the same in every round.
-    fn disturbed(&self, before: &Look, run: &RunSummary) -> Vec<String> {
+    /// What disturbed a run that has just ended, as `ended` shows it: other I/O on its drives, heat. That its processors are
+    /// full, or its file holds zeros, is the same in every round.
+    fn disturbed(&self, before: &Look, ended: &RunSample, run: &RunSummary) -> Vec<String> {
         let after = source::counters::read_without_idle_states(self.root);
-        let mut rates =
-            counters::rates(&before.counters, &after, super::now().saturating_duration_since(before.at));
-        rates.cpu = None;
-        leave_out_own(&mut rates, before, run);
+        let elapsed = super::now().saturating_duration_since(before.at);
         let mut watch = Watch::begin(&self.machine, &run.workload);
-        watch.take(&rates);
-        let mut judged = run.clone();
-        for target in &mut judged.targets {
-            target.invalid_because.clear();
-        }
+        let rates = counters::rates(&before.counters, &after, elapsed);
+        watch.take(&rates, &OwnReads::between(&before.sample, ended));
         // Heat is as it is now.
-        watch.judge(&self.desk.read().machine, &mut judged);
-        judged.targets.into_iter().flat_map(|target| target.invalid_because).collect()
-    }
-}
-
-/// Makes of each drive's rate what it would be had the run read at its own pace through all of the window: windows and
-/// runs never begin and end together, but what the run read between two looks is known to the byte.
-fn leave_out_own(rates: &mut Rates, before: &Look, run: &RunSummary) {
-    let seconds = rates.elapsed.as_secs_f64();
-    let mut own: BTreeMap<&DriveName, (f64, f64)> = BTreeMap::new();
-    for (target, earlier) in run.targets.iter().zip(&before.sample.targets) {
-        let Some(drive) = &target.drive else { continue };
-        // Reads under way at either look are counted by one side and not by the other.
-        let under_way = run.workload.depth.saturating_mul(run.workload.jobs);
-        let unsure = 2.0 * f64::from(under_way) * run.workload.largest_block().0 as f64;
-        let sums = own.entry(drive).or_default();
-        sums.0 += target.bytes.saturating_sub(earlier.bytes) as f64 + unsure;
-        sums.1 += target.bytes_per_second();
-    }
-    for (drive, (read, rate)) in own {
-        if let Some(disk) = rates.disks.get_mut(drive) {
-            disk.read_bytes = rate + (disk.read_bytes - read / seconds).max(0.0);
-        }
+        watch.disturbed(&self.desk.read().machine, run).into_iter().flatten().collect()
     }
 }
 

@@ -231,7 +231,7 @@ impl Headless {
         let ended = sample.state == RunState::Ended;
         let rates = self.counters.as_mut().and_then(|counters| counters.look(&sample));
         update(&mut self.app, Message::Sample(Box::new(sample), self.elapsed));
-        if let Some(rates) = rates {
+        if let Some((rates, _)) = rates {
             update(&mut self.app, Message::Rates(Box::new(rates), self.elapsed));
         }
         if ended && let Some(running) = self.running.take() {

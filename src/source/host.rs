@@ -4,6 +4,7 @@
 //! `/probe/memlock` and `/probe/io_uring`. In the file below: the kernel's configuration. Not here: asking the live kernel
 //! (`probe`).
 
+mod cgroups;
 pub(super) mod kernel_config;
 
 use std::sync::Arc;
@@ -58,6 +59,7 @@ pub fn read(root: &dyn SysRoot) -> Host {
             .collect(),
         root: root::number::<u32>(root, "/probe/euid").map(|user| user == 0),
         boot_id: boot_id(root),
+        io_limits: cgroups::io_limits(root),
     }
 }
 

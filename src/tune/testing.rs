@@ -129,6 +129,7 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         module_parameters: BTreeMap::new(),
         root: none(),
         boot_id: none(),
+        io_limits: Vec::new(),
     };
     let processors = Processors {
         megahertz: none(),

@@ -133,9 +133,7 @@ fn nothing(app: &App) -> String {
         LoadSource::Test if app.load.is_busy() => {
             "No limit is known for what is read here: no link, no published figure, no earlier test.".into()
         }
-        _ if app.machine.drive_count() < 2 => {
-            "Nothing shared: this machine has one drive or none.".into()
-        }
+        _ if app.machine.drive_count() < 2 => "Nothing shared: this machine has one drive or none.".into(),
         _ => "No place that several drives share is full.".into(),
     }
 }

@@ -52,7 +52,8 @@ fn vmd_changes_no_total_and_no_gain() {
         let limits = capacity::limits(&behind);
         let root = behind.pci.iter().find(|(_, node)| node.address.to_string() == root).unwrap().0;
         let before = capacity::limits(&machine);
-        let same = machine.pci.iter().find(|(_, node)| node.address == behind.pci.node(root).address).unwrap().0;
+        let same =
+            machine.pci.iter().find(|(_, node)| node.address == behind.pci.node(root).address).unwrap().0;
         assert_eq!(limits.oversubscription.get(&root), before.oversubscription.get(&same));
     }
 }
@@ -199,16 +200,20 @@ fn an_uplink_carries_the_packets_of_the_drives_below_it() {
 }
 
 static MACHINES: LazyLock<Vec<Machine>> = LazyLock::new(|| {
+    let captures = [
+        include_str!("../fixtures/c-narrow-switch.capture"),
+        include_str!("../fixtures/a-shared-rc.capture"),
+    ];
     let captures =
-        [include_str!("../fixtures/c-narrow-switch.capture"), include_str!("../fixtures/a-shared-rc.capture")];
-    let captures = captures.map(|text| iodyno::source::capture::TextRoot::parse(text).unwrap().capture().clone());
+        captures.map(|text| iodyno::source::capture::TextRoot::parse(text).unwrap().capture().clone());
     let scenes = captures.into_iter().map(Scene::from);
     scenes.chain([laptop(), x570(), demo("threadripper-before")]).map(|scene| scene.machine()).collect()
 });
 
 /// A machine whose links run at any speed and width.
 fn machine() -> impl Strategy<Value = Machine> {
-    let links = vec((any::<prop::sample::Index>(), 1_u8..6, prop::sample::select(vec![1_u8, 2, 4, 8, 16])), 0..12);
+    let links =
+        vec((any::<prop::sample::Index>(), 1_u8..6, prop::sample::select(vec![1_u8, 2, 4, 8, 16])), 0..12);
     (0..MACHINES.len(), links).prop_map(|(at, links)| {
         let mut machine = MACHINES[at].clone();
         for (node, code, lanes) in links {

@@ -176,7 +176,10 @@ fn a_narrow_link_above_a_switch_is_named_for_a_single_drive() {
         .into_iter()
         .find(|finding| finding.id.0 == "slot-limited" && finding.title.contains("0000:21:00.0"))
         .unwrap();
-    assert!(finding.title.ends_with("could do 16 GT/s x4, the link above switch 0000:21:00.0 gives 8 GT/s x1"), "{finding:#?}");
+    assert!(
+        finding.title.ends_with("could do 16 GT/s x4, the link above switch 0000:21:00.0 gives 8 GT/s x1"),
+        "{finding:#?}"
+    );
     assert_eq!(finding.subjects[0].name, "0000:21:00.0");
     assert!(finding.gain.text.contains("a faster slot would bring 5."), "{finding:#?}");
 }

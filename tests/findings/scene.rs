@@ -150,7 +150,8 @@ impl Scene {
 
     /// PCI functions whose folders are below one of these, by address.
     fn functions_below(&self, folder: &str) -> Vec<String> {
-        let is_address = |name: &&str| name.len() == 12 && name.starts_with("0000:") && name.as_bytes()[10] == b'.';
+        let is_address =
+            |name: &&str| name.len() == 12 && name.starts_with("0000:") && name.as_bytes()[10] == b'.';
         let below = self.capture.answers.keys().filter_map(|path| path.strip_prefix(&format!("{folder}/")));
         let mut found: Vec<String> =
             below.flat_map(|path| path.split('/').filter(is_address)).map(str::to_owned).collect();

@@ -2,8 +2,11 @@
 //!
 //! Here: how samples become curves. Not here: how they are drawn.
 
+mod stretches;
+
 use std::{collections::VecDeque, time::Duration};
 
+use self::stretches::Stretches;
 use crate::{
     app::series::{Scale, Series, WINDOW},
     capacity::Expected,
@@ -28,6 +31,8 @@ pub struct Test {
     pub expected: Vec<Option<Expected>>,
     /// What went on beside it.
     pub watch: Watch,
+    /// What was counted, until it is known what the test read in that time.
+    seen: Stretches,
     /// Its rate, second by second.
     pub seconds: Seconds,
     /// Where it is.
@@ -113,6 +118,7 @@ impl Test {
             workload,
             expected,
             watch,
+            seen: Stretches::default(),
             seconds: Seconds::default(),
             state: RunState::Preparing,
             elapsed: Duration::ZERO,
@@ -143,11 +149,10 @@ impl Test {
         (0..self.targets.len()).map(|index| self.expected_of(index)).sum()
     }
 
-    /// Takes the counters of a stretch of it; one that began before it did counts for nothing.
-    pub fn watch(&mut self, rates: &Rates) {
-        if self.state == RunState::Running && self.elapsed >= rates.elapsed {
-            self.watch.take(rates);
-        }
+    /// Takes the counters of a stretch that ended at `at`; one that began before the test counted counts for nothing.
+    pub fn watch(&mut self, rates: &Rates, at: Duration) {
+        self.seen.counted(rates, at);
+        self.seen.settle(&mut self.watch);
     }
 
     /// Whether it has not ended yet.
@@ -178,6 +183,8 @@ impl Test {
         self.preparing.clone_from(&sample.preparing);
         self.batch.clone_from(&sample.batch);
         self.seconds.take(sample);
+        self.seen.sampled(sample, now);
+        self.seen.settle(&mut self.watch);
         for (target, seen) in self.targets.iter_mut().zip(&sample.targets) {
             target.take(seen, sample.at, now);
         }

@@ -1,0 +1,156 @@
+//! Limits on I/O of the control groups that iodyno runs in: `io.max` and `io.latency` of cgroup v2, `blkio.throttle.*` of v1
+//! (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/blkio-controller.rst).
+
+use crate::{
+    machine::{IoLimit, LimitKind},
+    source::root::{self, SysRoot},
+    text::Label,
+};
+
+/// Where the hierarchies are mounted: v2 alone, v2 beside v1 (which then has the I/O controller), v1.
+const UNIFIED: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+const BLKIO: &str = "/sys/fs/cgroup/blkio";
+
+/// Files of cgroup v2, with the key of a limit on reads.
+const KEYS: [(&str, &str, LimitKind); 3] = [
+    ("io.max", "rbps", LimitKind::ReadBytes),
+    ("io.max", "riops", LimitKind::ReadIops),
+    ("io.latency", "target", LimitKind::Latency),
+];
+
+/// Files of cgroup v1, each with one number a device.
+const THROTTLES: [(&str, LimitKind); 2] = [
+    ("blkio.throttle.read_bps_device", LimitKind::ReadBytes),
+    ("blkio.throttle.read_iops_device", LimitKind::ReadIops),
+];
+
+/// Every limit on reads of the own groups and those above them; none where there are no control groups.
+pub(super) fn io_limits(root: &dyn SysRoot) -> Vec<IoLimit> {
+    let groups = root::text(root, "/proc/self/cgroup");
+    let mut limits = Vec::new();
+    for line in groups.value().map(String::as_str).unwrap_or_default().lines() {
+        let mut fields = line.splitn(3, ':');
+        let (Some(number), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let lines = |file: String| {
+            let text = root::text(root, &file).value().cloned().unwrap_or_default();
+            text.lines().map(|line| (file.clone(), line.to_owned())).collect::<Vec<_>>()
+        };
+        if number == "0" && controllers.is_empty() {
+            for folder in UNIFIED.iter().flat_map(|mount| folders(mount, path)) {
+                for name in ["io.max", "io.latency"] {
+                    let lines = lines(format!("{folder}/{name}"));
+                    limits.extend(lines.iter().flat_map(|(file, line)| unified(name, file, line)));
+                }
+            }
+        } else if controllers.split(',').any(|controller| controller == "blkio") {
+            for folder in folders(BLKIO, path) {
+                for (name, kind) in THROTTLES {
+                    let lines = lines(format!("{folder}/{name}"));
+                    limits.extend(lines.iter().filter_map(|(file, line)| throttle(kind, file, line)));
+                }
+            }
+        }
+    }
+    limits
+}
+
+/// The group at `path` and all above it, the highest first. A group outside of the namespace has no folder.
+fn folders(mount: &str, path: &str) -> Vec<String> {
+    let mut folders = vec![mount.to_owned()];
+    let steps = path.split('/').filter(|step| !step.is_empty());
+    for step in steps.take_while(|step| !matches!(*step, "." | "..")) {
+        let above = folders.last().map_or(mount, String::as_str);
+        folders.push(format!("{above}/{step}"));
+    }
+    folders
+}
+
+/// `259:0 rbps=max wbps=max riops=1000 wiops=max`, `259:0 target=75`.
+fn unified(name: &str, file: &str, line: &str) -> Vec<IoLimit> {
+    let mut words = line.split_whitespace();
+    let Some(device) = words.next() else { return Vec::new() };
+    let limit = |word: &str| {
+        let (key, value) = word.split_once('=')?;
+        let (_, _, kind) = KEYS.iter().find(|(of, known, _)| *of == name && *known == key)?;
+        // `max` is no limit.
+        made(file, device, *kind, value)
+    };
+    words.filter_map(limit).collect()
+}
+
+/// `259:0 1000`.
+fn throttle(kind: LimitKind, file: &str, line: &str) -> Option<IoLimit> {
+    let (device, value) = line.split_once(' ')?;
+    made(file, device, kind, value.trim())
+}
+
+fn made(file: &str, device: &str, kind: LimitKind, value: &str) -> Option<IoLimit> {
+    let value = value.parse().ok().filter(|value| *value > 0)?;
+    Some(IoLimit { path: Label::new(file).as_str().into(), device: Label::new(device), kind, value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::capture::{Capture, TextRoot};
+
+    fn limits(files: &[(&str, &str)]) -> Vec<(String, String, LimitKind, u64)> {
+        let mut capture = Capture::default();
+        for (path, text) in files {
+            capture.answers.entry((*path).to_owned()).or_default().read = Some(Ok(text.as_bytes().to_vec()));
+        }
+        let limits = io_limits(&TextRoot::from(capture)).into_iter();
+        limits
+            .map(|limit| (limit.path.to_string(), limit.device.to_string(), limit.kind, limit.value))
+            .collect()
+    }
+
+    #[test]
+    fn limits_of_the_own_group_and_of_all_above_it_are_found() {
+        let found = limits(&[
+            ("/proc/self/cgroup", "0::/a.slice/b.scope\n"),
+            (
+                "/sys/fs/cgroup/a.slice/io.max",
+                "259:0 rbps=1048576 wbps=max riops=max wiops=7\n8:0 rbps=max\n",
+            ),
+            ("/sys/fs/cgroup/a.slice/b.scope/io.max", "259:0 rbps=max wbps=max riops=1000 wiops=max\n"),
+            ("/sys/fs/cgroup/a.slice/b.scope/io.latency", "8:0 target=75\n"),
+            ("/sys/fs/cgroup/c.slice/io.max", "259:0 riops=1\n"),
+        ]);
+        let row = |path: &str, device: &str, kind, value| {
+            (format!("/sys/fs/cgroup/a.slice/{path}"), device.to_owned(), kind, value)
+        };
+        assert_eq!(
+            found,
+            [
+                row("io.max", "259:0", LimitKind::ReadBytes, 1 << 20),
+                row("b.scope/io.max", "259:0", LimitKind::ReadIops, 1000),
+                row("b.scope/io.latency", "8:0", LimitKind::Latency, 75),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_older_hierarchy_and_containers_are_understood() {
+        let found = limits(&[
+            ("/proc/self/cgroup", "9:cpu:/x\n7:net,blkio:/x\n0::/../y\nnonsense\n"),
+            ("/sys/fs/cgroup/blkio/x/blkio.throttle.read_iops_device", "7:0 500\n"),
+            ("/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device", "7:0 4096\nodd\n"),
+            ("/sys/fs/cgroup/io.max", "254:0 riops=10\n"),
+        ]);
+        let kinds: Vec<_> =
+            found.iter().map(|(_, device, kind, value)| (device.as_str(), *kind, *value)).collect();
+        assert_eq!(
+            kinds,
+            [
+                ("7:0", LimitKind::ReadBytes, 4096),
+                ("7:0", LimitKind::ReadIops, 500),
+                ("254:0", LimitKind::ReadIops, 10)
+            ]
+        );
+        assert_eq!(limits(&[]), []);
+    }
+}
