@@ -117,13 +117,23 @@ pub fn count(value: f64) -> String {
 }
 
 /// So many of something, in words: `1 drive`, `8 drives`.
-pub fn counted(number: usize, one: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+pub fn counted<N: fmt::Display + PartialEq + Copy + From<u8>>(number: N, one: &str) -> String {
+    let plural = if number == N::from(1) { "" } else { "s" };
+    format!("{number} {one}{plural}")
 }
 
-/// A mean of counts: `8.0`, `31.5`, and below one `0.04`.
+/// The same with a verb that agrees: `1 drive fetches`, `8 drives fetch`.
+pub fn counted_with_verb(number: usize, noun: &str, (one, many): (&str, &str)) -> String {
+    format!("{} {}", counted(number, noun), if number == 1 { one } else { many })
+}
+
+/// A mean of counts: `8.0`, `31.5`, `1.15 M`, and below one `0.04`.
 pub fn mean(value: f64) -> String {
-    if value < 1.0 { format!("{value:.2}") } else { format!("{value:.1}") }
+    match value {
+        v if v < 1.0 => format!("{v:.2}"),
+        v if v < 999.5 => format!("{v:.1}"),
+        v => count(v),
+    }
 }
 
 /// A block size as fio writes it: `4k`, `1m`, `512`.

@@ -168,8 +168,8 @@ fn every_option_of_fio_is_known() {
     let names: Vec<&str> =
         names.lines().filter_map(|line| line.split_once(':').map(|(name, _)| name.trim())).collect();
     assert!(names.len() > 200, "{names:?}");
-    let lines: String = names.iter().map(|name| format!("{name}=0\n")).collect();
-    fs::write(folder.path().join("job.fio"), format!("[a]\nfilename=a\n{lines}")).unwrap();
+    let file = format!("[a]\nfilename=a\n{}=0\n", names.join("=0\n"));
+    fs::write(folder.path().join("job.fio"), file).unwrap();
     let said = String::from_utf8(bench(folder.path(), &["--fio", "job.fio"]).stderr).unwrap();
     let unknown: Vec<&str> = said.split("; ").filter(|reason| reason.ends_with(" is unknown")).collect();
     assert_eq!(unknown, [""; 0]);

@@ -46,6 +46,7 @@ use crate::{
     source::{self, SysRoot, origin::Origin},
     store,
     text::Label,
+    units,
 };
 
 /// How often a run is looked at: how soon a signal and the end are noticed.
@@ -278,7 +279,7 @@ fn judged<'a>(targets: impl Iterator<Item = &'a TargetSummary> + Clone) -> Resul
         let error = target.first_error.as_ref().map(Label::as_str).unwrap_or_default();
         let more = match unread.count() {
             0 => String::new(),
-            more => format!(", nor of {more} more targets"),
+            more => format!(", nor of {}", units::counted(more, "more target")),
         };
         let about = target.name.as_str();
         let wrong = format!("nothing of it could be read{more}: {error}");

@@ -18,9 +18,12 @@ use super::{
     shuffle::Random,
     statistics::median,
 };
-use crate::model::{
-    RunSummary, Workload,
-    experiment::{Run, ThrownOut},
+use crate::{
+    model::{
+        RunSummary, Workload,
+        experiment::{Run, ThrownOut},
+    },
+    units::counted,
 };
 
 /// Something that happened. Times are since the beginning of the experiment.
@@ -256,7 +259,8 @@ impl Driver {
         let errors: u64 = ran.run.targets.iter().map(|target| target.errors).sum();
         if errors > 0 {
             let first = ran.run.targets.iter().find_map(|target| target.first_error.as_ref());
-            let why = first.map_or_else(|| format!("{errors} reads failed"), ToString::to_string);
+            let why =
+                first.map_or_else(|| format!("{} failed", counted(errors, "read")), ToString::to_string);
             self.error(arm, why);
             return;
         }

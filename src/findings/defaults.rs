@@ -1,7 +1,10 @@
 //! What every machine has as delivered, as one finding: no alarm until a running workload shows its cost.
 
 use super::{Finding, Gain, Remedy, Risk, Row, Sighting};
-use crate::model::{FindingId, Severity};
+use crate::{
+    model::{FindingId, Severity},
+    units::counted,
+};
 
 pub(super) const DEFAULTS: Row = Row {
     id: FindingId("defaults"),
@@ -48,7 +51,6 @@ pub(super) fn fold(findings: Vec<Finding>) -> Option<Finding> {
     folded.subjects.dedup();
     folded.folds.dedup();
     let ids: Vec<_> = folded.folds.iter().map(|id| id.0).collect();
-    folded.title =
-        format!("{} as delivered: {}", super::evidence::count_of(ids.len(), "setting"), ids.join(", "));
+    folded.title = format!("{} as delivered: {}", counted(ids.len(), "setting"), ids.join(", "));
     Some(folded)
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use super::{
     Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
-    evidence::{count_of, names, shell_names, verb},
+    evidence::{names, shell_names, verb},
 };
 use crate::{
     machine::{Drive, LbaFormat, Nvme, drive::Controller},
     model::{FindingId, Severity},
+    units::counted,
 };
 
 pub(super) const LBA_512: Row = Row {
@@ -363,7 +364,7 @@ fn few_queues(evidence: &Evidence) -> Vec<Sighting> {
             let title = format!(
                 "{}: {}{each} for {cpus} processors",
                 names(&drives),
-                count_of(queues as usize, "queue")
+                counted(queues as usize, "queue")
             );
             Sighting::new(Severity::Info, title)
                 .about(drives.iter().map(|drive| Subject::drive(drive)))

@@ -5,7 +5,7 @@ use crate::{
     counters::Rates,
     machine::{Drive, DriveKind, Machine, drive},
     model::{DriveName, Limits, NodeIndex, RunSummary, Severity, Workload},
-    units::{BytesPerSecond, UnitSystem},
+    units::{BytesPerSecond, UnitSystem, counted},
 };
 
 use super::{Gain, validity::Watch};
@@ -112,12 +112,7 @@ pub(super) fn total(machine: &Machine, limits: &Limits) -> f64 {
 
 /// `1 drive`, `8 drives`; the namespaces of one controller are one.
 pub(super) fn count_drives(drives: &[&Drive]) -> String {
-    count_of(drive::count(drives.iter().copied()), "drive")
-}
-
-/// `1 drive`, `8 drives`.
-pub(super) fn count_of(number: usize, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+    counted(drive::count(drives.iter().copied()), "drive")
 }
 
 /// Names in a sentence: `nvme0n1`, `nvme0n1 and nvme1n1`, `nvme0n1 to nvme9n1 (10 drives)`.

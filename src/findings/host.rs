@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
-    evidence::{count_of, names},
-};
+use super::{Evidence, Gain, Proof, Risk, Row, Sighting, Subject, evidence::names};
 use crate::{
     counters::Rates,
     machine::{Cpu, Drive, IdleState, MemoryModule},
@@ -186,7 +183,7 @@ fn governor(evidence: &Evidence) -> Vec<Sighting> {
     let found: Vec<_> = evidence.machine.processors.cpus.iter().filter_map(slow).collect();
     let Some(first) = found.first() else { return Vec::new() };
     let (file, count) = (first.path.rsplit('/').next().unwrap_or_default(), found.len());
-    let title = format!("{file} is {} on {}", first.value, count_of(count, "processor"));
+    let title = format!("{file} is {} on {}", first.value, units::counted(count, "processor"));
     let command = format!("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/{file}");
     vec![
         Sighting::new(Severity::Warning, title)
@@ -352,7 +349,7 @@ fn mitigations(evidence: &Evidence) -> Vec<Sighting> {
     if found.is_empty() {
         return Vec::new();
     }
-    let title = format!("{} of processor flaws active", count_of(found.len(), "mitigation"));
+    let title = format!("{} of processor flaws active", units::counted(found.len(), "mitigation"));
     vec![
         Sighting::new(Severity::Info, title)
             .about([Subject::cpus()])
@@ -392,8 +389,8 @@ fn memory_below_rating(evidence: &Evidence) -> Vec<Sighting> {
         .map(|((now, rated), modules)| {
             // A step or two below is what a full board or an older processor allows.
             let severity = if now * 10 <= rated * 9 { Severity::Warning } else { Severity::Info };
-            let title =
-                format!("{} run at {now} MT/s, rated {rated}", count_of(modules.len(), "memory module"));
+            let title = units::counted_with_verb(modules.len(), "memory module", ("runs", "run"));
+            let title = format!("{title} at {now} MT/s, rated {rated}");
             Sighting::new(severity, title)
                 .about([Subject::host()])
                 .gaining(Gain::unknown("SMBIOS: configured against rated speed"))

@@ -1,6 +1,6 @@
 //! Interrupts: how many, where, and what the platform could do about them. Judged while somebody counts.
 
-use super::{Evidence, Gain, Proof, Risk, Row, Sighting, Subject, evidence::count_of};
+use super::{Evidence, Gain, Proof, Risk, Row, Sighting, Subject};
 use crate::{
     model::{FindingId, Severity},
     units,
@@ -66,7 +66,7 @@ fn interrupt_load(evidence: &Evidence) -> Vec<Sighting> {
     let share = found.iter().filter_map(|(.., share)| *share).fold(0.0, f64::max);
     let title = format!(
         "{} with up to {} interrupts/s and {share:.0} % of the time in them",
-        count_of(found.len(), "processor"),
+        units::counted(found.len(), "processor"),
         units::count(most)
     );
     let counts = found.iter().filter_map(|(cpu, count, _)| {

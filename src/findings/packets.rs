@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    Evidence, Proof, Risk, Row, Sighting, Subject,
-    evidence::{count_of, names},
-    links::weighed,
-};
+use super::{Evidence, Proof, Risk, Row, Sighting, Subject, evidence::names, links::weighed};
 use crate::{
     machine::{Drive, Machine, pci::Express},
     model::{FindingId, NodeIndex, Severity},
+    units,
 };
 
 pub(super) const PAYLOAD_SIZE: Row = Row {
@@ -39,7 +36,7 @@ pub(super) const RELAXED_ORDERING_OFF: Row = Row {
     needs_load: false,
     is_default: false,
     check: |evidence| {
-        register(evidence, "do not use relaxed ordering", |express| {
+        register(evidence, ("does not use relaxed ordering", "do not use relaxed ordering"), |express| {
             (!express.relaxed_ordering).then(|| "DevCtl RlxdOrd-".to_owned())
         })
     },
@@ -57,7 +54,7 @@ pub(super) const EXT_TAGS_OFF: Row = Row {
     needs_load: false,
     is_default: false,
     check: |evidence| {
-        register(evidence, "have extended tags off", |express| {
+        register(evidence, ("has extended tags off", "have extended tags off"), |express| {
             (express.extended_tags_supported && !express.extended_tags).then(|| "DevCtl ExtTag-".to_owned())
         })
     },
@@ -75,7 +72,7 @@ pub(super) const READ_REQUEST: Row = Row {
     needs_load: false,
     is_default: false,
     check: |evidence| {
-        register(evidence, "fetch less than 512 B at once", |express| {
+        register(evidence, ("fetches less than 512 B at once", "fetch less than 512 B at once"), |express| {
             (express.read_request < 512).then(|| format!("DevCtl MaxReadReq {} bytes", express.read_request))
         })
     },
@@ -155,7 +152,11 @@ fn with_payload(machine: &Machine, functions: impl Iterator<Item = NodeIndex>, p
 }
 
 /// NVMe drives of whose Device Control something is to be known.
-fn register(evidence: &Evidence, what: &str, wrong: impl Fn(&Express) -> Option<String>) -> Vec<Sighting> {
+fn register(
+    evidence: &Evidence,
+    what: (&str, &str),
+    wrong: impl Fn(&Express) -> Option<String>,
+) -> Vec<Sighting> {
     let found: Vec<_> = evidence
         .nvme()
         .filter_map(|drive| {
@@ -167,7 +168,7 @@ fn register(evidence: &Evidence, what: &str, wrong: impl Fn(&Express) -> Option<
     if found.is_empty() {
         return Vec::new();
     }
-    let title = format!("{} {what}", count_of(found.len(), "drive"));
+    let title = units::counted_with_verb(found.len(), "drive", what);
     vec![
         Sighting::new(Severity::Info, title)
             .about(found.iter().map(|(drive, _)| Subject::drive(drive)))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Evidence, Gain, Risk, Row, Sighting, Subject, chipset,
-    evidence::{count_of, total},
+    evidence::total,
     links::{self, Judged, NOTHING, raw, said, subject_words, subjects},
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     },
     machine::{Machine, NodeKind, hop::Pair},
     model::{FindingId, NodeIndex, Severity},
-    units::Lanes,
+    units::{Lanes, counted},
 };
 
 pub(super) const SLOT_LIMITED: Row = Row {
@@ -202,7 +202,7 @@ fn best_offer(evidence: &Evidence, ports: &[NodeIndex]) -> Option<Offer> {
     let target = match targets.as_slice() {
         [] => return None,
         [one] => format!("the free slot {one}"),
-        many => format!("the {} {}", count_of(many.len(), "free slot"), many.join(", ")),
+        many => format!("the {} {}", counted(many.len(), "free slot"), many.join(", ")),
     };
     Some(Offer { gain: reached - now, target })
 }

@@ -141,7 +141,7 @@ impl Watch {
         ]
         .into_iter()
         .filter(|(count, ..)| *count > 0)
-        .map(|(count, what, unit)| format!("{what} {}", super::evidence::count_of(count as usize, unit)))
+        .map(|(count, what, unit)| format!("{what} {}", units::counted(count as usize, unit)))
         .collect()
     }
 

@@ -8,7 +8,10 @@ use super::{
     ids::DriveName,
     workload::{Completion, EngineKind, Workload},
 };
-use crate::{text::Label, units::Bytes};
+use crate::{
+    text::Label,
+    units::{self, Bytes},
+};
 
 /// Where a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -196,6 +199,17 @@ pub struct Cost {
     pub switches: f64,
     /// Interrupts of the drives' queues.
     pub interrupts: Option<f64>,
+}
+
+impl Cost {
+    /// `a call`, `8.0 reads`; of a worker that calls more often than it reads `calls`, `250 a read`.
+    pub fn calls(&self) -> (&'static str, String) {
+        if self.reads_per_call < 1.0 {
+            ("calls", format!("{} a read", units::mean(1.0 / self.reads_per_call)))
+        } else {
+            ("a call", format!("{} reads", units::mean(self.reads_per_call)))
+        }
+    }
 }
 
 /// The mean over all reads of these targets; `None` where nothing was read, or no account was kept.

@@ -123,12 +123,13 @@ fn cost(target: &TargetSummary) -> Vec<String> {
     let depth = cost.depth.map(|depth| format!(", depth {depth:.1}")).unwrap_or_default();
     let interrupts = cost.interrupts.map(|count| format!(", {count:.2} interrupts")).unwrap_or_default();
     let (user, system) = (time(cost.user), time(cost.system));
+    let (what, ratio) = cost.calls();
     vec![
         format!(
             "  a read    {user} user and {system} system, {:.2} context switches{interrupts}",
             cost.switches
         ),
-        format!("  a call    {} reads{depth}", units::mean(cost.reads_per_call)),
+        format!("  {what:<10}{ratio}{depth}"),
     ]
 }
 
@@ -202,6 +203,13 @@ pub(super) mod tests {
   a call    8.0 reads, depth 31.5
 ";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn calls_that_bring_less_than_a_read_are_counted_by_the_read() {
+        let mut run = run();
+        run.targets[0].calls = 25_000_000;
+        assert!(text(&run, &[]).ends_with("\n  calls     250.0 a read, depth 31.5\n"), "{}", text(&run, &[]));
     }
 
     #[test]

@@ -45,10 +45,9 @@ fn row(node: &NodeRow, lead: &str, kind: &str) -> Vec<String> {
         node.link.as_ref().map(|link| link_text(pick(link))).unwrap_or_default()
     };
     let limit = node.limit.as_ref();
-    let under = match (&node.parent, node.kind) {
-        (Some(device), "root-complex") => format!(", under {device}"),
-        _ => String::new(),
-    };
+    let under = node.parent.as_ref().filter(|_| node.kind == "root-complex");
+    let under = under.map(|device| format!("under {device}")).unwrap_or_default();
+    let name = [node.short_name.as_str(), &under].into_iter().filter(|part| !part.is_empty());
     let drives: Vec<&str> = node.drives.iter().map(DriveName::as_str).collect();
     vec![
         format!("{lead}{} {kind}", node.address).trim_end().to_owned(),
@@ -57,7 +56,7 @@ fn row(node: &NodeRow, lead: &str, kind: &str) -> Vec<String> {
         limit.map(|limit| UnitSystem::Decimal.rate(limit.bytes_per_second)).unwrap_or_default(),
         limit.map(|limit| limit.basis.name().to_owned()).unwrap_or_default(),
         drives.join(" "),
-        format!("{}{under}", node.short_name),
+        name.collect::<Vec<_>>().join(", "),
     ]
 }
 

@@ -11,7 +11,7 @@ use crate::{
     app::App,
     findings::{Finding, Gain, Risk},
     model::Severity,
-    units::UnitSystem,
+    units::{UnitSystem, counted},
 };
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
@@ -128,7 +128,7 @@ fn detail(app: &App, brush: &mut Brush<'_>) {
     let lines = detail_lines(app, finding, inner.width);
     let (_, below) = brush.lines(inner, &lines, app.findings.detail_top);
     if below > 0 && brush.layout.boxed {
-        let word = format!(" PgDn: {below} more lines ");
+        let word = format!(" PgDn: {} ", counted(below, "more line"));
         brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
     }
 }

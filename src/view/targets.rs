@@ -17,7 +17,7 @@ use crate::{
         series::Series,
     },
     model::{LatencySummary, RunSummary, TargetSummary, run::Cost},
-    units::{Micros, count, mean},
+    units::{Micros, count, counted},
 };
 
 /// A column of figures: heading, width, and what stands in it.
@@ -157,7 +157,8 @@ fn in_few_words(cost: &Cost) -> Vec<String> {
 }
 
 fn a_call(cost: &Cost) -> String {
-    format!("a call: {} reads", mean(cost.reads_per_call))
+    let (what, ratio) = cost.calls();
+    format!("{what}: {ratio}")
 }
 
 fn heading(app: &App, brush: &mut Brush<'_>, inner: Rect, places: &Places) {
@@ -206,7 +207,7 @@ impl Row<'_> {
         let errors = summary.map_or(target.errors, |summary| summary.errors);
         if errors > 0 || target.failed.is_some() {
             let why = summary.and_then(|s| s.first_error.as_ref()).or(target.failed.as_ref());
-            let text = format!("! {errors} errors: {}", why.map_or("", |why| why.as_str()));
+            let text = format!("! {}: {}", counted(errors, "error"), why.map_or("", |why| why.as_str()));
             let x = self.inner.x + self.places.rate;
             let room = self.inner.right().saturating_sub(x);
             brush.text(x, self.y, room, &fit(&text, room), Meaning::Problem);

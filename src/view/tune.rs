@@ -88,7 +88,7 @@ fn legend(app: &App, shown: usize, height: usize) -> Vec<Piece> {
         note.push(piece(" not the kernel's default", Meaning::Quiet));
     }
     if hidden > 0 {
-        note.push(piece(format!("  ↓ {hidden} more rows"), Meaning::Quiet));
+        note.push(piece(format!("  ↓ {}", counted(hidden, "more row")), Meaning::Quiet));
     }
     if shown < all {
         let from = app.tune.left;

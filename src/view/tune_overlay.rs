@@ -33,7 +33,7 @@ pub(super) fn review(app: &App, width: u16) -> (String, Vec<Vec<Piece>>) {
         Vec::new(),
     ];
     for (change, more) in grouped(&writes) {
-        let more = if more > 0 { format!(" and {more} files like it") } else { String::new() };
+        let more = if more > 0 { format!(" and {} like it", counted(more, "file")) } else { String::new() };
         if can {
             lines.push(vec![
                 piece(format!("{:<10} {:<20} ", change.device, change.setting.0), Meaning::Drive),

@@ -189,7 +189,7 @@ fn notes(record: &RunRecord) -> Vec<String> {
         if target.errors > 0 {
             let first =
                 target.first_error.as_ref().map(|error| format!(", first: {error}")).unwrap_or_default();
-            add(1, format!("had {} reads fail{first}", target.errors));
+            add(1, format!("had {} fail{first}", counted(target.errors, "read")));
         }
         target.invalid_because.iter().for_each(|why| add(2, format!("not valid: {why}")));
     }

@@ -113,7 +113,7 @@ mod tests {
     /// seconds and show `shown` of what it read.
     fn doubts(shown: f64) -> Vec<String> {
         let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
-        let read = |ms: u64| (50.0 * (ms.saturating_sub(1030) as f64).powi(2)) as u64;
+        let read = |ms: u64| 50 * ms.saturating_sub(1030).pow(2);
         let (mut stretches, mut watch) = (Stretches::default(), Watch::default());
         for ms in (930..6000).step_by(10) {
             if ms % 1000 == 0 {
