@@ -1,13 +1,15 @@
 //! What is kept between starts: where, what tests measured of the machine, the latest runs and experiments.
 //!
-//! Here: the state folder, its file of measured limits and costs, which only ever grows, and its files of runs and of
+//! Here: which folder it is, its file of measured limits and costs, which only ever grows, and its files of runs and of
 //! experiments, which grow to a mebibyte and then become the older one. Not here: the journal of settings (`tune`), what
 //! follows from a measurement (`capacity`), what a sheet leaves out of a run (`redact`).
 
+mod state_folder;
+
 use std::{
-    fs::{self, File, OpenOptions},
+    fs,
     io::{self, Read, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -19,27 +21,102 @@ use crate::{
     text::Label,
 };
 
-/// The state folder: `IODYNO_STATE_DIR`, else /var/lib/iodyno for root, else the user's XDG state folder.
-pub fn state_folder(root: bool, variable: impl Fn(&str) -> Option<String>) -> PathBuf {
-    let set = |name: &str| variable(name).filter(|value| value.starts_with('/')).map(PathBuf::from);
-    if let Some(folder) = set("IODYNO_STATE_DIR") {
-        return folder;
-    }
-    if root {
-        return PathBuf::from("/var/lib/iodyno");
-    }
-    let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
-    state.unwrap_or_else(|| PathBuf::from("/tmp")).join("iodyno")
+pub use state_folder::StateFolder;
+
+/// What is known of the process that wants a state folder.
+pub struct Caller<'a> {
+    /// Its effective user.
+    pub user: u32,
+    /// Its environment.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// Whose a path is; `None` where there is nothing.
+    pub owner: &'a dyn Fn(&Path) -> Option<u32>,
+    /// The user's home in the password database.
+    pub home: &'a dyn Fn(u32) -> Option<PathBuf>,
+}
+
+/// Which folder it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// The folder.
+    pub folder: PathBuf,
+    /// A folder that the environment names and that is another user's, in words.
+    pub passed_over: Option<String>,
+}
+
+/// Set by programs that run others as another user, and may keep the environment of who started them.
+const LENT: [&str; 3] = ["SUDO_UID", "DOAS_USER", "PKEXEC_UID"];
+
+/// The state folder: `IODYNO_STATE_DIR`, else /var/lib/iodyno for root, else `iodyno` in `XDG_STATE_HOME`, else in
+/// `.local/state` of `HOME`.
+///
+/// Under sudo, doas and pkexec the environment may be the caller's: what it names is used only if it belongs to the user
+/// iodyno runs as, or to root; else that user's own folder is. What is not there yet belongs to whom the folder above does.
+pub fn state_folder(caller: &Caller<'_>) -> Chosen {
+    let lent = LENT.iter().any(|name| (caller.variable)(name).is_some());
+    let foreign = |path: &Path| {
+        let owner = path.ancestors().find_map(caller.owner)?;
+        (lent && owner != caller.user && owner != 0).then_some(owner)
+    };
+    let mut passed_over = None;
+    let mut set = |name: &str| {
+        let path = (caller.variable)(name).filter(|value| value.starts_with('/')).map(PathBuf::from)?;
+        let Some(owner) = foreign(&path) else { return Some(path) };
+        passed_over =
+            Some(format!("{name}: {} belongs to user {owner}, not to user {}", path.display(), caller.user));
+        None
+    };
+    let folder = set("IODYNO_STATE_DIR").unwrap_or_else(|| {
+        if caller.user == 0 {
+            return PathBuf::from("/var/lib/iodyno");
+        }
+        let below = |home: PathBuf| home.join(".local/state");
+        let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(below));
+        state
+            .or_else(|| (caller.home)(caller.user).map(below))
+            .unwrap_or_else(|| PathBuf::from("/tmp"))
+            .join("iodyno")
+    });
+    let passed_over = passed_over.map(|why| format!("{why}; {} is used instead", folder.display()));
+    Chosen { folder, passed_over }
+}
+
+fn chosen() -> Chosen {
+    state_folder(&Caller {
+        user: rustix::process::geteuid().as_raw(),
+        variable: &|name| std::env::var(name).ok(),
+        owner: &|path| fs::symlink_metadata(path).ok().map(|metadata| metadata.uid()),
+        home: &|user| home_of(&fs::read_to_string("/etc/passwd").ok()?, user),
+    })
+}
+
+/// The sixth field of a user's line in passwd(5).
+fn home_of(passwd: &str, user: u32) -> Option<PathBuf> {
+    let fields = |line: &str| line.split(':').map(str::to_owned).collect::<Vec<_>>();
+    let own = passwd.lines().map(fields).find(|fields| fields.get(2) == Some(&user.to_string()))?;
+    own.get(5).filter(|home| home.starts_with('/')).map(PathBuf::from)
 }
 
 /// This process' state folder.
 pub fn folder() -> PathBuf {
-    state_folder(rustix::process::geteuid().is_root(), |name| std::env::var(name).ok())
+    chosen().folder
 }
+
+/// A folder that the environment names and that is not used, in words: another user's, under sudo.
+pub fn passed_over() -> Option<String> {
+    chosen().passed_over
+}
+
+const MEASURED_LIMITS: &str = "measured-limits";
 
 /// The file of measured limits in a state folder, a line each ([`Measured`]).
 pub fn measured_limits(folder: &Path) -> PathBuf {
-    folder.join("measured-limits")
+    folder.join(MEASURED_LIMITS)
+}
+
+/// What that file holds; `None` where there is none.
+pub fn remembered(folder: &Path) -> io::Result<Option<Vec<u8>>> {
+    content(StateFolder::open(folder)?.as_ref(), MEASURED_LIMITS, 16 * MOST)
 }
 
 /// Adds measured limits, synced before it returns.
@@ -47,12 +124,19 @@ pub fn remember(folder: &Path, limits: &[Measured]) -> io::Result<()> {
     if limits.is_empty() {
         return Ok(());
     }
-    fs::create_dir_all(folder)?;
     let mut lines: String = limits.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     lines.push('\n');
-    let mut file = OpenOptions::new().append(true).create(true).mode(0o644).open(measured_limits(folder))?;
+    let mut file = StateFolder::make(folder)?.append(MEASURED_LIMITS)?;
     file.write_all(lines.as_bytes())?;
     file.sync_data()
+}
+
+/// A file of the folder, its first `most` bytes.
+fn content(folder: Option<&StateFolder>, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let Some(file) = folder.map(|folder| folder.read(name)).transpose()?.flatten() else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
 }
 
 /// Bytes of a file of runs, about two hundred of them; with more it becomes the older one, and that one goes.
@@ -97,21 +181,22 @@ pub fn file<T: Kept>(folder: &Path) -> PathBuf {
     folder.join(T::FILE)
 }
 
-fn older_file<T: Kept>(folder: &Path) -> PathBuf {
-    folder.join(format!("{}.older", T::FILE))
+/// The file that was full.
+fn older_file<T: Kept>() -> String {
+    format!("{}.older", T::FILE)
 }
 
 /// Adds one. Paths of files that were read are in it, so nobody else may read the file.
 pub fn keep<T: Kept>(folder: &Path, record: &T) -> io::Result<()> {
     let mut line = serde_json::to_string(record)?;
     line.push('\n');
-    fs::create_dir_all(folder)?;
-    let path = file::<T>(folder);
-    let bytes = fs::metadata(&path).map_or(0, |metadata| metadata.len());
+    let folder = StateFolder::make(folder)?;
+    let mut file = folder.append(T::FILE)?;
+    let bytes = file.metadata()?.len();
     if bytes > 0 && bytes + line.len() as u64 > MOST {
-        fs::rename(&path, older_file::<T>(folder))?;
+        folder.rename(T::FILE, &older_file::<T>())?;
+        file = folder.append(T::FILE)?;
     }
-    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
     file.write_all(line.as_bytes())?;
     file.sync_data()
 }
@@ -128,16 +213,9 @@ pub struct Recent<T> {
 /// The last `most` of one boot. Lines torn by a kill are passed over.
 pub fn recent<T: Kept>(folder: &Path, boot: &str, most: usize) -> io::Result<Recent<T>> {
     let mut found = Recent { kept: Vec::new(), foreign: 0 };
-    for path in [older_file::<T>(folder), file::<T>(folder)] {
-        let text = match File::open(path) {
-            Ok(file) => {
-                let mut bytes = Vec::new();
-                file.take(2 * MOST).read_to_end(&mut bytes)?;
-                bytes
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
+    let folder = StateFolder::open(folder)?;
+    for name in [older_file::<T>(), T::FILE.to_owned()] {
+        let Some(text) = content(folder.as_ref(), &name, 2 * MOST)? else { continue };
         for line in text.split(|byte| *byte == b'\n') {
             match parse::<T>(line) {
                 Some(record) if !boot.is_empty() && *record.boot() == *boot => {
@@ -227,7 +305,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path();
         keep(state, &record("now", 1 << 21)).unwrap();
-        let mut file = OpenOptions::new().append(true).open(file::<RunRecord>(state)).unwrap();
+        let mut file = StateFolder::make(state).unwrap().append(RunRecord::FILE).unwrap();
         file.write_all(b"{\"boot\":\"now\",\"run\":{}}\n{\"boot\":\"before\"}\n{\"boot\":\"now\",\"ru")
             .unwrap();
         let found = recent::<RunRecord>(state, "now", 9).unwrap();
@@ -251,7 +329,7 @@ mod tests {
             keep(folder.path(), &record("now", 4096 * (number + 1))).unwrap();
         }
         let bytes = |path: PathBuf| fs::metadata(path).unwrap().len();
-        let (new, old) = (file::<RunRecord>(folder.path()), older_file::<RunRecord>(folder.path()));
+        let (new, old) = (file::<RunRecord>(folder.path()), folder.path().join(older_file::<RunRecord>()));
         assert!(bytes(new) <= MOST && bytes(old) <= MOST);
         assert_eq!(recent_runs(folder.path(), "now", 1), [record("now", 4096 * 3000)]);
     }
@@ -281,13 +359,52 @@ mod tests {
         assert_eq!(text, format!("{limit}\n{limit}\n"));
     }
 
+    /// The folder of a user with these variables, where /home/u is user 1000's and the rest is root's.
+    fn of(user: u32, variables: &[(&str, &str)]) -> Chosen {
+        let variable = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        let owner = |path: &Path| match path.to_str() {
+            Some("/home/u") => Some(1000),
+            Some("/" | "/home" | "/x") => Some(0),
+            _ => None,
+        };
+        let home = |user| home_of("root:x:0:0::/root:/bin/sh\nu:x:1000:1000:U,,:/home/u:/bin/sh\n", user);
+        state_folder(&Caller { user, variable: &variable, owner: &owner, home: &home })
+    }
+
     #[test]
     fn the_state_folder_follows_root_and_xdg() {
-        let none = |_: &str| None;
-        assert_eq!(state_folder(true, none), Path::new("/var/lib/iodyno"));
-        let home = |name: &str| (name == "HOME").then(|| "/home/u".to_owned());
-        assert_eq!(state_folder(false, home), Path::new("/home/u/.local/state/iodyno"));
-        let set = |name: &str| (name == "IODYNO_STATE_DIR").then(|| "/x".to_owned());
-        assert_eq!(state_folder(true, set), Path::new("/x"));
+        let folder = |user, variables: &[_]| of(user, variables).folder;
+        assert_eq!(folder(0, &[]), Path::new("/var/lib/iodyno"));
+        assert_eq!(folder(1000, &[("HOME", "/home/u")]), Path::new("/home/u/.local/state/iodyno"));
+        assert_eq!(folder(1000, &[]), Path::new("/home/u/.local/state/iodyno"), "without HOME, of passwd");
+        assert_eq!(folder(7, &[]), Path::new("/tmp/iodyno"));
+        assert_eq!(folder(1000, &[("XDG_STATE_HOME", "/s"), ("HOME", "/home/u")]), Path::new("/s/iodyno"));
+        assert_eq!(folder(0, &[("IODYNO_STATE_DIR", "/x")]), Path::new("/x"));
+    }
+
+    #[test]
+    fn under_sudo_a_folder_of_another_user_is_not_used_and_that_is_said() {
+        let kept = [("IODYNO_STATE_DIR", "/home/u/state"), ("HOME", "/home/u")];
+        let own = of(0, &kept);
+        assert_eq!(
+            (own.folder.as_path(), own.passed_over),
+            (Path::new("/home/u/state"), None),
+            "root's own wish"
+        );
+        for lent in LENT {
+            let under = [kept[0], kept[1], (lent, "1000")];
+            let chosen = of(0, &under);
+            assert_eq!(chosen.folder, Path::new("/var/lib/iodyno"));
+            let said = chosen.passed_over.unwrap();
+            assert!(
+                said.starts_with("IODYNO_STATE_DIR: /home/u/state belongs to user 1000, not to user 0;"),
+                "{said}"
+            );
+            assert_eq!(of(1000, &under).folder, Path::new("/home/u/state"), "the user's own");
+            assert_eq!(of(7, &under).folder, Path::new("/tmp/iodyno"), "nor is HOME");
+            assert_eq!(of(0, &[("IODYNO_STATE_DIR", "/x/y"), (lent, "1000")]).folder, Path::new("/x/y"));
+        }
     }
 }

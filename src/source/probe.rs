@@ -11,7 +11,7 @@ use sysinfo::System;
 
 use super::{
     host::kernel_config,
-    root::{LiveRoot, RootError, SysRoot, errno_name},
+    root::{LiveRoot, RootError, errno_name},
     rules, smbios,
 };
 use crate::store;
@@ -25,11 +25,18 @@ pub(super) fn ask(name: &str) -> Result<Vec<u8>, RootError> {
         "host" => Ok(host().into_bytes()),
         "boot-rules" => Ok(rules::probe(&LiveRoot::new())),
         "kernel-config" => kernel_config::probe(&LiveRoot::new()),
-        "measured-limits" => {
-            LiveRoot::new().read(&store::measured_limits(&store::folder()).to_string_lossy())
-        }
+        "measured-limits" => measured_limits(),
         "memory-modules" => smbios::probe(&LiveRoot::new()),
         other => Err(RootError::NotHere(format!("no probe of that name: {other}"))),
+    }
+}
+
+fn measured_limits() -> Result<Vec<u8>, RootError> {
+    match store::remembered(&store::folder()) {
+        Ok(Some(limits)) => Ok(limits),
+        Ok(None) => Err(RootError::Errno(libc::ENOENT)),
+        // A folder or file that is not trusted has no errno.
+        Err(error) => Err(RootError::Errno(error.raw_os_error().unwrap_or(libc::EPERM))),
     }
 }
 

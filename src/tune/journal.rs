@@ -5,13 +5,12 @@
 //!
 //! One line is one [`Record`]. Writers hold a lock on the file while they append; a session holds a lock of its own for as
 //! long as it lives, so that a session is dead only when its lock is free. A line torn by a kill is the last one and is
-//! passed over.
+//! passed over. What is read makes root write settings: the folder and its files are checked first ([`StateFolder`]).
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
+    fs::File,
+    io::{self, Read, Write},
+    path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -22,6 +21,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::change::{Identity, Outcome};
+use crate::store::StateFolder;
 
 /// What a session is for; decides what happens to its changes when it dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,16 +144,42 @@ pub enum JournalError {
         error: io::Error,
     },
     /// A line in the middle makes no sense.
-    #[error("{}: line {line} is damaged ({why}); move the file away after looking at it", path.display())]
+    #[error("{}: {damage}", path.display())]
     Damaged {
         /// The journal.
         path: PathBuf,
-        /// 1 is the first.
-        line: usize,
-        /// What the parser said.
-        why: String,
+        /// The first such line.
+        damage: Damage,
     },
+    /// What is written could not be told from what an earlier boot left.
+    #[error(
+        "/proc/sys/kernel/random/boot_id: cannot be read, so an undo would not know the change; mount /proc"
+    )]
+    NoBoot,
 }
+
+/// A line that is no record.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} is damaged ({why}); undo what it was by hand and move the file away")]
+pub struct Damage {
+    /// 1 is the first.
+    pub line: usize,
+    /// What the parser said.
+    pub why: String,
+}
+
+/// What a journal holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Contents {
+    /// Its records, oldest first.
+    pub records: Vec<Record>,
+    /// Lines that are none, but for those a kill tore.
+    pub damaged: Vec<Damage>,
+}
+
+/// The journal's file in the state folder, and the folder of its sessions' locks.
+const NAME: &str = "journal.jsonl";
+const SESSIONS: &str = "sessions";
 
 /// The journal of one state folder, or of a demo.
 #[derive(Debug, Clone)]
@@ -168,7 +194,8 @@ pub struct Journal {
 pub struct Session {
     /// Its name.
     pub id: String,
-    lock: Option<(File, PathBuf)>,
+    /// With the folder it lies in.
+    lock: Option<(File, StateFolder)>,
 }
 
 impl Journal {
@@ -184,26 +211,52 @@ impl Journal {
 
     /// The file.
     pub fn path(&self) -> PathBuf {
-        self.folder.join("journal.jsonl")
+        self.folder.join(NAME)
     }
 
     /// Begins a session and takes its lock.
     pub fn open(&self, purpose: Purpose, boot: &str, time: i64) -> Result<Session, JournalError> {
         static OPENED: AtomicU32 = AtomicU32::new(0);
-        let (pid, number) = (std::process::id(), OPENED.fetch_add(1, Ordering::Relaxed));
-        let id = format!("{time:x}-{pid:x}-{number:x}");
-        let lock = if self.memory.is_some() { None } else { Some(self.lock(&id)?) };
+        if boot.is_empty() {
+            return Err(JournalError::NoBoot);
+        }
+        let pid = std::process::id();
+        let (id, lock) = loop {
+            let number = OPENED.fetch_add(1, Ordering::Relaxed);
+            let id = format!("{time:x}-{pid:x}-{number:x}");
+            match self.lock(&id) {
+                // A clock that was set back gives the id of a session that died.
+                Err(JournalError::File { error, .. }) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                taken => break (id, taken?),
+            }
+        };
         let session = Session { id, lock };
         self.append(&session.record(Event::Open { purpose, pid }, boot, time))?;
         Ok(session)
     }
 
-    fn lock(&self, id: &str) -> Result<(File, PathBuf), JournalError> {
-        let locks = self.folder.join("sessions");
-        fs::create_dir_all(&locks).map_err(|error| JournalError::File { path: locks.clone(), error })?;
-        let path = locks.join(id);
-        let lock = locked(&path, FlockOperation::NonBlockingLockExclusive)?;
-        Ok((lock, path))
+    fn lock(&self, id: &str) -> Result<Option<(File, StateFolder)>, JournalError> {
+        if self.memory.is_some() {
+            return Ok(None);
+        }
+        let folder = StateFolder::make(&self.folder).map_err(|error| self.failed("", error))?;
+        let sessions = folder.make_folder(SESSIONS).map_err(|error| self.failed(SESSIONS, error))?;
+        let failed = |error| self.failed(&format!("{SESSIONS}/{id}"), error);
+        let lock = sessions.new_file(id).map_err(failed)?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|error| failed(error.into()))?;
+        Ok(Some((lock, sessions)))
+    }
+
+    fn failed(&self, name: &str, error: io::Error) -> JournalError {
+        let path = if name.is_empty() { self.folder.clone() } else { self.folder.join(name) };
+        JournalError::File { path, error }
+    }
+
+    /// The folder, which a session has made.
+    fn existing(&self) -> Result<StateFolder, JournalError> {
+        let gone = || io::Error::from(io::ErrorKind::NotFound);
+        let folder = StateFolder::open(&self.folder).and_then(|folder| folder.ok_or_else(gone));
+        folder.map_err(|error| self.failed("", error))
     }
 
     /// Writes one record and syncs it.
@@ -212,17 +265,10 @@ impl Journal {
             memory.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
             return Ok(());
         }
-        let path = self.path();
-        let failed = |error| JournalError::File { path: path.clone(), error };
+        let failed = |error| self.failed(NAME, error);
         let mut line = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(failed)?;
+        let mut file = self.existing()?.append(NAME).map_err(failed)?;
         flock(&file, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
         if torn(&file).map_err(failed)? {
             // Whoever was killed in the middle of a line gets its line ended, so that ours stands alone.
@@ -237,34 +283,61 @@ impl Journal {
         if self.memory.is_some() {
             return Ok(None);
         }
-        locked(&self.folder.join("turn"), FlockOperation::LockExclusive).map(Some)
+        let failed = |error| self.failed("turn", error);
+        let file = self.existing()?.lock_file("turn").map_err(failed)?;
+        flock(&file, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
+        Ok(Some(file))
     }
 
     /// All records, oldest first; none when there is no journal yet.
+    ///
+    /// # Errors
+    /// A damaged line too: see [`Self::contents`] for the others.
     pub fn read(&self) -> Result<Vec<Record>, JournalError> {
-        if let Some(memory) = &self.memory {
-            return Ok(memory.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let Contents { records, damaged } = self.contents()?;
+        match damaged.into_iter().next() {
+            None => Ok(records),
+            Some(damage) => Err(JournalError::Damaged { path: self.path(), damage }),
         }
-        let path = self.path();
-        let content = match fs::read_to_string(&path) {
-            Ok(content) => content,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(JournalError::File { path, error }),
-        };
-        parse(&content).map_err(|(line, why)| JournalError::Damaged { path, line, why })
     }
 
-    /// Whether that session's process is gone: its lock is free, or its file.
+    /// What the journal holds, damaged lines apart.
+    ///
+    /// # Errors
+    /// A folder or file that cannot be read, or is not trusted.
+    pub fn contents(&self) -> Result<Contents, JournalError> {
+        if let Some(memory) = &self.memory {
+            let records = memory.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            return Ok(Contents { records, damaged: Vec::new() });
+        }
+        let folder = StateFolder::open(&self.folder).map_err(|error| self.failed("", error))?;
+        let file = folder.map(|folder| folder.read(NAME)).transpose();
+        let failed = |error| self.failed(NAME, error);
+        let Some(mut file) = file.map_err(failed)?.flatten() else { return Ok(Contents::default()) };
+        let mut content = Vec::new();
+        file.read_to_end(&mut content).map_err(failed)?;
+        Ok(parse(&content))
+    }
+
+    /// Whether that session's process is gone: its lock is free, or its file. One that cannot be looked at counts as living:
+    /// nothing of it is undone.
     pub fn is_dead(&self, session: &str) -> bool {
         if self.memory.is_some() {
             // What the program's memory holds ends with the program.
             return false;
         }
         let name_is_plain = session.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
-        let path = self.folder.join("sessions").join(session);
-        match File::open(path) {
-            Ok(file) if name_is_plain => flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok(),
-            _ => true,
+        if !name_is_plain || session.is_empty() {
+            return true;
+        }
+        let lock = StateFolder::open(&self.folder).and_then(|folder| {
+            let sessions = folder.map(|folder| folder.folder(SESSIONS)).transpose()?.flatten();
+            sessions.map(|sessions| sessions.read(session)).transpose()
+        });
+        match lock {
+            Ok(Some(Some(lock))) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
+            Ok(_) => true,
+            Err(_) => false,
         }
     }
 }
@@ -277,22 +350,12 @@ impl Session {
 
     /// Gives the lock back. (A process that dies gives it back too.)
     pub fn release(self) {
-        if let Some((lock, path)) = self.lock {
-            // The name goes first: who finds no file knows that the session ended.
-            let _gone = fs::remove_file(path);
+        if let Some((lock, sessions)) = self.lock {
+            // The name goes first: where there is no file the session has ended.
+            let _gone = sessions.remove(&self.id);
             drop(lock);
         }
     }
-}
-
-/// A file that is there for its lock.
-fn locked(path: &Path, operation: FlockOperation) -> Result<File, JournalError> {
-    let failed = |error| JournalError::File { path: path.to_owned(), error };
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false).mode(0o600);
-    let file = options.open(path).map_err(failed)?;
-    flock(&file, operation).map_err(|error| failed(error.into()))?;
-    Ok(file)
 }
 
 /// Whether the file ends in the middle of a line.
@@ -306,21 +369,21 @@ fn torn(file: &File) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// The records of a journal's text. A line that is no record is passed over when it does not end like one (`}`): it was
-/// torn by a kill. Any other one is an error: line number and reason.
-pub fn parse(content: &str) -> Result<Vec<Record>, (usize, String)> {
-    let mut records = Vec::new();
-    for (index, line) in content.lines().enumerate() {
-        if line.trim().is_empty() {
+/// What a journal's text holds. A line that is no record and does not end like one (`}`) was torn by a kill and is passed
+/// over; any other is damaged.
+pub fn parse(content: &[u8]) -> Contents {
+    let mut contents = Contents::default();
+    for (index, line) in content.split(|byte| *byte == b'\n').enumerate() {
+        if line.trim_ascii().is_empty() {
             continue;
         }
-        match serde_json::from_str(line) {
-            Ok(record) => records.push(record),
+        match serde_json::from_slice(line) {
+            Ok(record) => contents.records.push(record),
             Err(error) if error.is_eof() => {}
-            Err(error) => return Err((index + 1, error.to_string())),
+            Err(error) => contents.damaged.push(Damage { line: index + 1, why: error.to_string() }),
         }
     }
-    Ok(records)
+    contents
 }
 
 #[cfg(test)]
@@ -334,13 +397,44 @@ mod tests {
         let journal = Journal::new(folder.path());
         assert_eq!(journal.read().unwrap(), []);
         let session = journal.open(Purpose::Command, "b", 0x1234).unwrap();
-        OpenOptions::new().append(true).open(journal.path()).unwrap().write_all(b"{\"time\":1,\"bo").unwrap();
+        let mut file = StateFolder::make(folder.path()).unwrap().append(NAME).unwrap();
+        file.write_all(b"{\"time\":1,\"bo").unwrap();
         let record = session.record(change("/sys/x", "1", "2"), "b", 2);
         journal.append(&record).unwrap();
         let read = journal.read().unwrap();
         assert_eq!(read.len(), 2);
         assert_eq!(read[1], record);
-        assert!(matches!(parse("{\"nonsense\": 1}\n"), Err((1, _))));
+        file.write_all(b"{\"nonsense\": 1}\n\xff\xfe}\n").unwrap();
+        journal.append(&record).unwrap();
+        let contents = journal.contents().unwrap();
+        assert_eq!(contents.records.len(), 3, "what is undamaged is read");
+        assert_eq!(contents.damaged.iter().map(|damage| damage.line).collect::<Vec<_>>(), [4, 5]);
+        let said = journal.read().unwrap_err().to_string();
+        assert!(said.contains("journal.jsonl: line 4 is damaged (") && said.contains("; undo "), "{said}");
+    }
+
+    #[test]
+    fn without_a_boot_id_nothing_can_be_journaled() {
+        let journal = Journal::in_memory();
+        let said = journal.open(Purpose::Command, "", 1).unwrap_err().to_string();
+        assert!(
+            said.starts_with("/proc/sys/kernel/random/boot_id: ") && said.ends_with("; mount /proc"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn two_sessions_of_one_moment_have_two_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::new(folder.path());
+        let first = journal.open(Purpose::Command, "b", 1).unwrap();
+        let number = u32::from_str_radix(first.id.rsplit('-').next().unwrap(), 16).unwrap();
+        // As sessions left them that died, and whose clock was later than this one.
+        for other in 1..9 {
+            let id = first.id.replace(&format!("-{number:x}"), &format!("-{:x}", number + other));
+            File::create(folder.path().join(SESSIONS).join(id)).unwrap();
+        }
+        assert_ne!(journal.open(Purpose::Command, "b", 1).unwrap().id, first.id);
     }
 
     #[test]
@@ -353,5 +447,8 @@ mod tests {
         session.release();
         assert!(journal.is_dead(&id));
         assert!(journal.is_dead("../journal.jsonl"), "names out of a damaged journal lead nowhere");
+        let pipe = folder.path().join(SESSIONS).join("f");
+        assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+        assert!(!journal.is_dead("f"), "what cannot be looked at is left alone");
     }
 }

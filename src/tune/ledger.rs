@@ -31,7 +31,44 @@ pub struct Entry {
     /// The session that changed it last.
     pub by: String,
     /// The sessions that changed it and have not kept it, each with the value it found.
-    pub open: BTreeMap<String, String>,
+    pub open: OpenSessions,
+}
+
+/// Sessions in the order in which they changed a file first, each with the value it found. The order is the journal's:
+/// a clock may be set back between two sessions.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OpenSessions(Vec<(String, String)>);
+
+impl OpenSessions {
+    /// Whether that session is among them.
+    pub fn contains_key(&self, session: &str) -> bool {
+        self.keys().any(|id| id == session)
+    }
+
+    /// Their ids, in order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(id, _)| id.as_str())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value found by the first of them that is in `sessions`.
+    fn first_of(&self, sessions: &[&str]) -> Option<&str> {
+        self.0.iter().find(|(id, _)| sessions.contains(&id.as_str())).map(|(_, found)| found.as_str())
+    }
+
+    fn add(&mut self, session: &str, found: &str) {
+        if !self.contains_key(session) {
+            self.0.push((session.to_owned(), found.to_owned()));
+        }
+    }
+
+    fn retain(&mut self, stays: impl Fn(&str) -> bool) {
+        self.0.retain(|(id, _)| stays(id));
+    }
 }
 
 /// What stands changed in this boot.
@@ -80,7 +117,7 @@ impl Ledger {
                     ledger.undone(file, value, sessions, &record.session);
                 }
                 Event::Keep => ledger.entries.iter_mut().for_each(|entry| {
-                    entry.open.remove(&record.session);
+                    entry.open.retain(|session| session != record.session);
                 }),
                 Event::Measured(_) | Event::Close => {}
             }
@@ -91,8 +128,7 @@ impl Ledger {
         };
         ledger.gains = records.iter().filter_map(gain).collect();
         let entries = std::mem::take(&mut ledger.entries);
-        let (changed, same): (Vec<_>, Vec<_>) =
-            entries.into_iter().partition(|entry| entry.last != [entry.found.as_str()]);
+        let (changed, same): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| !entry.is_closed());
         let is_companion = |entry: &Entry| changed.iter().any(|other| other.with.contains(&entry.file));
         ledger.companions = same.into_iter().filter(is_companion).collect();
         ledger.entries = changed;
@@ -105,8 +141,8 @@ impl Ledger {
     /// was the last to change is its own, whoever changed it before.
     #[must_use]
     pub fn without_living(mut self, journal: &Journal, own: Option<&str>) -> Self {
-        let is_own = |session: &String| Some(session.as_str()) == own;
-        let living = |session: &String| !is_own(session) && !journal.is_dead(session);
+        let is_own = |session: &str| Some(session) == own;
+        let living = |session: &str| !is_own(session) && !journal.is_dead(session);
         self.entries.retain(|entry| is_own(&entry.by) || !entry.open.keys().any(living));
         self
     }
@@ -154,13 +190,22 @@ impl Ledger {
                 asked: false,
                 with: Vec::new(),
                 by: String::new(),
-                open: BTreeMap::new(),
+                open: OpenSessions::default(),
             });
             self.entries.len() - 1
         });
         let entry = &mut self.entries[place];
+        if entry.is_closed() {
+            // What stands there now was set by others meanwhile: it is what this change found.
+            old.clone_into(&mut entry.found);
+            entry.last = vec![old.to_owned()];
+            entry.asked = false;
+            entry.with.clear();
+            entry.open = OpenSessions::default();
+        }
+        device.clone_into(&mut entry.device);
         session.clone_into(&mut entry.by);
-        entry.open.entry(session.to_owned()).or_insert_with(|| old.to_owned());
+        entry.open.add(session, old);
         entry
     }
 
@@ -194,9 +239,9 @@ impl Ledger {
             entry.asked &= !sessions.is_empty();
             entry
                 .open
-                .retain(|session, _| !sessions.is_empty() && !sessions.contains(session) && session != by);
-            if let Some((before, _)) = entry.open.last_key_value() {
-                before.clone_into(&mut entry.by);
+                .retain(|id| !sessions.is_empty() && id != by && !sessions.iter().any(|undone| undone == id));
+            if let Some(before) = entry.open.keys().last() {
+                entry.by = before.to_owned();
             }
         }
     }
@@ -205,13 +250,17 @@ impl Ledger {
 impl Entry {
     /// The value to go back to when these sessions are undone: what the first of them found.
     pub fn before(&self, sessions: &[&str]) -> Option<&str> {
-        // Session ids begin with the time in hexadecimal digits of equal count, so the least is the first.
-        self.open_in(sessions).next().and_then(|session| self.open.get(session)).map(String::as_str)
+        self.open.first_of(sessions)
     }
 
-    /// Those of these sessions that changed it and have not kept it, oldest first.
+    /// Those of these sessions that changed it and have not kept it, in the order of their first change.
     pub fn open_in<'a>(&'a self, sessions: &'a [&str]) -> impl Iterator<Item = &'a str> {
-        self.open.keys().map(String::as_str).filter(|session| sessions.contains(session))
+        self.open.keys().filter(|session| sessions.contains(session))
+    }
+
+    /// Whether it reads what iodyno found: undone, refused, or set back by hand. A later change begins anew.
+    fn is_closed(&self) -> bool {
+        self.last == [self.found.as_str()]
     }
 }
 
@@ -273,5 +322,41 @@ mod tests {
         };
         let ledger = Ledger::of(&records("1-a", vec![change("/f", "0", "1"), refused]), "b");
         assert_eq!(ledger.entries, [], "a refused change changed nothing");
+    }
+
+    #[test]
+    fn a_change_after_an_undo_begins_with_what_it_finds() {
+        let accepted = || Event::Result { file: "/f".into(), outcome: Outcome::Accepted, affected: vec![] };
+        let undone = || Event::Undone { file: "/f".into(), value: "128".into(), sessions: vec![] };
+        let mut events =
+            vec![change("/f", "128", "512"), accepted(), change("/f", "512", "128"), accepted(), undone()];
+        // An administrator writes 776 here.
+        events.extend([change("/f", "776", "64"), accepted()]);
+        let ledger = Ledger::of(&records("1-a", events), "b");
+        assert_eq!(ledger.found("/f"), Some("776"));
+        assert_eq!(ledger.entries[0].before(&["1-a"]), Some("776"));
+        let refused = Event::Result {
+            file: "/f".into(),
+            outcome: Outcome::Refused { error: "EINVAL".into() },
+            affected: vec![],
+        };
+        let events = vec![change("/f", "128", "7"), refused, change("/f", "776", "64"), accepted()];
+        assert_eq!(Ledger::of(&records("1-a", events), "b").found("/f"), Some("776"), "nor a refused one");
+    }
+
+    #[test]
+    fn sessions_are_ordered_by_the_journal_and_not_by_their_clock() {
+        let accepted = || Event::Result { file: "/f".into(), outcome: Outcome::Accepted, affected: vec![] };
+        let mut all = records("19f-1-0", vec![change("/f", "0", "1"), accepted()]);
+        // The clock was set back between the two.
+        all.extend(records("18a-2-0", vec![change("/f", "1", "2"), accepted()]));
+        let entry = &Ledger::of(&all, "b").entries[0];
+        assert_eq!(entry.before(&["18a-2-0", "19f-1-0"]), Some("0"));
+        assert_eq!(entry.open_in(&["18a-2-0", "19f-1-0"]).collect::<Vec<_>>(), ["19f-1-0", "18a-2-0"]);
+        all.extend(records(
+            "3-c",
+            vec![Event::Undone { file: "/f".into(), value: "1".into(), sessions: vec!["18a-2-0".into()] }],
+        ));
+        assert_eq!(Ledger::of(&all, "b").entries[0].by, "19f-1-0");
     }
 }

@@ -1,0 +1,285 @@
+//! [`StateFolder`]: the state folder, trusted only where nobody else can write to it.
+//!
+//! What lies there makes root write settings, so the folder and every file in it must belong to this process' user. Files
+//! are reached below the folder's descriptor; links are not followed, and nothing but regular files is read or written.
+
+use std::{
+    fs::{DirBuilder, File},
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::fs::DirBuilderExt,
+    },
+    path::Path,
+};
+
+use rustix::{
+    fs::{AtFlags, FileType, Mode, OFlags, Stat, fchmod, fstat, mkdirat, open, openat, renameat, unlinkat},
+    io::Errno,
+};
+
+/// A folder that belongs to this user, with nobody else's rights on it.
+#[derive(Debug)]
+pub struct StateFolder {
+    folder: OwnedFd,
+}
+
+/// Never follow a link, never wait for a file.
+const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+const FOLDER: OFlags = FLAGS.union(OFlags::DIRECTORY);
+/// Of files.
+const OWN: Mode = Mode::RUSR.union(Mode::WUSR);
+
+impl StateFolder {
+    /// Opens the folder; `None` where there is none. Rights of others are taken away.
+    ///
+    /// # Errors
+    /// A link, no folder, or one that belongs to another user: in words, with what to do.
+    pub fn open(path: &Path) -> io::Result<Option<Self>> {
+        match open(path, FOLDER, Mode::empty()) {
+            Ok(folder) => Self::checked(folder).map(Some),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(explained(error, "folder")),
+        }
+    }
+
+    /// Opens the folder; where there is none it is made, readable by its owner alone.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn make(path: &Path) -> io::Result<Self> {
+        DirBuilder::new().recursive(true).mode(Mode::RWXU.bits()).create(path).or_else(|error| {
+            // A link in its place is told in better words below.
+            if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) }
+        })?;
+        Self::open(path)?.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// A folder in it; `None` where there is none.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn folder(&self, name: &str) -> io::Result<Option<Self>> {
+        match openat(&self.folder, name, FOLDER, Mode::empty()) {
+            Ok(folder) => Self::checked(folder).map(Some),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(explained(error, "folder")),
+        }
+    }
+
+    /// A folder in it, made where there is none.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn make_folder(&self, name: &str) -> io::Result<Self> {
+        match mkdirat(&self.folder, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.folder(name)?.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// A file to be read; `None` where there is none.
+    ///
+    /// # Errors
+    /// What is no regular file, or belongs to another user, or can be written by one.
+    pub fn read(&self, name: &str) -> io::Result<Option<File>> {
+        match openat(&self.folder, name, FLAGS, Mode::empty()) {
+            Ok(file) => own_file(file).map(Some),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(explained(error, "file")),
+        }
+    }
+
+    /// A file to be added to, made where there is none; it can be read as well.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    pub fn append(&self, name: &str) -> io::Result<File> {
+        self.writable(name, OFlags::CREATE | OFlags::APPEND)
+    }
+
+    /// A file that is there for its lock, made where there is none.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    pub fn lock_file(&self, name: &str) -> io::Result<File> {
+        self.writable(name, OFlags::CREATE)
+    }
+
+    /// A file that was not there before.
+    ///
+    /// # Errors
+    /// `AlreadyExists` above all.
+    pub fn new_file(&self, name: &str) -> io::Result<File> {
+        self.writable(name, OFlags::CREATE | OFlags::EXCL)
+    }
+
+    /// Gives a file another name, in place of what has it.
+    pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        Ok(renameat(&self.folder, from, &self.folder, to)?)
+    }
+
+    /// Removes a file's name.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        Ok(unlinkat(&self.folder, name, AtFlags::empty())?)
+    }
+
+    fn writable(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        let file = openat(&self.folder, name, FLAGS | OFlags::RDWR | flags, OWN)
+            .map_err(|error| explained(error, "file"))?;
+        own_file(file)
+    }
+
+    fn checked(folder: OwnedFd) -> io::Result<Self> {
+        let stat = fstat(&folder)?;
+        owned(&stat)?;
+        tighten(&folder, &stat, Mode::RWXU)?;
+        Ok(Self { folder })
+    }
+}
+
+/// The file, if it is a regular one that nobody else can write to.
+fn own_file(file: OwnedFd) -> io::Result<File> {
+    let stat = fstat(&file)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(refused("is no regular file; look at it and move it away"));
+    }
+    owned(&stat)?;
+    if Mode::from_raw_mode(stat.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
+        return Err(refused("other users can write to it; look at what it holds, then `chmod 600` it"));
+    }
+    tighten(&file, &stat, OWN)?;
+    Ok(file.into())
+}
+
+fn owned(stat: &Stat) -> io::Result<()> {
+    let own = rustix::process::geteuid().as_raw();
+    if stat.st_uid == own {
+        return Ok(());
+    }
+    Err(refused(format!(
+        "belongs to user {}, not to user {own}; set IODYNO_STATE_DIR to a folder of your own",
+        stat.st_uid
+    )))
+}
+
+/// Takes the rights of others away.
+fn tighten(file: impl AsFd, stat: &Stat, most: Mode) -> io::Result<()> {
+    let others = Mode::RWXG | Mode::RWXO;
+    if !Mode::from_raw_mode(stat.st_mode).intersects(others) {
+        return Ok(());
+    }
+    fchmod(file, most)
+        .map_err(|error| refused(format!("others have rights on it, and they cannot be taken away: {error}")))
+}
+
+/// What the kernel's answer to these flags means.
+fn explained(error: Errno, what: &str) -> io::Error {
+    match error {
+        Errno::LOOP => refused("is a link; iodyno follows none in its state folder"),
+        Errno::NOTDIR => refused("is a link or no folder; name the folder itself with IODYNO_STATE_DIR"),
+        // A socket, or a pipe nobody reads, opened to be written.
+        Errno::NXIO => refused("is no regular file; look at it and move it away"),
+        Errno::ISDIR => refused(format!("is no {what}; look at it and move it away")),
+        other => other.into(),
+    }
+}
+
+fn refused(why: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, why.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::{self, Permissions},
+        io::{Read, Write},
+        os::unix::fs::{PermissionsExt, chown, symlink},
+        path::PathBuf,
+    };
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    fn words<T>(answer: io::Result<T>) -> String {
+        answer.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    fn folder() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        (folder, path)
+    }
+
+    #[test]
+    fn what_is_made_belongs_to_its_owner_alone_whatever_the_umask_allows() {
+        let (_held, path) = folder();
+        assert!(StateFolder::open(&path).unwrap().is_none());
+        let state = StateFolder::make(&path).unwrap();
+        state.append("file").unwrap().write_all(b"a").unwrap();
+        state.append("file").unwrap().write_all(b"b").unwrap();
+        let mut content = String::new();
+        state.read("file").unwrap().unwrap().read_to_string(&mut content).unwrap();
+        assert_eq!(content, "ab");
+        state.make_folder("sessions").unwrap();
+        assert_eq!(
+            (mode(&path), mode(&path.join("file")), mode(&path.join("sessions"))),
+            (0o700, 0o600, 0o700)
+        );
+        assert!(state.read("nothing").unwrap().is_none());
+        assert_eq!(state.new_file("file").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    }
+
+    #[test]
+    fn laxer_modes_are_tightened_and_what_others_could_write_is_refused() {
+        let (_held, path) = folder();
+        let state = StateFolder::make(&path).unwrap();
+        drop(state.append("read").unwrap());
+        drop(state.append("written").unwrap());
+        fs::set_permissions(&path, Permissions::from_mode(0o777)).unwrap();
+        fs::set_permissions(path.join("read"), Permissions::from_mode(0o644)).unwrap();
+        fs::set_permissions(path.join("written"), Permissions::from_mode(0o666)).unwrap();
+        let state = StateFolder::open(&path).unwrap().unwrap();
+        assert_eq!(mode(&path), 0o700);
+        assert!(state.read("read").unwrap().is_some());
+        assert_eq!(mode(&path.join("read")), 0o600);
+        assert!(words(state.read("written")).contains("other users can write"));
+    }
+
+    #[test]
+    fn links_pipes_folders_and_files_of_others_are_refused_at_once() {
+        let (held, path) = folder();
+        let state = StateFolder::make(&path).unwrap();
+        let secret = held.path().join("secret");
+        File::create_new(&secret).unwrap();
+        symlink(&secret, path.join("link")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(path.join("pipe")).status().unwrap().success());
+        fs::create_dir(path.join("folder")).unwrap();
+        for (name, why) in
+            [("link", "is a link"), ("pipe", "no regular file"), ("folder", "look at it and move it away")]
+        {
+            for said in [words(state.read(name)), words(state.append(name)), words(state.lock_file(name))] {
+                assert!(said.contains(why), "{name}: {said}");
+            }
+        }
+        let alias = held.path().join("alias");
+        symlink(&path, &alias).unwrap();
+        assert!(words(StateFolder::open(&alias)).contains("is a link"));
+        assert!(words(StateFolder::make(&alias)).contains("is a link"));
+        assert!(words(StateFolder::open(&secret)).contains("no folder"));
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: only root gives files away");
+            return;
+        }
+        drop(state.append("foreign").unwrap());
+        chown(path.join("foreign"), Some(65_534), None).unwrap();
+        assert!(words(state.read("foreign")).contains("belongs to user 65534, not to user 0"));
+        chown(&path, Some(65_534), None).unwrap();
+        assert!(words(StateFolder::open(&path)).contains("belongs to user 65534"));
+        assert!(words(StateFolder::make(&path)).contains("belongs to user 65534"));
+    }
+}
