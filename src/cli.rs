@@ -103,6 +103,21 @@ enum Command {
     Man(pages::ManArgs),
 }
 
+impl Command {
+    /// Whether it is about settings as they are, and leaves them so also where an experiment was killed.
+    const fn only_reads_this_machine(&self) -> bool {
+        matches!(
+            self,
+            Self::Tree(_)
+                | Self::Drives(_)
+                | Self::Check(_)
+                | Self::Bench(_)
+                | Self::Sheet(_)
+                | Self::Metrics
+        )
+    }
+}
+
 /// How a command prints.
 #[derive(Debug, Clone, Copy, Args)]
 struct Format {
@@ -124,16 +139,16 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 impl CommandLine {
     fn run(self) -> Result<ExitCode, Failure> {
         let origin = self.origin.origin()?;
+        if self.command.as_ref().is_some_and(Command::only_reads_this_machine) {
+            tune::note(&origin, tune::Need::GoOn)?;
+        }
         let status = match self.command {
             None => return screen(&origin),
             Some(Command::Render(args)) => return Ok(render::run(&args, &origin)?),
             Some(Command::Tree(format)) => tree(&origin, format),
             Some(Command::Drives(format)) => drives(&origin, format),
             Some(Command::Check(args)) => check::run(&args, &origin),
-            Some(Command::Bench(args)) => {
-                tune::recover(&origin)?;
-                bench::run(&args, &origin)
-            }
+            Some(Command::Bench(args)) => bench::run(&args, &origin),
             Some(Command::Experiment(args)) => experiment::run(&args, &origin),
             Some(Command::Tune(args)) => tune::run(&args, &origin),
             Some(Command::Whatif(args)) => whatif::run(&args, &origin),

@@ -4,6 +4,7 @@
 //! export of what was changed. Not here: reading a machine, deciding what is worth changing, the screen.
 
 pub mod settings;
+pub mod device;
 pub mod change;
 pub mod cell;
 pub mod actuator;
@@ -19,6 +20,7 @@ pub mod rebind;
 mod testing;
 
 pub use actuator::{Actuator, Live};
-pub use change::{Change, Device, Identity, Outcome};
+pub use change::{Change, Outcome};
+pub use device::{Device, Identity};
 pub use settings::{SETTINGS, Setting};
 pub use tuner::{Restored, Tuner, Wanted};

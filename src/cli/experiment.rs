@@ -144,7 +144,7 @@ pub fn run(args: &ExperimentArgs, origin: &Origin) -> Result<Status, Failure> {
                 let fix = "leave --open and --sysroot out, or use --demo for simulated drives";
                 return Err(Complaint::new("experiment", "a captured machine cannot be tested", fix).into());
             }
-            tune::recover(origin)?;
+            tune::recover(origin, tune::Need::GoOn)?;
             args.run(origin)
         }
     }

@@ -60,7 +60,12 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
     (
         "ENVIRONMENT",
         &[
-            ("IODYNO_STATE_DIR", "The state folder instead of the usual one."),
+            (
+                "IODYNO_STATE_DIR",
+                "The state folder instead of the usual one. It must belong to the user iodyno runs as, who alone gets \
+                 rights on it. Under sudo, doas and pkexec a folder of another user is not used, nor XDG_STATE_HOME and \
+                 HOME of another user.",
+            ),
             (
                 "XDG_STATE_HOME",
                 "Where the state folder of users other than root is; ~/.local/state without it.",

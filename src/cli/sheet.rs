@@ -104,7 +104,7 @@ pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> 
         provenance: &opening::mode(origin).provenance(),
         machine: &read.machine,
         problems: &read.problems,
-        ledger: &ledger(origin, &read.machine)?,
+        ledger: &ledger(origin, &read.machine),
         watch: None,
         runs: &results.runs,
         experiments: &results.experiments,
@@ -135,10 +135,10 @@ fn results(
     if !origin.is_live() {
         return Ok(Kept::default());
     }
-    let kept = recall(&read.machine, args.runs).map_err(|Unreadable { path, error }| {
-        let fix = "correct its permissions, or leave runs out with --runs 0";
-        Complaint::new(path.to_string_lossy(), words(&error), fix)
-    })?;
+    let kept = recall(&read.machine, args.runs).unwrap_or_else(|Unreadable { path, error }| {
+        say(&format!("{}: {}; the sheet is without runs and experiments", path.display(), words(&error)));
+        Kept::default()
+    });
     kept.note().iter().for_each(|note| say(note));
     Ok(kept)
 }
@@ -180,11 +180,11 @@ fn all_drives(machine: &Machine) -> Vec<Target> {
     machine.hardware_drives().map(Drive::target).collect()
 }
 
-/// What stands changed on this machine since it started.
-fn ledger(origin: &Origin, machine: &Machine) -> Result<Ledger, Failure> {
+/// What stands changed on this machine since it started; nothing where the journal cannot be read, which was told.
+fn ledger(origin: &Origin, machine: &Machine) -> Ledger {
     let boot = machine.host.boot_id.value().filter(|_| origin.is_live());
-    Ok(match boot {
-        Some(boot) => Ledger::of(&Journal::new(store::folder()).read()?, boot.as_str()),
-        None => Ledger::default(),
-    })
+    let contents = Journal::new(store::folder()).contents();
+    boot.zip(contents.ok())
+        .map(|(boot, contents)| Ledger::of(&contents.records, boot.as_str()))
+        .unwrap_or_default()
 }

@@ -5,23 +5,28 @@
 
 mod rebind;
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    sync::Arc,
+};
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Complaint, Failure, Status, print};
+use super::{Complaint, Failure, Status, print, say};
 use crate::{
     machine::Machine,
     report::tune::{self as report, Row},
     runtime::desk::{Desk, unix_millis},
     source::{SysRoot, origin::Origin, read_machine},
+    store,
+    text::Label,
     tune::{
         Actuator, Change, Device, Live, Outcome, SETTINGS, Setting, Tuner,
-        journal::{Journal, Purpose},
-        ledger::Ledger,
+        journal::{Journal, JournalError, Purpose},
+        ledger::{Entry, Ledger},
         persist, settings,
         tuner::{changes, is_whole},
-        undo::Which,
+        undo::{Which, file_of},
     },
 };
 
@@ -96,19 +101,22 @@ enum Form {
 struct Bench {
     machine: Machine,
     journal: Journal,
-    boot: String,
+    /// `None` where /proc does not tell: what was changed since then is not known.
+    boot: Option<String>,
     live: bool,
 }
 
 /// Runs the command. Status 1 when something was asked for and did not become so.
 pub fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
-    if !args.is_dry() {
-        recover(origin)?;
+    match args.action {
+        Action::List { .. } => note(origin, Need::GoOn)?,
+        _ if args.writes() => recover(origin, Need::End)?,
+        _ => note(origin, Need::End)?,
     }
     let root = origin.open()?;
     let (machine, _) = read_machine(&*root);
-    let journal = Journal::new(crate::store::folder());
-    let boot = machine.host.boot_id.value().map(ToString::to_string).unwrap_or_default();
+    let journal = Journal::new(store::folder());
+    let boot = machine.host.boot_id.value().map(ToString::to_string);
     let bench = Bench { machine, journal, boot, live: origin.is_live() };
     match &args.action {
         Action::List { device, json } => bench.list(device.as_deref(), *json),
@@ -121,9 +129,50 @@ pub fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
     }
 }
 
-/// Puts back what needs no question, as after an experiment that was killed, before anything is measured or changed.
-pub(super) fn recover(origin: &Origin) -> Result<(), Failure> {
-    let Some(desk) = Desk::new(origin, &origin.open()?).filter(|_| origin.is_live()) else { return Ok(()) };
+/// What a command does where the journal cannot be read, or is not trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// It says so and goes on: settings are not its subject.
+    GoOn,
+    /// It ends.
+    End,
+}
+
+/// Tells what an experiment left changed that was killed, and writes nothing: for commands that only read.
+pub(super) fn note(origin: &Origin, need: Need) -> Result<(), Failure> {
+    let Some(desk) = desk(origin)? else { return Ok(()) };
+    let notes = desk.damage().and_then(|damage| Ok((damage, desk.leftovers()?)));
+    if let Some((damage, leftovers)) = known(notes, need)? {
+        damage.iter().chain(&leftovers).for_each(|line| say(line));
+    }
+    Ok(())
+}
+
+/// Where settings of this machine are changed; `None` on others. A state folder that is passed over is told of.
+fn desk(origin: &Origin) -> Result<Option<Arc<Desk>>, Failure> {
+    if !origin.is_live() {
+        return Ok(None);
+    }
+    store::passed_over().iter().for_each(|line| say(line));
+    Ok(Desk::new(origin, &origin.open()?))
+}
+
+/// What the journal says; `None` where it says nothing and the command goes on.
+fn known<T>(read: Result<T, JournalError>, need: Need) -> Result<Option<T>, Failure> {
+    match read {
+        Err(error) if need == Need::GoOn => {
+            say(&error.to_string());
+            Ok(None)
+        }
+        read => Ok(Some(read?)),
+    }
+}
+
+/// Puts back what needs no question, as after an experiment that was killed, before anything is changed.
+pub(super) fn recover(origin: &Origin, need: Need) -> Result<(), Failure> {
+    let Some(desk) = desk(origin)? else { return Ok(()) };
+    let Some(damage) = known(desk.damage(), need)? else { return Ok(()) };
+    damage.iter().for_each(|line| say(line));
     let report = desk.recover()?;
     if !report.is_empty() {
         let told = report::restored(&report, false);
@@ -134,18 +183,25 @@ pub(super) fn recover(origin: &Origin) -> Result<(), Failure> {
 }
 
 impl TuneArgs {
-    /// Whether nothing is to be written.
-    fn is_dry(&self) -> bool {
-        matches!(
-            self.action,
-            Action::Set { dry_run: true, .. } | Action::Undo { dry_run: true, .. } | Action::Journal { .. }
-        )
+    /// Whether settings are to be written.
+    const fn writes(&self) -> bool {
+        matches!(self.action, Action::Set { dry_run: false, .. } | Action::Undo { dry_run: false, .. })
     }
 }
 
 impl Bench {
+    /// What stands changed in this boot.
     fn ledger(&self) -> Result<Ledger, Failure> {
-        Ok(if self.live { Ledger::of(&self.journal.read()?, &self.boot) } else { Ledger::default() })
+        Ok(Ledger::of(&self.journal.contents()?.records, self.boot()?))
+    }
+
+    /// The same for a list, which goes without where the journal cannot be read.
+    fn ledger_if_known(&self) -> Ledger {
+        if self.live { self.ledger().unwrap_or_default() } else { Ledger::default() }
+    }
+
+    fn boot(&self) -> Result<&str, JournalError> {
+        self.boot.as_deref().ok_or(JournalError::NoBoot)
     }
 
     fn device(&self, name: &str) -> Result<Device, Failure> {
@@ -173,7 +229,7 @@ impl Bench {
                 .chain([Device::Cpu])
                 .collect(),
         };
-        let ledger = self.ledger()?;
+        let ledger = self.ledger_if_known();
         let rows: Vec<Row> = devices
             .iter()
             .flat_map(|device| report::rows(&self.machine, &ledger, device, self.live))
@@ -222,7 +278,7 @@ impl Bench {
     /// Makes planned changes one after the other. Each is planned anew before it is made, for the one before may have
     /// reset what it is about.
     fn apply(&self, device: &Device, planned: &[(&Setting, &str, Vec<Change>)]) -> Result<Status, Failure> {
-        let tuner = Tuner::open(&self.journal, &Live, Purpose::Command, &self.boot, &unix_millis)?;
+        let tuner = self.open()?;
         let mut all = true;
         for (row, value, _) in planned {
             let outcomes = changes(&self.machine, &Live, device, row, value).and_then(|changes| {
@@ -259,12 +315,12 @@ impl Bench {
             None if all => Which::All,
             None => Which::Sessions(&dead),
         };
-        let (steps, _) = crate::tune::undo::plan(&ledger, &which, &self.machine);
+        let (steps, left) = crate::tune::undo::plan(&ledger, &which, &self.machine);
         if dry_run || !(steps.is_empty() || self.may_write()) {
-            print(&report::undo_commands(&steps))?;
+            print(&report::undo_commands(&steps, &left))?;
             return if dry_run { Ok(Status::Done) } else { Err(needs_root("tune undo")) };
         }
-        let tuner = Tuner::open(&self.journal, &Live, Purpose::Command, &self.boot, &unix_millis)?;
+        let tuner = self.open()?;
         let restored = tuner.undo(&self.machine, &ledger, &which, force)?;
         tuner.keep()?;
         print(&report::restored(&restored, !all && device.is_none() && !ledger.entries.is_empty()))?;
@@ -272,30 +328,35 @@ impl Bench {
     }
 
     fn show_journal(&self, json: bool) -> Result<Status, Failure> {
-        let records = self.journal.read()?;
+        let records = self.journal.contents()?.records;
         let text = if json {
             report::journal_json(&records)
         } else {
-            report::journal(&records, &self.boot, &self.journal.path())
+            report::journal(&records, self.boot.as_deref().unwrap_or_default(), &self.journal.path())
         };
         print(&text)
     }
 
     fn export(&self, form: Form) -> Result<Status, Failure> {
-        let ledger = self.ledger()?;
-        let now = |entry: &crate::tune::ledger::Entry| Live.read(&entry.file).ok();
+        let ledger = if self.live { self.ledger()? } else { Ledger::default() };
+        // Of what is no setting nothing is shown.
+        let now = |entry: &Entry| Live.read(&file_of(entry, &self.machine).ok()?).ok();
         let export = match form {
             Form::Udev => persist::udev_rules(&self.machine, &ledger, now),
             Form::KernelArgs => persist::kernel_arguments(&ledger, now),
         };
         print(&export.text)?;
         for line in &export.left_out {
-            print(&format!("# left out: {line}\n"))?;
+            print(&format!("# left out: {}\n", Label::new(line)))?;
         }
         if export.text.is_empty() && export.left_out.is_empty() {
             print("# nothing stands changed since boot\n")?;
         }
         Ok(Status::Done)
+    }
+
+    fn open(&self) -> Result<Tuner<'_>, JournalError> {
+        Tuner::open(&self.journal, &Live, Purpose::Command, self.boot()?, &unix_millis)
     }
 
     fn may_write(&self) -> bool {

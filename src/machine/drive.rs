@@ -58,6 +58,8 @@ pub struct Drive {
     pub model: Reading<Label>,
     /// Serial number, padding cut.
     pub serial: Reading<Label>,
+    /// World-wide id of an NVMe namespace or SCSI unit (`wwid`): `eui.0025385b71b01e26`.
+    pub wwid: Reading<Label>,
     /// Firmware revision.
     pub firmware: Reading<Label>,
     /// Size (`size` is in units of 512 B).

@@ -41,6 +41,8 @@ pub struct Host {
     pub boot_id: Reading<Label>,
     /// Limits on reads that control groups set which iodyno runs in.
     pub io_limits: Vec<IoLimit>,
+    /// Whether /sys is mounted read-only, so that no setting can be written.
+    pub sys_read_only: Reading<bool>,
 }
 
 /// A limit on one device that a control group sets, or one above it.

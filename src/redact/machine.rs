@@ -94,6 +94,7 @@ impl Redactor {
     fn drive(&mut self, drive: &mut Drive) {
         drive.path = self.name(&drive.path).into();
         drive.serial = drive.serial.clone().map(|serial| Label::new(&self.serial_in(serial.as_str())));
+        drive.wwid = Reading::absent(drive.wwid.path().clone(), "left out");
         for text in [&mut drive.model, &mut drive.firmware] {
             *text = text.clone().map(|text| Label::new(&self.sweep(text.as_str())));
         }

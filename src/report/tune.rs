@@ -15,7 +15,7 @@ use crate::{
         cell::Cell,
         change,
         journal::{Event, Record},
-        ledger::Ledger,
+        ledger::{Entry, Ledger},
         settings::{POLL_QUEUES, Risk, Value},
         tuner::Restored,
         undo::Step,
@@ -83,6 +83,9 @@ fn why_not(machine: &Machine, row: &Setting, readings: &[Reading<Value>], live: 
         return Some(problem.reason.to_string());
     }
     match machine.host.root.get() {
+        _ if machine.host.sys_read_only.get() == Some(true) => {
+            Some("/sys is read-only: mount -o remount,rw /sys".to_owned())
+        }
         Some(true) => None,
         _ => Some("needs root: run with sudo".to_owned()),
     }
@@ -141,31 +144,22 @@ pub fn commands(changes: &[Change]) -> String {
     changes.iter().map(|change| change.command() + "\n").collect()
 }
 
-/// The commands that would undo.
-pub fn undo_commands(steps: &[Step]) -> String {
-    steps.iter().map(|step| change::command(&step.target, &step.file) + "\n").collect()
+/// The commands that would undo, and what they would leave as it is, as comments.
+pub fn undo_commands(steps: &[Step], left: &[(Entry, Restored)]) -> String {
+    let commands = steps.iter().map(|step| change::command(&step.target, &step.file) + "\n");
+    let left = left.iter().map(|(entry, why)| {
+        let step = Step::untouched(entry.clone());
+        format!("# {} {}: {}\n", Label::new(&step.device.name), Label::new(&step.setting), became(&step, why))
+    });
+    commands.chain(left).collect()
 }
 
 /// What an undo did, a line each.
 pub fn restored(report: &[(Step, Restored)], kept_remain: bool) -> String {
     let mut text = String::new();
     for (step, restored) in report {
-        let what = match restored {
-            Restored::Back if step.setting == POLL_QUEUES.0 => {
-                format!(
-                    "is {} again; a drive that was probed meanwhile keeps its queues until it is probed again",
-                    step.target
-                )
-            }
-            Restored::Back => format!("is {} again", step.target),
-            Restored::AlreadyThere => format!("was {} already", step.target),
-            Restored::Meddled(now) => {
-                format!("reads {now}, which somebody else set; left alone, --force puts {} back", step.target)
-            }
-            Restored::Failed(why) => format!("is not {}: {why}", step.target),
-            Restored::Gone => "its drive is gone".to_owned(),
-        };
-        let _infallible = writeln!(text, "{} {}: {what}", step.device.name, step.setting);
+        let (device, setting) = (Label::new(&step.device.name), Label::new(&step.setting));
+        let _infallible = writeln!(text, "{device} {setting}: {}", became(step, restored));
     }
     if report.is_empty() {
         text.push_str(if kept_remain {
@@ -175,6 +169,33 @@ pub fn restored(report: &[(Step, Restored)], kept_remain: bool) -> String {
         });
     }
     text
+}
+
+/// What became of one file.
+fn became(step: &Step, restored: &Restored) -> String {
+    let target = Label::new(&step.target);
+    match restored {
+        Restored::Back if step.setting == POLL_QUEUES.0 => {
+            format!(
+                "is {target} again; a drive that was probed meanwhile keeps its queues until it is probed again"
+            )
+        }
+        Restored::Back => format!("is {target} again"),
+        Restored::AlreadyThere => format!("was {target} already"),
+        Restored::Meddled(now) => {
+            format!(
+                "reads {}, which somebody else set; left alone, --force puts {target} back",
+                Label::new(now)
+            )
+        }
+        Restored::Failed(why) => format!("is not {target}: {}", Label::new(why)),
+        Restored::Gone => "its drive is gone".to_owned(),
+        Restored::Doubtful(drives) => format!(
+            "its drive is not where it was and may be {} now; nothing was written, `iodyno tune set` puts {target} there",
+            drives.join(" or ")
+        ),
+        Restored::Refused(why) => format!("left alone: {}", Label::new(why)),
+    }
 }
 
 /// The journal as lines for people: this boot's changes, and how many are older.

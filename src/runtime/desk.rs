@@ -47,7 +47,7 @@ use crate::{
     tune::{
         Actuator, Change, Identity, Live, Outcome, Restored, Tuner, Wanted,
         journal::{Gain, Journal, JournalError, Purpose},
-        ledger::Ledger,
+        ledger::{Entry, Ledger},
         rebind::DRIVER,
         tuner::{TuneError, changes},
         undo::{Step, Which},
@@ -117,9 +117,32 @@ impl Desk {
         Tuner::open(&self.journal, self.actuator(), purpose, &self.boot, &unix_millis)
     }
 
-    /// What stands changed.
+    /// What stands changed, as far as the journal's lines are whole.
     pub fn ledger(&self) -> Result<Ledger, JournalError> {
-        Ok(Ledger::of(&self.journal.read()?, &self.boot))
+        Ok(Ledger::of(&self.journal.contents()?.records, &self.boot))
+    }
+
+    /// The journal's damaged lines, a sentence each.
+    pub fn damage(&self) -> Result<Vec<String>, JournalError> {
+        let path = self.journal.path();
+        let damaged = self.journal.contents()?.damaged;
+        Ok(damaged.iter().map(|damage| format!("{}: {damage}", path.display())).collect())
+    }
+
+    /// What an experiment left changed when it was killed, with the command that undoes it; for commands that only read,
+    /// and put nothing back.
+    pub fn leftovers(&self) -> Result<Option<String>, JournalError> {
+        let (dead, _) = self.dead()?;
+        let left = |entry: &&Entry| dead.iter().any(|id| entry.open.contains_key(id));
+        let words = |entry: &Entry| format!("{} {} (was {})", entry.device.name, entry.setting, entry.found);
+        let left: Vec<String> = self.ledger()?.entries.iter().filter(left).map(words).collect();
+        let told = || {
+            format!(
+                "an experiment was killed and left changed: {}; `iodyno tune undo` undoes it",
+                left.join(", ")
+            )
+        };
+        Ok((!left.is_empty()).then(told))
     }
 
     /// Sessions that died with changes standing: those whose changes are put back without asking, and those whose

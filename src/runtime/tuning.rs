@@ -133,6 +133,7 @@ impl Desk {
         match request {
             Request::Look => {
                 answer.restored = self.recover()?;
+                answer.error = self.damage()?.into_iter().next();
                 if !answer.restored.is_empty() {
                     answer.machine = Some(self.read());
                 }
@@ -185,7 +186,7 @@ impl Desk {
                 change.from = now;
             }
             let outcome = tuner.apply(&read.machine, &change).map_err(|error| error.to_string());
-            if matches!(outcome, Ok(Outcome::Accepted | Outcome::Adjusted { .. })) {
+            if matches!(outcome, Ok(Outcome::Accepted | Outcome::Adjusted { .. } | Outcome::Changed { .. })) {
                 written.push(change.clone());
             }
             answer.made.push((change, outcome));

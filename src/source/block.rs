@@ -106,6 +106,7 @@ fn read_drive(
         diskseq: number(root, &at("diskseq")),
         model: identity.model,
         serial: identity.serial,
+        wwid: identity.wwid,
         firmware: identity.firmware,
         size,
         read_only: flag(root, &at("ro")),
@@ -197,6 +198,7 @@ fn is_numbered(part: &str, word: &str) -> bool {
 struct Identity {
     model: Reading<Label>,
     serial: Reading<Label>,
+    wwid: Reading<Label>,
     firmware: Reading<Label>,
 }
 
@@ -205,36 +207,28 @@ impl Identity {
         let on_disk = |file: &str| label(root, &format!("{path}/{file}"));
         let on_device = |file: &str| label(root, &format!("{device}/{file}"));
         let none = |what: &str| Reading::absent(path, format!("a {} device has no {what}", kind.name()));
-        match kind {
-            DriveKind::Nvme => Self {
-                model: on_device("model"),
-                serial: on_device("serial"),
-                firmware: on_device("firmware_rev"),
-            },
-            DriveKind::Sata | DriveKind::Scsi => Self {
-                model: scsi_model(&on_device("vendor"), on_device("model")),
-                serial: scsi_serial(root, &format!("{device}/vpd_pg80")),
-                firmware: on_device("rev"),
-            },
-            DriveKind::Mmc => {
-                Self { model: on_device("name"), serial: on_device("serial"), firmware: on_device("fwrev") }
-            }
-            DriveKind::Virtio => {
-                Self { model: none("model"), serial: on_disk("serial"), firmware: none("firmware") }
-            }
-            DriveKind::Md => {
-                Self { model: on_disk("md/level"), serial: none("serial"), firmware: none("firmware") }
-            }
-            DriveKind::Dm => {
-                Self { model: on_disk("dm/name"), serial: none("serial"), firmware: none("firmware") }
-            }
+        let (model, serial, firmware) = match kind {
+            DriveKind::Nvme => (on_device("model"), on_device("serial"), on_device("firmware_rev")),
+            DriveKind::Sata | DriveKind::Scsi => (
+                scsi_model(&on_device("vendor"), on_device("model")),
+                scsi_serial(root, &format!("{device}/vpd_pg80")),
+                on_device("rev"),
+            ),
+            DriveKind::Mmc => (on_device("name"), on_device("serial"), on_device("fwrev")),
+            DriveKind::Virtio => (none("model"), on_disk("serial"), none("firmware")),
+            DriveKind::Md => (on_disk("md/level"), none("serial"), none("firmware")),
+            DriveKind::Dm => (on_disk("dm/name"), none("serial"), none("firmware")),
             DriveKind::Loop | DriveKind::Zram | DriveKind::OtherSoftware => {
-                Self { model: none("model"), serial: none("serial"), firmware: none("firmware") }
+                (none("model"), none("serial"), none("firmware"))
             }
-            DriveKind::Other => {
-                Self { model: on_device("model"), serial: on_device("serial"), firmware: on_device("rev") }
-            }
-        }
+            DriveKind::Other => (on_device("model"), on_device("serial"), on_device("rev")),
+        };
+        let wwid = match kind {
+            DriveKind::Nvme => on_disk("wwid"),
+            DriveKind::Sata | DriveKind::Scsi => on_device("wwid"),
+            _ => none("world-wide id"),
+        };
+        Self { model, serial, wwid, firmware }
     }
 }
 

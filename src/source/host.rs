@@ -60,12 +60,27 @@ pub fn read(root: &dyn SysRoot) -> Host {
         root: root::number::<u32>(root, "/probe/euid").map(|user| user == 0),
         boot_id: boot_id(root),
         io_limits: cgroups::io_limits(root),
+        sys_read_only: sys_read_only(root),
     }
 }
 
 /// The id of the running boot.
 pub fn boot_id(root: &dyn SysRoot) -> Reading<Label> {
     root::label(root, "/proc/sys/kernel/random/boot_id")
+}
+
+fn sys_read_only(root: &dyn SysRoot) -> Reading<bool> {
+    root::text(root, "/proc/self/mountinfo")
+        .and_then(|text| read_only(&text, "/sys").ok_or_else(|| "no mount /sys".to_owned()))
+}
+
+/// Whether what is mounted there last is read-only, the mount or the whole file system: the sixth field of a line, and the
+/// last (`proc_pid_mountinfo(5)`).
+fn read_only(mountinfo: &str, point: &str) -> Option<bool> {
+    let own = |line: &&str| line.split(' ').nth(4) == Some(point);
+    let line = mountinfo.lines().rev().find(own)?;
+    let options = [line.split(' ').nth(5)?, line.rsplit(' ').next()?];
+    Some(options.iter().any(|options| options.split(',').any(|option| option == "ro")))
 }
 
 /// One line of `/probe/host`, `KEY=VALUE`.
@@ -158,6 +173,17 @@ mod tests {
         assert_eq!(ring.features, 5);
         assert!(io_uring("flag X\n").is_err());
         assert!(io_uring("features many\n").is_err());
+    }
+
+    #[test]
+    fn the_last_mount_of_a_place_counts() {
+        let mounts = "22 1 0:21 / /sys rw,nosuid shared:7 - sysfs sysfs rw\n\
+                      23 1 0:22 / /proc rw - proc proc rw\n\
+                      90 22 0:21 / /sys ro,nosuid - sysfs sysfs rw\n\
+                      91 90 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n";
+        assert_eq!(read_only(mounts, "/sys"), Some(true));
+        assert_eq!(read_only(mounts, "/proc"), Some(false));
+        assert_eq!(read_only("", "/sys"), None);
     }
 
     #[test]

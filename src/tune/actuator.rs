@@ -11,7 +11,11 @@ use std::{
     io::{self, Read, Write},
     os::unix::fs::OpenOptionsExt,
     sync::Mutex,
+    thread,
+    time::Duration,
 };
+
+use crate::model::PciAddress;
 
 /// Something that reads and writes the small text files settings live in.
 pub trait Actuator {
@@ -20,13 +24,19 @@ pub trait Actuator {
 
     /// Writes `value` in a single call.
     fn write(&self, file: &str, value: &str) -> io::Result<()>;
+
+    /// Waits as long as another program takes to write a value back that it saw changed.
+    fn settle(&self) {}
 }
 
 /// What a device's driver reads while it has none.
 pub const NO_DRIVER: &str = "none";
 
-/// Never wait for a file.
-const FLAGS: i32 = libc::O_CLOEXEC | libc::O_NONBLOCK;
+/// Never wait for a file, never follow a link in its place.
+const FLAGS: i32 = libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOFOLLOW;
+
+/// A program that fights for a file in a loop is back within this time.
+const SETTLE: Duration = Duration::from_millis(2);
 
 /// The running kernel. Writes only below /sys, to files that are there.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,13 +62,14 @@ impl Actuator for Live {
     }
 
     fn write(&self, file: &str, value: &str) -> io::Result<()> {
-        if !file.starts_with("/sys/") || file.split('/').any(|part| part == "..") {
-            return Err(io::Error::from(io::ErrorKind::PermissionDenied));
-        }
-        let (file, value) = write_for(file, value);
+        let (file, value) = checked(file, value)?;
         let written =
             OpenOptions::new().write(true).custom_flags(FLAGS).open(file)?.write(value.as_bytes())?;
         if written == value.len() { Ok(()) } else { Err(io::Error::from(io::ErrorKind::WriteZero)) }
+    }
+
+    fn settle(&self) {
+        thread::sleep(SETTLE);
     }
 }
 
@@ -99,6 +110,28 @@ pub fn write_for(file: &str, value: &str) -> (String, String) {
     (written_to, address.to_owned())
 }
 
+/// [`write_for`], of files below /sys alone; drivers change on PCI functions alone.
+fn checked(file: &str, value: &str) -> io::Result<(String, String)> {
+    let is_below_sys = file.starts_with("/sys/") && file.split('/').all(|part| ![".", ".."].contains(&part));
+    let is_driver = file.ends_with("/driver");
+    if is_below_sys && (!is_driver || function_of(file).is_some() && is_driver_name(value)) {
+        return Ok(write_for(file, value));
+    }
+    Err(io::ErrorKind::PermissionDenied.into())
+}
+
+/// The PCI function whose driver this file is.
+pub fn function_of(file: &str) -> Option<PciAddress> {
+    let text = file.strip_prefix("/sys/bus/pci/devices/")?.strip_suffix("/driver")?;
+    // Only as it is written: the kernel knows no other spelling.
+    text.parse().ok().filter(|address: &PciAddress| address.to_string() == text)
+}
+
+/// Whether a driver may have that name: a word that is no path.
+pub fn is_driver_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+}
+
 fn driver_of(device: &str) -> io::Result<String> {
     match fs::read_link(format!("{device}/driver")) {
         Ok(driver) => Ok(driver.file_name().unwrap_or_default().to_string_lossy().into_owned()),
@@ -128,6 +161,23 @@ mod tests {
         assert_eq!(Live.write(path, "x").unwrap_err().kind(), io::ErrorKind::PermissionDenied);
         assert!(Live.write(&format!("/sys/..{path}"), "x").is_err());
         assert_eq!(fs::read_to_string(path).unwrap(), "");
+        let link = "/sys/bus/pci/devices/0000:41:00.0/driver";
+        for (file, value) in [
+            (link, "../../../../tmp/x"),
+            (link, "nvme/../x"),
+            (link, ""),
+            (link, ".."),
+            ("/sys/bus/pci/devices/../../../tmp/driver", "nvme"),
+            ("/sys/tmp/driver", "nvme"),
+            ("/sys/bus/pci/devices/0000:41:00.0/x/driver", "nvme"),
+        ] {
+            assert_eq!(
+                Live.write(file, value).unwrap_err().kind(),
+                io::ErrorKind::PermissionDenied,
+                "{file} {value}"
+            );
+        }
+        assert_eq!(checked(link, "nvme").unwrap().0, "/sys/bus/pci/drivers/nvme/bind");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! [`Cell`]: what one setting is on one device, for a list or a matrix. Pure.
 
 use super::{
-    change::Device,
+    device::Device,
     ledger::Ledger,
     settings::{Range, Setting, Value},
 };

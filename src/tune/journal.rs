@@ -20,7 +20,7 @@ use std::{
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::change::{Identity, Outcome};
+use super::{change::Outcome, device::Identity};
 use crate::store::StateFolder;
 
 /// What a session is for; decides what happens to its changes when it dies.

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    change::{Identity, Outcome},
+    change::Outcome,
+    device::Identity,
     journal::{Event, Gain, Journal, Purpose, Record},
     rebind::DRIVER,
 };
@@ -105,7 +106,8 @@ impl Ledger {
                 }
                 Event::Result { file, outcome, affected } => {
                     match outcome {
-                        Outcome::Accepted => ledger.expect_last(file),
+                        // What another program set is not iodyno's to undo.
+                        Outcome::Accepted | Outcome::Changed { .. } => ledger.expect_last(file),
                         Outcome::Adjusted { now } => ledger.expect(file, vec![now.clone()]),
                         Outcome::Ignored | Outcome::Refused { .. } => ledger.expect_first(file),
                     }

@@ -7,7 +7,8 @@
 
 use super::{
     actuator::NO_DRIVER,
-    change::{Change, Device, Identity, Outcome, command},
+    change::{Change, Outcome, command},
+    device::{Device, Identity},
     tuner::Tuner,
 };
 use crate::{

@@ -1,11 +1,15 @@
 //! `SETTINGS`: one row for each thing iodyno can change live. Dispatch, screens, help and export are derived from it.
 
+mod adjusting;
 mod readers;
 
 use std::fmt::Write;
 
-use self::readers::{function, nothing, nvme, plain, port_cooling, processors, queue};
-use super::change::Device;
+use self::{
+    adjusting::{exact, limited, requests, to_default, to_pages, unknown},
+    readers::{function, nothing, nvme, plain, port_cooling, processors, queue},
+};
+use super::device::Device;
 use crate::{
     machine::{Machine, queue::Choice},
     model::{Reading, SettingId},
@@ -98,6 +102,8 @@ pub struct Setting {
     pub usual: &'static [&'static str],
     /// How a change takes hold.
     pub risk: Risk,
+    /// Whether a kernel that was asked for the first value may make the second of it.
+    pub adjusts: fn(&str, &str) -> bool,
     /// Settings the kernel changes along with it.
     pub also: &'static [SettingId],
     /// The kernel's default where it is known without asking.
@@ -152,6 +158,7 @@ const fn row(id: SettingId, file: &'static str, label: &'static str, help: &'sta
         range: Range::Offered,
         usual: &[],
         risk: Risk::Live,
+        adjusts: exact,
         also: &[],
         default: None,
         proofs: &[Proof::Loop, Proof::Lab],
@@ -185,6 +192,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         range: Range::Number(0, 1 << 30),
         usual: &["0", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "8192"],
+        adjusts: to_pages,
         default: Some("128"),
         read: |m, d| queue(m, d, |q| plain(&q.queue.read_ahead_kb)),
         proofs: &[Proof::Loop, Proof::Zram, Proof::Lab],
@@ -199,6 +207,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         range: Range::Number(1, 1 << 20),
         usual: &["4", "16", "32", "64", "128", "256", "512", "1023"],
+        adjusts: requests,
         read: |m, d| queue(m, d, |q| plain(&q.queue.nr_requests)),
         ..row(
             NR_REQUESTS,
@@ -211,6 +220,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         range: Range::Number(0, 1 << 30),
         usual: &["64", "128", "256", "512", "1024", "1280", "2048", "4096"],
+        adjusts: limited,
         read: |m, d| queue(m, d, |q| plain(&q.queue.max_sectors_kb)),
         also: NEW_LIMITS,
         proofs: &[Proof::Loop, Proof::Zram, Proof::Lab],
@@ -250,6 +260,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         range: Range::Number(-1, i64::MAX),
         usual: &["0", "75", "500", "2000", "10000", "75000"],
+        adjusts: to_default,
         read: |m, d| queue(m, d, |q| q.queue.wbt_lat_usec.clone().map(|us| Value::of(&us.to_string()))),
         ..row(
             WBT,
@@ -308,11 +319,7 @@ pub static SETTINGS: &[Setting] = &[
         default: Some("0"),
         proofs: &[Proof::Lab],
         argument: |value| Argument::For(format!("nvme.poll_queues={value}"), "every NVMe controller"),
-        read: |m, d| {
-            nvme(m, d, |_| {
-                m.host.module_parameters.get("nvme/poll_queues").cloned().map(|r| r.map(Value::from))
-            })
-        },
+        read: |m, d| nvme(m, d, |_| poll_queues(m)),
         ..row(
             POLL_QUEUES,
             "/sys/module/nvme/parameters/poll_queues",
@@ -360,6 +367,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         scope: Scope::Function,
         usual: &["0", "auto"],
+        adjusts: unknown,
         proofs: &[Proof::Lab],
         argument: |value| match value.parse::<u64>() {
             Ok(us) => {
@@ -378,6 +386,7 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         scope: Scope::Processors,
+        adjusts: unknown,
         proofs: &[Proof::FakeRoot],
         argument: |value| {
             Argument::For(format!("cpufreq.default_governor={value}"), "every processor, from Linux 5.9 on")
@@ -393,6 +402,7 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         scope: Scope::Processors,
+        adjusts: unknown,
         proofs: &[Proof::FakeRoot],
         argument: |_| Argument::None("no kernel argument sets a preference; see udev"),
         read: |m, d| processors(m, d, |cpu| (&cpu.energy_preference, &cpu.energy_preferences)),
@@ -407,6 +417,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         scope: Scope::Port,
         range: Range::Number(0, 5),
+        adjusts: limited,
         proofs: &[Proof::FakeRoot],
         argument: |_| Argument::None("no kernel argument holds a link back"),
         read: port_cooling,
@@ -461,6 +472,21 @@ pub fn markdown() -> String {
 /// The row of that name.
 pub fn find(id: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.id.0 == id)
+}
+
+/// The parameter behind [`POLL_QUEUES`], which is there also while a drive is without its driver.
+pub fn poll_queues(machine: &Machine) -> Option<Reading<Value>> {
+    machine.host.module_parameters.get("nvme/poll_queues").cloned().map(|reading| reading.map(Value::from))
+}
+
+/// Why a value is none that the setting can have had, in words. Files show words they do not offer, such as a scheduler
+/// whose module is gone, or a number for a preference without a name: a word is all that can be asked of those.
+pub fn take_back(setting: &Setting, value: &str) -> Result<(), String> {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    if value.is_empty() || value.len() > 64 || !value.bytes().all(is_word) {
+        return Err("takes a word or a number".to_owned());
+    }
+    validate(setting, &Value { text: Label::new(value), choices: Vec::new() }, value)
 }
 
 /// Why a value cannot be asked for, in words; `Ok` does not mean that the kernel will take it.
@@ -544,5 +570,13 @@ mod tests {
         assert!(validate(row("wbt_lat_usec"), &now, "-2").is_err());
         assert!(validate(row("read_ahead_kb"), &now, "12 ; rm").is_err());
         assert!(validate(row("write_cache"), &now, "write through").is_err());
+        for (id, value) in [("scheduler", "kyber"), ("energy_preference", "128"), ("wbt_lat_usec", "-1")] {
+            assert_eq!(take_back(row(id), value), Ok(()), "{id}");
+        }
+        for (id, value) in
+            [("scheduler", "../x"), ("governor", "a b"), ("nomerges", "3"), ("aspm", ""), ("governor", "a\n")]
+        {
+            assert!(take_back(row(id), value).is_err(), "{id}");
+        }
     }
 }

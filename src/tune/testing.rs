@@ -7,7 +7,8 @@ use crate::{
     model::{DriveName, Reading},
     text::Label,
     tune::{
-        change::{Identity, Outcome},
+        change::Outcome,
+        device::Identity,
         journal::{Event, Record},
         ledger::Ledger,
     },
@@ -16,7 +17,7 @@ use crate::{
 /// The event of a change to `file` of a loop device that has no serial number.
 pub fn change(file: &str, old: &str, new: &str) -> Event {
     Event::Change {
-        device: Identity { name: "loop0".into(), serial: None, diskseq: Some(7) },
+        device: Identity { name: "loop0".into(), diskseq: Some(7), ..Identity::default() },
         setting: "read_ahead_kb".into(),
         file: file.into(),
         old: old.into(),
@@ -32,7 +33,7 @@ pub fn ledger_of(changes: &[(&str, &str, &str, &str)]) -> Ledger {
         .iter()
         .flat_map(|(device, setting, old, new)| {
             let file = format!("/sys/q/{device}/{setting}");
-            let device = Identity { name: (*device).into(), serial: None, diskseq: None };
+            let device = Identity { name: (*device).into(), ..Identity::default() };
             let (old, new) = ((*old).to_owned(), (*new).to_owned());
             let change = Event::Change {
                 device,
@@ -98,6 +99,7 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         diskseq: Reading::known("/sys/diskseq", 42),
         model: none(),
         serial: none(),
+        wwid: none(),
         firmware: none(),
         size: none(),
         read_only: none(),
@@ -130,6 +132,7 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         root: none(),
         boot_id: none(),
         io_limits: Vec::new(),
+        sys_read_only: none(),
     };
     let processors = Processors {
         megahertz: none(),

@@ -2,12 +2,14 @@
 
 use std::{cell::RefCell, collections::BTreeMap, io};
 
+pub use super::undo::Restored;
 use super::{
     actuator::Actuator,
-    change::{Change, Device, Identity, Outcome},
+    change::{Change, Outcome},
+    device::{Device, Identity},
     journal::{Affected, Event, Gain, Journal, JournalError, Purpose, Session},
     ledger::Ledger,
-    settings::{SETTINGS, Setting, Value, validate},
+    settings::{SETTINGS, Setting, Value, find, validate},
     undo::{Step, Which, plan},
 };
 use crate::{
@@ -87,21 +89,6 @@ impl Wanted {
     }
 }
 
-/// What became of one file in an undo.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Restored {
-    /// It has its value again.
-    Back,
-    /// It already had it.
-    AlreadyThere,
-    /// Somebody else changed it; it reads this and was left alone.
-    Meddled(String),
-    /// It could not be read, written or did not keep the value; in words.
-    Failed(String),
-    /// Its drive is gone.
-    Gone,
-}
-
 /// Whether every file of an undo has its value again.
 pub fn is_whole(report: &[(Step, Restored)]) -> bool {
     report.iter().all(|(_, what)| matches!(what, Restored::Back | Restored::AlreadyThere))
@@ -150,7 +137,7 @@ impl<'a> Tuner<'a> {
             new: change.to.clone(),
             affected: affected.clone(),
         })?;
-        let outcome = self.write(&change.file, &now, &change.to);
+        let outcome = self.write(change.setting.0, &change.file, &now, &change.to);
         let affected: Vec<_> = affected
             .into_iter()
             .filter_map(|a| Some(Affected { value: self.actuator.read(&a.file).ok()?, ..a }))
@@ -170,7 +157,7 @@ impl<'a> Tuner<'a> {
         force: bool,
     ) -> Result<Vec<(Step, Restored)>, TuneError> {
         let _turn = self.journal.turn()?;
-        let (mut steps, gone) = plan(ledger, which, machine);
+        let (mut steps, left) = plan(ledger, which, machine);
         for step in steps.iter_mut().filter(|step| step.stays) {
             // A kill may have left two values possible: the one that is there is the one to stay.
             if let Ok(now) = self.actuator.read(&step.file)
@@ -205,22 +192,7 @@ impl<'a> Tuner<'a> {
         // Of what only had to stay, nothing is told when it did.
         report
             .retain(|(step, what)| !(step.stays && matches!(what, Restored::Back | Restored::AlreadyThere)));
-        report.extend(gone.into_iter().map(|entry| {
-            let (file, target) = (entry.file.clone(), entry.found.clone());
-            (
-                Step {
-                    recorded: entry.file,
-                    file,
-                    device: entry.device,
-                    setting: entry.setting,
-                    target,
-                    expected: entry.last,
-                    sessions: Vec::new(),
-                    stays: false,
-                },
-                Restored::Gone,
-            )
-        }));
+        report.extend(left.into_iter().map(|(entry, why)| (Step::untouched(entry), why)));
         Ok(report)
     }
 
@@ -290,7 +262,7 @@ impl<'a> Tuner<'a> {
                 affected: affected.collect(),
             })?;
         }
-        match self.write(&step.file, &now, &step.target) {
+        match self.write(&step.setting, &step.file, &now, &step.target) {
             Outcome::Accepted => Ok(Restored::Back),
             outcome => {
                 let words = outcome.to_string();
@@ -303,7 +275,37 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    fn write(&self, file: &str, from: &str, to: &str) -> Outcome {
+    /// Writes and reads back, twice with a moment between, since a program that fights for the file is as quick. A value
+    /// that was passed over is asked for again: a kernel does the same each time, and a program seldom does.
+    fn write(&self, setting: &str, file: &str, from: &str, to: &str) -> Outcome {
+        const TRIES: u32 = 5;
+        let row = find(setting);
+        let mut outcome = Outcome::Ignored;
+        for _ in 0..TRIES {
+            outcome = match self.written(file, from, to) {
+                Outcome::Adjusted { now } if row.is_some_and(|row| !(row.adjusts)(to, &now)) => {
+                    Outcome::Changed { now }
+                }
+                outcome => outcome,
+            };
+            // A driver is given once. What is neither the old value nor the new one may be another program's: it stays.
+            if outcome != Outcome::Ignored || row.is_none() {
+                break;
+            }
+        }
+        let read_back = match &outcome {
+            Outcome::Accepted => to,
+            Outcome::Adjusted { now } => now,
+            Outcome::Changed { .. } | Outcome::Ignored | Outcome::Refused { .. } => return outcome,
+        };
+        self.actuator.settle();
+        match self.actuator.read(file) {
+            Ok(now) if now != read_back => Outcome::Changed { now },
+            _ => outcome,
+        }
+    }
+
+    fn written(&self, file: &str, from: &str, to: &str) -> Outcome {
         if let Err(error) = self.actuator.write(file, to) {
             let words = error.raw_os_error().map_or_else(|| error.to_string(), errno_words);
             return Outcome::Refused { error: words };

@@ -1,12 +1,16 @@
 //! Putting values back: in which order, and what stands in the way. Pure planning; the writes are `tuner`'s.
+//!
+//! The journal says what was changed; which file that is now, the machine says: a step's file is always one that a row of
+//! `SETTINGS` yields for a device that is there, or the driver of an NVMe function, and its value one that the row takes.
 
 use super::{
-    change::{Device, Identity},
+    actuator::{NO_DRIVER, function_of, is_driver_name},
+    device::{Device, Identity, Located},
     ledger::{Entry, Ledger},
     rebind::DRIVER,
-    settings::{POLL_QUEUES, SETTINGS, rank, resets},
+    settings::{POLL_QUEUES, Risk, Setting, Value, find, poll_queues, rank, resets, take_back},
 };
-use crate::{machine::Machine, model::DriveName};
+use crate::{machine::Machine, model::Reading, text::Label};
 
 /// Which changes are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,16 +46,52 @@ pub struct Step {
     pub stays: bool,
 }
 
+/// What became of one file in an undo.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Restored {
+    /// It has its value again.
+    Back,
+    /// It already had it.
+    AlreadyThere,
+    /// Somebody else changed it; it reads this and was left alone.
+    Meddled(String),
+    /// It could not be read, written or did not keep the value; in words.
+    Failed(String),
+    /// Its drive is gone.
+    Gone,
+    /// Its drive is not where it was, and these look like it; none was touched.
+    Doubtful(Vec<String>),
+    /// What the journal says is nothing that may be written; in words.
+    Refused(String),
+}
+
+/// Class and subclass of NVMe controllers, without the interface.
+const NVME_CLASS: u32 = 0x01_08;
+
 impl Step {
     /// Whether putting this back may change the other along with it.
     pub fn may_reset(&self, other: &Self) -> bool {
-        self.device == other.device && resets(&self.setting, &other.setting)
+        self.device.name == other.device.name && resets(&self.setting, &other.setting)
+    }
+
+    /// Of an entry that is not put back: for telling, not for writing.
+    pub fn untouched(entry: Entry) -> Self {
+        Self {
+            recorded: entry.file.clone(),
+            file: entry.file,
+            device: entry.device,
+            setting: entry.setting,
+            target: entry.found,
+            expected: entry.last,
+            sessions: Vec::new(),
+            stays: false,
+        }
     }
 }
 
-/// The files to put back, those that reset others before what they reset; and the entries whose drive is gone. Files that
-/// are not meant and might be reset along with one that is have a step of their own, that they stay.
-pub fn plan(ledger: &Ledger, which: &Which<'_>, machine: &Machine) -> (Vec<Step>, Vec<Entry>) {
+/// The files to put back, those that reset others before what they reset; and the entries that are not put back, with the
+/// reason. Files that are not meant and might be reset along with one that is have a step of their own, that they stay.
+pub fn plan(ledger: &Ledger, which: &Which<'_>, machine: &Machine) -> (Vec<Step>, Vec<(Entry, Restored)>) {
     let meant: Vec<&Entry> =
         ledger.entries.iter().filter(|entry| target(entry, which, ledger, machine).is_some()).collect();
     let beside = ledger.entries.iter().chain(&ledger.companions).filter(|entry| {
@@ -59,12 +99,13 @@ pub fn plan(ledger: &Ledger, which: &Which<'_>, machine: &Machine) -> (Vec<Step>
         !is_meant && meant.iter().any(|other| other.with.contains(&entry.file))
     });
     let mut steps = Vec::new();
-    let mut gone = Vec::new();
+    let mut left = Vec::new();
     for (entry, stays) in meant.iter().map(|entry| (*entry, false)).chain(beside.map(|entry| (entry, true))) {
         // The first of two values that a kill left possible is the one that was there.
         let value = if stays { entry.last.first().cloned() } else { target(entry, which, ledger, machine) };
-        match (file_now(entry, machine), value) {
-            (Some(file), Some(target)) => steps.push(Step {
+        let Some(target) = value else { continue };
+        match file_now(entry, machine).and_then(|place| place.taking(&target)) {
+            Ok(file) => steps.push(Step {
                 recorded: entry.file.clone(),
                 file,
                 device: entry.device.clone(),
@@ -77,12 +118,12 @@ pub fn plan(ledger: &Ledger, which: &Which<'_>, machine: &Machine) -> (Vec<Step>
                 },
                 stays,
             }),
-            (None, _) if !stays => gone.push(entry.clone()),
-            _ => {}
+            Err(why) if !stays => left.push((entry.clone(), why)),
+            Err(_) => {}
         }
     }
     steps.sort_by_key(|step| rank(&step.setting));
-    (steps, gone)
+    (steps, left)
 }
 
 /// What an entry goes back to, if it is meant. A file that is named takes along what was changed with it alone.
@@ -99,28 +140,96 @@ fn target(entry: &Entry, which: &Which<'_>, ledger: &Ledger, machine: &Machine) 
     is_meant.then(|| entry.found.clone())
 }
 
+/// Whether the entry's drive is that one now; of a drive in doubt, whether it was.
 fn is_on(entry: &Entry, device: &Device, machine: &Machine) -> bool {
-    match device {
-        Device::Drive(name) => entry.device.find(machine).is_some_and(|drive| drive.name == *name),
-        other => entry.device.name == other.to_string(),
+    let was = entry.device.name == device.to_string();
+    match (device, entry.device.locate(machine)) {
+        (Device::Drive(name), Located::At(drive)) => drive.name == *name,
+        _ => was,
     }
 }
 
-/// The file of an entry on the machine as it is now; `None` when its drive is gone.
-fn file_now(entry: &Entry, machine: &Machine) -> Option<String> {
-    // The controller's driver and the driver's parameter stay where they are, also while the drive is away.
-    if [DRIVER.0, POLL_QUEUES.0].contains(&entry.setting.as_str()) {
-        return Some(entry.file.clone());
+/// A file that may be written, and what it takes.
+#[derive(Debug)]
+enum Place {
+    /// Of a row of the table.
+    Setting(String, &'static Setting),
+    /// The driver of an NVMe function.
+    Driver(String),
+}
+
+impl Place {
+    /// The file, if it takes the value.
+    fn taking(self, value: &str) -> Result<String, Restored> {
+        let refused =
+            |why: String| Restored::Refused(format!("{why}; {} was not written", Label::new(value)));
+        match self {
+            Self::Setting(file, row) => take_back(row, value).map(|()| file).map_err(refused),
+            // An undo binds a drive again; it never takes one from its driver.
+            Self::Driver(file) if is_driver_name(value) && value != NO_DRIVER => Ok(file),
+            Self::Driver(_) => Err(refused("takes the name of a driver".to_owned())),
+        }
     }
-    let is_drive = entry.device.serial.is_some() || entry.device.diskseq.is_some();
-    if !is_drive {
-        return Some(entry.file.clone());
+}
+
+/// The file of an entry on the machine as it is now, which is a setting's: it may be read and shown.
+///
+/// # Errors
+/// Why there is none: a drive that is gone or in doubt, a file that is no setting of the device.
+pub fn file_of(entry: &Entry, machine: &Machine) -> Result<String, Restored> {
+    file_now(entry, machine).map(|place| match place {
+        Place::Setting(file, _) | Place::Driver(file) => file,
+    })
+}
+
+fn file_now(entry: &Entry, machine: &Machine) -> Result<Place, Restored> {
+    let no_setting =
+        || Restored::Refused("the journal names a file that is no setting of this device".to_owned());
+    if entry.setting == DRIVER.0 {
+        // The function stays where it is, also while its drive is away.
+        let node = function_of(&entry.file).and_then(|address| machine.pci.find(address));
+        let class = node.and_then(|node| machine.pci.node(node).class.get());
+        return match class {
+            Some(class) if class >> 8 == NVME_CLASS => Ok(Place::Driver(entry.file.clone())),
+            _ => Err(no_setting()),
+        };
     }
-    let drive = entry.device.find(machine)?;
-    if drive.name == DriveName::new(&entry.device.name) {
-        return Some(entry.file.clone());
+    let row = find(&entry.setting).filter(|row| row.risk != Risk::Shown).ok_or_else(no_setting)?;
+    let (readings, moved) = if row.id == POLL_QUEUES {
+        (poll_queues(machine).into_iter().collect(), false)
+    } else {
+        let (device, moved) = device_now(&entry.device, machine)?;
+        ((row.read)(machine, &device), moved)
+    };
+    let own = |reading: &&Reading<Value>| **reading.path() == *entry.file;
+    let reading = match (readings.iter().find(own), readings.as_slice()) {
+        (Some(reading), _) => reading,
+        // Under another name the one file of the setting is this one.
+        (None, [reading]) if moved => reading,
+        _ => return Err(no_setting()),
+    };
+    Ok(Place::Setting(reading.path().to_string(), row))
+}
+
+/// The device that was changed as it is called now, and whether its files may have other names than they had.
+fn device_now(identity: &Identity, machine: &Machine) -> Result<(Device, bool), Restored> {
+    let Ok(device) = identity.name.parse::<Device>();
+    match device {
+        Device::Cpu => Ok((device, false)),
+        Device::Pci(address) => {
+            let node = machine.pci.find(address).ok_or(Restored::Gone)?;
+            let stayed = identity.path.as_deref().is_none_or(|path| path == &*machine.pci.node(node).path);
+            if stayed { Ok((device, false)) } else { Err(Restored::Gone) }
+        }
+        Device::Drive(name) => match identity.locate(machine) {
+            Located::At(drive) => {
+                let stayed = identity.path.as_deref().map_or(drive.name == name, |path| path == &*drive.path);
+                Ok((Device::Drive(drive.name.clone()), !stayed))
+            }
+            Located::Gone => Err(Restored::Gone),
+            Located::Doubtful(drives) => {
+                Err(Restored::Doubtful(drives.iter().map(|drive| drive.name.to_string()).collect()))
+            }
+        },
     }
-    let row = SETTINGS.iter().find(|row| row.id.0 == entry.setting)?;
-    let readings = (row.read)(machine, &Device::Drive(drive.name.clone()));
-    readings.first().map(|reading| reading.path().to_string())
 }

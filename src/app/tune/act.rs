@@ -310,6 +310,10 @@ impl Done {
             Self::Restored(_, Restored::Meddled(now)) => format!("left alone: somebody else set {now}"),
             Self::Restored(_, Restored::Failed(why)) => format!("not back: {why}"),
             Self::Restored(_, Restored::Gone) => "its drive is gone".to_owned(),
+            Self::Restored(_, Restored::Doubtful(drives)) => {
+                format!("not undone: may be {} now, look", drives.join(" or "))
+            }
+            Self::Restored(_, Restored::Refused(why)) => format!("not undone: {why}"),
         }
     }
 }

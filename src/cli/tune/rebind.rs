@@ -6,16 +6,14 @@ use super::{Bench, Complaint, Failure, Status, print};
 use crate::{
     model::DriveName,
     report::tune as report,
-    runtime::desk::{came_back_as, unix_millis},
+    runtime::desk::came_back_as,
     source::{
         SysRoot,
         open_files::{self, Number, number_of},
         read_machine,
     },
     tune::{
-        Change, Device, Live, Outcome, Tuner,
-        journal::Purpose,
-        ledger::Ledger,
+        Change, Device, Outcome,
         rebind::{self, Rebind, RebindError},
         undo::Which,
     },
@@ -54,7 +52,7 @@ impl Bench {
                 Complaint::new(drive.as_str(), "was not confirmed", "type its name when asked").into()
             );
         }
-        let tuner = Tuner::open(&self.journal, &Live, Purpose::Command, &self.boot, &unix_millis)?;
+        let tuner = self.open()?;
         for change in changes {
             let outcome = tuner.apply(&self.machine, change)?;
             print(&report::applied(change, &outcome))?;
@@ -65,7 +63,7 @@ impl Bench {
         }
         // Somebody may have taken it while the question stood.
         if let Err(error) = checked(root, drive).and_then(|now| Ok(now.carry_out(&tuner, &self.machine)?)) {
-            let ledger = Ledger::of(&self.journal.read()?, &self.boot);
+            let ledger = self.ledger()?;
             tuner.undo(&self.machine, &ledger, &Which::Sessions(&[tuner.session()]), false)?;
             tuner.close()?;
             return Err(error);

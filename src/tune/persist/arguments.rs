@@ -3,9 +3,12 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use super::Export;
-use crate::tune::{
-    ledger::{Entry, Ledger},
-    settings::{Argument, find},
+use crate::{
+    text::Label,
+    tune::{
+        ledger::{Entry, Ledger},
+        settings::{Argument, find},
+    },
 };
 
 /// Arguments for the kernel's command line, one a line, each below the change it stands for and whom it goes for: an
@@ -42,7 +45,7 @@ pub fn kernel_arguments(ledger: &Ledger, value: impl Fn(&Entry) -> Option<String
             Some(other) if *other == argument => {}
             Some(other) => export.left_out.push(format!("{named}: {argument} stands against {other}")),
             None => {
-                let was = &entry.found;
+                let was = Label::new(&entry.found);
                 let _infallible = writeln!(
                     export.text,
                     "# {named}: was {was}, set to {now}; the argument goes for {goes_for}\n{argument}"

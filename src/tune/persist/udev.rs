@@ -88,9 +88,10 @@ fn placed(
 /// Comment and rule of one setting.
 fn rule(ledger: &Ledger, entry: &Entry, row: &Setting, place: &Place, now: &str) -> String {
     let why = row.help.split_inclusive(". ").next().unwrap_or_default().trim_end();
-    let mut text = format!("# {}: was {}, set to {now}. {why}\n", entry.setting, entry.found);
+    let mut text = format!("# {}: was {}, set to {now}. {why}\n", entry.setting, Label::new(&entry.found));
     if let Some(gain) = ledger.gain(&entry.device, &entry.setting, now) {
-        let _infallible = writeln!(text, "# measured against {}: {}", gain.old, Label::new(&gain.words));
+        let _infallible =
+            writeln!(text, "# measured against {}: {}", Label::new(&gain.old), Label::new(&gain.words));
     }
     let _infallible = writeln!(text, "{}, ATTR{{{}}}=\"{}\"", place.matches, row.file, escaped(now));
     text
@@ -167,7 +168,7 @@ mod tests {
     use crate::{
         model::Reading,
         tune::{
-            change::{Device, Identity},
+            device::{Device, Identity},
             journal::Gain,
             testing::{ledger_of, machine_with_queue},
         },

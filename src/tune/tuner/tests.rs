@@ -73,7 +73,7 @@ fn change(kernel: &Kernel, tuner: &Tuner<'_>, id: &str, from: &str, to: &str) ->
     let change = Change {
         identity: Identity::of(&machine, &device),
         device,
-        setting: crate::tune::settings::find(id).unwrap().id,
+        setting: find(id).unwrap().id,
         file: format!("/sys/q/{id}"),
         from: from.to_owned(),
         to: to.to_owned(),
@@ -127,7 +127,7 @@ fn a_change_planned_before_another_reset_its_file_is_made_all_the_same() {
         let device = Device::Drive(crate::model::DriveName::new("loop7"));
         let found = machine(&kernel);
         let planned = |id, value| {
-            let row = crate::tune::settings::find(id).unwrap();
+            let row = find(id).unwrap();
             changes(&found, &kernel, &device, row, value).unwrap().remove(0)
         };
         for change in [planned("scheduler", "mq-deadline"), planned("nr_requests", "64")] {
@@ -219,6 +219,134 @@ fn nothing_is_written_without_the_journal() {
         assert!(matches!(change(&kernel, &tuner, "read_ahead_kb", "128", "256"), Err(TuneError::Journal(_))));
         assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "128");
     });
+}
+
+/// A kernel on which another program writes: after the nth write, this value.
+struct Contested {
+    kernel: Kernel,
+    writes: Cell<usize>,
+    /// Whether the other program has written when the file is read, or only a moment later.
+    at_once: bool,
+    then: fn(usize) -> Option<&'static str>,
+}
+
+impl Contested {
+    fn other(&self, file: &str) {
+        if let Some(value) = (self.then)(self.writes.get()) {
+            self.kernel.write(file, value).unwrap();
+        }
+    }
+}
+
+impl Actuator for Contested {
+    fn read(&self, file: &str) -> io::Result<String> {
+        self.kernel.read(file)
+    }
+
+    fn write(&self, file: &str, value: &str) -> io::Result<()> {
+        self.kernel.write(file, value)?;
+        self.writes.set(self.writes.get() + 1);
+        if self.at_once {
+            self.other(file);
+        }
+        Ok(())
+    }
+
+    fn settle(&self) {
+        self.other("/sys/q/read_ahead_kb");
+    }
+}
+
+#[test]
+fn what_another_program_writes_is_told_apart_from_what_the_kernel_makes_of_a_value() {
+    let changed = |now: &str| Outcome::Changed { now: now.to_owned() };
+    let cases: [(&str, bool, fn(usize) -> Option<&'static str>, Outcome); 6] = [
+        ("4099", true, |_| None, Outcome::Adjusted { now: "4096".into() }),
+        ("512", false, |_| Some("128"), changed("128")),
+        ("512", true, |_| Some("640"), changed("640")),
+        ("4099", false, |_| Some("640"), changed("640")),
+        // Quicker than iodyno's look once, not twice.
+        ("512", true, |write| (write == 1).then_some("128"), Outcome::Accepted),
+        // Always quicker: nothing tells it from a kernel that passes over the value.
+        ("512", true, |_| Some("128"), Outcome::Ignored),
+    ];
+    for (to, at_once, then, outcome) in cases {
+        let contested = Contested { kernel: Kernel::new(FILES), writes: Cell::new(0), at_once, then };
+        let clock = || 1;
+        let journal = Journal::in_memory();
+        let tuner = Tuner::open(&journal, &contested, Purpose::Screen, "boot", &clock).unwrap();
+        let made = change(&contested.kernel, &tuner, "read_ahead_kb", "128", to).unwrap();
+        assert_eq!(made, outcome, "{to}");
+        assert!(
+            !matches!(made, Outcome::Changed { .. } | Outcome::Ignored)
+                || !made.to_string().contains("kernel")
+        );
+        let now = contested.read("/sys/q/read_ahead_kb").unwrap();
+        let ledger = Ledger::of(&journal.read().unwrap(), "boot");
+        let report = tuner.undo(&machine(&contested.kernel), &ledger, &Which::All, false).unwrap();
+        if matches!(made, Outcome::Changed { .. }) && now != "128" {
+            assert_eq!(report[0].1, Restored::Meddled(now), "what another program set is left alone");
+        }
+    }
+}
+
+/// Two drives that call themselves the same, each with its own files.
+fn twins(kernel: &Memory) -> Machine {
+    let files = kernel.files.lock().unwrap();
+    let drive = |name: &str, function: &str, sequence| {
+        let own = |(file, value): (&String, &String)| {
+            let file = file.strip_prefix(&format!("/sys/q/{name}/"))?;
+            Some((format!("/sys/q/{file}"), value.clone()))
+        };
+        let mut drive =
+            crate::tune::testing::machine_with_queue(name, &files.iter().filter_map(own).collect())
+                .drives
+                .remove(0);
+        let scheduler = drive.queue.scheduler.value().cloned().unwrap();
+        drive.queue.scheduler = Reading::known(format!("/sys/q/{name}/scheduler"), scheduler);
+        drive.path = format!("/sys/devices/pci0000:00/{function}/{name}").into();
+        drive.serial = Reading::known("/serial", "S".into());
+        drive.diskseq = Reading::known("/diskseq", sequence);
+        drive
+    };
+    let drives = vec![drive("nvme0n1", "0000:01:00.0", 1), drive("nvme1n1", "0000:02:00.0", 2)];
+    Machine { drives, ..crate::tune::testing::machine_with_queue("none", &BTreeMap::new()) }
+}
+
+#[test]
+fn of_two_drives_with_one_serial_number_the_changed_one_is_put_back_and_told_of() {
+    let file = |name: &str| format!("/sys/q/{name}/scheduler");
+    let kernel = Memory::default();
+    let put = |name: &str, value: &str| {
+        kernel.files.lock().unwrap().insert(file(name), value.to_owned());
+    };
+    put("nvme0n1", "none");
+    put("nvme1n1", "none");
+    let journal = Journal::in_memory();
+    let clock = || 1;
+    let tuner = Tuner::open(&journal, &kernel, Purpose::Screen, "boot", &clock).unwrap();
+    let second = Device::Drive(crate::model::DriveName::new("nvme1n1"));
+    let machine = twins(&kernel);
+    let row = find("scheduler").unwrap();
+    for change in changes(&machine, &kernel, &second, row, "mq-deadline").unwrap() {
+        assert_eq!(tuner.apply(&machine, &change).unwrap(), Outcome::Accepted);
+    }
+    put("nvme0n1", "kyber");
+    let ledger = || Ledger::of(&journal.read().unwrap(), "boot");
+    let first = Device::Drive(crate::model::DriveName::new("nvme0n1"));
+    assert_eq!(plan(&ledger(), &Which::On(&first), &machine).0, [], "the twin was not changed");
+    let (steps, left) = plan(&ledger(), &Which::On(&second), &machine);
+    assert_eq!((steps[0].file.as_str(), left), (file("nvme1n1").as_str(), Vec::new()));
+    // While the changed one is away its twin is not taken for it.
+    let alone = Machine { drives: vec![machine.drives[0].clone()], ..machine.clone() };
+    let report = tuner.undo(&alone, &ledger(), &Which::All, false).unwrap();
+    assert_eq!(report[0].1, Restored::Doubtful(vec!["nvme0n1".to_owned()]));
+    assert!(!is_whole(&report), "an experiment is not called restored");
+    assert_eq!(kernel.read(&file("nvme0n1")).unwrap(), "kyber");
+    let report = tuner.undo(&machine, &ledger(), &Which::All, false).unwrap();
+    assert_eq!((report[0].0.device.name.as_str(), &report[0].1), ("nvme1n1", &Restored::Back));
+    let now = [kernel.read(&file("nvme0n1")).unwrap(), kernel.read(&file("nvme1n1")).unwrap()];
+    assert_eq!(now, ["kyber", "none"]);
 }
 
 #[test]

@@ -1,0 +1,487 @@
+//! What the state folder may make root do: nothing that its own user did not write, and no file that is no setting.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test may panic, and plays the one who plants a journal"
+)]
+
+#[path = "common/loop_device.rs"]
+mod loop_device;
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt, chown, symlink},
+    path::Path,
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use iodyno::{
+    machine::Machine,
+    source::{origin::Origin, read_machine},
+    tune::{
+        Device, Identity, SETTINGS,
+        journal::{self, Event, Purpose, Record},
+        ledger::Ledger,
+        undo::{Which, plan},
+    },
+};
+use loop_device::LoopDevice;
+use proptest::prelude::*;
+
+/// Runs it, and ends the test if it hangs.
+fn run(mut command: Command) -> Output {
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(30) {
+            child.kill().unwrap();
+            panic!("{command:?} hangs");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().unwrap()
+}
+
+fn iodyno(state: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
+    command.env("IODYNO_STATE_DIR", state).args(args);
+    run(command)
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap().trim().to_owned()
+}
+
+/// A record of this boot.
+fn record(session: &str, event: Event) -> Record {
+    Record { time: 1, boot: boot(), session: session.to_owned(), event }
+}
+
+fn change(device: Identity, setting: &str, file: &str, old: &str, new: &str) -> Event {
+    let (setting, file) = (setting.to_owned(), file.to_owned());
+    Event::Change { device, setting, file, old: old.to_owned(), new: new.to_owned(), affected: Vec::new() }
+}
+
+fn named(name: &str) -> Identity {
+    Identity { name: name.to_owned(), ..Identity::default() }
+}
+
+/// A journal that an experiment seems to have left when it was killed.
+fn plant(state: &Path, session: &str, changes: Vec<Event>) {
+    fs::set_permissions(state, Permissions::from_mode(0o700)).unwrap();
+    let open = Event::Open { purpose: Purpose::Experiment, pid: 1 };
+    let lines: String = std::iter::once(open)
+        .chain(changes)
+        .map(|event| serde_json::to_string(&record(session, event)).unwrap() + "\n")
+        .collect();
+    let path = state.join("journal.jsonl");
+    fs::write(&path, lines).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+}
+
+fn is_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        println!("skipped: only root writes settings and gives files away");
+    }
+    root
+}
+
+#[test]
+fn files_that_are_no_settings_are_neither_written_nor_shown() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    fs::create_dir(&state).unwrap();
+    let mut secrets = Vec::new();
+    let mut changes = Vec::new();
+    for setting in ["nomerges", "driver", "poll_queues", "governor", "write_cache", "\u{1b}[2J"] {
+        for name in [&*device.name, "cpu", "0000:00:00.0", "gone0"] {
+            let secret = folder.path().join(format!("secret{}", secrets.len()));
+            fs::write(&secret, "hunter2\n").unwrap();
+            changes.push(change(named(name), setting, secret.to_str().unwrap(), "1", "2"));
+            secrets.push(secret);
+        }
+    }
+    let function = "/sys/bus/pci/devices/0000:00:00.0/driver";
+    for (setting, file, old) in [
+        ("nomerges", "/sys/module/loop/parameters/max_loop", "1"),
+        ("nomerges", "/sys/block/../block/x/queue/nomerges", "1"),
+        ("read_ahead_kb", "/sys/kernel/uevent_helper", "4"),
+        ("driver", function, "../../../../tmp/x"),
+    ] {
+        changes.push(change(named(&device.name), setting, file, old, "2"));
+    }
+    plant(&state, "1-1-1", changes);
+    let before = device.read_settings();
+    for args in [
+        &["tune", "undo", "--all", "--dry-run"][..],
+        &["tune", "export", "udev"],
+        &["tune", "export", "kernel-args"],
+        &["tune", "list", &device.name],
+        &["tune", "undo", "--all"],
+        &["tune", "undo", "--all", "--force"],
+        &["tune", "set", &device.name, "nomerges=0"],
+    ] {
+        let said = text(&iodyno(&state, args));
+        assert!(
+            !said.contains("hunter2") && !said.contains('\u{1b}') && !said.contains("tee "),
+            "{args:?}: {said}"
+        );
+    }
+    for secret in secrets {
+        assert_eq!(fs::read_to_string(secret).unwrap(), "hunter2\n");
+    }
+    assert_eq!(device.read_settings(), before);
+}
+
+#[test]
+fn a_value_that_the_setting_does_not_take_is_refused() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    assert!(iodyno(state.path(), &["tune", "set", &device.name, "nomerges=2"]).status.success());
+    let path = state.path().join("journal.jsonl");
+    let journal = fs::read_to_string(&path).unwrap();
+    fs::write(&path, journal.replace("\"old\":\"0\"", "\"old\":\"7\"")).unwrap();
+    let undone = iodyno(state.path(), &["tune", "undo", "--all", "--force"]);
+    assert_eq!(undone.status.code(), Some(1));
+    let said = text(&undone);
+    assert!(
+        said.contains("nomerges: left alone: takes a whole number from 0 to 2; 7 was not written"),
+        "{said}"
+    );
+    assert_eq!(device.setting("nomerges").as_deref(), Some("2"));
+}
+
+#[test]
+fn a_session_name_is_no_path_and_pipes_and_links_are_refused_at_once() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    fs::create_dir_all(state.join("sessions")).unwrap();
+    let pipe = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    pipe(&folder.path().join("pipe"));
+    let queue = format!("/sys/block/{}/queue/nomerges", device.name);
+    for session in ["../../pipe", "../pipe", "", "/etc/passwd"] {
+        plant(&state, session, vec![change(named(&device.name), "nomerges", &queue, "1", "0")]);
+        iodyno(&state, &["tune", "list"]);
+        iodyno(&state, &["tune", "undo", "--all", "--dry-run"]);
+    }
+    let journal = state.join("journal.jsonl");
+    let refused = |why: &str| {
+        let undone = iodyno(&state, &["tune", "undo", "--all"]);
+        let said = text(&undone);
+        assert!(undone.status.code() == Some(2) && said.contains(why) && said.contains("; "), "{said}");
+        assert!(iodyno(&state, &["tune", "list", &device.name]).status.success());
+    };
+    fs::remove_file(&journal).unwrap();
+    pipe(&journal);
+    refused("journal.jsonl: is no regular file");
+    fs::remove_file(&journal).unwrap();
+    symlink("/etc/passwd", &journal).unwrap();
+    refused("journal.jsonl: is a link");
+    let alias = folder.path().join("alias");
+    symlink(&state, &alias).unwrap();
+    let said = text(&iodyno(&alias, &["tune", "undo", "--all"]));
+    assert!(said.contains("alias: is a link"), "{said}");
+}
+
+#[test]
+fn a_folder_or_journal_of_another_user_makes_root_write_nothing() {
+    if !is_root() {
+        return;
+    }
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    fs::create_dir(&state).unwrap();
+    assert!(iodyno(&state, &["tune", "set", &device.name, "nomerges=2"]).status.success());
+    let journal = state.join("journal.jsonl");
+    let text_before = fs::read_to_string(&journal).unwrap();
+    // As a killed experiment leaves it.
+    let left: String = text_before
+        .replace("\"command\"", "\"experiment\"")
+        .lines()
+        .filter(|line| !line.contains("\"keep\"") && !line.contains("\"close\""))
+        .map(|line| line.to_owned() + "\n")
+        .collect();
+    fs::write(&journal, left).unwrap();
+    let file = device.device();
+    let plain: &[&str] = &["bench", "--filename", file.to_str().unwrap(), "--runtime", "1"];
+    for (path, lax) in [(&journal, None), (&state, None), (&journal, Some(0o666))] {
+        let mode = fs::metadata(path).unwrap().permissions();
+        match lax {
+            None => chown(path, Some(65_534), None).unwrap(),
+            Some(lax) => fs::set_permissions(path, Permissions::from_mode(lax)).unwrap(),
+        }
+        for args in
+            [&["tune", "undo"][..], &["tune", "undo", "--all"], &["tune", "set", &device.name, "iostats=0"]]
+        {
+            let refused = iodyno(&state, args);
+            assert_eq!(refused.status.code(), Some(2), "{args:?}: {}", text(&refused));
+            let said = String::from_utf8_lossy(&refused.stderr);
+            let why = if lax.is_some() { "other users can write to it" } else { "belongs to user 65534" };
+            assert!(said.contains(path.to_str().unwrap()) && said.contains(why), "{said}");
+            assert_eq!(device.setting("nomerges").as_deref(), Some("2"), "{args:?}");
+            assert_eq!(device.setting("iostats").as_deref(), Some("1"), "{args:?}");
+        }
+        for args in [plain, &["sheet"], &["tree"], &["drives"], &["check"], &["metrics"], &["tune", "list"]] {
+            let output = iodyno(&state, args);
+            assert!(output.status.success(), "{args:?}: {}", text(&output));
+            assert!(!output.stderr.is_empty(), "{args:?} says nothing of it");
+        }
+        chown(path, Some(0), None).unwrap();
+        fs::set_permissions(path, mode).unwrap();
+    }
+    assert!(iodyno(&state, &["tune", "undo"]).status.success());
+    assert_eq!(device.setting("nomerges").as_deref(), Some("0"));
+}
+
+#[test]
+fn modes_are_tightened_whatever_the_umask_was() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("new/state");
+    let mut command = Command::new("sh");
+    command.args(["-c", "umask 0; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_iodyno")]);
+    command.args(["tune", "set", &device.name, "nomerges=2"]).env("IODYNO_STATE_DIR", &state);
+    assert!(run(command).status.success());
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let modes = || {
+        [
+            mode(&state),
+            mode(&state.join("sessions")),
+            mode(&state.join("journal.jsonl")),
+            mode(&state.join("turn")),
+        ]
+    };
+    assert_eq!(modes(), [0o700, 0o700, 0o600, 0o600]);
+    for (name, lax) in [("", 0o755), ("sessions", 0o777), ("journal.jsonl", 0o644), ("turn", 0o640)] {
+        fs::set_permissions(state.join(name), Permissions::from_mode(lax)).unwrap();
+    }
+    assert!(iodyno(&state, &["tune", "undo", "--all"]).status.success());
+    assert_eq!(modes(), [0o700, 0o700, 0o600, 0o600]);
+}
+
+#[test]
+fn under_sudo_another_user_s_folder_is_not_taken() {
+    if !is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    fs::create_dir(&state).unwrap();
+    chown(&state, Some(65_534), None).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
+    command.env("IODYNO_STATE_DIR", &state).env("SUDO_UID", "65534").args(["tune", "journal"]);
+    let output = run(command);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.starts_with("/var/lib/iodyno/journal.jsonl\n"),
+        "{}",
+        text(&output)
+    );
+    let noted = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        noted.starts_with("iodyno: IODYNO_STATE_DIR: ") && noted.contains("belongs to user 65534"),
+        "{noted}"
+    );
+}
+
+#[test]
+fn a_damaged_line_costs_itself_and_is_named() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    assert!(iodyno(state.path(), &["tune", "set", &device.name, "nomerges=2"]).status.success());
+    let path = state.path().join("journal.jsonl");
+    let mut lines = fs::read(&path).unwrap();
+    lines.splice(0..0, *b"{\"time\": 1, \"nonsense\"}\n\xff\xfe}\n");
+    fs::write(&path, lines).unwrap();
+    let file = state.path().join("plain");
+    fs::write(&file, vec![0; 1 << 20]).unwrap();
+    let bench = ["bench", "--filename", file.to_str().unwrap(), "--direct=0", "--runtime", "1"];
+    for args in
+        [&bench[..], &["sheet"], &["tree"], &["tune", "list", &device.name], &["tune", "undo", "--all"]]
+    {
+        let output = iodyno(state.path(), args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{args:?}: {}", text(&output));
+        for line in ["journal.jsonl: line 1 is damaged (", "journal.jsonl: line 2 is damaged ("] {
+            assert_eq!(said.matches(line).count(), 1, "{args:?}: {said}");
+        }
+    }
+    assert_eq!(device.setting("nomerges").as_deref(), Some("0"), "the whole lines are undone");
+}
+
+#[test]
+fn without_proc_nothing_is_changed_that_could_not_be_undone() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let without = |args: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", "mount -t tmpfs none /proc && exec \"$0\" \"$@\""]);
+        command.arg(env!("CARGO_BIN_EXE_iodyno")).args(args).env("IODYNO_STATE_DIR", state.path());
+        run(command)
+    };
+    if !without(&["demos"]).status.success() {
+        println!("skipped: no mount namespace to hide /proc in");
+        return;
+    }
+    for args in [&["tune", "set", &device.name, "nomerges=2"][..], &["tune", "undo", "--all"]] {
+        let output = without(args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output));
+        assert!(said.contains("boot_id: ") && said.contains("; mount /proc"), "{args:?}: {said}");
+    }
+    assert_eq!(device.setting("nomerges").as_deref(), Some("0"));
+    assert!(without(&["tune", "list", &device.name]).status.success());
+}
+
+#[test]
+fn a_read_only_sys_is_not_called_writable() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", "mount -o remount,bind,ro /sys && exec \"$0\" \"$@\""]);
+    command.arg(env!("CARGO_BIN_EXE_iodyno")).args(["tune", "list", &device.name, "--json"]);
+    let output = run({
+        command.env("IODYNO_STATE_DIR", state.path());
+        command
+    });
+    let Ok(document) = serde_json::from_slice::<serde_json::Value>(&output.stdout) else {
+        println!("skipped: /sys cannot be made read-only here: {}", text(&output));
+        return;
+    };
+    for row in document["settings"].as_array().unwrap() {
+        assert_eq!(row["writable"], false, "{row}");
+        let why = row["why_not"].as_str().unwrap();
+        assert!(row["value"].is_null() || why.contains("/sys is read-only") || why == "shown only", "{row}");
+    }
+}
+
+/// Every file that a row of the table yields for a device that is there.
+fn files(machine: &Machine) -> BTreeSet<String> {
+    let drives = machine.drives.iter().map(|drive| Device::Drive(drive.name.clone()));
+    let functions =
+        machine.pci.nodes.iter().filter_map(|node| node.address.to_string().parse().ok().map(Device::Pci));
+    let devices: Vec<Device> = drives.chain(functions).chain([Device::Cpu]).collect();
+    let readings =
+        SETTINGS.iter().flat_map(|row| devices.iter().flat_map(|device| (row.read)(machine, device)));
+    readings.map(|reading| reading.path().to_string()).collect()
+}
+
+fn machine() -> Machine {
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/d-stock-qemu.capture");
+    read_machine(&*Origin::Capture(capture.into()).open().unwrap()).0
+}
+
+/// The driver of an NVMe function is the one file that is no row's.
+fn is_nvme_driver(machine: &Machine, file: &str) -> bool {
+    machine.pci.nodes.iter().any(|node| {
+        node.class.get().is_some_and(|class| class >> 8 == 0x01_08)
+            && file == format!("/sys/bus/pci/devices/{}/driver", node.address)
+    })
+}
+
+/// Whatever a journal says, each step of its undo is a setting's file with a value that is a word.
+fn undo_stays_within_the_table(machine: &Machine, files: &BTreeSet<String>, content: &[u8]) -> usize {
+    let records = journal::parse(content).records;
+    let boots: BTreeSet<&str> = records.iter().map(|record| record.boot.as_str()).collect();
+    let mut steps = 0;
+    for boot in boots {
+        let ledger = Ledger::of(&records, boot);
+        let sessions: Vec<&str> = records.iter().map(|record| record.session.as_str()).collect();
+        for which in [Which::All, Which::On(&Device::Cpu), Which::Sessions(&sessions)] {
+            for step in plan(&ledger, &which, machine).0 {
+                let is_driver = step.setting == "driver" && is_nvme_driver(machine, &step.file);
+                assert!(files.contains(&step.file) || is_driver, "{step:?}");
+                assert!(!is_driver || step.target != "none", "{step:?}");
+                assert!(step.target.bytes().all(|byte| byte.is_ascii_graphic()), "{step:?}");
+                steps += 1;
+            }
+        }
+    }
+    steps
+}
+
+/// Names, files and values that lie near those of the machine.
+fn near(machine: &Machine, files: &BTreeSet<String>) -> [Vec<String>; 4] {
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let mut names: Vec<String> = machine.drives.iter().map(|drive| drive.name.to_string()).collect();
+    names.extend(machine.pci.nodes.iter().map(|node| node.address.to_string()));
+    names.extend(owned(&["cpu", "gone", "../x", ""]));
+    let mut paths: Vec<String> = files.iter().cloned().collect();
+    paths
+        .extend(machine.pci.nodes.iter().map(|node| format!("/sys/bus/pci/devices/{}/driver", node.address)));
+    paths.extend(owned(&[
+        "/etc/shadow",
+        "/sys/kernel/uevent_helper",
+        "/sys/bus/pci/devices/../../x/driver",
+        "",
+    ]));
+    let mut settings: Vec<String> = SETTINGS.iter().map(|row| row.id.0.to_owned()).collect();
+    settings.extend(owned(&["driver", "x"]));
+    let values =
+        owned(&["0", "1", "128", "none", "mq-deadline", "auto", "on", "nvme", "../x", "a b", "\n", "-1", ""]);
+    [names, paths, settings, values]
+}
+
+proptest! {
+    #[test]
+    fn no_journal_makes_an_undo_leave_the_table(
+        content in prop::collection::vec(any::<u8>(), 0..300),
+        picks in prop::collection::vec(any::<[u16; 6]>(), 1..12),
+    ) {
+        thread_local! {
+            static SCENE: (Machine, BTreeSet<String>) = {
+                let machine = machine();
+                let files = files(&machine);
+                (machine, files)
+            };
+        }
+        SCENE.with(|(machine, files)| {
+            undo_stays_within_the_table(machine, files, &content);
+            let [names, paths, settings, values] = near(machine, files);
+            let pick = |from: &[String], at: u16| from[usize::from(at) % from.len()].clone();
+            let text: String = picks.iter().map(|[name, path, setting, old, new, kind]| {
+                let name = pick(&names, *name);
+                // Half of them with all that is known of the device of that name.
+                let device = match name.parse() {
+                    Ok(device) if kind % 2 == 0 => Identity::of(machine, &device),
+                    _ => named(&name),
+                };
+                let file = pick(&paths, *path);
+                let event = match kind % 5 {
+                    0 => Event::Undone { file, value: pick(&values, *old), sessions: Vec::new() },
+                    _ => change(device, &pick(&settings, *setting), &file, &pick(&values, *old), &pick(&values, *new)),
+                };
+                serde_json::to_string(&Record { time: 1, boot: "b".into(), session: "1-1-1".into(), event }).unwrap() + "\n"
+            }).collect();
+            undo_stays_within_the_table(machine, files, text.as_bytes());
+        });
+    }
+}
+
+#[test]
+fn what_the_table_yields_is_undone() {
+    let machine = machine();
+    let files = files(&machine);
+    let drive = machine.drives.iter().find(|drive| drive.nvme.is_some()).unwrap();
+    let device = Identity::of(&machine, &Device::Drive(drive.name.clone()));
+    let file = drive.queue.nomerges.path().to_string();
+    let change =
+        serde_json::to_string(&record("1-1-1", change(device, "nomerges", &file, "0", "2"))).unwrap();
+    assert_eq!(
+        undo_stays_within_the_table(&machine, &files, change.as_bytes()),
+        2,
+        "the test above sees steps"
+    );
+}
