@@ -44,7 +44,10 @@ impl Cell {
         Some(Self {
             problem: if value.is_none() { first.problem() } else { None },
             choices: choices(row, values.first().copied()),
-            found: readings.iter().find_map(|reading| ledger.found(reading.path())).map(str::to_owned),
+            found: readings
+                .iter()
+                .find_map(|reading| ledger.found(reading.path()))
+                .map(|found| Label::new(found).to_string()),
             default: default_of(machine, device, row),
             set_by: set_by(machine, device, row),
             files: readings.iter().map(|reading| reading.path().to_string()).collect(),

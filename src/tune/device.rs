@@ -133,6 +133,16 @@ impl Identity {
         }
     }
 
+    /// Whether `now`, of the same name, is another drive, or the same one back from its driver with a new queue.
+    pub(super) fn has_left(&self, now: &Self) -> bool {
+        let same = [
+            agree(self.serial.as_ref(), now.serial.as_ref()),
+            agree(self.wwid.as_ref(), now.wwid.as_ref()),
+            agree(self.diskseq, now.diskseq),
+        ];
+        same.contains(&Some(false))
+    }
+
     /// Whether nothing that is known of both differs, and something that tells drives apart is the same.
     fn looks_like(&self, drive: &Drive) -> bool {
         let serial = serial_of(drive);

@@ -9,6 +9,7 @@ use super::{
     device::Identity,
     journal::{Event, Gain, Journal, Purpose, Record},
     rebind::DRIVER,
+    settings::{Scope, find},
 };
 
 /// One file that stands changed.
@@ -197,8 +198,10 @@ impl Ledger {
             self.entries.len() - 1
         });
         let entry = &mut self.entries[place];
-        if entry.is_closed() {
-            // What stands there now was set by others meanwhile: it is what this change found.
+        // The queue of a drive that left is gone with its values, whoever has its name now.
+        let is_queue = find(setting).is_some_and(|row| row.scope == Scope::Queue);
+        if entry.is_closed() || is_queue && entry.device.has_left(device) {
+            // What stands there now was set by others: it is what this change found.
             old.clone_into(&mut entry.found);
             entry.last = vec![old.to_owned()];
             entry.asked = false;
@@ -344,6 +347,25 @@ mod tests {
         };
         let events = vec![change("/f", "128", "7"), refused, change("/f", "776", "64"), accepted()];
         assert_eq!(Ledger::of(&records("1-a", events), "b").found("/f"), Some("776"), "nor a refused one");
+    }
+
+    #[test]
+    fn another_drive_under_the_same_name_begins_anew() {
+        let on = |sequence, event| match event {
+            Event::Change { device, setting, file, old, new, affected } => {
+                let device = Identity { diskseq: Some(sequence), ..device };
+                Event::Change { device, setting, file, old, new, affected }
+            }
+            other => other,
+        };
+        let accepted = || Event::Result { file: "/f".into(), outcome: Outcome::Accepted, affected: vec![] };
+        let changes = |second| {
+            let first = [on(7, change("/f", "128", "512")), accepted()];
+            let then = [on(second, change("/f", "4096", "64")), accepted()];
+            Ledger::of(&records("1-a", [first, then].concat()), "b").found("/f").map(str::to_owned)
+        };
+        assert_eq!(changes(7).as_deref(), Some("128"));
+        assert_eq!(changes(8).as_deref(), Some("4096"), "what was found on the drive before is not its own");
     }
 
     #[test]

@@ -113,8 +113,8 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
         ),
         answer("experiment", "no arm is polled", 's/"hipri": true/"hipri": false/', "polled arms: "),
     ),
-    "an experiment killed is undone by the next start": (
-        Sabotage("nothing is looked for at the start", '[ "$1 $2" = "tune list" ] && IODYNO_STATE_DIR=$(mktemp -d) exec $real "$@"', "after the next start: "),
+    "an experiment killed is named by what reads and undone by the next change": (
+        Sabotage("nothing is looked for at the start", '[ "$1 $2" = "tune set" ] && IODYNO_STATE_DIR=$(mktemp -d) exec $real "$@"', "after the next change: "),
     ),
     "read errors are counted and named": (NO_ERRORS, NOBODY_NAMED),
     "bad blocks of a null drive are counted and named": (NO_ERRORS, NOBODY_NAMED),

@@ -117,7 +117,7 @@ def experiments_on_drives_answer_and_put_everything_back(guest: Guest) -> None:
 
 
 @on("polled")
-def an_experiment_killed_is_undone_by_the_next_start(guest: Guest) -> None:
+def an_experiment_killed_is_named_by_what_reads_and_undone_by_the_next_change(guest: Guest) -> None:
     before = settings(guest)
     arms = '--arm "one: scheduler=mq-deadline nr_requests=64" --arm "two: scheduler=mq-deadline nomerges=2"'
     command = f"iodyno experiment run own --filename /dev/nvme0n1 --runtime 2 {arms} --json >/dev/null 2>&1"
@@ -125,8 +125,12 @@ def an_experiment_killed_is_undone_by_the_next_start(guest: Guest) -> None:
     until("a setting changed", lambda: settings(guest) != before, guest)
     guest.text("kill -9 $(cat /tmp/victim)")
     same("changed when it was killed", settings(guest) != before, True)
-    guest.iodyno("tune list nvme0n1")
-    same("after the next start", settings(guest), before)
+    changed = settings(guest)
+    named = guest.run("iodyno check")
+    assert "nvme0n1 scheduler (was none)" in named.err and "`iodyno tune undo`" in named.err, named.err
+    same("after a command that only reads", settings(guest), changed)
+    guest.iodyno("tune set nvme0n1 nomerges=0")
+    same("after the next change", settings(guest), before)
 
 
 def settings(guest: Guest) -> str:
