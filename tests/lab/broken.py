@@ -73,6 +73,9 @@ def miscount(because: str) -> Sabotage:
     return answer("bench", "reads are counted wrong", MISCOUNT, because)
 
 
+LIMITS = r's/"bytes_per_second": [0-9]*/"bytes_per_second": 1000000/'
+CAPTURE_WITHOUT_DRIVES = '[ "$1" = capture ] && { $real "$@"; for f; do [ -f "$f" ] && sed -i "/^  nvme0n1$/d" $f; done; exit 0; }'
+
 SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
     "tree has the devices links and ids of lspci": (
         answer("tree", "widths are others", r's/"width": [0-9]*/"width": 3/', "link now: "),
@@ -167,4 +170,63 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
     "a drive in use keeps its driver": (
         Sabotage("it is not refused", '[ "$1 $2" = "tune set" ] && exit 0', "the status when it is mounted"),
     ),
+    "every field of the tree is that of lspci and sysfs": (
+        answer("tree", "widths are others", r's/"width": [0-9]*/"width": 3/', "fields differ: .* width: "),
+        answer("tree", "drives hang nowhere", r's/"nvme[0-9]*n1"/""/', "fields differ: .* drives: "),
+    ),
+    "every field of the drives is that of lsblk and sysfs": (
+        answer("drives", "sizes are others", r's/"size_bytes": [0-9]/"size_bytes": 0/', "fields differ: .* size: "),
+        answer("drives", "serials are not read", r's/"serial": "[^"]*"/"serial": null/', "fields differ: .* serial: "),
+    ),
+    "every field of nvme drives is that of nvme cli": (
+        answer("drives", "ratings are others", r's/"relative_performance": [0-9]*/"relative_performance": 3/', " rating: "),
+    ),
+    "drives are counted as the controllers they are": (
+        answer("check", "one more is counted", r"s/· [0-9]* drives\{0,1\}$/· 99 drives/", "drives in .*99 drives"),
+    ),
+    "an uplink carries packets of the size its drives send": (
+        answer("tree", "limits are others", LIMITS, "limit of 0000:21:00.0"),
+    ),
+    "packets of one size are carried at that size": (answer("tree", "limits are others", LIMITS, "limit of 0000:21:00.0"),),
+    "endpoints of a virtual machine have no link to limit them": (
+        answer("tree", "all have one", r's/"limit": null/"limit": {"bytes_per_second": 211e6}/', "limit of 0000:21:00.0"),
+    ),
+    "links of drives with real ids are limits": (answer("tree", "limits are others", LIMITS, "limit of 0000:"),),
+    "a machine with something planted gets no clean bill": (
+        answer("check", "nothing is found", "s/^[0-9].* \\(high\\|warning\\).*/nothing seen that holds it back/", "nothing seen"),
+    ),
+    "a healthy machine gets a clean bill": (
+        answer("check", "something is found", "s/nothing seen that holds it back/1 warning/", "1 warning"),
+    ),
+    "a root complex behind vmd gets the answers it gets beside it": (
+        Sabotage("captures lack a drive", CAPTURE_WITHOUT_DRIVES, "fields differ: address of|returned non-zero"),
+    ),
+    "users of drives are those that lsblk and losetup list": (
+        answer("drives", "nobody uses anything", "s#mounted on [^\"]*##", "/mnt/"),
+    ),
+    "no format is printed for a drive in use": (
+        answer("check", "a format of one in use", r"s#nvme format\([^\"]*\)/dev/nvme0n1#nvme format\1/dev/nvme6n1#", "in use"),
+    ),
+    "a drive below any layer keeps its driver": (
+        Sabotage("it is not refused", '[ "$1 $2" = "tune set" ] && exit 0', "the status for nvme"),
+    ),
+    "looking opens no drive exclusively": (
+        Sabotage("it does", "exec 9<>/dev/nvme0n1; [ $1 = check ] && { mount -t ext4 /dev/nvme0n1 /mnt; sleep 3; umount /mnt; }", "refusals"),
+    ),
+    "a change to one of two that look alike is undone on that one": (
+        nothing_set("only .* is set: "),
+        nothing_undone("after the undo of "),
+    ),
+    "what an admin sets on the twin stays": (nothing_undone("what an admin set on"),),
+    "changes to both are undone on each": (nothing_set("all are set: "), nothing_undone("is undone: ")),
+    "a dry run names the files of its own drive": (
+        answer("tune", "names are others", "s#/block/[a-z0-9]*/#/block/other/#; s#/[a-z0-9]*/queue#/other/queue#", "is not in"),
+    ),
+    "an experiment killed is undone on its own drive": (nothing_undone("after the undo"),),
+    "what an admin wrote since an undo is what the next undo gives back": (nothing_undone("after the first undo"),),
+    "paths are tuned and undone": (nothing_set("the paths are set"), nothing_undone("the paths are as they were")),
+    "a head of two paths keeps its driver": (
+        Sabotage("it is not refused", '[ "$1 $2" = "tune set" ] && exit 0', "the status: "),
+    ),
+    "both paths have their place on the tree": (answer("tree", "drives have no names", "s/nvme[0-9].*//", "no drive on the row"),),
 }

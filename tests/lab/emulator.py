@@ -146,6 +146,7 @@ class Guest:
         if not self.is_ready:
             self.expect("ready", BOOT_SECONDS)
             self.is_ready = True
+            self.text(self.machine.setup)
         return self
 
     def expect(self, word: str, seconds: float) -> list[str]:

@@ -24,13 +24,20 @@ PACKAGES = {  # a program the lab needs: the Debian package it is in
     "modprobe": "kmod",
     "lspci": "pciutils",
     "nvme": "nvme-cli",
+    "lsblk": "util-linux",
+    "mdadm": "mdadm",
+    "dmsetup": "dmsetup",
     "fio": "fio",
     "dpkg-deb": "dpkg",
     "apt-get": "apt",
 }
 INSTALL = f"apt-get install {' '.join(sorted({*PACKAGES.values(), 'python3-pyte'}))}"
-GUEST_PROGRAMS = ("bash", "lspci", "nvme")
-MODULES = ("nvme", "9p", "9pnet_virtio", "virtio_pci", "bfq", "kyber-iosched", "null_blk", "ext4", "crc32c_generic")
+GUEST_PROGRAMS = ("bash", "lspci", "nvme", "lsblk", "mdadm", "dmsetup")
+MODULES = (
+    *("nvme", "9p", "9pnet_virtio", "virtio_pci", "bfq", "kyber-iosched", "null_blk", "ext4", "crc32c_generic"),
+    *("virtio_blk", "virtio_scsi", "sd_mod", "sr_mod", "xhci_pci", "usb_storage"),
+    *("loop", "dm_mod", "md_mod", "raid1"),
+)
 
 
 class Impossible(Exception):

@@ -6,6 +6,7 @@ Here: descriptions only. Not here: how QEMU is told (`emulator.py`), how a devic
 from dataclasses import dataclass, field
 
 Link = tuple[float, int]  # GT/s, lanes
+Payload = tuple[int, int]  # bytes: the Max Payload Size in use, and the greatest supported
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,11 @@ CRUCIAL = Model("CT2000T705SSD3", "PACR5111", (0xC0A9, 0x5419, 0xC0A9, 0x5419), 
 
 @dataclass(frozen=True)
 class Drive:
-    """An NVMe drive with one namespace. `trained` is its link now, where that is not what both ends can do."""
+    """An NVMe drive. `trained` is its link now, where that is not what both ends can do.
+
+    Drives of one `subsystem` are ports of one drive: they share its serial number and its namespaces, which the first of them
+    lists. An `emulated` drive is QEMU's own, ids and link included.
+    """
 
     model: Model = PASCAL
     lba: int = 512
@@ -34,6 +39,40 @@ class Drive:
     bad_sector: int | None = None  # a read that touches this sector of 512 B fails
     keeps: bool = False  # what is written to it; the others read as zeroes
     sleeps: bool = False  # its link offers ASPM L1, and it power states it enters by itself
+    link: Link | None = None  # its best link, where it is not its model's
+    payload: Payload | None = None
+    namespaces: int = 1
+    subsystem: str = ""
+    formats_all: bool = False  # a format touches every namespace of the controller
+    virtual_functions: int = 0  # that can be switched on
+    emulated: bool = False
+
+
+@dataclass(frozen=True)
+class Functions:
+    """Drives that are functions of one PCI device: they share its link."""
+
+    drives: tuple[Drive, ...]
+
+
+@dataclass(frozen=True)
+class VirtioDisk:
+    """A virtio-blk disk."""
+
+    serial: str = ""
+
+
+@dataclass(frozen=True)
+class VirtioScsi:
+    """A virtio-scsi controller with disks: a LUN of target 0 for each serial number, which may be empty."""
+
+    serials: tuple[str, ...]
+    cdrom: bool = False
+
+
+@dataclass(frozen=True)
+class UsbStick:
+    """A USB controller with a stick in it."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +92,10 @@ class Switch:
     trained: Link
     slots: tuple[Drive | None, ...]
     slot_link: Link = (16, 4)
+    payload: Payload | None = None  # of all its ports
+
+
+Device = Drive | Functions | Display | Switch | VirtioDisk | VirtioScsi | UsbStick
 
 
 @dataclass(frozen=True)
@@ -60,7 +103,9 @@ class Port:
     """A root port: what its slot can do, and what is in it."""
 
     link: Link
-    device: Drive | Display | Switch | None = None
+    device: Device | None = None
+    has_slot: bool = True  # its slot bit is set
+    payload: Payload | None = None
 
 
 @dataclass(frozen=True)
@@ -111,11 +156,21 @@ Event = Retrain | Heat | Pull | Plug
 
 @dataclass(frozen=True)
 class Found:
-    """A finding that has to be there: its id, its severity, and the PCI addresses its subjects are at."""
+    """A finding that has to be there: its id, its severity, and the PCI addresses its subjects are at.
+
+    `loosely`: of several ids, severities and addresses one will do. A narrow hop may be named by itself or by the drives
+    behind it.
+    """
 
     id: str
     severity: str
     at: frozenset[str]
+    loosely: bool = False
+
+    def fits(self, seen: "Found") -> bool:
+        if not self.loosely:
+            return self == seen
+        return seen.id in self.id.split() and seen.severity in self.severity.split() and bool(seen.at & self.at)
 
 
 @dataclass(frozen=True)
@@ -127,6 +182,8 @@ class Machine:
     above_info: frozenset[Found] = frozenset()
     information: frozenset[Found] = frozenset()
     kernel_arguments: str = ""
+    setup: str = ""  # shell that makes it what it is, once it is up
+    core: bool = True  # tried by `.ci/run` too
     fio: bool = False  # is there to compare with
     quiet_about: frozenset[str] = field(default_factory=frozenset)  # ids that must not appear at all
 
@@ -135,11 +192,53 @@ def found(id: str, severity: str, *addresses: str) -> Found:
     return Found(id, severity, frozenset(addresses))
 
 
-def slots(link: Link, *devices: Drive | Display | Switch) -> tuple[Port, ...]:
+def near(ids: str, severities: str, *addresses: str) -> Found:
+    """A finding by one of these ids about one of these places."""
+    return Found(ids, severities, frozenset(addresses), loosely=True)
+
+
+def slots(link: Link, *devices: Device) -> tuple[Port, ...]:
     return tuple(Port(link, device) for device in devices)
 
 
 LINKS = frozenset({"link-downtrained", "slot-limited", "link-capped-by-software", "oversubscribed-hop"})
+
+SMALL, LARGE = Drive(payload=(128, 128)), Drive(payload=(512, 512))
+
+# A function gets its queues and is switched on by the drive it belongs to; then the driver takes it.
+VIRTUAL_FUNCTIONS = """
+at=0000:21:00.0
+drive=/dev/$(ls /sys/bus/pci/devices/$at/nvme)
+echo 2 >/sys/bus/pci/devices/$at/sriov_numvfs
+for function in 1 2; do
+  nvme virt-mgmt $drive -c $function -r 0 -n 3 -a 8 && nvme virt-mgmt $drive -c $function -r 1 -n 2 -a 8 &&
+    nvme virt-mgmt $drive -c $function -a 9 && echo 0000:21:00.$function >/sys/bus/pci/drivers/nvme/bind
+done
+until [ -e /sys/block/nvme3n1 ]; do sleep 0.2; done
+"""
+
+# By drive: nvme6n1 has a file system on a loop device on a partition, nvme5n1 and nvme4n1 are an array with a file system,
+# nvme3n1 is below device mapper with a file system, nvme2n1 has swap on a partition, nvme1n1 is held open by a process;
+# nothing uses nvme0n1.
+STACKS = """
+set -e
+exec >/dev/null 2>&1
+modprobe -a loop dm_mod md_mod raid1 ext4
+part() { printf 'n\\np\\n1\\n2048\\n+1G\\nw\\n' | fdisk $1; until [ -b ${1}p1 ]; do sleep 0.2; done; }
+files() { mke2fs -F $1 16384; mkdir -p $2; mount -t ext4 $1 $2; }
+part /dev/nvme6n1
+losetup /dev/loop0 /dev/nvme6n1p1
+files /dev/loop0 /mnt/loop
+mdadm --create /dev/md0 --run --assume-clean --metadata=1.2 --level=1 --raid-devices=2 /dev/nvme5n1 /dev/nvme4n1
+files /dev/md0 /mnt/array
+echo 0 131072 linear /dev/nvme3n1 0 | dmsetup create --noudevsync lab
+[ -e /dev/mapper/lab ] || { mkdir -p /dev/mapper; ln -s ../dm-0 /dev/mapper/lab; }
+files /dev/dm-0 /mnt/mapped
+part /dev/nvme2n1
+mkswap /dev/nvme2n1p1
+swapon /dev/nvme2n1p1
+sleep 100000 </dev/nvme1n1 &
+"""
 
 MACHINES = {
     "shared": Machine(
@@ -227,4 +326,199 @@ MACHINES = {
         kernel_arguments="nvme.poll_queues=2",
         quiet_about=LINKS | {"no-poll-queues", "shared-root-complex"},
     ),
+    # From here on shapes that are rare: with a twin of each that has nothing wrong.
+    "dual-port": Machine(
+        says="a drive with two ports, which without multipath are two block devices with one serial number, and another drive",
+        root_complexes=(
+            RootComplex(0x20, 0, slots((16, 4), Drive(subsystem="dual"), Drive(BLACK))),
+            RootComplex(0x60, 1, slots((16, 4), Drive(subsystem="dual"))),
+        ),
+        kernel_arguments="nvme_core.multipath=N",
+        quiet_about=LINKS | {"shared-root-complex"},
+    ),
+    "multipath": Machine(
+        says="a drive with two ports under one head, one path trained too slow, and another drive",
+        root_complexes=(
+            RootComplex(0x20, 0, slots((16, 4), Drive(subsystem="dual"), Drive(BLACK))),
+            RootComplex(0x60, 1, slots((16, 4), Drive(subsystem="dual", trained=(8, 1)))),
+        ),
+        kernel_arguments="nvme_core.multipath=Y",
+        above_info=frozenset(
+            {near("link-downtrained", "high warning", "0000:61:00.0")}
+        ),
+        quiet_about=frozenset({"shared-root-complex", "oversubscribed-hop", "slot-limited"}),
+    ),
+    "multipath-healthy": Machine(
+        says="a drive with two good ports under one head, and another drive",
+        root_complexes=(
+            RootComplex(0x20, 0, slots((16, 4), Drive(subsystem="dual"), Drive(BLACK))),
+            RootComplex(0x60, 1, slots((16, 4), Drive(subsystem="dual"))),
+        ),
+        kernel_arguments="nvme_core.multipath=Y",
+        core=False,
+        quiet_about=LINKS | {"shared-root-complex"},
+    ),
+    "luns": Machine(
+        says="two LUNs with one serial number, two without any, a DVD drive and a USB stick",
+        root_complexes=(
+            RootComplex(
+                0x20,
+                0,
+                slots((16, 4), VirtioScsi(("TWIN", "TWIN"), cdrom=True), VirtioScsi(("", "")), UsbStick()),
+            ),
+        ),
+        setup="modprobe -a virtio_scsi sd_mod sr_mod usb_storage xhci_pci; until [ -e /sys/block/sde ]; do sleep 0.2; done",
+        quiet_about=LINKS | {"shared-root-complex", "lba-512"},
+    ),
+    "namespaces": Machine(
+        says="a controller with four namespaces, of which a format touches all, and another with one",
+        root_complexes=(
+            RootComplex(0x20, 0, slots((16, 4), Drive(namespaces=4, formats_all=True))),
+            RootComplex(0x60, 1, slots((16, 4), Drive(BLACK, lba=4096))),
+        ),
+        quiet_about=LINKS | {"shared-root-complex"},
+    ),
+    "namespaces-slow": Machine(
+        says="a controller with four namespaces whose link is too slow: one drive, not four",
+        root_complexes=(
+            RootComplex(0x20, 0, slots((16, 4), Drive(namespaces=4, trained=(8, 4)))),
+            RootComplex(0x60, 1, slots((16, 4), Drive(BLACK, lba=4096))),
+        ),
+        above_info=frozenset({found("link-downtrained", "high", "0000:21:00.0")}),
+        core=False,
+        quiet_about=frozenset({"shared-root-complex", "slot-limited", "oversubscribed-hop"}),
+    ),
+    "virtual-functions": Machine(
+        says="a drive with two virtual functions, and another",
+        root_complexes=(
+            RootComplex(0x20, 0, slots((16, 4), Drive(virtual_functions=2))),
+            RootComplex(0x60, 1, slots((16, 4), Drive(BLACK))),
+        ),
+        setup=VIRTUAL_FUNCTIONS,
+        kernel_arguments="nvme_core.multipath=N",
+        # Linux' choice for a function with one queue.
+        above_info=frozenset({found("scheduler", "warning", "0000:21:00.1", "0000:21:00.2")}),
+        core=False,
+        quiet_about=frozenset({"shared-root-complex", "link-downtrained", "link-capped-by-software"}),
+    ),
+    "virtio": Machine(
+        says="virtio disks and emulated NVMe drives behind root ports, whose links are made up",
+        root_complexes=(
+            RootComplex(
+                0x20,
+                0,
+                slots((16, 4), VirtioDisk("VBLK"), VirtioDisk(), VirtioScsi(("SCSI",)), Drive(emulated=True)),
+            ),
+            RootComplex(0x60, 1, (Port((2.5, 1), Drive(emulated=True)), Port((2.5, 1), VirtioDisk("SLOW")))),
+        ),
+        setup="modprobe -a virtio_blk virtio_scsi sd_mod; until [ -e /sys/block/sda ]; do sleep 0.2; done",
+        quiet_about=LINKS | {"shared-root-complex"},
+    ),
+    "slow-ports": Machine(
+        says="a drive in a 2.5 GT/s port beside a free fast one, and one trained too narrow below a port without the slot bit",
+        root_complexes=(
+            RootComplex(0x20, 0, (Port((2.5, 1), Drive()), Port((16, 4)))),
+            RootComplex(0x60, 0, (Port((16, 4), Drive(trained=(16, 1)), has_slot=False),)),
+            RootComplex(0xA0, 1, slots((16, 4), Drive(BLACK))),
+        ),
+        above_info=frozenset(
+            {near("slot-limited", "high", "0000:21:00.0"), found("link-downtrained", "high", "0000:61:00.0")}
+        ),
+        quiet_about=frozenset({"shared-root-complex", "oversubscribed-hop"}),
+    ),
+    "slow-by-design": Machine(
+        says="slow drives in fast ports, a fast drive in a slow port with no free one, and a port without the slot bit",
+        root_complexes=(
+            RootComplex(0x20, 0, (Port((2.5, 1), Drive()), Port((16, 4), Drive(link=(2.5, 1))))),
+            RootComplex(0x60, 0, (Port((16, 4), Drive(), has_slot=False),)),
+            RootComplex(0xA0, 1, slots((16, 4), Drive(BLACK))),
+        ),
+        information=frozenset({near("slot-limited", "info", "0000:21:00.0")}),
+        core=False,
+        quiet_about=frozenset({"shared-root-complex", "oversubscribed-hop", "link-downtrained"}),
+    ),
+    "narrow-switch": Machine(
+        says="a fast switch with a drive in an 8 GT/s x1 slot, beside a free slot that is wide enough",
+        root_complexes=(
+            RootComplex(0x20, 0, slots((8, 1), Switch((16, 16), (8, 1), (Drive(), None)))),
+            RootComplex(0x60, 1, (Port((16, 8)), Port((16, 4), Drive(BLACK)))),
+        ),
+        above_info=frozenset({near("slot-limited oversubscribed-hop", "high", "0000:23:00.0", "0000:21:00.0", "0000:20:00.0")}),
+        quiet_about=frozenset({"shared-root-complex", "link-downtrained"}),
+    ),
+    "wide-switch": Machine(
+        says="the same switch in the wide slot",
+        root_complexes=(
+            RootComplex(0x20, 0, slots((16, 8), Switch((16, 16), (16, 8), (Drive(), None)))),
+            RootComplex(0x60, 1, (Port((8, 1)), Port((16, 4), Drive(BLACK)))),
+        ),
+        core=False,
+        quiet_about=frozenset({"shared-root-complex", "link-downtrained", "oversubscribed-hop"}),
+    ),
+    "functions": Machine(
+        says="two drives that are functions of one card on one x4 link, and another drive",
+        root_complexes=(
+            RootComplex(0x20, 0, slots((16, 4), Functions((Drive(), Drive())))),
+            RootComplex(0x60, 1, slots((16, 4), Drive(BLACK))),
+        ),
+        information=frozenset(
+            {near("oversubscribed-hop slot-limited", "info warning high", "0000:21:00.0", "0000:21:00.1", "0000:20:00.0")}
+        ),
+        quiet_about=frozenset({"shared-root-complex", "link-downtrained"}),
+    ),
+    "functions-wide": Machine(
+        says="two drives that are functions of one card on a link wide enough for both",
+        root_complexes=(
+            RootComplex(0x20, 0, slots((32, 8), Functions((Drive(link=(32, 8)), Drive(link=(32, 8)))))),
+            RootComplex(0x60, 1, slots((16, 4), Drive(BLACK))),
+        ),
+        core=False,
+        quiet_about=LINKS | {"shared-root-complex"},
+    ),
+    "payload": Machine(
+        says="an uplink that takes packets of 512 B above drives that send 128 B",
+        root_complexes=(
+            RootComplex(
+                0x20,
+                0,
+                (Port((16, 8), Switch((16, 8), (16, 8), (SMALL, SMALL), payload=(512, 512)), payload=(512, 512)),),
+            ),
+        ),
+        quiet_about=LINKS | {"shared-root-complex", "payload-size"},
+    ),
+    "payload-even": Machine(
+        says="the same with 512 B all the way",
+        root_complexes=(
+            RootComplex(
+                0x20,
+                0,
+                (Port((16, 8), Switch((16, 8), (16, 8), (LARGE, LARGE), payload=(512, 512)), payload=(512, 512)),),
+            ),
+        ),
+        core=False,
+        quiet_about=LINKS | {"shared-root-complex", "payload-size"},
+    ),
+    "stacks": Machine(
+        says="drives below loop devices, arrays, device mapper, swap and file systems, and one that nothing uses",
+        root_complexes=(
+            RootComplex(0x20, 0, slots((16, 4), *[Drive(keeps=True, prefers_4096=True)] * 4)),
+            RootComplex(0x60, 1, slots((16, 4), *[Drive(keeps=True, prefers_4096=True)] * 3)),
+        ),
+        setup=STACKS,
+        above_info=frozenset(
+            {near("lba-512", "warning", *[f"0000:{bus:x}:00.0" for bus in (0x21, 0x22, 0x23, 0x24, 0x61, 0x62, 0x63)])}
+        ),
+        quiet_about=LINKS | {"shared-root-complex"},
+    ),
+    "vmd": Machine(
+        says="a root complex that a capture moves behind VMD: a link trained too slow there, good ones beside it",
+        root_complexes=(
+            RootComplex(0xE0, 0, slots((16, 4), Drive(trained=(8, 4)), Drive(), Drive())),
+        ),
+        above_info=frozenset({found("link-downtrained", "high", "0000:e1:00.0")}),
+        core=False,
+        quiet_about=frozenset({"shared-root-complex", "oversubscribed-hop", "slot-limited"}),
+    ),
 }
+
+SHAPES = tuple(MACHINES)[tuple(MACHINES).index("dual-port") :]

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 
 SPEED_CODES = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}
 EXPRESS = 0x10  # capability id
+SLOT_IMPLEMENTED = 0x100  # of PCI Express Capabilities
+FORMAT_ATTRIBUTES, FORMATS_ALL = 524, 1  # byte of Identify Controller (FNA), and its bit for "every namespace"
 APST_SUPPORT = 265  # byte of Identify Controller: autonomous power state transitions
 ASPM_SUPPORT, ASPM_L1 = 0xC00, 0x800  # of Link Capabilities
 ASPM_CONTROL, ASPM_L1_ON = 0x3, 0x2  # of Link Control: as firmware leaves it, which Linux' default policy keeps to
@@ -39,11 +41,14 @@ class Patch:
     ids: tuple[int, ...] | None = None
     device_class: int | None = None
     sleeps: bool = False
+    payload: tuple[int, int] | None = None  # bytes: in use, and the greatest supported
+    has_slot: bool = True
     serial: str | None = None
     model: str | None = None
     firmware: str | None = None
     blocks: int | None = None  # namespace size in blocks, which finds its Identify data
     prefers_4096: bool = False
+    formats_all: bool = False
 
 
 class Memory:
@@ -135,12 +140,13 @@ def express_capability(config: bytes) -> int:
 
 
 def patch_config(memory: Memory, at: int, patch: Patch) -> None:
-    """Link Capabilities, Link Control, Link Capabilities 2, target speed, Link Status (PCIe 7.5.3), ids and class (PCI 6.2)."""
-    config = memory.read(at, 256)
-    express = express_capability(config)
+    """Slot Implemented, Max Payload Size, Link Capabilities, Link Control, Link Capabilities 2, target speed, Link Status
+    (PCIe 7.5.3), ids and class (PCI 6.2).
+    """
+    express = express_capability(memory.read(at, 256))
 
     def change(offset: int, layout: str, mask: int, value: int) -> None:
-        old = struct.unpack_from(layout, config, offset)[0]
+        old = struct.unpack(layout, memory.read(at + offset, struct.calcsize(layout)))[0]
         memory.write(at + offset, struct.pack(layout, old & ~mask | value))
 
     if patch.most:
@@ -148,6 +154,12 @@ def patch_config(memory: Memory, at: int, patch: Patch) -> None:
         change(express + 0x0C, "<I", 0x3FF, speed | width << 4)
         change(express + 0x2C, "<I", 0xFE, (2 << speed) - 2)
         change(express + 0x30, "<H", 0x0F, speed)
+    if not patch.has_slot:
+        change(express + 0x02, "<H", SLOT_IMPLEMENTED, 0)
+    if patch.payload:
+        used, most = ((size // 128).bit_length() - 1 for size in patch.payload)
+        change(express + 0x04, "<I", 0x07, most)
+        change(express + 0x08, "<H", 0x07 << 5, used << 5)
     if patch.sleeps:
         change(express + 0x0C, "<I", ASPM_SUPPORT, ASPM_L1)
         change(express + 0x10, "<H", ASPM_CONTROL, ASPM_L1_ON)
@@ -162,16 +174,18 @@ def patch_config(memory: Memory, at: int, patch: Patch) -> None:
 
 
 def patch_identify(memory: Memory, device: str, patch: Patch) -> None:
-    """Model, firmware and power states of its own choice (Identify Controller bytes 24 to 71, 265), ratings of formats
-    (Identify Namespace from byte 128).
+    """Model, firmware, power states of its own choice and reach of a format (Identify Controller bytes 24 to 71, 265, 524),
+    ratings of formats (Identify Namespace from byte 128).
     """
     strings = patch.serial.encode().ljust(20) + b"QEMU NVMe Ctrl".ljust(40)
-    for at in memory.find(strings):
+    found = list(memory.find(strings))  # several where ports of one drive share its serial number
+    if not found:
+        raise PatchError(f"the Identify data of {device} was not found in QEMU's memory")
+    for at in found:
         memory.write(at + 20, patch.model.encode().ljust(40) + patch.firmware.encode().ljust(8))
         memory.write(at - 4 + APST_SUPPORT, bytes([patch.sleeps]))
-        break
-    else:
-        raise PatchError(f"the Identify data of {device} was not found in QEMU's memory")
+        if patch.formats_all:
+            memory.write(at - 4 + FORMAT_ATTRIBUTES, bytes([FORMATS_ALL]))
     if patch.prefers_4096:
         rate_formats(memory, device, patch.blocks)
 

@@ -21,6 +21,15 @@ class PeerDevice:
     driver: str | None
     numa_node: int | None
     link: PeerLink | None
+    kind: str
+
+
+# The word of lspci for a device's place in the tree (PCIe 7.5.3.2), and iodyno's.
+KINDS = {
+    "Root Port": "root-port",
+    "Upstream Port": "switch-upstream",
+    "Downstream Port": "switch-downstream",
+}
 
 
 def lspci_devices(text: str) -> dict[str, PeerDevice]:
@@ -38,8 +47,119 @@ def lspci_devices(text: str) -> dict[str, PeerDevice]:
             driver and driver[1],
             node and int(node[1]),
             lspci_link(record),
+            lspci_kind(record, device_class),
         )
     return devices
+
+
+def lspci_kind(record: str, device_class: str) -> str:
+    express = re.search(r"Express \(v\d\) ([\w ]+?)(?: \(|,)", record)
+    if express and express[1] in KINDS:
+        return KINDS[express[1]]
+    return "bridge" if device_class == "0604" else "endpoint"
+
+
+LINK_FILES = ("current_link_speed", "current_link_width", "max_link_speed", "max_link_width")
+
+
+def show(folders: str, files: tuple[str, ...]) -> str:
+    """Shell that writes each folder's real path and what is in its files, for `pci_folders`."""
+    return f"for d in {folders}; do echo \"== $(readlink -f $d)\"; for f in {' '.join(files)}; do echo $f $(cat $d/$f 2>/dev/null); done; done"
+
+
+def pci_folders(text: str) -> dict[str, dict[str, str]]:
+    """The folders of PCI functions by address: what is in their files, and the address of what they hang under."""
+    folders = {}
+    for path, lines in sections(text).items():
+        parent, address = path.split("/")[-2:]
+        words = dict(line.partition(" ")[::2] for line in lines.splitlines())
+        folders[address] = words | {"parent": parent.removeprefix("pci")}
+    return folders
+
+
+def number(text: str) -> float | None:
+    """`16.0 GT/s PCIe`, `4`; `Unknown` is none."""
+    found = re.match(r"[\d.]+", text)
+    return float(found[0]) if found else None
+
+
+def functions(path: str) -> list[str]:
+    return re.findall(r"/([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?=/)", path)
+
+
+def disks_by_function(paths: str) -> dict[str, list[str]]:
+    """Block devices by the PCI function they hang under, from their real paths; what is made of others hangs under none."""
+    found: dict[str, list[str]] = {}
+    for path in paths.split():
+        for address in functions(path)[-1:]:
+            found.setdefault(address, []).append(path.rsplit("/", 1)[1])
+    return found
+
+
+def head(name: str) -> str:
+    """What one of multipath's hidden paths (nvme1c2n3) leads to; any other name as it is."""
+    return re.sub(r"^(nvme\d+)c\d+(n\d+)$", r"\1\2", name)
+
+
+def heads(names: list[str]) -> list[str]:
+    return sorted({head(name) for name in names if not name.startswith("sr")})
+
+
+# What the kernel says of every block device: where it hangs, its files, its serial number, its queues.
+DISK_FACTS = """
+cd /sys/block
+for d in *; do
+  echo "== $d"
+  echo path $(readlink -f $d)
+  for f in write_cache read_ahead_kb nr_requests max_sectors_kb nomerges rq_affinity iostats add_random scheduler; do
+    [ -e $d/queue/$f ] && echo $f $(cat $d/queue/$f)
+  done
+  [ -e $d/mq ] && echo queues $(ls $d/mq | wc -l)
+  echo type $(cat $d/device/type 2>/dev/null)
+  echo subsystem $(cat $d/device/subsysnqn 2>/dev/null)
+  serial=$(cat $d/serial $d/device/serial 2>/dev/null)
+  [ -e $d/device/vpd_pg80 ] && serial=$(tail -c +5 $d/device/vpd_pg80 | tr -d '\\0')
+  echo serial $serial
+done
+"""
+CDROM = "5"  # SCSI's peripheral device type
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A block device that may be opened: its files in sysfs, and the PCI functions it is reached through."""
+
+    files: dict[str, str]
+    functions: list[str]
+
+    def is_cdrom(self) -> bool:
+        return self.files["type"] == CDROM
+
+
+def disks(text: str) -> dict[str, Disk]:
+    """What `DISK_FACTS` writes. Multipath's hidden paths are no disks, but lead to one."""
+    told = {name: dict(line.partition(" ")[::2] for line in lines.splitlines()) for name, lines in sections(text).items()}
+    reached: dict[str, list[str]] = {}
+    for name, files in told.items():
+        reached.setdefault(head(name), []).extend(functions(files["path"])[-1:])
+    return {name: Disk(files, reached[name]) for name, files in told.items() if head(name) == name}
+
+
+def drives_among(listed: dict[str, Disk]) -> set[int]:
+    """How many drives these disks are: their controllers counted, or the NVMe subsystems that those belong to."""
+    hardware = [(name, disk) for name, disk in listed.items() if disk.functions and not disk.is_cdrom()]
+    controllers: set[str] = set()
+    subsystems: set[str] = set()
+    for name, disk in hardware:
+        is_nvme = name.startswith("nvme")
+        controllers |= set(disk.functions) if is_nvme else {name}
+        subsystems.add(disk.files["subsystem"] if is_nvme else name)
+    return {len(controllers), len(subsystems)}
+
+
+def lsblk_disks(text: str) -> dict[str, dict]:
+    """`lsblk -b -J -O`: what it calls a disk, DVDs left out, by name."""
+    return {disk["name"]: disk for disk in json.loads(text)["blockdevices"] if disk["type"] == "disk"}
 
 
 def lspci_link(record: str) -> PeerLink | None:
@@ -149,3 +269,22 @@ def queue_interrupts(interrupts: str, controller: str) -> int:
         if words and re.fullmatch(rf"{controller}q[1-9]\d*", words[-1]):
             total += sum(int(word) for word in words[1:] if word.isdigit())
     return total
+
+
+def uses(lsblk: str, backing: str) -> dict[str, set[str]]:
+    """What each disk of `lsblk -J -O` is used for: mount points and swap of all that is above it. A loop device, which lsblk
+    lists by itself, is above what `grep . /sys/block/loop*/loop/backing_file` says.
+    """
+    devices = {device["name"]: device for device in json.loads(lsblk)["blockdevices"]}
+    above: dict[str, list[dict]] = {}
+    for loop, file in re.findall(r"(loop\d+)/loop/backing_file:(\S+)", backing):
+        above.setdefault(file.removeprefix("/dev/"), []).append(devices[loop])
+
+    def of(device: dict) -> set[str]:
+        found = {point for point in device["mountpoints"] if point}
+        found = {"swap" if point == "[SWAP]" else point for point in found}
+        for child in (*device.get("children", ()), *above.get(device["name"], ())):
+            found |= of(child)
+        return found
+
+    return {name: of(device) for name, device in devices.items() if device["type"] == "disk"}

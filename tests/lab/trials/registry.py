@@ -6,10 +6,11 @@ Not here: any trial.
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from board import drive_serial
 from emulator import Guest
+from machines import MACHINES
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,41 @@ def on(*machines: str):
     return register
 
 
+def name_of(guest: Guest) -> str:
+    return next(name for name, machine in MACHINES.items() if machine is guest.machine)
+
+
 def same(what: str, ours, theirs) -> None:
     assert ours == theirs, f"{what}: iodyno says {ours!r}, the other {theirs!r}"
+
+
+@dataclass
+class Tally:
+    """How many fields were compared with others', and how many of them agreed, on which machines."""
+
+    compared: int = 0
+    agreed: int = 0
+    machines: set[str] = field(default_factory=set)
+
+
+TALLY = Tally()
+
+
+class Fields:
+    """Fields compared one by one. All are looked at before those that differ are told."""
+
+    def __init__(self, guest: Guest):
+        self.different: list[str] = []
+        TALLY.machines.add(name_of(guest))
+
+    def field(self, what: str, ours, theirs) -> None:
+        TALLY.compared += 1
+        TALLY.agreed += ours == theirs
+        if ours != theirs:
+            self.different.append(f"{what}: iodyno says {ours!r}, the other {theirs!r}")
+
+    def done(self) -> None:
+        assert not self.different, f"{len(self.different)} fields differ: " + "; ".join(self.different[:12])
 
 
 def drive(guest: Guest, number: int) -> dict:
