@@ -64,7 +64,12 @@ LINK_FILES = ("current_link_speed", "current_link_width", "max_link_speed", "max
 
 def show(folders: str, files: tuple[str, ...]) -> str:
     """Shell that writes each folder's real path and what is in its files, for `pci_folders`."""
-    return f"for d in {folders}; do echo \"== $(readlink -f $d)\"; for f in {' '.join(files)}; do echo $f $(cat $d/$f 2>/dev/null); done; done"
+    return f'for d in {folders}; do echo "== $(readlink -f $d)"; cd $d; grep -sH . {" ".join(files)}; done; true'
+
+
+def named_lines(text: str) -> dict[str, str]:
+    """`FILE:LINE`, as grep writes them of files of one line."""
+    return dict(line.partition(":")[::2] for line in text.splitlines())
 
 
 def pci_folders(text: str) -> dict[str, dict[str, str]]:
@@ -72,8 +77,7 @@ def pci_folders(text: str) -> dict[str, dict[str, str]]:
     folders = {}
     for path, lines in sections(text).items():
         parent, address = path.split("/")[-2:]
-        words = dict(line.partition(" ")[::2] for line in lines.splitlines())
-        folders[address] = words | {"parent": parent.removeprefix("pci")}
+        folders[address] = named_lines(lines) | {"parent": parent.removeprefix("pci")}
     return folders
 
 
@@ -107,20 +111,15 @@ def heads(names: list[str]) -> list[str]:
 
 # What the kernel says of every block device: where it hangs, its files, its serial number, its queues.
 DISK_FACTS = """
-cd /sys/block
-for d in *; do
-  echo "== $d"
-  echo path $(readlink -f $d)
-  for f in write_cache read_ahead_kb nr_requests max_sectors_kb nomerges rq_affinity iostats add_random scheduler; do
-    [ -e $d/queue/$f ] && echo $f $(cat $d/queue/$f)
-  done
-  [ -e $d/mq ] && echo queues $(ls $d/mq | wc -l)
-  echo type $(cat $d/device/type 2>/dev/null)
-  echo subsystem $(cat $d/device/subsysnqn 2>/dev/null)
-  serial=$(cat $d/serial $d/device/serial 2>/dev/null)
-  [ -e $d/device/vpd_pg80 ] && serial=$(tail -c +5 $d/device/vpd_pg80 | tr -d '\\0')
-  echo serial $serial
+for d in /sys/block/*; do
+  cd $d
+  echo "== ${d##*/}"
+  echo path:$(readlink -f .)
+  grep -sH . queue/* serial device/serial device/type device/subsysnqn
+  [ -e mq ] && echo queues:$(ls mq | wc -l)
+  [ -e device/vpd_pg80 ] && echo serial:$(tail -c +5 device/vpd_pg80 | tr -d '\\0')
 done
+true
 """
 CDROM = "5"  # SCSI's peripheral device type
 
@@ -133,12 +132,18 @@ class Disk:
     functions: list[str]
 
     def is_cdrom(self) -> bool:
-        return self.files["type"] == CDROM
+        return self.files.get("device/type") == CDROM
+
+    def serial(self) -> str:
+        return (self.files.get("serial") or self.files.get("device/serial", "")).strip()
+
+    def setting(self, name: str) -> str | None:
+        return self.files.get(f"queue/{name}")
 
 
 def disks(text: str) -> dict[str, Disk]:
     """What `DISK_FACTS` writes. Multipath's hidden paths are no disks, but lead to one."""
-    told = {name: dict(line.partition(" ")[::2] for line in lines.splitlines()) for name, lines in sections(text).items()}
+    told = {name: named_lines(lines) for name, lines in sections(text).items()}
     reached: dict[str, list[str]] = {}
     for name, files in told.items():
         reached.setdefault(head(name), []).extend(functions(files["path"])[-1:])
@@ -153,7 +158,7 @@ def drives_among(listed: dict[str, Disk]) -> set[int]:
     for name, disk in hardware:
         is_nvme = name.startswith("nvme")
         controllers |= set(disk.functions) if is_nvme else {name}
-        subsystems.add(disk.files["subsystem"] if is_nvme else name)
+        subsystems.add(disk.files["device/subsysnqn"] if is_nvme else name)
     return {len(controllers), len(subsystems)}
 
 

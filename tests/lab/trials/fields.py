@@ -48,7 +48,7 @@ def every_field_of_the_tree_is_that_of_lspci_and_sysfs(guest: Guest) -> None:
             fields.field(f"{address} {what}", ours, other)
         if peer.link:
             for what, name in zip(("speed_gts", "width", "max_speed_gts", "max_width"), peers.LINK_FILES, strict=True):
-                fields.field(f"{address} {name}", link.get(what), peers.number(folder[name]))
+                fields.field(f"{address} {name}", link.get(what), peers.number(folder.get(name, "")))
     fields.done()
 
 
@@ -75,10 +75,10 @@ def every_field_of_the_drives_is_that_of_lsblk_and_sysfs(guest: Guest) -> None:
             ("block size", drive["lba_bytes"], peer["log-sec"]),
             ("rotational", settings["rotational"], peer["rota"]),
             ("read ahead", settings["read_ahead_kb"], peer["ra"]),
-            ("write cache", settings["write_cache"], disk.files["write_cache"]),
+            ("write cache", settings["write_cache"], disk.setting("write_cache")),
             ("its address among those it has", drive["address"] in disk.functions, True),
             ("NUMA node", drive["numa_node"], node if node >= 0 else None),
-            ("serial", drive["serial"] or "", disk.files["serial"]),
+            ("serial", drive["serial"] or "", disk.serial()),
             ("lsblk's model in ours", model in (drive["model"] or ""), True),
         ):
             fields.field(f"{name} {what}", mine, other)
@@ -89,8 +89,8 @@ def every_field_of_the_drives_is_that_of_lsblk_and_sysfs(guest: Guest) -> None:
             fields.field(f"{name} scheduler", settings["scheduler"], peer["sched"])
         for setting in QUEUE_FILES:
             # The head of paths lacks some, which its paths have.
-            if setting in disk.files:
-                fields.field(f"{name} {setting}", str(settings[setting]), disk.files[setting])
+            if (value := disk.setting(setting)) is not None:
+                fields.field(f"{name} {setting}", str(settings[setting]), value)
     fields.done()
 
 
