@@ -74,7 +74,11 @@ def miscount(because: str) -> Sabotage:
 
 
 LIMITS = r's/"bytes_per_second": [0-9]*/"bytes_per_second": 1000000/'
-CAPTURE_WITHOUT_DRIVES = '[ "$1" = capture ] && { $real "$@"; for f; do [ -f "$f" ] && sed -i "/^  nvme0n1$/d" $f; done; exit 0; }'
+NOTHING_FOUND = "s/^[0-9].* \\(high\\|warning\\).*/nothing seen that holds it back/"
+CAPTURE_WITHOUT_PLACES = (
+    '[ "$1" = capture ] && '
+    '{ $real "$@"; for f; do [ -f "$f" ] && sed -i "/^link .sys.bus.pci.devices.0000:[e2]/d" $f; done; exit 0; }'
+)
 
 SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
     "tree has the devices links and ids of lspci": (
@@ -175,7 +179,7 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
         answer("tree", "drives hang nowhere", r's/"nvme[0-9]*n1"/""/', "fields differ: .* drives: "),
     ),
     "every field of the drives is that of lsblk and sysfs": (
-        answer("drives", "sizes are others", r's/"size_bytes": [0-9]/"size_bytes": 0/', "fields differ: .* size: "),
+        answer("drives", "sizes are others", r's/"size_bytes": /"size_bytes": 1/', "fields differ: .* size: "),
         answer("drives", "serials are not read", r's/"serial": "[^"]*"/"serial": null/', "fields differ: .* serial: "),
     ),
     "every field of nvme drives is that of nvme cli": (
@@ -193,13 +197,13 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
     ),
     "links of drives with real ids are limits": (answer("tree", "limits are others", LIMITS, "limit of 0000:"),),
     "a machine with something planted gets no clean bill": (
-        answer("check", "nothing is found", "s/^[0-9].* \\(high\\|warning\\).*/nothing seen that holds it back/", "nothing seen"),
+        answer("check", "nothing is found", NOTHING_FOUND, "nothing seen"),
     ),
     "a healthy machine gets a clean bill": (
         answer("check", "something is found", "s/nothing seen that holds it back/1 warning/", "1 warning"),
     ),
     "a root complex behind vmd gets the answers it gets beside it": (
-        Sabotage("captures lack a drive", CAPTURE_WITHOUT_DRIVES, "fields differ: address of|returned non-zero"),
+        Sabotage("captures lack the places of devices", CAPTURE_WITHOUT_PLACES, "the root complex behind VMD: "),
     ),
     "users of drives are those that lsblk and losetup list": (
         answer("drives", "nobody uses anything", "s#mounted on [^\"]*##", "/mnt/"),
@@ -211,7 +215,7 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
         Sabotage("it is not refused", '[ "$1 $2" = "tune set" ] && exit 0', "the status for nvme"),
     ),
     "looking opens no drive exclusively": (
-        Sabotage("it does", "exec 9<>/dev/nvme0n1; [ $1 = check ] && { mount -t ext4 /dev/nvme0n1 /mnt; sleep 3; umount /mnt; }", "refusals"),
+        Sabotage("it holds one", "[ $1 = check ] && { mkswap /dev/nvme0n1; swapon /dev/nvme0n1; sleep 3; swapoff -a; }", "refusals"),
     ),
     "a change to one of two that look alike is undone on that one": (
         nothing_set("only .* is set: "),

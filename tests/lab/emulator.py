@@ -227,7 +227,11 @@ class Guest:
             self.run("kill -9 -$(cat /tmp/screen)")
 
     def __enter__(self) -> "Guest":
-        return self.ready()
+        try:
+            return self.ready()
+        except BaseException:
+            self.off()
+            raise
 
     def __exit__(self, *_) -> None:
         self.off()

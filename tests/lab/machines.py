@@ -20,6 +20,8 @@ class Model:
 
 
 PASCAL = Model("Samsung SSD 990 PRO 4TB", "4B2QJXD7", (0x144D, 0xA80C, 0x144D, 0xA801), (16, 4))
+# A model whose own rate is published, 7.1 GB/s, on a link that could carry three times that.
+ELDER = Model("Samsung SSD 980 PRO 1TB", "5B2QGXA7", (0x144D, 0xA80A, 0x144D, 0xA801), (32, 8))
 BLACK = Model("WD_BLACK SN850X 4000GB", "624361WD", (0x15B7, 0x5030, 0x15B7, 0x5030), (16, 4))
 CRUCIAL = Model("CT2000T705SSD3", "PACR5111", (0xC0A9, 0x5419, 0xC0A9, 0x5419), (32, 4))
 
@@ -469,7 +471,7 @@ MACHINES = {
     "functions-wide": Machine(
         says="two drives that are functions of one card on a link wide enough for both",
         root_complexes=(
-            RootComplex(0x20, 0, slots((32, 8), Functions((Drive(link=(32, 8)), Drive(link=(32, 8)))))),
+            RootComplex(0x20, 0, slots((32, 8), Functions((Drive(ELDER), Drive(ELDER))))),
             RootComplex(0x60, 1, slots((16, 4), Drive(BLACK))),
         ),
         core=False,
