@@ -304,6 +304,42 @@ mod tests {
     }
 
     #[test]
+    fn a_result_above_a_limit_refutes_it_and_is_remembered() {
+        let mut machine = machine();
+        let limits = capacity::limits(&machine);
+        let exceeded = |machine: &Machine, limits: &Limits, run: &RunSummary| -> Vec<Measured> {
+            let learned = learned(machine, limits, run, Beside::default());
+            learned.into_iter().filter(|one| matches!(one, Measured::Exceeded(_))).collect()
+        };
+        assert_eq!(exceeded(&machine, &limits, &run(7_150_000_000)), [], "below the links' 7.20 GB/s");
+        let found = exceeded(&machine, &limits, &run(8_000_000_000));
+        assert_eq!(found.len(), 9, "eight links and what was published of the model: {found:?}");
+        let sentences = refutations(&machine, &limits, &found);
+        assert_eq!(
+            sentences[0],
+            "0000:41:00.0: measured 8.00 GB/s, above the limit 7.20 GB/s (16 GT/s x4 at MPS 256, port 0000:40:01.1): \
+             the limit is wrong and no longer used"
+        );
+        assert_eq!(sentences.len(), 9);
+        machine.measured = found.iter().map(|one| Measured::parse(&one.to_string()).unwrap()).collect();
+        let after = capacity::limits(&machine);
+        let name = DriveName::new("nvme0n1");
+        let drive = machine.drive(&name).and_then(|drive| drive.node).unwrap();
+        assert_eq!((after.hop(drive), after.own.get(&name)), (None, None));
+        assert!(
+            after.refuted[&drive].contains("no longer used; measured by 1 drive, 1m randread"),
+            "{after:?}"
+        );
+        assert_eq!(exceeded(&machine, &after, &run(8_000_000_000)), [], "known already");
+        // Another drive in its place is another link.
+        machine.pci.nodes[drive.0].device = crate::model::Reading::known("/test", 0x1234);
+        assert!(capacity::limits(&machine).hop(drive).is_some());
+        let mut cached = run(8_000_000_000);
+        cached.workload.direct = false;
+        assert_eq!(exceeded(&machine, &limits, &cached), [], "what came from the page cache crossed no link");
+    }
+
+    #[test]
     fn a_test_that_is_no_measure_teaches_nothing() {
         let machine = unknown_bridge();
         let limits = capacity::limits(&machine);

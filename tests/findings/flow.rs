@@ -27,10 +27,10 @@ fn function(machine: &Machine, address: &str) -> NodeIndex {
 }
 
 /// What a finding is about and wins, without names of places.
-fn gist(found: &[Finding]) -> Vec<(&str, Severity, Option<u64>)> {
+fn gist(found: &[Finding]) -> Vec<(&str, Severity, Option<f64>)> {
     let others = ["behind-vmd-or-raid", "defaults"];
     let about_links = found.iter().filter(|finding| !others.contains(&finding.id.0));
-    let gain = |finding: &Finding| finding.gain.bytes_per_second.map(|rate| rate.round() as u64);
+    let gain = |finding: &Finding| finding.gain.bytes_per_second.map(f64::round);
     about_links.map(|finding| (finding.id.0, finding.severity, gain(finding))).collect()
 }
 
@@ -160,11 +160,12 @@ fn switch_with_packets(sizes: &[u16]) -> (Machine, NodeIndex, Vec<NodeIndex>) {
         let node = &mut machine.pci.nodes[at.0];
         node.express = node.express.clone().map(|express| iodyno::machine::Express { payload, ..express });
     };
-    let above: Vec<NodeIndex> = below.iter().copied().filter(|at| !drives.contains(at)).collect();
-    let parent = drives.iter().zip(sizes.iter().cycle());
-    let parent: Vec<(NodeIndex, u16)> = parent.map(|(at, size)| (*at, *size)).collect();
-    above.into_iter().for_each(|at| set(at, 512));
-    parent.into_iter().for_each(|(at, size)| set(at, size));
+    for at in below.iter().filter(|at| !drives.contains(at)) {
+        set(*at, 512);
+    }
+    for (at, size) in drives.iter().zip(sizes.iter().cycle()) {
+        set(*at, *size);
+    }
     let port = machine.pci.node(uplink).parent.unwrap();
     let node = &mut machine.pci.nodes[port.0];
     node.express = node.express.clone().map(|express| iodyno::machine::Express { payload: 512, ..express });

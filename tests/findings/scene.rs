@@ -139,7 +139,7 @@ impl Scene {
                 *target = rename(target);
             }
             if let Some(Ok(names)) = &mut answers.list {
-                names.iter_mut().for_each(|name| *name = rename(name));
+                *names = names.iter().map(|name| rename(name)).collect();
                 names.sort();
             }
             renamed.insert(rename(&path), answers);
