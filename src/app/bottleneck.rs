@@ -45,7 +45,9 @@ impl Bottleneck {
 pub fn find(machine: &Machine, limits: &Limits, load: &Load) -> Vec<Bottleneck> {
     let busy = load.is_busy();
     let mut found: Vec<Bottleneck> = Vec::new();
-    for place in flow::places(machine, limits) {
+    // A link that ends in a device is that device's alone.
+    let shared = flow::places(machine, limits).into_iter().filter(|place| place.is_shared(machine));
+    for place in shared {
         let limit = place.limit.bytes_per_second.0;
         let drives: Vec<DriveName> = place
             .drives(machine)
@@ -54,7 +56,7 @@ pub fn find(machine: &Machine, limits: &Limits, load: &Load) -> Vec<Bottleneck> 
             .map(|drive| drive.name.clone())
             .collect();
         let Some(possible) = possible(machine, limits, &drives) else { continue };
-        if machine.count_of(&drives) < 2 || possible <= limit * 1.03 {
+        if drives.len() < 2 || possible <= limit * 1.03 {
             continue;
         }
         let now = busy.then(|| load.of(&drives));

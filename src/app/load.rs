@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     counters::Rates,
-    machine::{Drive, Machine},
+    machine::Machine,
     model::{DriveName, Limits, NodeIndex},
 };
 
@@ -55,12 +55,17 @@ impl Load {
     }
 }
 
-/// What `drives` below a place could read together if nothing but their own paths held them back, namespaces of one
-/// controller as one. `None` when one of them is unknown.
+/// What `drives` below a place could read together if nothing but their own paths held them back; namespaces of one
+/// controller and disks of one host adapter share theirs. `None` when one of them is unknown.
 pub fn possible(machine: &Machine, limits: &Limits, drives: &[DriveName]) -> Option<f64> {
-    let unit = |name: &DriveName| machine.drive(name).map_or(name.as_str(), Drive::unit).to_owned();
-    let units: BTreeMap<String, &DriveName> = drives.iter().map(|name| (unit(name), name)).collect();
-    units.values().map(|drive| limits.drive(drive).map(|limit| limit.bytes_per_second.0)).sum()
+    let function = |name: &DriveName| machine.drive(name).and_then(|drive| drive.node);
+    let apart = drives.iter().filter(|name| function(name).is_none());
+    let shared: BTreeMap<NodeIndex, &DriveName> =
+        drives.iter().filter_map(|name| Some((function(name)?, name))).collect();
+    apart
+        .chain(shared.into_values())
+        .map(|drive| limits.drive(drive).map(|limit| limit.bytes_per_second.0))
+        .sum()
 }
 
 /// The limit of a place, in bytes per second.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::sharing::{self, Shared};
 use crate::{
-    machine::{Drive, Machine, NodeKind},
+    machine::{Drive, DriveKind, Machine, NodeKind},
     model::{Basis, Limit, Limits, NodeIndex},
 };
 
@@ -89,9 +89,10 @@ pub(super) fn oversubscription(machine: &Machine, limits: &Limits) -> BTreeMap<N
     places.iter().map(|place| (place.node, ratio(place))).collect()
 }
 
-/// What tells one physical drive from another.
+/// What tells one thing that could fill a link from another: a physical NVMe drive, or the host adapter of other disks.
 fn identity(drive: &Drive) -> String {
     match (drive.model.value(), drive.serial.value()) {
+        _ if drive.kind != DriveKind::Nvme => format!("adapter {:?}", drive.node),
         (Some(model), Some(serial)) if !serial.is_empty() => format!("{model} {serial}"),
         _ => drive.unit().to_owned(),
     }
@@ -136,7 +137,7 @@ impl Place {
         self.through.iter().find(|(at, _)| *at == function).map(|(_, share)| *share)
     }
 
-    /// Whether two drives or more share it; controllers of one drive are one.
+    /// Whether two drives or more share it; controllers of one drive are one, and disks of one host adapter.
     pub fn is_shared(&self, machine: &Machine) -> bool {
         self.drives(machine).into_iter().map(identity).collect::<BTreeSet<_>>().len() > 1
     }

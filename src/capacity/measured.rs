@@ -204,7 +204,8 @@ fn root_complexes(machine: &Machine, limits: &Limits, run: &RunSummary) -> Vec<M
     let mut below: BTreeMap<NodeIndex, Vec<usize>> = BTreeMap::new();
     for (index, target) in run.targets.iter().enumerate() {
         let node = target.drive.as_ref().and_then(|drive: &DriveName| machine.drive(drive)?.node);
-        if let Some(node) = node {
+        // What a hypervisor emulates crosses no root complex.
+        if let Some(node) = node.filter(|node| !machine.pci.node(*node).is_emulated()) {
             below.entry(machine.pci.outermost_root(node)).or_default().push(index);
         }
     }

@@ -120,6 +120,18 @@ fn two_controllers_on_one_link_share_it() {
 }
 
 #[test]
+fn disks_of_one_host_adapter_do_not_want_its_link_each() {
+    let disks = x570().with(|machine| {
+        let adapter = machine.drives[0].node;
+        for drive in &mut machine.drives {
+            (drive.kind, drive.nvme, drive.node) = (iodyno::machine::DriveKind::Sata, None, adapter);
+        }
+    });
+    assert_eq!(disks.severity("oversubscribed-hop"), None);
+    assert_eq!(disks.severity("slot-limited"), None);
+}
+
+#[test]
 fn emulated_drives_have_no_limit_of_a_link() {
     for change in [
         |machine: &mut Machine| set_ids(machine, 0x1b36, 0x1b36),
