@@ -41,11 +41,6 @@ pub fn options(workload: &Workload) -> Vec<(&'static str, String)> {
         ("iodepth_batch_submit", number(workload.batch_submit)),
         ("iodepth_batch_complete_min", number(workload.batch_complete_min)),
         ("runtime", workload.runtime.map(milliseconds)),
-        // With an amount, the time is only the longest it may take.
-        (
-            "time_based",
-            workload.runtime.filter(|_| workload.io_size.is_none()).and(switch(workload.time_based)),
-        ),
         ("ramp_time", (!workload.ramp.is_zero()).then(|| milliseconds(workload.ramp))),
         ("offset", (workload.offset.0 > 0).then(|| workload.offset.0.to_string())),
         ("io_size", workload.io_size.map(|size| size.0.to_string())),
@@ -57,6 +52,11 @@ pub fn options(workload: &Workload) -> Vec<(&'static str, String)> {
         ("randseed", Some(workload.seed.to_string())),
         ("gtod_reduce", switch(!workload.latency)),
         ("exact_timing", workload.exact_timing.then(|| "1".to_owned())),
+        // With an amount, the time is only the longest it may take.
+        (
+            "time_based",
+            workload.runtime.filter(|_| workload.io_size.is_none()).and(switch(workload.time_based)),
+        ),
     ];
     rows.into_iter().filter_map(|(option, value)| Some((option, value?))).collect()
 }
@@ -153,8 +153,8 @@ direct=1
 fixedbufs=1
 registerfiles=1
 runtime=10000ms
-time_based=1
 randseed=268947776
+time_based=1
 norandommap=1
 group_reporting=1
 
