@@ -13,6 +13,7 @@ mod packets;
 mod topology;
 mod chipset;
 mod drives;
+mod in_use;
 mod queues;
 mod host;
 mod rules;
@@ -78,7 +79,7 @@ pub static FINDINGS: &[Row] = &[
     drives::FEW_QUEUES,
     drives::NO_POLL_QUEUES,
     drives::REMOTE_NUMA,
-    drives::IN_USE,
+    in_use::IN_USE,
     drives::MULTIPATH,
     drives::APST_LATENCY,
     queues::SCHEDULER,

@@ -6,6 +6,7 @@
 pub mod pci;
 pub mod hop;
 pub mod drive;
+pub mod in_use;
 pub mod queue;
 pub mod processor;
 pub mod interrupts;
@@ -13,9 +14,10 @@ pub mod host;
 pub mod rules;
 pub mod measured;
 
-pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature, Use};
+pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature};
 pub use hop::HopLink;
 pub use host::{Host, IoLimit, IoUring, LimitKind, MemoryModule};
+pub use in_use::{Process, Use, User};
 pub use interrupts::{Interrupts, Vector};
 pub use measured::{Exceeded, ExceededAt, Measured, MeasuredLimit, ReadCost};
 pub use pci::{Express, Link, NodeKind, PciNode, PciTree};

@@ -17,6 +17,8 @@ mod tables;
 pub use capture::{Meta, capture_text};
 use pseudonyms::{Pseudonyms, Shape};
 
+use crate::source::open_files;
+
 /// Replaces what identifies a person or a piece of hardware.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
@@ -66,6 +68,8 @@ enum File {
     HostProbe,
     /// A mount table or list of swap files.
     Mounts,
+    /// Users of block devices.
+    DeviceUsers,
     /// A path.
     Path,
     /// The kernel command line.
@@ -108,7 +112,9 @@ impl File {
             "firmware_rev" | "fwrev" | "rev" | "osrelease" | "modalias" | "version" => return Self::Version,
             _ => {}
         }
-        if path == "/probe/host" {
+        if path == open_files::PROBE {
+            Self::DeviceUsers
+        } else if path == "/probe/host" {
             Self::HostProbe
         } else if path == "/probe/boot-rules" {
             Self::Worldly
@@ -145,7 +151,7 @@ impl Redactor {
                     self.learn_name(name);
                 }
             }
-            File::Mounts | File::Path | File::CommandLine => {
+            File::Mounts | File::DeviceUsers | File::Path | File::CommandLine => {
                 for user in tables::users(text) {
                     self.learn_name(&user);
                 }
@@ -198,6 +204,7 @@ impl Redactor {
             File::HostName => self.whole(text, Shape::Text),
             File::HostProbe => self.host_probe(text),
             File::Mounts => tables::mounts(self, text),
+            File::DeviceUsers => tables::device_users(self, text),
             File::Path => tables::path(self, text),
             File::CommandLine => tables::command_line(self, text),
             File::KernelVersion => tables::kernel_version(self, text),

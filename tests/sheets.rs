@@ -7,7 +7,7 @@ use std::time::Duration;
 use iodyno::{
     app::MachineRead,
     experiment::{Account, Phase, Run, Scene, Terms, ThrownOut, account::Ending, plan::Wishes, table},
-    machine::{Drive, Use},
+    machine::Drive,
     model::{DriveName, ExperimentRecord, Metric, RunRecord, RunSummary, Target, Verdict, Workload},
     report::{
         compare::{Comparison, Side},
@@ -119,7 +119,7 @@ fn secrets(read: &MachineRead) -> Vec<String> {
     for drive in &machine.drives {
         secrets.extend(drive.serial.value().map(ToString::to_string));
         for used in &drive.used_by {
-            if let Use::Mount { point, .. } = used
+            if let Some(point) = used.mount_point()
                 && !["/", "/boot", "/boot/efi", "/home"].contains(&point.as_str())
             {
                 secrets.push(point.to_string());

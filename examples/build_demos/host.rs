@@ -153,6 +153,8 @@ fn probes(files: &mut Files, all: &Everything) {
     files.bytes("/probe/io_uring", ring.into_bytes());
     files.line("/probe/memlock", host.memlock_kib * 1024);
     files.line("/probe/euid", 0);
+    // No process has a drive of a demo open.
+    files.bytes("/probe/device-users", Vec::new());
     files.bytes(
         "/probe/host",
         format!("name={}\ndistribution={}\nkernel={}\n", host.name, host.distribution, host.kernel)

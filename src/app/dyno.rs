@@ -124,10 +124,8 @@ pub fn file_offer(targets: &[Target], machine: &Machine) -> Option<FileOffer> {
     const SIZE: Bytes = Bytes(1 << 30);
     let drives = targets.iter().filter_map(|target| machine.drive(target.drive.as_ref()?));
     drives.into_iter().find_map(|drive| {
-        let point = drive.used_by.iter().find_map(|used| match used {
-            Use::Mount { point, .. } => Some(Path::new(point.as_str())),
-            _ => None,
-        })?;
+        let point = drive.used_by.iter().find_map(Use::mount_point)?;
+        let point = Path::new(point.as_str());
         Some(FileOffer { drive: drive.name.clone(), path: point.join("iodyno.test"), size: SIZE })
     })
 }

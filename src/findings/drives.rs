@@ -1,13 +1,14 @@
 //! Drives: their format, health, heat, queues, and what else touches them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{
     Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
     evidence::{names, shell_names, verb},
+    in_use::why_no_command,
 };
 use crate::{
-    machine::{Drive, LbaFormat, Nvme, drive::Controller},
+    machine::{Drive, LbaFormat, Machine, Nvme, drive::Controller},
     model::{FindingId, Severity},
     units::counted,
 };
@@ -101,20 +102,6 @@ pub(super) const REMOTE_NUMA: Row = Row {
     check: remote_numa,
 };
 
-pub(super) const IN_USE: Row = Row {
-    id: FindingId("in-use"),
-    title: "drive is in use",
-    fires: "a drive or one of its partitions is mounted, swapped on, or held by md, device mapper or another device",
-    why: "Other I/O disturbs a test, and remedies that take the drive from its driver or destroy data are out of question.",
-    source: "",
-    remedy: "Nothing to do; drives are only ever read.",
-    risk: Risk::None,
-    wrong_if: "It is mounted and idle.",
-    needs_load: false,
-    is_default: false,
-    check: in_use,
-};
-
 pub(super) const MULTIPATH: Row = Row {
     id: FindingId("multipath"),
     title: "native multipath",
@@ -169,12 +156,12 @@ fn lba_512(evidence: &Evidence) -> Vec<Sighting> {
                 .push((drive, now, other));
         }
     }
-    groups.into_values().map(|found| lba_group(&found)).collect()
+    groups.into_values().map(|found| lba_group(evidence.machine, &found)).collect()
 }
 
 const PERFORMANCE: [&str; 4] = ["best", "better", "good", "degraded"];
 
-fn lba_group(found: &[Formats]) -> Sighting {
+fn lba_group(machine: &Machine, found: &[Formats]) -> Sighting {
     let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
     let word = |format: &LbaFormat| PERFORMANCE[usize::from(format.relative_performance.min(3))];
     let (now, other) = found.first().map_or(("", ""), |(_, now, other)| (word(now), word(other)));
@@ -212,25 +199,28 @@ fn lba_group(found: &[Formats]) -> Sighting {
             "what the drive's rating is worth is not known until it is measured",
             LBA_512.source,
         ))
-        .fill("remedy", format_advice(&drives))
-        .with_command(format_command(found))
+        .fill("remedy", format_advice(machine, &drives))
+        .with_command(format_command(machine, found))
 }
 
 fn identity(drive: &Drive) -> Option<&Controller> {
     drive.nvme.as_ref()?.identity.value()
 }
 
-fn format_advice(drives: &[&Drive]) -> String {
+fn format_advice(machine: &Machine, drives: &[&Drive]) -> String {
     let mut advice =
         "Formatting to 4096 B destroys everything on the drive; do it before it is used, never after."
             .to_owned();
     if drives.iter().any(|drive| identity(drive).is_some_and(|identity| identity.format_all)) {
         advice.push_str(" A format of this controller applies to every namespace it has.");
     }
-    let used: Vec<_> = drives.iter().filter(|drive| !drive.used_by.is_empty()).copied().collect();
-    if !used.is_empty() {
-        let told = format!(" {} {} in use now.", names(&used), verb(&used, "is", "are"));
-        advice.push_str(&told);
+    let refused: Vec<(&Drive, String)> =
+        drives.iter().filter_map(|drive| Some((*drive, why_no_format(machine, drive)?))).collect();
+    if let Some((_, why)) = refused.first() {
+        let drives: Vec<_> = refused.iter().map(|(drive, _)| *drive).collect();
+        let and_others = if drives.len() > 1 { ", for instance" } else { "" };
+        // Infallible: a String takes whatever is written.
+        let _ = write!(advice, " No command for {}{and_others}: {why}.", names(&drives));
     }
     if drives.iter().any(|drive| identity(drive).is_some_and(|identity| !identity.format_supported)) {
         advice.push_str(" Not every controller here takes the Format NVM command.");
@@ -238,11 +228,16 @@ fn format_advice(drives: &[&Drive]) -> String {
     advice
 }
 
-/// `nvme format` for each drive that supports it.
-fn format_command(found: &[Formats]) -> Option<String> {
+fn why_no_format(machine: &Machine, drive: &Drive) -> Option<String> {
+    why_no_command(machine, drive, identity(drive).is_none_or(|identity| identity.format_all))
+}
+
+/// `nvme format` for each drive that supports it and that nothing uses.
+fn format_command(machine: &Machine, found: &[Formats]) -> Option<String> {
     let commands: Vec<_> = found
         .iter()
         .filter(|(drive, ..)| identity(drive).is_some_and(|identity| identity.format_supported))
+        .filter(|(drive, ..)| why_no_format(machine, drive).is_none())
         .filter_map(|(drive, _, other)| {
             Some(format!("nvme format --lbaf={} /dev/{}", other.index, shell_names(&[*drive])?))
         })
@@ -441,22 +436,6 @@ fn remote_numa(evidence: &Evidence) -> Vec<Sighting> {
 
 fn list(cpus: &[u32]) -> String {
     cpus.iter().map(|cpu| format!("cpu{cpu}")).collect::<Vec<_>>().join(" ")
-}
-
-fn in_use(evidence: &Evidence) -> Vec<Sighting> {
-    let used: Vec<_> = evidence.machine.hardware_drives().filter(|drive| !drive.used_by.is_empty()).collect();
-    if used.is_empty() {
-        return Vec::new();
-    }
-    let proofs = used
-        .iter()
-        .flat_map(|drive| drive.used_by.iter().map(|using| Proof::new(&*drive.path, using.to_string())));
-    vec![
-        Sighting::new(Severity::Info, format!("{} {} in use", names(&used), verb(&used, "is", "are")))
-            .about(used.iter().map(|drive| Subject::drive(drive)))
-            .proved_by(proofs)
-            .gaining(Gain::words("none", "")),
-    ]
 }
 
 fn multipath(evidence: &Evidence) -> Vec<Sighting> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
     evidence::{names, verb, write_queue},
+    in_use::why_no_command,
     rules,
 };
 use crate::{
@@ -146,7 +147,7 @@ pub(super) const MISALIGNED: Row = Row {
     fires: "alignment_offset is not 0, or a partition above 16 MiB starts at no multiple of 4096 B",
     why: "Every write of a block touches two pages of the drive, and small reads touch two as well.",
     source: "",
-    remedy: "Repartition, starting at 1 MiB; that destroys what is on it.",
+    remedy: "{remedy}",
     risk: Risk::DestroysData,
     wrong_if: "The partition is not used.",
     needs_load: false,
@@ -411,7 +412,14 @@ fn misaligned(evidence: &Evidence) -> Vec<Sighting> {
                 return None;
             }
             let title = format!("{}: not aligned to 4096 B", drive.name);
-            Some(Sighting::new(Severity::Warning, title).about([Subject::drive(drive)]).proved_by(proofs))
+            let remedy = match why_no_command(evidence.machine, drive, false) {
+                None => "Repartition, starting at 1 MiB; that destroys what is on it.".to_owned(),
+                Some(why) => {
+                    format!("Repartitioning, starting at 1 MiB, would cure it and destroys what is on it; not now: {why}.")
+                }
+            };
+            let sighting = Sighting::new(Severity::Warning, title).about([Subject::drive(drive)]);
+            Some(sighting.proved_by(proofs).fill("remedy", remedy))
         })
         .collect()
 }

@@ -1,11 +1,11 @@
 //! [`Watch`]: what went on beside a test, and whether its figure is still the drives' own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     capacity::{self, Beside},
     counters::Rates,
-    machine::{Drive, IoLimit, LimitKind, Machine, Smart, Use},
+    machine::{Drive, IoLimit, LimitKind, Machine, Smart},
     model::{DriveName, RunSample, RunSummary, TargetSummary, Workload},
     text::Label,
     units,
@@ -230,7 +230,7 @@ fn limited(machine: &Machine, run: &RunSummary) -> (Vec<Vec<String>>, Vec<String
         reasons
     };
     let reasons = run.targets.iter().map(&mut of).collect();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     notes.retain(|note| seen.insert(note.clone()));
     (reasons, notes)
 }
@@ -259,17 +259,10 @@ fn limits_of<'a>(
 
 /// A drive and the devices that stand on it or on a part of it.
 fn on_top<'a>(machine: &'a Machine, name: &'a DriveName) -> Vec<&'a DriveName> {
-    let mut found = vec![name];
-    let mut at = 0;
-    while let Some(drive) = found.get(at).map(|name| machine.drive(name)) {
-        for holder in drive.iter().flat_map(|drive| &drive.used_by) {
-            let Use::Holder(_, holder) = holder else { continue };
-            let holder = machine.drives.iter().find(|drive| drive.name.as_str() == holder.as_str());
-            found.extend(holder.map(|holder| &holder.name).filter(|name| !found.contains(name)));
-        }
-        at += 1;
-    }
-    found
+    let uses = machine.drive(name).map_or(&[][..], |drive| &drive.used_by);
+    let above: BTreeSet<&str> = uses.iter().flat_map(|held| &held.chain).map(Label::as_str).collect();
+    let drives = machine.drives.iter().map(|drive| &drive.name);
+    drives.filter(|drive| *drive == name || above.contains(drive.as_str())).collect()
 }
 
 /// How much others read and wrote on a drive under test, in words.
@@ -303,6 +296,7 @@ mod tests {
     use super::*;
     use crate::{
         counters::{CpuShares, DiskRates},
+        machine::{Use, User},
         model::{Reading, Workload},
         source::{self, origin::Origin},
         units::Bytes,
@@ -454,7 +448,7 @@ mod tests {
         above.name = DriveName::new("dm-0");
         machine.drives.push(above);
         let drive = machine.drives.iter_mut().find(|drive| drive.name == name).unwrap();
-        drive.used_by.push(Use::Holder(Label::new("nvme0n1p1"), Label::new("dm-0")));
+        drive.used_by.push(Use { chain: vec!["nvme0n1p1".into(), "dm-0".into()], by: User::Holder });
         let disk = DiskRates { read_bytes: 200e6, ..DiskRates::default() };
         let disks = BTreeMap::from([(name.clone(), disk)]);
         let rates = Rates { elapsed: Duration::from_secs(1), disks, ..Rates::default() };

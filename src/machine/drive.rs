@@ -5,9 +5,9 @@ use std::{
     sync::Arc,
 };
 
-use super::queue::Queue;
+use super::{in_use::Use, queue::Queue};
 use crate::{
-    model::{DriveName, NodeIndex, Reading, Target},
+    model::{DriveName, NodeIndex, Problem, Reading, Target},
     text::Label,
     units::Bytes,
 };
@@ -80,8 +80,10 @@ pub struct Drive {
     pub temperature: Option<Temperature>,
     /// Partitions in order of their start.
     pub partitions: Vec<Partition>,
-    /// What uses it or one of its partitions.
+    /// What uses it or one of its partitions, through every layer above it.
     pub used_by: Vec<Use>,
+    /// Why it may have users that are not in `used_by`; empty when all places were read.
+    pub users_unread: Vec<Problem>,
     /// The file behind a loop device (`loop/backing_file`).
     pub backing_file: Option<Label>,
     /// `power/control` of the device the drive hangs on, `power/pm_qos_latency_tolerance_us` of its controller.
@@ -211,24 +213,6 @@ pub struct Partition {
     pub size: Reading<Bytes>,
 }
 
-/// Something that uses a drive.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Use {
-    /// Mounted: device part, mount point, file system.
-    Mount {
-        /// The partition, or the drive itself.
-        part: Label,
-        /// Where.
-        point: Label,
-        /// File system type.
-        filesystem: Label,
-    },
-    /// Swap on this part.
-    Swap(Label),
-    /// Held by another block device (md, dm, loop...): part, then holder.
-    Holder(Label, Label),
-}
-
 impl DriveKind {
     /// Whether no hardware stands behind it by itself.
     pub const fn is_software(self) -> bool {
@@ -250,6 +234,14 @@ impl DriveKind {
             Self::OtherSoftware => "software",
             Self::Other => "disk",
         }
+    }
+}
+
+impl Nvme {
+    /// Kernel names of the character devices that reach it: `nvme0`, `ng0n1`.
+    pub fn character_devices(&self) -> Vec<String> {
+        let generic = self.generic.iter().map(|file| file.as_str().trim_start_matches("/dev/").to_owned());
+        [self.controller.to_string()].into_iter().chain(generic).collect()
     }
 }
 
@@ -291,16 +283,5 @@ impl Drive {
     pub fn format_in_use(&self) -> Option<LbaFormat> {
         let namespace = self.nvme.as_ref()?.namespace.value()?;
         namespace.formats.iter().find(|format| format.index == namespace.in_use).copied()
-    }
-}
-
-impl std::fmt::Display for Use {
-    /// `/home (ext4)`, `swap`, `md0`.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Mount { part, point, filesystem } => write!(f, "{part} mounted at {point} ({filesystem})"),
-            Self::Swap(part) => write!(f, "{part} is swap"),
-            Self::Holder(part, holder) => write!(f, "{part} held by {holder}"),
-        }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::{Redactor, tables};
 use crate::{
-    machine::{Drive, Host, Machine, Measured, Use},
+    machine::{Drive, Host, Machine, Measured, Process, Use, User},
     model::Reading,
     text::Label,
 };
@@ -20,7 +20,14 @@ impl Redactor {
             drive.serial.value().into_iter().for_each(|serial| learn("serial", serial));
             drive.backing_file.iter().for_each(|file| learn("backing_file", file));
             for used in &drive.used_by {
-                if let Use::Mount { point: path, .. } | Use::Swap(path) = used {
+                let seen = match &used.by {
+                    User::Mount { point, .. } | User::HiddenMount { seen: Some((point, _)), .. } => {
+                        Some(point)
+                    }
+                    User::SwapFile(file) => Some(file),
+                    _ => None,
+                };
+                if let Some(path) = seen {
                     learn("backing_file", path);
                 }
             }
@@ -103,14 +110,32 @@ impl Redactor {
         }
         drive.backing_file = drive.backing_file.take().map(|file| self.path(&file));
         for used in &mut drive.used_by {
-            *used = match used.clone() {
-                Use::Mount { part, point, filesystem } => {
-                    Use::Mount { part: self.part(&part), point: self.path(&point), filesystem }
-                }
-                Use::Swap(part) => Use::Swap(self.part(&part)),
-                Use::Holder(part, holder) => Use::Holder(self.part(&part), self.part(&holder)),
-            };
+            let chain = used.chain.iter().map(|device| self.outside(device)).collect();
+            *used = Use { chain, by: self.user(&used.by) };
         }
+    }
+
+    fn user(&mut self, user: &User) -> User {
+        match user.clone() {
+            User::Mount { point, filesystem } => User::Mount { point: self.path(&point), filesystem },
+            User::HiddenMount { filesystem, seen } => {
+                let seen = seen.map(|(point, process)| (self.path(&point), self.process(&process)));
+                User::HiddenMount { filesystem, seen }
+            }
+            User::SwapFile(file) => User::SwapFile(self.path(&file)),
+            // What kind of target it is, nobody chose.
+            User::Export(target) => User::Export(match target.as_str().split_once(' ') {
+                Some((kind, name)) => Label::new(&format!("{kind} {}", tables::path(self, name))),
+                None => self.path(&target),
+            }),
+            User::Pool(pool) => User::Pool(self.path(&pool)),
+            User::Open(process) => User::Open(self.process(&process)),
+            plain @ (User::Swap | User::Holder) => plain,
+        }
+    }
+
+    fn process(&mut self, process: &Process) -> Process {
+        Process { id: process.id, command: self.outside(&process.command) }
     }
 
     /// Text by people or systems.
@@ -120,14 +145,5 @@ impl Redactor {
 
     fn path(&mut self, path: &Label) -> Label {
         Label::new(&tables::path(self, path.as_str()))
-    }
-
-    /// A partition's name, or a file that is used as one.
-    fn part(&mut self, part: &Label) -> Label {
-        if part.as_str().starts_with('/') && !part.as_str().starts_with("/dev/") {
-            self.path(part)
-        } else {
-            Label::new(&self.worldly(part.as_str()))
-        }
     }
 }

@@ -192,6 +192,27 @@ pub(super) fn mounts(redactor: &mut Redactor, table: &str) -> String {
     table.split_inclusive('\n').map(|line| line_of_mounts(redactor, line)).collect()
 }
 
+/// The lines of [`crate::source::open_files::PROBE`]: mount points, exported files, targets and pools have names.
+pub(super) fn device_users(redactor: &mut Redactor, lines: &str) -> String {
+    lines
+        .split_inclusive('\n')
+        .map(|line| {
+            // Which words of a line people chose.
+            let is_chosen = |index: usize| match line.split(' ').next() {
+                Some("mount") => index == 3,
+                Some("export-file") => index == 1 || index > 2,
+                Some("export") => index > 2,
+                Some("pool") => index > 1,
+                _ => false,
+            };
+            let replaced = line.split_inclusive(' ').enumerate().map(|(index, word)| {
+                if is_chosen(index) { words(redactor, word) } else { redactor.worldly(word) }
+            });
+            replaced.collect::<String>()
+        })
+        .collect()
+}
+
 fn line_of_mounts(redactor: &mut Redactor, line: &str) -> String {
     // The heading of /proc/swaps.
     if line.starts_with("Filename") {

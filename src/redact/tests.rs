@@ -160,6 +160,24 @@ fn configuration_space_loses_its_serial_number_capability_only() {
 }
 
 #[test]
+fn users_of_devices_keep_their_form_without_names() {
+    let lines = "open nvme0n1 7 fio\nmount nvme0n1p2 ext4 /home/bob/secret\\040files 812 dockerd\n\
+                 export nvme0n1p2 LIO iblock_0/bobsdisk\nexport-file /srv/vault.img nvmet customer\npool sda1 wonderland\n\
+                 stack nvme0n1p2 loop0\nunread /proc/1/fd EACCES: permission denied; run as root\n";
+    let out = text(open_files::PROBE, lines);
+    for gone in ["bob", "secret", "files", "vault", "customer", "wonderland"] {
+        assert!(!out.contains(gone), "{gone} in {out}");
+    }
+    let kept = "open nvme0n1 7 fio\nmount nvme0n1p2 ext4 /home/";
+    assert!(out.starts_with(kept) && out.contains(" 812 dockerd\nexport nvme0n1p2 LIO "), "{out}");
+    assert!(
+        out.ends_with("stack nvme0n1p2 loop0\nunread /proc/1/fd EACCES: permission denied; run as root\n"),
+        "{out}"
+    );
+    assert!(lines.lines().map(str::len).eq(out.lines().map(str::len)), "as long as before: {out}");
+}
+
+#[test]
 fn host_and_user_names_go_from_mounts_and_lines() {
     let mountinfo = "27 1 254:0 / / rw - ext4 /dev/vda rw,discard\n\
         28 27 8:1 /@home /home/bob\\040smith/Secret rw - btrfs /dev/mapper/luks-6b1dcb5e-00aa-4d3c-9c1e-0123456789ab rw,subvol=/@home\n\

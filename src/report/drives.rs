@@ -49,8 +49,14 @@ fn row(drive: &DriveRow) -> Vec<String> {
         drive.temperature_celsius.map(|celsius| format!("{celsius:.0} °C")).unwrap_or_default(),
         drive.settings.scheduler.clone().unwrap_or_default(),
         drive.model.clone().unwrap_or_default(),
-        drive.in_use_by.join(", "),
+        users(drive),
     ]
+}
+
+/// What uses it, with a question mark where further users may be.
+fn users(drive: &DriveRow) -> String {
+    let unread = (!drive.in_use_unread.is_empty()).then(|| "?".to_owned());
+    drive.in_use_by.iter().cloned().chain(unread).collect::<Vec<_>>().join(", ")
 }
 
 /// The format that the drive itself says is faster than the one in use.

@@ -73,6 +73,12 @@ impl Reasons {
         if value.is_none() { self.absent(path, why) } else { value }
     }
 
+    /// A reason that stands in the document itself, too.
+    fn also(&mut self, problem: &Problem) -> Problem {
+        self.problems.insert(problem.clone());
+        problem.clone()
+    }
+
     /// All reasons together with those of the readers, by path.
     fn into_problems(mut self, readers: &[Problem]) -> Vec<Problem> {
         self.problems.extend(readers.iter().cloned());

@@ -117,6 +117,7 @@ fn read_drive(
         temperature: temperature::read(root, &device, pci_path),
         partitions: partitions(root, name, &path),
         used_by: Vec::new(),
+        users_unread: Vec::new(),
         backing_file,
         latency_tolerance_us: label(root, &format!("{device}/power/pm_qos_latency_tolerance_us")),
         nvme: nvme_place.map(|place| nvme::read(root, name, &path, &place)),

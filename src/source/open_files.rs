@@ -1,14 +1,32 @@
-//! Who has a device open, asked right before it is taken from its driver.
-//!
-//! By device number, since a device has many names: descriptors and mappings of every process, mounts of every mount
-//! namespace, loop devices and NVMe targets that stand on it, and the kernel's own exclusive claims. Not here: uses the
-//! machine itself tells of (`block::uses`).
+//! Users of block devices that neither their folders in sysfs nor this process' mount table name: the answer to
+//! `/probe/device-users`. And what is asked besides right before a drive is taken from its driver.
 
-use std::{collections::BTreeMap, fs::OpenOptions, io, os::unix::fs::OpenOptionsExt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    fs::OpenOptions,
+    io,
+    os::unix::fs::OpenOptionsExt,
+};
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 
-use super::root::{SysRoot, file_name, label, text};
+use super::root::{LiveRoot, RootError, SysRoot, join, label, parent, text};
+
+/// The question. The answer has a line for each user; devices go by their kernel names, and white space inside a field
+/// but the last is written as the kernel does it (`\040`):
+///
+/// ```text
+/// open DEVICE PROCESS COMMAND
+/// mount DEVICE FILESYSTEM POINT PROCESS COMMAND
+/// stack DEVICE LOOP
+/// export DEVICE TARGET
+/// export-file FILE TARGET
+/// pool DEVICE POOL
+/// unread PATH REASON
+/// unread-of DEVICE PATH REASON
+/// ```
+pub const PROBE: &str = "/probe/device-users";
 
 /// What a device special file stands for: major and minor number, of block or of character devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,20 +40,24 @@ pub enum Number {
 /// Devices by their number.
 pub type Numbers = BTreeMap<Number, String>;
 
+/// The kernel name of the device a path leads to.
+type Finder<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// Where the kernel lists devices by name, and whether those are block devices.
 const CLASSES: [(&str, bool); 3] = [("block", true), ("nvme", false), ("nvme-generic", false)];
 
-/// The numbers of devices, by kernel name: drives, partitions, controllers, generic namespaces.
-pub fn numbers(root: &dyn SysRoot, names: &[String]) -> Numbers {
+/// The numbers of all block devices, NVMe controllers and generic namespaces, by kernel name.
+pub fn numbers(root: &dyn SysRoot) -> Numbers {
     let mut numbers = Numbers::new();
-    for name in names {
-        for (class, is_block) in CLASSES {
-            let dev = label(root, &format!("/sys/class/{class}/{name}/dev"));
+    for (class, is_block) in CLASSES {
+        let folder = format!("/sys/class/{class}");
+        for name in root.list(&folder).unwrap_or_default() {
+            let dev = label(root, &format!("{folder}/{name}/dev"));
             let pair = dev.value().and_then(|dev| pair(dev.as_str()));
             let number = |(major, minor)| {
                 if is_block { Number::Block(major, minor) } else { Number::Character(major, minor) }
             };
-            numbers.extend(pair.map(|pair| (number(pair), name.clone())));
+            numbers.extend(pair.map(|pair| (number(pair), name)));
         }
     }
     numbers
@@ -58,87 +80,224 @@ pub fn number_of(path: &str) -> Option<Number> {
     }
 }
 
-/// The first that uses one of these devices, in words: `fio (process 4711) has nvme0n1 open`. Files are looked at with
-/// `number_of`; processes of other users are seen by root only.
-pub fn user(
-    root: &dyn SysRoot,
-    numbers: &Numbers,
-    number_of: &dyn Fn(&str) -> Option<Number>,
-) -> Option<String> {
-    let device = |path: &str| number_of(path).and_then(|number| numbers.get(&number));
-    backing(root, &device).or_else(|| {
-        let processes = root.list("/proc").unwrap_or_default();
-        let mut namespaces = Vec::new();
-        processes.iter().filter(|name| name.bytes().all(|b| b.is_ascii_digit())).find_map(|process| {
-            let found = open_in(root, process, &device);
-            // One table for each mount namespace: many processes share one.
-            let namespace = root.link(&format!("/proc/{process}/ns/mnt")).ok();
-            let is_new = namespace.is_none() || !namespaces.contains(&namespace);
-            namespaces.push(namespace);
-            found.or_else(|| is_new.then(|| mounted_in(root, process, numbers)).flatten())
-        })
-    })
+/// The live machine's answer, without this process.
+pub(super) fn ask() -> Vec<u8> {
+    let root = LiveRoot::new();
+    let numbers = numbers(&root);
+    let find = |path: &str| number_of(path).and_then(|number| numbers.get(&number).cloned());
+    answer(&root, &find, &numbers, Some(std::process::id())).into_bytes()
 }
 
-/// A descriptor or a mapping of a process.
-fn open_in<'a>(
-    root: &dyn SysRoot,
-    process: &str,
-    device: &dyn Fn(&str) -> Option<&'a String>,
-) -> Option<String> {
-    [("fd", "open"), ("map_files", "mapped")].into_iter().find_map(|(folder, how)| {
-        let folder = format!("/proc/{process}/{folder}");
-        let files = root.list(&folder).unwrap_or_default();
-        let found = files.iter().find_map(|file| device(&format!("{folder}/{file}")))?;
-        Some(format!("{} has {found} {how}", called(root, process)))
-    })
+/// The answer of a machine whose files were copied: device files are links there, or go by their names.
+pub(super) fn ask_copy(root: &dyn SysRoot) -> Vec<u8> {
+    let numbers = numbers(root);
+    let find = |path: &str| by_links(root, path).filter(|name| numbers.values().any(|known| known == name));
+    answer(root, &find, &numbers, None).into_bytes()
 }
 
-fn called(root: &dyn SysRoot, process: &str) -> String {
-    let name = label(root, &format!("/proc/{process}/comm"));
-    format!("{} (process {process})", name.value().map_or("a program", |name| name.as_str()))
+/// `nvme0n1` for `/dev/nvme0n1`, and for a link that leads there.
+pub(super) fn by_links(root: &dyn SysRoot, path: &str) -> Option<String> {
+    const MOST_LINKS: usize = 8;
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match root.link(&path) {
+            Ok(target) => path = join(parent(&path), &target),
+            Err(_) => break,
+        }
+    }
+    // A slash in a kernel name is an exclamation mark in sysfs.
+    path.strip_prefix("/dev/").map(|name| name.replace('/', "!"))
 }
 
-/// A mount in a process' namespace (`proc_pid_mountinfo(5)`): by number, and by name where a file system has numbers of
-/// its own, as btrfs has.
-fn mounted_in(root: &dyn SysRoot, process: &str, numbers: &Numbers) -> Option<String> {
-    let table = text(root, &format!("/proc/{process}/mountinfo"));
-    table.value()?.lines().find_map(|line| {
-        let (left, right) = line.split_once(" - ")?;
-        let mut left = left.split(' ').skip(2);
-        let (number, _, point) = (left.next()?, left.next()?, left.next()?);
-        let source = right.split(' ').nth(1)?;
-        let by_number = pair(number).and_then(|(major, minor)| numbers.get(&Number::Block(major, minor)));
-        let by_name = || {
-            let name = source.strip_prefix("/dev/")?;
-            numbers.values().find(|device| *device == name)
-        };
-        let device = by_number.or_else(by_name)?;
-        Some(format!("{device} is mounted on {point}, as {} sees it", called(root, process)))
-    })
+fn answer(root: &dyn SysRoot, find: Finder<'_>, numbers: &Numbers, own: Option<u32>) -> String {
+    let mut text = String::new();
+    stacks(root, find, &mut text);
+    exports(root, find, &mut text);
+    pools(root, numbers, &mut text);
+    processes(root, find, numbers, own, &mut text);
+    text
 }
 
-/// Devices of the kernel's own that stand on others without claiming them: loop devices and targets of NVMe over fabrics.
-fn backing<'a>(root: &dyn SysRoot, device: &dyn Fn(&str) -> Option<&'a String>) -> Option<String> {
-    const TARGETS: &str = "/sys/kernel/config/nvmet/subsystems";
-    let loops = root.list("/sys/block").unwrap_or_default();
-    let of_loops = loops.iter().map(|name| (name.clone(), format!("/sys/block/{name}/loop/backing_file")));
-    let targets = root.list(TARGETS).unwrap_or_default().into_iter().flat_map(|subsystem| {
-        let folder = format!("{TARGETS}/{subsystem}/namespaces");
-        let spaces = root.list(&folder).unwrap_or_default();
-        spaces
-            .into_iter()
-            .map(move |space| (format!("target {subsystem}"), format!("{folder}/{space}/device_path")))
-    });
-    of_loops.chain(targets).find_map(|(user, file)| {
+/// One line of the answer.
+macro_rules! say {
+    ($text:expr, $($line:tt)*) => {{ let _infallible = writeln!($text, $($line)*); }};
+}
+
+/// A field that is not the last of its line.
+fn field(text: &str) -> String {
+    text.replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011").replace('\n', "\\012")
+}
+
+/// Loop devices whose file is a block device.
+fn stacks(root: &dyn SysRoot, find: Finder<'_>, out: &mut String) {
+    for name in root.list("/sys/block").unwrap_or_default() {
+        let file = text(root, &format!("/sys/block/{name}/loop/backing_file"));
+        if let Some(device) = file.value().and_then(|path| find(path.trim_end_matches('\n'))) {
+            say!(out, "stack {device} {name}");
+        }
+    }
+}
+
+/// Targets that export devices and files: LIO (iSCSI, Fibre Channel) and NVMe over Fabrics. Their configuration holds the
+/// path that the administrator wrote.
+fn exports(root: &dyn SysRoot, find: Finder<'_>, out: &mut String) {
+    const LIO: &str = "/sys/kernel/config/target/core";
+    const NVMET: &str = "/sys/kernel/config/nvmet/subsystems";
+    let list = |folder: &str| root.list(folder).unwrap_or_default();
+    let mut export = |file: String, target: String| {
         let path = text(root, &file);
-        let found = device(path.value()?.trim_end_matches('\n'))?;
-        Some(format!("{} stands on {found}", file_name(&user)))
+        let Some(path) = path.value().map(|path| path.trim_end_matches('\n')) else { return };
+        match find(path) {
+            Some(device) => say!(out, "export {device} {target}"),
+            None if path.starts_with('/') => say!(out, "export-file {} {target}", field(path)),
+            None => {}
+        }
+    };
+    for host in list(LIO) {
+        for store in list(&format!("{LIO}/{host}")) {
+            export(format!("{LIO}/{host}/{store}/udev_path"), format!("LIO {host}/{store}"));
+        }
+    }
+    for subsystem in list(NVMET) {
+        let folder = format!("{NVMET}/{subsystem}");
+        let spaces = list(&format!("{folder}/namespaces"));
+        let spaces = spaces.iter().map(|space| format!("{folder}/namespaces/{space}"));
+        for place in spaces.chain([format!("{folder}/passthru")]) {
+            // A namespace that is not enabled has its device not open.
+            if label(root, &format!("{place}/enable")).value().is_none_or(|on| *on != "0") {
+                export(format!("{place}/device_path"), format!("nvmet {subsystem}"));
+            }
+        }
+    }
+}
+
+/// Members of imported ZFS pools, which hold their devices without being listed as holders: known only from the labels
+/// that udev has read.
+fn pools(root: &dyn SysRoot, numbers: &Numbers, out: &mut String) {
+    const FOLDER: &str = "/proc/spl/kstat/zfs";
+    // Partition types of disks that ZFS was given whole or in part.
+    const TYPES: [&str; 2] = ["6a898cc3-1dd2-11b2-99a6-080020736631", "6a945a3b-1dd2-11b2-99a6-080020736631"];
+    let imported: BTreeSet<String> = root.list(FOLDER).unwrap_or_default().into_iter().collect();
+    let imported: Vec<String> =
+        imported.into_iter().filter(|name| root.list(&format!("{FOLDER}/{name}")).is_ok()).collect();
+    if imported.is_empty() {
+        return;
+    }
+    let unknown = "ZFS pools are imported; whether it is a member of one is unknown";
+    for (number, name) in numbers {
+        let Number::Block(major, minor) = number else { continue };
+        let path = format!("/run/udev/data/b{major}:{minor}");
+        let record = text(root, &path);
+        let Some(record) = record.value() else {
+            say!(out, "unread-of {name} {path} {unknown}");
+            continue;
+        };
+        let property = |key: &str| {
+            let lines = record.lines().filter_map(|line| line.strip_prefix("E:")?.split_once('='));
+            lines.filter(|(name, _)| *name == key).map(|(_, value)| value).next_back()
+        };
+        let is_member = property("ID_FS_TYPE") == Some("zfs_member");
+        let is_typed = property("ID_PART_ENTRY_TYPE").is_some_and(|kind| TYPES.contains(&kind));
+        match property("ID_FS_LABEL").filter(|_| is_member) {
+            Some(pool) if imported.iter().any(|known| known == pool) => say!(out, "pool {name} {pool}"),
+            None if is_member || is_typed => say!(out, "unread-of {name} {path} {unknown}"),
+            _ => {}
+        }
+    }
+}
+
+/// What processes have open, and what other mount namespaces have mounted.
+fn processes(root: &dyn SysRoot, find: Finder<'_>, numbers: &Numbers, own: Option<u32>, out: &mut String) {
+    /// The first PID namespace of a boot (`PROC_PID_INIT_INO`).
+    const FIRST: &str = "pid:[4026531836]";
+    let names = match root.list("/proc") {
+        Ok(names) => names,
+        Err(error) => return say!(out, "unread /proc {error}"),
+    };
+    let ids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    if ids.is_empty() {
+        return say!(out, "unread /proc no process is listed");
+    }
+    if root.link("/proc/self/ns/pid").is_ok_and(|namespace| namespace != FIRST) {
+        say!(out, "unread /proc/self/ns/pid processes outside this PID namespace cannot be seen");
+    }
+    let mut namespaces: BTreeSet<String> = root.link("/proc/self/ns/mnt").into_iter().collect();
+    let mut denied: Vec<(String, RootError)> = Vec::new();
+    for id in ids.into_iter().filter(|id| Some(*id) != own) {
+        match open_in(root, id, find) {
+            Ok(devices) => {
+                for device in devices {
+                    say!(out, "open {device} {id} {}", command(root, id));
+                }
+            }
+            Err(error) if error.is_absent() => {}
+            Err(error) => denied.push((format!("/proc/{id}/fd"), error)),
+        }
+        // Many processes share a mount namespace.
+        if root.link(&format!("/proc/{id}/ns/mnt")).map_or(true, |namespace| namespaces.insert(namespace)) {
+            mounted_in(root, id, find, numbers, out);
+        }
+    }
+    if let Some((path, error)) = denied.first() {
+        let others = match denied.len() {
+            1 => String::new(),
+            many => format!(" ({many} processes)"),
+        };
+        let why = error.clone().into_reading::<()>(path).problem();
+        let why = why.map_or_else(String::new, |problem| problem.reason.to_string());
+        say!(out, "unread {path} {why}{others}");
+    }
+}
+
+/// Devices that a process has open.
+fn open_in(root: &dyn SysRoot, id: u32, find: Finder<'_>) -> Result<BTreeSet<String>, RootError> {
+    let folder = format!("/proc/{id}/fd");
+    let files = root.list(&folder)?;
+    let files = files.iter().map(|file| format!("{folder}/{file}"));
+    // Sockets, pipes and kin have no path.
+    let have_path = |file: &String| root.link(file).is_ok_and(|target| target.starts_with('/'));
+    Ok(files.filter(have_path).filter_map(|file| find(&file)).collect())
+}
+
+fn command(root: &dyn SysRoot, id: u32) -> String {
+    let name = label(root, &format!("/proc/{id}/comm"));
+    name.value().map_or("?", |name| name.as_str()).to_owned()
+}
+
+/// Mounts of a process' namespace (`proc_pid_mountinfo(5)`): by number, and by device file where a file system has
+/// numbers of its own, as btrfs has.
+fn mounted_in(root: &dyn SysRoot, id: u32, find: Finder<'_>, numbers: &Numbers, out: &mut String) {
+    let table = text(root, &format!("/proc/{id}/mountinfo"));
+    for line in table.value().map(String::as_str).unwrap_or_default().lines() {
+        let Some((left, right)) = line.split_once(" - ") else { continue };
+        let mut left = left.split(' ').skip(2);
+        let (Some(number), Some(_), Some(point)) = (left.next(), left.next(), left.next()) else { continue };
+        let mut right = right.split(' ');
+        let (Some(filesystem), Some(source)) = (right.next(), right.next()) else { continue };
+        let by_number = pair(number).and_then(|(major, minor)| numbers.get(&Number::Block(major, minor)));
+        if let Some(device) = by_number.cloned().or_else(|| source.starts_with('/').then(|| find(source))?) {
+            say!(out, "mount {device} {filesystem} {point} {id} {}", command(root, id));
+        }
+    }
+}
+
+/// The first process that has one of these devices mapped, in words; it may have closed its descriptor.
+pub fn mapped(root: &dyn SysRoot, devices: &[String]) -> Option<String> {
+    let numbers = numbers(root);
+    let processes = root.list("/proc").unwrap_or_default();
+    processes.iter().filter_map(|name| name.parse::<u32>().ok()).find_map(|id| {
+        let folder = format!("/proc/{id}/map_files");
+        let files = root.list(&folder).unwrap_or_default();
+        let device = files.iter().find_map(|file| {
+            let name = numbers.get(&number_of(&format!("{folder}/{file}"))?)?;
+            devices.contains(name).then_some(name)
+        })?;
+        Some(format!("{device} mapped by {} (process {id})", command(root, id)))
     })
 }
 
 /// Whether the kernel holds one of these block devices for itself (a file system, swap, md, device mapper): opening it
-/// exclusively is refused then. It is opened to read and closed at once.
+/// exclusively is refused then. It is opened to read and closed at once. Asked only right before a confirmed rebind.
 pub fn claimed(files: &[String]) -> Option<String> {
     let flags = libc::O_EXCL | libc::O_NONBLOCK | libc::O_CLOEXEC;
     files.iter().find_map(|file| {
@@ -150,7 +309,7 @@ pub fn claimed(files: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::root::{FolderRoot, LiveRoot};
+    use crate::source::root::FolderRoot;
 
     #[test]
     fn a_device_is_known_by_its_number_whatever_its_name() {
@@ -160,26 +319,29 @@ mod tests {
         assert_eq!(number_of(&own), Some(Number::Character(1, 5)));
         assert_eq!(number_of("/dev/zero"), Some(Number::Character(1, 5)));
         assert_eq!(number_of("/proc"), None);
-        let wanted = Numbers::from([(Number::Character(1, 5), "zero".to_owned())]);
-        let found = user(&LiveRoot::new(), &wanted, &number_of).unwrap();
-        assert!(found.contains("(process ") && found.ends_with(" has zero open"), "{found}");
-        let other = Numbers::from([(Number::Block(1, 5), "zero".to_owned())]);
-        assert_eq!(user(&LiveRoot::new(), &other, &number_of), None, "a block device is no character device");
+        let find = |path: &str| (number_of(path)? == Number::Character(1, 5)).then(|| "zero".to_owned());
+        let said = |own| answer(&LiveRoot::new(), &find, &Numbers::new(), own);
+        let (id, line) = (std::process::id(), format!("open zero {} ", std::process::id()));
+        assert!(said(None).contains(&line), "{}", said(None));
+        assert!(!said(Some(id)).contains(&line), "the process that asks is no user");
     }
 
-    /// A folder with these files, and an answer for each path that is a device in it.
-    fn asked(files: &[(&str, &str)], device_file: &str) -> Option<String> {
+    /// The answer of a folder with these files and links.
+    fn told(files: &[(&str, &str)], links: &[(&str, &str)]) -> String {
         let folder = tempfile::tempdir().unwrap();
-        for (path, content) in files {
+        let place = |path: &str| {
             let path = folder.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            io::Write::write_all(&mut std::fs::File::create(path).unwrap(), content.as_bytes()).unwrap();
+            path
+        };
+        for (path, content) in files {
+            io::Write::write_all(&mut std::fs::File::create(place(path)).unwrap(), content.as_bytes())
+                .unwrap();
         }
-        let root = FolderRoot::new(folder.path());
-        let names = ["nvme0n1", "nvme0n1p2", "nvme0", "ng0n1"].map(str::to_owned);
-        let numbers = numbers(&root, &names);
-        assert_eq!(numbers.len(), 4, "{numbers:?}");
-        user(&root, &numbers, &|path| (path == device_file).then_some(Number::Block(259, 2)))
+        for (path, target) in links {
+            std::os::unix::fs::symlink(target, place(path)).unwrap();
+        }
+        String::from_utf8(FolderRoot::new(folder.path()).read(PROBE).unwrap()).unwrap()
     }
 
     const DEVICES: [(&str, &str); 5] = [
@@ -187,41 +349,80 @@ mod tests {
         ("sys/class/block/nvme0n1p2/dev", "259:2\n"),
         ("sys/class/nvme/nvme0/dev", "240:0\n"),
         ("sys/class/nvme-generic/ng0n1/dev", "239:0\n"),
-        ("proc/7/comm", "fio\n"),
+        ("proc/7/comm", "fio  x\n"),
     ];
 
     #[test]
     fn every_way_to_use_a_device_is_found() {
-        let with = |more: &[(&str, &str)], device: &str| asked(&[&DEVICES[..], more].concat(), device);
-        assert_eq!(with(&[], ""), None);
-        for (files, device, says) in [
-            (("proc/7/fd/3", ""), "/proc/7/fd/3", "fio (process 7) has nvme0n1p2 open"),
-            (("proc/7/map_files/1-2", ""), "/proc/7/map_files/1-2", "fio (process 7) has nvme0n1p2 mapped"),
+        let with =
+            |more: &[(&str, &str)], links: &[(&str, &str)]| told(&[&DEVICES[..], more].concat(), links);
+        assert_eq!(with(&[("proc/7/fd/none", "")], &[]), "");
+        assert_eq!(with(&[], &[("proc/7/fd/3", "/dev/nvme0n1p2")]), "open nvme0n1p2 7 fio x\n");
+        assert_eq!(with(&[], &[("proc/7/fd/3", "/dev/nvme0")]), "open nvme0 7 fio x\n");
+        assert_eq!(with(&[], &[("proc/7/fd/3", "socket:[12]")]), "");
+        let by_id = ("dev/disk/by-id/x", "../../nvme0n1p2");
+        assert_eq!(with(&[], &[by_id, ("proc/7/fd/3", "/dev/disk/by-id/x")]), "open nvme0n1p2 7 fio x\n");
+        let nvmet = "sys/kernel/config/nvmet/subsystems/t/namespaces/1";
+        let (nvmet_path, nvmet_enable) = (format!("{nvmet}/device_path"), format!("{nvmet}/enable"));
+        for (files, says) in [
             (
-                (
+                &[(
                     "proc/7/mountinfo",
-                    "36 35 0:4 / /proc rw - proc proc rw\n37 35 259:2 / /srv rw - ext4 /dev/x rw\n",
-                ),
-                "",
-                "nvme0n1p2 is mounted on /srv, as fio (process 7) sees it",
+                    "36 35 0:4 / /proc rw - proc proc rw\n37 35 259:2 / /a\\040b rw - ext4 x rw\n",
+                )][..],
+                "mount nvme0n1p2 ext4 /a\\040b 7 fio x\n",
             ),
             (
-                ("proc/7/mountinfo", "37 35 0:44 /@ /home rw shared:1 - btrfs /dev/nvme0n1p2 rw\n"),
-                "",
-                "nvme0n1p2 is mounted on /home, as fio (process 7) sees it",
+                &[("proc/7/mountinfo", "37 35 0:44 /@ /home rw shared:1 - btrfs /dev/nvme0n1p2 rw\n")],
+                "mount nvme0n1p2 btrfs /home 7 fio x\n",
+            ),
+            (&[("sys/block/loop3/loop/backing_file", "/dev/disk/by-id/x\n")], "stack nvme0n1p2 loop3\n"),
+            (&[(&nvmet_path, "/dev/disk/by-id/x\n"), (&nvmet_enable, "1\n")], "export nvme0n1p2 nvmet t\n"),
+            (&[(&nvmet_path, "/dev/disk/by-id/x\n"), (&nvmet_enable, "0\n")], ""),
+            (&[(&nvmet_path, "/a b.img\n")], "export-file /a\\040b.img nvmet t\n"),
+            (
+                &[("sys/kernel/config/nvmet/subsystems/t/passthru/device_path", "/dev/nvme0\n")],
+                "export nvme0 nvmet t\n",
             ),
             (
-                ("sys/block/loop3/loop/backing_file", "/dev/disk/by-id/x\n"),
-                "/dev/disk/by-id/x",
-                "loop3 stands on nvme0n1p2",
-            ),
-            (
-                ("sys/kernel/config/nvmet/subsystems/t/namespaces/1/device_path", "/dev/y\n"),
-                "/dev/y",
-                "target t stands on nvme0n1p2",
+                &[("sys/kernel/config/target/core/iblock_0/d/udev_path", "/dev/nvme0n1\n")],
+                "export nvme0n1 LIO iblock_0/d\n",
             ),
         ] {
-            assert_eq!(with(&[files], device).as_deref(), Some(says));
+            assert_eq!(with(&[files, &[("proc/7/fd/none", "")]].concat(), &[by_id]), says);
         }
+    }
+
+    #[test]
+    fn members_of_imported_pools_are_told_from_those_of_others_and_from_the_unknown() {
+        let imported = ("proc/spl/kstat/zfs/tank/state", "ONLINE\n");
+        let label = |pool: &str| format!("S:disk/x\nE:ID_FS_TYPE=zfs_member\nE:ID_FS_LABEL={pool}\n");
+        let quiet = ("proc/7/fd/none", "");
+        let with = |whole: &str, part: &str| {
+            let files = [("run/udev/data/b259:0", whole), ("run/udev/data/b259:2", part), imported, quiet];
+            told(&[&DEVICES[..], &files].concat(), &[])
+        };
+        assert_eq!(with("", &label("tank")), "pool nvme0n1p2 tank\n");
+        assert_eq!(
+            with("E:ID_FS_TYPE=ext4\n", &label("cold")),
+            "",
+            "a pool that is not imported uses nothing"
+        );
+        let typed = "E:ID_PART_ENTRY_TYPE=6a898cc3-1dd2-11b2-99a6-080020736631\n";
+        let said = with("", typed);
+        assert!(
+            said.starts_with("unread-of nvme0n1p2 /run/udev/data/b259:2 ZFS pools are imported"),
+            "{said}"
+        );
+        let blind = told(&[&DEVICES[..], &[imported, quiet]].concat(), &[]);
+        assert_eq!(blind.matches("unread-of nvme0n1").count(), 2, "no udev, no answer: {blind}");
+    }
+
+    #[test]
+    fn a_machine_without_processes_says_that_they_could_not_be_read() {
+        assert_eq!(told(&DEVICES[..4], &[]).split(' ').next(), Some("unread"));
+        let outside =
+            told(&[&DEVICES[..], &[("proc/7/fd/none", "")]].concat(), &[("proc/self/ns/pid", "pid:[4]")]);
+        assert!(outside.starts_with("unread /proc/self/ns/pid "), "{outside}");
     }
 }

@@ -11,6 +11,7 @@ use sysinfo::System;
 
 use super::{
     host::kernel_config,
+    open_files,
     root::{LiveRoot, RootError, errno_name},
     rules, smbios,
 };
@@ -23,6 +24,7 @@ pub(super) fn ask(name: &str) -> Result<Vec<u8>, RootError> {
         "memlock" => Ok(memlock().into_bytes()),
         "euid" => Ok(format!("{}\n", rustix::process::geteuid().as_raw()).into_bytes()),
         "host" => Ok(host().into_bytes()),
+        "device-users" => Ok(open_files::ask()),
         "boot-rules" => Ok(rules::probe(&LiveRoot::new())),
         "kernel-config" => kernel_config::probe(&LiveRoot::new()),
         "measured-limits" => measured_limits(),

@@ -12,7 +12,7 @@ use super::{
     tuner::Tuner,
 };
 use crate::{
-    machine::{Machine, Use},
+    machine::{Machine, Nvme},
     model::{DriveName, NodeIndex, PciAddress, SettingId},
     text::Label,
 };
@@ -76,7 +76,8 @@ fn driver_file(address: PciAddress) -> String {
     format!("/sys/bus/pci/devices/{address}/driver")
 }
 
-/// Whether the drive may leave its driver, as far as the machine tells; who has it open must be asked besides.
+/// Whether the drive may leave its driver, as far as the machine tells; what has it mapped or claimed must be asked
+/// besides.
 pub fn plan(machine: &Machine, drive: &DriveName) -> Result<Rebind, RebindError> {
     let not_nvme = |why| RebindError::NotNvme(drive.clone(), why);
     let named = machine.drive(drive).ok_or_else(|| not_nvme("no such drive"))?;
@@ -89,15 +90,16 @@ pub fn plan(machine: &Machine, drive: &DriveName) -> Result<Rebind, RebindError>
     let address = address(machine, node).ok_or_else(|| not_nvme("has no PCI address"))?;
     let mut parts = Vec::new();
     for leaving in machine.drives.iter().filter(|other| other.node == Some(node)) {
-        if let Some(used) = leaving.used_by.first() {
-            return Err(RebindError::InUse { drive: leaving.name.clone(), by: use_words(used) });
+        let unread = || {
+            let problem = leaving.users_unread.first()?;
+            Some(format!("whether it is used cannot be told ({}: {})", problem.path, problem.reason))
+        };
+        if let Some(by) = leaving.used_by.first().map(ToString::to_string).or_else(unread) {
+            return Err(RebindError::InUse { drive: leaving.name.clone(), by });
         }
-        parts.extend(leaving.nvme.iter().map(|nvme| nvme.controller.to_string()));
         parts.push(leaving.name.to_string());
         parts.extend(leaving.partitions.iter().map(|partition| partition.name.to_string()));
-        parts.extend(leaving.nvme.iter().flat_map(|nvme| {
-            nvme.generic.iter().map(|file| file.as_str().trim_start_matches("/dev/").to_owned())
-        }));
+        parts.extend(leaving.nvme.iter().flat_map(Nvme::character_devices));
     }
     parts.sort();
     parts.dedup();
@@ -110,14 +112,6 @@ pub fn plan(machine: &Machine, drive: &DriveName) -> Result<Rebind, RebindError>
 
 fn address(machine: &Machine, node: NodeIndex) -> Option<PciAddress> {
     machine.pci.node(node).address.to_string().parse().ok()
-}
-
-fn use_words(used: &Use) -> String {
-    match used {
-        Use::Mount { part, point, .. } => format!("{part} is mounted on {point}"),
-        Use::Swap(part) => format!("{part} is swap"),
-        Use::Holder(part, holder) => format!("{part} is held by {holder}"),
-    }
 }
 
 impl Rebind {

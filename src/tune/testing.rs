@@ -111,6 +111,7 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         temperature: None,
         partitions: vec![],
         used_by: vec![],
+        users_unread: vec![],
         backing_file: None,
         latency_tolerance_us: none(),
     };

@@ -213,6 +213,11 @@ fn heat(temperature: &Temperature) -> Option<Fact> {
 }
 
 fn in_use(drive: &Drive) -> Fact {
+    if drive.used_by.is_empty() && !drive.users_unread.is_empty() {
+        let unread = drive.users_unread.iter().map(|problem| format!("{}: {}", problem.path, problem.reason));
+        let why = unread.collect::<Vec<_>>().join(", ");
+        return Fact { meaning: Meaning::Quiet, ..fact("in use", format!("unknown ({why})")) };
+    }
     if drive.used_by.is_empty() {
         return Fact { meaning: Meaning::Quiet, ..fact("in use", "by nothing") };
     }

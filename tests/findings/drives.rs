@@ -1,7 +1,7 @@
 //! Drives.
 
 use iodyno::{
-    machine::{Machine, drive::Temperature},
+    machine::{Machine, Use, User, drive::Temperature},
     model::{DriveName, Reading, Severity},
 };
 
@@ -125,6 +125,81 @@ fn a_drive_that_cannot_be_formatted_gets_no_command_and_a_wide_format_says_so() 
     assert_eq!(locked.one("lba-512").remedy.command, None);
     let wide = x570().bytes("/ioctl/nvme0n1/identify-ctrl", |data| data[524] |= 1);
     assert!(wide.one("lba-512").remedy.text.contains("every namespace"));
+}
+
+fn in_use_of(scene: &Scene) -> (String, String) {
+    let remedy = scene.one("lba-512").remedy;
+    (remedy.text, remedy.command.unwrap_or_default())
+}
+
+#[test]
+fn no_command_destroys_what_somebody_uses_or_may_use() {
+    let (free, commands) = in_use_of(&x570());
+    assert!(!free.contains("No command") && commands.matches("nvme format").count() == 4, "{commands}");
+
+    let used = x570().with(|machine| {
+        let chain = vec![label("nvme0n1p1"), label("loop0")];
+        let by = User::Mount { point: label("/mnt"), filesystem: label("xfs") };
+        machine.drives[0].used_by = vec![Use { chain, by }];
+    });
+    let (text, commands) = in_use_of(&used);
+    assert!(!commands.contains("/dev/nvme0n1") && commands.matches("nvme format").count() == 3, "{commands}");
+    assert!(text.contains("No command for nvme0n1: loop0 mounted at /mnt (xfs) on nvme0n1p1."), "{text}");
+
+    let unread = x570().with(|machine| {
+        for drive in &mut machine.drives {
+            let problem =
+                Reading::<()>::denied("/proc/7/fd", "EACCES: permission denied; run as root").problem();
+            drive.users_unread = problem.into_iter().collect();
+        }
+    });
+    let (text, commands) = in_use_of(&unread);
+    assert_eq!(commands, "");
+    assert!(text.contains("whether it is used cannot be told (/proc/7/fd: EACCES"), "{text}");
+}
+
+#[test]
+fn a_namespace_in_use_elsewhere_is_in_use() {
+    // The second drive as the same namespace by another controller, or as a further namespace of the controller.
+    let twin = |nsid: u32, wide: bool| {
+        let change: fn(&mut Machine) = match nsid {
+            1 => |machine| share(machine, 1),
+            _ => |machine| share(machine, 2),
+        };
+        let all = u8::from(wide);
+        in_use_of(&x570().bytes("/ioctl/nvme0n1/identify-ctrl", move |data| data[524] = all).with(change))
+    };
+    let (text, commands) = twin(1, false);
+    assert!(!commands.contains("/dev/nvme0n1") && !commands.contains("/dev/nvme1n1"), "{commands}");
+    assert!(
+        text.contains("nvme1n1 shares its data: nvme1n1 is swap") || text.contains("for instance"),
+        "{text}"
+    );
+    assert!(twin(2, false).1.contains("/dev/nvme0n1"), "another namespace is not touched");
+    assert!(!twin(2, true).1.contains("/dev/nvme0n1"), "unless a format goes for all");
+}
+
+fn share(machine: &mut Machine, nsid: u32) {
+    let serial = machine.drives[0].serial.clone();
+    machine.drives[1].serial = serial;
+    machine.drives[1].used_by = vec![Use::of("nvme1n1", User::Swap)];
+    for (drive, nsid) in [(0, 1), (1, nsid)] {
+        machine.drives[drive].nvme.as_mut().unwrap().nsid = Reading::known("/sys/nsid", nsid);
+    }
+}
+
+#[test]
+fn repartitioning_is_not_advised_for_what_is_in_use() {
+    let crooked = |machine: &mut Machine| {
+        machine.drives[0].alignment_offset = Reading::known("/sys/alignment_offset", 512);
+    };
+    let free = x570().with(crooked).one("misaligned").remedy.text;
+    assert!(free.starts_with("Repartition, starting at 1 MiB;"), "{free}");
+    let used = x570().with(crooked).with(|machine| {
+        machine.drives[0].used_by = vec![Use::of("nvme0n1", User::Swap)];
+    });
+    let text = used.one("misaligned").remedy.text;
+    assert!(text.ends_with("not now: nvme0n1 is swap."), "{text}");
 }
 
 #[test]

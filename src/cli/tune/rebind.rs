@@ -9,7 +9,7 @@ use crate::{
     runtime::desk::came_back_as,
     source::{
         SysRoot,
-        open_files::{self, Number, number_of},
+        open_files::{self, Number},
         read_machine,
     },
     tune::{
@@ -40,7 +40,7 @@ impl Bench {
         }
         print(&format!(
             "{drive} ({}) at {} leaves the nvme driver and comes back with {queues} poll queues asked for;\nwith it {}. \
-             No mount, swap, holder or open file was found. Type {drive} to go on: ",
+             Nothing uses it. Type {drive} to go on: ",
             planned.identity.serial.as_deref().unwrap_or_default(),
             planned.address,
             planned.parts.join(" "),
@@ -62,7 +62,8 @@ impl Bench {
             }
         }
         // Somebody may have taken it while the question stood.
-        if let Err(error) = checked(root, drive).and_then(|now| Ok(now.carry_out(&tuner, &self.machine)?)) {
+        let now = checked(root, drive).and_then(|now| unclaimed(root, now));
+        if let Err(error) = now.and_then(|now| Ok(now.carry_out(&tuner, &self.machine)?)) {
             let ledger = self.ledger()?;
             tuner.undo(&self.machine, &ledger, &Which::Sessions(&[tuner.session()]), false)?;
             tuner.close()?;
@@ -76,18 +77,28 @@ impl Bench {
 /// The plan, when nothing uses the drive right now.
 fn checked(root: &dyn SysRoot, drive: &DriveName) -> Result<Rebind, Failure> {
     let planned = rebind::plan(&read_machine(root).0, drive)?;
-    let numbers = open_files::numbers(root, &planned.parts);
-    let blocks: Vec<String> = numbers
-        .iter()
-        .filter(|(number, _)| matches!(number, Number::Block(..)))
-        .map(|(_, name)| format!("/dev/{name}"))
-        .collect();
-    if blocks.is_empty() {
-        let by = "its device number cannot be read, so who uses it cannot be told".to_owned();
-        return Err(RebindError::InUse { drive: drive.clone(), by }.into());
-    }
-    match open_files::user(root, &numbers, &number_of).or_else(|| open_files::claimed(&blocks)) {
+    match open_files::mapped(root, &planned.parts) {
         Some(by) => Err(RebindError::InUse { drive: drive.clone(), by }.into()),
+        None => Ok(planned),
+    }
+}
+
+/// The same plan, when the kernel lets every block device of it be opened exclusively. Opening is no harmless look: it
+/// comes last, after the drive was named to confirm.
+fn unclaimed(root: &dyn SysRoot, planned: Rebind) -> Result<Rebind, Failure> {
+    let numbers = open_files::numbers(root);
+    let is_block = |(number, name): &(&Number, &String)| {
+        matches!(number, Number::Block(..)) && planned.parts.contains(name)
+    };
+    let blocks: Vec<String> =
+        numbers.iter().filter(is_block).map(|(_, name)| format!("/dev/{name}")).collect();
+    let by = if blocks.is_empty() {
+        Some("its device number cannot be read, so who uses it cannot be told".to_owned())
+    } else {
+        open_files::claimed(&blocks)
+    };
+    match by {
+        Some(by) => Err(RebindError::InUse { drive: planned.drive, by }.into()),
         None => Ok(planned),
     }
 }

@@ -58,6 +58,8 @@ pub struct DriveRow {
     pub temperature_celsius: Option<f64>,
     /// What uses it or a part of it; empty when nothing does.
     pub in_use_by: Vec<String>,
+    /// Why it may have further users; empty when all places that tell of users were read.
+    pub in_use_unread: Vec<Problem>,
     /// Queue settings as they are now.
     pub settings: SettingsRow,
 }
@@ -128,6 +130,7 @@ fn row(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> DriveRow {
         numa_node: reasons.flatten(&drive.numa_node, "-1: the firmware tells no NUMA node"),
         temperature_celsius: temperature(drive, reasons),
         in_use_by: drive.used_by.iter().map(ToString::to_string).collect(),
+        in_use_unread: drive.users_unread.iter().map(|problem| reasons.also(problem)).collect(),
         settings: settings(&drive.queue, reasons),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    machine::Use,
+    machine::{Use, User},
     model::PciAddress,
     source::{
         capture::TextRoot,
@@ -176,7 +176,7 @@ fn uses_are_found_by_number_by_name_and_through_btrfs() {
         let drive = drives.iter().find(|drive| drive.name.as_str() == name).unwrap();
         drive.used_by.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    assert_eq!(of("sda"), ["sda1 mounted at /data dir (btrfs)", "sda2 held by dm-0"]);
+    assert_eq!(of("sda"), ["sda1 mounted at /data dir (btrfs)", "dm-0 mounted at /home (ext4) on sda2"]);
     assert_eq!(
         of("sdb"),
         ["sdb mounted at /data dir (btrfs)", "sdb1 mounted at /boot (vfat)", "sdb2 is swap"]
@@ -184,6 +184,158 @@ fn uses_are_found_by_number_by_name_and_through_btrfs() {
     assert_eq!(of("dm-0"), ["dm-0 mounted at /home (ext4)"]);
     let starts: Vec<_> = drives[0].partitions.iter().map(|part| part.name.as_str()).collect();
     assert_eq!(starts, ["sda2", "sda1"], "in order of their start");
+}
+
+/// A drive with one partition, and software devices above it, each with what its files say.
+fn stacked(software: &[&str], more: &str) -> Vec<Drive> {
+    let mut all = vec!["nvme0n1"];
+    all.extend(software);
+    let drive = "/sys/devices/pci0/nvme/nvme0/nvme0n1";
+    let mut body = folder(&all)
+        + &disk("pci0/nvme/nvme0/nvme0n1", 9000)
+        + &format!(
+            "dir {drive}\n  nvme0n1p1\n  size\nfile {drive}/nvme0n1p1/partition 1\nfile {drive}/nvme0n1p1/start 2048\n\
+             file {drive}/nvme0n1p1/size 100\nfile {drive}/nvme0n1p1/dev 259:1\n\
+             link /sys/class/nvme-generic/ng0n1 ../../devices/x\n"
+        );
+    for (number, name) in software.iter().enumerate() {
+        body += &disk(&format!("virtual/block/{name}"), 100 + number as u64);
+    }
+    drives_in(&(body + more)).0
+}
+
+fn used(drives: &[Drive]) -> Vec<String> {
+    drives[0].used_by.iter().map(ToString::to_string).collect()
+}
+
+const HOLDERS: &str = "/sys/devices/pci0/nvme/nvme0/nvme0n1/nvme0n1p1/holders";
+const VIRTUAL: &str = "/sys/devices/virtual/block";
+
+#[test]
+fn every_layer_above_a_drive_counts() {
+    let mounted =
+        |number: &str| format!("text /proc/self/mountinfo\n  1 0 {number} / /mnt rw - ext4 /dev/x rw\n");
+    let probe = |answer: &str| format!("text /probe/device-users\n  {answer}\n");
+    let backing = |file: &str| format!("file {VIRTUAL}/loop0/loop/backing_file {file}\n");
+    for (software, files, says) in [
+        // A loop device on the partition, whose file system is mounted.
+        (
+            &["loop0"][..],
+            backing("/dev/nvme0n1p1") + &mounted("8:100"),
+            "loop0 mounted at /mnt (ext4) on nvme0n1p1",
+        ),
+        (&["loop0"], backing("/dev/nvme0n1p1"), "nvme0n1p1 held by loop0"),
+        // The same by a name that only the kernel can follow.
+        (
+            &["loop0"],
+            backing("/dev/disk/by-id/x") + &probe("stack nvme0n1p1 loop0"),
+            "nvme0n1p1 held by loop0",
+        ),
+        // md, dm and a loop device on each other, told by holders and by slaves.
+        (
+            &["dm-0", "loop0", "md0"],
+            format!("dir {HOLDERS}\n  md0\ndir {VIRTUAL}/dm-0/slaves\n  md0\n")
+                + &backing("/dev/dm-0")
+                + &mounted("8:101"),
+            "loop0 mounted at /mnt (ext4) on dm-0 on md0 on nvme0n1p1",
+        ),
+        (
+            &["dm-0"],
+            format!("dir {HOLDERS}\n  dm-0\ntext /proc/swaps\n  Filename\n  /dev/dm-0 partition 1 0 -2\n"),
+            "dm-0 is swap on nvme0n1p1",
+        ),
+        (
+            &["dm-0"],
+            format!("dir {HOLDERS}\n  dm-0\n") + &probe("open dm-0 71 qemu"),
+            "dm-0 opened by qemu (process 71) on nvme0n1p1",
+        ),
+        // An array that is not started has no size and is no drive.
+        (&[], format!("dir {HOLDERS}\n  md127\n"), "nvme0n1p1 held by md127"),
+        (
+            &[],
+            "dir /sys/devices/pci0/nvme/nvme0/nvme0n1/nvme0n1p1/bcache\n  dirty_data\n".to_owned(),
+            "nvme0n1p1 held by bcache",
+        ),
+        // Mounted in another namespace, or let go lazily.
+        (
+            &[],
+            "dir /sys/fs/ext4\n  features\n  nvme0n1p1\n".to_owned(),
+            "nvme0n1p1 mounted in another mount namespace (ext4)",
+        ),
+        (
+            &[],
+            "dir /proc/fs/jbd2\n  nvme0n1p1-8\n".to_owned(),
+            "nvme0n1p1 mounted in another mount namespace (ext4)",
+        ),
+        (
+            &[],
+            probe("mount nvme0n1p1 xfs /a\\\\040b 7 dockerd"),
+            "nvme0n1p1 mounted at /a b (xfs) for dockerd (process 7)",
+        ),
+        (&[], probe("export nvme0n1p1 LIO iblock_0/disk"), "nvme0n1p1 exported by LIO iblock_0/disk"),
+        (&[], probe("pool nvme0n1p1 tank"), "nvme0n1p1 in ZFS pool tank"),
+        (&[], probe("open nvme0 7 smartd"), "nvme0 opened by smartd (process 7)"),
+        (&[], probe("open ng0n1 7 a b"), "ng0n1 opened by a b (process 7)"),
+    ] {
+        assert_eq!(used(&stacked(software, &files)), [says]);
+    }
+}
+
+#[test]
+fn files_on_a_mounted_drive_are_users_of_it() {
+    let table = "text /proc/self/mountinfo\n  1 0 259:1 / / rw - ext4 /dev/x rw\n  2 1 8:100 / /img rw - xfs /dev/loop0 rw\n";
+    let files = table.to_owned()
+        + &format!(
+            "file {VIRTUAL}/loop0/loop/backing_file /a.img\nfile {VIRTUAL}/loop1/loop/backing_file /img/b (deleted)\n"
+        )
+        + "text /proc/swaps\n  Filename Type\n  /img/swap\\\\040file file 1 0 -2\n"
+        + "text /probe/device-users\n  export-file /img/c LIO fileio_0/c\n";
+    assert_eq!(
+        used(&stacked(&["loop0", "loop1"], &files)),
+        [
+            "nvme0n1p1 mounted at / (ext4)",
+            "loop0 mounted at /img (xfs) on nvme0n1p1",
+            "swap file /img/swap file on loop0 on nvme0n1p1",
+            "loop0 exported by LIO fileio_0/c on nvme0n1p1",
+            "loop0 held by loop1 on nvme0n1p1",
+        ]
+    );
+}
+
+#[test]
+fn a_lattice_or_circle_of_layers_ends() {
+    let circle = format!(
+        "dir {HOLDERS}\n  dm-0\ndir {VIRTUAL}/dm-0/holders\n  dm-1\n  dm-0\ndir {VIRTUAL}/dm-1/holders\n  dm-0\n"
+    );
+    assert_eq!(used(&stacked(&["dm-0", "dm-1"], &circle)), Vec::<String>::new());
+    // Both legs of a mirror stand on the drive; what is mounted is told once.
+    let mirror = format!(
+        "dir {HOLDERS}\n  dm-0\n  dm-1\ndir {VIRTUAL}/dm-0/holders\n  dm-2\ndir {VIRTUAL}/dm-1/holders\n  dm-2\n\
+         text /proc/self/mountinfo\n  1 0 8:102 / /m rw - ext4 /dev/x rw\n"
+    );
+    assert_eq!(
+        used(&stacked(&["dm-0", "dm-1", "dm-2"], &mirror)),
+        ["dm-2 mounted at /m (ext4) on dm-0 on nvme0n1p1"]
+    );
+}
+
+#[test]
+fn users_that_could_not_be_read_are_told_of() {
+    let unread = |files: &str| -> Vec<String> {
+        let drives = stacked(&["loop0"], files);
+        drives[0].users_unread.iter().map(|problem| problem.path.to_string()).collect()
+    };
+    let read = "text /proc/self/mountinfo\n  1 0 8:1 / / rw - ext4 x rw\nfile /proc/swaps Filename\n";
+    let quiet = "hex /probe/device-users 0\n";
+    let told = |line: &str| format!("{read}text /probe/device-users\n  {line}\n");
+    assert_eq!(unread(&format!("{read}{quiet}")), Vec::<String>::new());
+    assert_eq!(unread(read), ["/probe/device-users"], "a capture of an older version does not know");
+    assert_eq!(unread(quiet), ["/proc/self/mountinfo"]);
+    assert_eq!(unread(&told("unread /proc/7/fd EACCES: no")), ["/proc/7/fd"]);
+    assert_eq!(unread(&told("unread-of nvme0n1p1 /run/x why")), ["/run/x"]);
+    assert_eq!(unread(&told("unread-of loop0 /run/x why")), Vec::<String>::new());
+    assert_eq!(unread(&told("no sense at all")), ["/probe/device-users"]);
+    assert_eq!(unread(&format!("{read}{quiet}fail list {HOLDERS} EACCES\n")), [HOLDERS]);
 }
 
 #[test]
@@ -196,7 +348,7 @@ fn an_old_mount_table_names_the_root_device_only_on_the_command_line() {
     let (drives, _) = drives_in(&body);
     assert_eq!(
         drives[0].used_by,
-        [Use::Mount { part: "sda".into(), point: "/".into(), filesystem: "ext4".into() }]
+        [Use::of("sda", User::Mount { point: "/".into(), filesystem: "ext4".into() })]
     );
 }
 

@@ -1,41 +1,36 @@
-//! What uses a drive: mounts, swap, and block devices that hold it.
+//! What uses a drive, through every layer: partitions, loop devices, md, device mapper, bcache, file systems on several
+//! devices, swap, targets, processes.
+
+mod mounts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use mounts::{Mount, unescape};
+
 use crate::{
-    machine::{Drive, Use},
-    model::{Problem, ProblemKind},
-    source::root::{SysRoot, label, text},
+    machine::{Drive, Process, Use, User},
+    model::{Problem, ProblemKind, Reading},
+    source::{
+        open_files,
+        root::{RootError, SysRoot, label, text},
+    },
     text::Label,
 };
 
-/// Fills in `used_by` of every drive; gives back what could not be read.
+/// Fills in `used_by` and `users_unread` of every drive; gives back what could not be read of the machine's tables.
 pub(super) fn read(root: &dyn SysRoot, drives: &mut [Drive]) -> Vec<Problem> {
     let parts = Parts::of(root, drives);
-    let mut problems = Vec::new();
-    let mut uses: BTreeMap<usize, BTreeSet<Use>> = BTreeMap::new();
-    let mut add = |part: &Part, used: Use| {
-        uses.entry(part.drive).or_default().insert(used);
-    };
-    for mount in mounts(root, &mut problems) {
-        for part in parts.mounted(&mount) {
-            let (point, filesystem) = (Label::new(&mount.point), Label::new(&mount.filesystem));
-            add(part, Use::Mount { part: Label::new(&part.name), point, filesystem });
-        }
-    }
-    for file in swaps(root, &mut problems) {
-        if let Some(part) = parts.by_file(&file) {
-            add(part, Use::Swap(Label::new(&part.name)));
-        }
-    }
-    for part in &parts.all {
-        let folder = format!("{}/holders", part.path);
-        for holder in root.list(&folder).unwrap_or_default() {
-            add(part, Use::Holder(Label::new(&part.name), Label::new(&holder)));
-        }
-    }
-    for (drive, used) in uses {
-        drives[drive].used_by = used.into_iter().collect();
+    let mut users = Users::new(&parts);
+    let problems = users.tables(root);
+    users.layers(root);
+    users.answer(root);
+    let Users { unread, unread_of, lone, .. } = &users;
+    let found: Vec<_> = (0..drives.len()).map(|drive| users.of_drive(drive)).collect();
+    for (index, (drive, mut used)) in drives.iter_mut().zip(found).enumerate() {
+        used.extend(lone.iter().filter(|(of, _)| *of == index).map(|(_, used)| used.clone()));
+        drive.used_by = used.into_iter().collect();
+        let own = unread_of.iter().filter(|(of, _)| *of == index).map(|(_, problem)| problem);
+        drive.users_unread = unread.iter().chain(own).cloned().collect();
     }
     problems
 }
@@ -54,6 +49,10 @@ struct Parts {
     by_name: HashMap<String, usize>,
     /// Parts that share one btrfs file system.
     siblings: HashMap<usize, BTreeSet<usize>>,
+    /// Drives behind an NVMe character device.
+    behind: HashMap<String, Vec<usize>>,
+    /// Where the links of device files lead.
+    links: HashMap<String, usize>,
     /// What `/dev/root` stands for where the mount table does not say.
     root_file: Option<String>,
 }
@@ -61,6 +60,7 @@ struct Parts {
 impl Parts {
     fn of(root: &dyn SysRoot, drives: &[Drive]) -> Self {
         let mut all = Vec::new();
+        let mut behind: HashMap<String, Vec<usize>> = HashMap::new();
         for (drive, read) in drives.iter().enumerate() {
             let whole = read.name.as_str().to_owned();
             all.push(Part { drive, name: whole, path: read.path.to_string() });
@@ -68,11 +68,16 @@ impl Parts {
                 let name = partition.name.to_string();
                 all.push(Part { drive, path: format!("{}/{name}", read.path), name });
             }
+            for device in read.nvme.iter().flat_map(crate::machine::Nvme::character_devices) {
+                behind.entry(device).or_default().push(drive);
+            }
         }
         let mut parts = Self {
             by_name: all.iter().enumerate().map(|(index, part)| (part.name.clone(), index)).collect(),
             by_number: HashMap::new(),
             siblings: HashMap::new(),
+            behind,
+            links: HashMap::new(),
             root_file: root_argument(root),
             all,
         };
@@ -82,7 +87,7 @@ impl Parts {
             }
             // Device mapper's names are not the kernel's: /dev/mapper/NAME is dm-N.
             if let Some(name) = label(root, &format!("{}/dm/name", part.path)).value() {
-                parts.by_name.insert(format!("mapper/{name}"), index);
+                parts.links.insert(format!("mapper/{name}"), index);
             }
         }
         parts.siblings = parts.btrfs(root);
@@ -102,25 +107,32 @@ impl Parts {
         siblings
     }
 
-    fn mounted(&self, mount: &Mount) -> Vec<&Part> {
+    /// The parts that a mount stands on.
+    fn mounted(&self, mount: &Mount) -> BTreeSet<usize> {
         let by_number = mount.number.as_ref().and_then(|number| self.by_number.get(number).copied());
-        let Some(index) = by_number.or_else(|| self.index_of(&mount.source)) else { return Vec::new() };
-        match self.siblings.get(&index) {
-            Some(group) => group.iter().map(|index| &self.all[*index]).collect(),
-            None => vec![&self.all[index]],
-        }
+        // bcachefs names all its devices: /dev/sda:/dev/sdb.
+        let by_name = || mount.source.split(':').filter_map(|file| self.by_file(file)).collect();
+        let found: BTreeSet<usize> = by_number.map_or_else(by_name, |index| BTreeSet::from([index]));
+        let further = mount.further_devices().filter_map(|file| self.by_file(file));
+        found.into_iter().chain(further).flat_map(|index| self.with_siblings(index)).collect()
     }
 
-    fn by_file(&self, file: &str) -> Option<&Part> {
-        self.index_of(file).map(|index| &self.all[index])
+    fn with_siblings(&self, index: usize) -> BTreeSet<usize> {
+        self.siblings.get(&index).cloned().unwrap_or_else(|| BTreeSet::from([index]))
     }
 
     /// The part behind a device file.
-    fn index_of(&self, file: &str) -> Option<usize> {
+    fn by_file(&self, file: &str) -> Option<usize> {
         let file = if file == "/dev/root" { self.root_file.as_deref()? } else { file };
         let name = file.strip_prefix("/dev/")?;
         // A slash in a device file's name is an exclamation mark in the kernel's.
-        self.by_name.get(name).or_else(|| self.by_name.get(&name.replace('/', "!"))).copied()
+        let by_name = self.by_name.get(name).or_else(|| self.by_name.get(&name.replace('/', "!")));
+        by_name.or_else(|| self.links.get(name)).copied()
+    }
+
+    /// All parts of a drive, itself among them.
+    fn of_drive(&self, drive: usize) -> impl Iterator<Item = usize> {
+        self.all.iter().enumerate().filter(move |(_, part)| part.drive == drive).map(|(index, _)| index)
     }
 }
 
@@ -134,78 +146,279 @@ fn root_argument(root: &dyn SysRoot) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// One line of a mount table.
-struct Mount {
-    number: Option<String>,
-    source: String,
-    point: String,
-    filesystem: String,
+/// Who uses which part, and what stands on which.
+struct Users<'a> {
+    parts: &'a Parts,
+    mounts: Vec<Mount>,
+    direct: BTreeMap<usize, BTreeSet<User>>,
+    /// Kernel names of block devices that stand on a part.
+    above: BTreeMap<usize, BTreeSet<String>>,
+    /// Uses of a drive by another device file than its own or a partition's.
+    lone: Vec<(usize, Use)>,
+    /// Why any drive may have further users.
+    unread: Vec<Problem>,
+    /// Why this drive may.
+    unread_of: Vec<(usize, Problem)>,
 }
 
-/// The mount table: with device numbers where there is one of the reading process, else without.
-fn mounts(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<Mount> {
-    let table = text(root, "/proc/self/mountinfo");
-    if let Some(table) = table.value() {
-        return table.lines().filter_map(mountinfo_line).collect();
-    }
-    let older = text(root, "/proc/mounts");
-    if older.value().is_none() {
-        problems.extend(table.problem());
-    }
-    older.value().map(|table| table.lines().filter_map(mounts_line).collect()).unwrap_or_default()
-}
-
-/// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw` (`proc_pid_mountinfo(5)`).
-fn mountinfo_line(line: &str) -> Option<Mount> {
-    let (left, right) = line.split_once(" - ")?;
-    let mut left = left.split(' ').skip(2);
-    let (number, _, point) = (left.next()?, left.next()?, left.next()?);
-    let mut right = right.split(' ');
-    let (filesystem, source) = (right.next()?, right.next()?);
-    Some(Mount {
-        number: Some(number.to_owned()),
-        source: unescape(source),
-        point: unescape(point),
-        filesystem: filesystem.to_owned(),
-    })
-}
-
-/// `/dev/sda1 /boot ext4 rw 0 0` (fstab(5)).
-fn mounts_line(line: &str) -> Option<Mount> {
-    let mut fields = line.split(' ');
-    let (source, point, filesystem) = (fields.next()?, fields.next()?, fields.next()?);
-    Some(Mount {
-        number: None,
-        source: unescape(source),
-        point: unescape(point),
-        filesystem: filesystem.to_owned(),
-    })
-}
-
-/// Device files of `/proc/swaps`.
-fn swaps(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<String> {
-    let table = text(root, "/proc/swaps");
-    problems.extend(table.problem().filter(|problem| problem.kind != ProblemKind::Absent));
-    let rows = table.value().map(String::as_str).unwrap_or_default().lines().skip(1);
-    rows.filter_map(|row| row.split_ascii_whitespace().next()).map(unescape).collect()
-}
-
-/// `\040` and kin, as the kernel writes spaces, tabs, newlines and backslashes in its tables.
-fn unescape(field: &str) -> String {
-    let mut bytes = Vec::with_capacity(field.len());
-    let mut rest = field.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        let octal = |digits: &[u8]| {
-            let text = std::str::from_utf8(digits).ok()?;
-            u8::from_str_radix(text, 8).ok()
-        };
-        if let Some(byte) = tail.get(..3).filter(|_| first == b'\\').and_then(octal) {
-            bytes.push(byte);
-            rest = &tail[3..];
-        } else {
-            bytes.push(first);
-            rest = tail;
+impl<'a> Users<'a> {
+    fn new(parts: &'a Parts) -> Self {
+        Self {
+            parts,
+            mounts: Vec::new(),
+            direct: BTreeMap::new(),
+            above: BTreeMap::new(),
+            lone: Vec::new(),
+            unread: Vec::new(),
+            unread_of: Vec::new(),
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+
+    fn add(&mut self, part: usize, user: User) {
+        self.direct.entry(part).or_default().insert(user);
+    }
+
+    fn stack(&mut self, part: usize, upper: &str) {
+        // A capture may hold nonsense; nothing stands on itself.
+        if self.parts.all[part].name != upper {
+            self.above.entry(part).or_default().insert(upper.to_owned());
+        }
+    }
+
+    /// The parts that carry a file.
+    fn under_file(&self, file: &str) -> BTreeSet<usize> {
+        mounts::of_file(&self.mounts, file).map(|mount| self.parts.mounted(mount)).unwrap_or_default()
+    }
+
+    /// Mounts and swap of this process' tables.
+    fn tables(&mut self, root: &dyn SysRoot) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        match mounts::read(root) {
+            Ok(mounts) => self.mounts = mounts,
+            Err(problem) => problems.extend(problem),
+        }
+        self.unread.extend(problems.iter().cloned());
+        let mounted: Vec<_> = self
+            .mounts
+            .iter()
+            .flat_map(|mount| {
+                let (point, filesystem) = (Label::new(&mount.point), Label::new(&mount.filesystem));
+                let user = User::Mount { point, filesystem };
+                self.parts.mounted(mount).into_iter().map(move |part| (part, user.clone()))
+            })
+            .collect();
+        for (part, user) in mounted {
+            self.add(part, user);
+        }
+        let swaps = text(root, "/proc/swaps");
+        problems.extend(swaps.problem().filter(|problem| problem.kind != ProblemKind::Absent));
+        // A kernel without swap has no such file.
+        self.unread.extend(swaps.problem().filter(|problem| problem.kind != ProblemKind::Absent));
+        for row in swaps.value().map(String::as_str).unwrap_or_default().lines().skip(1) {
+            let Some(file) = row.split_ascii_whitespace().next().map(unescape) else { continue };
+            if let Some(part) = self.parts.by_file(&file) {
+                self.add(part, User::Swap);
+            } else {
+                for part in self.under_file(&file) {
+                    self.add(part, User::SwapFile(Label::new(&file)));
+                }
+            }
+        }
+        problems
+    }
+
+    /// What sysfs says of every part: what stands on it, and file systems that the kernel has mounted from it, whatever
+    /// this process' mount table shows.
+    fn layers(&mut self, root: &dyn SysRoot) {
+        let parts = self.parts;
+        for (index, part) in parts.all.iter().enumerate() {
+            let folder = format!("{}/holders", part.path);
+            match root.list(&folder) {
+                Ok(holders) => holders.iter().for_each(|holder| self.stack(index, holder)),
+                Err(error) if error.is_absent() => {}
+                Err(error) => {
+                    let problem = error.into_reading::<()>(&folder).problem();
+                    self.unread_of.extend(problem.map(|problem| (part.drive, problem)));
+                }
+            }
+            for lower in root.list(&format!("{}/slaves", part.path)).unwrap_or_default() {
+                if let Some(lower) = parts.by_name.get(&lower) {
+                    self.stack(*lower, &part.name);
+                }
+            }
+            // A cache device whose set has no backing device yet has no holder.
+            if root.list(&format!("{}/bcache", part.path)).is_ok() && !self.above.contains_key(&index) {
+                self.stack(index, "bcache");
+            }
+            let file = text(root, &format!("{}/loop/backing_file", part.path));
+            if let Some(file) = file.value() {
+                let file = file.trim_end_matches('\n');
+                let file = file.strip_suffix(" (deleted)").unwrap_or(file);
+                let device = parts.by_file(file).map(|device| BTreeSet::from([device]));
+                for lower in device.unwrap_or_else(|| self.under_file(file)) {
+                    self.stack(lower, &part.name);
+                }
+            }
+        }
+        for filesystem in ["ext4", "xfs", "f2fs", "erofs", "jfs", "nilfs2", "gfs2"] {
+            for name in root.list(&format!("/sys/fs/{filesystem}")).unwrap_or_default() {
+                self.hidden_mount(&name, filesystem, None);
+            }
+        }
+        // Journals: NAME-INODE inside a file system, NAME on a device of their own.
+        for name in root.list("/proc/fs/jbd2").unwrap_or_default() {
+            let inside = name.rsplit_once('-').map(|(device, _)| device);
+            let device =
+                [Some(&*name), inside].into_iter().flatten().find(|name| parts.by_name.contains_key(*name));
+            if let Some(device) = device {
+                self.hidden_mount(device, "ext4", None);
+            }
+        }
+    }
+
+    /// A mount that is not in this process' table; one that is says more.
+    fn hidden_mount(&mut self, name: &str, filesystem: &str, seen: Option<&(Label, Process)>) {
+        let Some(index) = self.parts.by_name.get(name).copied() else { return };
+        for part in self.parts.with_siblings(index) {
+            let users = self.direct.entry(part).or_default();
+            let is_known = |user: &User| matches!(user, User::Mount { .. } | User::HiddenMount { .. });
+            if !users.iter().any(is_known) {
+                users.insert(User::HiddenMount { filesystem: Label::new(filesystem), seen: seen.cloned() });
+            } else if let Some(seen) = seen
+                && users.remove(&User::HiddenMount { filesystem: Label::new(filesystem), seen: None })
+            {
+                // Where somebody sees it says more than that it is somewhere.
+                let seen = Some(seen.clone());
+                users.insert(User::HiddenMount { filesystem: Label::new(filesystem), seen });
+            }
+        }
+    }
+
+    /// The lines of [`open_files::PROBE`].
+    fn answer(&mut self, root: &dyn SysRoot) {
+        let answer = match root.read(open_files::PROBE) {
+            Ok(answer) => String::from_utf8_lossy(&answer).into_owned(),
+            Err(error) => {
+                let error = match error {
+                    RootError::NotHere(why) => RootError::NotHere(format!("open files and exports: {why}")),
+                    errno @ RootError::Errno(_) => errno,
+                };
+                self.unread.extend(error.into_reading::<()>(open_files::PROBE).problem());
+                return;
+            }
+        };
+        for line in answer.lines() {
+            if self.line(line).is_none() {
+                let why = crate::source::root::quoted(line, "no user of a device");
+                self.unread.extend(Reading::<()>::malformed(open_files::PROBE, why).problem());
+            }
+        }
+    }
+
+    /// One line; `None` when it makes no sense. A device that is not among the drives is nobody's.
+    fn line(&mut self, line: &str) -> Option<()> {
+        let (word, rest) = line.split_once(' ')?;
+        let (subject, rest) = rest.split_once(' ')?;
+        match word {
+            "open" => {
+                let process = process(rest)?;
+                self.used(subject, User::Open(process));
+            }
+            "mount" => {
+                let (filesystem, rest) = rest.split_once(' ')?;
+                let (point, rest) = rest.split_once(' ')?;
+                let seen = (Label::new(&unescape(point)), process(rest)?);
+                self.hidden_mount(subject, filesystem, Some(&seen));
+            }
+            "stack" => {
+                if let Some(part) = self.parts.by_name.get(subject).copied() {
+                    self.stack(part, rest);
+                }
+            }
+            "export" => self.used(subject, User::Export(Label::new(rest))),
+            "export-file" => {
+                for part in self.under_file(&unescape(subject)) {
+                    self.add(part, User::Export(Label::new(rest)));
+                }
+            }
+            "pool" => self.used(subject, User::Pool(Label::new(rest))),
+            "unread" => self.unread.extend(problem(subject, rest)),
+            "unread-of" => {
+                let (path, why) = rest.split_once(' ')?;
+                if let Some(part) = self.parts.by_name.get(subject) {
+                    let drive = self.parts.all[*part].drive;
+                    self.unread_of.extend(problem(path, why).map(|problem| (drive, problem)));
+                }
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn used(&mut self, device: &str, user: User) {
+        if let Some(part) = self.parts.by_name.get(device) {
+            return self.add(*part, user);
+        }
+        for drive in self.parts.behind.get(device).into_iter().flatten() {
+            self.lone.push((*drive, Use { chain: vec![Label::new(device)], by: user.clone() }));
+        }
+    }
+
+    /// Every use of a drive, each with its chain.
+    fn of_drive(&self, drive: usize) -> BTreeSet<Use> {
+        let mut found = BTreeSet::new();
+        let mut seen = BTreeSet::from([drive]);
+        for part in self.parts.of_drive(drive) {
+            self.climb(part, &mut Vec::new(), &mut seen, &mut found);
+        }
+        found
+    }
+
+    /// Adds the uses of `part`, which stands on `chain`. Each block device above is climbed once, so that no circle or
+    /// lattice of a capture costs more than the devices it has.
+    /// Whether there are any.
+    fn climb(
+        &self,
+        part: usize,
+        chain: &mut Vec<Label>,
+        seen: &mut BTreeSet<usize>,
+        found: &mut BTreeSet<Use>,
+    ) -> bool {
+        chain.push(Label::new(&self.parts.all[part].name));
+        let (direct, above) = (self.direct.get(&part), self.above.get(&part));
+        for user in direct.into_iter().flatten() {
+            found.insert(Use { chain: chain.clone(), by: user.clone() });
+        }
+        for upper in above.into_iter().flatten() {
+            let whole = self.parts.by_name.get(upper).map(|part| self.parts.all[*part].drive);
+            if whole.is_some_and(|drive| !seen.insert(drive)) {
+                continue;
+            }
+            let mut is_used = false;
+            for part in whole.into_iter().flat_map(|drive| self.parts.of_drive(drive)) {
+                is_used |= self.climb(part, chain, seen, found);
+            }
+            if !is_used {
+                let chain = chain.iter().cloned().chain([Label::new(upper)]).collect();
+                found.insert(Use { chain, by: User::Holder });
+            }
+        }
+        chain.pop();
+        direct.is_some() || above.is_some()
+    }
+}
+
+fn problem(path: &str, why: &str) -> Option<Problem> {
+    let kind = if why.starts_with("EACCES") || why.starts_with("EPERM") {
+        Reading::<()>::denied(path, why)
+    } else {
+        Reading::absent(path, why)
+    };
+    kind.problem()
+}
+
+/// `4711 fio`.
+fn process(text: &str) -> Option<Process> {
+    let (id, command) = text.split_once(' ').unwrap_or((text, ""));
+    Some(Process { id: id.parse().ok()?, command: Label::new(command) })
 }

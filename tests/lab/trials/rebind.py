@@ -51,7 +51,7 @@ def a_drive_in_use_keeps_its_driver(guest: Guest) -> None:
     name, path = used["name"], used["path"]
     before = guest.text(f"cat {PARAMETER}")
     uses = {
-        "is mounted on /mnt": (
+        "mounted at /mnt": (
             f"modprobe ext4; mke2fs -F {path} 8192 >/dev/null; mkdir -p /mnt; mount -t ext4 {path} /mnt",
             "umount /mnt",
         ),
@@ -62,7 +62,7 @@ def a_drive_in_use_keeps_its_driver(guest: Guest) -> None:
         guest.text(begin)
         refused = guest.run(set_queues(name, 2))
         guest.text(end)
-        same(f"the status when it {words}", refused.status, 2)
+        same(f"the status with {words!r}", refused.status, 2)
         assert words in refused.err and name in refused.err, refused.err
         same("the parameter", guest.text(f"cat {PARAMETER}"), before)
         same("queues", drive(guest, 0)["default_queues"], used["default_queues"])

@@ -1,0 +1,72 @@
+//! Users of drives: that there are some, and why no command may destroy what a drive holds.
+
+use super::{
+    Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
+    evidence::{names, verb},
+};
+use crate::{
+    machine::{Drive, Machine},
+    model::{FindingId, Severity},
+};
+
+pub(super) const IN_USE: Row = Row {
+    id: FindingId("in-use"),
+    title: "drive is in use",
+    fires: "a drive or one of its partitions is mounted, swapped on, exported, open in a process, or carries a loop device, md, device \
+            mapper, bcache or ZFS",
+    why: "Other I/O disturbs a test, and remedies that take the drive from its driver or destroy data are out of question.",
+    source: "",
+    remedy: "Nothing to do; drives are only ever read.",
+    risk: Risk::None,
+    wrong_if: "It is mounted and idle.",
+    needs_load: false,
+    is_default: false,
+    check: in_use,
+};
+
+fn in_use(evidence: &Evidence) -> Vec<Sighting> {
+    let used: Vec<_> = evidence.machine.hardware_drives().filter(|drive| !drive.used_by.is_empty()).collect();
+    if used.is_empty() {
+        return Vec::new();
+    }
+    let proofs = used
+        .iter()
+        .flat_map(|drive| drive.used_by.iter().map(|using| Proof::new(&*drive.path, using.to_string())));
+    vec![
+        Sighting::new(Severity::Info, format!("{} {} in use", names(&used), verb(&used, "is", "are")))
+            .about(used.iter().map(|drive| Subject::drive(drive)))
+            .proved_by(proofs)
+            .gaining(Gain::words("none", "")),
+    ]
+}
+
+/// Why no command that destroys what `drive` holds may be given, as the end of a sentence; `None` when nothing uses it.
+/// `whole`: the command destroys every namespace of its controller.
+pub(super) fn why_no_command(machine: &Machine, drive: &Drive, whole: bool) -> Option<String> {
+    let stakes: Vec<&Drive> =
+        machine.drives.iter().filter(|other| is_same_medium(drive, other, whole)).collect();
+    let used = stakes.iter().find_map(|stake| Some((stake, stake.used_by.first()?.to_string())));
+    let unread = || {
+        stakes.iter().find_map(|stake| {
+            let problem = stake.users_unread.first()?;
+            let why = format!("whether it is used cannot be told ({}: {})", problem.path, problem.reason);
+            Some((stake, why))
+        })
+    };
+    let (stake, why) = used.or_else(unread)?;
+    Some(if stake.name == drive.name { why } else { format!("{} shares its data: {why}", stake.name) })
+}
+
+/// Whether what destroys the data of `drive` destroys those of `other`: itself, the same namespace by another controller
+/// (multipath off), any namespace of the controller.
+fn is_same_medium(drive: &Drive, other: &Drive, whole: bool) -> bool {
+    if drive.name == other.name {
+        return true;
+    }
+    let (Some(one), Some(two)) = (&drive.nvme, &other.nvme) else { return false };
+    let is_same_subsystem = one.controller_path == two.controller_path
+        || (drive.serial.is_known()
+            && drive.serial.value() == other.serial.value()
+            && drive.model.value() == other.model.value());
+    is_same_subsystem && (whole || one.nsid.get() == two.nsid.get())
+}
