@@ -10,6 +10,7 @@ use std::{
     fs::{self, File},
     path::{Path, PathBuf},
     process::{Child, Command},
+    sync::{Mutex, PoisonError},
 };
 
 #[path = "common/loop_device.rs"]
@@ -17,6 +18,9 @@ mod loop_device;
 
 use loop_device::LoopDevice;
 use serde_json::Value;
+
+/// A namespace made by one test holds on to what another has mounted.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Runs a program; `None` with a line that says so where it is missing or fails.
 fn done(program: &str, arguments: &[&str]) -> Option<String> {
@@ -105,6 +109,7 @@ impl Drop for Sleeper {
 
 #[test]
 fn a_stack_of_loop_devices_is_in_use_to_the_top() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(lowest) = LoopDevice::new(96 << 20) else { return };
     let name = &lowest.name;
     assert_eq!(users(name), Vec::<String>::new());
@@ -128,6 +133,7 @@ fn a_stack_of_loop_devices_is_in_use_to_the_top() {
 
 #[test]
 fn a_process_that_has_it_open_uses_it_under_any_name() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(device) = LoopDevice::new(8 << 20) else { return };
     let folder = tempfile::tempdir().unwrap();
     let alias = folder.path().join("alias");
@@ -144,6 +150,7 @@ fn a_process_that_has_it_open_uses_it_under_any_name() {
 
 #[test]
 fn a_mount_of_another_namespace_is_a_use() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(device) = LoopDevice::new(32 << 20) else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut steps = Steps::default();
@@ -163,6 +170,7 @@ fn a_mount_of_another_namespace_is_a_use() {
 
 #[test]
 fn a_file_system_that_was_let_go_lazily_is_a_use() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(device) = LoopDevice::new(32 << 20) else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut steps = Steps::default();
