@@ -207,7 +207,7 @@ fn screen(origin: &Origin) -> Result<ExitCode, Failure> {
 
 fn tree(origin: &Origin, format: Format) -> Result<Status, Failure> {
     let root = origin.open()?;
-    let (machine, problems) = source::read_machine(root.as_ref());
+    let (machine, problems) = source::read_or_refuse(root.as_ref())?;
     let limits = capacity::limits(&machine);
     let document = report::json::TreeDocument::new(&machine, &limits, &problems);
     print(&if format.json { report::json::text(&document) } else { report::tree::text(&document, columns()) })
@@ -215,7 +215,7 @@ fn tree(origin: &Origin, format: Format) -> Result<Status, Failure> {
 
 fn drives(origin: &Origin, format: Format) -> Result<Status, Failure> {
     let root = origin.open()?;
-    let (machine, problems) = source::read_machine(root.as_ref());
+    let (machine, problems) = source::read_or_refuse(root.as_ref())?;
     let document = report::json::DrivesDocument::new(&machine, &problems);
     print(&if format.json {
         report::json::text(&document)

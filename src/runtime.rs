@@ -64,7 +64,7 @@ pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
         );
     }
     let root = origin.open()?;
-    let read = opening::read(&*root);
+    let read = opening::read_or_refuse(&*root)?;
     let engine = opening::engine(origin, &read);
     let counters = opening::demo_counters(origin, &*root, &read);
     let theme = Theme::from_environment(std::env::var_os("NO_COLOR").as_deref());

@@ -56,7 +56,7 @@ const WIDE: usize = 110;
 pub(super) fn run(args: &CheckArgs, origin: &Origin) -> Result<Status, Failure> {
     let row = args.explain.as_deref().map(row_named).transpose()?;
     let root = origin.open()?;
-    let (machine, problems) = source::read_machine(&*root);
+    let (machine, problems) = source::read_or_refuse(&*root)?;
     let limits = capacity::limits(&machine);
     let evidence = Evidence::at_rest(&machine, &limits);
     let findings = findings::check(&evidence);

@@ -13,7 +13,7 @@ use crate::{
 /// Reads the machine, judges it and prints its metrics, with those of the last run that was kept since it started.
 pub(super) fn run(origin: &Origin) -> Result<Status, Failure> {
     let root = origin.open()?;
-    let (machine, problems) = source::read_machine(&*root);
+    let (machine, problems) = source::read_or_refuse(&*root)?;
     let limits = capacity::limits(&machine);
     let findings = findings::check(&Evidence::at_rest(&machine, &limits));
     let kept = if origin.is_live() { recall(&machine, 1) } else { Ok(Kept::default()) };

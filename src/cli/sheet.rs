@@ -98,7 +98,7 @@ fn part(word: &str) -> Result<Part, String> {
 /// Reads the machine and prints its sheet.
 pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> {
     let root = origin.open()?;
-    let read = opening::read(&*root);
+    let read = opening::read_or_refuse(&*root)?;
     let results = results(args, origin, &root, &read)?;
     let dossier = Dossier::new(&Material {
         provenance: &opening::mode(origin).provenance(),

@@ -36,7 +36,7 @@ const WIDE: usize = 120;
 /// Reads the machine, moves, prints what would be.
 pub(super) fn run(args: &WhatifArgs, origin: &Origin) -> Result<Status, Failure> {
     let root = origin.open()?;
-    let (machine, problems) = source::read_machine(&*root);
+    let (machine, problems) = source::read_or_refuse(&*root)?;
     let limits = capacity::limits(&machine);
     let asked = Move::parse(&machine, &args.devices, &args.under)?;
     let prediction = whatif::predict(&machine, &limits, &asked, UnitSystem::Decimal)?;

@@ -19,8 +19,10 @@ pub enum DriveKind {
     Nvme,
     /// Behind a SATA port.
     Sata,
-    /// Other SCSI: SAS, USB, virtio-scsi.
+    /// Other SCSI: SAS, virtio-scsi, arrays.
     Scsi,
+    /// Behind a USB port.
+    Usb,
     /// virtio-blk.
     Virtio,
     /// MMC, SD, eMMC.
@@ -225,6 +227,7 @@ impl DriveKind {
             Self::Nvme => "NVMe",
             Self::Sata => "SATA",
             Self::Scsi => "SCSI",
+            Self::Usb => "USB",
             Self::Virtio => "virtio",
             Self::Mmc => "MMC",
             Self::Loop => "loop",

@@ -203,6 +203,16 @@ impl PciTree {
         self.iter().filter(|(_, node)| node.kind == NodeKind::RootComplex).map(|(index, _)| index)
     }
 
+    /// All functions: nodes but for root complexes.
+    pub fn functions(&self) -> impl Iterator<Item = &PciNode> {
+        self.nodes.iter().filter(|node| node.kind != NodeKind::RootComplex)
+    }
+
+    /// Functions that are listed and do not tell who they are.
+    pub fn silent_functions(&self) -> impl Iterator<Item = &PciNode> {
+        self.functions().filter(|node| !node.vendor.is_known() && !node.class.is_known())
+    }
+
     /// The function at `address`.
     pub fn find(&self, address: PciAddress) -> Option<NodeIndex> {
         self.iter().find(|(_, node)| node.address == NodeAddress::Device(address)).map(|(index, _)| index)

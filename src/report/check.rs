@@ -85,6 +85,7 @@ pub fn text(verdict: &Verdict, width: usize) -> String {
     let (loud, quiet): (Vec<_>, Vec<_>) =
         verdict.findings.iter().partition(|finding| finding.severity > Severity::Info);
     let mut out = heading(verdict.machine);
+    out.push_str(&unread(verdict.machine));
     out.push_str(&summary(&loud));
     for finding in loud {
         out.push('\n');
@@ -160,6 +161,17 @@ fn heading(machine: &Machine) -> String {
     let drives = machine.drive_count();
     parts.push(if drives == 1 { "1 drive".to_owned() } else { format!("{drives} drives") });
     format!("{}\n", parts.join(" · "))
+}
+
+/// What a clean bill would pass over: devices that are listed and say nothing.
+fn unread(machine: &Machine) -> String {
+    let (silent, all) = (machine.pci.silent_functions().count(), machine.pci.functions().count());
+    if silent == 0 {
+        return String::new();
+    }
+    let problem = machine.pci.silent_functions().find_map(|node| node.vendor.problem());
+    let why = problem.map_or_else(String::new, |problem| format!(" ({}: {})", problem.path, problem.reason));
+    format!("{silent} of {all} PCI devices could not be read and are not judged{why}\n")
 }
 
 fn summary(loud: &[&Finding]) -> String {

@@ -53,7 +53,7 @@ impl Headless {
     /// Opens a machine on a screen of that size.
     pub fn open(origin: &Origin, size: (u16, u16)) -> Result<Self, OpenError> {
         let root = origin.open()?;
-        let read = opening::read(&*root);
+        let read = opening::read_or_refuse(&*root)?;
         let engine = opening::engine(origin, &read);
         let counters = opening::demo_counters(origin, &*root, &read);
         // Pictures of a live machine never change it.

@@ -7,7 +7,12 @@ use crate::{
     app::{MachineRead, Mode},
     capacity,
     load::{Engine, RealEngine, Simulated},
-    source::{self, SysRoot, origin::Origin},
+    machine::Machine,
+    model::Problem,
+    source::{
+        self, SysRoot,
+        origin::{OpenError, Origin},
+    },
     text::Label,
 };
 
@@ -16,7 +21,18 @@ const SEED: u64 = 0x1007_d140;
 
 /// Reads a machine, with what follows from it.
 pub fn read(root: &dyn SysRoot) -> MachineRead {
-    let (machine, problems) = source::read_machine(root);
+    with_limits(source::read_machine(root))
+}
+
+/// Reads a machine to show or judge it.
+///
+/// # Errors
+/// Nothing of it could be read.
+pub fn read_or_refuse(root: &dyn SysRoot) -> Result<MachineRead, OpenError> {
+    source::read_or_refuse(root).map(with_limits)
+}
+
+fn with_limits((machine, problems): (Machine, Vec<Problem>)) -> MachineRead {
     let limits = capacity::limits(&machine);
     MachineRead { machine: Arc::new(machine), problems, limits: Arc::new(limits) }
 }

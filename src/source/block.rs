@@ -69,7 +69,7 @@ fn natural(a: &str, b: &str) -> Ordering {
     split(a).cmp(&split(b)).then_with(|| a.cmp(b))
 }
 
-/// One drive; `None` when it is empty software or went away while it was read.
+/// One drive; `None` when it is empty software or a CD-ROM, or went away while it was read.
 fn read_drive(
     root: &dyn SysRoot,
     name: &str,
@@ -84,6 +84,9 @@ fn read_drive(
         Some(place) => place.controller_path.clone(),
         None => resolve(root, &at("device")).unwrap_or_else(|_| path.clone()),
     };
+    if is_optical(root, name, &device) {
+        return None;
+    }
     let node = nearest(nodes, &device);
     let kind = kind_of(root, name, &path, &device);
     let size = number::<u64>(root, &at("size")).and_then(in_bytes);
@@ -179,14 +182,30 @@ fn kind_of(root: &dyn SysRoot, name: &str, path: &str, device: &str) -> DriveKin
     if name.starts_with("vd") && path.contains("/virtio") {
         return DriveKind::Virtio;
     }
-    if name.starts_with("sd") || name.starts_with("sr") {
+    if name.starts_with("sd") {
         let has_ata_port = path.split('/').any(|part| is_numbered(part, "ata"));
         let behind_usb = path.split('/').any(|part| is_numbered(part, "usb"));
         let is_ata =
             || label(root, &format!("{device}/vendor")).value().is_some_and(|vendor| *vendor == "ATA");
-        return if has_ata_port || (!behind_usb && is_ata()) { DriveKind::Sata } else { DriveKind::Scsi };
+        return if behind_usb {
+            DriveKind::Usb
+        } else if has_ata_port || is_ata() {
+            DriveKind::Sata
+        } else {
+            DriveKind::Scsi
+        };
     }
     DriveKind::Other
+}
+
+/// Whether it is a CD-ROM or its like: SCSI peripheral device type 5 (SCSI Primary Commands, table of device types). No drive
+/// to test or tune.
+fn is_optical(root: &dyn SysRoot, name: &str, device: &str) -> bool {
+    const CD: u32 = 5;
+    match number::<u32>(root, &format!("{device}/type")).get() {
+        Some(kind) if is_numbered(name, "sr") || name.starts_with("sd") => kind == CD,
+        _ => is_numbered(name, "sr"),
+    }
 }
 
 /// `ata3` for `ata`.
@@ -210,7 +229,7 @@ impl Identity {
         let none = |what: &str| Reading::absent(path, format!("a {} device has no {what}", kind.name()));
         let (model, serial, firmware) = match kind {
             DriveKind::Nvme => (on_device("model"), on_device("serial"), on_device("firmware_rev")),
-            DriveKind::Sata | DriveKind::Scsi => (
+            DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb => (
                 scsi_model(&on_device("vendor"), on_device("model")),
                 scsi_serial(root, &format!("{device}/vpd_pg80")),
                 on_device("rev"),
@@ -226,7 +245,7 @@ impl Identity {
         };
         let wwid = match kind {
             DriveKind::Nvme => on_disk("wwid"),
-            DriveKind::Sata | DriveKind::Scsi => on_device("wwid"),
+            DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb => on_device("wwid"),
             _ => none("world-wide id"),
         };
         Self { model, serial, wwid, firmware }

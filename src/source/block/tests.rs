@@ -73,7 +73,7 @@ fn kinds_are_told_by_name_place_and_vendor() {
         [
             ("mmcblk0", "MMC"),
             ("sda", "SATA"),
-            ("sdb", "SCSI"),
+            ("sdb", "USB"),
             ("sdc", "SCSI"),
             ("sdd", "SATA"),
             ("vda", "virtio"),
@@ -89,6 +89,21 @@ fn kinds_are_told_by_name_place_and_vendor() {
         drive.model.value().unwrap().to_string()
     };
     assert_eq!((model("sdc"), model("sdd")), ("SEAGATE X1".to_owned(), "X1".to_owned()));
+}
+
+#[test]
+fn a_cd_rom_is_no_drive() {
+    let cd = |name: &str, device_type: &str| {
+        let path = format!("pci0/ata2/host1/target1:0:0/1:0:0:0/block/{name}");
+        folder(&[name])
+            + &disk(&path, 8)
+            + &format!("link /sys/devices/{path}/device ../../../1:0:0:0\n{device_type}")
+    };
+    let of_type =
+        |number: u32| format!("file /sys/devices/pci0/ata2/host1/target1:0:0/1:0:0:0/type {number}\n");
+    assert_eq!(names(&drives_in(&cd("sr0", &of_type(5))).0), Vec::<&str>::new());
+    assert_eq!(names(&drives_in(&cd("sr0", "")).0), Vec::<&str>::new());
+    assert_eq!(names(&drives_in(&cd("sda", &of_type(0))).0), ["sda"]);
 }
 
 #[test]

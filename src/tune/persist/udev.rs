@@ -106,7 +106,7 @@ fn of_queue(drive: &Drive) -> Result<Place, String> {
     let serial = drive.serial.value().map(|serial| escaped(serial.as_str()));
     let node = match drive.kind {
         DriveKind::Nvme => r#"KERNEL=="nvme*n*", ENV{DEVTYPE}=="disk""#,
-        DriveKind::Sata | DriveKind::Scsi => r#"KERNEL=="sd*", ENV{DEVTYPE}=="disk""#,
+        DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb => r#"KERNEL=="sd*", ENV{DEVTYPE}=="disk""#,
         DriveKind::Mmc => r#"KERNEL=="mmcblk*", ENV{DEVTYPE}=="disk""#,
         DriveKind::Virtio | DriveKind::Md | DriveKind::Dm | DriveKind::Zram => {
             let matches = format!(

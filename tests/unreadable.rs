@@ -1,0 +1,100 @@
+//! Machines of which little or nothing can be read: no command gives them a clean bill.
+
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test's own files")]
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+fn iodyno(origin: [&str; 2], words: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
+    command.args(origin).args(words.split(' ')).output().unwrap()
+}
+
+fn texts(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+const READERS: [&str; 9] = [
+    "tree",
+    "tree --json",
+    "check",
+    "check --json",
+    "drives",
+    "sheet",
+    "sheet --format json",
+    "render machine",
+    "metrics",
+];
+
+fn refused(origin: [&str; 2], why: &str) {
+    for words in READERS {
+        let (status, out, said) = texts(&iodyno(origin, words));
+        assert_eq!((status, out.as_str()), (Some(2), ""), "{words}: {said}");
+        assert!(said.starts_with("iodyno: ") && said.lines().count() == 1, "{words}: {said}");
+        assert!(said.contains(why) && said.contains("; "), "{words}: {said}");
+    }
+}
+
+fn capture(folder: &Path, body: &str) -> String {
+    let path = folder.join("machine.capture");
+    fs::write(&path, format!("iodyno capture 1\n\n{body}")).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_empty_sys_is_refused_by_every_command_that_reads_a_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("sys")).unwrap();
+    fs::create_dir_all(folder.path().join("proc")).unwrap();
+    refused(["--sysroot", folder.path().to_str().unwrap()], "nothing of a machine can be read");
+    for listed in ["sys/bus/pci/devices", "sys/block"] {
+        fs::create_dir_all(folder.path().join(listed)).unwrap();
+    }
+    let listed = "neither PCI devices nor block devices are listed";
+    refused(["--sysroot", folder.path().to_str().unwrap()], listed);
+}
+
+#[test]
+fn a_sys_that_may_not_be_read_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let denied =
+        capture(folder.path(), "fail list /sys/bus/pci/devices EACCES\nfail list /sys/block EACCES\n");
+    refused(["--open", &denied], "EACCES");
+    let device = "/sys/devices/pci0000:00/0000:00:01.0";
+    let silent = format!(
+        "dir /sys/bus/pci/devices\n  0000:00:01.0\n\
+         link /sys/bus/pci/devices/0000:00:01.0 ../../../devices/pci0000:00/0000:00:01.0\n\
+         dir {device}\n  class\nfail read {device}/class EACCES\nfail read {device}/vendor EACCES\ndir /sys/block\n"
+    );
+    refused(["--open", &capture(folder.path(), &silent)], &format!("{device}/vendor: nothing of a machine"));
+    // With a drive there is something to judge, and what is not judged stands above the verdict.
+    let disk = "/sys/devices/virtual/block/sda";
+    let drive = silent.replace("dir /sys/block\n", "dir /sys/block\n  sda\n")
+        + &format!(
+            "link /sys/block/sda ../devices/virtual/block/sda\nfile {disk}/size 8\nfile {disk}/dev 8:0\n"
+        );
+    let some = capture(folder.path(), &drive);
+    let (status, out, _) = texts(&iodyno(["--open", &some], "check"));
+    assert_eq!(status, Some(0));
+    let warned = format!("1 of 1 PCI devices could not be read and are not judged ({device}/vendor: EACCES");
+    assert!(out.find(&warned) < out.find("nothing seen") && out.contains(&warned), "{out}");
+}
+
+#[test]
+fn a_container_without_pci_shows_its_block_devices() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = folder.path().join("sys/block/vda");
+    fs::create_dir_all(&disk).unwrap();
+    for (file, content) in [("size", "2048\n"), ("dev", "254:0\n")] {
+        fs::write(disk.join(file), content).unwrap();
+    }
+    let origin = ["--sysroot", folder.path().to_str().unwrap()];
+    for words in READERS {
+        let (status, _, said) = texts(&iodyno(origin, words));
+        assert_eq!(status, Some(0), "{words}: {said}");
+    }
+}
