@@ -100,8 +100,9 @@ pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     if origin.is_live() {
         effects.recall(Arc::clone(&app.machine));
     }
-    let mut main = Main { screen, effects, sampler, receiver, started, last_words: String::new() };
-    let status = main.run(&mut app);
+    let mut main =
+        Main { screen, effects, sampler, receiver, started, last_words: String::new(), user_left: false };
+    let status = main.run(&mut app).or_else(hung_up);
     over.store(true, Ordering::Relaxed);
     // The test ends and the terminal comes back before anything is said.
     let last_words = std::mem::take(&mut main.last_words);
@@ -118,6 +119,17 @@ struct Main {
     started: Instant,
     /// Printed when the terminal is given back.
     last_words: String,
+    /// The user quit, and chose what becomes of changed settings.
+    user_left: bool,
+}
+
+impl Drop for Main {
+    /// Any other end, be it a signal, an error of the terminal or a panic, restores the settings that this run changed.
+    fn drop(&mut self) {
+        if !self.user_left {
+            self.effects.put_back();
+        }
+    }
 }
 
 impl Main {
@@ -167,10 +179,7 @@ impl Main {
                 self.screen.suspend()?;
                 Message::Tick(now() - self.started)
             }
-            Outside::Signal(signal) => {
-                self.effects.put_back();
-                return Ok(Some(status_of(signal)));
-            }
+            Outside::Signal(signal) => return Ok(Some(status_of(signal))),
         };
         if let Message::Tuned(answer) = &message
             && let Some(read) = &answer.machine
@@ -179,15 +188,16 @@ impl Main {
         }
         for effect in update(app, message) {
             match effect {
-                Effect::Quit => return Ok(Some(0)),
+                Effect::Quit => {
+                    self.user_left = true;
+                    return Ok(Some(0));
+                }
                 Effect::QuitWith(text) => {
+                    self.user_left = true;
                     self.last_words = text;
                     return Ok(Some(0));
                 }
-                Effect::Interrupt => {
-                    self.effects.put_back();
-                    return Ok(Some(status_of(SIGINT)));
-                }
+                Effect::Interrupt => return Ok(Some(status_of(SIGINT))),
                 Effect::Suspend => self.screen.suspend()?,
                 Effect::Redraw => self.screen.forget()?,
                 Effect::SavePicture => {
@@ -217,6 +227,12 @@ impl Main {
         }
         Ok(None)
     }
+}
+
+/// A terminal that hung up refuses every call with EIO, often before its SIGHUP arrives: the same end, the same status.
+fn hung_up(error: anyhow::Error) -> anyhow::Result<u8> {
+    let errno = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+    if errno == Some(libc::EIO) { Ok(status_of(SIGHUP)) } else { Err(error) }
 }
 
 /// 128 and the number of the signal, as shells report it.

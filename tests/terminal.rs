@@ -12,8 +12,11 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::Path,
     process::Command,
-    sync::{Arc, Mutex, PoisonError},
-    thread,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
     time::Duration,
 };
 
@@ -31,6 +34,9 @@ struct Terminal {
     keys: Box<dyn Write + Send>,
     child: Box<dyn Child + Send + Sync>,
     screen: Arc<Mutex<vt100::Parser>>,
+    /// Reads what is drawn, until the next output after `hung_up` is set.
+    reader: JoinHandle<()>,
+    hung_up: Arc<AtomicBool>,
 }
 
 impl Terminal {
@@ -55,14 +61,28 @@ impl Terminal {
         let screen = Arc::new(Mutex::new(parser));
         let mut output = pair.master.try_clone_reader().expect("a reader");
         let seen = Arc::clone(&screen);
-        thread::spawn(move || {
+        let hung_up = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&hung_up);
+        let reader = thread::spawn(move || {
             let mut buffer = [0; 8192];
             while let Ok(read @ 1..) = output.read(&mut buffer) {
                 seen.lock().unwrap_or_else(PoisonError::into_inner).process(&buffer[..read]);
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
             }
         });
         let keys = pair.master.take_writer().expect("a writer");
-        Self { master: pair.master, keys, child, screen }
+        Self { master: pair.master, keys, child, screen, reader, hung_up }
+    }
+
+    /// Closes the terminal, as a window that is closed or a connection that drops, while the program draws: its exit status.
+    fn hang_up(mut self) -> u32 {
+        self.hung_up.store(true, Ordering::Relaxed);
+        self.press("jkjkjkjkjkjk");
+        self.reader.join().expect("the program draws");
+        drop((self.keys, self.master));
+        self.child.wait().expect("it ends").exit_code()
     }
 
     fn look<T>(&self, at: impl FnOnce(&vt100::Screen) -> T) -> T {
@@ -231,6 +251,23 @@ fn settings_of_a_real_device_are_changed_undone_and_put_back_after_every_end() {
     assert_eq!(device.read_settings(), before, "put back at the next start");
     terminal.press("q");
     terminal.ends_with(0);
+}
+
+#[test]
+fn a_terminal_that_hangs_up_while_it_is_drawn_on_puts_settings_back() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().expect("a folder");
+    let before = device.read_settings();
+    let tries = std::env::var("IODYNO_HANG_UPS").ok().and_then(|tries| tries.parse().ok()).unwrap_or(8);
+    for hang_up in 1..=tries {
+        let mut terminal = on_the_scheduler_of(&device, state.path());
+        change_the_scheduler(&mut terminal, &device);
+        // A different moment of a frame each time.
+        thread::sleep(Duration::from_millis(hang_up * 7 % 33));
+        let status = terminal.hang_up();
+        assert_eq!(device.read_settings(), before, "hang-up {hang_up} of {tries}, status {status}");
+        assert_eq!(status, 129, "hang-up {hang_up} of {tries}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use std::{
     io::{self, BufWriter, Stdout, Write, stdout},
+    mem::ManuallyDrop,
     panic,
     sync::{
         Once,
@@ -36,7 +37,9 @@ static PANICKED: AtomicBool = AtomicBool::new(false);
 
 /// The terminal while it is ours.
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    /// Never dropped: ratatui then shows the cursor, and where that fails writes to standard error, which panics on a
+    /// terminal that hung up. [`give_back`] shows the cursor.
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
     theme: Theme,
 }
 
@@ -60,7 +63,7 @@ impl Screen {
         take()?;
         let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, stdout())));
         match terminal {
-            Ok(terminal) => Ok(Self { terminal, theme }),
+            Ok(terminal) => Ok(Self { terminal: ManuallyDrop::new(terminal), theme }),
             Err(error) => {
                 give_back();
                 Err(error)
