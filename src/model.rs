@@ -4,6 +4,7 @@
 //! draws; those modules import this one, never the other way round.
 
 pub mod errno;
+pub mod locked_memory;
 pub mod ids;
 pub mod reading;
 pub mod limit;

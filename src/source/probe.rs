@@ -4,7 +4,7 @@
 //! and the way to those that say in short what long files hold (`kernel_config`, `rules`, `smbios`). Not here: choosing flags for
 //! a test (`load`).
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, io};
 
 use io_uring::{Builder, IoUring, Parameters, cqueue, squeue};
 use sysinfo::System;
@@ -12,10 +12,14 @@ use sysinfo::System;
 use super::{
     host::kernel_config,
     open_files,
-    root::{LiveRoot, RootError, errno_name},
+    root::{LiveRoot, RootError},
     rules, smbios,
 };
-use crate::store;
+use crate::{
+    model::{errno_name, errno_words, locked_memory},
+    store,
+    units::Bytes,
+};
 
 /// The answer to `/probe/NAME`.
 pub(super) fn ask(name: &str) -> Result<Vec<u8>, RootError> {
@@ -48,48 +52,86 @@ const ENTRIES: u32 = 2;
 /// What a kernel thread of a tried ring may idle, milliseconds.
 const SQPOLL_IDLE: u32 = 10;
 
-type SetUp = fn(&mut Builder);
+/// Flags of `io_uring_setup(2)`.
+const FLAGS: [&str; 7] =
+    ["SINGLE_ISSUER", "DEFER_TASKRUN", "COOP_TASKRUN", "NO_SQARRAY", "SUBMIT_ALL", "IOPOLL", "SQPOLL"];
 
-/// Flags of `io_uring_setup(2)`, each with the flags it needs beside it.
-const FLAGS: &[(&str, SetUp)] = &[
-    ("SINGLE_ISSUER", |ring| drop_ref(ring.setup_single_issuer())),
-    ("DEFER_TASKRUN", |ring| drop_ref(ring.setup_single_issuer().setup_defer_taskrun())),
-    ("COOP_TASKRUN", |ring| drop_ref(ring.setup_coop_taskrun())),
-    ("NO_SQARRAY", |ring| drop_ref(ring.setup_no_sqarray())),
-    ("SUBMIT_ALL", |ring| drop_ref(ring.setup_submit_all())),
-    ("IOPOLL", |ring| drop_ref(ring.setup_iopoll())),
-    ("SQPOLL", |ring| drop_ref(ring.setup_sqpoll(SQPOLL_IDLE))),
-];
+/// No ring has this beside a way of running task work.
+const ALONE: &str = "SQPOLL";
 
-/// The builder's methods give themselves back; what counts is what they did.
-fn drop_ref(_: &mut Builder) {}
+/// Sets a flag, with the flags it needs beside it.
+fn set<S: squeue::EntryMarker, C: cqueue::EntryMarker>(ring: &mut Builder<S, C>, flag: &str) {
+    match flag {
+        "SINGLE_ISSUER" => ring.setup_single_issuer(),
+        "DEFER_TASKRUN" => ring.setup_single_issuer().setup_defer_taskrun(),
+        "COOP_TASKRUN" => ring.setup_coop_taskrun(),
+        "NO_SQARRAY" => ring.setup_no_sqarray(),
+        "SUBMIT_ALL" => ring.setup_submit_all(),
+        "IOPOLL" => ring.setup_iopoll(),
+        "SQPOLL" => ring.setup_sqpoll(SQPOLL_IDLE),
+        _ => ring,
+    };
+}
+
+/// Makes a ring with these flags and closes it: its features.
+fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(flags: &[&str]) -> io::Result<u32> {
+    let mut builder = IoUring::<S, C>::builder();
+    for flag in flags {
+        set(&mut builder, flag);
+    }
+    locked_memory::retry(|| builder.build(ENTRIES)).map(|ring| features(ring.params()))
+}
 
 /// `flag NAME accepted`, `flag NAME refused ERRNO` and `features N`, a line each; an error when not even a plain ring can
-/// be had.
+/// be had, or when locked memory does not suffice to tell.
 fn io_uring_text() -> Result<String, RootError> {
-    let plain = IoUring::new(ENTRIES).map_err(|error| RootError::from_io(&error))?;
-    let mut text = String::new();
-    for (name, set_up) in FLAGS {
-        let mut builder = IoUring::builder();
-        set_up(&mut builder);
-        say(&mut text, name, builder.build(ENTRIES).map(drop));
-    }
+    offers().map_err(|error| match error.raw_os_error() {
+        Some(libc::ENOMEM) => RootError::NotHere(format!(
+            "{}: {}; {}",
+            errno_words(libc::ENOMEM),
+            locked_memory::used_up(),
+            locked_memory::RAISE_LIMIT
+        )),
+        _ => RootError::from_io(&error),
+    })
+}
+
+/// What rings can have. Each one tried takes locked memory that is freed some time after its close, so one ring with all
+/// flags that go together answers for them; a kernel that refuses it is asked flag by flag.
+fn offers() -> io::Result<String> {
     // The wide entries of passthrough are types of their own.
-    let wide: std::io::Result<IoUring<squeue::Entry128, cqueue::Entry32>> = IoUring::builder().build(ENTRIES);
-    say(&mut text, "SQE128_CQE32", wide.map(drop));
-    let _ = writeln!(text, "features {}", features(plain.params()));
+    let wide = make::<squeue::Entry128, cqueue::Entry32>;
+    let plain = make::<squeue::Entry, cqueue::Entry>;
+    let together: Vec<&str> = FLAGS.into_iter().filter(|flag| *flag != ALONE).collect();
+    let all = wide(&together);
+    let takes_all = all.is_ok();
+    let features = all.or_else(|error| if is_short(&error) { Err(error) } else { plain(&[]) })?;
+    let mut text = String::new();
+    for flag in FLAGS {
+        let tried = if takes_all && flag != ALONE { Ok(features) } else { plain(&[flag]) };
+        say(&mut text, flag, tried)?;
+    }
+    say(&mut text, "SQE128_CQE32", if takes_all { Ok(features) } else { wide(&[]) })?;
+    let _ = writeln!(text, "features {features}");
     Ok(text)
 }
 
-fn say(text: &mut String, name: &str, tried: std::io::Result<()>) {
+/// Whether it was locked memory that was missing, which says nothing of a flag.
+fn is_short(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOMEM)
+}
+
+fn say(text: &mut String, name: &str, tried: io::Result<u32>) -> io::Result<()> {
     let _ = match tried {
-        Ok(()) => writeln!(text, "flag {name} accepted"),
+        Ok(_) => writeln!(text, "flag {name} accepted"),
+        Err(error) if is_short(&error) => return Err(error),
         Err(error) => {
             let errno = error.raw_os_error().unwrap_or(libc::EIO);
             let word = errno_name(errno).map_or_else(|| errno.to_string(), str::to_owned);
             writeln!(text, "flag {name} refused {word}")
         }
     };
+    Ok(())
 }
 
 /// `IORING_FEAT_*` bits, as far as the crate tells them.
@@ -117,8 +159,8 @@ fn features(parameters: &Parameters) -> u32 {
 
 /// The soft limit in bytes, or `unlimited`.
 fn memlock() -> String {
-    match rustix::process::getrlimit(rustix::process::Resource::Memlock).current {
-        Some(bytes) => format!("{bytes}\n"),
+    match locked_memory::limit() {
+        Some(Bytes(bytes)) => format!("{bytes}\n"),
         None => "unlimited\n".to_owned(),
     }
 }
