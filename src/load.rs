@@ -18,6 +18,7 @@ mod crew;
 mod hybrid;
 mod door;
 mod queue_pair;
+mod drain;
 mod ring;
 mod lanes;
 mod worker;

@@ -274,16 +274,21 @@ impl Bench<'_> {
 
 /// How tests end that nobody stopped: whether their reads came back.
 fn judged<'a>(targets: impl Iterator<Item = &'a TargetSummary> + Clone) -> Result<Status, Failure> {
-    let mut unread = targets.clone().filter(|target| target.ios == 0 && target.first_error.is_some());
+    let mut unread = targets.clone().filter(|target| target.ios == 0);
     if let Some(target) = unread.next() {
-        let error = target.first_error.as_ref().map(Label::as_str).unwrap_or_default();
+        let error = target.first_error.as_ref().map(Label::to_string);
+        let fix = if error.is_some() {
+            "look into the kernel's log, and test other targets"
+        } else {
+            "use a longer --runtime, or a smaller --bs or --iodepth"
+        };
         let more = match unread.count() {
             0 => String::new(),
             more => format!(", nor of {}", units::counted(more, "more target")),
         };
-        let about = target.name.as_str();
-        let wrong = format!("nothing of it could be read{more}: {error}");
-        return Err(Complaint::new(about, wrong, "look into the kernel's log, and test other targets").into());
+        let why = error.unwrap_or_else(|| "no read completed within the run".to_owned());
+        let wrong = format!("nothing of it could be read{more}: {why}");
+        return Err(Complaint::new(target.name.as_str(), wrong, fix).into());
     }
     let sound = targets.into_iter().all(|target| target.errors == 0 && target.first_error.is_none());
     Ok(if sound { Status::Done } else { Status::No })

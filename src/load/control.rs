@@ -50,6 +50,9 @@ struct Course {
     ramped: Duration,
     /// Spent in counting before `since`.
     counted: Duration,
+    /// From the beginning of counting until the last worker began to count: in this stretch of it, and in those before.
+    late: Duration,
+    were_late: Duration,
     ramp: Duration,
     runtime: Option<Duration>,
     /// Stopped by somebody before its time.
@@ -66,6 +69,8 @@ impl Control {
                 since: clock::now(),
                 ramped: Duration::ZERO,
                 counted: Duration::ZERO,
+                late: Duration::ZERO,
+                were_late: Duration::ZERO,
                 ramp,
                 runtime,
                 interrupted: false,
@@ -120,6 +125,14 @@ impl Control {
         }
     }
 
+    /// A worker begins to count: the runtime lasts from when the last one did.
+    pub(super) fn begun(&self) {
+        let mut course = self.lock();
+        if course.phase == Phase::Count {
+            course.late = course.elapsed();
+        }
+    }
+
     /// Whether it was stopped before its time.
     pub(super) fn interrupted(&self) -> bool {
         self.lock().interrupted
@@ -171,7 +184,10 @@ impl Control {
         let elapsed = course.elapsed();
         match course.phase {
             Phase::Ramp => course.ramped += elapsed,
-            Phase::Count => course.counted += elapsed,
+            Phase::Count => {
+                course.counted += elapsed;
+                course.were_late += std::mem::take(&mut course.late);
+            }
             Phase::Gate | Phase::Hold | Phase::Stop => {}
         }
         course.since += elapsed;
@@ -195,7 +211,8 @@ impl Course {
         match self.phase {
             Phase::Ramp => Some((self.ramp.saturating_sub(self.ramped)).saturating_sub(self.elapsed())),
             Phase::Count => {
-                self.runtime.map(|all| all.saturating_sub(self.counted).saturating_sub(self.elapsed()))
+                let all = self.runtime.map(|runtime| runtime + self.were_late + self.late);
+                all.map(|all| all.saturating_sub(self.counted).saturating_sub(self.elapsed()))
             }
             Phase::Gate | Phase::Hold | Phase::Stop => None,
         }
@@ -229,6 +246,28 @@ mod tests {
         let (_, counted) = control.progress();
         assert!(counted >= Duration::from_millis(60) && counted < Duration::from_secs(5), "{counted:?}");
         assert!(!control.interrupted());
+    }
+
+    #[test]
+    fn the_runtime_lasts_from_when_the_last_worker_began_to_count() {
+        let control = Arc::new(Control::new(Duration::ZERO, Some(Duration::from_millis(60))));
+        let keeper = thread::spawn({
+            let control = Arc::clone(&control);
+            move || control.keep()
+        });
+        control.open();
+        for late in [0, 40] {
+            thread::sleep(Duration::from_millis(late));
+            control.begun();
+        }
+        let began = clock::now();
+        control.pause();
+        control.resume();
+        thread::sleep(Duration::from_millis(20));
+        control.begun();
+        assert_eq!(control.wait_while(Phase::Count), Phase::Stop);
+        assert!(began.elapsed() >= Duration::from_millis(80), "{:?}", began.elapsed());
+        keeper.join().unwrap();
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Here: [`Crew`], the [`Running`] of every engine that reads for real. Not here: how a worker reads.
 
 use std::{
+    cell::Cell,
     io,
     sync::{
         Arc, Condvar, Mutex, PoisonError,
@@ -28,6 +29,7 @@ use crate::{
         TargetSummary, Workload,
     },
     text::Label,
+    units::{self, Bytes},
 };
 
 /// What one worker is to do.
@@ -60,6 +62,9 @@ pub(super) struct Ready<'a> {
     /// Why the worker is not where it was to be.
     misplaced: Option<String>,
     control: &'a Control,
+    /// Workers without a ring, and whether this one is still among them.
+    ringless: &'a Roster,
+    is_ringless: Cell<bool>,
 }
 
 impl Ready<'_> {
@@ -67,6 +72,24 @@ impl Ready<'_> {
     pub(super) fn wait(&self, mut granted: Granted) -> bool {
         granted.fallbacks.extend(self.misplaced.clone());
         self.answer.send(Ok(granted)).is_ok() && self.control.wait_while(Phase::Gate) != Phase::Stop
+    }
+
+    /// Waits until every worker has its ring or has failed to make one.
+    pub(super) fn ring_made(&self) {
+        self.leave_ringless();
+        self.ringless.wait(RINGS);
+    }
+
+    fn leave_ringless(&self) {
+        if self.is_ringless.replace(false) {
+            self.ringless.leave();
+        }
+    }
+}
+
+impl Drop for Ready<'_> {
+    fn drop(&mut self) {
+        self.leave_ringless();
     }
 }
 
@@ -108,6 +131,9 @@ struct Roster {
 
 /// How long [`Running::finish`] waits for reads that do not come back.
 const PATIENCE: Duration = Duration::from_millis(180);
+
+/// The longest that workers wait for each other's rings.
+const RINGS: Duration = Duration::from_secs(10);
 
 /// Counting for less says little about a drive.
 const SHORTEST: Duration = Duration::from_secs(1);
@@ -238,16 +264,26 @@ impl Crew {
         work: impl Fn(&[Assignment], &Ready<'_>) -> Result<(), LoadError> + Copy + Send + 'static,
     ) -> Result<Receiver<Result<Granted, LoadError>>, LoadError> {
         let (answer, answers) = mpsc::sync_channel(shares.len());
+        let ringless = Arc::new(Roster::default());
+        for _ in &shares {
+            ringless.enter();
+        }
         for (worker, share) in shares.into_iter().enumerate() {
             let cpus = placement.of(worker).to_vec();
             let control = Arc::clone(&self.control);
-            let roster = Arc::clone(&self.roster);
+            let (roster, ringless) = (Arc::clone(&self.roster), Arc::clone(&ringless));
             let answer = answer.clone();
             roster.enter();
             let thread = thread::Builder::new().name(format!("read {worker}")).spawn(move || {
                 let _present = Present { roster: &roster, control: &control };
                 let misplaced = placement::go_to(&cpus).err();
-                let ready = Ready { answer: &answer, misplaced, control: &control };
+                let ready = Ready {
+                    answer: &answer,
+                    misplaced,
+                    control: &control,
+                    ringless: &ringless,
+                    is_ringless: Cell::new(true),
+                };
                 if let Err(error) = work(&share, &ready) {
                     // Nobody listens any more once the run goes.
                     let _ = answer.send(Err(error));
@@ -398,6 +434,19 @@ impl Running for Crew {
     }
 }
 
+/// Why a run without an error brought no figure.
+fn nothing_read(workload: &Workload, runtime: Duration) -> String {
+    let reads = u64::from(workload.depth) * u64::from(workload.jobs);
+    let block = workload.largest_block();
+    format!(
+        "no read completed in {:.2} s with up to {reads} reads of {} in flight ({}): use a longer --runtime, or a smaller \
+         --bs or --iodepth",
+        runtime.as_secs_f64(),
+        units::block_size(block),
+        units::block_size(Bytes(block.0.saturating_mul(reads)))
+    )
+}
+
 impl Member {
     /// The sum of its workers. `counted` is the run's own time, for workers that gave no account.
     fn summary(&self, workload: &Workload, counted: Duration) -> TargetSummary {
@@ -407,12 +456,22 @@ impl Member {
         let runtime = if own.is_zero() { counted } else { own };
         let first =
             |pick: fn(&tally::Closing) -> &Option<Label>| closings.iter().find_map(|c| pick(c).clone());
+        let in_flight: f64 = self
+            .tallies
+            .iter()
+            .zip(&closings)
+            .filter(|(_, closing)| !closing.counted.is_zero())
+            .map(|(tally, closing)| tally.totals().in_flight as f64 / 1e9 / closing.counted.as_secs_f64())
+            .sum();
         let mut invalid_because = self.open.doubts.clone();
         if let Some(failed) = first(|closing| &closing.failed) {
             invalid_because.push(format!("given up: {failed}"));
         } else if totals.errors > 0 {
             invalid_because.push(format!("{} reads failed", totals.errors));
+        } else if totals.ios == 0 {
+            invalid_because.push(nothing_read(workload, runtime));
         }
+        invalid_because.extend(first(|closing| &closing.leaked).map(|why| why.to_string()));
         if runtime < SHORTEST {
             let ms = runtime.as_millis();
             invalid_because
@@ -431,7 +490,7 @@ impl Member {
             cpu_system: closings.iter().map(|closing| closing.usage.system).sum(),
             context_switches: closings.iter().map(|closing| closing.usage.switches).sum(),
             calls: totals.calls,
-            depth_reached: (totals.calls > 0).then(|| totals.depth_sum as f64 / 2.0 / totals.calls as f64),
+            depth_reached: (totals.calls > 0).then_some(in_flight / f64::from(workload.jobs.max(1))),
             interrupts_per_read: None,
             invalid_because,
         }

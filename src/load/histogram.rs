@@ -33,6 +33,12 @@ const fn span(bucket: usize) -> (u64, u64) {
     ((step as u64) << group, 1 << group)
 }
 
+/// What a value of a bucket counts as.
+const fn middle(bucket: usize) -> u64 {
+    let (first, width) = span(bucket);
+    first + width / 2
+}
+
 /// One worker's buckets. Only that worker records; a reader sees each count as it was at some moment of the look.
 #[derive(Debug)]
 pub struct Histogram {
@@ -57,6 +63,14 @@ impl Histogram {
     pub(super) fn record_many(&self, ns: u64, times: u64) {
         let count = &self.counts[bucket(ns)];
         count.store(count.load(Relaxed) + times, Relaxed);
+    }
+}
+
+impl Histogram {
+    /// Sum of all latencies, nanoseconds, each as the middle of its bucket.
+    pub(super) fn sum(&self) -> f64 {
+        let counts = self.counts.iter().map(|count| count.load(Relaxed)).enumerate();
+        counts.filter(|(_, count)| *count > 0).map(|(b, count)| middle(b) as f64 * count as f64).sum()
     }
 }
 
@@ -89,10 +103,6 @@ impl Counts {
         if count == 0 {
             return LatencySummary::default();
         }
-        let middle = |bucket: usize| {
-            let (first, width) = span(bucket);
-            first + width / 2
-        };
         let total = count as f64;
         let mean = filled().map(|(b, n)| middle(b) as f64 * *n as f64).sum::<f64>() / total;
         let variance =

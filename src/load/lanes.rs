@@ -78,7 +78,7 @@ pub(super) fn slots<B>(rig: &Rig, lanes: &[Lane<'_, B>], depth: u32, fixed_files
     let length = u32::try_from(rig.block).unwrap_or(u32::MAX);
     let slot = |index: usize| {
         let lane = index / depth as usize;
-        let address = rig.buffers.as_ptr().wrapping_add(index * rig.block);
+        let address = rig.landing.buffers.as_ptr().wrapping_add(index * rig.block);
         let (file, flags) = if fixed_files {
             (i32::try_from(lane).unwrap_or(i32::MAX), squeue::Flags::FIXED_FILE)
         } else {

@@ -100,16 +100,27 @@ impl Context {
     }
 }
 
+impl Context {
+    /// Cancels what can be cancelled and waits for the rest, however long that takes (`io_destroy(2)`; the kernel's
+    /// `fs/aio.c` waits for its last request since Linux 3.16). Whether the kernel did.
+    fn destroy(&mut self) -> bool {
+        // SAFETY: made by io_setup; 0, which no context is, once it is destroyed.
+        let destroyed = unsafe { libc::syscall(libc::SYS_io_destroy, self.0) } == 0;
+        self.0 = 0;
+        destroyed
+    }
+}
+
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: made by io_setup and not used after this. The call waits for what is under way.
-        unsafe { libc::syscall(libc::SYS_io_destroy, self.0) };
+        if self.0 != 0 {
+            self.destroy();
+        }
     }
 }
 
 /// A context with its reads and their memory.
 struct Native {
-    /// Before `buffers`: it waits for what is under way, so that no read lands in memory that is gone.
     context: Context,
     controls: Vec<Control>,
     buffers: Mapping,
@@ -173,7 +184,7 @@ impl Native {
             }
             let (count, pointers) = (self.handed.len(), self.handed.as_mut_ptr());
             // SAFETY: `count` pointers to control blocks of slots with no read under way, each naming a piece of a mapping
-            // that outlives the context; the kernel copies them before it returns.
+            // that stays until the context is destroyed; the kernel copies them before it returns.
             let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.context.0, count, pointers) };
             match usize::try_from(taken) {
                 Ok(taken) if taken > 0 => {
@@ -195,7 +206,22 @@ impl Native {
     }
 }
 
+impl Drop for Native {
+    fn drop(&mut self) {
+        let _ = self.close();
+    }
+}
+
 impl Queue for Native {
+    /// A filter of system calls may refuse the call that waits.
+    fn close(&mut self) -> Option<String> {
+        let left = if self.context.0 == 0 || self.context.destroy() { 0 } else { self.under_way };
+        (left > 0).then(|| {
+            self.buffers.leak();
+            format!("io_destroy was refused with {left} reads in flight: their buffers stay mapped until iodyno ends")
+        })
+    }
+
     fn put(&mut self, slot: u16, block: Block) {
         let index = usize::from(slot);
         self.controls[index] = Control {

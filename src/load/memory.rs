@@ -13,6 +13,7 @@ pub(super) struct Mapping {
     /// Bytes that are mapped: whole pages.
     mapped: usize,
     pages: Pages,
+    leaked: bool,
 }
 
 /// What pages a mapping is made of.
@@ -42,14 +43,14 @@ impl Mapping {
             && let Some(mapped) = length.checked_next_multiple_of(HUGE)
             && let Ok(start) = map(mapped, MapFlags::HUGETLB | MapFlags::HUGE_2MB)
         {
-            return Ok(Self { start, length, mapped, pages: Pages::Huge });
+            return Ok(Self { start, length, mapped, pages: Pages::Huge, leaked: false });
         }
         let start = map(length, MapFlags::empty())?;
         // Where the kernel has none, plain pages do.
         // SAFETY: advice about the mapping just made; LinuxHugepage changes no content.
         let advised = unsafe { mm::madvise(start.as_ptr().cast(), length, Advice::LinuxHugepage) };
         let pages = if advised.is_ok() && length >= HUGE { Pages::Transparent } else { Pages::Plain };
-        Ok(Self { start, length, mapped: length, pages })
+        Ok(Self { start, length, mapped: length, pages, leaked: false })
     }
 
     /// What it is made of, in words.
@@ -71,6 +72,11 @@ impl Mapping {
         self.length
     }
 
+    /// Leaves it mapped for good: the kernel may still write to it.
+    pub(super) fn leak(&mut self) {
+        self.leaked = true;
+    }
+
     /// All of it. Only for mappings that no ring reads into.
     pub(super) fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: `start` is the first of `length` mapped, initialised bytes, borrowed as long as `self` is.
@@ -80,6 +86,9 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        if self.leaked {
+            return;
+        }
         // SAFETY: exactly the mapping made in `new`, not used after this.
         let _ = unsafe { mm::munmap(self.start.as_ptr().cast(), self.mapped) };
     }

@@ -5,6 +5,7 @@
 #![expect(unsafe_code, reason = "commands are handed to the kernel with the addresses their data lands at")]
 
 mod command;
+mod identity;
 
 use std::{
     fs::File,
@@ -13,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use io_uring::{IoUring, cqueue, squeue};
+use io_uring::{cqueue, squeue};
 use rustix::fs::{major, minor};
 
 use super::{
@@ -21,7 +22,7 @@ use super::{
     blocks::Block,
     crew::{Assignment, Granted, Ready},
     door::Door,
-    memory::Mapping,
+    drain::{Landing, Ring},
     queued::{self, Queue},
     ring,
     target::Open,
@@ -32,6 +33,7 @@ use crate::{
     units::{self, Bytes},
 };
 use command::Read;
+use identity::Identity;
 
 /// How a namespace is addressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +57,8 @@ pub(super) fn convert(open: &mut Open, workload: &Workload, machine: &Machine) -
     let path = drive.nvme.as_ref().and_then(|nvme| nvme.generic.as_ref());
     let path = path.ok_or("its kernel offers no /dev/ngXnY (5.13 or newer does)")?;
     let file = File::open(path.as_str()).map_err(|error| format!("{path} cannot be opened: {error}"))?;
+    let size = drive.size.get().ok_or("its size cannot be read")?;
+    same_namespace(&open.file, &file, namespace, size).map_err(|why| format!("{path} {why}"))?;
     open.file = file;
     open.namespace = Some(namespace);
     // The rig of a worker is made anew, on the thread that is going to use it.
@@ -80,6 +84,18 @@ fn still_there(mut file: &File, drive: &Drive, namespace: Namespace) -> Result<(
         Ok(())
     } else {
         Err("it is another drive, or another format, than when iodyno looked at it; start iodyno again"
+            .to_owned())
+    }
+}
+
+/// Its name may have become another drive's between the look at the block device and the opening.
+fn same_namespace(block: &File, generic: &File, namespace: Namespace, size: Bytes) -> Result<(), String> {
+    let ask = |file| Identity::of(file).map_err(|error| format!("does not say which drive it is: {error}"));
+    let found = ask(generic)?;
+    if found == ask(block)? && found.fits(namespace.id, namespace.block_shift, size) {
+        Ok(())
+    } else {
+        Err("is another drive, or in another format, than when iodyno looked at it; start iodyno again"
             .to_owned())
     }
 }
@@ -124,10 +140,8 @@ fn namespace(drive: &Drive, workload: &Workload) -> Result<Namespace, String> {
 
 /// A ring of big entries, the memory its reads land in, and what was granted.
 struct Rig {
-    /// Before `buffers`: the ring goes first, so that no read is under way when the memory does.
-    ring: IoUring<squeue::Entry128, cqueue::Entry32>,
+    landing: Landing<Ring<squeue::Entry128, cqueue::Entry32>>,
     door: Door,
-    buffers: Mapping,
     /// Bytes of a slot.
     block: usize,
     granted: Granted,
@@ -149,7 +163,7 @@ pub(super) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Loa
         fix: "use --ioengine io_uring".to_owned(),
     })?;
     // A command works on the ring's thread alone with this; where it is refused (before 5.18) nothing else changes.
-    let _ = rig.ring.submitter().register_ring_fd();
+    let _ = rig.landing.ring.submitter().register_ring_fd();
     let granted = rig.granted.clone();
     queued::work(assignment, ready, &mut rig, granted);
     Ok(())
@@ -215,6 +229,7 @@ impl Rig {
         let (buffers, block) = queued::buffers(workload).map_err(|error| error.to_string())?;
         let (ring, mut flags) = ring::make(workload, workload.depth, polled, &mut fallbacks)
             .map_err(|error: LoadError| error.to_string())?;
+        let ring = Ring::new(ring).map_err(|error| ring::no_ring(&error).to_string())?;
         flags.extend(["SQE128", "CQE32"].map(str::to_owned));
         if polled {
             flags.push("IOPOLL".to_owned());
@@ -237,8 +252,7 @@ impl Rig {
             put: Vec::with_capacity(workload.depth as usize),
             lengths: vec![0; workload.depth as usize],
             door: Door::new(&ring),
-            ring,
-            buffers,
+            landing: Landing::new(ring, buffers),
             block,
             slots_per_buffer,
         })
@@ -249,11 +263,14 @@ impl Rig {
         let length = u32::try_from(self.block).map_err(|_| libc::EINVAL)?;
         let mut done = Vec::new();
         self.put(0, Block { offset: 0, length });
-        self.enter(1, None, &mut done).map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))?;
-        match done.first() {
-            Some((_, result)) if *result < 0 => Err(-result),
-            Some(_) => Ok(()),
-            None => Err(libc::EIO),
+        loop {
+            // A signal, or polling for longer than its time slice, ends the call without a completion.
+            self.enter(1, None, &mut done).map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))?;
+            match done.first() {
+                Some((_, result)) if *result < 0 => return Err(-result),
+                Some(_) => return Ok(()),
+                None => {}
+            }
         }
     }
 }
@@ -270,16 +287,17 @@ impl Queue for Rig {
         patience: Option<Duration>,
         done: &mut Vec<(u16, i32)>,
     ) -> io::Result<()> {
-        let (submitter, mut submission, mut completion) = self.ring.split();
+        let Landing { ring, buffers, .. } = &mut self.landing;
+        let (submitter, mut submission, mut completion) = ring.split();
         for (slot, block) in self.put.drain(..) {
             let index = usize::from(slot);
             self.lengths[index] = block.length;
-            let address = self.buffers.as_ptr().wrapping_add(index * self.block).addr();
+            let address = buffers.as_ptr().wrapping_add(index * self.block).addr();
             let buffer = self.slots_per_buffer.map(|slots| u16::try_from(index / slots).unwrap_or(0));
             let read = self.template.at(block, address as u64);
             let entry = read.entry(self.descriptor, buffer).user_data(u64::from(slot));
-            // SAFETY: the slot's memory is mapped for as long as the ring lives and holds `block.length` bytes, and no
-            // other read under way uses it: the caller put only free slots. The queue has as many entries as slots.
+            // SAFETY: the slot's memory holds `block.length` bytes and stays mapped while a read is in flight (`Landing`),
+            // and no other one uses it: the caller put only free slots. The queue has as many entries as slots.
             let _ = unsafe { submission.push(&entry) };
         }
         submission.sync();
@@ -297,6 +315,10 @@ impl Queue for Rig {
             done.push((slot, result));
         }
         Ok(())
+    }
+
+    fn close(&mut self) -> Option<String> {
+        self.landing.close()
     }
 }
 

@@ -86,16 +86,51 @@ pub(super) struct Completions<'a> {
     end: u32,
 }
 
+/// How far the kernel is with the entries of a ring, whoever fills its queues.
+#[derive(Debug)]
+pub(super) struct Progress {
+    rings: Shared,
+    /// Where the counters of entries submitted and of completions posted are.
+    submitted: u32,
+    posted: u32,
+}
+
 const _: () = assert!(size_of::<Parameters>() == size_of::<io_uring_params>());
+
+impl Progress {
+    /// Of `ring`, in a mapping of its own. ENOSYS before Linux 5.4, which keeps the two queues in separate pieces.
+    pub(super) fn new<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
+        ring: &IoUring<S, C>,
+    ) -> io::Result<Self> {
+        let io_uring_params { sq_off, cq_off, .. } = parameters(ring.params())?;
+        // A thread of the kernel's may take what was published at any time.
+        let submitted = if ring.params().is_setup_sqpoll() { sq_off.tail } else { sq_off.head };
+        // The counters precede the completions.
+        let rings = Shared::new(ring, IORING_OFF_SQ_RING, cq_off.cqes as usize)?;
+        Ok(Self { rings, submitted, posted: cq_off.tail })
+    }
+
+    /// Entries submitted less completions posted: each read has one of either, and more completions fit than reads.
+    pub(super) fn in_flight(&self) -> u32 {
+        let [submitted, posted] =
+            [self.submitted, self.posted].map(|at| self.rings.counter(at).load(Acquire));
+        submitted.wrapping_sub(posted)
+    }
+}
+
+/// A ring's parameters, with the places of its counters, which the io-uring crate keeps to itself.
+fn parameters(parameters: &Parameters) -> io::Result<io_uring_params> {
+    if !parameters.is_feature_single_mmap() {
+        return Err(io::Error::from_raw_os_error(libc::ENOSYS));
+    }
+    // SAFETY: both are the kernel's structure, of integers and addresses that nobody follows, equal in size.
+    Ok(unsafe { mem::transmute::<Parameters, io_uring_params>(parameters.clone()) })
+}
 
 impl QueuePair {
     /// Of `ring`, in mappings of its own. ENOSYS before Linux 5.4, which keeps the two in separate pieces.
     pub(super) fn new(ring: &IoUring) -> io::Result<Self> {
-        if !ring.params().is_feature_single_mmap() {
-            return Err(io::Error::from_raw_os_error(libc::ENOSYS));
-        }
-        // SAFETY: both are the kernel's structure, of integers and addresses that nobody follows, equal in size.
-        let parameters: io_uring_params = unsafe { mem::transmute(ring.params().clone()) };
+        let parameters = parameters(ring.params())?;
         let completions = parameters.cq_entries as usize * size_of::<cqueue::Entry>();
         let submissions = parameters.sq_entries as usize * size_of::<Entry>();
         Ok(Self {
@@ -108,8 +143,7 @@ impl QueuePair {
     /// Its two ends. Nobody else may use the queues of the ring meanwhile.
     pub(super) fn split(&mut self) -> (Submissions<'_>, Completions<'_>) {
         let io_uring_params { sq_entries, cq_entries, sq_off, cq_off, .. } = self.parameters;
-        // SAFETY: the kernel says that counters of 32 bits are there, and it keeps to atomic access as well.
-        let counter = |offset: u32| unsafe { AtomicU32::from_ptr(self.rings.at(offset).cast()) };
+        let counter = |offset| self.rings.counter(offset);
         let (tail, head) = (counter(sq_off.tail), counter(cq_off.head));
         let submissions = Submissions {
             head: counter(sq_off.head),
@@ -132,13 +166,19 @@ impl QueuePair {
 }
 
 impl Shared {
-    fn new(ring: &IoUring, offset: u64, length: usize) -> io::Result<Self> {
+    fn new(ring: &impl AsRawFd, offset: u64, length: usize) -> io::Result<Self> {
         let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::POPULATE);
         // SAFETY: a descriptor that is open as long as `ring` lives.
         let ring = unsafe { BorrowedFd::borrow_raw(ring.as_raw_fd()) };
         // SAFETY: a new mapping at an address of the kernel's choice overlaps nothing.
         let start = unsafe { mm::mmap(ptr::null_mut(), length, access, flags, ring, offset) }?;
         Ok(Self { start: start.cast(), length })
+    }
+
+    /// The counter that the kernel says is `offset` bytes in.
+    fn counter(&self, offset: u32) -> &AtomicU32 {
+        // SAFETY: 32 bits of the mapping, aligned, which the kernel accesses atomically as well.
+        unsafe { AtomicU32::from_ptr(self.at(offset).cast()) }
     }
 
     /// The address `offset` bytes in.

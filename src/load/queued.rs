@@ -3,7 +3,7 @@
 //! Here: [`Queue`], which each of these engines is, and the loop over it. Not here: what a queue is made of; the ring's
 //! loop ([`super::worker`]), which is compiled for what its ring has registered and knows no other engine's needs.
 
-use std::{io, time::Duration};
+use std::{io, mem, time::Duration};
 
 use super::{
     LoadError,
@@ -34,6 +34,11 @@ pub(super) trait Queue {
         patience: Option<Duration>,
         done: &mut Vec<(u16, i32)>,
     ) -> io::Result<()>;
+
+    /// Waits until no read is in flight; a sentence when some are for too long, whose buffers are leaked then.
+    fn close(&mut self) -> Option<String> {
+        None
+    }
 
     /// What threads other than the worker's have spent for it so far.
     fn helpers(&self) -> Usage {
@@ -75,6 +80,8 @@ pub(super) fn work(assignment: &Assignment, ready: &Ready<'_>, queue: &mut impl 
     let batching = read(assignment, queue, &mut shift);
     shift.close();
     tally.closing().batch = Some(batching.words());
+    let leaked = queue.close();
+    tally.closing().leaked = leaked.map(|why| Label::new(&why));
 }
 
 /// Reads until the run stops, the amount is read or the target is given up.
@@ -145,15 +152,14 @@ fn read(assignment: &Assignment, queue: &mut impl Queue, shift: &mut Shift<'_>) 
             shift.give_up(&Label::new(&format!("{words} of the engine's call on {}", target.name)));
             break;
         }
-        now = epoch.elapsed();
+        let before = mem::replace(&mut now, epoch.elapsed());
         let found = done.len();
         for (index, result) in done.drain(..) {
             free.push(index);
             given_up |= count(shift, slots[usize::from(index)], result, now, assignment);
         }
         shift.totals.calls += 1;
-        // Half way between handing over and looking again.
-        shift.totals.depth_sum += (under_way + under_way - found) as u64;
+        shift.totals.in_flight += under_way as u64 * (now - before);
         if more {
             batching.count(found);
         } else if !limited {

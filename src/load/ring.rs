@@ -1,7 +1,5 @@
-//! Making a worker's ring, as good as this kernel lets it be.
-//!
-//! Here: the ladder of flags, registered files and buffers, the probe for polled completions, and a sentence for each
-//! thing refused. Not here: the loop ([`super::worker`]).
+//! Making a worker's ring, as good as this kernel lets it be: the ladder of flags, registered files and buffers, the probe
+//! for polled completions, and a sentence for each thing refused.
 #![expect(unsafe_code, reason = "buffers are registered with, and reads handed to, the kernel by address")]
 
 use std::{
@@ -13,23 +11,22 @@ use io_uring::{Builder, IoUring, Submitter, cqueue, opcode, squeue, types};
 
 use super::{
     LoadError,
-    crew::{Assignment, Granted},
+    crew::{Assignment, Granted, Ready},
+    drain::{Landing, Ring},
     hybrid,
     memory::Mapping,
     queue_pair::QueuePair,
     target::Open,
 };
 use crate::{
-    model::{Completion, EngineKind, Workload, errno_words},
+    model::{Completion, EngineKind, Workload, errno_words, locked_memory},
     units::{self, Bytes},
 };
 
 /// A ring, the memory its reads land in, and what was granted.
 pub(super) struct Rig {
-    /// Before `buffers`, like its queues: the ring goes first, so that no read is under way when the memory does.
-    pub ring: IoUring,
+    pub landing: Landing<Ring>,
     pub queues: QueuePair,
-    pub buffers: Mapping,
     /// Bytes of a slot.
     pub block: usize,
     pub granted: Granted,
@@ -94,36 +91,33 @@ impl Flag {
 
 impl Rig {
     /// Makes the ring of the calling thread, which alone may use it, for the reads of all of `share` together.
-    pub(super) fn new(workload: &Workload, share: &[Assignment]) -> Result<Self, LoadError> {
+    pub(super) fn new(
+        workload: &Workload,
+        share: &[Assignment],
+        ready: &Ready<'_>,
+    ) -> Result<Self, LoadError> {
         let mut fallbacks = Vec::new();
         let mut polled = workload.hipri;
         let depth = workload.depth.saturating_mul(u32::try_from(share.len()).unwrap_or(u32::MAX));
-        let (mut ring, mut flags): (IoUring, _) = make(workload, depth, polled, &mut fallbacks)?;
-        let mut slept_for = false;
-        if workload.hybrid_poll && polled {
-            match hybrid::ring(depth) {
-                Ok(made) => {
-                    (ring, flags) = made;
-                    slept_for = true;
-                }
-                Err(error) => fallbacks.push(format!(
+        let block = usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX);
+        let hybrid = (workload.hybrid_poll && polled).then(|| locked_memory::retry(|| hybrid::ring(depth)));
+        let slept_for = matches!(hybrid, Some(Ok(_)));
+        let (ring, mut flags) = match hybrid {
+            Some(Ok(made)) => made,
+            Some(Err(error)) => {
+                fallbacks.push(format!(
                     "this kernel gives no ring that sleeps before it polls ({}; Linux 6.13 has them): completions are \
                      polled for all the time",
                     words(&error)
-                )),
+                ));
+                make(workload, depth, polled, &mut fallbacks)?
             }
-        }
-        let block = usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX);
-        let buffers = Mapping::new(block.saturating_mul(depth as usize)).map_err(|error| {
-            let all = units::block_size(Bytes(workload.largest_block().0 * u64::from(depth)));
-            LoadError::Machine {
-                wrong: format!("no memory for {all} of buffers: {error}"),
-                fix: "use a smaller --bs, --iodepth or --numjobs".to_owned(),
-            }
-        })?;
+            None => make(workload, depth, polled, &mut fallbacks)?,
+        };
+        let mut landing = landing(ring, block, depth)?;
         let probes = share.iter().filter(|_| workload.hipri).map(|assignment| &*assignment.target);
         for target in probes {
-            let Err(errno) = probe(&mut ring, target, &buffers, block) else { continue };
+            let Err(errno) = probe(&mut landing, target, block) else { continue };
             fallbacks.push(format!(
                 "{} cannot be polled ({}): completions come by interrupts; polling needs a drive with poll queues \
                  (nvme.poll_queues=N)",
@@ -131,13 +125,20 @@ impl Rig {
                 errno_words(errno)
             ));
             polled = false;
-            (ring, flags) = make(workload, depth, polled, &mut fallbacks)?;
+            // Its locked memory is for the next one.
+            drop(landing);
+            let made = make(workload, depth, polled, &mut fallbacks)?;
+            flags = made.1;
+            landing = self::landing(made.0, block, depth)?;
             break;
         }
         if polled && !slept_for {
             flags.push("IOPOLL".to_owned());
         }
-        let slots_per_buffer = fix_buffers(&ring.submitter(), workload, &buffers, block, &mut fallbacks);
+        // Buffers may take all the locked memory there is, which other workers' rings need.
+        ready.ring_made();
+        let slots_per_buffer =
+            fix_buffers(&landing.ring.submitter(), workload, &landing.buffers, block, &mut fallbacks);
         let fixed_buffers = slots_per_buffer.is_some();
         let slots_per_buffer = slots_per_buffer.unwrap_or(usize::MAX);
         let completion = if polled { Completion::Polled } else { Completion::Interrupts };
@@ -145,12 +146,25 @@ impl Rig {
             engine: EngineKind::IoUring,
             completion,
             ring_flags: flags,
-            memory: buffers.words(),
+            memory: landing.buffers.words(),
             fallbacks,
         };
-        let queues = QueuePair::new(&ring).map_err(|error| no_ring(&error))?;
-        Ok(Self { ring, queues, buffers, block, granted, fixed_buffers, slots_per_buffer })
+        let queues = QueuePair::new(&landing.ring).map_err(|error| no_ring(&error))?;
+        Ok(Self { landing, queues, block, granted, fixed_buffers, slots_per_buffer })
     }
+}
+
+/// Adds memory for `depth` reads of `block` bytes to a ring.
+fn landing(ring: IoUring, block: usize, depth: u32) -> Result<Landing<Ring>, LoadError> {
+    let ring = Ring::new(ring).map_err(|error| no_ring(&error))?;
+    let buffers = Mapping::new(block.saturating_mul(depth as usize)).map_err(|error| {
+        let all = units::block_size(Bytes(block as u64 * u64::from(depth)));
+        LoadError::Machine {
+            wrong: format!("no memory for {all} of buffers: {error}"),
+            fix: "use a smaller --bs, --iodepth or --numjobs".to_owned(),
+        }
+    })?;
+    Ok(Landing::new(ring, buffers))
 }
 
 /// Registers the targets with the ring, in their order; false, with a sentence, when the kernel will not.
@@ -170,7 +184,7 @@ pub(super) fn register_files(
 
 /// Whether a ring can be made at all.
 pub(super) fn available() -> io::Result<()> {
-    QueuePair::new(&IoUring::new(2)?).map(drop)
+    QueuePair::new(&locked_memory::retry(|| IoUring::new(2))?).map(drop)
 }
 
 /// Makes a ring of entries of any size, with the best flags that this kernel takes, and names them.
@@ -190,7 +204,7 @@ pub(super) fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
         if polled {
             builder.setup_iopoll();
         }
-        match builder.build(depth) {
+        match locked_memory::retry(|| builder.build(depth)) {
             Ok(ring) => {
                 refused.retain(|flag| !flags.contains(flag));
                 if !refused.is_empty() {
@@ -225,21 +239,26 @@ fn is_refusal(error: &io::Error, flags: &[Flag]) -> bool {
     }
 }
 
-fn no_ring(error: &io::Error) -> LoadError {
+pub(super) fn no_ring(error: &io::Error) -> LoadError {
+    let mut wrong = format!("io_uring gives no ring: {}", words(error));
     let fix = match error.raw_os_error() {
-        Some(libc::ENOMEM) => "raise `ulimit -l`, or use fewer --numjobs",
-        Some(libc::EMFILE | libc::ENFILE) => "raise `ulimit -n`, or use fewer --numjobs",
-        _ => "use --ioengine psync",
+        Some(libc::ENOMEM) => {
+            wrong = format!("{wrong}: {}", locked_memory::used_up());
+            format!("{}, or use fewer --numjobs", locked_memory::RAISE_LIMIT)
+        }
+        Some(libc::EMFILE | libc::ENFILE) => "raise `ulimit -n`, or use fewer --numjobs".to_owned(),
+        _ => "use --ioengine psync".to_owned(),
     };
-    LoadError::Machine { wrong: format!("io_uring gives no ring: {}", words(error)), fix: fix.to_owned() }
+    LoadError::Machine { wrong, fix }
 }
 
 /// Why io_uring cannot be had, for the sentence about threads.
 pub(super) fn unavailable(error: &io::Error) -> String {
     let why = match error.raw_os_error() {
-        Some(libc::EPERM) => "kernel.io_uring_disabled or a security policy forbids it",
-        Some(libc::ENOSYS) => "this kernel has none, or a filter of system calls hides it",
-        _ => "no ring can be made",
+        Some(libc::EPERM) => "kernel.io_uring_disabled or a security policy forbids it".to_owned(),
+        Some(libc::ENOSYS) => "this kernel has none, or a filter of system calls hides it".to_owned(),
+        Some(libc::ENOMEM) => format!("{} ({})", locked_memory::used_up(), locked_memory::RAISE_LIMIT),
+        _ => "no ring can be made".to_owned(),
     };
     format!(
         "io_uring is not to be had ({}): {why}; threads with pread read instead, at a higher cost",
@@ -260,7 +279,10 @@ pub(super) fn fix_buffers(
         return None;
     }
     let slots = (LONGEST_BUFFER / block.max(1)).max(1);
-    match register_buffers(submitter, buffers, block * slots) {
+    let register = || register_buffers(submitter, buffers, block * slots);
+    // More than the limit is for privileged users, or never.
+    let may_fit = locked_memory::limit().is_none_or(|limit| buffers.len() as u64 <= limit.0);
+    match if may_fit { locked_memory::retry(register) } else { register() } {
         Ok(()) => Some(slots),
         Err(error) => {
             fallbacks.push(unregistered_buffers(&error, buffers.len()));
@@ -277,40 +299,91 @@ fn register_buffers(submitter: &Submitter<'_>, buffers: &Mapping, piece: usize) 
             iov_len: piece.min(buffers.len() - start),
         })
         .collect();
-    // SAFETY: every vector lies within the mapping, which outlives the ring (field order of `Rig`).
+    // SAFETY: every vector lies within the mapping, whose pages the kernel holds on to; no read is in flight when it is
+    // unmapped (`Landing`).
     unsafe { submitter.register_buffers(&vectors) }
 }
 
 fn unregistered_buffers(error: &io::Error, asked: usize) -> String {
     let asked = units::block_size(Bytes(asked as u64));
     let why = match error.raw_os_error() {
-        Some(libc::ENOMEM) => match rustix::process::getrlimit(rustix::process::Resource::Memlock).current {
-            Some(limit) => format!(
-                "RLIMIT_MEMLOCK allows {} for all rings together; raise `ulimit -l`",
-                units::block_size(Bytes(limit))
-            ),
-            None => "the kernel has no memory for it".to_owned(),
-        },
+        Some(libc::ENOMEM) => format!("{}; {}", locked_memory::used_up(), locked_memory::RAISE_LIMIT),
         _ => "the kernel refuses".to_owned(),
     };
     format!("{asked} of buffers cannot be registered ({}): {why}; plain buffers are used", words(error))
 }
 
 /// Reads the first block with a polling ring. The errno when the device cannot be polled.
-fn probe(ring: &mut IoUring, target: &Open, buffers: &Mapping, block: usize) -> Result<(), i32> {
+fn probe(landing: &mut Landing<Ring>, target: &Open, block: usize) -> Result<(), i32> {
     let length = u32::try_from(block).unwrap_or(u32::MAX);
+    let Landing { ring, buffers, .. } = landing;
     let read = opcode::Read::new(types::Fd(target.file.as_raw_fd()), buffers.as_ptr(), length).build();
-    let errno = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
-    // SAFETY: the first slot of the mapping has `block` bytes, and this function waits for the read.
+    // SAFETY: the first slot of the mapping has `block` bytes, and stays mapped while the read is in flight (`Landing`).
     unsafe { ring.submission().push(&read) }.map_err(|_| libc::EBUSY)?;
-    ring.submit_and_wait(1).map_err(errno)?;
-    match ring.completion().next().map(|completion| completion.result()) {
-        Some(result) if result < 0 => Err(-result),
-        Some(_) => Ok(()),
-        None => Err(libc::EIO),
+    loop {
+        match ring.submit_and_wait(1) {
+            Err(error) if error.raw_os_error() != Some(libc::EINTR) => {
+                return Err(error.raw_os_error().unwrap_or(libc::EIO));
+            }
+            _ => {}
+        }
+        // A signal, or polling for longer than its time slice, ends the call without one.
+        if let Some(completion) = ring.completion().next() {
+            return if completion.result() < 0 { Err(-completion.result()) } else { Ok(()) };
+        }
     }
 }
 
 fn words(error: &io::Error) -> String {
     error.raw_os_error().map_or_else(|| error.to_string(), errno_words)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::File,
+        io::Write,
+        os::{fd::OwnedFd, unix::thread::JoinHandleExt},
+        sync::{Arc, atomic::AtomicBool},
+        thread,
+        time::Duration,
+    };
+
+    use super::*;
+    use crate::text::Label;
+
+    #[test]
+    fn signals_do_not_make_a_drive_one_that_cannot_be_polled() {
+        signal_hook::flag::register(libc::SIGUSR1, Arc::new(AtomicBool::new(false))).unwrap();
+        let (reader, mut writer) = io::pipe().unwrap();
+        let target = Open {
+            file: File::from(OwnedFd::from(reader)),
+            name: Label::new("pipe"),
+            span: Bytes(4096),
+            namespace: None,
+            no_ops: false,
+            doubts: Vec::new(),
+        };
+        let prober = thread::spawn(move || {
+            let mut landing = landing(IoUring::new(2).unwrap(), 4096, 1).unwrap();
+            probe(&mut landing, &target, 4096)
+        });
+        for _ in 0..5 {
+            thread::sleep(Duration::from_millis(20));
+            // SAFETY: the thread has not been joined, and its signal is handled.
+            unsafe { libc::pthread_kill(prober.as_pthread_t(), libc::SIGUSR1) };
+        }
+        writer.write_all(&[7; 4096]).unwrap();
+        assert_eq!(prober.join().unwrap(), Ok(()));
+    }
+
+    #[test]
+    fn locked_memory_that_is_used_up_is_named_with_what_to_do() {
+        let short = io::Error::from_raw_os_error(libc::ENOMEM);
+        for sentence in
+            [no_ring(&short).to_string(), unavailable(&short), unregistered_buffers(&short, 131_072)]
+        {
+            assert!(sentence.contains("ENOMEM") && sentence.contains("LimitMEMLOCK="), "{sentence}");
+        }
+    }
 }

@@ -39,8 +39,8 @@ pub(super) struct Totals {
     pub errors: u64,
     /// System calls made for them.
     pub calls: u64,
-    /// Sum over the calls of the reads under way before and after each: twice the mean, times the calls.
-    pub depth_sum: u64,
+    /// Time that reads were in flight, summed over them, in nanoseconds: divided by the time counted, the mean depth.
+    pub in_flight: u64,
 }
 
 /// What is rarely written: errors, and the account at the end.
@@ -55,6 +55,8 @@ pub(super) struct Closing {
     pub counted: Duration,
     /// How batches were chosen, in words.
     pub batch: Option<String>,
+    /// Why buffers were left mapped.
+    pub leaked: Option<Label>,
 }
 
 impl Tally {
@@ -65,15 +67,15 @@ impl Tally {
     /// Makes `totals` visible. Five stores.
     #[inline]
     pub(super) fn publish(&self, totals: &Totals) {
-        let Totals { ios, bytes, errors, calls, depth_sum } = *totals;
-        for (shared, own) in self.totals.iter().zip([ios, bytes, errors, calls, depth_sum]) {
+        let Totals { ios, bytes, errors, calls, in_flight } = *totals;
+        for (shared, own) in self.totals.iter().zip([ios, bytes, errors, calls, in_flight]) {
             shared.store(own, Relaxed);
         }
     }
 
     pub(super) fn totals(&self) -> Totals {
-        let [ios, bytes, errors, calls, depth_sum] = self.totals.each_ref().map(|total| total.load(Relaxed));
-        Totals { ios, bytes, errors, calls, depth_sum }
+        let [ios, bytes, errors, calls, in_flight] = self.totals.each_ref().map(|total| total.load(Relaxed));
+        Totals { ios, bytes, errors, calls, in_flight }
     }
 
     pub(super) fn closing(&self) -> MutexGuard<'_, Closing> {
@@ -89,7 +91,7 @@ impl Totals {
             bytes: self.bytes + other.bytes,
             errors: self.errors + other.errors,
             calls: self.calls + other.calls,
-            depth_sum: self.depth_sum + other.depth_sum,
+            in_flight: self.in_flight + other.in_flight,
         }
     }
 }
@@ -101,12 +103,15 @@ pub(super) fn sum<'a>(tallies: impl Iterator<Item = &'a Tally> + Clone) -> (Tota
     (tallies.map(Tally::totals).fold(Totals::default(), Totals::plus), counts)
 }
 
-/// Shares out what a worker has cost, as counted in `whole`, among the `lanes` it read, by their reads; the reads under
-/// way evenly.
+/// Shares out what a worker has cost, as counted in `whole`, among the `lanes` it read, by their reads; the time in flight
+/// by their latencies, or evenly where those were not taken.
 pub(super) fn share_out(whole: &Tally, lanes: &[&Tally]) {
     let (cost, usage) = (whole.totals(), whole.closing().usage);
     let reads: u64 = lanes.iter().map(|lane| lane.totals().ios).sum();
-    for lane in lanes {
+    let waited: Vec<f64> = lanes.iter().map(|lane| lane.latency.sum()).collect();
+    let waited_in_all: f64 = waited.iter().sum();
+    for (lane, waited) in lanes.iter().zip(waited) {
+        let part = if waited_in_all > 0.0 { waited / waited_in_all } else { 1.0 / lanes.len() as f64 };
         let own = lane.totals();
         let share = if reads == 0 { 0.0 } else { own.ios as f64 / reads as f64 };
         let of = |total: u64| {
@@ -115,7 +120,7 @@ pub(super) fn share_out(whole: &Tally, lanes: &[&Tally]) {
         };
         lane.publish(&Totals {
             calls: of(cost.calls),
-            depth_sum: of(cost.depth_sum) / lanes.len() as u64,
+            in_flight: nanoseconds(Duration::from_nanos(cost.in_flight).mul_f64(part)),
             ..own
         });
         let mut closing = lane.closing();
@@ -123,6 +128,10 @@ pub(super) fn share_out(whole: &Tally, lanes: &[&Tally]) {
         closing.usage.system += usage.system.mul_f64(share);
         closing.usage.switches += of(usage.switches);
     }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// One worker's way through a run: which tally its reads belong to now, since when, and at what cost.
@@ -203,6 +212,7 @@ impl<'a> Shift<'a> {
                 self.counts = true;
             }
             self.began = Some((self.epoch.elapsed(), self.cost()));
+            self.control.begun();
         } else if next == Phase::Stop {
             self.counts = false;
         }
@@ -331,19 +341,22 @@ mod tests {
     #[test]
     fn what_a_worker_cost_is_shared_out_by_reads() {
         let (whole, one, other) = (Tally::new(), Tally::new(), Tally::new());
-        whole.publish(&Totals { calls: 40, depth_sum: 40 * 2 * 64, ..Totals::default() });
+        whole.publish(&Totals { calls: 40, in_flight: 6_000_000, ..Totals::default() });
         whole.closing().usage.system = Duration::from_secs(4);
         one.publish(&Totals { ios: 300, bytes: 7, ..Totals::default() });
         other.publish(&Totals { ios: 100, ..Totals::default() });
         share_out(&whole, &[&one, &other]);
-        // 64 under way in all: 32 each, as seen at each of a lane's calls.
-        assert_eq!(one.totals(), Totals { ios: 300, bytes: 7, calls: 30, depth_sum: 30 * 2 * 32, errors: 0 });
-        assert_eq!(
-            other.totals(),
-            Totals { ios: 100, calls: 10, depth_sum: 10 * 2 * 32, ..Totals::default() }
-        );
+        assert_eq!(one.totals(), Totals { ios: 300, bytes: 7, calls: 30, in_flight: 3_000_000, errors: 0 });
+        assert_eq!(other.totals(), Totals { ios: 100, calls: 10, in_flight: 3_000_000, ..Totals::default() });
         assert_eq!(one.closing().usage.system, Duration::from_secs(3));
         assert_eq!(other.closing().usage.system, Duration::from_secs(1));
+
+        // 300 reads of 1 us and 100 of 9 us: the slow drive has three times as many in flight.
+        one.latency.record_many(1000, 300);
+        other.latency.record_many(9000, 100);
+        share_out(&whole, &[&one, &other]);
+        let [fast, slow] = [&one, &other].map(|lane| lane.totals().in_flight as f64 / 1e6);
+        assert!((fast - 1.5).abs() < 0.02 && (slow - 4.5).abs() < 0.02, "{fast} {slow}");
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub(super) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Loa
         };
         let before = std::mem::replace(&mut now, epoch.elapsed());
         shift.totals.calls += 1;
-        shift.totals.depth_sum += 2;
+        shift.totals.in_flight += now - before;
         if i64::from(result) == i64::from(block.length) {
             shift.succeeded(1, u64::from(block.length));
             if workload.latency {

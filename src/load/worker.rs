@@ -6,7 +6,7 @@
 //! ([`super::batching`]), the slots and lanes themselves ([`super::lanes`]).
 #![expect(unsafe_code, reason = "reads are handed to the kernel with the addresses they land at")]
 
-use std::{num::NonZeroU64, os::fd::AsRawFd, time::Duration};
+use std::{mem, num::NonZeroU64, os::fd::AsRawFd, time::Duration};
 
 use super::{
     LoadError,
@@ -21,7 +21,7 @@ use super::{
     tally::{self, Shift, Tally},
     usage,
 };
-use crate::model::Pattern;
+use crate::{model::Pattern, text::Label};
 
 /// A limited worker looks around at least this often.
 const NAP: Duration = Duration::from_millis(50);
@@ -35,10 +35,10 @@ pub(super) fn work(share: &[Assignment], ready: &Ready<'_>) -> Result<(), LoadEr
     // Waits for a time end when they should, not up to 50 us later; where that is refused they still end.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let workload = &first.workload;
-    let mut rig = Rig::new(workload, share)?;
+    let mut rig = Rig::new(workload, share, ready)?;
     let files: Vec<_> = share.iter().map(|assignment| assignment.target.file.as_raw_fd()).collect();
     let fixed_files = workload.register_files
-        && ring::register_files(&rig.ring.submitter(), &files, &mut rig.granted.fallbacks);
+        && ring::register_files(&rig.landing.ring.submitter(), &files, &mut rig.granted.fallbacks);
     if !ready.wait(rig.granted.clone()) {
         return Ok(());
     }
@@ -49,6 +49,11 @@ pub(super) fn work(share: &[Assignment], ready: &Ready<'_>) -> Result<(), LoadEr
         (_, false) => choose::<Series>,
     };
     go(share, &mut rig, fixed_files);
+    if let Some(why) = rig.landing.close() {
+        for assignment in share {
+            assignment.tally.closing().leaked = Some(Label::new(&why));
+        }
+    }
     Ok(())
 }
 
@@ -93,8 +98,8 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool, con
     let mut slots = slots(rig, lanes, workload.depth, fixed_files);
     let mut queue = line_up::<B, PACED>(&mut slots, lanes);
     let mut batching = Batching::new(workload, slots.len());
-    let door = Door::new(&rig.ring).registered();
-    let submitter = rig.ring.submitter();
+    let door = Door::new(&rig.landing.ring).registered();
+    let submitter = rig.landing.ring.submitter();
     let (mut submissions, mut completions) = rig.queues.split();
     let (mut under_way, mut round) = (0, 0);
     let mut now = epoch.elapsed();
@@ -120,8 +125,8 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool, con
         round -= quota;
         let numbers = queue.take(quota);
         hand_over::<B, MANY>(&mut submissions, &mut slots, numbers, now);
-        // SAFETY: the memory of the slots is mapped for as long as the ring lives, and no other read under way uses it:
-        // their numbers came from the queue of free ones. There are as many entries as slots.
+        // SAFETY: the memory of the slots stays mapped while a read is in flight (`Landing`), and no other one uses it: their
+        // numbers came from the queue of free ones. There are as many entries as slots.
         unsafe { submissions.publish() };
         under_way += quota;
         if EXACT && quota > 0 {
@@ -134,7 +139,8 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool, con
                 slots[*number as usize].since = handed_over;
             }
             shift.totals.calls += 1;
-            shift.totals.depth_sum += 2 * under_way as u64;
+            shift.totals.in_flight += (under_way - quota) as u64 * (handed_over - now);
+            now = handed_over;
         }
         queue.settle();
         if under_way == 0 {
@@ -167,12 +173,11 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool, con
             break;
         }
         completions.look();
-        now = epoch.elapsed();
+        let before = mem::replace(&mut now, epoch.elapsed());
         let found = reap::<B, PACED, MANY, LATENCY>(&mut completions, &mut slots, &mut queue, lanes, now);
         completions.give_back();
         shift.totals.calls += 1;
-        // Half way between handing over and looking again.
-        shift.totals.depth_sum += (under_way + under_way - found) as u64;
+        shift.totals.in_flight += under_way as u64 * (now - before);
         if more {
             batching.count(found);
         } else if limited.is_none() {

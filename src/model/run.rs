@@ -162,7 +162,8 @@ pub struct TargetSummary {
     pub calls: u64,
     /// Interrupts of the drive's queues per read of the test; `None` where its vectors are not known.
     pub interrupts_per_read: Option<f64>,
-    /// Mean reads under way, as seen at each call; `None` where the engine cannot tell.
+    /// Mean reads in flight of a job, over the time counted; `None` where the engine cannot tell. Times the number of jobs,
+    /// IOPS times mean latency (Little's law), but for reads in flight at the beginning and the end.
     pub depth_reached: Option<f64>,
     /// Why the figure is not the drive's own: sparse file, zeros, buffered, too short, other I/O, errors.
     pub invalid_because: Vec<String>,
@@ -193,7 +194,7 @@ pub struct Cost {
     pub system: Duration,
     /// Reads that came back from one system call.
     pub reads_per_call: f64,
-    /// Reads under way.
+    /// Mean reads in flight of a job.
     pub depth: Option<f64>,
     /// Context switches of the workers.
     pub switches: f64,
