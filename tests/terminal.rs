@@ -189,12 +189,15 @@ fn to_the_scheduler_of(device: &LoopDevice, mut terminal: Terminal) -> Terminal 
     terminal.press("3");
     terminal.wait_for_text("Settings");
     let wanted = format!(" {}  scheduler", device.name);
-    for _ in 0..100 {
-        if terminal.look(|screen| screen.contents().contains(&wanted)) {
-            return terminal;
+    for step in 0..100 {
+        // A busy machine draws late: the cursor has moved on when its row is seen, and comes by again.
+        for _ in 0..8 {
+            if terminal.look(|screen| screen.contents().contains(&wanted)) {
+                return terminal;
+            }
+            thread::sleep(Duration::from_millis(20));
         }
-        terminal.press("j");
-        thread::sleep(Duration::from_millis(60));
+        terminal.press(if step / 10 % 2 == 0 { "j" } else { "k" });
     }
     panic!("no row of {}: {}", device.name, terminal.look(vt100::Screen::contents));
 }
