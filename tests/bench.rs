@@ -8,6 +8,7 @@
 use std::{
     fs::{self, File},
     io::Write,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     thread,
@@ -314,4 +315,64 @@ fn rows_are_dstats_and_a_demo_says_that_it_is_simulated() {
         Command::new(env!("CARGO_BIN_EXE_iodyno")).args(["--demo", "bench", "--runtime=1"]).output().unwrap();
     let text = String::from_utf8(demo.stdout).unwrap();
     assert!(text.contains("SIMULATED") && text.contains("/dev/nvme0n1"), "{text}");
+}
+
+/// What `check` claims that rings of this kernel lack.
+fn refused_of_rings(check: &Value) -> Vec<Value> {
+    let about_rings =
+        |finding: &&Value| ["io-uring-disabled", "ring-features"].map(Value::from).contains(&finding["id"]);
+    let found = check["findings"].as_array().unwrap();
+    found.iter().filter(about_rings).map(|finding| finding["title"].clone()).collect()
+}
+
+#[test]
+fn with_little_locked_memory_rings_are_used_all_the_same() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: becoming another user needs root");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = file_in(folder.path(), 1);
+    let program = folder.path().join("iodyno");
+    // Not by this process: another thread's child would inherit the open copy, which could not be run then.
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_iodyno")).arg(&program).status();
+    assert!(copied.unwrap().success());
+    for path in [folder.path(), &program, &file] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let as_nobody = |arguments: &[&str]| -> Value {
+        let limited = "ulimit -l 64; exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", limited, "sh"]).arg(&program).args(arguments);
+        let output = command.env("IODYNO_STATE_DIR", folder.path().join("state")).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let check = Command::new(&program).args(["check", "--json"]).output().unwrap();
+    let unlimited = refused_of_rings(&serde_json::from_slice(&check.stdout).unwrap());
+    let run = ["bench", "--runtime", "1", "--direct", "0", "--json", "--filename", file.to_str().unwrap()];
+    let runs = std::env::var("IODYNO_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(3);
+    for number in 1..=runs {
+        let effective = &as_nobody(&run)["effective"];
+        assert_eq!(effective["engine"], "io_uring", "run {number} of {runs}: {effective}");
+        // 32 blocks of 4 KiB are more than the limit: unregistered, and said to be.
+        let said = effective["fallbacks"].to_string();
+        assert!(said.contains("cannot be registered (ENOMEM") && said.contains("LimitMEMLOCK="), "{said}");
+        assert_eq!(refused_of_rings(&as_nobody(&["check", "--json"])), unlimited);
+    }
+}
+
+#[test]
+fn a_run_too_short_for_its_reads_could_not_be_done() {
+    let folder = folder();
+    let file = file_in(folder.path(), 64);
+    // 4 GiB in flight: no read completes within a second on most drives; on faster ones the run has figures.
+    let output = bench(&file, &["--bs", "64m", "--iodepth", "64", "--runtime", "1", "--json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let job = &document["jobs"][0];
+    let ios = job["read"]["total_ios"].as_u64().unwrap();
+    let said = job["invalid_because"].to_string();
+    assert_eq!(ios == 0, said.contains("no read completed") && said.contains("--iodepth"), "{job}");
+    assert_eq!(output.status.code(), Some(if ios == 0 { 2 } else { 0 }));
+    assert!(ios > 0 || String::from_utf8_lossy(&output.stderr).contains("use a longer --runtime"));
 }
