@@ -312,6 +312,27 @@ MACHINES = {
         information=frozenset({found("slot-limited", "info", "0000:02:00.0")}),
         quiet_about=frozenset({"shared-root-complex", "link-downtrained", "oversubscribed-hop"}),
     ),
+    "narrow": Machine(
+        says="a drive in a port of the first generation, another behind a switch in a slot of one lane, and a free slot",
+        root_complexes=(
+            RootComplex(
+                0x20,
+                0,
+                (
+                    Port((2.5, 1), Drive(lba=4096)),
+                    Port((8, 1), Switch(link=(16, 4), trained=(8, 1), slots=(Drive(lba=4096),))),
+                    Port((16, 4)),
+                ),
+            ),
+        ),
+        above_info=frozenset(
+            {
+                found("slot-limited", "high", "0000:21:00.0"),
+                found("slot-limited", "high", "0000:22:00.0", "0000:24:00.0"),
+            }
+        ),
+        quiet_about=frozenset({"shared-root-complex", "oversubscribed-hop", "link-downtrained", "link-capped-by-software"}),
+    ),
     "bays": Machine(
         says="three drives, one of which fails reads of a sector, and two empty slots that take drives while it runs",
         root_complexes=(
