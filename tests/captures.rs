@@ -95,7 +95,11 @@ fn pseudonyms_change_nothing_but_who_it_is() {
                 assert_ne!(pseudonym, serial, "{origin:?} {}", drive.name);
                 assert_eq!(pseudonym.as_str().len(), serial.as_str().len());
             }
+            if let (Some(pseudonym), Some(wwid)) = (drive.wwid.value(), before.wwid.value()) {
+                assert_ne!(pseudonym, wwid, "{origin:?} {}", drive.name);
+            }
             drive.serial.clone_from(&before.serial);
+            drive.wwid.clone_from(&before.wwid);
             assert_eq!(drive.used_by.len(), before.used_by.len());
             drive.used_by.clone_from(&before.used_by);
             drive.backing_file.clone_from(&before.backing_file);

@@ -180,7 +180,7 @@ fn all_drives(machine: &Machine) -> Vec<Target> {
     machine.hardware_drives().map(Drive::target).collect()
 }
 
-/// What stands changed on this machine since it started; nothing where the journal cannot be read, which was told.
+/// What stands changed on this machine since it started; nothing where the journal cannot be read, which is reported before.
 fn ledger(origin: &Origin, machine: &Machine) -> Ledger {
     let boot = machine.host.boot_id.value().filter(|_| origin.is_live());
     let contents = Journal::new(store::folder()).contents();

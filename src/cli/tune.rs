@@ -101,7 +101,7 @@ enum Form {
 struct Bench {
     machine: Machine,
     journal: Journal,
-    /// `None` where /proc does not tell: what was changed since then is not known.
+    /// `None` without /proc: changes of this boot are not known then.
     boot: Option<String>,
     live: bool,
 }
@@ -138,7 +138,7 @@ pub(super) enum Need {
     End,
 }
 
-/// Tells what an experiment left changed that was killed, and writes nothing: for commands that only read.
+/// Reports what a killed experiment left changed, and writes nothing: for commands that only read.
 pub(super) fn note(origin: &Origin, need: Need) -> Result<(), Failure> {
     let Some(desk) = desk(origin)? else { return Ok(()) };
     let notes = desk.damage().and_then(|damage| Ok((damage, desk.leftovers()?)));
@@ -148,12 +148,14 @@ pub(super) fn note(origin: &Origin, need: Need) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where settings of this machine are changed; `None` on others. A state folder that is passed over is told of.
+/// Where settings of this machine are changed; `None` on others. Reports a state folder that is not used.
 fn desk(origin: &Origin) -> Result<Option<Arc<Desk>>, Failure> {
     if !origin.is_live() {
         return Ok(None);
     }
-    store::passed_over().iter().for_each(|line| say(line));
+    if let Some(line) = store::passed_over() {
+        say(&line);
+    }
     Ok(Desk::new(origin, &origin.open()?))
 }
 
@@ -172,7 +174,9 @@ fn known<T>(read: Result<T, JournalError>, need: Need) -> Result<Option<T>, Fail
 pub(super) fn recover(origin: &Origin, need: Need) -> Result<(), Failure> {
     let Some(desk) = desk(origin)? else { return Ok(()) };
     let Some(damage) = known(desk.damage(), need)? else { return Ok(()) };
-    damage.iter().for_each(|line| say(line));
+    for line in damage {
+        say(&line);
+    }
     let report = desk.recover()?;
     if !report.is_empty() {
         let told = report::restored(&report, false);

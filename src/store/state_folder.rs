@@ -39,7 +39,7 @@ impl StateFolder {
         match open(path, FOLDER, Mode::empty()) {
             Ok(folder) => Self::checked(folder).map(Some),
             Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(explained(error, "folder")),
+            Err(error) => Err(explained(error)),
         }
     }
 
@@ -63,7 +63,7 @@ impl StateFolder {
         match openat(&self.folder, name, FOLDER, Mode::empty()) {
             Ok(folder) => Self::checked(folder).map(Some),
             Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(explained(error, "folder")),
+            Err(error) => Err(explained(error)),
         }
     }
 
@@ -87,7 +87,7 @@ impl StateFolder {
         match openat(&self.folder, name, FLAGS, Mode::empty()) {
             Ok(file) => own_file(file).map(Some),
             Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(explained(error, "file")),
+            Err(error) => Err(explained(error)),
         }
     }
 
@@ -126,14 +126,13 @@ impl StateFolder {
     }
 
     fn writable(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        let file = openat(&self.folder, name, FLAGS | OFlags::RDWR | flags, OWN)
-            .map_err(|error| explained(error, "file"))?;
+        let file = openat(&self.folder, name, FLAGS | OFlags::RDWR | flags, OWN).map_err(explained)?;
         own_file(file)
     }
 
     fn checked(folder: OwnedFd) -> io::Result<Self> {
         let stat = fstat(&folder)?;
-        owned(&stat)?;
+        owned(&stat, "the state folder ")?;
         tighten(&folder, &stat, Mode::RWXU)?;
         Ok(Self { folder })
     }
@@ -143,25 +142,22 @@ impl StateFolder {
 fn own_file(file: OwnedFd) -> io::Result<File> {
     let stat = fstat(&file)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(refused("is no regular file; look at it and move it away"));
+        return Err(refused("is no regular file"));
     }
-    owned(&stat)?;
+    owned(&stat, "")?;
     if Mode::from_raw_mode(stat.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
-        return Err(refused("other users can write to it; look at what it holds, then `chmod 600` it"));
+        return Err(refused("other users can write to it: look at what it holds, then `chmod 600` it"));
     }
     tighten(&file, &stat, OWN)?;
     Ok(file.into())
 }
 
-fn owned(stat: &Stat) -> io::Result<()> {
+fn owned(stat: &Stat, what: &str) -> io::Result<()> {
     let own = rustix::process::geteuid().as_raw();
     if stat.st_uid == own {
         return Ok(());
     }
-    Err(refused(format!(
-        "belongs to user {}, not to user {own}; set IODYNO_STATE_DIR to a folder of your own",
-        stat.st_uid
-    )))
+    Err(refused(format!("{what}belongs to user {}, not to user {own}", stat.st_uid)))
 }
 
 /// Takes the rights of others away.
@@ -175,13 +171,12 @@ fn tighten(file: impl AsFd, stat: &Stat, most: Mode) -> io::Result<()> {
 }
 
 /// What the kernel's answer to these flags means.
-fn explained(error: Errno, what: &str) -> io::Error {
+fn explained(error: Errno) -> io::Error {
     match error {
-        Errno::LOOP => refused("is a link; iodyno follows none in its state folder"),
-        Errno::NOTDIR => refused("is a link or no folder; name the folder itself with IODYNO_STATE_DIR"),
-        // A socket, or a pipe nobody reads, opened to be written.
-        Errno::NXIO => refused("is no regular file; look at it and move it away"),
-        Errno::ISDIR => refused(format!("is no {what}; look at it and move it away")),
+        Errno::LOOP => refused("is a link, and none is followed in the state folder"),
+        Errno::NOTDIR => refused("is a link or no folder"),
+        // NXIO: a socket, or a pipe without a reader.
+        Errno::NXIO | Errno::ISDIR => refused("is no regular file"),
         other => other.into(),
     }
 }
@@ -259,8 +254,7 @@ mod tests {
         symlink(&secret, path.join("link")).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(path.join("pipe")).status().unwrap().success());
         fs::create_dir(path.join("folder")).unwrap();
-        for (name, why) in
-            [("link", "is a link"), ("pipe", "no regular file"), ("folder", "look at it and move it away")]
+        for (name, why) in [("link", "is a link"), ("pipe", "no regular file"), ("folder", "no regular file")]
         {
             for said in [words(state.read(name)), words(state.append(name)), words(state.lock_file(name))] {
                 assert!(said.contains(why), "{name}: {said}");

@@ -135,7 +135,7 @@ pub struct Record {
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// A file operation failed.
-    #[error("{}: {error}; check the folder or set IODYNO_STATE_DIR to one that can be written", path.display())]
+    #[error("{}: {error}; check it, or set IODYNO_STATE_DIR to a folder of your own", path.display())]
     File {
         /// Which file.
         path: PathBuf,

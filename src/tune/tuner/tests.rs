@@ -221,13 +221,16 @@ fn nothing_is_written_without_the_journal() {
     });
 }
 
-/// A kernel on which another program writes: after the nth write, this value.
+/// What another program writes after the nth write.
+type Then = fn(usize) -> Option<&'static str>;
+
+/// A kernel on which another program writes too.
 struct Contested {
     kernel: Kernel,
     writes: Cell<usize>,
     /// Whether the other program has written when the file is read, or only a moment later.
     at_once: bool,
-    then: fn(usize) -> Option<&'static str>,
+    then: Then,
 }
 
 impl Contested {
@@ -260,7 +263,7 @@ impl Actuator for Contested {
 #[test]
 fn what_another_program_writes_is_told_apart_from_what_the_kernel_makes_of_a_value() {
     let changed = |now: &str| Outcome::Changed { now: now.to_owned() };
-    let cases: [(&str, bool, fn(usize) -> Option<&'static str>, Outcome); 6] = [
+    let cases: [(&str, bool, Then, Outcome); 6] = [
         ("4099", true, |_| None, Outcome::Adjusted { now: "4096".into() }),
         ("512", false, |_| Some("128"), changed("128")),
         ("512", true, |_| Some("640"), changed("640")),
