@@ -27,7 +27,10 @@ pub use rules::{RuleKind, SettingRule};
 
 use std::path::Path;
 
-use crate::{model::DriveName, text::Label};
+use crate::{
+    model::{DriveName, NodeIndex},
+    text::Label,
+};
 
 /// One computer, as far as it could be read. Every value inside says itself when it could not be.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +41,9 @@ pub struct Machine {
     pub pci: PciTree,
     /// Whole block devices: hardware in bus order, then software ones by name.
     pub drives: Vec<Drive>,
+    /// Hidden path devices of native NVMe multipath (`nvme0c1n1`), as block devices of their own: each has a queue with its
+    /// settings and hangs on the controller it leads through.
+    pub paths: Vec<Drive>,
     /// Processors, NUMA nodes, frequency and idle governors.
     pub processors: Processors,
     /// Interrupt vectors of the drives.
@@ -49,9 +55,35 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The drive of that kernel name.
+    /// The drive of that kernel name, or the path device.
     pub fn drive(&self, name: &DriveName) -> Option<&Drive> {
-        self.drives.iter().find(|drive| drive.name == *name)
+        self.block_devices().find(|drive| drive.name == *name)
+    }
+
+    /// Drives and path devices.
+    pub fn block_devices(&self) -> impl Iterator<Item = &Drive> {
+        self.drives.iter().chain(&self.paths)
+    }
+
+    /// The path devices of a drive; none without native multipath.
+    pub fn paths_of<'a>(&'a self, drive: &'a Drive) -> impl Iterator<Item = &'a Drive> {
+        let names = drive.nvme.iter().flat_map(|nvme| &nvme.paths);
+        names.filter_map(|name| self.paths.iter().find(|path| path.name == *name))
+    }
+
+    /// The PCI functions a drive hangs on: one, or that of each path.
+    pub fn functions_of(&self, drive: &Drive) -> Vec<NodeIndex> {
+        let mut functions: Vec<NodeIndex> =
+            drive.node.into_iter().chain(self.paths_of(drive).filter_map(|path| path.node)).collect();
+        functions.sort_unstable();
+        functions.dedup();
+        functions
+    }
+
+    /// The path by which a drive is reached through a function, where it has several.
+    pub fn path_through<'a>(&'a self, drive: &'a Drive, function: NodeIndex) -> Option<&'a Drive> {
+        let is_one_of_several = self.paths_of(drive).count() > 1;
+        self.paths_of(drive).find(|path| is_one_of_several && path.node == Some(function))
     }
 
     /// The drive whose NVMe character device this is: `/dev/ng0n1`.

@@ -48,6 +48,7 @@ pub fn read_machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
     problems.extend(of_measured);
     let machine = Machine {
         host: host::read(root),
+        paths: block::read_paths(root, &pci),
         pci,
         drives,
         processors,

@@ -229,6 +229,7 @@ impl Bench {
                 .machine
                 .drives
                 .iter()
+                .flat_map(|drive| [drive].into_iter().chain(self.machine.paths_of(drive)))
                 .map(|drive| Device::Drive(drive.name.clone()))
                 .chain([Device::Cpu])
                 .collect(),

@@ -8,7 +8,7 @@ use super::{
     in_use::why_no_command,
 };
 use crate::{
-    machine::{Drive, LbaFormat, Machine, Nvme, drive::Controller},
+    machine::{Drive, LbaFormat, Machine, drive::Controller},
     model::{FindingId, Severity},
     units::counted,
 };
@@ -106,7 +106,7 @@ pub(super) const MULTIPATH: Row = Row {
     id: FindingId("multipath"),
     title: "native multipath",
     fires: "hidden path devices (nvmeXcYnZ) stand behind a namespace",
-    why: "Statistics sit on the path devices, not on the namespace other tools look at.",
+    why: "Scheduler, queue and link are those of each path; which path a read takes, the subsystem's iopolicy says.",
     source: "",
     remedy: "Worth knowing only.",
     risk: Risk::None,
@@ -439,24 +439,27 @@ fn list(cpus: &[u32]) -> String {
 }
 
 fn multipath(evidence: &Evidence) -> Vec<Sighting> {
-    let found: Vec<(&Drive, &Nvme)> = evidence
-        .nvme()
-        .filter_map(|drive| Some((drive, drive.nvme.as_ref().filter(|nvme| !nvme.paths.is_empty())?)))
-        .collect();
-    if found.is_empty() {
-        return Vec::new();
-    }
-    let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
-    let proofs = found.iter().map(|(drive, nvme)| {
-        let paths: Vec<_> = nvme.paths.iter().map(crate::model::DriveName::as_str).collect();
-        Proof::new(&*drive.path, format!("paths {}", paths.join(" ")))
+    let paths = |drive: &Drive| drive.nvme.as_ref().map_or(0, |nvme| nvme.paths.len());
+    evidence.nvme().filter(|drive| paths(drive) > 0).map(|drive| multipath_of(evidence, drive)).collect()
+}
+
+fn multipath_of(evidence: &Evidence, drive: &Drive) -> Sighting {
+    let machine = evidence.machine;
+    let proofs = machine.paths_of(drive).map(|path| {
+        let controller = path.nvme.as_ref().map_or("?", |nvme| nvme.controller.as_str());
+        let address = path.node.map(|node| format!(" at {}", machine.pci.node(node).address));
+        let state = path.nvme.as_ref().and_then(|nvme| nvme.state.value());
+        let state = state.map_or_else(String::new, |state| format!(", {state}"));
+        Proof::new(&*path.path, format!("{controller}{}{state}", address.unwrap_or_default()))
     });
-    vec![
-        Sighting::new(Severity::Info, format!("{}: statistics sit on hidden path devices", names(&drives)))
-            .proved_by(proofs)
-            .about(drives.iter().map(|drive| Subject::drive(drive)))
-            .gaining(Gain::words("none", "")),
-    ]
+    let names = drive.nvme.iter().flat_map(|nvme| &nvme.paths).map(crate::model::DriveName::as_str);
+    let names: Vec<_> = names.collect();
+    let title = format!("{}: {} ({})", drive.name, counted(names.len(), "path"), names.join(", "));
+    Sighting::new(Severity::Info, title)
+        .proved_by(proofs)
+        .proved_by([Proof::new(&*drive.path, format!("paths {}", names.join(" ")))])
+        .about([Subject::drive(drive)])
+        .gaining(Gain::words("none", ""))
 }
 
 fn apst_latency(evidence: &Evidence) -> Vec<Sighting> {

@@ -67,14 +67,24 @@ impl<'a> Evidence<'a> {
         let below = self.machine.pci.subtree(node);
         self.machine
             .hardware_drives()
-            .filter(|drive| drive.node.is_some_and(|at| below.contains(&at)))
+            .filter(|drive| self.machine.functions_of(drive).iter().any(|at| below.contains(at)))
             .collect()
     }
 
-    /// Whether the test reads from this drive.
+    /// The NVMe drives and the paths to them: every block device with a queue of its own.
+    pub(super) fn nvme_queues(&self) -> impl Iterator<Item = &'a Drive> {
+        self.nvme().chain(&self.machine.paths)
+    }
+
+    /// Whether the test reads from this drive, or by this path.
     pub(super) fn is_tested(&self, drive: &DriveName) -> bool {
+        let is_path_of = |head: &DriveName| {
+            let nvme = self.machine.drive(head).and_then(|head| head.nvme.as_ref());
+            nvme.is_some_and(|nvme| nvme.paths.contains(drive))
+        };
         self.load.is_some_and(|load| {
-            load.workload.targets.iter().any(|target| target.drive.as_ref() == Some(drive))
+            let mut targets = load.workload.targets.iter().filter_map(|target| target.drive.as_ref());
+            targets.any(|target| target == drive || is_path_of(target))
         })
     }
 

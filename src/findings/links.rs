@@ -148,7 +148,7 @@ pub(super) fn on_the_way<'a>(evidence: &Evidence<'a>) -> Vec<Judged<'a>> {
     let mut nodes: Vec<_> = evidence
         .machine
         .hardware_drives()
-        .filter_map(|drive| drive.node)
+        .flat_map(|drive| evidence.machine.functions_of(drive))
         .filter(|node| !tree.node(*node).is_emulated())
         .flat_map(|node| tree.whole_ancestry(node).collect::<Vec<_>>())
         .collect();
@@ -207,12 +207,17 @@ fn gain_alone(evidence: &Evidence, then: &Machine) -> f64 {
     drives.filter_map(|drive| Some(rate(&limits, drive)? - rate(evidence.limits, drive)?)).fold(0.0, f64::max)
 }
 
+/// Whether the drive, or a path to it, hangs on that function.
+fn is_at(evidence: &Evidence, drive: &Drive, function: NodeIndex) -> bool {
+    evidence.machine.functions_of(drive).contains(&function)
+}
+
 /// The drives behind a link, or the device itself where it is a switch.
 pub(super) fn subjects(evidence: &Evidence, links: &[Judged]) -> Vec<Subject> {
     let mut subjects = Vec::new();
     for link in links {
         let drives: Vec<_> =
-            evidence.machine.hardware_drives().filter(|drive| drive.node == Some(link.child)).collect();
+            evidence.machine.hardware_drives().filter(|drive| is_at(evidence, drive, link.child)).collect();
         if drives.is_empty() {
             subjects.push(Subject::of_node(evidence.machine, link.child));
         }

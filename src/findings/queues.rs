@@ -197,7 +197,7 @@ fn delivered(
     read: impl Fn(&Queue) -> &Reading<u64>,
     wrong: impl Fn(u64) -> bool,
 ) -> Vec<Sighting> {
-    let found = where_number(evidence.nvme(), read, wrong);
+    let found = where_number(evidence.nvme_queues(), read, wrong);
     let (tested, resting): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|(drive, _)| counts && evidence.is_tested(&drive.name));
     let (found, shows) = if tested.is_empty() { (resting, false) } else { (tested, true) };
@@ -214,7 +214,7 @@ fn delivered(
 
 fn scheduler(evidence: &Evidence) -> Vec<Sighting> {
     let mut groups: BTreeMap<String, Vec<(&Drive, Proof)>> = BTreeMap::new();
-    for drive in evidence.nvme() {
+    for drive in evidence.nvme_queues() {
         let reading = &drive.queue.scheduler;
         let Some(choice) = reading.value().filter(|choice| choice.current != *"none") else { continue };
         let words: Vec<_> = choice
@@ -263,6 +263,7 @@ fn max_sectors(evidence: &Evidence) -> Vec<Sighting> {
     let found: Vec<_> = evidence
         .machine
         .hardware_drives()
+        .chain(&evidence.machine.paths)
         .filter(|drive| evidence.is_tested(&drive.name))
         .filter_map(|drive| {
             let (now, most) = (drive.queue.max_sectors_kb.get()?, drive.queue.max_hw_sectors_kb.get()?);
@@ -317,7 +318,8 @@ fn hw_sectors_below_mdts(evidence: &Evidence) -> Vec<Sighting> {
 fn nr_requests(evidence: &Evidence) -> Vec<Sighting> {
     let Some(load) = evidence.load else { return Vec::new() };
     let depth = u64::from(load.workload.depth);
-    let tested = evidence.machine.hardware_drives().filter(|drive| evidence.is_tested(&drive.name));
+    let queues = evidence.machine.hardware_drives().chain(&evidence.machine.paths);
+    let tested = queues.filter(|drive| evidence.is_tested(&drive.name));
     let found = where_number(tested, |queue| &queue.nr_requests, |requests| requests < depth);
     let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
     let command = write_queue(&drives, "nr_requests", &depth.to_string());

@@ -89,6 +89,16 @@ impl DriveName {
     pub fn device_file(&self) -> String {
         format!("/dev/{}", self.as_str().replace('!', "/"))
     }
+
+    /// `nvme0n1` for `nvme0c1n1`, a path device of native NVMe multipath; `None` for other names.
+    pub fn namespace_of_path(&self) -> Option<Self> {
+        let (subsystem, rest) = self.as_str().strip_prefix("nvme")?.split_once('c')?;
+        let (controller, namespace) = rest.split_once('n')?;
+        let is_number =
+            |digits: &str| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+        let numbers = [subsystem, controller, namespace];
+        numbers.into_iter().all(is_number).then(|| Self::new(&format!("nvme{subsystem}n{namespace}")))
+    }
 }
 
 impl fmt::Display for DriveName {

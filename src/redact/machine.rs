@@ -44,7 +44,7 @@ impl Redactor {
             node.path = self.name(&node.path).into();
             node.slot = node.slot.take().map(|slot| self.outside(&slot));
         }
-        for drive in &mut machine.drives {
+        for drive in machine.drives.iter_mut().chain(&mut machine.paths) {
             self.drive(drive);
         }
         for rule in &mut machine.rules {

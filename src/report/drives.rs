@@ -39,7 +39,7 @@ fn row(drive: &DriveRow) -> Vec<String> {
     vec![
         drive.name.to_string(),
         drive.kind.to_owned(),
-        drive.address.clone().unwrap_or_default(),
+        addresses(drive),
         or_unknown(drive.size_bytes.map(|size| UnitSystem::Decimal.size(Bytes(size)))),
         or_unknown(drive.lba_bytes.map(|size| format!("{size} B"))),
         better_format(drive)
@@ -51,6 +51,12 @@ fn row(drive: &DriveRow) -> Vec<String> {
         drive.model.clone().unwrap_or_default(),
         users(drive),
     ]
+}
+
+/// Where it is: its function, or that of each path.
+fn addresses(drive: &DriveRow) -> String {
+    let paths: Vec<&str> = drive.paths.iter().filter_map(|path| path.address.as_deref()).collect();
+    if paths.len() > 1 { paths.join(" ") } else { drive.address.clone().unwrap_or_default() }
 }
 
 /// What uses it, with a question mark where further users may be.

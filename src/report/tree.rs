@@ -49,13 +49,15 @@ fn row(node: &NodeRow, lead: &str, kind: &str) -> Vec<String> {
     let under = under.map(|device| format!("under {device}")).unwrap_or_default();
     let name = [node.short_name.as_str(), &under].into_iter().filter(|part| !part.is_empty());
     let drives: Vec<&str> = node.drives.iter().map(DriveName::as_str).collect();
+    let paths: Vec<&str> = node.paths.iter().map(DriveName::as_str).collect();
+    let paths = if paths.is_empty() { String::new() } else { format!(" (path {})", paths.join(" ")) };
     vec![
         format!("{lead}{} {kind}", node.address).trim_end().to_owned(),
         link(|link| (link.speed_gts, link.width)),
         link(|link| (link.max_speed_gts, link.max_width)),
         limit.map(|limit| UnitSystem::Decimal.rate(limit.bytes_per_second)).unwrap_or_default(),
         limit.map(|limit| limit.basis.name().to_owned()).unwrap_or_default(),
-        drives.join(" "),
+        drives.join(" ") + &paths,
         name.collect::<Vec<_>>().join(", "),
     ]
 }

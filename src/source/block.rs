@@ -47,6 +47,18 @@ pub fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Problem>) {
     (drives, problems)
 }
 
+/// Hidden path devices of native NVMe multipath, in bus order. What is the drive's own (partitions, users, Identify) is
+/// read of the drive alone.
+pub fn read_paths(root: &dyn SysRoot, tree: &PciTree) -> Vec<Drive> {
+    let nodes: HashMap<&str, NodeIndex> = tree.iter().map(|(index, node)| (&*node.path, index)).collect();
+    let names = root.list("/sys/block").unwrap_or_default();
+    let paths = names.iter().filter(|name| nvme::is_hidden_path(name));
+    let mut paths: Vec<Drive> =
+        paths.filter_map(|name| read_drive(root, name, &nvme::Paths::new(), &nodes, tree)).collect();
+    paths.sort_by(order);
+    paths
+}
+
 fn order(a: &Drive, b: &Drive) -> Ordering {
     let group = |drive: &Drive| (drive.kind.is_software(), drive.node.is_none(), drive.node);
     group(a).cmp(&group(b)).then_with(|| natural(a.name.as_str(), b.name.as_str()))

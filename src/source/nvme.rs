@@ -27,25 +27,16 @@ pub(super) struct Place {
 
 /// Whether a block device is a path of native multipath: `nvmeScCnN`.
 pub(super) fn is_hidden_path(name: &str) -> bool {
-    namespace_of_path(name).is_some()
-}
-
-/// `nvme0n1` for `nvme0c1n1`: subsystem, controller, namespace, by number.
-fn namespace_of_path(name: &str) -> Option<String> {
-    let (subsystem, rest) = name.strip_prefix("nvme")?.split_once('c')?;
-    let (controller, namespace) = rest.split_once('n')?;
-    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-    let numbers = [subsystem, controller, namespace];
-    numbers.into_iter().all(is_number).then(|| format!("nvme{subsystem}n{namespace}"))
+    DriveName::new(name).namespace_of_path().is_some()
 }
 
 /// All hidden paths among the names in `/sys/block`.
 pub(super) fn hidden_paths(root: &dyn SysRoot, names: &[String]) -> Paths {
     let mut paths = Paths::new();
     for name in names {
-        let Some(namespace) = namespace_of_path(name) else { continue };
+        let Some(namespace) = DriveName::new(name).namespace_of_path() else { continue };
         let Ok(folder) = resolve(root, &format!("/sys/block/{name}")) else { continue };
-        paths.entry(namespace).or_default().push((name.clone(), folder));
+        paths.entry(namespace.to_string()).or_default().push((name.clone(), folder));
     }
     paths
 }
@@ -83,6 +74,7 @@ pub(super) fn read(root: &dyn SysRoot, name: &str, path: &str, place: &Place) ->
     let answers = state.value().is_none_or(|state| *state == "live");
     let ask = |question: String| -> Reading<Vec<u8>> {
         match (answers, state.value()) {
+            _ if is_hidden_path(name) => Reading::absent(question, "asked of the drive it is a path of"),
             (false, Some(state)) => {
                 Reading::absent(question, format!("not asked: the controller is {state}"))
             }

@@ -105,7 +105,10 @@ impl Identity {
     /// The drive of `machine` this is now: the one of that name and folder while all else agrees; else the only one that
     /// looks like it and sits in the same PCI function.
     pub fn locate<'a>(&self, machine: &'a Machine) -> Located<'a> {
-        let looks: Vec<&Drive> = machine.drives.iter().filter(|drive| self.looks_like(drive)).collect();
+        // A drive and the paths to it have one serial number.
+        let is_path = DriveName::new(&self.name).namespace_of_path().is_some();
+        let kind = if is_path { &machine.paths } else { &machine.drives };
+        let looks: Vec<&Drive> = kind.iter().filter(|drive| self.looks_like(drive)).collect();
         let fits: Vec<&Drive> =
             looks.iter().copied().filter(|drive| self.is_in_the_place_of(drive)).collect();
         let stayed = |drive: &&&Drive| {

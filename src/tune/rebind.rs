@@ -12,7 +12,7 @@ use super::{
     tuner::Tuner,
 };
 use crate::{
-    machine::{Machine, Nvme},
+    machine::{Drive, Machine, Nvme},
     model::{DriveName, NodeIndex, PciAddress, SettingId},
     text::Label,
 };
@@ -36,6 +36,17 @@ pub enum RebindError {
     /// Not a drive of the nvme driver on PCI.
     #[error("{0}: {1}; only an NVMe drive of the nvme driver can be bound again")]
     NotNvme(DriveName, &'static str),
+    /// Several controllers lead to it.
+    #[error(
+        "{drive}: {} lead to it, and binding one again would take that path alone; boot with nvme.poll_queues=N",
+        controllers.join(" and ")
+    )]
+    Multipath {
+        /// The drive or path device.
+        drive: DriveName,
+        /// The controllers: `nvme0 (0000:21:00.0)`.
+        controllers: Vec<String>,
+    },
     /// Something uses it.
     #[error(
         "{drive}: {by}; a drive that is used is never taken from its driver, boot with nvme.poll_queues=N"
@@ -83,13 +94,18 @@ pub fn plan(machine: &Machine, drive: &DriveName) -> Result<Rebind, RebindError>
     let named = machine.drive(drive).ok_or_else(|| not_nvme("no such drive"))?;
     let node =
         named.node.filter(|_| named.nvme.is_some()).ok_or_else(|| not_nvme("is no NVMe drive on PCI"))?;
+    let head = machine.drives.iter().find(|head| machine.paths_of(head).any(|path| path.name == *drive));
+    let controllers = controllers(machine, head.unwrap_or(named));
+    if controllers.len() > 1 {
+        return Err(RebindError::Multipath { drive: drive.clone(), controllers });
+    }
     let driver = machine.pci.node(node).driver.value().map(Label::as_str);
     if driver != Some(NVME) {
         return Err(not_nvme("is not with the nvme driver"));
     }
     let address = address(machine, node).ok_or_else(|| not_nvme("has no PCI address"))?;
     let mut parts = Vec::new();
-    for leaving in machine.drives.iter().filter(|other| other.node == Some(node)) {
+    for leaving in machine.drives.iter().filter(|other| machine.functions_of(other).contains(&node)) {
         let unread = || {
             let problem = leaving.users_unread.first()?;
             Some(format!("whether it is used cannot be told ({}: {})", problem.path, problem.reason))
@@ -108,6 +124,16 @@ pub fn plan(machine: &Machine, drive: &DriveName) -> Result<Rebind, RebindError>
         return Err(not_nvme("has no serial number to know it by when it comes back"));
     }
     Ok(Rebind { drive: drive.clone(), identity, address, parts })
+}
+
+/// The controllers of a drive's paths, each with its address.
+fn controllers(machine: &Machine, head: &Drive) -> Vec<String> {
+    let named = |path: &Drive| {
+        let controller = &path.nvme.as_ref()?.controller;
+        let address = path.node.map(|node| format!(" ({})", machine.pci.node(node).address));
+        Some(format!("{controller}{}", address.unwrap_or_default()))
+    };
+    machine.paths_of(head).filter_map(named).collect()
 }
 
 fn address(machine: &Machine, node: NodeIndex) -> Option<PciAddress> {

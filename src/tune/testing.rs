@@ -151,6 +151,7 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         host,
         pci: PciTree::default(),
         drives: vec![drive],
+        paths: vec![],
         processors,
         interrupts,
         rules: Vec::new(),

@@ -270,11 +270,19 @@ impl RowPainter<'_> {
         }
     }
 
+    /// The path by which this row reaches its drive, where there are several.
+    fn path(&self) -> Option<&Drive> {
+        let [name] = self.row.drives.as_slice() else { return None };
+        let machine = &self.app.machine;
+        machine.path_through(machine.drive(name)?, self.row.node?)
+    }
+
     fn drive_name(&self) -> Vec<Piece> {
         let Some(name) = self.row.drives.first() else { return Vec::new() };
         let model = self.app.machine.drive(name).map(Drive::short_model).unwrap_or_default();
+        let path = self.path().map_or_else(String::new, |path| format!("  path {}", path.name));
         let padded = format!("{name:<wide$}", wide = usize::from(self.names));
-        vec![piece(padded, Meaning::Drive), piece(format!("  {model}"), Meaning::Quiet)]
+        vec![piece(padded, Meaning::Drive), piece(format!("{path}  {model}"), Meaning::Quiet)]
     }
 
     /// The mark of the worst finding here, or of a place that holds the drives below it back.
@@ -314,7 +322,9 @@ impl RowPainter<'_> {
         if limit.is_none() && !known {
             return;
         }
-        let load = self.app.load.of(&self.row.drives);
+        // What comes by this path alone is counted at the path.
+        let path = self.path().map(|path| path.name.clone());
+        let load = path.map_or_else(|| self.app.load.of(&self.row.drives), |path| self.app.load.of(&[path]));
         let share = limit.map_or(0.0, |limit| load / limit);
         let full = share >= FULL;
         let meaning = match (full, self.shares()) {

@@ -154,7 +154,7 @@ impl<'a> Forest<'a> {
         let tree = &of.machine.pci;
         let mut drives: BTreeMap<NodeIndex, Vec<&Drive>> = BTreeMap::new();
         for drive in &of.machine.drives {
-            if let Some(node) = drive.node {
+            for node in of.machine.functions_of(drive) {
                 drives.entry(node).or_default().push(drive);
             }
         }

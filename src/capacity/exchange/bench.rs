@@ -239,7 +239,7 @@ impl Bench {
         let mut pci = PciTree { nodes };
         addresses::name_folders(&mut pci, &machine.pci, &was);
         let mut machine = machine.clone();
-        for drive in &mut machine.drives {
+        for drive in machine.drives.iter_mut().chain(&mut machine.paths) {
             rehouse(drive, &machine.pci, &pci, &place);
         }
         // Hardware comes in bus order, software behind it as it was.

@@ -34,6 +34,8 @@ pub struct DriveRow {
     pub kind: &'static str,
     /// The PCI function it hangs on.
     pub address: Option<String>,
+    /// The paths to it; empty but for native NVMe multipath.
+    pub paths: Vec<PathRow>,
     /// Model.
     pub model: Option<String>,
     /// Serial number.
@@ -61,6 +63,19 @@ pub struct DriveRow {
     /// Why it may have further users; empty when all places that tell of users were read.
     pub in_use_unread: Vec<Problem>,
     /// Queue settings as they are now.
+    pub settings: SettingsRow,
+}
+
+/// One path to a drive.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PathRow {
+    /// Kernel name: `nvme0c1n1`.
+    pub name: DriveName,
+    /// The controller it leads through: `nvme1`.
+    pub controller: Option<String>,
+    /// Its PCI function.
+    pub address: Option<String>,
+    /// Queue settings of the path, which the drive lacks.
     pub settings: SettingsRow,
 }
 
@@ -115,6 +130,7 @@ fn row(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> DriveRow {
         sysfs_path: drive.path.to_string(),
         kind: drive.kind.name(),
         address: reasons.or_absent(address, &drive.path, "it hangs on no PCI function"),
+        paths: machine.paths_of(drive).map(|path| path_row(path, machine, reasons)).collect(),
         model: reasons.turn(&drive.model, ToString::to_string),
         serial: reasons.turn(&drive.serial, ToString::to_string),
         firmware: reasons.turn(&drive.firmware, ToString::to_string),
@@ -132,6 +148,15 @@ fn row(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> DriveRow {
         in_use_by: drive.used_by.iter().map(ToString::to_string).collect(),
         in_use_unread: drive.users_unread.iter().map(|problem| reasons.also(problem)).collect(),
         settings: settings(&drive.queue, reasons),
+    }
+}
+
+fn path_row(path: &Drive, machine: &Machine, reasons: &mut Reasons) -> PathRow {
+    PathRow {
+        name: path.name.clone(),
+        controller: path.nvme.as_ref().map(|nvme| nvme.controller.to_string()),
+        address: path.node.map(|index| machine.pci.node(index).address.to_string()),
+        settings: settings(&path.queue, reasons),
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Reasons, SCHEMA, VERSION};
 use crate::{
     capacity::link,
-    machine::{Machine, NodeKind, PciNode},
+    machine::{Drive, Machine, NodeKind, PciNode},
     model::{DriveName, Limit, Limits, NodeIndex, Problem},
 };
 
@@ -50,8 +50,10 @@ pub struct NodeRow {
     pub link: Option<LinkRow>,
     /// Payload limit of the path from here to the root complex; of a root complex its own.
     pub limit: Option<Limit>,
-    /// Drives that hang on this function.
+    /// Drives that hang on this function, by one path at least.
     pub drives: Vec<DriveName>,
+    /// The path devices through this function, where drives have several (native NVMe multipath).
+    pub paths: Vec<DriveName>,
     /// The nodes below, in bus order.
     pub children: Vec<Self>,
     /// The node above.
@@ -107,7 +109,8 @@ impl Maker<'_> {
             driver: reasons.turn(&node.driver, ToString::to_string),
             link: self.link(node),
             limit: self.limit(index, node),
-            drives: self.drives(index),
+            drives: self.drives(index).map(|drive| drive.name.clone()).collect(),
+            paths: self.paths(index),
             // A nested root complex stands in the list of them, once.
             children: node
                 .children
@@ -145,8 +148,12 @@ impl Maker<'_> {
         self.reasons.or_absent(limit.cloned(), &node.path, why)
     }
 
-    fn drives(&self, index: NodeIndex) -> Vec<DriveName> {
-        let here = self.machine.drives.iter().filter(|drive| drive.node == Some(index));
-        here.map(|drive| drive.name.clone()).collect()
+    fn drives(&self, index: NodeIndex) -> impl Iterator<Item = &Drive> {
+        self.machine.drives.iter().filter(move |drive| self.machine.functions_of(drive).contains(&index))
+    }
+
+    fn paths(&self, index: NodeIndex) -> Vec<DriveName> {
+        let paths = self.drives(index).filter_map(|drive| self.machine.path_through(drive, index));
+        paths.map(|path| path.name.clone()).collect()
     }
 }

@@ -16,10 +16,23 @@ pub(super) fn plain(reading: &Reading<u64>) -> Reading<Value> {
     reading.clone().map(|number| Value::of(&number.to_string()))
 }
 
-pub(super) fn drive_of<'a>(machine: &'a Machine, device: &Device) -> Option<&'a Drive> {
+/// The block devices that a setting of the device is on: the drive, and the paths that lead to it.
+fn devices_of<'a>(machine: &'a Machine, device: &Device) -> Vec<&'a Drive> {
     match device {
-        Device::Drive(name) => machine.drive(name),
-        _ => None,
+        Device::Drive(name) => machine
+            .drive(name)
+            .map(|drive| [drive].into_iter().chain(machine.paths_of(drive)).collect())
+            .unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+/// A drive with paths lacks some settings and each of its paths has them; what none of them has, it lacks once.
+fn of_all(readings: Vec<Reading<Value>>) -> Vec<Reading<Value>> {
+    if readings.iter().any(Reading::is_known) {
+        readings.into_iter().filter(Reading::is_known).collect()
+    } else {
+        readings.into_iter().take(1).collect()
     }
 }
 
@@ -28,22 +41,30 @@ pub(super) fn queue(
     device: &Device,
     pick: impl Fn(&Drive) -> Reading<Value>,
 ) -> Vec<Reading<Value>> {
-    drive_of(machine, device).map(pick).into_iter().collect()
+    of_all(devices_of(machine, device).into_iter().map(pick).collect())
 }
 
+/// A setting of the controller, or of each controller that leads to the drive.
 pub(super) fn nvme(
     machine: &Machine,
     device: &Device,
     pick: impl Fn(&Drive) -> Option<Reading<Value>>,
 ) -> Vec<Reading<Value>> {
-    drive_of(machine, device).filter(|drive| drive.nvme.is_some()).and_then(pick).into_iter().collect()
+    let devices = devices_of(machine, device).into_iter().filter(|drive| drive.nvme.is_some());
+    let mut readings: Vec<Reading<Value>> = devices.filter_map(pick).collect();
+    let mut paths = std::collections::BTreeSet::new();
+    // The drive counts its first path's controller as its own, and a parameter of the driver is everybody's.
+    readings.retain(|reading| paths.insert(reading.path().clone()));
+    of_all(readings)
 }
 
-pub(super) fn node_of(machine: &Machine, device: &Device) -> Option<NodeIndex> {
+fn nodes_of(machine: &Machine, device: &Device) -> Vec<NodeIndex> {
     match device {
-        Device::Drive(name) => machine.drive(name)?.node,
-        Device::Pci(address) => machine.pci.find(*address),
-        Device::Cpu => None,
+        Device::Drive(name) => {
+            machine.drive(name).map(|drive| machine.functions_of(drive)).unwrap_or_default()
+        }
+        Device::Pci(address) => machine.pci.find(*address).into_iter().collect(),
+        Device::Cpu => Vec::new(),
     }
 }
 
@@ -52,29 +73,26 @@ pub(super) fn function(
     device: &Device,
     pick: impl Fn(&PciNode) -> Option<Reading<Value>>,
 ) -> Vec<Reading<Value>> {
-    node_of(machine, device).and_then(|index| pick(machine.pci.node(index))).into_iter().collect()
+    nodes_of(machine, device).into_iter().filter_map(|index| pick(machine.pci.node(index))).collect()
 }
 
 pub(super) fn port_cooling(machine: &Machine, device: &Device) -> Vec<Reading<Value>> {
-    let port = node_of(machine, device).and_then(|index| {
-        machine
-            .pci
-            .ancestry(index)
-            .map(|at| machine.pci.node(at))
-            .find(|node| matches!(node.kind, NodeKind::RootPort | NodeKind::SwitchDownstream))
-    });
-    let Some((port, folder)) = port.and_then(|node| Some((node, node.cooling_path.as_ref()?))) else {
-        return Vec::new();
-    };
+    nodes_of(machine, device).into_iter().filter_map(|index| cooling_above(machine, index)).collect()
+}
+
+fn cooling_above(machine: &Machine, index: NodeIndex) -> Option<Reading<Value>> {
+    let mut above = machine.pci.ancestry(index).map(|at| machine.pci.node(at));
+    let port = above.find(|node| matches!(node.kind, NodeKind::RootPort | NodeKind::SwitchDownstream))?;
+    let folder = port.cooling_path.as_ref()?;
     let now = port.cooling.get().map(|(state, most)| Value {
         text: Label::new(&state.to_string()),
         choices: (0..=most.min(8)).map(|step| Label::new(&step.to_string())).collect(),
     });
     let path = format!("{folder}/cur_state");
-    vec![now.map_or_else(
+    Some(now.map_or_else(
         || Reading::absent(path.as_str(), "no cooling state"),
         |value| Reading::known(path.as_str(), value),
-    )]
+    ))
 }
 
 pub(super) fn processors(
