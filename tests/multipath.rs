@@ -1,5 +1,7 @@
 //! A drive with two ports under native NVMe multipath: both paths on the tree, in the tables, and tuned.
 
+#![expect(clippy::format_push_string, reason = "a capture is written line by line, and speed is no matter")]
+
 use iodyno::{
     capacity,
     findings::{self, Evidence},

@@ -355,10 +355,9 @@ impl RowPainter<'_> {
             RowKind::Folded { .. } | RowKind::Group(_) => None,
             RowKind::Alike => possible(&self.app.machine, limits, &self.row.drives),
             _ => match self.row.drive() {
-                Some(_) => possible(&self.app.machine, limits, &self.row.drives),
-                None => {
-                    self.row.node.and_then(|node| narrowest(&self.app.machine, limits, self.row.head, node))
-                }
+                Some(_) if self.path().is_none() => possible(&self.app.machine, limits, &self.row.drives),
+                // A path carries what its links do, whatever other paths carry.
+                _ => self.row.node.and_then(|node| narrowest(&self.app.machine, limits, self.row.head, node)),
             },
         }
     }
