@@ -115,7 +115,32 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         backing_file: None,
         latency_tolerance_us: none(),
     };
-    let host = Host {
+    let processors = Processors {
+        megahertz: none(),
+        model: none(),
+        vendor: none(),
+        cpus: vec![],
+        numa: BTreeMap::new(),
+        smt_active: none(),
+        idle_states: vec![],
+        idle_driver: none(),
+        vulnerabilities: BTreeMap::new(),
+    };
+    let interrupts = Interrupts { vectors: vec![], posted_msi_row: none() };
+    Machine {
+        host: silent_host(),
+        pci: PciTree::default(),
+        drives: vec![drive],
+        paths: vec![],
+        processors,
+        interrupts,
+        rules: Vec::new(),
+        measured: Vec::new(),
+    }
+}
+
+fn silent_host() -> Host {
+    Host {
         name: none(),
         distribution: none(),
         kernel: none(),
@@ -134,27 +159,5 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         boot_id: none(),
         io_limits: Vec::new(),
         sys_read_only: none(),
-    };
-    let processors = Processors {
-        megahertz: none(),
-        model: none(),
-        vendor: none(),
-        cpus: vec![],
-        numa: BTreeMap::new(),
-        smt_active: none(),
-        idle_states: vec![],
-        idle_driver: none(),
-        vulnerabilities: BTreeMap::new(),
-    };
-    let interrupts = Interrupts { vectors: vec![], posted_msi_row: none() };
-    Machine {
-        host,
-        pci: PciTree::default(),
-        drives: vec![drive],
-        paths: vec![],
-        processors,
-        interrupts,
-        rules: Vec::new(),
-        measured: Vec::new(),
     }
 }
