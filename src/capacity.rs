@@ -8,6 +8,7 @@ pub mod expected;
 pub mod flow;
 pub mod measured;
 pub mod link;
+mod payload;
 pub mod processor;
 pub mod read_cost;
 pub mod sharing;

@@ -13,9 +13,10 @@ use iodyno::{
     source::{origin::Origin, read_machine},
     tune::{
         Actuator, Change, Device, Tuner,
+        device::DRIVER,
         journal::{Journal, Purpose},
         ledger::Ledger,
-        rebind::{DRIVER, Rebind, RebindError, plan},
+        rebind::{Rebind, RebindError, plan},
         settings,
         tuner::is_whole,
         undo::Which,

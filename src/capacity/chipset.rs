@@ -13,7 +13,7 @@ use crate::{
 };
 
 use super::{
-    link,
+    payload::payload_rate,
     tables::{self, AmdChipset},
 };
 
@@ -107,7 +107,7 @@ pub(super) fn dmi(machine: &Machine, port: NodeIndex) -> Option<Limit> {
     let payload = tree.node(port).express.value().map(|express| express.payload);
     let with = payload.map_or_else(String::new, |bytes| format!(" at MPS {bytes}"));
     Some(Limit {
-        bytes_per_second: link::payload_rate(speed, width, payload),
+        bytes_per_second: payload_rate(speed, width, payload),
         basis: Basis::Table,
         because: format!(
             "DMI of the Intel {name}, {speed} {width}{with}, shared by all behind the chipset; from a table ({}), no register \

@@ -46,9 +46,9 @@ use crate::{
     source::{self, SysRoot, origin::Origin},
     tune::{
         Actuator, Change, Identity, Live, Outcome, Restored, Tuner, Wanted,
+        device::DRIVER,
         journal::{Gain, Journal, JournalError, Purpose},
         ledger::{Entry, Ledger},
-        rebind::DRIVER,
         tuner::{TuneError, changes},
         undo::{Step, Which},
     },

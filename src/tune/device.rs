@@ -6,9 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     machine::{Drive, Machine},
-    model::{DriveName, PciAddress},
+    model::{DriveName, PciAddress, SettingId},
     text::Label,
 };
+
+/// The journal's name for the driver of a controller, which is no row of `SETTINGS`.
+pub const DRIVER: SettingId = SettingId("driver");
 
 /// What a setting is changed on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 
 use super::{
     change::Outcome,
-    device::Identity,
+    device::{DRIVER, Identity},
     journal::{Event, Gain, Journal, Purpose, Record},
-    rebind::DRIVER,
     settings::{Scope, find},
 };
 

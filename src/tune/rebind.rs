@@ -8,12 +8,12 @@
 use super::{
     actuator::NO_DRIVER,
     change::{Change, Outcome, command},
-    device::{Device, Identity},
+    device::{DRIVER, Device, Identity},
     tuner::Tuner,
 };
 use crate::{
     machine::{Drive, Machine, Nvme},
-    model::{DriveName, NodeIndex, PciAddress, SettingId},
+    model::{DriveName, NodeIndex, PciAddress},
     text::Label,
 };
 
@@ -76,9 +76,6 @@ pub enum RebindError {
         why: String,
     },
 }
-
-/// The journal's name for the driver of a controller, which is no row of the table: nobody sets it for its own sake.
-pub const DRIVER: SettingId = SettingId("driver");
 
 const NVME: &str = "nvme";
 

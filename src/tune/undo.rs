@@ -5,9 +5,8 @@
 
 use super::{
     actuator::{NO_DRIVER, function_of, is_driver_name},
-    device::{Device, Identity, Located},
+    device::{DRIVER, Device, Identity, Located},
     ledger::{Entry, Ledger},
-    rebind::DRIVER,
     settings::{POLL_QUEUES, Risk, Setting, Value, find, poll_queues, rank, resets, take_back},
 };
 use crate::{machine::Machine, model::Reading, text::Label};
