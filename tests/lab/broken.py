@@ -196,6 +196,9 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
         answer("tree", "all have one", r's/"limit": null/"limit": {"bytes_per_second": 211e6}/', "limit of 0000:21:00.0"),
     ),
     "links of drives with real ids are limits": (answer("tree", "limits are others", LIMITS, "limit of 0000:"),),
+    "a result above a limit refutes it": (
+        Sabotage("nothing is remembered", 'export IODYNO_STATE_DIR=$(mktemp -d)', "the limit stays"),
+    ),
     "a machine with something planted gets no clean bill": (
         answer("check", "nothing is found", NOTHING_FOUND, "nothing seen"),
     ),
@@ -206,7 +209,7 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
         Sabotage("captures lack the places of devices", CAPTURE_WITHOUT_PLACES, "the root complex behind VMD: "),
     ),
     "users of drives are those that lsblk and losetup list": (
-        answer("drives", "nobody uses anything", "s#mounted on [^\"]*##", "/mnt/"),
+        answer("drives", "nobody uses anything", "s#/mnt/[a-z]*##", "/mnt/"),
     ),
     "no format is printed for a drive in use": (
         answer("check", "a format of one in use", r"s#nvme format\([^\"]*\)/dev/nvme0n1#nvme format\1/dev/nvme6n1#", "in use"),
@@ -224,7 +227,7 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
     "what an admin sets on the twin stays": (nothing_undone("what an admin set on"),),
     "changes to both are undone on each": (nothing_set("all are set: "), nothing_undone("is undone: ")),
     "a dry run names the files of its own drive": (
-        answer("tune", "names are others", "s#/block/[a-z0-9]*/#/block/other/#; s#/[a-z0-9]*/queue#/other/queue#", "is not in"),
+        answer("tune", "names are others", "s#/block/[a-z0-9]*/#/block/other/#; s#/[a-z0-9]*/queue#/other/queue#", "whose files"),
     ),
     "an experiment killed is undone on its own drive": (nothing_undone("after the undo"),),
     "what an admin wrote since an undo is what the next undo gives back": (nothing_undone("after the first undo"),),

@@ -391,6 +391,7 @@ MACHINES = {
             ),
         ),
         setup="modprobe -a virtio_scsi sd_mod sr_mod usb_storage xhci_pci; until [ -e /sys/block/sde ]; do sleep 0.2; done",
+        core=False,
         quiet_about=LINKS | {"shared-root-complex", "lba-512"},
     ),
     "namespaces": Machine(
@@ -435,6 +436,7 @@ MACHINES = {
             RootComplex(0x60, 1, (Port((2.5, 1), Drive(emulated=True)), Port((2.5, 1), VirtioDisk("SLOW")))),
         ),
         setup="modprobe -a virtio_blk virtio_scsi sd_mod; until [ -e /sys/block/sda ]; do sleep 0.2; done",
+        core=False,
         quiet_about=LINKS | {"shared-root-complex"},
     ),
     "slow-ports": Machine(
@@ -452,7 +454,7 @@ MACHINES = {
     "slow-by-design": Machine(
         says="slow drives in fast ports, a fast drive in a slow port with no free one, and a port without the slot bit",
         root_complexes=(
-            RootComplex(0x20, 0, (Port((2.5, 1), Drive()), Port((16, 4), Drive(link=(2.5, 1))))),
+            RootComplex(0x20, 0, (Port((2.5, 1), Drive(keeps=True)), Port((16, 4), Drive(link=(2.5, 1))))),
             RootComplex(0x60, 0, (Port((16, 4), Drive(), has_slot=False),)),
             RootComplex(0xA0, 1, slots((16, 4), Drive(BLACK))),
         ),
@@ -467,6 +469,7 @@ MACHINES = {
             RootComplex(0x60, 1, (Port((16, 8)), Port((16, 4), Drive(BLACK)))),
         ),
         above_info=frozenset({near("slot-limited oversubscribed-hop", "high", "0000:23:00.0", "0000:21:00.0", "0000:20:00.0")}),
+        core=False,
         quiet_about=frozenset({"shared-root-complex", "link-downtrained"}),
     ),
     "wide-switch": Machine(
@@ -487,6 +490,7 @@ MACHINES = {
         information=frozenset(
             {near("oversubscribed-hop slot-limited", "info warning high", "0000:21:00.0", "0000:21:00.1", "0000:20:00.0")}
         ),
+        core=False,
         quiet_about=frozenset({"shared-root-complex", "link-downtrained"}),
     ),
     "functions-wide": Machine(
@@ -507,6 +511,7 @@ MACHINES = {
                 (Port((16, 8), Switch((16, 8), (16, 8), (SMALL, SMALL), payload=(512, 512)), payload=(512, 512)),),
             ),
         ),
+        core=False,
         quiet_about=LINKS | {"shared-root-complex", "payload-size"},
     ),
     "payload-even": Machine(

@@ -72,6 +72,23 @@ def links_of_drives_with_real_ids_are_limits(guest: Guest) -> None:
     compare(guest, expected[name_of(guest)])
 
 
+@on("slow-by-design")
+def a_result_above_a_limit_refutes_it(guest: Guest) -> None:
+    """The link is made up and the drive is a file that was just written: it is faster than 2.5 GT/s x1."""
+    address = "0000:21:00.0"
+    before = limits(guest)[address]
+    (name,) = [drive["name"] for drive in json.loads(guest.iodyno("drives --json"))["drives"] if drive["address"] == address]
+    guest.text(f"tr '\\0' x </dev/zero | dd of=/dev/{name} bs=1M count=64 iflag=fullblock 2>/dev/null; sync")
+    bench = f"iodyno bench --filename /dev/{name} --bs 1m --iodepth 8 --size 64m --runtime 3 --json"
+    (job,) = json.loads(guest.text(bench))["jobs"]
+    after = limits(guest)[address]
+    guest.text("rm -rf /var/lib/iodyno")
+    measured = job["read"]["bw_bytes"]
+    assert job["valid"], job["invalid_because"]
+    assert measured > 1.2 * before, f"{measured} B/s where {before} B/s are possible: too slow here to refute anything"
+    assert after is None or after >= measured, f"the limit stays {after} B/s after {measured} B/s were measured"
+
+
 @on("slow-ports", "narrow-switch", "multipath", "namespaces-slow", "vmd")
 def a_machine_with_something_planted_gets_no_clean_bill(guest: Guest) -> None:
     said = guest.iodyno("check")
