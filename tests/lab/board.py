@@ -214,7 +214,6 @@ class Board:
         self.device(**options)
         size = 0
         for space in range(1, drive.namespaces + 1) if is_first else ():
-            self.disks += 1
             backends, size = store(100 * (number + 1) + space, drive, self.folder)
             self.backend(backends)
             self.device(

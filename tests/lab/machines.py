@@ -366,9 +366,7 @@ MACHINES = {
             RootComplex(0x60, 1, slots((16, 4), Drive(subsystem="dual", trained=(8, 1)))),
         ),
         kernel_arguments="nvme_core.multipath=Y",
-        above_info=frozenset(
-            {near("link-downtrained", "high warning", "0000:61:00.0")}
-        ),
+        above_info=frozenset({near("link-downtrained", "high warning", "0000:61:00.0")}),
         quiet_about=frozenset({"shared-root-complex", "oversubscribed-hop", "slot-limited"}),
     ),
     "multipath-healthy": Machine(
@@ -433,7 +431,7 @@ MACHINES = {
                 0,
                 slots((16, 4), VirtioDisk("VBLK"), VirtioDisk(), VirtioScsi(("SCSI",)), Drive(emulated=True)),
             ),
-            RootComplex(0x60, 1, (Port((2.5, 1), Drive(emulated=True)), Port((2.5, 1), VirtioDisk("SLOW")))),
+            RootComplex(0x60, 1, slots((2.5, 1), Drive(emulated=True), VirtioDisk("SLOW"), VirtioDisk())),
         ),
         setup="modprobe -a virtio_blk virtio_scsi sd_mod; until [ -e /sys/block/sda ]; do sleep 0.2; done",
         core=False,
@@ -540,9 +538,7 @@ MACHINES = {
     ),
     "vmd": Machine(
         says="a root complex that a capture moves behind VMD: a link trained too slow there, good ones beside it",
-        root_complexes=(
-            RootComplex(0xE0, 0, slots((16, 4), Drive(trained=(8, 4)), Drive(), Drive())),
-        ),
+        root_complexes=(RootComplex(0xE0, 0, slots((16, 4), Drive(trained=(8, 4)), Drive(), Drive())),),
         above_info=frozenset({found("link-downtrained", "high", "0000:e1:00.0")}),
         core=False,
         quiet_about=frozenset({"shared-root-complex", "oversubscribed-hop", "slot-limited"}),

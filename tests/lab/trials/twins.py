@@ -33,7 +33,7 @@ def schedulers(guest: Guest, names: list[str]) -> dict[str, str]:
     return {name: scheduler(guest, name) for name in names}
 
 
-@on("dual-port", "luns")
+@on("dual-port", "luns", "virtio")
 def a_change_to_one_of_two_that_look_alike_is_undone_on_that_one(guest: Guest) -> None:
     names = twins(guest)
     before = schedulers(guest, names)
@@ -48,7 +48,7 @@ def a_change_to_one_of_two_that_look_alike_is_undone_on_that_one(guest: Guest) -
         same(f"after an undo with nothing to undo, which says {left!r}", schedulers(guest, names), before)
 
 
-@on("dual-port", "luns")
+@on("dual-port", "luns", "virtio")
 def what_an_admin_sets_on_the_twin_stays(guest: Guest) -> None:
     names = twins(guest)
     before = schedulers(guest, names)
@@ -66,7 +66,7 @@ def what_an_admin_sets_on_the_twin_stays(guest: Guest) -> None:
     same("schedulers", schedulers(guest, names), before)
 
 
-@on("dual-port", "luns")
+@on("dual-port", "luns", "virtio")
 def changes_to_both_are_undone_on_each(guest: Guest) -> None:
     names = twins(guest)
     before = schedulers(guest, names)
@@ -79,7 +79,7 @@ def changes_to_both_are_undone_on_each(guest: Guest) -> None:
     same("all are undone", schedulers(guest, names), before)
 
 
-@on("dual-port", "luns")
+@on("dual-port", "luns", "virtio")
 def a_dry_run_names_the_files_of_its_own_drive(guest: Guest) -> None:
     names = twins(guest)
     real = {name: guest.text(f"readlink -f /sys/block/{name}").strip() for name in names}
