@@ -398,6 +398,7 @@ MACHINES = {
             RootComplex(0x20, 0, slots((16, 4), Drive(namespaces=4, formats_all=True))),
             RootComplex(0x60, 1, slots((16, 4), Drive(BLACK, lba=4096))),
         ),
+        core=False,
         quiet_about=LINKS | {"shared-root-complex"},
     ),
     "namespaces-slow": Machine(
