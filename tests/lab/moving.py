@@ -20,8 +20,8 @@ def buses(capture: str, bus: str) -> set[str]:
 
 def renamed(address: str, capture: str, bus: str) -> str:
     """A device's address behind VMD, where it is moved there."""
-    domain, number, rest = address.split(":")
-    return f"{DOMAIN if number in buses(capture, bus) else domain}:{number}:{rest}"
+    domain, rest = address.split(":", 1)
+    return f"{DOMAIN if rest[:2] in buses(capture, bus) else domain}:{rest}"
 
 
 def behind_vmd(capture: str, bus: str) -> str:
