@@ -125,14 +125,18 @@ pub(super) fn count_drives(drives: &[&Drive]) -> String {
     counted(drive::count(drives.iter().copied()), "drive")
 }
 
-/// Names in a sentence: `nvme0n1`, `nvme0n1 and nvme1n1`, `nvme0n1 to nvme9n1 (10 drives)`.
+/// Names in a sentence: `nvme0n1`, `nvme0n1 and nvme1n1`, `10 drives (nvme0n1 ... nvme9n1)`.
 pub(super) fn names(drives: &[&Drive]) -> String {
     match drives {
         [] => "no drive".to_owned(),
         [one] => one.name.to_string(),
         [first, second] => format!("{} and {}", first.name, second.name),
         [first, second, third] => format!("{}, {} and {}", first.name, second.name, third.name),
-        [first, .., last] => format!("{} ({} ... {})", count_drives(drives), first.name, last.name),
+        [first, .., last] => {
+            let all_are_drives = drive::count(drives.iter().copied()) == drives.len();
+            let thing = if all_are_drives { "drive" } else { "namespace" };
+            format!("{} ({} ... {})", counted(drives.len(), thing), first.name, last.name)
+        }
     }
 }
 

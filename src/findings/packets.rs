@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Evidence, Proof, Risk, Row, Sighting, Subject, evidence::names, links::weighed};
 use crate::{
-    machine::{Drive, Machine, pci::Express},
+    machine::{Drive, Machine, drive, pci::Express},
     model::{FindingId, NodeIndex, Severity},
     units,
 };
@@ -168,7 +168,8 @@ fn register(
     if found.is_empty() {
         return Vec::new();
     }
-    let title = units::counted_with_verb(found.len(), "drive", what);
+    let drives = drive::count(found.iter().map(|(drive, _)| *drive));
+    let title = units::counted_with_verb(drives, "drive", what);
     vec![
         Sighting::new(Severity::Info, title)
             .about(found.iter().map(|(drive, _)| Subject::drive(drive)))

@@ -39,7 +39,8 @@ pub(super) const OVERSUBSCRIBED_HOP: Row = Row {
     id: FindingId("oversubscribed-hop"),
     title: "drives want more than their common link",
     fires: "the path limits of the drives below a switch, bridge, root complex or slot with several functions add up to more \
-            than its own limit (namespaces of one controller count once): above 1.0 information, above 1.5 a warning",
+            than its own limit, and the drives are fast enough to fill it (namespaces of one controller count once): above 1.0 \
+            information, above 1.5 a warning",
     why: "Each drive alone gets its full speed; all at once they share what the common hop carries.",
     source: "computed from the limits of the tree",
     remedy: "Spread the drives over several slots, or never count on all of them at once.",
@@ -244,7 +245,7 @@ const ENOUGH: f64 = 1.005;
 /// A place that several drives want more of than it carries.
 struct Short {
     place: Place,
-    /// What the paths of the drives below add up to, over what it carries.
+    /// What the drives below could read through their paths, over what it carries.
     ratio: f64,
     /// What the drives could read more without it, in bytes per second.
     loss: f64,
@@ -282,8 +283,8 @@ fn short(evidence: &Evidence, place: Place) -> Option<Short> {
     let links = flow::arriving(machine, &unlimited, &place.ways).unwrap_or(ratio * carries);
     let arrives = flow::arriving(machine, limits, &place.ways).unwrap_or(links).min(links);
     // A drive alone that fills the place is `slot-limited`'s.
-    let is_short = ratio > ENOUGH && links > ENOUGH * carries && !drives.is_empty();
-    is_short.then_some(Short { place, ratio, loss: (arrives - carries).max(0.0) })
+    let is_short = ratio > ENOUGH && arrives > ENOUGH * carries && !drives.is_empty();
+    is_short.then_some(Short { place, ratio: arrives / carries, loss: arrives - carries })
 }
 
 fn oversubscribed(evidence: &Evidence, short: Short) -> Sighting {
@@ -291,25 +292,20 @@ fn oversubscribed(evidence: &Evidence, short: Short) -> Sighting {
     let Short { place, ratio, loss } = short;
     let drives = place.drives(evidence.machine);
     let trusted = drives.iter().all(|drive| drive.node.is_some_and(|at| both_ends_known(tree, at)));
-    let severity = if ratio > 1.5 && trusted && loss > 0.0 { Severity::Warning } else { Severity::Info };
+    let severity = if ratio > 1.5 && trusted { Severity::Warning } else { Severity::Info };
     let (node, carries) = (tree.node(place.node), place.limit.bytes_per_second.0);
     let title =
         format!("{} together want {ratio:.2} times what {} carries", count_drives(&drives), node.address);
-    let gain = if loss > 0.0 {
-        let rate = evidence.rate(loss);
-        Gain {
-            text: format!("about +{rate} with all of them busy"),
-            ..evidence.gain(loss, OVERSUBSCRIBED_HOP.source)
-        }
-    } else {
-        Gain::words("none: the drives themselves are slower than that", OVERSUBSCRIBED_HOP.source)
+    let gain = Gain {
+        text: format!("about +{} with all of them busy", evidence.rate(loss)),
+        ..evidence.gain(loss, OVERSUBSCRIBED_HOP.source)
     };
     Sighting::new(severity, title)
         .about([Subject::of_node(evidence.machine, place.node)])
         .about(drives.into_iter().map(Subject::drive))
         .proved_by([
             Proof::new(&*node.path, format!("carries {} ({})", evidence.rate(carries), place.limit.because)),
-            Proof::new(&*node.path, format!("paths below add up to {}", evidence.rate(ratio * carries))),
+            Proof::new(&*node.path, format!("drives below could read {}", evidence.rate(carries + loss))),
         ])
         .gaining(gain)
 }

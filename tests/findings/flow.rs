@@ -92,6 +92,13 @@ fn namespaces_of_one_controller_are_one_drive() {
         assert!(Scene::of(&found, id).is_empty(), "{id}: {found:#?}");
     }
     assert!(capacity::limits(&alone.machine()).oversubscription.values().all(|ratio| *ratio <= 1.0));
+    let small = alone.with(|machine| {
+        let node = machine.drives[0].node.unwrap();
+        let mut express = machine.pci.node(node).express.value().unwrap().clone();
+        express.read_request = 128;
+        machine.pci.nodes[node.0].express = Reading::known("/config", express);
+    });
+    assert_eq!(small.one("read-request").title, "1 drive fetches less than 512 B at once");
 }
 
 #[test]
@@ -114,6 +121,19 @@ fn two_controllers_on_one_link_share_it() {
     assert_eq!(finding.severity, Severity::Warning);
     assert_eq!(finding.subjects.len(), 3, "{finding:#?}");
     assert!((finding.gain.bytes_per_second.unwrap() / link - 1.0).abs() < 0.05, "{finding:#?}");
+    // A link that is wide enough for what the drives can read is not oversubscribed, however wide theirs are.
+    let wide = x570().with(two).with(|machine| {
+        let functions = ["0000:0a:00.0", "0000:0b:00.0"].map(|address| function(machine, address));
+        let port = machine.pci.node(functions[0]).parent.unwrap();
+        for at in [functions[0], functions[1], port] {
+            run_at(machine, at, 5, 8);
+        }
+        for drive in &mut machine.drives {
+            drive.model = Reading::known("/model", Label::new("Samsung SSD 980 PRO 1TB"));
+        }
+    });
+    assert!(capacity::limits(&wide.machine()).oversubscription.values().any(|ratio| *ratio > 1.9));
+    assert_eq!(wide.severity("oversubscribed-hop"), None);
     // Controllers of one drive, such as virtual functions, want no more than it does.
     let same = x570().with(two).with(|machine| machine.drives[1].serial = machine.drives[0].serial.clone());
     assert_eq!(same.severity("oversubscribed-hop"), None);
