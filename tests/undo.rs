@@ -27,7 +27,7 @@ use iodyno::{
     runtime::desk::Desk,
     source::{capture::TextRoot, origin::Origin},
     tune::{
-        Actuator, Device, Outcome, SETTINGS, Tuner, Wanted,
+        Actuator, Device, Live, Outcome, SETTINGS, Tuner, Wanted,
         journal::{Journal, Purpose},
         ledger::Ledger,
         pretend::Pretend,
@@ -214,6 +214,31 @@ fn what_no_device_was_at_hand_for_is_changed_read_back_and_undone_on_a_fake_root
             assert_eq!(kernel.read(&change.file).unwrap(), change.from, "{}", row.id.0);
         }
     }
+}
+
+#[test]
+fn what_a_screen_changed_is_named_by_others_while_it_runs_and_after_it_was_killed() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let (machine, _) = iodyno::source::read_machine(&*Origin::Live.open().unwrap());
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let (journal, before) = (Journal::new(state.path()), device.setting("read_ahead_kb"));
+    let tuner = Tuner::open(&journal, &Live, Purpose::Screen, boot.trim(), &|| 1).unwrap();
+    let (row, name) = (find("read_ahead_kb").unwrap(), Device::Drive(DriveName::new(&device.name)));
+    for change in changes(&machine, &Live, &name, row, "64").unwrap() {
+        assert_eq!(tuner.apply(&machine, &change).unwrap(), Outcome::Accepted);
+    }
+    let running = text(&iodyno(state.path(), &["tune", "undo", "--all"]));
+    assert!(running.contains("read_ahead_kb changed by an iodyno that still runs"), "{running}");
+    assert!(!running.contains("nothing stands changed"), "{running}");
+    assert!(!text(&iodyno(state.path(), &["check"])).contains("was killed"));
+    // Its lock goes with it, and no record says that it ended.
+    drop(tuner);
+    let left = text(&iodyno(state.path(), &["check"]));
+    assert!(left.contains("iodyno was killed and left changed"), "{left}");
+    assert_eq!(device.setting("read_ahead_kb").as_deref(), Some("64"));
+    assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
+    assert_eq!(device.setting("read_ahead_kb"), before);
 }
 
 #[test]

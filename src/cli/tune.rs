@@ -312,7 +312,21 @@ impl Bench {
     fn undo(&self, device: Option<&str>, all: bool, force: bool, dry_run: bool) -> Result<Status, Failure> {
         self.refuse_unless_live()?;
         let device = device.map(|name| self.device(name)).transpose()?;
-        let ledger = self.ledger()?.without_living(&self.journal, None);
+        let all_changes = self.ledger()?;
+        let ledger = all_changes.clone().without_living(&self.journal, None);
+        let stays = |entry: &&Entry| !ledger.entries.iter().any(|other| other.file == entry.file);
+        let held: Vec<String> = all_changes
+            .entries
+            .iter()
+            .filter(stays)
+            .map(|entry| Label::new(&format!("{} {}", entry.device.name, entry.setting)).to_string())
+            .collect();
+        if !held.is_empty() {
+            say(&format!(
+                "{} changed by an iodyno that still runs: undo it there, or end it",
+                held.join(", ")
+            ));
+        }
         let dead: Vec<&str> =
             ledger.sessions.keys().map(String::as_str).filter(|id| self.journal.is_dead(id)).collect();
         let which = match &device {
@@ -328,7 +342,9 @@ impl Bench {
         let tuner = self.open()?;
         let restored = tuner.undo(&self.machine, &ledger, &which, force)?;
         tuner.keep()?;
-        print(&report::restored(&restored, !all && device.is_none() && !ledger.entries.is_empty()))?;
+        if !restored.is_empty() || held.is_empty() {
+            print(&report::restored(&restored, !all && device.is_none() && !ledger.entries.is_empty()))?;
+        }
         Ok(if is_whole(&restored) { Status::Done } else { Status::No })
     }
 

@@ -129,20 +129,21 @@ impl Desk {
         Ok(damaged.iter().map(|damage| format!("{}: {damage}", path.display())).collect())
     }
 
-    /// What an experiment left changed when it was killed, with the command that undoes it; for commands that only read,
-    /// and put nothing back.
-    pub fn leftovers(&self) -> Result<Option<String>, JournalError> {
-        let (dead, _) = self.dead()?;
-        let left = |entry: &&Entry| dead.iter().any(|id| entry.open.contains_key(id));
+    /// What killed experiments and screens left changed, a line each, with the command that undoes it; for commands that
+    /// only read, and restore nothing.
+    pub fn leftovers(&self) -> Result<Vec<String>, JournalError> {
+        let (experiments, screens) = self.dead()?;
+        let ledger = self.ledger()?;
         let words = |entry: &Entry| format!("{} {} (was {})", entry.device.name, entry.setting, entry.found);
-        let left: Vec<String> = self.ledger()?.entries.iter().filter(left).map(words).collect();
-        let told = || {
-            format!(
-                "an experiment was killed and left changed: {}; `iodyno tune undo` undoes it",
-                left.join(", ")
-            )
+        let line = |(what, dead): (&str, Vec<String>)| {
+            let left = |entry: &&Entry| dead.iter().any(|id| entry.open.contains_key(id));
+            let left: Vec<String> = ledger.entries.iter().filter(left).map(words).collect();
+            let undo = if what == "iodyno" { "`iodyno tune undo --all`" } else { "`iodyno tune undo`" };
+            let told =
+                || format!("{what} was killed and left changed: {}; {undo} undoes it", left.join(", "));
+            (!left.is_empty()).then(told)
         };
-        Ok((!left.is_empty()).then(told))
+        Ok([("an experiment", experiments), ("iodyno", screens)].into_iter().filter_map(line).collect())
     }
 
     /// Sessions that died with changes standing: those whose changes are put back without asking, and those whose

@@ -18,7 +18,7 @@ use rustix::{
     io::Errno,
 };
 
-/// A folder that belongs to this user, with nobody else's rights on it.
+/// A folder that this user owns and no other user can write to.
 #[derive(Debug)]
 pub struct StateFolder {
     folder: OwnedFd,
@@ -31,10 +31,10 @@ const FOLDER: OFlags = FLAGS.union(OFlags::DIRECTORY);
 const OWN: Mode = Mode::RUSR.union(Mode::WUSR);
 
 impl StateFolder {
-    /// Opens the folder; `None` where there is none. Rights of others are taken away.
+    /// Opens the folder; `None` where there is none.
     ///
     /// # Errors
-    /// A link, no folder, or one that belongs to another user: in words, with what to do.
+    /// A link, no folder, or one that another user owns or can write to: in words, with what to do.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
         match open(path, FOLDER, Mode::empty()) {
             Ok(folder) => Self::checked(folder).map(Some),
@@ -133,7 +133,10 @@ impl StateFolder {
     fn checked(folder: OwnedFd) -> io::Result<Self> {
         let stat = fstat(&folder)?;
         owned(&stat, "the state folder ")?;
-        tighten(&folder, &stat, Mode::RWXU)?;
+        // Its mode is its owner's matter: IODYNO_STATE_DIR may name a folder that is not iodyno's.
+        if others_may_write(&stat) {
+            return Err(refused("other users can write to it: look at what it holds, then `chmod 700` it"));
+        }
         Ok(Self { folder })
     }
 }
@@ -145,10 +148,10 @@ fn own_file(file: OwnedFd) -> io::Result<File> {
         return Err(refused("is no regular file"));
     }
     owned(&stat, "")?;
-    if Mode::from_raw_mode(stat.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
+    if others_may_write(&stat) {
         return Err(refused("other users can write to it: look at what it holds, then `chmod 600` it"));
     }
-    tighten(&file, &stat, OWN)?;
+    tighten(&file, &stat)?;
     Ok(file.into())
 }
 
@@ -160,13 +163,17 @@ fn owned(stat: &Stat, what: &str) -> io::Result<()> {
     Err(refused(format!("{what}belongs to user {}, not to user {own}", stat.st_uid)))
 }
 
-/// Takes the rights of others away.
-fn tighten(file: impl AsFd, stat: &Stat, most: Mode) -> io::Result<()> {
+fn others_may_write(stat: &Stat) -> bool {
+    Mode::from_raw_mode(stat.st_mode).intersects(Mode::WGRP | Mode::WOTH)
+}
+
+/// Takes the rights of others on a file away.
+fn tighten(file: impl AsFd, stat: &Stat) -> io::Result<()> {
     let others = Mode::RWXG | Mode::RWXO;
     if !Mode::from_raw_mode(stat.st_mode).intersects(others) {
         return Ok(());
     }
-    fchmod(file, most)
+    fchmod(file, OWN)
         .map_err(|error| refused(format!("others have rights on it, and they cannot be taken away: {error}")))
 }
 
@@ -230,19 +237,22 @@ mod tests {
     }
 
     #[test]
-    fn laxer_modes_are_tightened_and_what_others_could_write_is_refused() {
+    fn files_are_tightened_folders_left_alone_and_what_others_could_write_is_refused() {
         let (_held, path) = folder();
         let state = StateFolder::make(&path).unwrap();
         drop(state.append("read").unwrap());
         drop(state.append("written").unwrap());
-        fs::set_permissions(&path, Permissions::from_mode(0o777)).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
         fs::set_permissions(path.join("read"), Permissions::from_mode(0o644)).unwrap();
         fs::set_permissions(path.join("written"), Permissions::from_mode(0o666)).unwrap();
         let state = StateFolder::open(&path).unwrap().unwrap();
-        assert_eq!(mode(&path), 0o700);
+        assert_eq!(mode(&path), 0o755, "it may be a folder of the system's");
         assert!(state.read("read").unwrap().is_some());
         assert_eq!(mode(&path.join("read")), 0o600);
         assert!(words(state.read("written")).contains("other users can write"));
+        fs::set_permissions(&path, Permissions::from_mode(0o1777)).unwrap();
+        assert!(words(StateFolder::open(&path)).contains("other users can write"));
+        assert_eq!(mode(&path), 0o1777);
     }
 
     #[test]
