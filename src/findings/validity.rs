@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     capacity::{self, Beside},
-    counters::Rates,
+    counters::{DiskRates, Rates},
     machine::{Drive, IoLimit, LimitKind, Machine, Smart},
     model::{DriveName, RunSample, RunSummary, TargetSummary, Workload},
     text::Label,
@@ -45,6 +45,15 @@ impl OwnReads {
     /// Drive, reads and bytes of each target.
     pub fn of(targets: impl IntoIterator<Item = (Option<DriveName>, f64, f64)>) -> Self {
         Self(targets.into_iter().map(|(drive, ios, bytes)| Own { drive, ios, bytes }).collect())
+    }
+
+    /// All reads that were counted.
+    pub fn all_of(rates: &Rates) -> Self {
+        let seconds = rates.elapsed.as_secs_f64();
+        let own = |(name, disk): (&DriveName, &DiskRates)| {
+            (Some(name.clone()), disk.reads * seconds, disk.read_bytes * seconds)
+        };
+        Self::of(rates.disks.iter().map(own))
     }
 
     /// Adds what was read in a later stretch; drives are known from some moment on.
@@ -295,7 +304,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        counters::{CpuShares, DiskRates},
+        counters::CpuShares,
         machine::{Use, User},
         model::{Reading, Workload},
         source::{self, origin::Origin},

@@ -11,7 +11,7 @@ use crate::{
     app::series::{Scale, Series, WINDOW},
     capacity::Expected,
     counters::Rates,
-    findings::validity::Watch,
+    findings::validity::{OwnReads, Watch},
     model::{
         DriveName, LatencySummary, RunRecord, RunSample, RunState, RunSummary, Seconds, TargetSample,
         TargetSummary, Workload,
@@ -151,6 +151,11 @@ impl Test {
 
     /// Takes the counters of a stretch that ended at `at`; one that began before the test counted counts for nothing.
     pub fn watch(&mut self, rates: &Rates, at: Duration) {
+        if self.simulated {
+            // Its counters run by the test's own clock, which stands still in a pause, and count nothing else.
+            self.watch.take(rates, &OwnReads::all_of(rates));
+            return;
+        }
         self.seen.counted(rates, at);
         self.seen.settle(&mut self.watch);
     }
@@ -297,8 +302,14 @@ impl TargetCurves {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
-    use crate::model::Target;
+    use crate::{
+        counters::DiskRates,
+        model::{Target, run},
+        source::{self, origin::Origin},
+    };
 
     fn sample(at_ms: u64, ios: u64) -> RunSample {
         RunSample {
@@ -317,6 +328,30 @@ mod tests {
             }],
             simulated: true,
         }
+    }
+
+    #[test]
+    fn a_pause_of_a_simulated_test_makes_nobody_else_read() {
+        let target = Target { path: "/dev/nvme0n1".into(), drive: Some(DriveName::new("nvme0n1")) };
+        let workload = Workload { targets: vec![target], ..Workload::default() };
+        let mut test = Test::new(workload, Vec::new(), Watch::default());
+        let rates = |ios: f64| {
+            let disk = DiskRates { reads: ios, read_bytes: ios * 4096.0, ..DiskRates::default() };
+            let disks = BTreeMap::from([(DriveName::new("nvme0n1"), disk)]);
+            Rates { elapsed: Duration::from_secs(1), disks, ..Rates::default() }
+        };
+        // Its own clock stands still from 1.5 to 4.5 s.
+        for (now, at, ios) in [(0, 0, 0), (1000, 1000, 250_000), (1500, 1500, 375_000), (5000, 2000, 500_000)]
+        {
+            test.take(&sample(at, ios), Duration::from_millis(now));
+            if at % 1000 == 0 && at > 0 {
+                test.watch(&rates(250_000.0), Duration::from_millis(now));
+            }
+        }
+        let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let mut run = run::testing::run(&["nvme0n1"], 500_000 * 4096, test.workload.clone());
+        test.watch.judge(&machine, &mut run);
+        assert!(run.targets[0].invalid_because.is_empty(), "{run:?}");
     }
 
     #[test]
