@@ -173,7 +173,7 @@ fn a_target_whose_reads_fail_is_an_answer_of_no_and_one_that_gives_nothing_canno
     let output = bench(Path::new("/sys/kernel/uevent_seqnum"), &["--direct=0", "--runtime=1", "--json"]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.starts_with("iodyno: /sys/kernel/uevent_seqnum: nothing of it could be read: "), "{said}");
+    assert!(said.starts_with("iodyno: /sys/kernel/uevent_seqnum: no read of it succeeded: "), "{said}");
     assert_eq!(said.lines().count(), 1);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_ne!(document["jobs"][0]["error"], 0, "the document is there all the same");

@@ -111,14 +111,15 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
         say(&note);
         notes.push(note);
     }
+    if args.emit_fio() {
+        let runs = runs.into_iter().map(|planned| Ok(bench.targets_of(planned)?.workload));
+        print(&report::fio_options::job_file_of_runs(&runs.collect::<Result<Vec<_>, Failure>>()?))?;
+        return Ok(Status::Done);
+    }
     let mut finished = Vec::new();
     let mut status = Status::Done;
     for planned in runs {
         let planned = bench.targets_of(planned)?;
-        if args.emit_fio() {
-            print(&report::fio_options::job_file(&planned.workload))?;
-            continue;
-        }
         let (ended, run) = bench.carry_out(planned)?;
         finished.extend(run);
         status = ended;
@@ -287,7 +288,7 @@ fn judged<'a>(targets: impl Iterator<Item = &'a TargetSummary> + Clone) -> Resul
             more => format!(", nor of {}", units::counted(more, "more target")),
         };
         let why = error.unwrap_or_else(|| "no read completed within the run".to_owned());
-        let wrong = format!("nothing of it could be read{more}: {why}");
+        let wrong = format!("no read of it succeeded{more}: {why}");
         return Err(Complaint::new(target.name.as_str(), wrong, fix).into());
     }
     let sound = targets.into_iter().all(|target| target.errors == 0 && target.first_error.is_none());

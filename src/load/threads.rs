@@ -29,6 +29,10 @@ fn lacks(workload: &Workload) -> Vec<String> {
             workload.exact_timing,
             "pread is timed from before the call that hands a read over: --exact_timing has no effect",
         ),
+        (
+            workload.depth > 1,
+            "psync reads with --iodepth threads per job; fio's psync has one I/O in flight per job, whatever iodepth",
+        ),
     ]
     .into_iter()
     .filter(|(asked, _)| *asked)
@@ -117,7 +121,7 @@ mod tests {
     #[test]
     fn what_it_lacks_is_said() {
         let asks = Workload { hipri: true, submission_poll: true, exact_timing: true, ..Workload::default() };
-        assert_eq!(lacks(&asks).len(), 3);
-        assert!(lacks(&Workload::default()).is_empty());
+        assert_eq!(lacks(&asks).len(), 4);
+        assert!(lacks(&Workload { depth: 1, ..Workload::default() }).is_empty());
     }
 }

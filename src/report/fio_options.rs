@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::{
     machine::processor::cpu_list,
-    model::{EngineKind, Pattern, Workload},
+    model::{EngineKind, Pattern, Target, Workload},
     units,
 };
 
@@ -69,10 +69,50 @@ const OF_IO_URING: [&str; 4] = ["hipri", "fixedbufs", "registerfiles", "sqthread
 
 /// A job file with one section per target, which does in fio what the workload does here.
 pub fn job_file(workload: &Workload) -> String {
-    let mut out = String::from(
-        "; made by iodyno bench --emit-fio; run it with: fio --readonly FILE\n\
-         ; one section per target, each with its own depth and jobs, reported one by one\n[global]\n",
-    );
+    let mut out = format!("{HEAD}[global]\n{}", lines(workload));
+    for (index, target) in workload.targets.iter().enumerate() {
+        let group = if index == 0 { "" } else { "new_group=1\n" };
+        let _ = write!(out, "\n[{}]\n{}{group}", section(index, target), filename(target));
+    }
+    out
+}
+
+/// A job file of several workloads, one after the other. Each section has all of its options: fio lets options of an
+/// earlier `[global]` stand in a later one.
+pub fn job_file_of_runs(workloads: &[Workload]) -> String {
+    let [workload] = workloads else {
+        let mut out = HEAD.to_owned();
+        for (run, workload) in workloads.iter().enumerate() {
+            for (index, target) in workload.targets.iter().enumerate() {
+                let waits = if run > 0 && index == 0 { "stonewall\n" } else { "" };
+                let group = if run + index == 0 { "" } else { "new_group=1\n" };
+                let name = section(index, target);
+                let options = lines(workload);
+                let _ = write!(out, "\n[run{}-{name}]\n{options}{}{waits}{group}", run + 1, filename(target));
+            }
+        }
+        return out;
+    };
+    job_file(workload)
+}
+
+const HEAD: &str = "; made by iodyno bench --emit-fio; run it with: fio --readonly FILE\n\
+                    ; one section per target, each with its own depth and jobs, reported one by one\n";
+
+fn section(index: usize, target: &Target) -> String {
+    match &target.drive {
+        Some(drive) if drive.device_file() == *target.path.to_string_lossy() => drive.to_string(),
+        _ => format!("target{}", index + 1),
+    }
+}
+
+fn filename(target: &Target) -> String {
+    format!("filename={}\n", target.path.to_string_lossy().replace(':', "\\:"))
+}
+
+/// A workload's options, a line each.
+fn lines(workload: &Workload) -> String {
+    let mut out = String::new();
     let ring = matches!(workload.engine, EngineKind::IoUring | EngineKind::IoUringCmd);
     let (depth, jobs) = processes(workload);
     for (option, value) in options(workload) {
@@ -99,15 +139,6 @@ pub fn job_file(workload: &Workload) -> String {
         out.push_str("invalidate=0\nfadvise_hint=0\n");
     }
     out.push_str("group_reporting=1\n");
-    for (index, target) in workload.targets.iter().enumerate() {
-        let path = target.path.to_string_lossy();
-        let name = match &target.drive {
-            Some(drive) if drive.device_file() == *path => drive.to_string(),
-            _ => format!("target{}", index + 1),
-        };
-        let group = if index == 0 { "" } else { "new_group=1\n" };
-        let _ = write!(out, "\n[{name}]\nfilename={}\n{group}", path.replace(':', "\\:"));
-    }
     out
 }
 
@@ -124,10 +155,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{
-        model::{DriveName, Target},
-        units::Bytes,
-    };
+    use crate::{model::DriveName, units::Bytes};
 
     fn two_drives() -> Workload {
         let target =
@@ -166,6 +194,22 @@ filename=/mnt/a\\:b
 new_group=1
 ";
         assert_eq!(job_file(&two_drives()), expected);
+    }
+
+    #[test]
+    fn runs_wait_for_each_other_and_share_no_options() {
+        let first = Workload { direct: false, ..two_drives() };
+        let second = Workload { block_size: Bytes(65536), depth: 4, ..two_drives() };
+        let file = job_file_of_runs(&[first.clone(), second]);
+        assert!(!file.contains("[global]"), "{file}");
+        let sections: Vec<&str> = file.split("\n[").skip(1).collect();
+        let names: Vec<&str> = sections.iter().filter_map(|section| section.split(']').next()).collect();
+        assert_eq!(names, ["run1-nvme0n1", "run1-target2", "run2-nvme0n1", "run2-target2"]);
+        let waits: Vec<bool> = sections.iter().map(|section| section.contains("\nstonewall\n")).collect();
+        assert_eq!(waits, [false, false, true, false]);
+        assert!(sections[1].contains("\nbs=4k\n") && sections[2].contains("\nbs=64k\niodepth=4\n"), "{file}");
+        assert!(sections[1].contains("invalidate=0") && !sections[2].contains("invalidate=0"), "{file}");
+        assert_eq!(job_file_of_runs(std::slice::from_ref(&first)), job_file(&first));
     }
 
     #[test]
