@@ -119,8 +119,8 @@ impl Terminal {
             .set_size(NonZero::new(rows).expect("some rows"), NonZero::new(cols).expect("some columns"));
     }
 
-    /// Waits for the end; the terminal must be as it was before.
-    fn ends_with(mut self, status: u32) {
+    /// Waits for the end; the terminal must be as it was before. What was printed after it may still be on its way.
+    fn ends_with(mut self, status: u32) -> Self {
         let ended = self.child.wait().expect("it ends");
         assert_eq!(ended.exit_code(), status);
         self.wait_for("the terminal as it was", |screen| {
@@ -129,6 +129,7 @@ impl Terminal {
                 && !screen.bracketed_paste()
                 && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
         });
+        self
     }
 }
 
@@ -290,19 +291,15 @@ fn on_the_smallest_screen_changes_are_kept_undone_and_exported_on_leaving() {
             terminal.wait_for_text(choice);
         }
         terminal.press(key);
-        let screen = Arc::clone(&terminal.screen);
-        terminal.ends_with(0);
+        let terminal = terminal.ends_with(0);
         assert_eq!(
             device.setting("scheduler").as_deref(),
             Some(if stays { "mq-deadline" } else { "none" }),
             "{key}"
         );
         if key == "e" {
-            let said = screen.lock().unwrap_or_else(PoisonError::into_inner).screen().contents();
-            assert!(
-                said.contains("left out: scheduler of loop"),
-                "a loop device has no name that lasts: {said}"
-            );
+            // A loop device has no name that lasts.
+            terminal.wait_for_text("left out: scheduler of loop");
         }
         // A kept change is nobody's left-over: the next start asks nothing.
         let mut next = Terminal::start_with(&[], state.path());
@@ -340,9 +337,7 @@ fn without_privilege_staged_changes_become_the_commands_to_run() {
     terminal.press("a");
     terminal.wait_for_text("needs root: the commands for 1 write");
     terminal.press("\r");
-    let screen = Arc::clone(&terminal.screen);
-    terminal.ends_with(0);
-    let said = screen.lock().unwrap_or_else(PoisonError::into_inner).screen().contents();
-    assert!(said.contains("echo 'mq-deadline' | sudo tee '/sys/"), "{said}");
+    let terminal = terminal.ends_with(0);
+    terminal.wait_for_text("echo 'mq-deadline' | sudo tee '/sys/");
     assert_eq!(device.setting("scheduler").as_deref(), Some("none"));
 }
