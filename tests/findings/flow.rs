@@ -94,7 +94,7 @@ fn namespaces_of_one_controller_are_one_drive() {
     assert!(capacity::limits(&alone.machine()).oversubscription.values().all(|ratio| *ratio <= 1.0));
     let small = alone.with(|machine| {
         let node = machine.drives[0].node.unwrap();
-        let mut express = machine.pci.node(node).express.value().unwrap().clone();
+        let mut express = *machine.pci.node(node).express.value().unwrap();
         express.read_request = 128;
         machine.pci.nodes[node.0].express = Reading::known("/config", express);
     });
