@@ -331,6 +331,7 @@ MACHINES = {
                 found("slot-limited", "high", "0000:22:00.0", "0000:24:00.0"),
             }
         ),
+        core=False,
         quiet_about=frozenset({"shared-root-complex", "oversubscribed-hop", "link-downtrained", "link-capped-by-software"}),
     ),
     "bays": Machine(
