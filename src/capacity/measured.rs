@@ -1,4 +1,4 @@
-//! What a test teaches about the machine: limits of root complexes, which nobody documents, what reads cost, and which
+//! What a test teaches about the machine: limits of root complexes, which are undocumented, what reads cost, and which
 //! limits are wrong.
 
 use std::collections::BTreeMap;

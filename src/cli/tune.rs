@@ -312,21 +312,17 @@ impl Bench {
     fn undo(&self, device: Option<&str>, all: bool, force: bool, dry_run: bool) -> Result<Status, Failure> {
         self.refuse_unless_live()?;
         let device = device.map(|name| self.device(name)).transpose()?;
-        let all_changes = self.ledger()?;
-        let ledger = all_changes.clone().without_living(&self.journal, None);
-        let stays = |entry: &&Entry| !ledger.entries.iter().any(|other| other.file == entry.file);
-        let held: Vec<String> = all_changes
-            .entries
-            .iter()
-            .filter(stays)
-            .map(|entry| Label::new(&format!("{} {}", entry.device.name, entry.setting)).to_string())
-            .collect();
+        let ledger = self.ledger()?;
+        let name =
+            |entry: &Entry| Label::new(&format!("{} {}", entry.device.name, entry.setting)).to_string();
+        let held: Vec<String> = ledger.held(&self.journal).map(name).collect();
         if !held.is_empty() {
             say(&format!(
                 "{} changed by an iodyno that still runs: undo it there, or end it",
                 held.join(", ")
             ));
         }
+        let ledger = ledger.without_living(&self.journal, None);
         let dead: Vec<&str> =
             ledger.sessions.keys().map(String::as_str).filter(|id| self.journal.is_dead(id)).collect();
         let which = match &device {

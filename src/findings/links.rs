@@ -157,7 +157,7 @@ pub(super) fn on_the_way<'a>(evidence: &Evidence<'a>) -> Vec<Judged<'a>> {
     nodes.into_iter().filter_map(|node| judged(evidence, node)).collect()
 }
 
-/// The machine with links that run at other speeds and widths; `None` when nobody knows what they carry now.
+/// The machine with links that run at other speeds and widths; `None` when what they carry now is unknown.
 pub(super) fn retrained(evidence: &Evidence, links: &[(NodeIndex, Pair)]) -> Option<Machine> {
     links.iter().any(|(child, _)| evidence.limits.hop(*child).is_some()).then_some(())?;
     let mut machine = evidence.machine.clone();
@@ -176,7 +176,7 @@ pub(super) fn retrained(evidence: &Evidence, links: &[(NodeIndex, Pair)]) -> Opt
 /// Less than this is the error of arithmetic, in bytes per second.
 pub(super) const NOTHING: f64 = 1e3;
 
-/// What all drives at once win as `then` would be, and how much that matters here; a gain nobody can compute is a warning.
+/// What all drives at once win as `then` would be, and how much that matters here; an unknown gain is a warning.
 pub(super) fn weighed(evidence: &Evidence, then: Option<&Machine>, source: &str) -> (Severity, Gain) {
     let gain = then.map(|then| total(then, &capacity::limits(then)) - evidence.total());
     match gain {

@@ -259,7 +259,7 @@ fn oversubscribed_hop(evidence: &Evidence) -> Vec<Sighting> {
         .filter(|place| !chipset::is_uplink(evidence, place.node))
         .filter_map(|place| short(evidence, place))
         .collect();
-    // The same drives' shortage on several hops of one chain is told of the narrowest.
+    // Of several short hops of one chain the narrowest is reported.
     short.sort_by(|a, b| a.place.limit.bytes_per_second.0.total_cmp(&b.place.limit.bytes_per_second.0));
     let mut seen: Vec<Vec<NodeIndex>> = Vec::new();
     short.retain(|short| {

@@ -29,7 +29,7 @@ pub(super) trait Flight {
     fn look(&self) -> io::Result<()>;
 }
 
-/// Time that reads in flight have to complete once nobody waits for them any more.
+/// Time that reads in flight have to complete after the run has ended.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Between two looks, the first time and at most.

@@ -86,7 +86,7 @@ pub(super) struct Completions<'a> {
     end: u32,
 }
 
-/// How far the kernel is with the entries of a ring, whoever fills its queues.
+/// How far the kernel is with the entries of a ring.
 #[derive(Debug)]
 pub(super) struct Progress {
     rings: Shared,

@@ -138,9 +138,10 @@ impl Desk {
         let line = |(what, dead): (&str, Vec<String>)| {
             let left = |entry: &&Entry| dead.iter().any(|id| entry.open.contains_key(id));
             let left: Vec<String> = ledger.entries.iter().filter(left).map(words).collect();
-            let undo = if what == "iodyno" { "`iodyno tune undo --all`" } else { "`iodyno tune undo`" };
-            let told =
-                || format!("{what} was killed and left changed: {}; {undo} undoes it", left.join(", "));
+            let told = || {
+                let left = left.join(", ");
+                format!("{what} was killed and left changed: {left}; `iodyno tune undo` undoes it")
+            };
             (!left.is_empty()).then(told)
         };
         Ok([("an experiment", experiments), ("iodyno", screens)].into_iter().filter_map(line).collect())

@@ -1,4 +1,4 @@
-//! [`StateFolder`]: the state folder, trusted only where nobody else can write to it.
+//! [`StateFolder`]: the state folder, trusted only where no other user can write to it.
 //!
 //! What lies there makes root write settings, so the folder and every file in it must belong to this process' user. Files
 //! are reached below the folder's descriptor; links are not followed, and nothing but regular files is read or written.
@@ -49,7 +49,7 @@ impl StateFolder {
     /// As for [`Self::open`].
     pub fn make(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(Mode::RWXU.bits()).create(path).or_else(|error| {
-            // A link in its place is told in better words below.
+            // A link in its place gets a better message below.
             if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) }
         })?;
         Self::open(path)?.ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -141,7 +141,7 @@ impl StateFolder {
     }
 }
 
-/// The file, if it is a regular one that nobody else can write to.
+/// The file, if it is a regular one that no other user can write to.
 fn own_file(file: OwnedFd) -> io::Result<File> {
     let stat = fstat(&file)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {

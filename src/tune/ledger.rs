@@ -139,6 +139,11 @@ impl Ledger {
         ledger
     }
 
+    /// What living sessions have changed and not kept.
+    pub fn held<'a>(&'a self, journal: &'a Journal) -> impl Iterator<Item = &'a Entry> {
+        self.entries.iter().filter(|entry| entry.open.keys().any(|session| !journal.is_dead(session)))
+    }
+
     /// Without what living sessions other than `own` have under their hands: that is theirs alone. A file that `own`
     /// was the last to change is its own, whoever changed it before.
     #[must_use]
@@ -197,7 +202,7 @@ impl Ledger {
             self.entries.len() - 1
         });
         let entry = &mut self.entries[place];
-        // The queue of a drive that left is gone with its values, whoever has its name now.
+        // The queue of a drive that left is gone with its values, also where another drive has its name now.
         let is_queue = find(setting).is_some_and(|row| row.scope == Scope::Queue);
         if entry.is_closed() || is_queue && entry.device.has_left(device) {
             // What stands there now was set by others: it is what this change found.

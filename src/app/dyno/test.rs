@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_of_a_simulated_test_makes_nobody_else_read() {
+    fn a_pause_of_a_simulated_test_adds_no_reads_of_others() {
         let target = Target { path: "/dev/nvme0n1".into(), drive: Some(DriveName::new("nvme0n1")) };
         let workload = Workload { targets: vec![target], ..Workload::default() };
         let mut test = Test::new(workload, Vec::new(), Watch::default());

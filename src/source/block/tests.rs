@@ -323,7 +323,7 @@ fn a_lattice_or_circle_of_layers_ends() {
         "dir {HOLDERS}\n  dm-0\ndir {VIRTUAL}/dm-0/holders\n  dm-1\n  dm-0\ndir {VIRTUAL}/dm-1/holders\n  dm-0\n"
     );
     assert_eq!(used(&stacked(&["dm-0", "dm-1"], &circle)), Vec::<String>::new());
-    // Both legs of a mirror stand on the drive; what is mounted is told once.
+    // Both legs of a mirror stand on the drive; its mount is listed once.
     let mirror = format!(
         "dir {HOLDERS}\n  dm-0\n  dm-1\ndir {VIRTUAL}/dm-0/holders\n  dm-2\ndir {VIRTUAL}/dm-1/holders\n  dm-2\n\
          text /proc/self/mountinfo\n  1 0 8:102 / /m rw - ext4 /dev/x rw\n"

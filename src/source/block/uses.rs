@@ -315,7 +315,7 @@ impl<'a> Users<'a> {
         }
     }
 
-    /// One line; `None` when it makes no sense. A device that is not among the drives is nobody's.
+    /// One line; `None` when it makes no sense. A device that is not among the drives is passed over.
     fn line(&mut self, line: &str) -> Option<()> {
         let (word, rest) = line.split_once(' ')?;
         let (subject, rest) = rest.split_once(' ')?;
