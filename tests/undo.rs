@@ -1,5 +1,5 @@
 //! Settings of real devices: changed, read back, undone; killed in between; two iodynos at once; after a reboot, after a
-//! device went, without privilege.
+//! device went, without privilege. What a killed one leaves is in `leftovers.rs`.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,13 +10,13 @@
 
 #[path = "common/loop_device.rs"]
 mod loop_device;
+#[path = "common/program.rs"]
+mod program;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    io::{BufRead, BufReader},
     os::unix::fs::PermissionsExt,
-    path::Path,
     process::{Command, Output, Stdio},
     time::{Duration, SystemTime},
 };
@@ -24,36 +24,22 @@ use std::{
 use iodyno::{
     machine::Machine,
     model::DriveName,
-    runtime::desk::Desk,
-    source::{capture::TextRoot, origin::Origin},
+    source::capture::TextRoot,
     tune::{
-        Actuator, Device, Live, Outcome, SETTINGS, Tuner, Wanted,
+        Actuator, Device, Outcome, SETTINGS, Tuner,
         journal::{Journal, Purpose},
         ledger::Ledger,
         pretend::Pretend,
-        settings::{Proof, find},
+        settings::Proof,
         tuner::{changes, is_whole},
         undo::Which,
     },
 };
 use loop_device::{LoopDevice, Queue, ZramDevice, skip::skipped};
-
-fn iodyno(state: &Path, args: &[&str]) -> Output {
-    command(state, args).output().unwrap()
-}
-
-fn command(state: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
-    command.env("IODYNO_STATE_DIR", state).args(args).stdin(Stdio::null());
-    command
-}
+use program::{command, iodyno, text};
 
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
-}
-
-fn text(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 /// A value for each setting that differs from what a loop device, or a zram device, has as delivered.
@@ -214,31 +200,6 @@ fn what_no_device_was_at_hand_for_is_changed_read_back_and_undone_on_a_fake_root
             assert_eq!(kernel.read(&change.file).unwrap(), change.from, "{}", row.id.0);
         }
     }
-}
-
-#[test]
-fn what_a_screen_changed_is_named_by_others_while_it_runs_and_after_it_was_killed() {
-    let Some(device) = LoopDevice::new(16 << 20) else { return };
-    let state = tempfile::tempdir().unwrap();
-    let (machine, _) = iodyno::source::read_machine(&*Origin::Live.open().unwrap());
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-    let (journal, before) = (Journal::new(state.path()), device.setting("read_ahead_kb"));
-    let tuner = Tuner::open(&journal, &Live, Purpose::Screen, boot.trim(), &|| 1).unwrap();
-    let (row, name) = (find("read_ahead_kb").unwrap(), Device::Drive(DriveName::new(&device.name)));
-    for change in changes(&machine, &Live, &name, row, "64").unwrap() {
-        assert_eq!(tuner.apply(&machine, &change).unwrap(), Outcome::Accepted);
-    }
-    let running = text(&iodyno(state.path(), &["tune", "undo", "--all"]));
-    assert!(running.contains("read_ahead_kb changed by an iodyno that still runs"), "{running}");
-    assert!(!running.contains("nothing stands changed"), "{running}");
-    assert!(!text(&iodyno(state.path(), &["check"])).contains("was killed"));
-    // Its lock goes with it, and no record says that it ended.
-    drop(tuner);
-    let left = text(&iodyno(state.path(), &["check"]));
-    assert!(left.contains("iodyno was killed and left changed"), "{left}");
-    assert_eq!(device.setting("read_ahead_kb").as_deref(), Some("64"));
-    assert!(iodyno(state.path(), &["tune", "undo"]).status.success(), "as the line says");
-    assert_eq!(device.setting("read_ahead_kb"), before);
 }
 
 #[test]
@@ -544,155 +505,4 @@ fn two_at_once_keep_the_journal_whole() {
     let output = iodyno(state.path(), &["tune", "undo", "--all"]);
     assert!(output.status.success(), "{}", text(&output));
     assert_eq!(device.read_settings(), before);
-}
-
-/// Not a test by itself: [`an_experiment_that_was_killed_is_undone_without_asking`] runs it in a process of its own.
-#[test]
-#[ignore = "is run by another test, which kills it"]
-fn hold_settings_until_killed() {
-    let Some(drive) = std::env::var_os("IODYNO_HOLD") else { return };
-    let drive = Device::Drive(DriveName::new(drive.to_str().unwrap()));
-    let desk = Desk::new(&Origin::Live, &Origin::Live.open().unwrap()).unwrap();
-    let hold = desk.hold().unwrap();
-    let wanted = |id, value| Wanted::new(drive.clone(), find(id).unwrap(), value);
-    hold.set(&[wanted("scheduler", "mq-deadline"), wanted("read_ahead_kb", "512")]).unwrap();
-    println!("held");
-    std::thread::sleep(Duration::from_mins(10));
-}
-
-/// Settings of a device that an experiment changed before it was killed.
-fn killed_experiment(device: &Queue, state: &Path) {
-    let mut holder = Command::new(std::env::current_exe().unwrap());
-    holder.args(["--exact", "hold_settings_until_killed", "--ignored", "--nocapture"]);
-    holder.env("IODYNO_HOLD", &device.name).env("IODYNO_STATE_DIR", state);
-    let mut holder = holder.stdout(Stdio::piped()).spawn().unwrap();
-    let said = BufReader::new(holder.stdout.take().unwrap()).lines();
-    assert!(said.map_while(Result::ok).any(|line| line.contains("held")), "it never held");
-    assert_eq!(device.setting("scheduler").as_deref(), Some("mq-deadline"));
-    let living = iodyno(state, &["tune", "set", &device.name, "nomerges=0"]);
-    assert_eq!(device.setting("read_ahead_kb").as_deref(), Some("512"), "a living one's settings stay");
-    assert!(living.status.success(), "{}", text(&living));
-    holder.kill().unwrap();
-    holder.wait().unwrap();
-}
-
-#[test]
-fn an_experiment_that_was_killed_is_undone_by_the_next_change_without_asking() {
-    let Some(device) = LoopDevice::new(16 << 20) else { return };
-    let before = device.read_settings();
-    let state = tempfile::tempdir().unwrap();
-    killed_experiment(&device, state.path());
-    let dry = iodyno(state.path(), &["tune", "set", &device.name, "nomerges=0", "--dry-run"]);
-    assert!(dry.status.success());
-    assert_eq!(device.setting("scheduler").as_deref(), Some("mq-deadline"), "a dry run writes nothing");
-    let start: &[&str] = &["tune", "set", &device.name, "nomerges=0"];
-    let output = iodyno(state.path(), start);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        said.contains("was killed in the middle of its work") && said.contains("scheduler: is none again"),
-        "{said}"
-    );
-    assert_eq!(device.read_settings(), before);
-    let again = iodyno(state.path(), start);
-    assert!(!String::from_utf8_lossy(&again.stderr).contains("killed"), "put back once");
-}
-
-#[test]
-fn commands_that_only_read_name_what_a_killed_experiment_left_and_leave_it() {
-    let Some(device) = LoopDevice::new(16 << 20) else { return };
-    let state = tempfile::tempdir().unwrap();
-    let before = device.read_settings();
-    killed_experiment(&device, state.path());
-    let left = device.read_settings();
-    let path = device.device();
-    let commands: [&[&str]; 9] = [
-        &["tree"],
-        &["check", "--json"],
-        &["drives"],
-        &["sheet"],
-        &["metrics"],
-        &["tune", "list"],
-        &["tune", "export", "udev"],
-        &["tune", "undo", "--dry-run"],
-        &["bench", "--filename", path.to_str().unwrap(), "--runtime", "1"],
-    ];
-    for command in commands {
-        let output = iodyno(state.path(), command);
-        assert!(output.status.success(), "{command:?}: {}", text(&output));
-        let said = String::from_utf8_lossy(&output.stderr);
-        let line = said.lines().find(|line| line.contains("killed")).unwrap_or_default();
-        let leftover = format!("{} scheduler (was none)", device.name);
-        assert!(line.contains(&leftover) && line.contains("`iodyno tune undo`"), "{command:?}: {said}");
-        assert_eq!(device.read_settings(), left, "{command:?} changed something");
-    }
-    assert!(iodyno(state.path(), &["tune", "undo"]).status.success());
-    assert_eq!(device.read_settings(), before);
-}
-
-#[test]
-fn an_undo_goes_back_to_what_the_last_change_found_not_to_what_an_undone_one_did() {
-    let Some(device) = LoopDevice::new(16 << 20) else { return };
-    let state = tempfile::tempdir().unwrap();
-    let done = |args: &[&str]| assert!(iodyno(state.path(), args).status.success(), "{args:?}");
-    done(&["tune", "set", &device.name, "read_ahead_kb=512"]);
-    done(&["tune", "undo", "--all"]);
-    device.write("read_ahead_kb", "776");
-    done(&["tune", "set", &device.name, "read_ahead_kb=64"]);
-    done(&["tune", "undo", "--all"]);
-    assert_eq!(device.setting("read_ahead_kb").as_deref(), Some("776"));
-}
-
-#[test]
-fn two_killed_sessions_whose_clock_went_back_are_undone_in_the_order_they_wrote() {
-    let Some(device) = LoopDevice::new(16 << 20) else { return };
-    let state = tempfile::tempdir().unwrap();
-    assert!(iodyno(state.path(), &["tune", "set", &device.name, "nomerges=1"]).status.success());
-    assert!(iodyno(state.path(), &["tune", "set", &device.name, "nomerges=2"]).status.success());
-    // As two that were killed leave it, the second with an earlier clock.
-    let journal = state.path().join("journal.jsonl");
-    let records = fs::read_to_string(&journal).unwrap();
-    let parse = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
-    let sessions: Vec<String> = records
-        .lines()
-        .map(parse)
-        .filter(|record| record["event"] == "open")
-        .map(|record| record["session"].as_str().unwrap().to_owned())
-        .collect();
-    let open: String = records
-        .lines()
-        .filter(|line| !["keep", "close"].contains(&parse(line)["event"].as_str().unwrap()))
-        .map(|line| line.replace(&sessions[0], "19f-1-0").replace(&sessions[1], "18a-2-0") + "\n")
-        .collect();
-    fs::write(&journal, open).unwrap();
-    let undone = iodyno(state.path(), &["tune", "undo"]);
-    assert!(text(&undone).contains("nomerges: is 0 again"), "{}", text(&undone));
-    assert_eq!(device.setting("nomerges").as_deref(), Some("0"));
-}
-
-#[test]
-fn a_program_that_writes_the_old_value_back_is_not_taken_for_the_kernel() {
-    let Some(device) = LoopDevice::new(16 << 20) else { return };
-    let state = tempfile::tempdir().unwrap();
-    let found = device.setting("read_ahead_kb").unwrap();
-    let stop = std::sync::atomic::AtomicBool::new(false);
-    let told = format!("changed by another program to {found}");
-    let seen = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                device.write("read_ahead_kb", &found);
-            }
-        });
-        // On a busy machine the other program may not run while iodyno looks.
-        let seen = (0..50).any(|_| {
-            let said = text(&iodyno(state.path(), &["tune", "set", &device.name, "read_ahead_kb=512"]));
-            assert!(!said.contains("the kernel"), "{said}");
-            said.contains(&told)
-        });
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        seen
-    });
-    assert!(seen, "never said: {told}");
-    device.write("read_ahead_kb", &found);
-    assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
-    assert_eq!(device.setting("read_ahead_kb"), Some(found));
 }
