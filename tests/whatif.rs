@@ -521,7 +521,9 @@ proptest! {
     #[test]
     fn no_words_make_it_panic(devices in "[0-9a-f:.,@-]{0,30}|\\PC{0,20}", under in "[0-9a-f:.@gen]{0,20}|\\PC{0,20}") {
         let machine = open("laptop");
-        let _either = Move::parse(&machine, &devices, &under).and_then(|asked| whatif::move_devices(&machine, &asked));
+        if let Ok((moved, _)) = Move::parse(&machine, &devices, &under).and_then(|asked| whatif::move_devices(&machine, &asked)) {
+            prop_assert_eq!(moved.drives.len(), machine.drives.len());
+        }
     }
 }
 

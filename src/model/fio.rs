@@ -189,7 +189,11 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_is_too_odd(text in "\\PC{0,24}") {
-            let _ = (size(&text), time(&text), shares(&text), names(&text), switch(&text));
+            let wrong = [size(&text).err(), time(&text).err(), shares(&text).err(), switch(&text).err()];
+            for wrong in wrong.iter().flatten() {
+                prop_assert!(!wrong.is_empty() && !wrong.contains('\n'), "{wrong:?}");
+            }
+            prop_assert!(names(&text).len() <= text.matches(':').count() + 1);
         }
     }
 }

@@ -292,8 +292,9 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_a_list(text in prop::collection::vec(any::<u8>(), 0..600), vendor: u16, device: u16) {
-            let list = Database::from_text(text);
-            let _ = (list.vendor(vendor), list.device(vendor, device), list.class(u32::from(device) << 8));
+            let list = Database::from_text(text.clone());
+            let named = [list.vendor(vendor), list.device(vendor, device), list.class(u32::from(device) << 8)];
+            prop_assert!(named.iter().flatten().all(|name| name.as_str().len() <= 3 * text.len()));
         }
     }
 }

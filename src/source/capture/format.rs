@@ -175,7 +175,9 @@ none read /sys/block/loop0/zoom not asked
         fn no_text_upsets_the_parser(
             text in "(iodyno capture 1\n\n)?([a-z/\\\\{}* :0-9\n]|  |file /|hex /a |dir /|link /a|\u{85}){0,60}",
         ) {
-            let _ = parse(&text);
+            if let Ok(capture) = parse(&text) {
+                prop_assert_eq!(parse(&write(&capture)).unwrap(), capture);
+            }
         }
 
         #[test]

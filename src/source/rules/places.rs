@@ -163,9 +163,9 @@ mod tests {
     proptest! {
         #[test]
         fn any_path_and_any_command_line_get_an_answer(text in any::<String>()) {
-            let _ = AT.write(&text, "1", "");
-            let _ = AT.write(&format!("/sys/{text}"), &text, &text);
-            let _ = AT.arguments(&text);
+            prop_assert!(AT.write(&text, "1", "").is_none() || text.starts_with("/sys/"));
+            let rules = AT.write(&format!("/sys/{text}"), &text, &text).into_iter().chain(AT.arguments(&text));
+            prop_assert!(rules.into_iter().all(|rule| rule.line == 1 && !rule.setting.as_str().is_empty()));
         }
     }
 }

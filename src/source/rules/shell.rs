@@ -302,7 +302,8 @@ mod tests {
         fn any_pile_of_shell_words_gets_an_answer(
             words in proptest::collection::vec("for|in|do|done|echo|x|\\$x|\\$\\{x\\}|tee|>|;|\\||/sys/a|'|cpupower|-g|=", 0..24)
         ) {
-            let _ = writes(&words.join(" "));
+            let tells = words.iter().any(|word| [">", "tee", "cpupower"].contains(&word.as_str()));
+            prop_assert!(tells || writes(&words.join(" ")).is_empty());
         }
     }
 }

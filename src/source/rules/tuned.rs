@@ -323,7 +323,8 @@ mod tests {
         #[test]
         fn any_profile_gets_an_answer(text in "(\\[(disk|cpu|sysfs|main)\\]|type=disk|elevator=x|devices=!a|readahead=>|replace=1|/sys/block/a/queue/b=c|=|\n){0,20}") {
             let lines: Vec<Line> = text.lines().enumerate().map(|(number, text)| Line { path: "/p".to_owned(), number, text: text.to_owned() }).collect();
-            let _ = rules(&lines.iter().collect::<Vec<_>>());
+            let found = rules(&lines.iter().collect::<Vec<_>>());
+            prop_assert!(found.len() <= lines.len() && found.iter().all(|rule| rule.line < lines.len()));
         }
     }
 }
