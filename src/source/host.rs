@@ -7,7 +7,9 @@
 mod cgroups;
 pub(super) mod kernel_config;
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
+
+use procfs::process::MountInfo;
 
 use super::{
     root::{self, SysRoot, errno_number, errno_words, quoted},
@@ -74,13 +76,11 @@ fn sys_read_only(root: &dyn SysRoot) -> Reading<bool> {
         .and_then(|text| read_only(&text, "/sys").ok_or_else(|| "no mount /sys".to_owned()))
 }
 
-/// Whether what is mounted there last is read-only, the mount or the whole file system: the sixth field of a line, and the
-/// last (`proc_pid_mountinfo(5)`).
+/// Whether the last mount on `point` is read-only: by its own options or those of its file system.
 fn read_only(mountinfo: &str, point: &str) -> Option<bool> {
-    let own = |line: &&str| line.split(' ').nth(4) == Some(point);
-    let line = mountinfo.lines().rev().find(own)?;
-    let options = [line.split(' ').nth(5)?, line.rsplit(' ').next()?];
-    Some(options.iter().any(|options| options.split(',').any(|option| option == "ro")))
+    let mut mounts = mountinfo.lines().rev().filter_map(|line| MountInfo::from_line(line).ok());
+    let mount = mounts.find(|mount| mount.mount_point == Path::new(point))?;
+    Some([mount.mount_options, mount.super_options].iter().any(|options| options.contains_key("ro")))
 }
 
 /// One line of `/probe/host`, `KEY=VALUE`.

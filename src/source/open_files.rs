@@ -9,6 +9,7 @@ use std::{
     os::unix::fs::OpenOptionsExt,
 };
 
+use procfs::process::MountInfo;
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 
 use super::root::{LiveRoot, RootError, SysRoot, join, label, parent, text};
@@ -268,14 +269,13 @@ fn command(root: &dyn SysRoot, id: u32) -> String {
 /// numbers of its own, as btrfs has.
 fn mounted_in(root: &dyn SysRoot, id: u32, find: Finder<'_>, numbers: &Numbers, out: &mut String) {
     let table = text(root, &format!("/proc/{id}/mountinfo"));
-    for line in table.value().map(String::as_str).unwrap_or_default().lines() {
-        let Some((left, right)) = line.split_once(" - ") else { continue };
-        let mut left = left.split(' ').skip(2);
-        let (Some(number), Some(_), Some(point)) = (left.next(), left.next(), left.next()) else { continue };
-        let mut right = right.split(' ');
-        let (Some(filesystem), Some(source)) = (right.next(), right.next()) else { continue };
-        let by_number = pair(number).and_then(|(major, minor)| numbers.get(&Number::Block(major, minor)));
-        if let Some(device) = by_number.cloned().or_else(|| source.starts_with('/').then(|| find(source))?) {
+    let lines = table.value().map(String::as_str).unwrap_or_default().lines();
+    for mount in lines.filter_map(|line| MountInfo::from_line(line).ok()) {
+        let by_number =
+            pair(&mount.majmin).and_then(|(major, minor)| numbers.get(&Number::Block(major, minor)));
+        let by_source = || find(mount.mount_source.as_deref().filter(|source| source.starts_with('/'))?);
+        if let Some(device) = by_number.cloned().or_else(by_source) {
+            let (filesystem, point) = (&mount.fs_type, mount.mount_point.display());
             say!(out, "mount {device} {filesystem} {point} {id} {}", command(root, id));
         }
     }

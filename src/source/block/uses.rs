@@ -113,7 +113,7 @@ impl Parts {
         // bcachefs names all its devices: /dev/sda:/dev/sdb.
         let by_name = || mount.source.split(':').filter_map(|file| self.by_file(file)).collect();
         let found: BTreeSet<usize> = by_number.map_or_else(by_name, |index| BTreeSet::from([index]));
-        let further = mount.further_devices().filter_map(|file| self.by_file(file));
+        let further = mount.further_devices.iter().filter_map(|file| self.by_file(file));
         found.into_iter().chain(further).flat_map(|index| self.with_siblings(index)).collect()
     }
 

@@ -1,5 +1,7 @@
 //! This process' mount table: its lines, and which mount a file lies on.
 
+use procfs::process::MountInfo;
+
 use crate::{
     model::Problem,
     source::root::{SysRoot, text},
@@ -8,21 +10,21 @@ use crate::{
 /// One line of a mount table.
 pub(super) struct Mount {
     /// Own id and that of the mount it lies on, where the table has them.
-    ids: Option<(u64, u64)>,
+    ids: Option<(i32, i32)>,
     /// Device number, where the table has it.
     pub number: Option<String>,
     pub source: String,
     pub point: String,
     pub filesystem: String,
-    /// Options of the file system (`super options`).
-    pub options: String,
+    /// Block devices besides `source`: logs and real-time sections of XFS, journals of ext4.
+    pub further_devices: Vec<String>,
 }
 
 /// The mount table: with device numbers where there is one of the reading process, else without.
 pub(super) fn read(root: &dyn SysRoot) -> Result<Vec<Mount>, Option<Problem>> {
     let table = text(root, "/proc/self/mountinfo");
     if let Some(table) = table.value() {
-        return Ok(table.lines().filter_map(mountinfo_line).collect());
+        return Ok(mountinfo(table));
     }
     let older = text(root, "/proc/mounts");
     match older.value() {
@@ -31,51 +33,47 @@ pub(super) fn read(root: &dyn SysRoot) -> Result<Vec<Mount>, Option<Problem>> {
     }
 }
 
-/// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw` (`proc_pid_mountinfo(5)`).
-fn mountinfo_line(line: &str) -> Option<Mount> {
-    let (left, right) = line.split_once(" - ")?;
-    let mut left = left.split(' ');
-    let (id, parent) = (left.next()?.parse().ok(), left.next()?.parse().ok());
-    let (number, _, point) = (left.next()?, left.next()?, left.next()?);
-    let mut right = right.split(' ');
-    let (filesystem, source) = (right.next()?, right.next()?);
-    Some(Mount {
-        ids: id.zip(parent),
-        number: Some(number.to_owned()),
-        source: unescape(source),
-        point: unescape(point),
-        filesystem: filesystem.to_owned(),
-        options: right.next().map(unescape).unwrap_or_default(),
-    })
+/// Lines that cannot be parsed are skipped.
+fn mountinfo(table: &str) -> Vec<Mount> {
+    let lines = table.lines().filter_map(|line| MountInfo::from_line(line).ok());
+    lines
+        .map(|line| Mount {
+            ids: Some((line.mnt_id, line.pid)),
+            number: Some(line.majmin),
+            source: unescape(&line.mount_source.unwrap_or_default()),
+            point: unescape(&line.mount_point.to_string_lossy()),
+            filesystem: line.fs_type,
+            further_devices: further_devices(
+                line.super_options.iter().filter_map(|(name, value)| Some((&**name, value.as_deref()?))),
+            ),
+        })
+        .collect()
 }
 
 /// `/dev/sda1 /boot ext4 rw 0 0` (fstab(5)).
 fn mounts_line(line: &str) -> Option<Mount> {
     let mut fields = line.split(' ');
     let (source, point, filesystem) = (fields.next()?, fields.next()?, fields.next()?);
+    let options = fields.next().unwrap_or_default().split(',');
     Some(Mount {
         ids: None,
         number: None,
         source: unescape(source),
         point: unescape(point),
         filesystem: filesystem.to_owned(),
-        options: fields.next().map(unescape).unwrap_or_default(),
+        further_devices: further_devices(options.filter_map(|option| option.split_once('='))),
     })
 }
 
-impl Mount {
-    /// Block devices that its options name: logs and real-time sections of XFS, journals of ext4.
-    pub fn further_devices(&self) -> impl Iterator<Item = &str> {
-        const OPTIONS: [&str; 3] = ["logdev", "rtdev", "journal_path"];
-        let options = self.options.split(',').filter_map(|option| option.split_once('='));
-        options.filter(|(name, _)| OPTIONS.contains(name)).map(|(_, device)| device)
-    }
+fn further_devices<'a>(options: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+    const OPTIONS: [&str; 3] = ["logdev", "rtdev", "journal_path"];
+    options.filter(|(name, _)| OPTIONS.contains(name)).map(|(_, device)| unescape(device)).collect()
 }
 
 /// The mount a file lies on: from the root down, at each mount the first that lies on it along the way.
 pub(super) fn of_file<'a>(mounts: &'a [Mount], file: &str) -> Option<&'a Mount> {
     let is_above = |mount: &&Mount| is_below(file, &mount.point);
-    let is_listed = |id: u64| mounts.iter().any(|mount| mount.ids.is_some_and(|(own, _)| own == id));
+    let is_listed = |id: i32| mounts.iter().any(|mount| mount.ids.is_some_and(|(own, _)| own == id));
     let is_first = |mount: &&Mount| {
         mount.ids.is_some_and(|(own, parent)| own == parent || !is_listed(parent)) && mount.point == "/"
     };
@@ -127,7 +125,7 @@ mod tests {
     use super::*;
 
     fn source(table: &str, file: &str) -> String {
-        let mounts: Vec<Mount> = table.lines().filter_map(mountinfo_line).collect();
+        let mounts = mountinfo(table);
         of_file(&mounts, file).map_or_else(String::new, |mount| mount.source.clone())
     }
 
@@ -143,7 +141,7 @@ mod tests {
         assert_eq!(source("", "/x"), "");
         let circle = "1 2 8:1 / / rw - ext4 /dev/a rw\n2 1 8:1 / / rw - ext4 /dev/b rw";
         assert!(!source(circle, "/x").is_empty());
-        let mounts: Vec<Mount> = table.lines().filter_map(mountinfo_line).collect();
-        assert_eq!(mounts[2].further_devices().collect::<Vec<_>>(), ["/dev/log"]);
+        let mounts = mountinfo(table);
+        assert_eq!(mounts[2].further_devices, ["/dev/log"]);
     }
 }
