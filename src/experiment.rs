@@ -4,20 +4,20 @@
 //! verdict. All of it is pure: what is decided here is carried out by `runtime`. Not here: changing a setting, reading a
 //! drive, the clock.
 
-pub mod shuffle;
+pub(crate) mod shuffle;
 pub mod statistics;
 pub mod plan;
-pub mod arms;
+pub(crate) mod arms;
 pub mod table;
 pub mod own;
 pub mod account;
 pub mod verdict;
-pub mod driver;
-pub mod record;
-pub mod worth;
+pub(crate) mod driver;
+pub(crate) mod record;
+pub(crate) mod worth;
 
 pub use crate::model::experiment::{Run, ThrownOut};
 pub use account::{Account, ArmAccount, Phase};
-pub use driver::{Action, Driver, Event};
+pub(crate) use driver::{Action, Driver, Event};
 pub use plan::{Arm, Assignment, Experiment, Plan, Scene, Terms};
 pub use table::EXPERIMENTS;

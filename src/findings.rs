@@ -5,8 +5,8 @@
 //! what would make it wrong. One file per family: `links`, `slot`, `packets`, `topology`, `chipset`, `drives`, `queues`, `host`, `rules`,
 //! `interrupts`, `run`. Not here: reading, drawing, applying remedies.
 
-pub mod evidence;
-pub mod finding;
+pub(crate) mod evidence;
+pub(crate) mod finding;
 mod links;
 mod slot;
 mod packets;
@@ -109,7 +109,7 @@ pub static FINDINGS: &[Row] = &[
 ];
 
 /// The row of that id.
-pub fn row(id: &str) -> Option<&'static Row> {
+pub(crate) fn row(id: &str) -> Option<&'static Row> {
     FINDINGS.iter().find(|row| row.id.0 == id)
 }
 

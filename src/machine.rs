@@ -4,26 +4,26 @@
 //! read (`source`), what it can carry (`capacity`), what is wrong with it (`findings`).
 
 pub mod pci;
-pub mod hop;
+pub(crate) mod hop;
 pub mod drive;
-pub mod in_use;
+pub(crate) mod in_use;
 pub mod queue;
-pub mod processor;
-pub mod interrupts;
-pub mod host;
-pub mod rules;
-pub mod measured;
+pub(crate) mod processor;
+pub(crate) mod interrupts;
+pub(crate) mod host;
+pub(crate) mod rules;
+pub(crate) mod measured;
 
 pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature};
-pub use hop::HopLink;
+pub(crate) use hop::HopLink;
 pub use host::{Host, IoLimit, IoUring, LimitKind, MemoryModule};
 pub use in_use::{Process, Use, User};
-pub use interrupts::{Interrupts, Vector};
+pub(crate) use interrupts::{Interrupts, Vector};
 pub use measured::{Exceeded, ExceededAt, Measured, MeasuredLimit, ReadCost};
 pub use pci::{Express, Link, NodeKind, PciNode, PciTree};
 pub use processor::{Cpu, IdleState, Processors};
-pub use queue::Queue;
-pub use rules::{RuleKind, SettingRule};
+pub(crate) use queue::Queue;
+pub(crate) use rules::SettingRule;
 
 use std::path::Path;
 
@@ -61,18 +61,18 @@ impl Machine {
     }
 
     /// Drives and path devices.
-    pub fn block_devices(&self) -> impl Iterator<Item = &Drive> {
+    pub(crate) fn block_devices(&self) -> impl Iterator<Item = &Drive> {
         self.drives.iter().chain(&self.paths)
     }
 
     /// The path devices of a drive; none without native multipath.
-    pub fn paths_of<'a>(&'a self, drive: &'a Drive) -> impl Iterator<Item = &'a Drive> {
+    pub(crate) fn paths_of<'a>(&'a self, drive: &'a Drive) -> impl Iterator<Item = &'a Drive> {
         let names = drive.nvme.iter().flat_map(|nvme| &nvme.paths);
         names.filter_map(|name| self.paths.iter().find(|path| path.name == *name))
     }
 
     /// The PCI functions a drive hangs on: one, or that of each path.
-    pub fn functions_of(&self, drive: &Drive) -> Vec<NodeIndex> {
+    pub(crate) fn functions_of(&self, drive: &Drive) -> Vec<NodeIndex> {
         let mut functions: Vec<NodeIndex> =
             drive.node.into_iter().chain(self.paths_of(drive).filter_map(|path| path.node)).collect();
         functions.sort_unstable();
@@ -81,13 +81,13 @@ impl Machine {
     }
 
     /// The path by which a drive is reached through a function, where it has several.
-    pub fn path_through<'a>(&'a self, drive: &'a Drive, function: NodeIndex) -> Option<&'a Drive> {
+    pub(crate) fn path_through<'a>(&'a self, drive: &'a Drive, function: NodeIndex) -> Option<&'a Drive> {
         let is_one_of_several = self.paths_of(drive).count() > 1;
         self.paths_of(drive).find(|path| is_one_of_several && path.node == Some(function))
     }
 
     /// The drive whose NVMe character device this is: `/dev/ng0n1`.
-    pub fn drive_of_generic(&self, path: &Path) -> Option<&Drive> {
+    pub(crate) fn drive_of_generic(&self, path: &Path) -> Option<&Drive> {
         let is_it = |generic: &Label| Path::new(generic.as_str()) == path;
         self.drives
             .iter()
@@ -100,7 +100,7 @@ impl Machine {
     }
 
     /// How many drives the block devices of these names are.
-    pub fn count_of(&self, names: &[DriveName]) -> usize {
+    pub(crate) fn count_of(&self, names: &[DriveName]) -> usize {
         drive::count(names.iter().filter_map(|name| self.drive(name)))
     }
 

@@ -224,12 +224,12 @@ impl Redactor {
     }
 
     /// A path, a name in a folder, or a link's target.
-    pub fn name(&mut self, name: &str) -> String {
+    pub(crate) fn name(&mut self, name: &str) -> String {
         self.sweep(name)
     }
 
     /// Text by people or systems: serials, ids, addresses and names are replaced wherever they stand.
-    pub fn worldly(&mut self, text: &str) -> String {
+    pub(crate) fn worldly(&mut self, text: &str) -> String {
         let text = self.sweep(text);
         let text = patterns::addresses(&mut self.pseudonyms, &text);
         self.named(&text)

@@ -6,20 +6,20 @@
 
 pub mod root;
 pub mod rules;
-pub mod measured;
+pub(crate) mod measured;
 pub mod capture;
 pub mod ids;
 pub mod config_space;
 pub mod pci;
-pub mod host;
-pub mod smbios;
-pub mod processor;
-pub mod interrupts;
+pub(crate) mod host;
+pub(crate) mod smbios;
+pub(crate) mod processor;
+pub(crate) mod interrupts;
 pub mod counters;
-pub mod clock;
-pub mod block;
+pub(crate) mod clock;
+pub(crate) mod block;
 pub mod nvme;
-pub mod open_files;
+pub(crate) mod open_files;
 mod nothing;
 mod nvme_ioctl;
 mod probe;
@@ -27,7 +27,7 @@ pub mod demo;
 mod packed;
 pub mod origin;
 
-pub use nothing::read_or_refuse;
+pub(crate) use nothing::read_or_refuse;
 pub use root::{RootError, SysRoot};
 
 use crate::{machine::Machine, model::Problem};

@@ -21,10 +21,10 @@ use crate::{
     text::Label,
 };
 
-pub use state_folder::StateFolder;
+pub(crate) use state_folder::StateFolder;
 
 /// What is known of the process that wants a state folder.
-pub struct Caller<'a> {
+pub(crate) struct Caller<'a> {
     /// Its effective user.
     pub user: u32,
     /// Its environment.
@@ -37,7 +37,7 @@ pub struct Caller<'a> {
 
 /// Which folder it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen {
+pub(crate) struct Chosen {
     /// The folder.
     pub folder: PathBuf,
     /// A folder that the environment names and that is another user's, in words.
@@ -52,7 +52,7 @@ const LENT: [&str; 3] = ["SUDO_UID", "DOAS_USER", "PKEXEC_UID"];
 ///
 /// Under sudo, doas and pkexec the environment may be the caller's: what it names is used only if it belongs to the user
 /// iodyno runs as, or to root; else that user's own folder is. What is not there yet belongs to whom the folder above does.
-pub fn state_folder(caller: &Caller<'_>) -> Chosen {
+pub(crate) fn state_folder(caller: &Caller<'_>) -> Chosen {
     let lent = LENT.iter().any(|name| (caller.variable)(name).is_some());
     let foreign = |path: &Path| {
         let owner = path.ancestors().find_map(caller.owner)?;
@@ -98,12 +98,12 @@ fn home_of(passwd: &str, user: u32) -> Option<PathBuf> {
 }
 
 /// This process' state folder.
-pub fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     chosen().folder
 }
 
 /// A folder that the environment names and that is not used, in words: another user's, under sudo.
-pub fn passed_over() -> Option<String> {
+pub(crate) fn passed_over() -> Option<String> {
     chosen().passed_over
 }
 
@@ -115,7 +115,7 @@ pub fn measured_limits(folder: &Path) -> PathBuf {
 }
 
 /// What that file holds; `None` where there is none.
-pub fn remembered(folder: &Path) -> io::Result<Option<Vec<u8>>> {
+pub(crate) fn remembered(folder: &Path) -> io::Result<Option<Vec<u8>>> {
     content(StateFolder::open(folder)?.as_ref(), MEASURED_LIMITS, 16 * MOST)
 }
 

@@ -36,7 +36,7 @@ impl Label {
     }
 
     /// Neutralises bytes that should be UTF-8 and may not be.
-    pub fn from_bytes(raw: &[u8]) -> Self {
+    pub(crate) fn from_bytes(raw: &[u8]) -> Self {
         Self::new(&String::from_utf8_lossy(raw))
     }
 
@@ -46,7 +46,7 @@ impl Label {
     }
 
     /// Whether nothing was left.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }

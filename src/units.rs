@@ -31,7 +31,7 @@ pub struct TransferRate {
 /// A duration in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Micros(pub f64);
+pub(crate) struct Micros(pub f64);
 
 /// Which powers rates and sizes are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,7 +46,7 @@ pub enum UnitSystem {
 impl UnitSystem {
     /// The other one.
     #[must_use]
-    pub const fn toggled(self) -> Self {
+    pub(crate) const fn toggled(self) -> Self {
         match self {
             Self::Decimal => Self::Binary,
             Self::Binary => Self::Decimal,
@@ -54,7 +54,7 @@ impl UnitSystem {
     }
 
     /// The name of the unit big rates are written in: `GB/s` or `GiB/s`.
-    pub const fn giga_per_second(self) -> &'static str {
+    pub(crate) const fn giga_per_second(self) -> &'static str {
         match self {
             Self::Decimal => "GB/s",
             Self::Binary => "GiB/s",
@@ -62,7 +62,7 @@ impl UnitSystem {
     }
 
     /// How many bytes that unit is.
-    pub const fn giga(self) -> f64 {
+    pub(crate) const fn giga(self) -> f64 {
         match self {
             Self::Decimal => 1e9,
             Self::Binary => 1_073_741_824.0,
@@ -70,7 +70,7 @@ impl UnitSystem {
     }
 
     /// A rate in [`Self::giga_per_second`], the number alone.
-    pub fn in_giga(self, rate: BytesPerSecond) -> f64 {
+    pub(crate) fn in_giga(self, rate: BytesPerSecond) -> f64 {
         rate.0 / self.giga()
     }
 
@@ -81,7 +81,7 @@ impl UnitSystem {
     }
 
     /// A size with its unit, three significant digits: `1.00 TB`, `931 GiB`.
-    pub fn size(self, bytes: Bytes) -> String {
+    pub(crate) fn size(self, bytes: Bytes) -> String {
         let (number, unit) = self.scaled(bytes.0 as f64);
         if unit == "B" { format!("{} B", bytes.0) } else { format!("{} {unit}", three_digits(number)) }
     }
@@ -117,18 +117,18 @@ pub fn count(value: f64) -> String {
 }
 
 /// So many of something, in words: `1 drive`, `8 drives`.
-pub fn counted<N: fmt::Display + PartialEq + Copy + From<u8>>(number: N, one: &str) -> String {
+pub(crate) fn counted<N: fmt::Display + PartialEq + Copy + From<u8>>(number: N, one: &str) -> String {
     let plural = if number == N::from(1) { "" } else { "s" };
     format!("{number} {one}{plural}")
 }
 
 /// The same with a verb that agrees: `1 drive fetches`, `8 drives fetch`.
-pub fn counted_with_verb(number: usize, noun: &str, (one, many): (&str, &str)) -> String {
+pub(crate) fn counted_with_verb(number: usize, noun: &str, (one, many): (&str, &str)) -> String {
     format!("{} {}", counted(number, noun), if number == 1 { one } else { many })
 }
 
 /// A mean of counts: `8.0`, `31.5`, `1.15 M`, and below one `0.04`.
-pub fn mean(value: f64) -> String {
+pub(crate) fn mean(value: f64) -> String {
     match value {
         v if v < 1.0 => format!("{v:.2}"),
         v if v < 999.5 => format!("{v:.1}"),
@@ -137,7 +137,7 @@ pub fn mean(value: f64) -> String {
 }
 
 /// A block size as fio writes it: `4k`, `1m`, `512`.
-pub fn block_size(bytes: Bytes) -> String {
+pub(crate) fn block_size(bytes: Bytes) -> String {
     match bytes.0 {
         0 => "0".to_owned(),
         b if b % (1 << 30) == 0 => format!("{}g", b >> 30),
@@ -148,7 +148,7 @@ pub fn block_size(bytes: Bytes) -> String {
 }
 
 /// A number with three significant digits and no exponent: `7.20`, `39.4`, `812`.
-pub fn three_digits(number: f64) -> String {
+pub(crate) fn three_digits(number: f64) -> String {
     match number {
         n if n < 9.995 => format!("{n:.2}"),
         n if n < 99.95 => format!("{n:.1}"),

@@ -76,7 +76,7 @@ impl Rates {
     /// This stretch and the one after it as one: rates and shares are means over time, gauges those of the later one.
     /// What was counted in one of them only keeps the rate it had there.
     #[must_use]
-    pub fn joined(&self, later: &Self) -> Self {
+    pub(crate) fn joined(&self, later: &Self) -> Self {
         let times = Times(self.elapsed.as_secs_f64(), later.elapsed.as_secs_f64());
         if self.elapsed == Duration::ZERO {
             return later.clone();

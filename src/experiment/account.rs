@@ -102,12 +102,12 @@ impl Account {
     }
 
     /// Arms that are compared with others.
-    pub fn compared(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn compared(&self) -> impl Iterator<Item = usize> {
         (0..self.arms.len()).filter(|arm| !self.plan.arms[*arm].against.is_empty() && self.takes_part(*arm))
     }
 
     /// The interval of an arm's ratios.
-    pub fn interval(&self, arm: usize) -> Option<Interval> {
+    pub(crate) fn interval(&self, arm: usize) -> Option<Interval> {
         let values = |arm: usize| self.arms[arm].runs.iter().map(|run| run.value);
         let mut against = vec![0.0; self.arms[arm].runs.len()];
         for (base, factor) in &self.plan.arms[arm].against {
@@ -164,12 +164,12 @@ impl Account {
     }
 
     /// What can be said where there are too few rounds for an interval.
-    pub fn without_interval(&self) -> Verdict {
+    pub(crate) fn without_interval(&self) -> Verdict {
         if self.is_disturbed() { Verdict::Invalid } else { Verdict::Inconclusive }
     }
 
     /// The half width of the widest interval, as a share; `None` while there is none of every arm.
-    pub fn width(&self) -> Option<f64> {
+    pub(crate) fn width(&self) -> Option<f64> {
         let mut widest = None;
         for arm in self.compared() {
             widest = Some(self.interval(arm)?.half.max(widest.unwrap_or(0.0)));
@@ -178,12 +178,12 @@ impl Account {
     }
 
     /// The half width at which it ends, as a share.
-    pub fn narrow(&self) -> f64 {
+    pub(crate) fn narrow(&self) -> f64 {
         NARROW * self.plan.terms.margin
     }
 
     /// Rounds it takes until every interval is narrow, all in all, going by those so far.
-    pub fn rounds_needed(&self) -> Option<u32> {
+    pub(crate) fn rounds_needed(&self) -> Option<u32> {
         let half = self.narrow().ln_1p();
         let counts = self.compared().map(|arm| Some(self.interval(arm)?.count_for(half)));
         let most = counts.collect::<Option<Vec<_>>>()?.into_iter().max()?;
@@ -191,18 +191,13 @@ impl Account {
     }
 
     /// Whether it is over.
-    pub fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.phase == Phase::Ended
     }
 
     /// Whether it is over and something was measured.
-    pub fn has_result(&self) -> bool {
+    pub(crate) fn has_result(&self) -> bool {
         self.has_ended() && self.rounds > 0
-    }
-
-    /// Whether every arm that is compared has an answer.
-    pub fn is_answered(&self) -> bool {
-        !self.effects.is_empty() && self.effects.iter().all(|effect| effect.verdict.is_answer())
     }
 
     /// The arm that did best: the baseline, unless another is better than it by a verdict. Only where arms stand for

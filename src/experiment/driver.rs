@@ -28,7 +28,7 @@ use crate::{
 
 /// Something that happened. Times are since the beginning of the experiment.
 #[derive(Debug, Clone)]
-pub enum Event {
+pub(crate) enum Event {
     /// It begins.
     Begin,
     /// The settings of the arm are set and read back, or one is not; in words.
@@ -45,7 +45,7 @@ pub enum Event {
 
 /// A run that ended.
 #[derive(Debug, Clone)]
-pub struct Ran {
+pub(crate) struct Ran {
     /// Its figures.
     pub run: RunSummary,
     /// What makes it incomparable: heat, other I/O on a drive. A sentence each.
@@ -56,7 +56,7 @@ pub struct Ran {
 
 /// Something to be done; its answer is the next event.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Action {
+pub(crate) enum Action {
     /// Give settings the arm's values, and keep processors awake if it says so.
     SetUp(usize),
     /// Read; the workload has its times and its seed.
@@ -76,7 +76,7 @@ const ERRORS: u32 = 3;
 
 /// An experiment under way.
 #[derive(Debug, Clone)]
-pub struct Driver {
+pub(crate) struct Driver {
     account: Account,
     random: Random,
     /// Arms of this round that are still to come, the next one last.
@@ -98,7 +98,7 @@ pub struct Driver {
 
 impl Driver {
     /// Before it begins.
-    pub fn new(plan: Plan) -> Self {
+    pub(crate) fn new(plan: Plan) -> Self {
         Self {
             random: Random::new(plan.terms.seed),
             clocks: vec![Vec::new(); plan.arms.len()],
@@ -115,12 +115,12 @@ impl Driver {
     }
 
     /// Where it stands.
-    pub const fn account(&self) -> &Account {
+    pub(crate) const fn account(&self) -> &Account {
         &self.account
     }
 
     /// What is to be done after an event.
-    pub fn step(&mut self, event: Event) -> Vec<Action> {
+    pub(crate) fn step(&mut self, event: Event) -> Vec<Action> {
         match (event, self.account.phase) {
             (Event::Begin, _) => {
                 self.shuffle();
@@ -170,7 +170,7 @@ impl Driver {
     }
 
     /// Whether more rounds can be added to it.
-    pub fn can_go_on(&self) -> bool {
+    pub(crate) fn can_go_on(&self) -> bool {
         !matches!(self.account.ending, Some(Ending::Failed(_)) | None)
     }
 

@@ -54,7 +54,7 @@ impl std::fmt::Debug for Experiment {
 }
 
 /// Arms, or what is missing, in words that end a sentence with "needs".
-pub type Arms = Result<Vec<Arm>, String>;
+pub(crate) type Arms = Result<Vec<Arm>, String>;
 
 /// What an experiment is made for.
 #[derive(Debug, Clone, Copy)]
@@ -136,7 +136,7 @@ impl Default for Terms {
 
 impl Terms {
     /// Fewer rounds than these prove nothing.
-    pub const FEWEST_ROUNDS: u32 = 8;
+    pub(crate) const FEWEST_ROUNDS: u32 = 8;
 }
 
 /// A setting and the value an arm gives it.
@@ -189,13 +189,13 @@ const CHANGE_OVER: Duration = Duration::from_millis(200);
 
 impl Arm {
     /// An arm that changes nothing but the workload, held against the first one.
-    pub fn new(label: impl Into<String>, workload: Workload) -> Self {
+    pub(crate) fn new(label: impl Into<String>, workload: Workload) -> Self {
         Self { label: label.into(), settings: Vec::new(), workload, awake: false, against: vec![(0, 1.0)] }
     }
 
     /// The same with the setting at that value on every drive under test.
     #[must_use]
-    pub fn setting(mut self, drives: &[&Drive], setting: SettingId, value: &str) -> Self {
+    pub(crate) fn setting(mut self, drives: &[&Drive], setting: SettingId, value: &str) -> Self {
         self.settings.extend(drives.iter().map(|drive| Assignment {
             device: Device::Drive(drive.name.clone()),
             setting,
@@ -230,28 +230,28 @@ impl Experiment {
 
 impl Plan {
     /// How long it takes at least: the round that is not counted, and the fewest that are.
-    pub fn least_time(&self) -> Duration {
+    pub(crate) fn least_time(&self) -> Duration {
         self.round_time() * (self.terms.least_rounds + 1)
     }
 
     /// How long a round of all arms takes.
-    pub fn round_time(&self) -> Duration {
+    pub(crate) fn round_time(&self) -> Duration {
         let arms = u32::try_from(self.arms.len()).unwrap_or(u32::MAX);
         (self.terms.measured + self.terms.warm_up + CHANGE_OVER) * arms
     }
 
     /// The arm that the others are held against; of several the first.
-    pub fn baseline(&self) -> usize {
+    pub(crate) fn baseline(&self) -> usize {
         self.arms.iter().position(|arm| arm.against.is_empty()).unwrap_or(0)
     }
 
     /// Whether any arm changes a setting.
-    pub fn changes_settings(&self) -> bool {
+    pub(crate) fn changes_settings(&self) -> bool {
         self.arms.iter().any(|arm| !arm.settings.is_empty())
     }
 
     /// What is tested, for a title: targets and the part of the workload that all arms share.
-    pub fn subject(&self) -> String {
+    pub(crate) fn subject(&self) -> String {
         let arm = self.arms.get(self.baseline());
         let targets = arm.map_or(&[][..], |arm| &arm.workload.targets);
         let name = |target: &Target| match &target.drive {
@@ -269,7 +269,7 @@ impl Plan {
 
 impl<'a> Scene<'a> {
     /// The drives under test, as far as targets are drives or lie on one; each once.
-    pub fn drives(&self) -> Vec<&'a Drive> {
+    pub(crate) fn drives(&self) -> Vec<&'a Drive> {
         let mut drives: Vec<&'a Drive> = Vec::new();
         for drive in self.targets.iter().filter_map(|target| self.machine.drive(target.drive.as_ref()?)) {
             if !drives.iter().any(|seen| seen.name == drive.name) {
@@ -280,7 +280,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The workload of a row with the user's wishes.
-    pub fn workload(&self, row: Workload) -> Workload {
+    pub(crate) fn workload(&self, row: Workload) -> Workload {
         let wishes = self.wishes;
         Workload {
             targets: self.targets.to_vec(),
@@ -297,7 +297,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Hardware threads, at least one.
-    pub fn processors(&self) -> u32 {
+    pub(crate) fn processors(&self) -> u32 {
         u32::try_from(self.machine.processors.count()).unwrap_or(u32::MAX).max(1)
     }
 }

@@ -2,16 +2,16 @@
 
 /// `SplitMix64` (Steele, Lea, Flood 2014): the same seed gives the same numbers.
 #[derive(Debug, Clone)]
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// From a seed.
-    pub const fn new(seed: u64) -> Self {
+    pub(crate) const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// The next number.
-    pub fn number(&mut self) -> u64 {
+    pub(crate) fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let value = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -25,7 +25,7 @@ impl Random {
     }
 
     /// The numbers `0..count` in random order, each order as likely as any other (Fisher and Yates).
-    pub fn order(&mut self, count: usize) -> Vec<usize> {
+    pub(crate) fn order(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
         for last in (1..count).rev() {
             order.swap(last, self.below(last + 1));
@@ -35,7 +35,7 @@ impl Random {
 
     /// A standard normal number (Box and Muller).
     #[cfg(test)]
-    pub fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         let unit = |random: &mut Self| ((random.number() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
         let (radius, angle) = (unit(self), unit(self));
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()

@@ -58,12 +58,12 @@ impl Interval {
 
     /// The smallest logarithm of a ratio that rounds such as these tell from zero four times in five: the way to the end
     /// of the interval, and on to where only a fifth of all intervals would still reach back.
-    pub fn detectable(&self) -> f64 {
+    pub(crate) fn detectable(&self) -> f64 {
         self.half + student(0.6, self.freedom) * self.error
     }
 
     /// How many ratios like these an interval of this half width takes, at least as many as there are.
-    pub fn count_for(&self, half: f64) -> usize {
+    pub(crate) fn count_for(&self, half: f64) -> usize {
         if self.half <= half {
             return self.count;
         }
@@ -91,7 +91,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 
 /// Student's quantile: the value that a t of so many degrees of freedom stays below, in absolute terms, with that
 /// probability. By bisection of the distribution's closed form.
-pub fn student(probability: f64, freedom: u32) -> f64 {
+pub(crate) fn student(probability: f64, freedom: u32) -> f64 {
     let (mut low, mut high) = (0.0, 1e4);
     for _ in 0..80 {
         let middle = f64::midpoint(low, high);

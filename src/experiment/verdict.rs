@@ -33,7 +33,7 @@ pub fn sentence(account: &Account, effect: &Effect) -> String {
 }
 
 /// What an arm is held against, in words.
-pub fn against(account: &Account, arm: usize) -> String {
+pub(crate) fn against(account: &Account, arm: usize) -> String {
     let arms = &account.plan.arms;
     match arms[arm].against.as_slice() {
         [] => String::new(),
@@ -44,7 +44,7 @@ pub fn against(account: &Account, arm: usize) -> String {
 }
 
 /// What follows from an effect for who asked.
-pub fn meaning(account: &Account, effect: &Effect) -> String {
+pub(crate) fn meaning(account: &Account, effect: &Effect) -> String {
     let row = account.plan.experiment;
     let template = match effect.verdict {
         Verdict::Faster => row.if_better,
@@ -81,7 +81,7 @@ fn longer(account: &Account) -> String {
 }
 
 /// Why it ended, for who reads the result.
-pub fn ending(account: &Account) -> Option<String> {
+pub(crate) fn ending(account: &Account) -> Option<String> {
     Some(match account.ending.as_ref()? {
         Ending::Narrow => format!("Every interval is within {} of its middle.", percent(account.narrow())),
         Ending::TimeUp => "The time was up.".to_owned(),
@@ -91,7 +91,7 @@ pub fn ending(account: &Account) -> Option<String> {
 }
 
 /// Whether everything was put back, in words.
-pub const fn restoration(account: &Account) -> &'static str {
+pub(crate) const fn restoration(account: &Account) -> &'static str {
     match account.restored {
         Some(true) => "Every setting is as it was.",
         Some(false) => "NOT every setting is as it was: `iodyno tune undo --all` puts them back.",
@@ -100,7 +100,7 @@ pub const fn restoration(account: &Account) -> &'static str {
 }
 
 /// `1.6 %`, `12 %`; beyond tenfold it says no more.
-pub fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
         p if p >= 999.5 => "more than 1000 %".to_owned(),
@@ -111,7 +111,7 @@ pub fn percent(share: f64) -> String {
 }
 
 /// A time in words: `40 s`, `about 3 min`.
-pub fn in_words(time: Duration) -> String {
+pub(crate) fn in_words(time: Duration) -> String {
     match time.as_secs() {
         s if s < 100 => format!("about {} s", s.max(1)),
         s if s < 5400 => format!("about {} min", s.div_ceil(60)),
@@ -121,7 +121,7 @@ pub fn in_words(time: Duration) -> String {
 }
 
 /// A figure without the words that its place says already.
-pub fn short(metric: Metric, value: f64, units: UnitSystem) -> String {
+pub(crate) fn short(metric: Metric, value: f64, units: UnitSystem) -> String {
     match metric {
         Metric::CpuNsPerIo | Metric::LatencyP99 => Micros(value / 1e3).to_string(),
         Metric::Iops | Metric::BytesPerSecond => figure(metric, value, units),
@@ -129,7 +129,7 @@ pub fn short(metric: Metric, value: f64, units: UnitSystem) -> String {
 }
 
 /// A figure with its unit.
-pub fn figure(metric: Metric, value: f64, units: UnitSystem) -> String {
+pub(crate) fn figure(metric: Metric, value: f64, units: UnitSystem) -> String {
     match metric {
         Metric::Iops => format!("{} IOPS", count(value)),
         Metric::BytesPerSecond => units.rate(BytesPerSecond(value)),

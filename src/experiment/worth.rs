@@ -18,7 +18,7 @@ pub struct Worth {
 
 /// What each setting of the winner is worth against the arm whose values `found` says the machine had, else against the
 /// one it beats by most. Empty while nothing is answered, and where arms differ in more than settings.
-pub fn worth(account: &Account, found: impl Fn(&Assignment) -> Option<String>) -> Vec<Worth> {
+pub(crate) fn worth(account: &Account, found: impl Fn(&Assignment) -> Option<String>) -> Vec<Worth> {
     let arms = &account.plan.arms;
     let Some((winner, rival, effect)) = rivals(account, &found) else { return Vec::new() };
     let (best, other) = (&arms[winner], &arms[rival]);

@@ -133,7 +133,7 @@ pub(super) struct Sighting {
 }
 
 impl Sighting {
-    pub fn new(severity: Severity, title: impl Into<String>) -> Self {
+    pub(crate) fn new(severity: Severity, title: impl Into<String>) -> Self {
         Self {
             severity,
             title: title.into(),
@@ -148,55 +148,55 @@ impl Sighting {
         }
     }
 
-    pub fn weighing(mut self, severity: Severity) -> Self {
+    pub(crate) fn weighing(mut self, severity: Severity) -> Self {
         self.severity = severity;
         self
     }
 
-    pub fn about(mut self, subjects: impl IntoIterator<Item = Subject>) -> Self {
+    pub(crate) fn about(mut self, subjects: impl IntoIterator<Item = Subject>) -> Self {
         self.subjects.extend(subjects);
         self
     }
 
-    pub fn proved_by(mut self, evidence: impl IntoIterator<Item = Proof>) -> Self {
+    pub(crate) fn proved_by(mut self, evidence: impl IntoIterator<Item = Proof>) -> Self {
         self.evidence.extend(evidence);
         self
     }
 
-    pub fn gaining(mut self, gain: Gain) -> Self {
+    pub(crate) fn gaining(mut self, gain: Gain) -> Self {
         self.gain = Some(gain);
         self
     }
 
     /// Fills `{name}` of the remedy.
-    pub fn fill(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(crate) fn fill(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.fill.push((name, value.into()));
         self
     }
 
     /// Another remedy than the row's, at another risk.
-    pub fn remedied_by(mut self, remedy: &'static str, risk: Risk) -> Self {
+    pub(crate) fn remedied_by(mut self, remedy: &'static str, risk: Risk) -> Self {
         self.remedy = Some(remedy);
         self.risk = Some(risk);
         self
     }
 
-    pub fn with_command(mut self, command: Option<String>) -> Self {
+    pub(crate) fn with_command(mut self, command: Option<String>) -> Self {
         self.command = command;
         self
     }
 
     /// Nothing shows yet that it costs anything here.
-    pub fn delivered(mut self) -> Self {
+    pub(crate) fn delivered(mut self) -> Self {
         self.delivered = true;
         self
     }
 
-    pub fn is_delivered(&self) -> bool {
+    pub(crate) fn is_delivered(&self) -> bool {
         self.delivered
     }
 
-    pub fn into_finding(self, row: &Row) -> Finding {
+    pub(crate) fn into_finding(self, row: &Row) -> Finding {
         let template = self.remedy.unwrap_or(row.remedy);
         let text = self
             .fill
@@ -229,7 +229,7 @@ impl Finding {
     }
 
     /// The nodes of the tree it is about, each once.
-    pub fn nodes(&self, machine: &Machine) -> Vec<NodeIndex> {
+    pub(crate) fn nodes(&self, machine: &Machine) -> Vec<NodeIndex> {
         let mut nodes: Vec<_> = self.subjects.iter().filter_map(|subject| subject.node(machine)).collect();
         nodes.sort_unstable();
         nodes.dedup();
@@ -239,7 +239,7 @@ impl Finding {
 
 impl Gain {
     /// A figure for this machine in bytes per second.
-    pub fn rate(rate: f64, units: UnitSystem, source: impl Into<String>) -> Self {
+    pub(crate) fn rate(rate: f64, units: UnitSystem, source: impl Into<String>) -> Self {
         Self {
             text: format!("about +{}", units.rate(BytesPerSecond(rate))),
             source: source.into(),
@@ -250,12 +250,12 @@ impl Gain {
     }
 
     /// No figure for this machine; `source` says whose figure for another one the claim rests on, if there is any.
-    pub fn unknown(source: &str) -> Self {
+    pub(crate) fn unknown(source: &str) -> Self {
         Self::words(if source.is_empty() { "no figure" } else { "not known for this machine" }, source)
     }
 
     /// Words only.
-    pub fn words(text: impl Into<String>, source: &str) -> Self {
+    pub(crate) fn words(text: impl Into<String>, source: &str) -> Self {
         Self { text: text.into(), source: source.into(), estimate: false, bytes_per_second: None, iops: None }
     }
 
@@ -268,12 +268,12 @@ impl Gain {
 
 impl Proof {
     /// What was read, and where.
-    pub fn new(path: impl Into<String>, value: impl Into<String>) -> Self {
+    pub(crate) fn new(path: impl Into<String>, value: impl Into<String>) -> Self {
         Self { path: path.into(), value: value.into() }
     }
 
     /// What a reading said; nothing when it has no value.
-    pub fn of<T: Display>(reading: &Reading<T>) -> Option<Self> {
+    pub(crate) fn of<T: Display>(reading: &Reading<T>) -> Option<Self> {
         reading.value().map(|value| Self::new(&**reading.path(), value.to_string()))
     }
 }
@@ -284,12 +284,12 @@ impl Subject {
     }
 
     /// A drive.
-    pub fn drive(drive: &Drive) -> Self {
+    pub(crate) fn drive(drive: &Drive) -> Self {
         Self::new(SubjectKind::Drive, drive.name.as_str())
     }
 
     /// A PCI function or root complex.
-    pub fn node(&self, machine: &Machine) -> Option<NodeIndex> {
+    pub(crate) fn node(&self, machine: &Machine) -> Option<NodeIndex> {
         match self.kind {
             SubjectKind::Drive => {
                 machine.drives.iter().find(|drive| drive.name.as_str() == self.name).and_then(|d| d.node)
@@ -304,7 +304,7 @@ impl Subject {
     }
 
     /// The function or root complex at `index`.
-    pub fn of_node(machine: &Machine, index: NodeIndex) -> Self {
+    pub(crate) fn of_node(machine: &Machine, index: NodeIndex) -> Self {
         let address = machine.pci.node(index).address;
         let kind = match address {
             NodeAddress::Root { .. } => SubjectKind::RootComplex,
@@ -314,24 +314,24 @@ impl Subject {
     }
 
     /// A logical processor.
-    pub fn cpu(number: u32) -> Self {
+    pub(crate) fn cpu(number: u32) -> Self {
         Self::new(SubjectKind::Cpu, format!("cpu{number}"))
     }
 
     /// All processors.
-    pub fn cpus() -> Self {
+    pub(crate) fn cpus() -> Self {
         Self::new(SubjectKind::Cpu, "cpu")
     }
 
     /// The machine as a whole.
-    pub fn host() -> Self {
+    pub(crate) fn host() -> Self {
         Self::new(SubjectKind::Host, "host")
     }
 }
 
 impl Risk {
     /// CONTRACT's word for it.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Live => "live",
@@ -344,7 +344,7 @@ impl Risk {
     }
 
     /// What that means for who follows it.
-    pub const fn meaning(self) -> &'static str {
+    pub(crate) const fn meaning(self) -> &'static str {
         match self {
             Self::None => "nothing to do",
             Self::Live => "takes effect at once and can be undone",

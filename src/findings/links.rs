@@ -72,11 +72,11 @@ pub(super) struct Judged<'a> {
 }
 
 impl Judged<'_> {
-    pub fn both_most(&self) -> (TransferRate, Lanes) {
+    pub(crate) fn both_most(&self) -> (TransferRate, Lanes) {
         (self.device_most.0.min(self.port_most.0), self.device_most.1.min(self.port_most.1))
     }
 
-    pub fn is_below(&self) -> bool {
+    pub(crate) fn is_below(&self) -> bool {
         let (speed, width) = self.both_most();
         self.speed < speed || self.width < width
     }
@@ -97,7 +97,7 @@ impl Judged<'_> {
         proofs
     }
 
-    pub fn proofs(&self) -> Vec<Proof> {
+    pub(crate) fn proofs(&self) -> Vec<Proof> {
         let end = |node: &PciNode| {
             let link: Option<&Link> = node.link.as_ref();
             let entry = |name: &str, value: Option<String>| {

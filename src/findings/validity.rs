@@ -34,7 +34,7 @@ struct Own {
 
 impl OwnReads {
     /// What a test read between two looks at it.
-    pub fn between(before: &RunSample, after: &RunSample) -> Self {
+    pub(crate) fn between(before: &RunSample, after: &RunSample) -> Self {
         let pairs = before.targets.iter().zip(&after.targets);
         Self::of(pairs.map(|(before, after)| {
             let grown = |before: u64, after: u64| after.saturating_sub(before) as f64;
@@ -43,12 +43,12 @@ impl OwnReads {
     }
 
     /// Drive, reads and bytes of each target.
-    pub fn of(targets: impl IntoIterator<Item = (Option<DriveName>, f64, f64)>) -> Self {
+    pub(crate) fn of(targets: impl IntoIterator<Item = (Option<DriveName>, f64, f64)>) -> Self {
         Self(targets.into_iter().map(|(drive, ios, bytes)| Own { drive, ios, bytes }).collect())
     }
 
     /// All reads that were counted.
-    pub fn all_of(rates: &Rates) -> Self {
+    pub(crate) fn all_of(rates: &Rates) -> Self {
         let seconds = rates.elapsed.as_secs_f64();
         let own = |(name, disk): (&DriveName, &DiskRates)| {
             (Some(name.clone()), disk.reads * seconds, disk.read_bytes * seconds)
@@ -95,18 +95,18 @@ impl Watch {
     }
 
     /// Takes the rates of a stretch of the test, and what the test itself read in that very stretch.
-    pub fn take(&mut self, rates: &Rates, own: &OwnReads) {
+    pub(crate) fn take(&mut self, rates: &Rates, own: &OwnReads) {
         self.seen = Some(self.seen.take().map_or_else(|| rates.clone(), |seen| seen.joined(rates)));
         self.own.add(own);
     }
 
     /// What happened per second over the test so far.
-    pub const fn rates(&self) -> Option<&Rates> {
+    pub(crate) const fn rates(&self) -> Option<&Rates> {
         self.seen.as_ref()
     }
 
     /// What was counted beside a test that ended so.
-    pub fn beside(&self, machine: &Machine, run: &RunSummary) -> Beside {
+    pub(crate) fn beside(&self, machine: &Machine, run: &RunSummary) -> Beside {
         let Some(seen) = &self.seen else { return Beside::default() };
         let interrupts = seen.cpu.map_or(0.0, |cpu| cpu.irq / 100.0 * seen.cpus.len() as f64);
         let mut drives = run.targets.iter().filter_map(|target| target.drive.as_ref());
@@ -138,7 +138,7 @@ impl Watch {
 
     /// What the thermal counters of a drive under test say since it began, in words; nothing when they stood still. They
     /// are bytes 192 to 223 of the SMART / Health Information log page (NVM Express Base Specification, log page 02h).
-    pub fn throttling(&self, machine: &Machine, name: &DriveName) -> Vec<String> {
+    pub(crate) fn throttling(&self, machine: &Machine, name: &DriveName) -> Vec<String> {
         let now = machine.drive(name).and_then(|drive| drive.nvme.as_ref()?.smart.value());
         let Some((before, now)) = self.health.get(name).zip(now) else { return Vec::new() };
         let grown = |read: fn(&Smart) -> u32| read(now).saturating_sub(read(before));
@@ -170,7 +170,7 @@ impl Watch {
 
     /// Adds to each target of `run` what its reads cost in interrupts, and why its figure is not the drive's own, as
     /// `machine` is at the end of the test.
-    pub fn judge(&self, machine: &Machine, run: &mut RunSummary) {
+    pub(crate) fn judge(&self, machine: &Machine, run: &mut RunSummary) {
         // Unknown is not busy.
         let cpu = self.seen.as_ref().and_then(|seen| seen.cpu);
         let busy = cpu.is_some_and(|cpu| cpu.idl + cpu.wai < BUSY);
@@ -190,7 +190,7 @@ impl Watch {
     }
 
     /// What disturbed each target: other I/O on its drive, heat. All else is the same each time a test is run.
-    pub fn disturbed(&self, machine: &Machine, run: &RunSummary) -> Vec<Vec<String>> {
+    pub(crate) fn disturbed(&self, machine: &Machine, run: &RunSummary) -> Vec<Vec<String>> {
         let of = |target: &TargetSummary| {
             let Some(name) = &target.drive else { return Vec::new() };
             let others = self.others(machine, run, name);

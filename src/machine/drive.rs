@@ -217,12 +217,12 @@ pub struct Partition {
 
 impl DriveKind {
     /// Whether no hardware stands behind it by itself.
-    pub const fn is_software(self) -> bool {
+    pub(crate) const fn is_software(self) -> bool {
         matches!(self, Self::Loop | Self::Zram | Self::Md | Self::Dm | Self::OtherSoftware)
     }
 
     /// A short word for it: `NVMe`, `SATA`, `loop`.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Nvme => "NVMe",
             Self::Sata => "SATA",
@@ -242,20 +242,20 @@ impl DriveKind {
 
 impl Nvme {
     /// Kernel names of the character devices that reach it: `nvme0`, `ng0n1`.
-    pub fn character_devices(&self) -> Vec<String> {
+    pub(crate) fn character_devices(&self) -> Vec<String> {
         let generic = self.generic.iter().map(|file| file.as_str().trim_start_matches("/dev/").to_owned());
         [self.controller.to_string()].into_iter().chain(generic).collect()
     }
 }
 
 /// How many drives these block devices are: the namespaces of one NVMe controller are one.
-pub fn count<'a>(devices: impl IntoIterator<Item = &'a Drive>) -> usize {
+pub(crate) fn count<'a>(devices: impl IntoIterator<Item = &'a Drive>) -> usize {
     devices.into_iter().map(Drive::unit).collect::<BTreeSet<_>>().len()
 }
 
 impl Drive {
     /// What counts as one drive and is limited as one: its NVMe controller's name, else its own.
-    pub fn unit(&self) -> &str {
+    pub(crate) fn unit(&self) -> &str {
         self.nvme.as_ref().map_or(self.name.as_str(), |nvme| nvme.controller.as_str())
     }
 
@@ -265,12 +265,12 @@ impl Drive {
     }
 
     /// Bytes of a logical block: the kernel's word, else Identify Namespace's.
-    pub fn lba_bytes(&self) -> Option<u64> {
+    pub(crate) fn lba_bytes(&self) -> Option<u64> {
         self.queue.logical_block_size.get()
     }
 
     /// Its model, without the words every model of its maker carries; the file behind a loop device.
-    pub fn short_model(&self) -> String {
+    pub(crate) fn short_model(&self) -> String {
         let model = self.model.value().map(Label::as_str).unwrap_or_default();
         let short = ["Samsung SSD ", "SAMSUNG ", "Seagate ", "WDC ", "WD_BLACK "]
             .iter()
@@ -283,7 +283,7 @@ impl Drive {
     }
 
     /// The LBA format in use.
-    pub fn format_in_use(&self) -> Option<LbaFormat> {
+    pub(crate) fn format_in_use(&self) -> Option<LbaFormat> {
         let namespace = self.nvme.as_ref()?.namespace.value()?;
         namespace.formats.iter().find(|format| format.index == namespace.in_use).copied()
     }

@@ -7,11 +7,11 @@ use crate::{
 };
 
 /// A rate and a width.
-pub type Pair = (TransferRate, Lanes);
+pub(crate) type Pair = (TransferRate, Lanes);
 
 /// The link above a node; of a port that starts a link, the one below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HopLink {
+pub(crate) struct HopLink {
     /// What it runs at.
     pub now: Option<Pair>,
     /// What both ends together could do.
@@ -24,7 +24,7 @@ pub struct HopLink {
 
 impl HopLink {
     /// The link above `node`; `None` where there is no PCI Express link.
-    pub fn above(machine: &Machine, node: NodeIndex) -> Option<Self> {
+    pub(crate) fn above(machine: &Machine, node: NodeIndex) -> Option<Self> {
         let data = machine.pci.node(node);
         let own = data.link.as_ref()?;
         // Root ports and downstream ports speak of the link they start; its other end is below them.
@@ -42,12 +42,12 @@ impl HopLink {
     }
 
     /// Whether it runs slower or narrower than both ends can.
-    pub fn is_slow(&self) -> bool {
+    pub(crate) fn is_slow(&self) -> bool {
         self.now.zip(self.most).is_some_and(|(now, most)| now.0 < most.0 || now.1 < most.1)
     }
 
     /// Whether the port holds the device to less than the device can.
-    pub fn is_slot_limited(&self) -> bool {
+    pub(crate) fn is_slot_limited(&self) -> bool {
         self.device_most
             .zip(self.port_most)
             .is_some_and(|(device, port)| port.0 < device.0 || port.1 < device.1)
@@ -55,13 +55,13 @@ impl HopLink {
 }
 
 /// `16 x4`, `2.5 x16`: gigatransfers per second and lanes, for a column whose heading names the unit.
-pub fn short(pair: Pair) -> String {
+pub(crate) fn short(pair: Pair) -> String {
     let gts = pair.0.gts();
     let speed = if gts.fract() == 0.0 { format!("{gts:.0}") } else { format!("{gts}") };
     format!("{speed:>3} {:<3}", pair.1.to_string())
 }
 
 /// `16 GT/s x4`.
-pub fn long(pair: Pair) -> String {
+pub(crate) fn long(pair: Pair) -> String {
     format!("{} {}", pair.0, pair.1)
 }

@@ -104,7 +104,7 @@ impl fmt::Display for Measured {
 
 impl Exceeded {
     /// A drive's model as [`ExceededAt::Model`] has it.
-    pub fn model_of(drive: &Drive) -> Option<Label> {
+    pub(crate) fn model_of(drive: &Drive) -> Option<Label> {
         drive.model.value().map(|model| Label::new(&model.as_str().replace(' ', "_")))
     }
 
@@ -171,12 +171,12 @@ impl fmt::Display for MeasuredLimit {
 
 impl ReadCost {
     /// The model of this machine's processors as [`Self::processor`] has it.
-    pub fn processor_of(machine: &Machine) -> Option<Label> {
+    pub(crate) fn processor_of(machine: &Machine) -> Option<Label> {
         machine.processors.model.value().map(|model| Label::new(&model.as_str().replace(' ', "_")))
     }
 
     /// Whether several workers read: each pays for the others' company.
-    pub const fn is_together(&self) -> bool {
+    pub(crate) const fn is_together(&self) -> bool {
         self.workers > 1
     }
 

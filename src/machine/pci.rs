@@ -204,12 +204,12 @@ impl PciTree {
     }
 
     /// All functions: nodes but for root complexes.
-    pub fn functions(&self) -> impl Iterator<Item = &PciNode> {
+    pub(crate) fn functions(&self) -> impl Iterator<Item = &PciNode> {
         self.nodes.iter().filter(|node| node.kind != NodeKind::RootComplex)
     }
 
     /// Functions that are listed and do not tell who they are.
-    pub fn silent_functions(&self) -> impl Iterator<Item = &PciNode> {
+    pub(crate) fn silent_functions(&self) -> impl Iterator<Item = &PciNode> {
         self.functions().filter(|node| !node.vendor.is_known() && !node.class.is_known())
     }
 
@@ -233,12 +233,12 @@ impl PciTree {
     }
 
     /// `index` and everything above it, through nested root complexes (VMD) up to the outermost.
-    pub fn whole_ancestry(&self, index: NodeIndex) -> impl Iterator<Item = NodeIndex> {
+    pub(crate) fn whole_ancestry(&self, index: NodeIndex) -> impl Iterator<Item = NodeIndex> {
         std::iter::successors(Some(index), |at| self.node(*at).parent).take(self.nodes.len())
     }
 
     /// The outermost root complex above `index`: for a drive behind VMD the one that VMD is a device of.
-    pub fn outermost_root(&self, index: NodeIndex) -> NodeIndex {
+    pub(crate) fn outermost_root(&self, index: NodeIndex) -> NodeIndex {
         self.whole_ancestry(index).last().unwrap_or(index)
     }
 
@@ -262,13 +262,13 @@ impl PciTree {
 
 impl PciNode {
     /// Whether it is an NVMe controller, by its class.
-    pub fn is_nvme(&self) -> bool {
+    pub(crate) fn is_nvme(&self) -> bool {
         self.class.get().is_some_and(|class| class >> 8 == 0x01_08)
     }
 
     /// Whether a hypervisor emulates it, so that its data crosses no link: an endpoint of virtio, or an NVMe controller of
     /// QEMU's by vendor or subsystem vendor.
-    pub fn is_emulated(&self) -> bool {
+    pub(crate) fn is_emulated(&self) -> bool {
         const VIRTIO: u16 = 0x1af4;
         const QEMU: u16 = 0x1b36;
         let vendors = [self.vendor.get(), self.subsystem.get().map(|(vendor, _)| vendor)];
@@ -277,7 +277,7 @@ impl PciNode {
     }
 
     /// The same name with the vendor as people call it: `Samsung NVMe SSD Controller PM9A1/PM9A3/980PRO`.
-    pub fn short_name(&self) -> String {
+    pub(crate) fn short_name(&self) -> String {
         match (&self.names.vendor, &self.names.device) {
             (Some(vendor), Some(device)) => format!("{} {device}", short_vendor(vendor.as_str())),
             _ => self.name(),
@@ -301,7 +301,7 @@ impl PciNode {
 }
 
 /// A vendor as people call it: `AMD`, `Samsung`, `Red Hat`.
-pub fn short_vendor(vendor: &str) -> String {
+pub(crate) fn short_vendor(vendor: &str) -> String {
     if let Some(short) = bracketed(vendor) {
         return short.to_owned();
     }
@@ -323,7 +323,7 @@ pub fn short_vendor(vendor: &str) -> String {
 }
 
 /// What stands in brackets at the end of a name in the PCI id database: often the product as people know it.
-pub fn bracketed(text: &str) -> Option<&str> {
+pub(crate) fn bracketed(text: &str) -> Option<&str> {
     let (_, rest) = text.rsplit_once('[')?;
     rest.split_once(']').map(|(inside, _)| inside).filter(|inside| !inside.is_empty())
 }

@@ -75,7 +75,7 @@ impl Processors {
 }
 
 /// Numbers as a kernel CPU list: sorted, each once, `0-3,8`.
-pub fn cpu_list(cpus: impl IntoIterator<Item = u32>) -> String {
+pub(crate) fn cpu_list(cpus: impl IntoIterator<Item = u32>) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for cpu in cpus.into_iter().collect::<BTreeSet<u32>>() {
         match ranges.last_mut() {
@@ -93,7 +93,7 @@ pub fn cpu_list(cpus: impl IntoIterator<Item = u32>) -> String {
 ///
 /// # Errors
 /// The offending part, quoted, when it is no list.
-pub fn parse_cpu_list(text: &str) -> Result<Vec<u32>, String> {
+pub(crate) fn parse_cpu_list(text: &str) -> Result<Vec<u32>, String> {
     const MOST: u32 = 1 << 16;
     let text = text.trim();
     if text.is_empty() {

@@ -51,7 +51,7 @@ pub struct SettingRule {
 
 impl SettingRule {
     /// Whether it is for that drive.
-    pub fn applies_to(&self, drive: &Drive) -> bool {
+    pub(crate) fn applies_to(&self, drive: &Drive) -> bool {
         let named = self.names.as_ref().is_none_or(|names| {
             names.as_str().split('|').any(|pattern| matches(pattern, drive.name.as_str()))
         });
@@ -110,7 +110,7 @@ impl fmt::Display for SettingRule {
 
 impl RuleKind {
     /// What people call it.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Argument => "kernel argument",
             Self::ModuleOption => "module option",

@@ -11,7 +11,7 @@ use crate::{
 
 impl Redactor {
     /// One that knows who the machine is and whose paths it has.
-    pub fn of_machine(machine: &Machine) -> Self {
+    pub(crate) fn of_machine(machine: &Machine) -> Self {
         let mut redactor = Self::new();
         let mut learn = |path: &str, text: &Label| redactor.learn(path, text.as_str().as_bytes());
         machine.host.name.value().into_iter().for_each(|name| learn("/proc/sys/kernel/hostname", name));
@@ -37,7 +37,7 @@ impl Redactor {
 
     /// The same machine, with nothing in it that tells whose it is.
     #[must_use]
-    pub fn machine(&mut self, machine: &Machine) -> Machine {
+    pub(crate) fn machine(&mut self, machine: &Machine) -> Machine {
         let mut machine = machine.clone();
         self.host(&mut machine.host);
         for node in &mut machine.pci.nodes {
@@ -66,7 +66,7 @@ impl Redactor {
 
     /// Text that holds no names, but may hold ids and addresses: the last look at a finished sheet.
     #[must_use]
-    pub fn finished(&mut self, text: &str) -> String {
+    pub(crate) fn finished(&mut self, text: &str) -> String {
         let text = self.sweep(text);
         super::patterns::addresses(&mut self.pseudonyms, &text)
     }

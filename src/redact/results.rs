@@ -19,7 +19,7 @@ fn is_device(path: &str) -> bool {
 impl Redactor {
     /// The same run, its files without their paths.
     #[must_use]
-    pub fn run(&mut self, run: &RunSummary) -> RunSummary {
+    pub(crate) fn run(&mut self, run: &RunSummary) -> RunSummary {
         let mut run = run.clone();
         run.workload.targets.iter_mut().for_each(without_path);
         for target in &mut run.targets {
@@ -39,7 +39,7 @@ impl Redactor {
 
     /// The same experiment without its boot; labels that somebody wrote, and sentences, are text like any other.
     #[must_use]
-    pub fn experiment(&mut self, record: &ExperimentRecord) -> ExperimentRecord {
+    pub(crate) fn experiment(&mut self, record: &ExperimentRecord) -> ExperimentRecord {
         let mut record = record.clone();
         let path = |target: &Target| target.path.to_string_lossy().into_owned();
         let mut paths: Vec<String> =

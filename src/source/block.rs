@@ -25,7 +25,7 @@ const SECTOR: u64 = 512;
 
 /// All whole block devices: hardware in bus order, then software ones by name; and what stood in the way. Hidden paths of
 /// native NVMe multipath are joined to their namespace; loop, zram and kin are listed when something is in them.
-pub fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Problem>) {
+pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Problem>) {
     const FOLDER: &str = "/sys/block";
     let mut problems = Vec::new();
     let names = match root.list(FOLDER) {
@@ -49,7 +49,7 @@ pub fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Problem>) {
 
 /// Hidden path devices of native NVMe multipath, in bus order. What is the drive's own (partitions, users, Identify) is
 /// read of the drive alone.
-pub fn read_paths(root: &dyn SysRoot, tree: &PciTree) -> Vec<Drive> {
+pub(crate) fn read_paths(root: &dyn SysRoot, tree: &PciTree) -> Vec<Drive> {
     let nodes: HashMap<&str, NodeIndex> = tree.iter().map(|(index, node)| (&*node.path, index)).collect();
     let names = root.list("/sys/block").unwrap_or_default();
     let paths = names.iter().filter(|name| nvme::is_hidden_path(name));

@@ -10,7 +10,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-pub use format::CaptureError;
+pub(crate) use format::CaptureError;
 
 use super::root::{RootError, SysRoot};
 
@@ -35,7 +35,7 @@ pub struct Answers {
 }
 
 /// The word for a first line: `iodyno capture`, then the version of the format.
-pub const MAGIC: &str = "iodyno capture";
+pub(crate) const MAGIC: &str = "iodyno capture";
 
 /// A root that answers exactly what a capture holds.
 #[derive(Debug, Clone, Default)]

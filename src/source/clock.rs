@@ -4,7 +4,7 @@ use super::root::{self, SysRoot, join};
 
 /// The clock of the fastest processor now, kHz; under load that is one of those that work. `None` where the kernel tells
 /// nothing.
-pub fn read(root: &dyn SysRoot) -> Option<f64> {
+pub(crate) fn read(root: &dyn SysRoot) -> Option<f64> {
     const CPUS: &str = "/sys/devices/system/cpu";
     let number =
         |text: &str| text.trim().parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0);

@@ -8,7 +8,7 @@ use crate::{machine::Express, units::TransferRate};
 
 /// As much of configuration space as iodyno asks for. What lies behind (extended capabilities) costs the processor about
 /// a microsecond per word on real ports, a millisecond per device.
-pub const WANTED: usize = 256;
+pub(crate) const WANTED: usize = 256;
 
 /// What every user may read: the header without capabilities.
 const HEADER: usize = 64;
@@ -55,12 +55,12 @@ impl<'a> ConfigSpace<'a> {
     }
 
     /// Secondary and subordinate bus (bytes 0x19 and 0x1a) of a bridge, `None` for other header types.
-    pub fn buses(&self) -> Option<(u8, u8)> {
+    pub(crate) fn buses(&self) -> Option<(u8, u8)> {
         (self.header_type() == 1).then(|| self.byte(0x19).zip(self.byte(0x1a))).flatten()
     }
 
     /// The capabilities of the list, in its order: id and offset, or the offset where the list breaks.
-    pub fn capabilities(&self) -> Vec<Result<(u8, u8), u8>> {
+    pub(crate) fn capabilities(&self) -> Vec<Result<(u8, u8), u8>> {
         const MOST: usize = (WANTED - HEADER) / 4;
         let mut found = Vec::new();
         let has_list = self.word(0x06).is_some_and(|status| status & 0x10 != 0);

@@ -31,7 +31,7 @@ pub fn read(root: &dyn SysRoot) -> Counters {
 
 /// The counters now without idle states: those are a file for each state of each processor, which takes longer to read
 /// than all else together.
-pub fn read_without_idle_states(root: &dyn SysRoot) -> Counters {
+pub(crate) fn read_without_idle_states(root: &dyn SysRoot) -> Counters {
     let text = |path| root::text(root, path).value().cloned().unwrap_or_default();
     let mut counters = Counters { disks: disks(&text("/proc/diskstats")), ..Counters::default() };
     stat(&text("/proc/stat"), &mut counters);

@@ -37,7 +37,7 @@ const PARAMETERS: [&str; 7] = [
 const DMI: &str = "/sys/class/dmi/id";
 
 /// The host.
-pub fn read(root: &dyn SysRoot) -> Host {
+pub(crate) fn read(root: &dyn SysRoot) -> Host {
     // A folder or capture has the files where the link leads; older captures have them where the link stands.
     let folder = root::resolve(root, DMI).unwrap_or_else(|_| DMI.to_owned());
     let dmi = |name: &str| root::label(root, &format!("{folder}/{name}"));
@@ -67,7 +67,7 @@ pub fn read(root: &dyn SysRoot) -> Host {
 }
 
 /// The id of the running boot.
-pub fn boot_id(root: &dyn SysRoot) -> Reading<Label> {
+pub(crate) fn boot_id(root: &dyn SysRoot) -> Reading<Label> {
     root::label(root, "/proc/sys/kernel/random/boot_id")
 }
 

@@ -70,12 +70,12 @@ impl Database {
     }
 
     /// A list read from somewhere else. Lines that make no sense are passed over.
-    pub const fn from_text(text: Vec<u8>) -> Self {
+    pub(crate) const fn from_text(text: Vec<u8>) -> Self {
         Self { text: Text::Own(text), index: OnceLock::new() }
     }
 
     /// The system's list if there is one with a later `Date:`, else the one that is built in. Reads this machine's files.
-    pub fn newest() -> Self {
+    pub(crate) fn newest() -> Self {
         let embedded = date(&EMBEDDED.head(HEAD));
         let later = SYSTEM
             .into_iter()
@@ -88,18 +88,18 @@ impl Database {
     }
 
     /// The vendor's name.
-    pub fn vendor(&self, vendor: u16) -> Option<Label> {
+    pub(crate) fn vendor(&self, vendor: u16) -> Option<Label> {
         self.name(&self.index().vendors, vendor, 4)
     }
 
     /// The device's name.
-    pub fn device(&self, vendor: u16, device: u16) -> Option<Label> {
+    pub(crate) fn device(&self, vendor: u16, device: u16) -> Option<Label> {
         self.name(&self.index().devices, (vendor, device), 5)
     }
 
     /// The name of class and subclass (`class` is 24 bits, the interface is left out); the class's alone where the list
     /// has no such subclass.
-    pub fn class(&self, class: u32) -> Option<Label> {
+    pub(crate) fn class(&self, class: u32) -> Option<Label> {
         let [_, subclass, base, _] = class.to_le_bytes().map(u16::from);
         self.name(&self.index().subclasses, (base, subclass), 3)
             .or_else(|| self.name(&self.index().classes, base, 4))
@@ -163,7 +163,7 @@ impl Index {
 }
 
 /// Names for these ids: the root's own answers, else `database`'s.
-pub fn names(
+pub(crate) fn names(
     root: &dyn SysRoot,
     database: &Database,
     vendor: &Reading<u16>,
@@ -193,7 +193,7 @@ const PROBE: &str = "/probe/pci-ids/";
 
 /// What this machine answers to one of the pseudo-paths: lines `vendor NAME`, `device NAME`, `class NAME`, none for what
 /// is unknown; `None` for other paths.
-pub fn answer(path: &str) -> Option<Vec<u8>> {
+pub(crate) fn answer(path: &str) -> Option<Vec<u8>> {
     static LIVE: LazyLock<Database> = LazyLock::new(Database::newest);
     let question = path.strip_prefix(PROBE)?;
     let line =

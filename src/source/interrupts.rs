@@ -10,7 +10,7 @@ use crate::{
 const PATH: &str = "/proc/interrupts";
 
 /// The vectors of NVMe queues, by number, and whether posted MSI has its row.
-pub fn read(root: &dyn SysRoot) -> Interrupts {
+pub(crate) fn read(root: &dyn SysRoot) -> Interrupts {
     let text = root::text(root, PATH);
     let table = Table::parse(text.value().map_or("", String::as_str));
     let vectors = table

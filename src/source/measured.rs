@@ -9,7 +9,7 @@ use crate::{
 const PATH: &str = "/probe/measured-limits";
 
 /// What was measured, oldest first, and the lines that are nothing of the kind.
-pub fn read(root: &dyn SysRoot) -> (Vec<Measured>, Vec<Problem>) {
+pub(crate) fn read(root: &dyn SysRoot) -> (Vec<Measured>, Vec<Problem>) {
     let text = root::text(root, PATH);
     // Most machines were never tested: nothing there is no problem.
     let mut problems: Vec<Problem> =

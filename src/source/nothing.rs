@@ -10,7 +10,7 @@ use crate::{
 ///
 /// # Errors
 /// Neither a PCI device nor a block device of it could be read: there is nothing to show or to judge.
-pub fn read_or_refuse(root: &dyn SysRoot) -> Result<(Machine, Vec<Problem>), OpenError> {
+pub(crate) fn read_or_refuse(root: &dyn SysRoot) -> Result<(Machine, Vec<Problem>), OpenError> {
     let (machine, problems) = read_machine(root);
     match nothing_read(&machine, &problems) {
         Some(error) => Err(error),

@@ -27,11 +27,11 @@ use super::root::{LiveRoot, RootError, SysRoot, join, label, parent, text};
 /// unread PATH REASON
 /// unread-of DEVICE PATH REASON
 /// ```
-pub const PROBE: &str = "/probe/device-users";
+pub(crate) const PROBE: &str = "/probe/device-users";
 
 /// What a device special file stands for: major and minor number, of block or of character devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Number {
+pub(crate) enum Number {
     /// A block device.
     Block(u32, u32),
     /// A character device.
@@ -39,7 +39,7 @@ pub enum Number {
 }
 
 /// Devices by their number.
-pub type Numbers = BTreeMap<Number, String>;
+pub(crate) type Numbers = BTreeMap<Number, String>;
 
 /// The kernel name of the device a path leads to.
 type Finder<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -48,7 +48,7 @@ type Finder<'a> = &'a dyn Fn(&str) -> Option<String>;
 const CLASSES: [(&str, bool); 3] = [("block", true), ("nvme", false), ("nvme-generic", false)];
 
 /// The numbers of all block devices, NVMe controllers and generic namespaces, by kernel name.
-pub fn numbers(root: &dyn SysRoot) -> Numbers {
+pub(crate) fn numbers(root: &dyn SysRoot) -> Numbers {
     let mut numbers = Numbers::new();
     for (class, is_block) in CLASSES {
         let folder = format!("/sys/class/{class}");
@@ -71,7 +71,7 @@ fn pair(text: &str) -> Option<(u32, u32)> {
 }
 
 /// What the live file at `path` stands for, if it is a device. Asks no server and no user-space file system.
-pub fn number_of(path: &str) -> Option<Number> {
+pub(crate) fn number_of(path: &str) -> Option<Number> {
     let found = statx(CWD, path, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE).ok()?;
     let (major, minor) = (found.stx_rdev_major, found.stx_rdev_minor);
     match FileType::from_raw_mode(u32::from(found.stx_mode)) {
@@ -282,7 +282,7 @@ fn mounted_in(root: &dyn SysRoot, id: u32, find: Finder<'_>, numbers: &Numbers, 
 }
 
 /// The first process that has one of these devices mapped, in words; it may have closed its descriptor.
-pub fn mapped(root: &dyn SysRoot, devices: &[String]) -> Option<String> {
+pub(crate) fn mapped(root: &dyn SysRoot, devices: &[String]) -> Option<String> {
     let numbers = numbers(root);
     let processes = root.list("/proc").unwrap_or_default();
     processes.iter().filter_map(|name| name.parse::<u32>().ok()).find_map(|id| {
@@ -298,7 +298,7 @@ pub fn mapped(root: &dyn SysRoot, devices: &[String]) -> Option<String> {
 
 /// Whether the kernel holds one of these block devices for itself (a file system, swap, md, device mapper): opening it
 /// exclusively is refused then. It is opened to read and closed at once. Asked only right before a confirmed rebind.
-pub fn claimed(files: &[String]) -> Option<String> {
+pub(crate) fn claimed(files: &[String]) -> Option<String> {
     let flags = libc::O_EXCL | libc::O_NONBLOCK | libc::O_CLOEXEC;
     files.iter().find_map(|file| {
         let error = OpenOptions::new().read(true).custom_flags(flags).open(file).err()?;

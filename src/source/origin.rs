@@ -58,12 +58,12 @@ impl Origin {
     }
 
     /// Whether it is this machine, which alone can be tuned and tested.
-    pub fn is_live(&self) -> bool {
+    pub(crate) fn is_live(&self) -> bool {
         *self == Self::Live
     }
 
     /// Whether it is a built-in demo, where tests are simulated.
-    pub fn is_demo(&self) -> bool {
+    pub(crate) fn is_demo(&self) -> bool {
         matches!(self, Self::Demo(_))
     }
 }

@@ -6,7 +6,7 @@ use flate2::read::GzDecoder;
 
 /// One text as gzip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Packed(pub(super) &'static [u8]);
+pub(crate) struct Packed(pub(super) &'static [u8]);
 
 /// The packed asset of that file name.
 macro_rules! packed {

@@ -13,7 +13,7 @@ const CPUS: &str = "/sys/devices/system/cpu";
 const NODES: &str = "/sys/devices/system/node";
 
 /// All online processors. A problem says when there is not even a list of them.
-pub fn read(root: &dyn SysRoot) -> (Processors, Vec<Problem>) {
+pub(crate) fn read(root: &dyn SysRoot) -> (Processors, Vec<Problem>) {
     let info = first_processor(root, "/proc/cpuinfo");
     let field = |name: &'static str| {
         info.clone().and_then(|text| {

@@ -5,10 +5,10 @@ mod live;
 
 use std::str::FromStr;
 
-pub use folder::FolderRoot;
+pub(crate) use folder::FolderRoot;
 pub use live::LiveRoot;
 
-pub use crate::model::{errno_name, errno_number, errno_words};
+pub(crate) use crate::model::{errno_name, errno_number, errno_words};
 use crate::{model::Reading, text::Label};
 
 /// Where files come from. Paths are absolute and normalised: `/sys/...`, `/proc/...`, `/etc/...`; answers of ioctls and
@@ -36,7 +36,7 @@ pub trait SysRoot: Send + Sync {
 }
 
 /// Longer files are cut here; nothing iodyno reads comes near.
-pub const MOST_BYTES: usize = 16 << 20;
+pub(crate) const MOST_BYTES: usize = 16 << 20;
 
 /// Why a root did not answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,12 +51,12 @@ pub enum RootError {
 
 impl RootError {
     /// From a failed call; errors without an errno count as EIO.
-    pub fn from_io(error: &std::io::Error) -> Self {
+    pub(crate) fn from_io(error: &std::io::Error) -> Self {
         Self::Errno(error.raw_os_error().unwrap_or(libc::EIO))
     }
 
     /// Whether the thing simply is not there.
-    pub fn is_absent(&self) -> bool {
+    pub(crate) fn is_absent(&self) -> bool {
         matches!(
             self,
             Self::NotHere(_) | Self::Errno(libc::ENOENT | libc::ENOTDIR | libc::ENODEV | libc::ENXIO)
@@ -64,7 +64,7 @@ impl RootError {
     }
 
     /// The reading it amounts to: absent, denied (EACCES, EPERM) or malformed (everything else).
-    pub fn into_reading<T>(self, path: &str) -> Reading<T> {
+    pub(crate) fn into_reading<T>(self, path: &str) -> Reading<T> {
         match self {
             Self::Errno(libc::EACCES) => Reading::denied(path, "EACCES: permission denied; run as root"),
             Self::Errno(libc::EPERM) => {
@@ -77,7 +77,7 @@ impl RootError {
 }
 
 /// A file's whole content.
-pub fn bytes(root: &dyn SysRoot, path: &str) -> Reading<Vec<u8>> {
+pub(crate) fn bytes(root: &dyn SysRoot, path: &str) -> Reading<Vec<u8>> {
     match root.read(path) {
         Ok(content) => Reading::known(path, content),
         Err(error) => error.into_reading(path),
@@ -85,12 +85,12 @@ pub fn bytes(root: &dyn SysRoot, path: &str) -> Reading<Vec<u8>> {
 }
 
 /// A file's content as text, with what is no UTF-8 replaced.
-pub fn text(root: &dyn SysRoot, path: &str) -> Reading<String> {
+pub(crate) fn text(root: &dyn SysRoot, path: &str) -> Reading<String> {
     bytes(root, path).map(|content| String::from_utf8_lossy(&content).into_owned())
 }
 
 /// A one-line file, neutralised; an empty one is absent.
-pub fn label(root: &dyn SysRoot, path: &str) -> Reading<Label> {
+pub(crate) fn label(root: &dyn SysRoot, path: &str) -> Reading<Label> {
     match root.read(path) {
         Ok(content) => {
             let label = Label::from_bytes(&content);
@@ -101,13 +101,13 @@ pub fn label(root: &dyn SysRoot, path: &str) -> Reading<Label> {
 }
 
 /// A decimal number.
-pub fn number<T: FromStr>(root: &dyn SysRoot, path: &str) -> Reading<T> {
+pub(crate) fn number<T: FromStr>(root: &dyn SysRoot, path: &str) -> Reading<T> {
     text(root, path)
         .and_then(|content| content.trim().parse().map_err(|_| quoted(&content, "no number in range")))
 }
 
 /// A hexadecimal number with or without `0x`.
-pub fn hex(root: &dyn SysRoot, path: &str) -> Reading<u64> {
+pub(crate) fn hex(root: &dyn SysRoot, path: &str) -> Reading<u64> {
     text(root, path).and_then(|content| {
         let digits = content.trim();
         let digits = digits.strip_prefix("0x").unwrap_or(digits);
@@ -116,7 +116,7 @@ pub fn hex(root: &dyn SysRoot, path: &str) -> Reading<u64> {
 }
 
 /// `0` or `1`.
-pub fn flag(root: &dyn SysRoot, path: &str) -> Reading<bool> {
+pub(crate) fn flag(root: &dyn SysRoot, path: &str) -> Reading<bool> {
     number::<u64>(root, path).and_then(|value| match value {
         0 => Ok(false),
         1 => Ok(true),
@@ -125,14 +125,14 @@ pub fn flag(root: &dyn SysRoot, path: &str) -> Reading<bool> {
 }
 
 /// What was found, quoted and cut, with what is wrong with it: `"Unknown": no link speed`.
-pub fn quoted(content: &str, wrong: &str) -> String {
+pub(crate) fn quoted(content: &str, wrong: &str) -> String {
     let label = Label::new(content);
     let short: String = label.as_str().chars().take(60).collect();
     format!("{short:?}: {wrong}")
 }
 
 /// Where a link leads, as a normalised absolute path; the path itself when it is no link.
-pub fn resolve(root: &dyn SysRoot, path: &str) -> Result<String, RootError> {
+pub(crate) fn resolve(root: &dyn SysRoot, path: &str) -> Result<String, RootError> {
     match root.link(path) {
         Ok(target) => Ok(join(parent(path), &target)),
         Err(RootError::Errno(libc::EINVAL)) => Ok(path.to_owned()),
@@ -141,7 +141,7 @@ pub fn resolve(root: &dyn SysRoot, path: &str) -> Result<String, RootError> {
 }
 
 /// The last part of where a link leads: the name of a driver, a group, a subsystem.
-pub fn link_name(root: &dyn SysRoot, path: &str) -> Reading<Label> {
+pub(crate) fn link_name(root: &dyn SysRoot, path: &str) -> Reading<Label> {
     match root.link(path) {
         Ok(target) => Reading::known(path, Label::new(file_name(&target))),
         Err(error) => error.into_reading(path),
@@ -161,7 +161,7 @@ pub fn file_name(path: &str) -> &str {
 }
 
 /// `target` seen from the folder `base`, with `.` and `..` worked out as text.
-pub fn join(base: &str, target: &str) -> String {
+pub(crate) fn join(base: &str, target: &str) -> String {
     let mut parts: Vec<&str> = if target.starts_with('/') { Vec::new() } else { split(base).collect() };
     for part in split(target) {
         match part {

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The rules in the order they take effect: of those that fit, the last one wins.
-pub fn read(root: &dyn SysRoot) -> (Vec<SettingRule>, Vec<Problem>) {
+pub(crate) fn read(root: &dyn SysRoot) -> (Vec<SettingRule>, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut rules = Vec::new();
     if let Some(line) = root::text(root, COMMAND_LINE).value() {

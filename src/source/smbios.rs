@@ -56,7 +56,7 @@ fn from_entries(root: &dyn SysRoot) -> Result<Vec<MemoryModule>, RootError> {
 }
 
 /// The memory devices among these structures. Stops where a structure runs over the end.
-pub fn parse(mut tables: &[u8]) -> Vec<MemoryModule> {
+pub(crate) fn parse(mut tables: &[u8]) -> Vec<MemoryModule> {
     let mut modules = Vec::new();
     while let [kind, length, ..] = tables {
         let length = usize::from(*length);

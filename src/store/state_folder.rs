@@ -20,7 +20,7 @@ use rustix::{
 
 /// A folder that this user owns and no other user can write to.
 #[derive(Debug)]
-pub struct StateFolder {
+pub(crate) struct StateFolder {
     folder: OwnedFd,
 }
 
@@ -35,7 +35,7 @@ impl StateFolder {
     ///
     /// # Errors
     /// A link, no folder, or one that another user owns or can write to: in words, with what to do.
-    pub fn open(path: &Path) -> io::Result<Option<Self>> {
+    pub(crate) fn open(path: &Path) -> io::Result<Option<Self>> {
         match open(path, FOLDER, Mode::empty()) {
             Ok(folder) => Self::checked(folder).map(Some),
             Err(Errno::NOENT) => Ok(None),
@@ -47,7 +47,7 @@ impl StateFolder {
     ///
     /// # Errors
     /// As for [`Self::open`].
-    pub fn make(path: &Path) -> io::Result<Self> {
+    pub(crate) fn make(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(Mode::RWXU.bits()).create(path).or_else(|error| {
             // A link in its place gets a better message below.
             if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) }
@@ -59,7 +59,7 @@ impl StateFolder {
     ///
     /// # Errors
     /// As for [`Self::open`].
-    pub fn folder(&self, name: &str) -> io::Result<Option<Self>> {
+    pub(crate) fn folder(&self, name: &str) -> io::Result<Option<Self>> {
         match openat(&self.folder, name, FOLDER, Mode::empty()) {
             Ok(folder) => Self::checked(folder).map(Some),
             Err(Errno::NOENT) => Ok(None),
@@ -71,7 +71,7 @@ impl StateFolder {
     ///
     /// # Errors
     /// As for [`Self::open`].
-    pub fn make_folder(&self, name: &str) -> io::Result<Self> {
+    pub(crate) fn make_folder(&self, name: &str) -> io::Result<Self> {
         match mkdirat(&self.folder, name, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
@@ -83,7 +83,7 @@ impl StateFolder {
     ///
     /// # Errors
     /// What is no regular file, or belongs to another user, or can be written by one.
-    pub fn read(&self, name: &str) -> io::Result<Option<File>> {
+    pub(crate) fn read(&self, name: &str) -> io::Result<Option<File>> {
         match openat(&self.folder, name, FLAGS, Mode::empty()) {
             Ok(file) => own_file(file).map(Some),
             Err(Errno::NOENT) => Ok(None),
@@ -95,7 +95,7 @@ impl StateFolder {
     ///
     /// # Errors
     /// As for [`Self::read`].
-    pub fn append(&self, name: &str) -> io::Result<File> {
+    pub(crate) fn append(&self, name: &str) -> io::Result<File> {
         self.writable(name, OFlags::CREATE | OFlags::APPEND)
     }
 
@@ -103,7 +103,7 @@ impl StateFolder {
     ///
     /// # Errors
     /// As for [`Self::read`].
-    pub fn lock_file(&self, name: &str) -> io::Result<File> {
+    pub(crate) fn lock_file(&self, name: &str) -> io::Result<File> {
         self.writable(name, OFlags::CREATE)
     }
 
@@ -111,17 +111,17 @@ impl StateFolder {
     ///
     /// # Errors
     /// `AlreadyExists` above all.
-    pub fn new_file(&self, name: &str) -> io::Result<File> {
+    pub(crate) fn new_file(&self, name: &str) -> io::Result<File> {
         self.writable(name, OFlags::CREATE | OFlags::EXCL)
     }
 
     /// Gives a file another name, in place of what has it.
-    pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+    pub(crate) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         Ok(renameat(&self.folder, from, &self.folder, to)?)
     }
 
     /// Removes a file's name.
-    pub fn remove(&self, name: &str) -> io::Result<()> {
+    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
         Ok(unlinkat(&self.folder, name, AtFlags::empty())?)
     }
 

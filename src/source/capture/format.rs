@@ -30,14 +30,14 @@ mod escape;
 mod parse;
 mod write;
 
-pub use parse::parse;
+pub(crate) use parse::parse;
 pub use write::write;
 
 /// The version written, and the only one read.
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// Longest text that is read as a capture, and the most that its contents may amount to.
-pub const MOST_TEXT: usize = 64 << 20;
+pub(crate) const MOST_TEXT: usize = 64 << 20;
 
 /// What is wrong with a capture's text, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

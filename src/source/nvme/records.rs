@@ -9,10 +9,10 @@ use crate::{
 };
 
 /// Length of an Identify data structure (NVM Express Base Specification, Identify command).
-pub const IDENTIFY_BYTES: usize = 4096;
+pub(crate) const IDENTIFY_BYTES: usize = 4096;
 
 /// Length of the SMART / Health Information log page.
-pub const SMART_BYTES: usize = 512;
+pub(crate) const SMART_BYTES: usize = 512;
 
 /// Smallest memory page a controller may have (CAP.MPSMIN 0), the unit of MDTS.
 const PAGE_BYTES: u64 = 4096;

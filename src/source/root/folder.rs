@@ -19,7 +19,7 @@ use crate::source::open_files;
 
 /// A tree on disk. Links in it are followed as if the folder were `/`.
 #[derive(Debug)]
-pub struct FolderRoot {
+pub(crate) struct FolderRoot {
     base: PathBuf,
     /// Where folders really are in the tree: thousands of files share a few hundred of them.
     settled: Mutex<HashMap<String, String>>,
@@ -30,7 +30,7 @@ const MOST_LINKS: usize = 40;
 
 impl FolderRoot {
     /// The tree below `base`.
-    pub fn new(base: impl Into<PathBuf>) -> Self {
+    pub(crate) fn new(base: impl Into<PathBuf>) -> Self {
         Self { base: base.into(), settled: Mutex::default() }
     }
 

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Reads a capture's text.
-pub fn parse(text: &str) -> Result<Capture, CaptureError> {
+pub(crate) fn parse(text: &str) -> Result<Capture, CaptureError> {
     Parser::new(text).run()
 }
 
