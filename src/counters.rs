@@ -1,7 +1,4 @@
-//! Counters that only ever grow, and the rates between two looks at them.
-//!
-//! Here: [`Counters`] as read at one moment, [`Rates`], and the pure [`rates`] between them. Not here: reading
-//! (`source::counters`), the clock, keeping history.
+//! Monotonic counters read at one moment ([`Counters`]) and the pure [`rates`] between two of them.
 
 mod joined;
 

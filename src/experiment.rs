@@ -1,8 +1,5 @@
-//! Experiments: a question, arms that answer it, and a verdict that is not afraid to say "no difference".
-//!
-//! Here: [`EXPERIMENTS`], what an arm is, the driver that decides what happens next, the statistics and the words of a
-//! verdict. All of it is pure: what is decided here is carried out by `runtime`. Not here: changing a setting, reading a
-//! drive, the clock.
+//! Experiments: questions, their arms, the pure driver of rounds, statistics and verdicts. `runtime` carries out what
+//! is decided here.
 
 pub(crate) mod shuffle;
 pub mod statistics;

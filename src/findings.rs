@@ -1,9 +1,8 @@
-//! What holds the machine back: [`FINDINGS`], one row each, and the pure checks behind them.
+//! What limits the machine: [`FINDINGS`], one row each, and the pure checks behind them.
 //!
-//! A check looks at [`Evidence`] and returns what it saw as [`Sighting`]s; [`check`] joins each with its row into a
-//! [`Finding`] that says what was read, why it matters, what it costs and by whose figure, what to do at which risk, and
-//! what would make it wrong. One file per family: `links`, `slot`, `packets`, `topology`, `chipset`, `drives`, `queues`, `host`, `rules`,
-//! `interrupts`, `run`. Not here: reading, drawing, applying remedies.
+//! A check reads [`Evidence`] and returns [`Sighting`]s; [`check`] joins each with its row into a [`Finding`]. One
+//! file per
+//! family of checks.
 
 pub(crate) mod evidence;
 pub(crate) mod finding;

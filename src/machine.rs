@@ -1,7 +1,4 @@
 //! [`Machine`]: all that was read of one computer, as plain data.
-//!
-//! Here: the PCI tree, drives with their queues, processors, memory, interrupts, the host. Not here: how any of it is
-//! read (`source`), what it can carry (`capacity`), what is wrong with it (`findings`).
 
 pub mod pci;
 pub(crate) mod hop;

@@ -1,10 +1,10 @@
 //! Pseudonyms for serials, names and addresses: same length, stable within one file.
 //!
-//! Here: [`Redactor`], which learns from all files of a machine what must not travel and then replaces it, in text and in
-//! binary records. Not here: deciding where a sheet or capture goes.
-//!
-//! A pseudonym is a running number in the shape of what it stands for, so it tells nothing about it and everything still
-//! parses: `S4EWNX0R123456` becomes `X0XXXX0X000001`, `192.168.1.10` becomes `100.100.0.11`.
+//! [`Redactor`] learns from all files of a machine what must be replaced, then replaces it in text and in binary
+//! records. A
+//! pseudonym is a running number in the shape of the original, so that the result still parses: `S4EWNX0R123456`
+//! becomes
+//! `X0XXXX0X000001`, `192.168.1.10` becomes `100.100.0.11`.
 
 mod capture;
 mod machine;

@@ -1,8 +1,6 @@
-//! Reading a machine: from the live kernel, a folder on disk, a capture or a demo, all through [`SysRoot`].
+//! Readers of a machine, one per subtree: the live kernel, a folder, a capture or a demo, all through [`SysRoot`].
 //!
-//! Here: one reader per subtree, each turning files into readings of [`crate::machine`] or [`crate::counters`]. Every
-//! path asked for goes through the root, so what was read can be written down and read again. Not here: judging what was
-//! read, and writing anything.
+//! Every path is read through the root, so that a capture holds all that was read.
 
 pub mod root;
 pub mod rules;

@@ -1,8 +1,6 @@
-//! What is kept between starts: where, what tests measured of the machine, the latest runs and experiments.
-//!
-//! Here: which folder it is, its file of measured limits and costs, which only ever grows, and its files of runs and of
-//! experiments, which grow to a mebibyte and then become the older one. Not here: the journal of settings (`tune`), what
-//! follows from a measurement (`capacity`), what a sheet leaves out of a run (`redact`).
+//! The state folder's contents: measured limits and costs (append only), and the latest runs and experiments (rotated
+//! at
+//! 1 MiB). The journal of settings is `tune`'s.
 
 mod state_folder;
 

@@ -1,7 +1,4 @@
-//! Text from outside, made harmless when it enters.
-//!
-//! Here: [`Label`], the only way a string that iodyno did not write itself reaches a screen, a terminal or a sheet.
-//! Not here: anything that knows where the text came from.
+//! [`Label`]: text from outside, neutralized before it reaches a screen, a terminal or a sheet.
 
 use std::{borrow::Borrow, fmt, sync::Arc};
 

@@ -1,7 +1,4 @@
-//! Units: newtypes for the quantities iodyno speaks of, and how they are written.
-//!
-//! Here: bytes, bytes per second, lanes, transfer rates, microseconds, and the choice between powers of ten (GB/s, as
-//! links and vendors count) and powers of two (GiB/s). Not here: what the quantities mean or where they come from.
+//! Quantities and how they are written: bytes, rates, lanes, transfer rates, microseconds; GB/s or GiB/s.
 
 use std::fmt;
 

@@ -1,6 +1,4 @@
-//! Two stretches of time as one: what a whole test did, from the rates of its seconds.
-//!
-//! Not here: rates themselves (`counters`).
+//! Merges the rates of two adjacent time spans into one.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -1,4 +1,4 @@
-//! [`Account`]: where an experiment stands, and what it came to.
+//! [`Account`]: the state of an experiment and its result.
 
 use super::{
     plan::Plan,

@@ -1,4 +1,4 @@
-//! The arms of each row of `EXPERIMENTS` on a machine, or why it has none there.
+//! The arms of each row of `EXPERIMENTS` on a machine, or why it has none.
 
 #![expect(clippy::unnecessary_wraps, reason = "the rows of a table have one signature")]
 

@@ -1,14 +1,14 @@
-//! [`Driver`]: what happens next in an experiment. Pure: events go in, actions come out.
+//! [`Driver`]: the next step of an experiment. Pure: events go in, actions come out.
 //!
 //! ```text
-//!  round 0 (warms up, does not count), rounds 1, 2, ...: every arm once, in random order
+//!  round 0 (warm-up, does not count), rounds 1, 2, ...: every arm once, in random order
 //!      SetUp arm ─► Run arm ─► Restore ─► next arm
 //!  after a round: every interval narrow, or the time up? ─► End
 //!  stopped: Abort the run ─► Restore ─► End
-//!  a step that fails: Restore all the same; the round is thrown out, in round 0 the arm is left out
+//!  a step fails: Restore anyway; the round is discarded, in round 0 the arm is dropped
 //! ```
-//! Whether to go on is decided by the width of the intervals and the time alone, never by what they say: stopping as soon
-//! as an interval leaves out 1 finds a difference between equal arms in every fourth experiment.
+//! Only the width of the intervals and the time decide whether to go on, never their position: stopping as soon as an
+//! interval excludes 1 finds a difference between equal arms in every fourth experiment.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! [`Experiment`], a question, and [`Plan`], that question on one machine: arms with their settings and workloads, and terms.
+//! [`Experiment`], a question, and [`Plan`], that question on one machine: arms with settings and workloads, and terms.
 
 use std::time::Duration;
 

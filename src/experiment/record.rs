@@ -1,4 +1,4 @@
-//! What is kept of an experiment that ended: an account as plain data, with the options that make it again.
+//! The stored form of a finished experiment: its account as plain data, with the options that repeat it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Chance that repeats: the order of arms within a round, and the seed of each run.
+//! Seeded random numbers: the order of arms within a round, and the seed of each run.
 
 /// `SplitMix64` (Steele, Lea, Flood 2014): the same seed gives the same numbers.
 #[derive(Debug, Clone)]

@@ -1,8 +1,11 @@
-//! The arithmetic of verdicts: medians, log ratios of paired figures, and an interval that outliers do not govern.
+//! The statistics of verdicts: medians, log ratios of paired figures, and a confidence interval robust against
+//! outliers.
 //!
-//! The interval is Student's over the 20 % trimmed mean with its winsorized variance (Tukey and `McLaughlin` 1963, Yuen
-//! 1974): with eight rounds the lowest and the highest ratio lose their say on the middle and keep it, winsorized, on the
-//! width. Not here: what an interval means for a question (`verdict`).
+//! The interval is Student's t over the 20 % trimmed mean with its winsorized variance (Tukey and `McLaughlin` 1963,
+//! Yuen
+//! 1974). With eight rounds the lowest and the highest ratio do not affect the center; winsorized, they still affect
+//! the
+//! width.
 
 /// The share that is trimmed from either end.
 const TRIMMED: f64 = 0.2;

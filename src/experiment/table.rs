@@ -1,4 +1,4 @@
-//! `EXPERIMENTS`: one row for each question. The screen, the command line and the documentation are made from it.
+//! `EXPERIMENTS`: one row per question. Screen, command line and documentation derive from it.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,4 @@
-//! What the settings of the arm that won were measured to be worth: the comment of the rules that make them last.
-//!
-//! Here: which arm they are held against, and the line. Not here: the journal it is noted in (`tune`, through the desk).
+//! The measured gain of the winning arm's settings, for the comment of exported rules.
 
 use super::{account::Account, plan::Assignment, verdict};
 use crate::model::{Effect, Verdict};

@@ -1,4 +1,4 @@
-//! Drives that share the chipset's uplink with everything else behind it.
+//! Drives that share the chipset's uplink with other devices.
 
 use super::{
     Evidence, Gain, Proof, Risk, Row, Sighting, Subject,

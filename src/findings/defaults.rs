@@ -1,4 +1,4 @@
-//! What every machine has as delivered, as one finding: no alarm until a running workload shows its cost.
+//! Folds kernel defaults into one finding until a running workload shows their cost.
 
 use super::{Finding, Gain, Remedy, Risk, Row, Sighting};
 use crate::{

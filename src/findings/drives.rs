@@ -1,4 +1,4 @@
-//! Drives: their format, health, heat, queues, and what else touches them.
+//! Drives: LBA format, health, temperature, queues, multipath, power states.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 

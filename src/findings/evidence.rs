@@ -1,4 +1,4 @@
-//! [`Evidence`]: what checks look at, and the small questions many of them ask.
+//! [`Evidence`]: what checks read, and helpers that several checks share.
 
 use crate::{
     capacity,

@@ -1,4 +1,4 @@
-//! What a check saw, and the finding it becomes: plain data, without judgement.
+//! [`Sighting`], the result of a check, and the [`Finding`] made of it.
 
 use std::{cmp::Ordering, fmt::Display};
 

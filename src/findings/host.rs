@@ -1,4 +1,4 @@
-//! The host: IOMMU, frequency and idle governors, memory, io_uring, and who sets the switches.
+//! The host: IOMMU, CPU frequency and idle governors, memory, io_uring, mitigations.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Users of drives: that there are some, and why no command may destroy what a drive holds.
+//! Drives in use, and why a destructive command is not offered for them.
 
 use super::{
     Evidence, Gain, Proof, Risk, Row, Sighting, Subject,

@@ -1,4 +1,4 @@
-//! Interrupts: how many, where, and what the platform could do about them. Judged while somebody counts.
+//! Interrupt rates per CPU and posted MSI, judged while counters are sampled.
 
 use super::{Evidence, Gain, Proof, Risk, Row, Sighting, Subject};
 use crate::{

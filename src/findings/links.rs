@@ -1,7 +1,8 @@
-//! Links: trained below what both ends can do, capped by software, failing.
+//! Links that trained below the capability of both ends, are capped by software, or report errors.
 //!
-//! Only links on the way of a drive are judged, and only those whose both ends say something sensible: tunnels, the fake
-//! links inside chips and those of emulated devices report speeds that mean nothing.
+//! Only links on the path of a drive are checked, and only where both ends report plausible values: the links of
+//! tunnels,
+//! inside chips and of emulated devices report speeds without meaning.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How packets go over the links: payload, ordering, tags, read requests, and links that sleep.
+//! PCIe packets: payload size, relaxed ordering, extended tags, read requests, and ASPM.
 
 use std::collections::BTreeMap;
 

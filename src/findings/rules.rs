@@ -1,4 +1,4 @@
-//! Rules of the system that set back what somebody changed.
+//! Rules of the system that revert changed settings.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The test itself: whether its figure is the drive's.
+//! Whether the figure of a test is the drives' own.
 
 use super::{Evidence, Gain, Proof, Risk, Row, Sighting, Subject};
 use crate::{

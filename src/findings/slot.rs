@@ -1,4 +1,5 @@
-//! The narrowest hop on a drive's way, where it runs as well as it can: a slot, a switch's uplink, a port of an old generation.
+//! The narrowest hop on a drive's path where it runs at its capability: a slot, a switch uplink, a port of an older
+//! generation.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The tree: who shares what on the way to memory.
+//! The tree: shared root complexes and hops, bifurcation, VMD.
 
 use std::collections::BTreeMap;
 

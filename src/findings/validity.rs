@@ -1,4 +1,4 @@
-//! [`Watch`]: what went on beside a test, and whether its figure is still the drives' own.
+//! [`Watch`]: other activity during a test, and whether the test's figure is valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 

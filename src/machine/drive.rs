@@ -1,4 +1,4 @@
-//! Drives: whole block devices, what they are made of and what uses them.
+//! Drives: whole block devices, their partitions and users.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

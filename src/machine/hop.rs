@@ -1,4 +1,4 @@
-//! [`HopLink`]: both ends' words about one link, put together.
+//! [`HopLink`]: one link as both of its ends report it.
 
 use super::{Machine, NodeKind, pci::Link};
 use crate::{

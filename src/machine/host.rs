@@ -1,4 +1,4 @@
-//! The host: who it is, its board, memory and kernel.
+//! The host: name, board, memory and kernel.
 
 use std::{collections::BTreeMap, sync::Arc};
 

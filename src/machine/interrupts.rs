@@ -1,4 +1,4 @@
-//! Interrupt vectors of the drives, as they are laid out (their counts are in `counters`).
+//! Interrupt vectors of the drives (`counters` has their counts).
 
 use crate::{model::Reading, text::Label};
 

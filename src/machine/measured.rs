@@ -1,4 +1,4 @@
-//! What tests on this machine found out about it, kept between starts.
+//! Limits and costs measured by tests on this machine, stored between starts.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Processors: topology, NUMA, frequency and idle governors.
+//! CPUs: topology, NUMA, frequency and idle governors.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Rules of the system that set things by themselves: what writes a setting back after somebody changed it.
+//! Rules of the system that write settings at boot or when a device appears.
 
 use std::{fmt, sync::Arc};
 

@@ -1,6 +1,4 @@
-//! A whole capture with pseudonyms.
-//!
-//! Here: which parts of which answer are replaced by what. Not here: finding what must go in a file's content.
+//! Redacts a whole capture.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,4 @@
-//! A machine and a line of text with pseudonyms: for sheets, which are made from what was read, not from files.
-//!
-//! Here: every part of a [`Machine`] that a person or a system named. Not here: finding what must go in a text.
+//! Redacts a [`Machine`] and lines of text, for sheets, which are made of data, not of files.
 
 use super::{Redactor, tables};
 use crate::{

@@ -1,4 +1,4 @@
-//! What shows by its form: UUIDs, hexadecimal ids, MAC and IP addresses; and words that are known.
+//! Finds UUIDs, hexadecimal ids, MAC and IP addresses by their form, and known words.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! Running numbers in the shape of what they stand for.
+//! Running numbers in the shape of the originals.
 
 use std::{
     collections::{HashMap, HashSet},

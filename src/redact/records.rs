@@ -1,4 +1,4 @@
-//! Binary records: where serials and ids stand in them. Lengths never change, so offsets and structures stay.
+//! Redacts binary records. Lengths never change, so that offsets and structures stay.
 
 use super::{Redactor, pseudonyms::Shape};
 

@@ -1,6 +1,4 @@
-//! Runs and experiments with pseudonyms: what was read, and every sentence that may quote it.
-//!
-//! Not here: the machine they ran on (`machine`), finding what must go in a text.
+//! Redacts runs and experiments, with every sentence that may quote a name.
 
 use super::Redactor;
 use crate::{

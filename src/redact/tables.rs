@@ -1,4 +1,4 @@
-//! Tables and lines full of names: mounts, swap, the kernel command line.
+//! Redacts tables and lines with names: mounts, swap, the kernel command line.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! What was planted is gone, and everything still has its form.
+//! Planted secrets are replaced, and every file keeps its form.
 
 use super::*;
 

@@ -1,7 +1,4 @@
-//! Block devices: `/sys/block`, whatever stands behind them.
-//!
-//! Here: finding the drives, telling their kinds apart, who they are, their partitions. In the files below: queue
-//! settings, temperatures, what uses them. Not here: what only NVMe drives have ([`super::nvme`]).
+//! Block devices of `/sys/block`: kind, identity, partitions. [`super::nvme`] reads what only NVMe drives have.
 
 mod queue;
 mod temperature;

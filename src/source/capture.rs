@@ -1,7 +1,4 @@
-//! Captures: everything that was read of a machine, kept so that it can be read again.
-//!
-//! Here: [`Capture`] (the answers a root gave), [`Recorder`] (writes them down while a machine is read) and [`TextRoot`]
-//! (gives them again). The text they are kept as is [`mod@format`]'s. Not here: files on disk, pseudonyms (`redact`).
+//! Captures: [`Recorder`] keeps every answer of a root, [`TextRoot`] answers from them. [`mod@format`] is their text.
 
 pub mod format;
 

@@ -1,4 +1,4 @@
-//! The clock processors run at now: `cpufreq/scaling_cur_freq`, else `/proc/cpuinfo`.
+//! The current clock of the CPUs: `cpufreq/scaling_cur_freq`, else `/proc/cpuinfo`.
 
 use super::root::{self, SysRoot, join};
 

@@ -1,8 +1,6 @@
-//! PCI configuration space, as bytes.
-//!
-//! Here: the header, the walk along the capability list, and the PCI Express capability (PCI Express Base Specification,
-//! sections 7.5.1 and 7.5.3), out of any bytes whatever: captures are not trusted. Not here: reading files, and what the
-//! registers mean for speed.
+//! PCI configuration space: header, capability list and PCI Express capability (PCI Express Base Specification,
+//! sections
+//! 7.5.1 and 7.5.3), parsed from untrusted bytes.
 
 use crate::{machine::Express, units::TransferRate};
 

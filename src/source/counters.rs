@@ -1,8 +1,6 @@
-//! Reading the counters of this moment: `/proc/stat`, `/proc/meminfo`, `/proc/diskstats`, `/proc/interrupts`, AER, idle
-//! states.
+//! Reads counters: `/proc/stat`, `/proc/meminfo`, `/proc/diskstats`, `/proc/interrupts`, AER, idle states.
 //!
-//! Here: text into [`Counters`], line by line, so that one bad line or a kernel with fewer columns costs no other line.
-//! Not here: what happened between two moments ([`crate::counters::rates`]).
+//! Each line is parsed on its own, so that a bad line or a kernel with fewer columns costs no other line.
 
 use std::collections::BTreeMap;
 

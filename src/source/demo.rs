@@ -1,6 +1,4 @@
-//! Built-in demos: captures of machines that people published, embedded in the program.
-//!
-//! `cargo run --example build_demos` writes them to `assets/demos` from compact descriptions.
+//! Built-in demos: captures of published machines, written to `assets/demos` by `cargo run --example build_demos`.
 
 use super::packed::{Packed, packed};
 

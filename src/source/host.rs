@@ -1,8 +1,4 @@
-//! The host: its name, board, memory and kernel.
-//!
-//! Here: files below `/proc`, `/etc` and `/sys/class/dmi`, and the answers to `/probe/host`, `/probe/euid`,
-//! `/probe/memlock` and `/probe/io_uring`. In the file below: the kernel's configuration. Not here: asking the live kernel
-//! (`probe`).
+//! The host: name, board, memory and kernel.
 
 mod cgroups;
 pub(super) mod kernel_config;

@@ -1,13 +1,14 @@
-//! Names of vendors, devices and classes: the PCI id database.
+//! Names of PCI vendors, devices and classes: [`Database`], built in and the system's newer one.
 //!
-//! Here: [`Database`], the one that is built in and the system's. Names travel as answers to the pseudo-paths
-//! `/probe/pci-ids/VVVV:DDDD` and `/probe/pci-ids/class-CCSS`, so that a capture holds the few names it needs and shows
-//! the same ones wherever it is opened; a root that holds no such answers gets the built-in database's.
+//! Names are answers to `/probe/pci-ids/VVVV:DDDD` and `/probe/pci-ids/class-CCSS`, so that a capture contains the few
+//! it
+//! needs. A root without such answers gets those of the built-in database.
 //!
-//! A scanner of our own rather than a crate: `pci-ids` compiles its list in and cannot read the system's newer one,
-//! `pciid-parser` turns the whole list into maps of maps before the first question. A start has 100 ms for everything
-//! and asks a few dozen names: one pass of about a millisecond notes where the ids stand, a name is then a search by
-//! halves.
+//! A scanner of our own: `pci-ids` compiles its list in and cannot read the system's, `pciid-parser` builds maps of
+//! maps of
+//! the whole list. Startup looks up a few dozen names within 100 ms: one pass of about a millisecond indexes the ids,
+//! a name
+//! is then a binary search.
 
 use std::{
     fs::File,

@@ -1,4 +1,4 @@
-//! `/proc/interrupts` and `/proc/irq`: vectors of the drives, and the table all counts come from.
+//! `/proc/interrupts` and `/proc/irq`: interrupt vectors of the drives, and the parsed table for counters.
 
 use super::root::{self, SysRoot, quoted};
 use crate::{

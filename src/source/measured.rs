@@ -1,4 +1,4 @@
-//! `/probe/measured-limits`: what earlier tests on this machine found out about it.
+//! `/probe/measured-limits`: results of earlier tests on this machine.
 
 use super::{SysRoot, root};
 use crate::{

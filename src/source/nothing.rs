@@ -1,4 +1,4 @@
-//! A machine of which nothing could be read: what a container without /sys, or a wrong folder, amounts to.
+//! A machine without readable files: a container without /sys, or a wrong folder.
 
 use super::{SysRoot, origin::OpenError, read_machine};
 use crate::{

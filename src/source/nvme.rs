@@ -1,7 +1,4 @@
 //! NVMe: controllers, namespaces, native multipath, Identify and SMART.
-//!
-//! Here: where a namespace's controller is and what it says. The records themselves are taken apart in
-//! [`mod@records`]; the ioctl is `nvme_ioctl`'s.
 
 pub mod records;
 

@@ -1,7 +1,6 @@
-//! Asking an NVMe controller: the one admin ioctl, for questions that only read.
-//!
-//! Here: Identify, Get Log Page and Get Features over `NVME_IOCTL_ADMIN_CMD` on a descriptor opened `O_RDONLY`. Not here:
-//! what the answers mean ([`super::nvme::records`]), and any command that changes a drive: [`Question`] is all there is.
+//! Identify, Get Log Page and Get Features over `NVME_IOCTL_ADMIN_CMD` on a descriptor opened `O_RDONLY`. [`Question`]
+//! is
+//! the complete list: no command here changes a drive.
 #![expect(unsafe_code, reason = "ioctl(2) has no safe form; the two calls state why they are sound")]
 
 use std::{

@@ -1,5 +1,5 @@
-//! Users of block devices that neither their folders in sysfs nor this process' mount table name: the answer to
-//! `/probe/device-users`. And what is asked besides right before a drive is taken from its driver.
+//! Users of block devices found in neither sysfs folders nor this process' mount table: the answer to
+//! `/probe/device-users`. And the checks right before a drive is unbound from its driver.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

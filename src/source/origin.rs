@@ -1,7 +1,4 @@
-//! [`Origin`]: which machine is read, and opening it.
-//!
-//! Here: telling captures from other files by their content, and errors that say what to do. Not here: options
-//! (`cli`), reading the machine.
+//! [`Origin`]: the machine to read, and how to open it. Captures are recognized by content.
 
 use std::{
     fs::{self, File},

@@ -1,4 +1,4 @@
-//! The large texts of `assets/`, which `build.rs` compresses into the program.
+//! Large texts of `assets/` that `build.rs` compresses into the program.
 
 use std::io::Read;
 

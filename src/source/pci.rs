@@ -1,7 +1,4 @@
-//! The PCI tree of `/sys/bus/pci/devices`.
-//!
-//! Here: which devices there are, where each hangs, and in which order they come. What one device's files say is
-//! [`function`]'s, what its link says [`link`]'s, what kind of thing it is [`kind`]'s.
+//! The PCI tree of `/sys/bus/pci/devices`: which devices there are, their parents and their order.
 
 mod function;
 mod kind;

@@ -1,8 +1,6 @@
-//! Probes: questions that no file answers, tried on the live machine and kept as pseudo-files.
-//!
-//! Here: `/probe/io_uring` (which set-up flags a ring may have), `/probe/memlock`, `/probe/euid`, `/probe/host`,
-//! and the way to those that say in short what long files hold (`kernel_config`, `rules`, `smbios`). Not here: choosing flags for
-//! a test (`load`).
+//! Probes: values that no file has, tried on the live machine and stored as pseudo-files: `/probe/io_uring` (accepted
+//! setup
+//! flags), `/probe/memlock`, `/probe/euid`, `/probe/host`, and digests of long files.
 
 use std::{fmt::Write as _, io};
 

@@ -1,4 +1,4 @@
-//! Processors: `/proc/cpuinfo`, `/sys/devices/system/cpu`, `/sys/devices/system/node`.
+//! CPUs: `/proc/cpuinfo`, `/sys/devices/system/cpu`, `/sys/devices/system/node`.
 
 use std::collections::BTreeMap;
 

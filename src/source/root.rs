@@ -1,4 +1,4 @@
-//! [`SysRoot`]: the one door to files, and the small readers every other reader is made of.
+//! [`SysRoot`]: access to files, and the small readers that all others use.
 
 mod folder;
 mod live;

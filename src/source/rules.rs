@@ -1,8 +1,4 @@
-//! Rules that set settings by themselves: who sets what at boot, with file and line.
-//!
-//! Here: kernel arguments, and the rules of every family in the order in which they take effect. In the files below:
-//! `udev` rules, the `digest` of other files' lines, profiles of `tuned`, commands in a `shell`'s words, and the `places`
-//! that files and arguments stand for. Not here: judging a rule (`findings::rules`).
+//! Rules that write settings at boot, with file and line, in the order in which they take effect.
 
 mod digest;
 mod line;

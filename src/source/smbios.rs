@@ -1,7 +1,8 @@
-//! Memory modules out of the firmware's tables (SMBIOS Reference Specification 3.7, sections 6.1 and 7.18).
+//! Memory modules from the firmware's tables (SMBIOS Reference Specification 3.7, sections 6.1 and 7.18).
 //!
-//! The tables hold serial numbers and are long, so this machine answers `/probe/memory-modules` with what iodyno needs of
-//! them and captures hold that alone. A folder of files is asked for the tables themselves.
+//! The tables are long and contain serial numbers: the live machine answers `/probe/memory-modules` with the relevant
+//! fields,
+//! and captures contain those alone. In a folder the tables themselves are read.
 
 use super::root::{RootError, SysRoot};
 use crate::{machine::MemoryModule, model::Reading, text::Label, units::Bytes};

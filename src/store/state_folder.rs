@@ -1,7 +1,8 @@
 //! [`StateFolder`]: the state folder, trusted only where no other user can write to it.
 //!
-//! What lies there makes root write settings, so the folder and every file in it must belong to this process' user. Files
-//! are reached below the folder's descriptor; links are not followed, and nothing but regular files is read or written.
+//! Its contents make root write settings, so the folder and every file in it must belong to this process' user. Files
+//! are
+//! opened relative to the folder's descriptor; links are not followed, and only regular files are read or written.
 
 use std::{
     fs::{DirBuilder, File},

@@ -1,4 +1,4 @@
-//! Temperatures: the hwmon device below a drive's controller (`nvme`) or disk (`drivetemp`).
+//! Temperatures: the hwmon device of a drive's controller (`nvme`) or disk (`drivetemp`).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What uses a drive, through every layer: partitions, loop devices, md, device mapper, bcache, file systems on several
+//! Users of a drive, through every layer: partitions, loop devices, md, device mapper, bcache, file systems on several
 //! devices, swap, targets, processes.
 
 mod mounts;

@@ -1,4 +1,5 @@
-//! Limits on I/O of the control groups that iodyno runs in: `io.max` and `io.latency` of cgroup v2, `blkio.throttle.*` of v1
+//! I/O limits of the control groups that iodyno runs in: `io.max` and `io.latency` of cgroup v2, `blkio.throttle.*` of
+//! v1
 //! (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/blkio-controller.rst).
 
 use crate::{

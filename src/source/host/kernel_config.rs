@@ -1,7 +1,8 @@
-//! The kernel's configuration, as far as findings ask for it.
+//! Options of the kernel's configuration that findings read.
 //!
-//! The file is some 10 000 lines, so this machine answers `/probe/kernel-config` with the options that matter and captures
-//! hold those alone. A folder of files is asked for `/proc/config.gz` and `/boot/config-RELEASE` themselves.
+//! The file has some 10 000 lines: the live machine answers `/probe/kernel-config` with the relevant options, and
+//! captures
+//! contain those alone. In a folder `/proc/config.gz` and `/boot/config-RELEASE` are read.
 
 use std::{collections::BTreeMap, io::Read, sync::Arc};
 

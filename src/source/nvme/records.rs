@@ -1,4 +1,4 @@
-//! Records a controller answers with, taken apart: Identify and SMART. Pure functions over bytes that may be anything.
+//! Parses Identify and SMART records. Pure functions over untrusted bytes.
 
 use crate::{
     machine::{

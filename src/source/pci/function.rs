@@ -1,4 +1,4 @@
-//! What the files of one PCI function say.
+//! Reads the files of one PCI function.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! What kind of thing a function is: by its PCI Express registers, or without them by where it stands.
+//! The kind of a function: by its PCI Express registers, else by its position.
 
 use crate::{
     machine::{Express, NodeKind, PciTree},

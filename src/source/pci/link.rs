@@ -1,7 +1,7 @@
-//! One end's word about its link.
+//! A link as one end reports it.
 //!
-//! The files are there since kernel 4.13, for PCI Express devices alone. What one of them does not say the Link
-//! Capabilities and Link Status registers may.
+//! The files exist since kernel 4.13, for PCI Express devices only. Link Capabilities and Link Status registers fill
+//! gaps.
 
 use crate::{
     machine::{Express, Link},

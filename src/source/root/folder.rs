@@ -1,7 +1,5 @@
 //! [`FolderRoot`]: a machine's files copied into a folder, `DIR/sys`, `DIR/proc`, `DIR/etc`, and answers of ioctls as
-//! `DIR/ioctl/NAME/identify-ns.bin`.
-//!
-//! Here: finding files in the folder without ever leaving it, whatever its links say.
+//! `DIR/ioctl/NAME/identify-ns.bin`. No link leads out of the folder.
 
 use std::{
     collections::HashMap,

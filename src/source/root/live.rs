@@ -1,7 +1,4 @@
-//! [`LiveRoot`]: this machine's own files.
-//!
-//! Here: reading regular files, links and folders without ever waiting for them. Not here: what ioctls and probes do
-//! (`nvme_ioctl`, `probe`).
+//! [`LiveRoot`]: this machine's files, read without blocking.
 
 use std::{
     fs::{self, File},

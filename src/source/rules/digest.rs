@@ -1,9 +1,10 @@
-//! The lines of a system's files that set something at boot, besides udev's: modprobe.d, tmpfiles.d, services and the
-//! scripts they start, tuned.
+//! Lines of system files, besides udev's, that write settings at boot: modprobe.d, tmpfiles.d, services and their
+//! scripts,
+//! tuned.
 //!
-//! Such files hold more than settings, passwords of services among them. So this machine answers `/probe/boot-rules` with
-//! the telling lines alone, each with its file and number, and captures hold nothing else. A folder of files is searched
-//! itself.
+//! Such files also contain passwords of services. The live machine answers `/probe/boot-rules` with the relevant lines
+//! alone,
+//! each with its file and number, and captures contain nothing else. A folder is scanned directly.
 
 use std::collections::BTreeSet;
 

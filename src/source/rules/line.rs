@@ -1,4 +1,4 @@
-//! [`Line`]: a line of a file of rules, as the answer to `/probe/boot-rules` writes it.
+//! [`Line`]: a line of a rules file, as the answer to `/probe/boot-rules` contains it.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Which setting a file of /sys or an argument of the kernel stands for.
+//! The setting that a file of /sys or a kernel argument belongs to.
 
 use crate::{
     machine::rules::{RuleKind, SettingRule},

@@ -1,9 +1,7 @@
-//! What a command line of a service writes into files of settings: `sh -c 'echo none > /sys/block/sda/queue/scheduler'`,
-//! `cpupower frequency-set -g performance`; and which lines of a script do.
+//! Writes to files of settings in a service's command line: `sh -c 'echo none > /sys/block/sda/queue/scheduler'`,
+//! `cpupower frequency-set -g performance`; and which lines of a script write them.
 //!
-//! Here: finding the writes in the words of one command. A variable that no `for` of the same line and no assignment of
-//! the script fills leaves a write out rather than to a guess. Not here: which files those are (`places`), reading scripts
-//! (`digest`).
+//! A write with a variable that no `for` of the same line and no assignment of the script sets is skipped, not guessed.
 
 use std::{collections::BTreeMap, ops::Range};
 

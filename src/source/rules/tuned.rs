@@ -1,9 +1,11 @@
 //! The active profile of `tuned` (tuned.conf(5), tuned-profiles(7)).
 //!
-//! `/etc/tuned/active_profile` names it; a profile is `tuned.conf` in a folder of its name and may include others, whose
-//! options it overrides section by section. Sections that set settings are `disk`, `cpu` and `sysfs`. `${NAME}` stands for
-//! what the section `variables` says, the file that it includes among it; functions (`${f:...}`) are not worked out, and
-//! options with them are left out.
+//! `/etc/tuned/active_profile` names it. A profile is `tuned.conf` in a folder of its name and may include others,
+//! whose
+//! options it overrides section by section. The sections `disk`, `cpu` and `sysfs` write settings. `${NAME}` is a
+//! variable of
+//! the section `variables` or of the file it includes. Functions (`${f:...}`) are not evaluated; options with them are
+//! skipped.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,10 @@
 //! udev rules that set attributes of block queues (`udev(7)`).
 //!
-//! Read: all of `/etc/udev/rules.d` and `/run/udev/rules.d`, and of the distribution's folder the files whose names speak
-//! of schedulers or drives; reading all of it would put hundreds of files that say nothing of drives into every capture.
-//! A rule with a condition that is not understood here is left out rather than guessed at.
+//! All of `/etc/udev/rules.d` and `/run/udev/rules.d` is read; of the distribution's folder only files whose names
+//! mention
+//! schedulers or drives, else every capture would contain hundreds of unrelated files. A rule with an unknown
+//! condition is
+//! skipped, not guessed.
 
 use std::sync::Arc;
 

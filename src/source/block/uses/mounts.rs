@@ -1,4 +1,4 @@
-//! This process' mount table: its lines, and which mount a file lies on.
+//! The mount table of this process, and the mount a file lies on.
 
 use procfs::process::MountInfo;
 

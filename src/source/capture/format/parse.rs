@@ -1,4 +1,4 @@
-//! Reading the text of a capture. Captures come from strangers: everything is checked, nothing is guessed.
+//! Parses the text of a capture. Captures are untrusted: everything is checked, nothing is guessed.
 
 use super::{
     super::{Answers, Capture, MAGIC},

@@ -1,4 +1,4 @@
-//! Writing the text of a capture.
+//! Writes the text of a capture.
 
 use std::fmt::Write as _;
 
