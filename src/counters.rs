@@ -34,9 +34,9 @@ pub struct Counters {
     pub interrupts: Vec<u64>,
     /// `aer_dev_correctable` totals.
     pub aer: BTreeMap<PciAddress, u64>,
-    /// The highest clock of a processor now, kHz (`cpufreq/scaling_cur_freq`).
+    /// The highest current CPU clock, kHz (`cpufreq/scaling_cur_freq`).
     pub clock_khz: Option<u64>,
-    /// Times that idle states were entered since boot, by processor and number of the state (`cpuN/cpuidle/stateM/usage`).
+    /// Entries of idle states since boot, by CPU and number of the state (`cpuN/cpuidle/stateM/usage`).
     pub idle: BTreeMap<(u32, u32), u64>,
 }
 
@@ -79,22 +79,22 @@ pub struct DiskCounters {
     pub written_bytes: u64,
     /// Milliseconds spent writing, summed over requests.
     pub write_ms: u64,
-    /// Requests under way now.
+    /// Requests in flight.
     pub in_flight: u64,
     /// Weighted milliseconds: growth per second over 1000 is the mean queue depth.
     pub weighted_ms: u64,
 }
 
-/// What happened per second between two looks.
+/// Rates between two samples of the counters.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rates {
-    /// The time between them.
+    /// Time between the samples.
     pub elapsed: Duration,
     /// Shares of all CPUs, percent.
     pub cpu: Option<CpuShares>,
     /// Shares of each CPU.
     pub cpus: BTreeMap<u32, CpuShares>,
-    /// Runnable processes at the later look but for the one that looked, as dstat counts; blocked ones; forks per second.
+    /// Runnable processes at the later sample except iodyno itself, as dstat counts; blocked ones; forks per second.
     pub running: Option<u64>,
     /// See `running`.
     pub blocked: Option<u64>,
@@ -102,7 +102,7 @@ pub struct Rates {
     pub forks: Option<f64>,
     /// Context switches per second.
     pub context_switches: Option<f64>,
-    /// Memory at the later look.
+    /// Memory at the later sample.
     pub memory: Option<Memory>,
     /// Each disk.
     pub disks: BTreeMap<DriveName, DiskRates>,
@@ -112,9 +112,9 @@ pub struct Rates {
     pub interrupts: Vec<f64>,
     /// Correctable PCI Express errors per second.
     pub aer: BTreeMap<PciAddress, f64>,
-    /// The highest clock of a processor at the later look, kHz.
+    /// The highest CPU clock at the later sample, kHz.
     pub clock_khz: Option<u64>,
-    /// Times per second that idle states were entered, by processor and number of the state.
+    /// Entries of idle states per second, by CPU and number of the state.
     pub idle: BTreeMap<(u32, u32), f64>,
 }
 
@@ -147,14 +147,14 @@ pub struct DiskRates {
     pub written_bytes: f64,
     /// Milliseconds per read; `None` without reads.
     pub read_await_ms: Option<f64>,
-    /// Mean requests under way.
+    /// Mean number of requests in flight.
     pub queue_depth: f64,
 }
 
-/// What happened between two looks, `elapsed` apart.
+/// Rates between two samples, `elapsed` apart.
 ///
-/// A counter that went backwards (a device that left and came back, a CPU that was taken offline) has no rate: it is
-/// left out, and so is what is in one look only. Rates are never negative and never infinite.
+/// A counter that decreased (a device was replaced, a CPU went offline) has no rate and is omitted, and so is one that
+/// is in one sample only. Rates are never negative and never infinite.
 pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
     let gauges = Rates {
         elapsed,
@@ -186,7 +186,7 @@ pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
     }
 }
 
-/// What is in both looks and has a rate.
+/// Rates of what both samples contain.
 fn both<K: Ord + Clone, V, R>(
     before: &BTreeMap<K, V>,
     after: &BTreeMap<K, V>,
@@ -199,8 +199,7 @@ fn sum(counts: &[u64]) -> u64 {
     counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
-/// Columns stand for the same CPUs only as long as there are as many of them; a column that went backwards has no rate,
-/// and then the others cannot be told from it.
+/// Columns are the same CPUs only while their number stays; if one column decreased, none is reliable.
 fn columns(before: &[u64], after: &[u64], rate: impl Fn(u64, u64) -> Option<f64>) -> Vec<f64> {
     if before.len() != after.len() {
         return Vec::new();
@@ -213,7 +212,7 @@ fn columns(before: &[u64], after: &[u64], rate: impl Fn(u64, u64) -> Option<f64>
         .unwrap_or_default()
 }
 
-/// `None` where no time passed. Idle and iowait of a sleeping CPU are estimates and may step back: that counts as none.
+/// `None` where no time passed. Idle and iowait of a sleeping CPU are estimates and may decrease: that counts as zero.
 fn shares(before: CpuTimes, after: CpuTimes) -> Option<CpuShares> {
     let grown = |column: fn(&CpuTimes) -> u64| column(&after).saturating_sub(column(&before)) as f64;
     let irq = grown(|times| times.irq) + grown(|times| times.softirq);
@@ -247,8 +246,8 @@ fn disk_rates(before: &DiskCounters, after: &DiskCounters, seconds: f64) -> Opti
     })
 }
 
-/// The kernel prints milliseconds in 32 bits, and a deep queue runs through them within hours. A step back of more than
-/// half their range is a wrap, less than that is a counter that was reset.
+/// The kernel counts milliseconds in 32 bits, which wrap within hours on a deep queue. A decrease by more than half the
+/// range is a wrap, a smaller one a reset.
 fn milliseconds(before: u64, after: u64) -> Option<u64> {
     const RANGE: u64 = 1 << 32;
     let wrapped = before < RANGE && after < before && before - after > RANGE / 2;

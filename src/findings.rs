@@ -1,8 +1,7 @@
 //! What limits the machine: [`FINDINGS`], one row each, and the pure checks behind them.
 //!
-//! A check reads [`Evidence`] and returns [`Sighting`]s; [`check`] joins each with its row into a [`Finding`]. One
-//! file per
-//! family of checks.
+//! A check reads [`Evidence`] and returns [`Sighting`]s; [`check`] joins each with its row into a [`Finding`]. One file
+//! per family of checks.
 
 pub(crate) mod evidence;
 pub(crate) mod finding;
@@ -32,27 +31,26 @@ use crate::model::FindingId;
 /// One row of the catalogue.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// Its id: what `check --explain` takes, and what documents and screens call it.
+    /// Id for `check --explain`, documents and screens.
     pub id: FindingId,
-    /// What it is about, in a few words.
+    /// Short title.
     pub title: &'static str,
-    /// When it fires, and what is read for it.
+    /// Condition, and the files it reads.
     pub fires: &'static str,
     /// Why that matters.
     pub why: &'static str,
-    /// Where the figure behind the claim comes from; empty when it claims none.
+    /// Source of the figure; empty if it claims none.
     pub source: &'static str,
-    /// What to do: a template, `{name}` filled in by the check.
+    /// Remedy; a check fills `{name}`.
     pub remedy: &'static str,
-    /// What doing so risks.
+    /// Risk of the remedy.
     pub risk: Risk,
     /// What would make the finding wrong.
     pub wrong_if: &'static str,
-    /// Whether it can only be judged fully while a test runs.
+    /// Whether only a running test can show it fully.
     pub needs_load: bool,
-    /// Whether every machine has it as delivered; at rest it is then part of the one row `defaults`.
+    /// Whether it is a default of every machine; at rest it is folded into the row `defaults`.
     pub is_default: bool,
-    /// Looks for it.
     check: fn(&Evidence) -> Vec<Sighting>,
 }
 
@@ -107,7 +105,6 @@ pub static FINDINGS: &[Row] = &[
     defaults::DEFAULTS,
 ];
 
-/// The row of that id.
 pub(crate) fn row(id: &str) -> Option<&'static Row> {
     FINDINGS.iter().find(|row| row.id.0 == id)
 }
@@ -121,8 +118,8 @@ pub fn markdown() -> String {
     text
 }
 
-/// All that holds the machine back, most costly first: by gain, then severity, then id. Gains that are not known come
-/// after those that are. What every machine has as delivered is one finding, `defaults`, at the end.
+/// All findings, by gain, then severity, then id; unknown gains after known ones. Defaults of every machine are folded
+/// into one finding, `defaults`, at the end.
 pub fn check(evidence: &Evidence) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut folded = Vec::new();
@@ -138,7 +135,7 @@ pub fn check(evidence: &Evidence) -> Vec<Finding> {
     findings
 }
 
-/// The ids that need a running test to be judged, when none runs: what `check` says it has not looked at.
+/// The ids that need a running test, when none runs: `check` lists them as not judged.
 pub fn not_judged(evidence: &Evidence, found: &[Finding]) -> Vec<FindingId> {
     if evidence.load.is_some() {
         return Vec::new();

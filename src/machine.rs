@@ -29,25 +29,25 @@ use crate::{
     text::Label,
 };
 
-/// One computer, as far as it could be read. Every value inside says itself when it could not be.
+/// One computer, as far as it could be read; unreadable values are [`crate::model::Reading`]s with a reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
     /// Name, board, kernel.
     pub host: Host,
     /// Root complexes, ports, switches, endpoints.
     pub pci: PciTree,
-    /// Whole block devices: hardware in bus order, then software ones by name.
+    /// Whole block devices: hardware in bus order, then software devices by name.
     pub drives: Vec<Drive>,
-    /// Hidden path devices of native NVMe multipath (`nvme0c1n1`), as block devices of their own: each has a queue with its
-    /// settings and hangs on the controller it leads through.
+    /// Hidden path devices of native NVMe multipath (`nvme0c1n1`), as block devices of their own: each has a queue with
+    /// its settings and hangs on the controller it leads through.
     pub paths: Vec<Drive>,
-    /// Processors, NUMA nodes, frequency and idle governors.
+    /// CPUs, NUMA nodes, frequency and idle governors.
     pub processors: Processors,
     /// Interrupt vectors of the drives.
     pub interrupts: Interrupts,
-    /// Rules that set settings by themselves, in the order they take effect.
+    /// Rules that write settings at boot, in the order in which they take effect.
     pub rules: Vec<SettingRule>,
-    /// What earlier tests found out about it.
+    /// Results of earlier tests on it.
     pub measured: Vec<Measured>,
 }
 
@@ -57,18 +57,17 @@ impl Machine {
         self.block_devices().find(|drive| drive.name == *name)
     }
 
-    /// Drives and path devices.
     pub(crate) fn block_devices(&self) -> impl Iterator<Item = &Drive> {
         self.drives.iter().chain(&self.paths)
     }
 
-    /// The path devices of a drive; none without native multipath.
+    /// The path devices of a drive; empty without native multipath.
     pub(crate) fn paths_of<'a>(&'a self, drive: &'a Drive) -> impl Iterator<Item = &'a Drive> {
         let names = drive.nvme.iter().flat_map(|nvme| &nvme.paths);
         names.filter_map(|name| self.paths.iter().find(|path| path.name == *name))
     }
 
-    /// The PCI functions a drive hangs on: one, or that of each path.
+    /// The PCI functions a drive is attached to: its own and that of each path.
     pub(crate) fn functions_of(&self, drive: &Drive) -> Vec<NodeIndex> {
         let mut functions: Vec<NodeIndex> =
             drive.node.into_iter().chain(self.paths_of(drive).filter_map(|path| path.node)).collect();
@@ -77,7 +76,7 @@ impl Machine {
         functions
     }
 
-    /// The path by which a drive is reached through a function, where it has several.
+    /// The path device of a drive through this function, if it has several.
     pub(crate) fn path_through<'a>(&'a self, drive: &'a Drive, function: NodeIndex) -> Option<&'a Drive> {
         let is_one_of_several = self.paths_of(drive).count() > 1;
         self.paths_of(drive).find(|path| is_one_of_several && path.node == Some(function))
@@ -91,12 +90,12 @@ impl Machine {
             .find(|drive| drive.nvme.as_ref().and_then(|nvme| nvme.generic.as_ref()).is_some_and(is_it))
     }
 
-    /// How many drives are backed by hardware; the namespaces of one NVMe controller are one.
+    /// Number of hardware drives; the namespaces of one NVMe controller count as one.
     pub fn drive_count(&self) -> usize {
         drive::count(self.hardware_drives())
     }
 
-    /// How many drives the block devices of these names are.
+    /// Number of drives among these block devices.
     pub(crate) fn count_of(&self, names: &[DriveName]) -> usize {
         drive::count(names.iter().filter_map(|name| self.drive(name)))
     }

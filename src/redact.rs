@@ -1,10 +1,8 @@
 //! Pseudonyms for serials, names and addresses: same length, stable within one file.
 //!
 //! [`Redactor`] learns from all files of a machine what must be replaced, then replaces it in text and in binary
-//! records. A
-//! pseudonym is a running number in the shape of the original, so that the result still parses: `S4EWNX0R123456`
-//! becomes
-//! `X0XXXX0X000001`, `192.168.1.10` becomes `100.100.0.11`.
+//! records. A pseudonym is a running number in the shape of the original, so that the result still parses:
+//! `S4EWNX0R123456` becomes `X0XXXX0X000001`, `192.168.1.10` becomes `100.100.0.11`.
 
 mod capture;
 mod machine;
@@ -19,13 +17,13 @@ use pseudonyms::{Pseudonyms, Shape};
 
 use crate::source::open_files;
 
-/// Replaces what identifies a person or a piece of hardware.
+/// Replaces everything that identifies a person or a device.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     pseudonyms: Pseudonyms,
-    /// Serials long enough to be looked for wherever they may stand.
+    /// Serials long enough to be searched for everywhere.
     serials: Vec<String>,
-    /// Host and user names, looked for in what people or systems name (`/proc`, `/etc`, mounts), not in `/sys`.
+    /// Host and user names, searched for in `/proc`, `/etc` and mounts, not in `/sys`.
     names: Vec<String>,
 }
 
@@ -35,7 +33,7 @@ const LEAST_SERIAL: usize = 5;
 /// Serials of this length are replaced even inside longer words; shorter ones only where they stand alone.
 const LEAST_UNMISTAKABLE: usize = 8;
 
-/// What firmware writes where it has no serial.
+/// Firmware's placeholders for a missing serial.
 const PLACEHOLDERS: &[&str] = &[
     "none",
     "n/a",
@@ -53,44 +51,30 @@ const PLACEHOLDERS: &[&str] = &[
     "chassis serial number",
 ];
 
-/// What a file of `/sys` or `/proc` is, as far as names and serials are concerned, by its path.
+/// The kind of content of a file, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum File {
-    /// All of it is one serial.
     Serial,
-    /// A worldwide id in one of several notations.
     WorldwideId,
-    /// All of it is hexadecimal digits of an id.
     HexId,
-    /// The host's name.
     HostName,
     /// `name=` among other lines.
     HostProbe,
-    /// A mount table or list of swap files.
     Mounts,
-    /// Users of block devices.
     DeviceUsers,
-    /// A path.
     Path,
-    /// The kernel command line.
     CommandLine,
-    /// `/proc/version`, with who built the kernel where.
+    /// `/proc/version`, which contains user and host of the kernel's build.
     KernelVersion,
-    /// Text by people or systems.
+    /// Free text.
     Worldly,
-    /// A version, which may look like an address and is none.
+    /// A version, which may look like an IP address.
     Version,
-    /// Identify Controller.
     IdentifyController,
-    /// Identify Namespace.
     IdentifyNamespace,
-    /// SMBIOS structures.
     Smbios,
-    /// PCI configuration space.
     ConfigSpace,
-    /// SCSI vital product data.
     VitalProductData,
-    /// Anything else.
     Other,
 }
 
@@ -140,7 +124,8 @@ impl Redactor {
         Self::default()
     }
 
-    /// Learns what a file tells: a serial in one file may stand in another. Every file first, then [`Self::content`].
+    /// Learns the serials and names of a file, which may occur in others. Call it for all files before
+    /// [`Self::content`].
     pub fn learn(&mut self, path: &str, content: &[u8]) {
         let text = std::str::from_utf8(content).unwrap_or_default();
         match File::of(path) {
@@ -175,7 +160,7 @@ impl Redactor {
         let least = if only_digits { 2 * LEAST_SERIAL } else { LEAST_SERIAL };
         if serial.len() >= least && !self.serials.iter().any(|known| known == serial) {
             self.serials.push(serial.to_owned());
-            // Longer ones first: one may be part of another.
+            // Longest first: one may be part of another.
             self.serials.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         }
     }
@@ -186,14 +171,14 @@ impl Redactor {
             return;
         }
         self.names.push(name.to_owned());
-        // A full name's first part stands alone, too.
+        // The first label of a full name also occurs alone.
         if let Some((host, _)) = name.split_once('.') {
             self.learn_name(host);
         }
         self.names.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     }
 
-    /// A file's content with pseudonyms: as long as before, and of the same structure.
+    /// A file's content with pseudonyms: same length, same structure.
     pub fn content(&mut self, path: &str, content: &[u8]) -> Vec<u8> {
         let file = File::of(path);
         let Ok(text) = std::str::from_utf8(content) else { return self.binary(file, path, content) };
@@ -223,19 +208,18 @@ impl Redactor {
         replaced.into_bytes()
     }
 
-    /// A path, a name in a folder, or a link's target.
     pub(crate) fn name(&mut self, name: &str) -> String {
         self.sweep(name)
     }
 
-    /// Text by people or systems: serials, ids, addresses and names are replaced wherever they stand.
+    /// Free text: replaces serials, ids, addresses and names everywhere.
     pub(crate) fn worldly(&mut self, text: &str) -> String {
         let text = self.sweep(text);
         let text = patterns::addresses(&mut self.pseudonyms, &text);
         self.named(&text)
     }
 
-    /// Replaces known serials, and ids that show by their form.
+    /// Replaces known serials, and ids recognized by their form.
     fn sweep(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for serial in &self.serials {
@@ -249,7 +233,6 @@ impl Redactor {
         patterns::ids(&mut self.pseudonyms, &text)
     }
 
-    /// Replaces known host and user names.
     fn named(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for name in &self.names {
@@ -262,7 +245,7 @@ impl Redactor {
         self.pseudonyms.of(original, shape)
     }
 
-    /// Content that is one secret with white space or zeros around it.
+    /// Content that is one secret, padded with white space or zeros.
     fn whole(&mut self, text: &str, shape: Shape) -> String {
         let is_padding = |c: char| c.is_whitespace() || c == '\0';
         let trimmed = text.trim_matches(is_padding);
@@ -340,7 +323,7 @@ impl Redactor {
         bytes
     }
 
-    /// Known serials wherever they stand in a record.
+    /// Replaces known serials anywhere in a record.
     fn sweep_bytes(&mut self, bytes: &mut [u8]) {
         for serial in &self.serials {
             let needle = serial.as_bytes();
@@ -354,7 +337,6 @@ impl Redactor {
     }
 }
 
-/// Whether a serial says that there is none.
 fn is_placeholder(serial: &str) -> bool {
     let lower = serial.to_ascii_lowercase();
     let says_nothing = serial.chars().all(|c| matches!(c, '0' | ' ' | '-' | '.' | '_' | ':')) || {

@@ -1,6 +1,5 @@
 //! The state folder's contents: measured limits and costs (append only), and the latest runs and experiments (rotated
-//! at
-//! 1 MiB). The journal of settings is `tune`'s.
+//! at 1 MiB). The journal of settings is `tune`'s.
 
 mod state_folder;
 
@@ -21,35 +20,36 @@ use crate::{
 
 pub(crate) use state_folder::StateFolder;
 
-/// What is known of the process that wants a state folder.
+/// The process that needs a state folder.
 pub(crate) struct Caller<'a> {
-    /// Its effective user.
+    /// Effective user id.
     pub user: u32,
-    /// Its environment.
+    /// Environment variables.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
-    /// Whose a path is; `None` where there is nothing.
+    /// Owner of a path; `None` if it does not exist.
     pub owner: &'a dyn Fn(&Path) -> Option<u32>,
     /// The user's home in the password database.
     pub home: &'a dyn Fn(u32) -> Option<PathBuf>,
 }
 
-/// Which folder it is.
+/// The chosen state folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chosen {
     /// The folder.
     pub folder: PathBuf,
-    /// A folder that the environment names and that is another user's, in words.
+    /// A folder from the environment that belongs to another user, in words.
     pub passed_over: Option<String>,
 }
 
-/// Set by programs that run others as another user, and may keep the environment of who started them.
+/// Set by sudo and similar programs, which may keep the environment of the calling user.
 const LENT: [&str; 3] = ["SUDO_UID", "DOAS_USER", "PKEXEC_UID"];
 
 /// The state folder: `IODYNO_STATE_DIR`, else /var/lib/iodyno for root, else `iodyno` in `XDG_STATE_HOME`, else in
 /// `.local/state` of `HOME`.
 ///
-/// Under sudo, doas and pkexec the environment may be the caller's: what it names is used only if it belongs to the user
-/// iodyno runs as, or to root; else that user's own folder is. What is not there yet belongs to whom the folder above does.
+/// Under sudo, doas and pkexec the environment may be the caller's: what it names is used only if it belongs to the
+/// user iodyno runs as, or to root; else that user's own folder is. What is not there yet belongs to whom the folder
+/// above does.
 pub(crate) fn state_folder(caller: &Caller<'_>) -> Chosen {
     let lent = LENT.iter().any(|name| (caller.variable)(name).is_some());
     let foreign = |path: &Path| {
@@ -88,19 +88,19 @@ fn chosen() -> Chosen {
     })
 }
 
-/// The sixth field of a user's line in passwd(5).
+/// The home directory field of passwd(5).
 fn home_of(passwd: &str, user: u32) -> Option<PathBuf> {
     let fields = |line: &str| line.split(':').map(str::to_owned).collect::<Vec<_>>();
     let own = passwd.lines().map(fields).find(|fields| fields.get(2) == Some(&user.to_string()))?;
     own.get(5).filter(|home| home.starts_with('/')).map(PathBuf::from)
 }
 
-/// This process' state folder.
+/// The state folder of this process.
 pub(crate) fn folder() -> PathBuf {
     chosen().folder
 }
 
-/// A folder that the environment names and that is not used, in words: another user's, under sudo.
+/// A folder from the environment that is ignored, in words: it belongs to another user, under sudo.
 pub(crate) fn passed_over() -> Option<String> {
     chosen().passed_over
 }
@@ -112,7 +112,7 @@ pub fn measured_limits(folder: &Path) -> PathBuf {
     folder.join(MEASURED_LIMITS)
 }
 
-/// What that file holds; `None` where there is none.
+/// The file's content, if it exists.
 pub(crate) fn remembered(folder: &Path) -> io::Result<Option<Vec<u8>>> {
     content(StateFolder::open(folder)?.as_ref(), MEASURED_LIMITS, 16 * MOST)
 }
@@ -137,18 +137,18 @@ fn content(folder: Option<&StateFolder>, name: &str, most: u64) -> io::Result<Op
     Ok(Some(bytes))
 }
 
-/// Bytes of a file of runs, about two hundred of them; with more it becomes the older one, and that one goes.
+/// Maximum bytes of a file of records, about two hundred runs; a full one is rotated.
 const MOST: u64 = 1 << 20;
 
 /// What is kept for sheets made later, a JSON document a line.
 pub trait Kept: Serialize + DeserializeOwned {
-    /// Its file in the state folder.
+    /// File name in the state folder.
     const FILE: &'static str;
 
     /// The boot it belongs to.
     fn boot(&self) -> &Label;
 
-    /// Whether it is that one again, after it went on.
+    /// Whether it continues the earlier record.
     fn is_again(&self, _earlier: &Self) -> bool {
         false
     }
@@ -179,12 +179,12 @@ pub fn file<T: Kept>(folder: &Path) -> PathBuf {
     folder.join(T::FILE)
 }
 
-/// The file that was full.
+/// The rotated file.
 fn older_file<T: Kept>() -> String {
     format!("{}.older", T::FILE)
 }
 
-/// Adds one. Paths of files that were read are in it, so nobody else may read the file.
+/// Appends a record. It contains paths, so the file is readable by its user only.
 pub fn keep<T: Kept>(folder: &Path, record: &T) -> io::Result<()> {
     let mut line = serde_json::to_string(record)?;
     line.push('\n');
@@ -208,7 +208,7 @@ pub struct Recent<T> {
     pub foreign: usize,
 }
 
-/// The last `most` of one boot. Lines torn by a kill are passed over.
+/// The last `most` records of one boot. Truncated lines are skipped.
 pub fn recent<T: Kept>(folder: &Path, boot: &str, most: usize) -> io::Result<Recent<T>> {
     let mut found = Recent { kept: Vec::new(), foreign: 0 };
     let folder = StateFolder::open(folder)?;
@@ -229,12 +229,12 @@ pub fn recent<T: Kept>(folder: &Path, boot: &str, most: usize) -> io::Result<Rec
     Ok(found)
 }
 
-/// What a line holds; `None` for what is none.
+/// Parses a line; `None` if it is malformed.
 pub fn parse<T: Kept>(line: &[u8]) -> Option<T> {
     serde_json::from_slice(line).ok()
 }
 
-/// The boot that a line of whatever version says.
+/// The boot id of a line of any version.
 fn boot_of(line: &[u8]) -> Option<String> {
     let value: serde_json::Value = serde_json::from_slice(line).ok()?;
     Some(value.get("boot")?.as_str()?.to_owned())

@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct Label(Arc<str>);
 
 impl Label {
-    /// Neutralises `raw`. At most 4096 characters are kept.
+    /// Neutralizes `raw`. At most 4096 characters are kept.
     pub fn new(raw: &str) -> Self {
         const MOST: usize = 4096;
         let mut text = String::with_capacity(raw.len().min(MOST));
@@ -32,7 +32,7 @@ impl Label {
         Self(text.into())
     }
 
-    /// Neutralises bytes that should be UTF-8 and may not be.
+    /// Neutralizes bytes that may be invalid UTF-8.
     pub(crate) fn from_bytes(raw: &[u8]) -> Self {
         Self::new(&String::from_utf8_lossy(raw))
     }
@@ -42,13 +42,12 @@ impl Label {
         &self.0
     }
 
-    /// Whether nothing was left.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Whether a character can steer neither a terminal nor a reader's eye.
+/// Whether a character has no effect on a terminal and is visible.
 pub(crate) fn is_harmless(c: char) -> bool {
     !matches!(c,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}'            // C0, DEL, C1

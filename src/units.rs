@@ -41,7 +41,7 @@ pub enum UnitSystem {
 }
 
 impl UnitSystem {
-    /// The other one.
+    /// The other system.
     #[must_use]
     pub(crate) const fn toggled(self) -> Self {
         match self {
@@ -50,7 +50,7 @@ impl UnitSystem {
         }
     }
 
-    /// The name of the unit big rates are written in: `GB/s` or `GiB/s`.
+    /// The unit of large rates: `GB/s` or `GiB/s`.
     pub(crate) const fn giga_per_second(self) -> &'static str {
         match self {
             Self::Decimal => "GB/s",
@@ -58,7 +58,7 @@ impl UnitSystem {
         }
     }
 
-    /// How many bytes that unit is.
+    /// Bytes of that unit.
     pub(crate) const fn giga(self) -> f64 {
         match self {
             Self::Decimal => 1e9,
@@ -66,7 +66,7 @@ impl UnitSystem {
         }
     }
 
-    /// A rate in [`Self::giga_per_second`], the number alone.
+    /// A rate in units of [`Self::giga_per_second`].
     pub(crate) fn in_giga(self, rate: BytesPerSecond) -> f64 {
         rate.0 / self.giga()
     }
@@ -113,7 +113,7 @@ pub fn count(value: f64) -> String {
     if suffix.is_empty() { format!("{number:.0}") } else { format!("{}{suffix}", three_digits(number)) }
 }
 
-/// So many of something, in words: `1 drive`, `8 drives`.
+/// A number with its noun: `1 drive`, `8 drives`.
 pub(crate) fn counted<N: fmt::Display + PartialEq + Copy + From<u8>>(number: N, one: &str) -> String {
     let plural = if number == N::from(1) { "" } else { "s" };
     format!("{number} {one}{plural}")

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::{CpuShares, DiskRates, Rates};
 
-/// Lengths of the two stretches, seconds.
+/// Lengths of the two time spans, seconds.
 #[derive(Clone, Copy)]
 struct Times(f64, f64);
 
@@ -14,7 +14,7 @@ impl Times {
         (earlier * first + later * second) / (first + second)
     }
 
-    /// Values of both stretches as `join` makes them one; what one stretch alone has stays as it is.
+    /// Merges values of both time spans with `join`; a key in only one of them keeps its value.
     fn both<K: Ord + Clone, V: Clone>(
         earlier: &BTreeMap<K, V>,
         later: &BTreeMap<K, V>,
@@ -52,7 +52,7 @@ impl Times {
     }
 
     fn disk(self, a: &DiskRates, b: &DiskRates) -> DiskRates {
-        // A mean wait counts for as many reads as it is the mean of.
+        // Mean waits are weighted by the number of reads.
         let Self(first, second) = self;
         let waits = [(a.read_await_ms, a.reads * first), (b.read_await_ms, b.reads * second)];
         let known: Vec<(f64, f64)> =

@@ -9,67 +9,68 @@ use crate::model::{
     experiment::{Run, ThrownOut},
 };
 
-/// Intervals are narrow enough at this share of the margin on either side. Of two equal arms the middle then lies within
-/// six tenths of the margin in 997 of 1000 experiments (three standard errors), and the whole interval within the margin.
+/// Target half width as a share of the margin. For two equal arms the center then lies within
+/// six tenths of the margin in 997 of 1000 experiments (three standard errors), and the whole interval within the
+/// margin.
 const NARROW: f64 = 0.4;
 
-/// One arm so far.
+/// The state of one arm.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ArmAccount {
-    /// Its runs of the rounds that stand, in their order.
+    /// Runs of counted rounds, in order.
     pub runs: Vec<Run>,
-    /// Why it takes no part, if it does not.
+    /// Why it was dropped, if it was.
     pub left_out: Option<String>,
 }
 
-/// What is going on.
+/// The current step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Settings of that arm are written and read back.
+    /// Settings of this arm are written and read back.
     SettingUp(usize),
-    /// That arm reads.
+    /// This arm runs.
     Running(usize),
-    /// Settings are put back after that arm.
+    /// Settings are restored after this arm.
     Restoring(usize),
-    /// It is over.
+    /// No further steps.
     Ended,
 }
 
-/// Why it ended.
+/// Why an experiment ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
     /// Every interval was narrow enough.
     Narrow,
-    /// Its time was up.
+    /// The time limit was reached.
     TimeUp,
     /// The user stopped it.
     Stopped,
-    /// It could not go on; in words.
+    /// It failed; the reason.
     Failed(String),
 }
 
-/// An experiment so far.
+/// The state of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Account {
     /// What is done.
     pub plan: Plan,
-    /// Its arms, in the plan's order.
+    /// Arms, in the plan's order.
     pub arms: Vec<ArmAccount>,
-    /// What is going on.
+    /// The current step.
     pub phase: Phase,
-    /// The round under way, counted from 1; 0 is the one that warms up and does not count.
+    /// The current round, counted from 1; 0 is the warm-up round and does not count.
     pub round: u32,
-    /// Rounds that count.
+    /// Counted rounds.
     pub rounds: u32,
-    /// Rounds that do not.
+    /// Discarded rounds.
     pub thrown_out: Vec<ThrownOut>,
-    /// An effect for every arm that is held against others and has runs enough.
+    /// The effect of every compared arm with enough runs.
     pub effects: Vec<Effect>,
-    /// How the half width of the widest interval shrank, a share for every round since there was one.
+    /// Half width of the widest interval after each round, as a share.
     pub widths: Vec<f64>,
-    /// Why it ended, once it did.
+    /// Why it ended; `None` before.
     pub ending: Option<Ending>,
-    /// Whether every setting is as it was; `None` before the end.
+    /// Whether every setting was restored; `None` before the end.
     pub restored: Option<bool>,
 }
 
@@ -90,23 +91,21 @@ impl Account {
         }
     }
 
-    /// The middle figure of an arm's runs.
+    /// The median figure of an arm's runs.
     pub fn figure(&self, arm: usize, of: impl Fn(&Run) -> Option<f64>) -> Option<f64> {
         median(&self.arms.get(arm)?.runs.iter().filter_map(of).collect::<Vec<_>>())
     }
 
-    /// Whether an arm and all that it is held against take part.
+    /// Whether an arm and all its base arms are still in the experiment.
     fn takes_part(&self, arm: usize) -> bool {
         let present = |arm: usize| self.arms.get(arm).is_some_and(|arm| arm.left_out.is_none());
         present(arm) && self.plan.arms[arm].against.iter().all(|(base, _)| present(*base))
     }
 
-    /// Arms that are compared with others.
     pub(crate) fn compared(&self) -> impl Iterator<Item = usize> {
         (0..self.arms.len()).filter(|arm| !self.plan.arms[*arm].against.is_empty() && self.takes_part(*arm))
     }
 
-    /// The interval of an arm's ratios.
     pub(crate) fn interval(&self, arm: usize) -> Option<Interval> {
         let values = |arm: usize| self.arms[arm].runs.iter().map(|run| run.value);
         let mut against = vec![0.0; self.arms[arm].runs.len()];
@@ -119,7 +118,7 @@ impl Account {
         Interval::of(&log_ratios(&figures, &against), self.plan.terms.confidence)
     }
 
-    /// Counts the effects anew: after a round, and at the end.
+    /// Recomputes the effects, after each round and at the end.
     pub fn conclude(&mut self) {
         let effects = self.compared().filter_map(|arm| {
             let interval = self.interval(arm)?;
@@ -132,10 +131,10 @@ impl Account {
         self.effects = effects.collect();
     }
 
-    /// What an interval shows.
+    /// The verdict for an interval.
     ///
-    /// No difference: all of it lies within the margin. Faster or slower: it leaves out 1, and its middle is a margin or more
-    /// away, so that differences too small to matter are never called one. Anything else stays open.
+    /// No difference: the interval lies within the margin. Faster or slower: it excludes 1, and its center is at least
+    /// a margin away, so that irrelevant differences are not reported. Otherwise it stays open.
     fn verdict(&self, interval: &Interval) -> Verdict {
         let terms = &self.plan.terms;
         if interval.count < terms.least_rounds as usize || self.is_disturbed() {
@@ -157,18 +156,18 @@ impl Account {
         Verdict::Inconclusive
     }
 
-    /// Whether more rounds were thrown out than count, and enough that this is no accident.
+    /// Whether more rounds were discarded than counted, and at least the minimum number of rounds.
     fn is_disturbed(&self) -> bool {
         let thrown_out = u32::try_from(self.thrown_out.len()).unwrap_or(u32::MAX);
         thrown_out > self.rounds && thrown_out >= self.plan.terms.least_rounds
     }
 
-    /// What can be said where there are too few rounds for an interval.
+    /// The verdict with too few rounds for an interval.
     pub(crate) fn without_interval(&self) -> Verdict {
         if self.is_disturbed() { Verdict::Invalid } else { Verdict::Inconclusive }
     }
 
-    /// The half width of the widest interval, as a share; `None` while there is none of every arm.
+    /// Half width of the widest interval, as a share; `None` until every arm has an interval.
     pub(crate) fn width(&self) -> Option<f64> {
         let mut widest = None;
         for arm in self.compared() {
@@ -177,12 +176,12 @@ impl Account {
         widest.map(f64::exp_m1)
     }
 
-    /// The half width at which it ends, as a share.
+    /// The target half width, as a share.
     pub(crate) fn narrow(&self) -> f64 {
         NARROW * self.plan.terms.margin
     }
 
-    /// Rounds it takes until every interval is narrow, all in all, going by those so far.
+    /// Estimated total rounds until every interval is narrow.
     pub(crate) fn rounds_needed(&self) -> Option<u32> {
         let half = self.narrow().ln_1p();
         let counts = self.compared().map(|arm| Some(self.interval(arm)?.count_for(half)));
@@ -190,18 +189,16 @@ impl Account {
         Some(u32::try_from(most).unwrap_or(u32::MAX).max(self.plan.terms.least_rounds))
     }
 
-    /// Whether it is over.
     pub(crate) fn has_ended(&self) -> bool {
         self.phase == Phase::Ended
     }
 
-    /// Whether it is over and something was measured.
+    /// Whether it ended with at least one counted round.
     pub(crate) fn has_result(&self) -> bool {
         self.has_ended() && self.rounds > 0
     }
 
-    /// The arm that did best: the baseline, unless another is better than it by a verdict. Only where arms stand for
-    /// the same thing done otherwise; `None` while nothing is answered.
+    /// The best arm: the baseline, unless a verdict says that another is faster; `None` while every verdict is open.
     pub fn winner(&self) -> Option<usize> {
         let better = |effect: &&Effect| effect.verdict == Verdict::Faster;
         let sense = if self.plan.metric.more_is_better() { 1.0 } else { -1.0 };

@@ -20,7 +20,6 @@ const READAHEAD: SettingId = SettingId("read_ahead_kb");
 const MAX_SECTORS: SettingId = SettingId("max_sectors_kb");
 const GOVERNOR: SettingId = SettingId("governor");
 
-/// The first of the arms is what the others are held against.
 fn first_is_baseline(mut arms: Vec<Arm>) -> Vec<Arm> {
     if let Some(first) = arms.first_mut() {
         first.against.clear();
@@ -28,7 +27,7 @@ fn first_is_baseline(mut arms: Vec<Arm>) -> Vec<Arm> {
     arms
 }
 
-/// Drives whose settings are to be changed; there must be some, and somebody who may change them.
+/// The drives of the targets; an error without drives or without root.
 fn tunable<'a>(scene: &Scene<'a>) -> Result<Vec<&'a Drive>, String> {
     let drives = scene.drives();
     if drives.is_empty() {
@@ -45,7 +44,7 @@ fn may_write(scene: &Scene<'_>) -> Result<(), String> {
     Err("root, to change a setting: run iodyno with sudo".to_owned())
 }
 
-/// What a simulated drive's model knows nothing about cannot be tried on it.
+/// Refuses a simulated drive, whose model does not cover `what`.
 fn not_simulated(scene: &Scene<'_>, what: &str) -> Result<(), String> {
     if scene.simulated {
         return Err(format!("a real machine: nobody published what {what} costs on this one"));
@@ -53,7 +52,7 @@ fn not_simulated(scene: &Scene<'_>, what: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What all drives read at a setting; `None` where one has no such file, or they differ.
+/// The value of a setting shared by all drives; `None` where a file is missing or values differ.
 fn common(scene: &Scene<'_>, drives: &[&Drive], setting: SettingId) -> Option<String> {
     let row = settings::find(setting.0)?;
     let mut values = drives.iter().map(|drive| {
@@ -69,7 +68,7 @@ fn found(scene: &Scene<'_>, drives: &[&Drive], setting: SettingId) -> Result<Str
         .ok_or_else(|| format!("drives that all have the same {}, to begin with", setting.0))
 }
 
-/// Other values of a setting than the one found, which is the baseline.
+/// One arm per value of a setting; the current value is the baseline.
 fn values(scene: &Scene<'_>, work: &Workload, setting: SettingId, others: &[&str], unit: &str) -> Arms {
     let drives = tunable(scene)?;
     let now = found(scene, &drives, setting)?;
@@ -102,7 +101,7 @@ pub(super) fn schedulers(scene: &Scene<'_>, work: &Workload) -> Arms {
 }
 
 pub(super) fn readahead(scene: &Scene<'_>, work: &Workload) -> Arms {
-    // A simulated kernel knows readahead on and off, as it was published.
+    // A simulated kernel has published figures for readahead on and off only.
     let others: &[&str] = if scene.simulated { &["0"] } else { &["0", "128", "1024"] };
     values(scene, work, READAHEAD, others, " KiB")
 }
@@ -130,7 +129,7 @@ pub(super) fn polled(scene: &Scene<'_>, work: &Workload) -> Arms {
                  nvme.poll_queues=2"
             ));
         }
-        // One for each worker of a drive; a pretended driver probes its drives again at once.
+        // One per worker of a drive; the fake kernel probes all its drives again at once.
         arm = arm.setting(&drives[..1], settings::POLL_QUEUES, &work.jobs.to_string());
     }
     Ok(first_is_baseline(vec![Arm::new("interrupts", work.clone()), arm]))
@@ -170,7 +169,7 @@ pub(super) fn engines(scene: &Scene<'_>, work: &Workload) -> Arms {
     let drives = scene.drives();
     let mut arms = vec![by(EngineKind::Libaio)];
     if scene.simulated {
-        // Published is what libaio costs against io_uring with everything registered.
+        // Published figures compare libaio with io_uring with everything registered.
         arms.push(Arm::new("io_uring", work.clone()));
     } else {
         arms.extend([
@@ -235,7 +234,7 @@ fn root_complex(scene: &Scene<'_>, drive: &DriveName) -> Option<NodeIndex> {
 
 pub(super) fn together(scene: &Scene<'_>, work: &Workload) -> Arms {
     let drives = by_drive(scene)?;
-    // The root complex that most of them share tells most.
+    // The root complex with the most drives gives the clearest result.
     let complex = |(drive, _): &(DriveName, Target)| root_complex(scene, drive);
     let mut counts: BTreeMap<NodeIndex, usize> = BTreeMap::new();
     drives.iter().filter_map(complex).for_each(|at| *counts.entry(at).or_default() += 1);
@@ -257,7 +256,7 @@ pub(super) fn together(scene: &Scene<'_>, work: &Workload) -> Arms {
     Ok(first_is_baseline(arms))
 }
 
-/// More drives than these are tried with their neighbours in bus order only.
+/// With more drives only neighbors in bus order are paired.
 const EVERY_PAIR: usize = 4;
 
 pub(super) fn pairs(scene: &Scene<'_>, work: &Workload) -> Arms {

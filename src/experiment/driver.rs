@@ -26,78 +26,75 @@ use crate::{
     units::counted,
 };
 
-/// Something that happened. Times are since the beginning of the experiment.
+/// An input of the driver. Times are since the start of the experiment.
 #[derive(Debug, Clone)]
 pub(crate) enum Event {
-    /// It begins.
     Begin,
-    /// The settings of the arm are set and read back, or one is not; in words.
+    /// The arm's settings were written and read back, or the error.
     SetUp(Result<(), String>),
-    /// The run ended.
+    /// The run ended, or the error.
     Ran(Result<Box<Ran>, String>),
-    /// Settings are as they were before, or one is not.
+    /// The settings were restored, or the error.
     Restored(Result<(), String>, Duration),
-    /// The user wants it to end.
+    /// The user stopped it.
     Stop,
-    /// The user gives it this much more time, after its end.
+    /// The user extended it by this time, after its end.
     Longer(Duration),
 }
 
-/// A run that ended.
+/// A finished run.
 #[derive(Debug, Clone)]
 pub(crate) struct Ran {
     /// Its figures.
     pub run: RunSummary,
-    /// What makes it incomparable: heat, other I/O on a drive. A sentence each.
+    /// Disturbances, one sentence each: temperature, other I/O on a drive.
     pub disturbed: Vec<String>,
-    /// The processors' clock meanwhile, kHz, where it can be read.
+    /// CPU clock during the run, kHz, where it can be read.
     pub clock: Option<f64>,
 }
 
-/// Something to be done; its answer is the next event.
+/// An output of the driver; its result is the next event.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Action {
-    /// Give settings the arm's values, and keep processors awake if it says so.
+    /// Write the arm's settings, and hold CPUs out of deep idle states if it asks for it.
     SetUp(usize),
-    /// Read; the workload has its times and its seed.
+    /// Run the workload, which includes times and seed.
     Run(Box<Workload>),
-    /// End the run under way now; its [`Event::Ran`] comes all the same.
+    /// Abort the current run; [`Event::Ran`] still follows.
     Abort,
-    /// Put back what was set.
+    /// Restore the settings.
     Restore,
-    /// It is over.
     End,
 }
 
-/// A clock that differs by more than this share from the arm's usual one has changed.
+/// A run whose clock deviates from the arm's median by more than this share is discarded.
 const CLOCK: f64 = 0.1;
-/// Rounds in a row that are thrown out for an error; then it ends.
+/// Consecutive rounds with errors after which it ends.
 const ERRORS: u32 = 3;
 
-/// An experiment under way.
+/// A running experiment.
 #[derive(Debug, Clone)]
 pub(crate) struct Driver {
     account: Account,
     random: Random,
-    /// Arms of this round that are still to come, the next one last.
+    /// Remaining arms of this round, the next one last.
     left: Vec<usize>,
-    /// Runs of this round: arm, figures.
+    /// Finished runs of this round, by arm.
     now: Vec<(usize, Run)>,
-    /// Why this round does not count, if it does not: arm, reason.
+    /// Why this round is discarded, if it is: arm, reason.
     spoilt: Option<(usize, String)>,
-    /// Clocks of each arm's runs.
+    /// Clocks of the runs, by arm.
     clocks: Vec<Vec<f64>>,
     errors: u32,
     most_time: Duration,
-    /// However narrow intervals are, so many rounds are to count.
+    /// Minimum number of counted rounds.
     wanted_rounds: u32,
     stopping: bool,
-    /// A failure that ends it after the settings are back.
+    /// An error that ends it once the settings are restored.
     failed: Option<String>,
 }
 
 impl Driver {
-    /// Before it begins.
     pub(crate) fn new(plan: Plan) -> Self {
         Self {
             random: Random::new(plan.terms.seed),
@@ -114,12 +111,10 @@ impl Driver {
         }
     }
 
-    /// Where it stands.
     pub(crate) const fn account(&self) -> &Account {
         &self.account
     }
 
-    /// What is to be done after an event.
     pub(crate) fn step(&mut self, event: Event) -> Vec<Action> {
         match (event, self.account.phase) {
             (Event::Begin, _) => {
@@ -169,7 +164,6 @@ impl Driver {
         }
     }
 
-    /// Whether more rounds can be added to it.
     pub(crate) fn can_go_on(&self) -> bool {
         !matches!(self.account.ending, Some(Ending::Failed(_)) | None)
     }
@@ -181,7 +175,7 @@ impl Driver {
 
     fn restored(&mut self, result: Result<(), String>, at: Duration) -> Vec<Action> {
         if let Err(why) = result {
-            // With a setting that does not come back, nothing after it would be comparable.
+            // Without the restored setting, later runs would not be comparable.
             return self.end(Ending::Failed(why), false);
         }
         if let Some(why) = self.failed.take() {
@@ -200,7 +194,7 @@ impl Driver {
         if self.is_narrow() {
             return self.end(Ending::Narrow, true);
         }
-        // A round that would end after the time is up is not begun.
+        // No round starts that would end after the time limit.
         if at + self.account.plan.round_time() > self.most_time && self.account.round > 0 {
             return self.end(Ending::TimeUp, true);
         }
@@ -241,7 +235,7 @@ impl Driver {
         vec![Action::SetUp(arm)]
     }
 
-    /// The arm's workload with times and a seed of its own: no run reads the blocks of another in their order.
+    /// The arm's workload with times and its own seed, so that no two runs read the same sequence of blocks.
     fn workload(&mut self, arm: usize) -> Workload {
         let terms = &self.account.plan.terms;
         Workload {
@@ -281,7 +275,7 @@ impl Driver {
         }
     }
 
-    /// A step of this arm failed: in the round that warms up it is left out, later the round is thrown out.
+    /// A step of this arm failed: in the warm-up round the arm is dropped, later the round is discarded.
     fn error(&mut self, arm: usize, why: String) {
         if self.account.round == 0 {
             let is_needed = |other: &Arm| other.against.iter().any(|(base, _)| *base == arm);
@@ -301,13 +295,13 @@ impl Driver {
             if self.errors >= ERRORS {
                 self.failed = Some(format!("{}: {why}", self.account.plan.arms[arm].label));
             }
-            // An error says more than a disturbance.
+            // An error takes precedence over a disturbance.
             self.spoilt = Some((arm, why));
             self.left.clear();
         }
     }
 
-    /// Counts the round among those thrown out, if it is one.
+    /// Discards the round if it is spoilt.
     fn throw_out(&mut self) -> bool {
         let spoilt = self.spoilt.take().filter(|_| self.account.round > 0);
         let Some((arm, why)) = spoilt else { return false };

@@ -9,35 +9,35 @@ use crate::{
     units::Bytes,
 };
 
-/// One question.
+/// One row of `EXPERIMENTS`.
 pub struct Experiment {
     /// Its name on the command line.
     pub id: ExperimentId,
     /// The question.
     pub question: &'static str,
-    /// What is compared, a few words.
+    /// What is compared, in short.
     pub arms: &'static str,
-    /// What it changes while it runs; empty for nothing but the workload.
+    /// Settings it changes; empty if only the workload.
     pub changes: &'static str,
-    /// What it needs, beyond something to read from.
+    /// Requirements besides a target.
     pub needs: &'static str,
-    /// What arms are compared by.
+    /// The compared metric.
     pub metric: Metric,
-    /// What somebody found, with the source; empty where nobody said.
+    /// A published result with its source; empty if there is none.
     pub found: &'static str,
-    /// What it means when `{arm}` is better than `{baseline}`.
+    /// The conclusion if `{arm}` is better than `{baseline}`.
     pub if_better: &'static str,
-    /// When it is worse.
+    /// The conclusion if it is worse.
     pub if_worse: &'static str,
-    /// When there is no difference.
+    /// The conclusion without a difference.
     pub if_same: &'static str,
-    /// Findings that it proves or refutes.
+    /// Findings that it confirms or refutes.
     pub proves: &'static [&'static str],
-    /// What it is about where nobody says what to read.
+    /// The default targets.
     pub subject: Subject,
-    /// The workload that arms are variations of.
+    /// The base workload.
     pub workload: fn() -> Workload,
-    /// Its arms on a machine, or what is missing there.
+    /// Makes the arms for a machine, or says what is missing.
     pub make: fn(&Scene<'_>, &Workload) -> Arms,
 }
 
@@ -53,23 +53,23 @@ impl std::fmt::Debug for Experiment {
     }
 }
 
-/// Arms, or what is missing, in words that end a sentence with "needs".
+/// Arms, or what is missing, as the end of a sentence "needs ...".
 pub(crate) type Arms = Result<Vec<Arm>, String>;
 
-/// What an experiment is made for.
+/// The inputs of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
     /// The machine as it was read.
     pub machine: &'a Machine,
-    /// What is read, each with its drive where that is known.
+    /// Targets, each with its drive where known.
     pub targets: &'a [Target],
-    /// Whether drives are simulated: then only what the model knows the cost of can be tried.
+    /// Whether drives are simulated: then only settings that the model covers can be tried.
     pub simulated: bool,
-    /// What the user wants otherwise than the row has it.
+    /// The user's overrides of the row.
     pub wishes: &'a Wishes,
 }
 
-/// Parts of the workload that the user sets.
+/// The user's overrides of a row's workload.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Wishes {
     /// `--rw`.
@@ -86,37 +86,37 @@ pub struct Wishes {
     pub size: Option<Bytes>,
     /// `--rate_iops`.
     pub rate_iops: Option<u32>,
-    /// Arms of `own`, as they were written.
+    /// Arms of `own`, as the user wrote them.
     pub arms: Vec<String>,
-    /// The figure that arms of `own` are compared by.
+    /// The metric of `own`.
     pub metric: Option<Metric>,
 }
 
-/// What a question is about where nobody says what to read.
+/// Default targets of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// One drive.
     OneDrive,
-    /// All of them.
+    /// All drives.
     AllDrives,
 }
 
-/// How long and how sure.
+/// Duration, confidence and margin of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
-    /// Differences below this share are none: 0.02.
+    /// Smaller differences, as a share, count as none: 0.02.
     pub margin: f64,
-    /// How sure intervals are: 0.95.
+    /// Confidence level of the intervals: 0.95.
     pub confidence: f64,
-    /// Time of a run that counts.
+    /// Measured time of a run.
     pub measured: Duration,
-    /// Time of a run before that.
+    /// Ramp time of a run.
     pub warm_up: Duration,
-    /// No verdict before this many rounds.
+    /// Minimum rounds for a verdict.
     pub least_rounds: u32,
-    /// No round begins after this.
+    /// No round starts after this time.
     pub most_time: Duration,
-    /// Seed of the order of arms and of the blocks they read.
+    /// Seed of the order of arms and of block offsets.
     pub seed: u64,
 }
 
@@ -135,11 +135,10 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// Fewer rounds than these prove nothing.
     pub(crate) const FEWEST_ROUNDS: u32 = 8;
 }
 
-/// A setting and the value an arm gives it.
+/// A setting and its value in an arm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
     /// On what.
@@ -150,50 +149,51 @@ pub struct Assignment {
     pub value: String,
 }
 
-/// One of the things compared.
+/// One compared variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arm {
-    /// A few words: `mq-deadline`.
+    /// Short label: `mq-deadline`.
     pub label: String,
-    /// Set before each of its runs, put back after it. In this order.
+    /// Written before each run in this order, restored after it.
     pub settings: Vec<Assignment>,
-    /// What it does; runtime, ramp and seed are the driver's.
+    /// The workload; the driver sets runtime, ramp and seed.
     pub workload: Workload,
-    /// Whether processors are kept out of deep sleep meanwhile (`/dev/cpu_dma_latency`).
+    /// Whether CPUs are held out of deep idle states during a run (`/dev/cpu_dma_latency`).
     pub awake: bool,
-    /// Arms whose figures of the same round, each times its factor, it is held against. None: it is the baseline.
+    /// Compared with the sum of these arms' figures of the same round, each times its factor. Empty: it is the
+    /// baseline.
     pub against: Vec<(usize, f64)>,
 }
 
-/// An experiment on this machine.
+/// An experiment on one machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Its row.
     pub experiment: &'static Experiment,
-    /// What arms are compared by.
+    /// The compared metric.
     pub metric: Metric,
     /// What is compared.
     pub arms: Vec<Arm>,
-    /// How long and how sure.
+    /// Duration, confidence and margin of an experiment.
     pub terms: Terms,
     /// Whether drives are simulated.
     pub simulated: bool,
-    /// All that is read, by one arm or another.
+    /// The targets of all arms.
     pub targets: Vec<Target>,
-    /// What the user wanted otherwise than the row has it.
+    /// The user's overrides of the row.
     pub wishes: Wishes,
 }
 
-/// Between the end of a run and the beginning of the next one: settings are put back, set and read back.
+/// Estimated time between runs, to restore, write and verify settings.
 const CHANGE_OVER: Duration = Duration::from_millis(200);
 
 impl Arm {
-    /// An arm that changes nothing but the workload, held against the first one.
+    /// An arm without settings, compared with the first arm.
     pub(crate) fn new(label: impl Into<String>, workload: Workload) -> Self {
         Self { label: label.into(), settings: Vec::new(), workload, awake: false, against: vec![(0, 1.0)] }
     }
 
-    /// The same with the setting at that value on every drive under test.
+    /// Adds the setting on every given drive.
     #[must_use]
     pub(crate) fn setting(mut self, drives: &[&Drive], setting: SettingId, value: &str) -> Self {
         self.settings.extend(drives.iter().map(|drive| Assignment {
@@ -229,28 +229,26 @@ impl Experiment {
 }
 
 impl Plan {
-    /// How long it takes at least: the round that is not counted, and the fewest that are.
+    /// Minimum duration: the warm-up round and the fewest counted rounds.
     pub(crate) fn least_time(&self) -> Duration {
         self.round_time() * (self.terms.least_rounds + 1)
     }
 
-    /// How long a round of all arms takes.
     pub(crate) fn round_time(&self) -> Duration {
         let arms = u32::try_from(self.arms.len()).unwrap_or(u32::MAX);
         (self.terms.measured + self.terms.warm_up + CHANGE_OVER) * arms
     }
 
-    /// The arm that the others are held against; of several the first.
+    /// The baseline arm; of several the first.
     pub(crate) fn baseline(&self) -> usize {
         self.arms.iter().position(|arm| arm.against.is_empty()).unwrap_or(0)
     }
 
-    /// Whether any arm changes a setting.
     pub(crate) fn changes_settings(&self) -> bool {
         self.arms.iter().any(|arm| !arm.settings.is_empty())
     }
 
-    /// What is tested, for a title: targets and the part of the workload that all arms share.
+    /// Title: targets and the baseline's workload.
     pub(crate) fn subject(&self) -> String {
         let arm = self.arms.get(self.baseline());
         let targets = arm.map_or(&[][..], |arm| &arm.workload.targets);
@@ -268,7 +266,7 @@ impl Plan {
 }
 
 impl<'a> Scene<'a> {
-    /// The drives under test, as far as targets are drives or lie on one; each once.
+    /// The drives of the targets, without duplicates.
     pub(crate) fn drives(&self) -> Vec<&'a Drive> {
         let mut drives: Vec<&'a Drive> = Vec::new();
         for drive in self.targets.iter().filter_map(|target| self.machine.drive(target.drive.as_ref()?)) {
@@ -279,7 +277,7 @@ impl<'a> Scene<'a> {
         drives
     }
 
-    /// The workload of a row with the user's wishes.
+    /// The workload of a row with the user's overrides.
     pub(crate) fn workload(&self, row: Workload) -> Workload {
         let wishes = self.wishes;
         Workload {
@@ -287,7 +285,7 @@ impl<'a> Scene<'a> {
             pattern: wishes.pattern.unwrap_or(row.pattern),
             block_size: wishes.block_size.unwrap_or(row.block_size),
             depth: wishes.depth.unwrap_or(row.depth),
-            // More workers than processors measure the scheduler of tasks.
+            // More workers than CPUs would measure the task scheduler.
             jobs: wishes.jobs.unwrap_or_else(|| row.jobs.min(self.processors())),
             direct: wishes.direct.unwrap_or(row.direct),
             size: wishes.size.or(row.size),
@@ -296,7 +294,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Hardware threads, at least one.
+    /// Online CPUs, at least one.
     pub(crate) fn processors(&self) -> u32 {
         u32::try_from(self.machine.processors.count()).unwrap_or(u32::MAX).max(1)
     }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Account {
-    /// All of it that is said later; `boot` and `started` as in [`ExperimentRecord`].
+    /// The record of a finished experiment; `boot` and `started` as in [`ExperimentRecord`].
     pub fn record(&self, boot: Option<&Label>, started: i64) -> ExperimentRecord {
         let plan = &self.plan;
         ExperimentRecord {
@@ -75,7 +75,7 @@ fn effect(account: &Account, arm: usize) -> EffectRecord {
     }
 }
 
-/// What was asked for otherwise than by default, in the words of `iodyno experiment run`.
+/// Options of `iodyno experiment run` that differ from the defaults.
 fn options(plan: &Plan) -> Vec<(String, String)> {
     let (wishes, terms, usual) = (&plan.wishes, &plan.terms, Terms::default());
     let time = |time: Duration| match time.subsec_nanos() {
@@ -105,7 +105,7 @@ fn options(plan: &Plan) -> Vec<(String, String)> {
         ("confidence", share(terms.confidence, usual.confidence)),
         ("randseed", (terms.seed != usual.seed).then(|| terms.seed.to_string())),
     ];
-    // Only one question has arms that somebody wrote.
+    // Only the experiment `own` has arms of the user.
     let arms = wishes.arms.iter().filter(|_| plan.experiment.id.0 == "own");
     let arms = arms.map(|arm| ("arm".to_owned(), arm.clone()));
     let one = one.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?)));

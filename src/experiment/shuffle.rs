@@ -5,12 +5,10 @@
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// From a seed.
     pub(crate) const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
     pub(crate) fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let value = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,13 +16,13 @@ impl Random {
         value ^ (value >> 31)
     }
 
-    /// One of `0..count`; 0 of nothing.
+    /// A number of `0..count`; 0 if `count` is 0.
     fn below(&mut self, count: usize) -> usize {
         let wide = u128::from(self.number()) * count as u128;
         usize::try_from(wide >> 64).unwrap_or(0)
     }
 
-    /// The numbers `0..count` in random order, each order as likely as any other (Fisher and Yates).
+    /// A uniformly random permutation of `0..count` (Fisher and Yates).
     pub(crate) fn order(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
         for last in (1..count).rev() {

@@ -2,12 +2,10 @@
 //! outliers.
 //!
 //! The interval is Student's t over the 20 % trimmed mean with its winsorized variance (Tukey and `McLaughlin` 1963,
-//! Yuen
-//! 1974). With eight rounds the lowest and the highest ratio do not affect the center; winsorized, they still affect
-//! the
-//! width.
+//! Yuen 1974). With eight rounds the lowest and the highest ratio do not affect the center; winsorized, they still
+//! affect the width.
 
-/// The share that is trimmed from either end.
+/// Share trimmed from either end.
 const TRIMMED: f64 = 0.2;
 
 /// The middle value, or the mean of the two middle ones.
@@ -18,7 +16,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// Where the logarithm of a ratio lies, as far as some rounds can tell.
+/// The confidence interval of the logarithm of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Its middle: the trimmed mean.
@@ -49,7 +47,7 @@ impl Interval {
         let about = mean(&sorted);
         let squares: f64 = sorted.iter().map(|value| (value - about).powi(2)).sum();
         let freedom = u32::try_from(kept - 1).ok()?;
-        // Of n values the sum of squares has n - 1 degrees of freedom; those that were trimmed count as kept ones do.
+        // The winsorized sum of squares of n values has n - 1 degrees of freedom.
         let error = (squares / f64::from(freedom) / kept as f64).sqrt();
         Some(Self { middle, half: student(confidence, freedom) * error, error, freedom, count })
     }
@@ -59,13 +57,13 @@ impl Interval {
         (self.middle.exp(), (self.middle - self.half).exp(), (self.middle + self.half).exp())
     }
 
-    /// The smallest logarithm of a ratio that rounds such as these tell from zero four times in five: the way to the end
+    /// The smallest logarithm of a ratio that such rounds detect with a power of 80 %: the distance to the end
     /// of the interval, and on to where only a fifth of all intervals would still reach back.
     pub(crate) fn detectable(&self) -> f64 {
         self.half + student(0.6, self.freedom) * self.error
     }
 
-    /// How many ratios like these an interval of this half width takes, at least as many as there are.
+    /// The number of ratios needed for this half width, at least the current number.
     pub(crate) fn count_for(&self, half: f64) -> usize {
         if self.half <= half {
             return self.count;

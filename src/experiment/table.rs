@@ -35,7 +35,7 @@ fn small_reads() -> Workload {
     Workload { jobs: 3, ..Workload::default() }
 }
 
-/// The same in calls of one size: what a read costs the processor depends on how many share a call, and arms that chose for
+/// The same with a fixed batch size: the CPU cost of a read depends on the batch, and arms that chose for
 /// themselves could differ in nothing else.
 fn even_reads() -> Workload {
     Workload { batch_submit: Some(8), batch_complete_min: Some(8), ..small_reads() }
@@ -88,7 +88,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_better: "Interrupts were what held these reads back: polling trades idle processors for them.",
         if_worse: "Polling takes processors that the workers need here: leave interrupts on.",
         if_same: "Interrupts are not what limits here; look at the CPU time per read beside it.",
-        // With more workers drives are full either way, and interrupts cost processor time alone.
+        // With more workers the drives are saturated either way, and interrupts cost CPU time only.
         workload: || Workload { jobs: 2, ..Workload::default() },
         subject: Subject::AllDrives,
         proves: &["no-poll-queues", "interrupt-load", "posted-msi-off"],
@@ -243,7 +243,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_better: "Waking processors costs these reads time: hold them awake, or limit idle states, where latency counts.",
         if_worse: "Processors that never sleep leave less power to the one that works.",
         if_same: "Sleep costs these reads nothing that could be seen.",
-        // A worker that spins keeps its processor awake.
+        // A spinning worker keeps its CPU out of idle states.
         workload: || Workload { depth: 1, batch_complete_min: Some(1), ..Workload::default() },
         proves: &["deep-c-states"],
         make: arms::idle_states,

@@ -32,7 +32,7 @@ pub fn sentence(account: &Account, effect: &Effect) -> String {
     )
 }
 
-/// What an arm is held against, in words.
+/// The base of an arm's comparison, in words.
 pub(crate) fn against(account: &Account, arm: usize) -> String {
     let arms = &account.plan.arms;
     match arms[arm].against.as_slice() {
@@ -43,7 +43,7 @@ pub(crate) fn against(account: &Account, arm: usize) -> String {
     }
 }
 
-/// What follows from an effect for who asked.
+/// The conclusion from an effect.
 pub(crate) fn meaning(account: &Account, effect: &Effect) -> String {
     let row = account.plan.experiment;
     let template = match effect.verdict {
@@ -57,7 +57,7 @@ pub(crate) fn meaning(account: &Account, effect: &Effect) -> String {
     filled.replace("{baseline}", &against(account, effect.arm))
 }
 
-/// How much longer an undecided experiment would take.
+/// Estimated further time of an undecided experiment.
 fn longer(account: &Account) -> String {
     let width = account.width();
     match (account.rounds_needed(), width) {
@@ -80,7 +80,6 @@ fn longer(account: &Account) -> String {
     }
 }
 
-/// Why it ended, for who reads the result.
 pub(crate) fn ending(account: &Account) -> Option<String> {
     Some(match account.ending.as_ref()? {
         Ending::Narrow => format!("Every interval is within {} of its middle.", percent(account.narrow())),
@@ -90,7 +89,6 @@ pub(crate) fn ending(account: &Account) -> Option<String> {
     })
 }
 
-/// Whether everything was put back, in words.
 pub(crate) const fn restoration(account: &Account) -> &'static str {
     match account.restored {
         Some(true) => "Every setting is as it was.",
@@ -99,7 +97,7 @@ pub(crate) const fn restoration(account: &Account) -> &'static str {
     }
 }
 
-/// `1.6 %`, `12 %`; beyond tenfold it says no more.
+/// `1.6 %`, `12 %`; above tenfold only that.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
@@ -120,7 +118,7 @@ pub(crate) fn in_words(time: Duration) -> String {
     }
 }
 
-/// A figure without the words that its place says already.
+/// A figure without its metric's name.
 pub(crate) fn short(metric: Metric, value: f64, units: UnitSystem) -> String {
     match metric {
         Metric::CpuNsPerIo | Metric::LatencyP99 => Micros(value / 1e3).to_string(),

@@ -14,8 +14,8 @@ pub struct Worth {
     pub words: String,
 }
 
-/// What each setting of the winner is worth against the arm whose values `found` says the machine had, else against the
-/// one it beats by most. Empty while nothing is answered, and where arms differ in more than settings.
+/// The measured gain of each setting of the winner over the arm with the values that the machine had (`found`), else
+/// over the one it beats by most. Empty while nothing is answered, and where arms differ in more than settings.
 pub(crate) fn worth(account: &Account, found: impl Fn(&Assignment) -> Option<String>) -> Vec<Worth> {
     let arms = &account.plan.arms;
     let Some((winner, rival, effect)) = rivals(account, &found) else { return Vec::new() };
@@ -61,10 +61,11 @@ fn rivals<'a>(
     Some((winner, effect.arm, effect))
 }
 
-/// `2.19 times the reads per second [2.15, 2.22] at 95 %: 4k randread, depth 32, 3 jobs, 12 rounds of experiment scheduler`.
+/// `2.19 times the reads per second [2.15, 2.22] at 95 %: 4k randread, depth 32, 3 jobs, 12 rounds of experiment
+/// scheduler`.
 fn words(account: &Account, effect: &Effect, forward: bool) -> String {
     let plan = &account.plan;
-    // The other way round, ends of the interval change places.
+    // The inverse ratio swaps the ends of the interval.
     let (ratio, low, high) = if forward {
         (effect.ratio, effect.low, effect.high)
     } else {

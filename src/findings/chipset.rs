@@ -28,7 +28,6 @@ pub(super) const CHIPSET_UPLINK: Row = Row {
     check: chipset_uplink,
 };
 
-/// Chipsets with the NVMe drives behind them.
 fn with_drives<'a>(evidence: &Evidence<'a>) -> Vec<(Chipset, Vec<&'a Drive>)> {
     let mut found: Vec<(Chipset, Vec<&Drive>)> = Vec::new();
     for drive in evidence.nvme() {
@@ -70,7 +69,7 @@ fn behind(evidence: &Evidence, chipset: &Chipset, drives: &[&Drive]) -> Sighting
         chipset.name
     );
     let short = uplink.zip(wanted).map(|(limit, wanted)| wanted - limit.bytes_per_second.0);
-    // Rounding apart, a drive whose own link is as fast as the uplink loses nothing while nothing else is busy.
+    // Except for rounding, a drive whose link is as fast as the uplink loses nothing while nothing else is busy.
     let (severity, gain) = match short {
         Some(short) if short > 0.01 * wanted.unwrap_or(0.0) => {
             (evidence.weigh(short), evidence.gain(short, CHIPSET_UPLINK.source))

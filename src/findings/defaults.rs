@@ -20,12 +20,11 @@ pub(super) const DEFAULTS: Row = Row {
     check: nothing,
 };
 
-/// The row has no check of its own: [`fold`] makes its finding of others.
+/// [`fold`] makes this row's finding from others.
 fn nothing(_: &super::Evidence) -> Vec<Sighting> {
     Vec::new()
 }
 
-/// One finding of many; `None` of none.
 pub(super) fn fold(findings: Vec<Finding>) -> Option<Finding> {
     if findings.is_empty() {
         return None;

@@ -130,7 +130,7 @@ pub(super) const APST_LATENCY: Row = Row {
     check: apst_latency,
 };
 
-/// A drive, its format in use, and the better one.
+/// A drive, its LBA format in use, and the better one.
 type Formats<'a> = (&'a Drive, LbaFormat, LbaFormat);
 
 /// The format with 4096 B blocks that could replace the one in use.
@@ -219,7 +219,7 @@ fn format_advice(machine: &Machine, drives: &[&Drive]) -> String {
     if let Some((_, why)) = refused.first() {
         let drives: Vec<_> = refused.iter().map(|(drive, _)| *drive).collect();
         let and_others = if drives.len() > 1 { ", for instance" } else { "" };
-        // Infallible: a String takes whatever is written.
+        // Writing to a String cannot fail.
         let _ = write!(advice, " No command for {}{and_others}: {why}.", names(&drives));
     }
     if drives.iter().any(|drive| identity(drive).is_some_and(|identity| !identity.format_supported)) {
@@ -245,7 +245,7 @@ fn format_command(machine: &Machine, found: &[Formats]) -> Option<String> {
     (!commands.is_empty()).then(|| commands.join("; "))
 }
 
-/// Degrees below its threshold at which a drive counts as near it.
+/// Degrees below the threshold at which a drive counts as near it.
 const NEAR_CELSIUS: f64 = 5.0;
 
 fn drive_hot(evidence: &Evidence) -> Vec<Sighting> {
@@ -255,7 +255,7 @@ fn drive_hot(evidence: &Evidence) -> Vec<Sighting> {
         .filter_map(|drive| {
             let temperature = drive.temperature.as_ref()?;
             let now = temperature.now.get()?;
-            // Thresholds at or below zero are what drives report that have none.
+            // Drives without a threshold report zero or less.
             let threshold =
                 |reading: &crate::model::Reading<f64>| reading.get().filter(|celsius| *celsius > 0.0);
             let (max, critical) = (threshold(&temperature.max), threshold(&temperature.critical));
@@ -327,7 +327,8 @@ fn drive_worn(evidence: &Evidence) -> Vec<Sighting> {
         .collect()
 }
 
-/// Bits of the SMART log's Critical Warning (NVMe base 5.16.1.3). Bit 1 is the temperature, which is no wear: `drive-hot`.
+/// Bits of the SMART log's Critical Warning (NVMe base 5.16.1.3). Bit 1 is the temperature, which is no wear:
+/// `drive-hot`.
 fn critical_warnings(bits: u8) -> Vec<String> {
     const WORDS: [(u8, &str); 5] = [
         (0, "low spare"),
@@ -397,7 +398,7 @@ fn no_poll_queues(evidence: &Evidence) -> Vec<Sighting> {
     vec![if severity == Severity::Info { sighting.delivered() } else { sighting }]
 }
 
-/// Percent of a processor's time from which on it counts as working for the test.
+/// CPU time in percent from which a CPU counts as running the test.
 const BUSY_PERCENT: f64 = 20.0;
 
 fn remote_numa(evidence: &Evidence) -> Vec<Sighting> {

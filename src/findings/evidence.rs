@@ -10,18 +10,18 @@ use crate::{
 
 use super::{Gain, validity::Watch};
 
-/// What there is to judge by.
+/// The inputs of checks.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
     /// The machine.
     pub machine: &'a Machine,
-    /// What its places can carry.
+    /// The limits of its hops, paths and drives.
     pub limits: &'a Limits,
-    /// What happened while somebody counted: during the test, or in the last second or so.
+    /// Rates during the test, or of the last sample.
     pub rates: Option<&'a Rates>,
-    /// The test that runs, or the one that was just run.
+    /// The running or last test.
     pub load: Option<Load<'a>>,
-    /// What rates in sentences are written in.
+    /// Units of rates in sentences.
     pub units: UnitSystem,
 }
 
@@ -30,34 +30,31 @@ pub struct Evidence<'a> {
 pub struct Load<'a> {
     /// What it does.
     pub workload: &'a Workload,
-    /// How it ended, if it has.
+    /// Its result, once it ended.
     pub summary: Option<&'a RunSummary>,
-    /// What went on beside it, if somebody watched.
+    /// Other activity during it, if monitored.
     pub watch: Option<&'a Watch>,
 }
 
-/// Whether a test makes one read at a time on each drive: then what delays single reads shows.
+/// Whether a test keeps one read in flight per drive.
 pub fn is_depth_one(workload: &Workload) -> bool {
     workload.depth == 1 && workload.jobs == 1
 }
 
 impl<'a> Evidence<'a> {
-    /// A machine that does nothing: no counters, no test.
+    /// A machine without counters and tests.
     pub const fn at_rest(machine: &'a Machine, limits: &'a Limits) -> Self {
         Self { machine, limits, rates: None, load: None, units: UnitSystem::Decimal }
     }
 
-    /// A rate in a sentence, bytes per second.
     pub(super) fn rate(&self, rate: f64) -> String {
         self.units.rate(BytesPerSecond(rate))
     }
 
-    /// A gain of so many bytes per second, and whose figure that is.
     pub(super) fn gain(&self, rate: f64, source: impl Into<String>) -> Gain {
         Gain::rate(rate, self.units, source)
     }
 
-    /// The NVMe drives, in bus order.
     pub(super) fn nvme(&self) -> impl Iterator<Item = &'a Drive> {
         self.machine.drives.iter().filter(|drive| drive.kind == DriveKind::Nvme)
     }
@@ -71,12 +68,12 @@ impl<'a> Evidence<'a> {
             .collect()
     }
 
-    /// The NVMe drives and the paths to them: every block device with a queue of its own.
+    /// NVMe drives and multipath paths: every block device with its own queue.
     pub(super) fn nvme_queues(&self) -> impl Iterator<Item = &'a Drive> {
         self.nvme().chain(&self.machine.paths)
     }
 
-    /// Whether the test reads from this drive, or by this path.
+    /// Whether the test reads from this drive, directly or through this path.
     pub(super) fn is_tested(&self, drive: &DriveName) -> bool {
         let is_path_of = |head: &DriveName| {
             let nvme = self.machine.drive(head).and_then(|head| head.nvme.as_ref());
@@ -88,23 +85,21 @@ impl<'a> Evidence<'a> {
         })
     }
 
-    /// Whether a test runs that has one read under way at a time: latency is all it shows.
+    /// Whether a test keeps one read in flight per drive, so that it measures latency.
     pub(super) fn is_depth_one(&self) -> bool {
         self.load.is_some_and(|load| is_depth_one(load.workload))
     }
 
-    /// Whether all processors are busy, as far as anybody counts.
+    /// Whether all CPUs are busy, if counters are known.
     pub(super) fn is_cpu_full(&self) -> bool {
         self.rates.and_then(|rates| rates.cpu).is_some_and(|cpu| cpu.idl + cpu.wai < 5.0)
     }
 
-    /// What all drives can read at once, as far as anything is known of them.
     pub(super) fn total(&self) -> f64 {
         total(self.machine, self.limits)
     }
 
-    /// How much a gain of so many bytes per second matters here: high from 15 % of what the machine could do with it,
-    /// a warning above 3 %.
+    /// The severity of a gain in bytes per second: high from 15 % of the machine's rate with it, a warning above 3 %.
     pub(super) fn weigh(&self, gain: f64) -> Severity {
         let could = self.total() + gain;
         match if could > 0.0 { gain / could } else { 0.0 } {
@@ -115,7 +110,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// What all drives of a machine can read at once, as far as anything is known of them, in bytes per second.
+/// The rate of all drives together in bytes per second, as far as limits are known.
 pub(super) fn total(machine: &Machine, limits: &Limits) -> f64 {
     capacity::total(machine, limits).at_most_bytes_per_second.0
 }
@@ -140,19 +135,18 @@ pub(super) fn names(drives: &[&Drive]) -> String {
     }
 }
 
-/// A verb that agrees: `is` for one drive, `are` for many.
 pub(super) fn verb(drives: &[&Drive], one: &'static str, many: &'static str) -> &'static str {
     if drives.len() == 1 { one } else { many }
 }
 
-/// A command that writes `value` to `file` below the queue folder of each drive; `None` when a name is not one that the
-/// kernel would give (a capture is not to be trusted with a shell).
+/// A command that writes `value` to `file` in the queue folder of each drive; `None` if a name is unsafe in a shell
+/// (captures are untrusted).
 pub(super) fn write_queue(drives: &[&Drive], file: &str, value: &str) -> Option<String> {
     let names = shell_names(drives)?;
     Some(format!("echo {value} | sudo tee /sys/block/{names}/queue/{file}"))
 }
 
-/// `nvme0n1`, `{nvme0n1,nvme1n1}`: names a shell takes for what they are, or `None`.
+/// `nvme0n1`, `{nvme0n1,nvme1n1}`; `None` if a name contains characters special to a shell.
 pub(super) fn shell_names(drives: &[&Drive]) -> Option<String> {
     let is_plain = |name: &str| {
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))

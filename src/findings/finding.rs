@@ -11,11 +11,11 @@ use crate::{
     units::{BytesPerSecond, UnitSystem},
 };
 
-/// What following a remedy risks, mildest first.
+/// The risk of a remedy, mildest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Risk {
-    /// Nothing to do: worth knowing only.
+    /// Nothing to do: information only.
     None,
     /// Reversible, at once.
     Live,
@@ -27,11 +27,11 @@ pub enum Risk {
     Firmware,
     /// A card or drive has to be moved.
     Hardware,
-    /// What is on the drive is lost. iodyno shows such commands and never runs them.
+    /// Destroys data on the drive. iodyno shows such commands and never runs them.
     DestroysData,
 }
 
-/// What sort of thing a finding is about.
+/// The kind of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SubjectKind {
@@ -41,7 +41,7 @@ pub enum SubjectKind {
     Device,
     /// A root complex: `0000:40`.
     RootComplex,
-    /// A logical processor: `cpu3`; all of them: `cpu`.
+    /// A CPU: `cpu3`; all of them: `cpu`.
     Cpu,
     /// The machine as a whole.
     Host,
@@ -56,27 +56,27 @@ pub struct Subject {
     pub name: String,
 }
 
-/// Something that was read: where, and what it said.
+/// A value that was read, with its path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proof {
     /// The file, register or counter.
     pub path: String,
-    /// What it said, with its unit.
+    /// Its value, with unit.
     pub value: String,
 }
 
-/// What would be won.
+/// The expected gain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Gain {
-    /// In words: `about +17.7 GB/s`, `not known`.
+    /// Text: `about +17.7 GB/s`, `not known`.
     pub text: String,
-    /// Whose figure it is: `computed from the limits of the tree`, a publication.
+    /// Source of the figure: `computed from the limits of the tree`, a publication.
     pub source: String,
     /// Whether it is an estimate for this machine rather than a measurement on it.
     pub estimate: bool,
-    /// Bytes per second, if it can be told for this machine.
+    /// Bytes per second, if known for this machine.
     pub bytes_per_second: Option<f64>,
-    /// Reads per second, if it can be told for this machine.
+    /// Reads per second, if known for this machine.
     pub iops: Option<f64>,
 }
 
@@ -91,33 +91,33 @@ pub struct Remedy {
     pub risk: Risk,
 }
 
-/// Something that holds the machine back.
+/// Something that limits the machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     /// The row of `FINDINGS`.
     pub id: FindingId,
-    /// How much it matters on this machine.
+    /// Severity on this machine.
     pub severity: Severity,
-    /// What it is about; many drives with the same trouble are one finding.
+    /// Drives with the same problem share one finding.
     pub subjects: Vec<Subject>,
-    /// What was seen, in one line.
+    /// The observation, in one line.
     pub title: String,
     /// Why it matters.
     pub why: String,
     /// What was read.
     pub evidence: Vec<Proof>,
-    /// What would be won.
+    /// The expected gain.
     pub gain: Gain,
     /// What to do.
     pub remedy: Remedy,
-    /// What would make it wrong.
+    /// When the finding does not apply.
     pub wrong_if: String,
-    /// The ids folded into it; only `defaults` has some.
+    /// The ids folded into it; empty except for `defaults`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub folds: Vec<FindingId>,
 }
 
-/// What a check saw: the part of a finding that its row does not know.
+/// The result of a check: the part of a finding that its row does not have.
 #[derive(Debug, Clone)]
 pub(super) struct Sighting {
     severity: Severity,
@@ -168,13 +168,12 @@ impl Sighting {
         self
     }
 
-    /// Fills `{name}` of the remedy.
     pub(crate) fn fill(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.fill.push((name, value.into()));
         self
     }
 
-    /// Another remedy than the row's, at another risk.
+    /// Replaces the row's remedy and risk.
     pub(crate) fn remedied_by(mut self, remedy: &'static str, risk: Risk) -> Self {
         self.remedy = Some(remedy);
         self.risk = Some(risk);
@@ -186,7 +185,7 @@ impl Sighting {
         self
     }
 
-    /// Nothing shows yet that it costs anything here.
+    /// Marks a default that has no measured cost here.
     pub(crate) fn delivered(mut self) -> Self {
         self.delivered = true;
         self
@@ -228,7 +227,7 @@ impl Finding {
             .then_with(|| self.subjects.cmp(&other.subjects))
     }
 
-    /// The nodes of the tree it is about, each once.
+    /// The nodes of its subjects, without duplicates.
     pub(crate) fn nodes(&self, machine: &Machine) -> Vec<NodeIndex> {
         let mut nodes: Vec<_> = self.subjects.iter().filter_map(|subject| subject.node(machine)).collect();
         nodes.sort_unstable();
@@ -238,7 +237,6 @@ impl Finding {
 }
 
 impl Gain {
-    /// A figure for this machine in bytes per second.
     pub(crate) fn rate(rate: f64, units: UnitSystem, source: impl Into<String>) -> Self {
         Self {
             text: format!("about +{}", units.rate(BytesPerSecond(rate))),
@@ -249,17 +247,16 @@ impl Gain {
         }
     }
 
-    /// No figure for this machine; `source` says whose figure for another one the claim rests on, if there is any.
+    /// No figure for this machine; `source` is a figure of another machine, or empty.
     pub(crate) fn unknown(source: &str) -> Self {
         Self::words(if source.is_empty() { "no figure" } else { "not known for this machine" }, source)
     }
 
-    /// Words only.
     pub(crate) fn words(text: impl Into<String>, source: &str) -> Self {
         Self { text: text.into(), source: source.into(), estimate: false, bytes_per_second: None, iops: None }
     }
 
-    /// One number to sort by: bytes per second, reads counted as 4 KiB each.
+    /// Sort key: bytes per second, reads counted as 4 KiB each.
     fn worth(&self) -> Option<f64> {
         let reads = self.iops.map(|iops| iops * 4096.0);
         self.bytes_per_second.into_iter().chain(reads).reduce(f64::max)
@@ -267,12 +264,11 @@ impl Gain {
 }
 
 impl Proof {
-    /// What was read, and where.
     pub(crate) fn new(path: impl Into<String>, value: impl Into<String>) -> Self {
         Self { path: path.into(), value: value.into() }
     }
 
-    /// What a reading said; nothing when it has no value.
+    /// `None` if the reading has no value.
     pub(crate) fn of<T: Display>(reading: &Reading<T>) -> Option<Self> {
         reading.value().map(|value| Self::new(&**reading.path(), value.to_string()))
     }
@@ -283,12 +279,10 @@ impl Subject {
         Self { kind, name: name.into() }
     }
 
-    /// A drive.
     pub(crate) fn drive(drive: &Drive) -> Self {
         Self::new(SubjectKind::Drive, drive.name.as_str())
     }
 
-    /// A PCI function or root complex.
     pub(crate) fn node(&self, machine: &Machine) -> Option<NodeIndex> {
         match self.kind {
             SubjectKind::Drive => {
@@ -303,7 +297,6 @@ impl Subject {
         }
     }
 
-    /// The function or root complex at `index`.
     pub(crate) fn of_node(machine: &Machine, index: NodeIndex) -> Self {
         let address = machine.pci.node(index).address;
         let kind = match address {
@@ -313,24 +306,21 @@ impl Subject {
         Self::new(kind, address.to_string())
     }
 
-    /// A logical processor.
     pub(crate) fn cpu(number: u32) -> Self {
         Self::new(SubjectKind::Cpu, format!("cpu{number}"))
     }
 
-    /// All processors.
     pub(crate) fn cpus() -> Self {
         Self::new(SubjectKind::Cpu, "cpu")
     }
 
-    /// The machine as a whole.
     pub(crate) fn host() -> Self {
         Self::new(SubjectKind::Host, "host")
     }
 }
 
 impl Risk {
-    /// CONTRACT's word for it.
+    /// Its name in JSON and on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -343,7 +333,6 @@ impl Risk {
         }
     }
 
-    /// What that means for who follows it.
     pub(crate) const fn meaning(self) -> &'static str {
         match self {
             Self::None => "nothing to do",

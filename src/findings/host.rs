@@ -193,26 +193,26 @@ fn governor(evidence: &Evidence) -> Vec<Sighting> {
     ]
 }
 
-/// Idle states that take this long to leave count as deep, microseconds.
+/// Exit latency from which an idle state counts as deep, microseconds.
 const DEEP_MICROS: u64 = 50;
 
-/// A processor that takes so many interrupts, or goes so often into a deep state, for each read of a test: it is the one
-/// that waits for the reads, and it sleeps while it does. Others that idle sleep as deeply, and no read waits for them.
+/// Interrupts, or entries of a deep state, per read of a test from which a CPU counts as waiting for the reads. Other
+/// idle CPUs sleep as deeply, but no read waits for them.
 const PER_READ: f64 = 0.1;
 
-/// One processor that waits for reads in deep idle states.
+/// A CPU that waits for reads in deep idle states.
 struct Sleeper {
     cpu: u32,
-    /// Times per second.
+    /// Per second.
     entries: f64,
-    /// The state it enters most of those: its number.
+    /// Number of the deep state it enters most.
     state: u32,
 }
 
 fn deep_c_states(evidence: &Evidence) -> Vec<Sighting> {
     let (true, Some(rates)) = (evidence.is_depth_one(), evidence.rates) else { return Vec::new() };
     let tested = rates.disks.iter().filter(|(name, _)| evidence.is_tested(name)).map(|(_, disk)| disk);
-    // The test makes one read at a time on each drive: of several, the quickest shows most.
+    // The test keeps one read in flight per drive: of several drives, the fastest is most sensitive.
     let Some(disk) = tested.max_by(|a, b| a.reads.total_cmp(&b.reads)).filter(|disk| disk.reads > 0.0) else {
         return Vec::new();
     };
@@ -249,12 +249,12 @@ fn deep_c_states(evidence: &Evidence) -> Vec<Sighting> {
     ]
 }
 
-/// The processors that wait for the reads of a test in idle states that take long to leave.
+/// The CPUs that wait for the test's reads in deep idle states.
 fn sleepers(evidence: &Evidence, rates: &Rates, reads: f64) -> Vec<Sleeper> {
     let is_deep = |state: &IdleState| state.latency_us.get().is_some_and(|us| us >= DEEP_MICROS);
     let states = &evidence.machine.processors.idle_states;
     let deep: Vec<u32> = (0..).zip(states).filter(|(_, state)| is_deep(state)).map(|(at, _)| at).collect();
-    // Columns of /proc/interrupts are the processors online, in order.
+    // Columns of /proc/interrupts are the online CPUs, in order.
     rates
         .cpus
         .keys()
@@ -269,7 +269,7 @@ fn sleepers(evidence: &Evidence, rates: &Rates, reads: f64) -> Vec<Sleeper> {
         .collect()
 }
 
-/// Share of the peak that memory seldom exceeds in practice.
+/// Share of the peak rate that memory rarely exceeds.
 const MEMORY_SHARE: f64 = 0.6;
 
 fn memory_bandwidth(evidence: &Evidence) -> Vec<Sighting> {
@@ -301,7 +301,7 @@ fn io_uring_disabled(evidence: &Evidence) -> Vec<Sighting> {
     if switched.is_none() && !refused {
         return Vec::new();
     }
-    // Level 1 keeps it from the unprivileged only.
+    // Level 1 denies it to unprivileged users only.
     let harmless = switched == Some(1) && is_root && !refused;
     let title = match switched {
         Some(1) => "io_uring is for privileged users only",
@@ -387,7 +387,7 @@ fn memory_below_rating(evidence: &Evidence) -> Vec<Sighting> {
     groups
         .into_iter()
         .map(|((now, rated), modules)| {
-            // A step or two below is what a full board or an older processor allows.
+            // A step or two below is normal for a full board or an older CPU.
             let severity = if now * 10 <= rated * 9 { Severity::Warning } else { Severity::Info };
             let title = units::counted_with_verb(modules.len(), "memory module", ("runs", "run"));
             let title = format!("{title} at {now} MT/s, rated {rated}");

@@ -40,7 +40,7 @@ fn in_use(evidence: &Evidence) -> Vec<Sighting> {
     ]
 }
 
-/// Why no command that destroys what `drive` holds may be given, as the end of a sentence; `None` when nothing uses it.
+/// Why no command that destroys the data of `drive` is offered, as the end of a sentence; `None` if nothing uses it.
 /// `whole`: the command destroys every namespace of its controller.
 pub(super) fn why_no_command(machine: &Machine, drive: &Drive, whole: bool) -> Option<String> {
     let stakes: Vec<&Drive> =
@@ -57,8 +57,8 @@ pub(super) fn why_no_command(machine: &Machine, drive: &Drive, whole: bool) -> O
     Some(if stake.name == drive.name { why } else { format!("{} shares its data: {why}", stake.name) })
 }
 
-/// Whether what destroys the data of `drive` destroys those of `other`: itself, the same namespace by another controller
-/// (multipath off), any namespace of the controller.
+/// Whether destroying the data of `drive` destroys those of `other`: the same drive, the same namespace through another
+/// controller (multipath off), any namespace of the controller.
 fn is_same_medium(drive: &Drive, other: &Drive, whole: bool) -> bool {
     if drive.name == other.name {
         return true;

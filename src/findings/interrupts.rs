@@ -36,18 +36,18 @@ pub(super) const POSTED_MSI_OFF: Row = Row {
     check: posted_msi_off,
 };
 
-/// Interrupts per second of one processor from which on they count as many.
+/// Interrupts per second of one CPU that count as many.
 const MANY: f64 = 100e3;
-/// Percent of a processor's time.
+/// Percent of a CPU's time.
 const MUCH_PERCENT: f64 = 30.0;
 
-/// Processors with too many interrupts: number, interrupts per second, percent of time.
+/// CPUs with too many interrupts: number, interrupts per second, percent of time.
 fn loaded(evidence: &Evidence) -> Vec<(u32, Option<f64>, Option<f64>)> {
     let Some(rates) = evidence.rates else { return Vec::new() };
     let numbers = rates.cpus.keys().copied().collect::<Vec<_>>();
     let mut found = Vec::new();
     for (column, number) in numbers.iter().enumerate() {
-        // Columns of /proc/interrupts are the processors online, in order.
+        // Columns of /proc/interrupts are the online CPUs, in order.
         let count = rates.interrupts.get(column).copied();
         let share = rates.cpus.get(number).map(|cpu| cpu.irq);
         if count.is_some_and(|count| count > MANY) || share.is_some_and(|share| share > MUCH_PERCENT) {

@@ -1,8 +1,7 @@
 //! Links that trained below the capability of both ends, are capped by software, or report errors.
 //!
 //! Only links on the path of a drive are checked, and only where both ends report plausible values: the links of
-//! tunnels,
-//! inside chips and of emulated devices report speeds without meaning.
+//! tunnels, inside chips and of emulated devices report speeds without meaning.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +60,7 @@ pub(super) const LINK_ERRORS: Row = Row {
     check: link_errors,
 };
 
-/// One link: the device below and the port above, with what both say.
+/// One link: the device below, the port above, and the capability of both.
 pub(super) struct Judged<'a> {
     pub child: NodeIndex,
     pub device: &'a PciNode,
@@ -82,13 +81,13 @@ impl Judged<'_> {
         self.speed < speed || self.width < width
     }
 
-    /// The port's target speed, when it is below what both ends can do.
+    /// The port's target speed, if below the capability of both ends.
     fn cap(&self) -> Option<TransferRate> {
         let target = self.port.express.value()?.target_speed?;
         (target < self.both_most().0).then_some(target)
     }
 
-    /// What both ends say of the dimension that is short: speed, width, or both.
+    /// Readings of both ends for what is short: speed, width, or both.
     fn shortfall(&self) -> Vec<Proof> {
         let (speed, width) = (self.speed < self.both_most().0, self.width < self.both_most().1);
         let mut proofs = self.proofs();
@@ -128,8 +127,8 @@ pub(super) fn said((speed, width): (TransferRate, Lanes)) -> String {
     format!("{speed} {width}")
 }
 
-/// The link above `child`, if it means anything: not one that is emulated, inside a chip or a tunnel, not one whose limit a
-/// test exceeded, and not one of which an end does not know what it can do.
+/// The link above `child`, if it means anything: not one that is emulated, inside a chip or a tunnel, not one whose
+/// limit a test exceeded, and not one of which an end does not know what it can do.
 pub(super) fn judged<'a>(evidence: &Evidence<'a>, child: NodeIndex) -> Option<Judged<'a>> {
     let tree = &evidence.machine.pci;
     let device = tree.node(child);
@@ -143,7 +142,7 @@ pub(super) fn judged<'a>(evidence: &Evidence<'a>, child: NodeIndex) -> Option<Ju
     Some(Judged { child, device, port, speed, width, device_most: most(link)?, port_most: most(port_link)? })
 }
 
-/// Links on the way of at least one hardware drive, each once.
+/// Links on the path of a hardware drive, without duplicates.
 pub(super) fn on_the_way<'a>(evidence: &Evidence<'a>) -> Vec<Judged<'a>> {
     let tree = &evidence.machine.pci;
     let mut nodes: Vec<_> = evidence
@@ -158,7 +157,7 @@ pub(super) fn on_the_way<'a>(evidence: &Evidence<'a>) -> Vec<Judged<'a>> {
     nodes.into_iter().filter_map(|node| judged(evidence, node)).collect()
 }
 
-/// The machine with links that run at other speeds and widths; `None` when what they carry now is unknown.
+/// The machine with these links at other speeds and widths; `None` if their current limit is unknown.
 pub(super) fn retrained(evidence: &Evidence, links: &[(NodeIndex, Pair)]) -> Option<Machine> {
     links.iter().any(|(child, _)| evidence.limits.hop(*child).is_some()).then_some(())?;
     let mut machine = evidence.machine.clone();
@@ -174,10 +173,10 @@ pub(super) fn retrained(evidence: &Evidence, links: &[(NodeIndex, Pair)]) -> Opt
     Some(machine)
 }
 
-/// Less than this is the error of arithmetic, in bytes per second.
+/// Smaller gains are rounding errors, bytes per second.
 pub(super) const NOTHING: f64 = 1e3;
 
-/// What all drives at once win as `then` would be, and how much that matters here; an unknown gain is a warning.
+/// The gain of all drives together on the machine `then`, and its severity; an unknown gain is a warning.
 pub(super) fn weighed(evidence: &Evidence, then: Option<&Machine>, source: &str) -> (Severity, Gain) {
     let gain = then.map(|then| total(then, &capacity::limits(then)) - evidence.total());
     match gain {
@@ -187,7 +186,8 @@ pub(super) fn weighed(evidence: &Evidence, then: Option<&Machine>, source: &str)
     }
 }
 
-/// The same for a fault: where all drives at once win nothing, for something else is slower, one of them alone still may.
+/// The same for a fault: if another bottleneck hides the gain of all drives together, the gain of a single drive
+/// counts.
 fn weighed_alone(evidence: &Evidence, then: Option<&Machine>, source: &str) -> (Severity, Gain) {
     let (severity, gain) = weighed(evidence, then, source);
     let alone = then.map_or(0.0, |then| gain_alone(evidence, then));
@@ -199,7 +199,7 @@ fn weighed_alone(evidence: &Evidence, then: Option<&Machine>, source: &str) -> (
     (Severity::Warning, Gain { estimate: true, ..Gain::words(text, source) })
 }
 
-/// The most that a drive by itself wins.
+/// The largest gain of a single drive.
 fn gain_alone(evidence: &Evidence, then: &Machine) -> f64 {
     let limits = capacity::limits(then);
     let rate =
@@ -208,12 +208,12 @@ fn gain_alone(evidence: &Evidence, then: &Machine) -> f64 {
     drives.filter_map(|drive| Some(rate(&limits, drive)? - rate(evidence.limits, drive)?)).fold(0.0, f64::max)
 }
 
-/// Whether the drive, or a path to it, hangs on that function.
+/// Whether the drive, or a path to it, is attached to this function.
 fn is_at(evidence: &Evidence, drive: &Drive, function: NodeIndex) -> bool {
     evidence.machine.functions_of(drive).contains(&function)
 }
 
-/// The drives behind a link, or the device itself where it is a switch.
+/// The drives behind the links, or the device itself if it is a switch.
 pub(super) fn subjects(evidence: &Evidence, links: &[Judged]) -> Vec<Subject> {
     let mut subjects = Vec::new();
     for link in links {
@@ -281,13 +281,13 @@ fn link_downtrained(evidence: &Evidence) -> Vec<Sighting> {
         .collect()
 }
 
-/// Whether a test runs on a drive behind a link: then it does not sleep.
+/// Whether a test runs on a drive behind a link, which keeps the link out of low-power states.
 fn is_awake(evidence: &Evidence, link: &Judged) -> bool {
     let runs = evidence.load.is_some_and(|load| load.summary.is_none());
     runs && evidence.drives_below(link.child).iter().any(|drive| evidence.is_tested(&drive.name))
 }
 
-/// Correctable errors an end has counted since boot, where it counted any.
+/// Correctable errors since boot of each end that counted any.
 fn error_counts(ends: &[&PciNode]) -> Vec<Proof> {
     ends.iter()
         .filter_map(|node| {
@@ -308,7 +308,7 @@ fn link_capped_by_software(evidence: &Evidence) -> Vec<Sighting> {
                 let then = retrained(evidence, &[(link.child, (most.0, link.width))]);
                 weighed(evidence, then.as_ref(), LINK_CAPPED_BY_SOFTWARE.source)
             } else {
-                // The target only counts at the next training.
+                // The target takes effect at the next training.
                 (
                     Severity::Info,
                     Gain::words("none until the link trains again", LINK_CAPPED_BY_SOFTWARE.source),

@@ -97,7 +97,7 @@ fn payload_share(payload: u16) -> f64 {
     f64::from(payload) / (f64::from(payload) + 24.0)
 }
 
-/// A drive whose packets are too small: its node, and what every hop says.
+/// A drive whose packets are too small, its node, and the evidence of every hop.
 type SmallPackets<'a> = (&'a Drive, NodeIndex, Vec<Proof>);
 
 fn payload_size(evidence: &Evidence) -> Vec<Sighting> {
@@ -140,7 +140,7 @@ fn payload_size(evidence: &Evidence) -> Vec<Sighting> {
         .collect()
 }
 
-/// The machine with another Max Payload Size on the whole way of these functions.
+/// The machine with another Max Payload Size on the whole path of these functions.
 fn with_payload(machine: &Machine, functions: impl Iterator<Item = NodeIndex>, payload: u16) -> Machine {
     let mut then = machine.clone();
     for at in functions.flat_map(|function| machine.pci.whole_ancestry(function)) {
@@ -151,7 +151,7 @@ fn with_payload(machine: &Machine, functions: impl Iterator<Item = NodeIndex>, p
     then
 }
 
-/// NVMe drives of whose Device Control something is to be known.
+/// One detection of all NVMe drives whose Device Control `wrong` complains about.
 fn register(
     evidence: &Evidence,
     what: (&str, &str),

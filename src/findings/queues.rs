@@ -155,7 +155,6 @@ pub(super) const MISALIGNED: Row = Row {
     check: misaligned,
 };
 
-/// Drives whose setting is wrong, with the file as proof.
 fn where_number<'a>(
     drives: impl Iterator<Item = &'a Drive>,
     read: impl Fn(&Queue) -> &Reading<u64>,
@@ -170,7 +169,6 @@ fn where_number<'a>(
         .collect()
 }
 
-/// One sighting for all drives found, or none.
 fn one(
     severity: Severity,
     found: Vec<(&Drive, Proof)>,
@@ -187,8 +185,7 @@ fn one(
     )
 }
 
-/// A setting every machine has as delivered: information at rest, and a finding of its own on the tested drives once
-/// `counts` says that it costs something.
+/// A default of every machine: information at rest, and a separate finding on the tested drives if it `counts` there.
 fn delivered(
     evidence: &Evidence,
     counts: bool,
@@ -354,7 +351,7 @@ fn rq_affinity(evidence: &Evidence) -> Vec<Sighting> {
     delivered(evidence, piled, "rq_affinity", "2", |queue| &queue.rq_affinity, |level| level == 1)
 }
 
-/// Bytes written per second from which on a drive counts as being written to.
+/// Bytes per second from which a drive counts as written to.
 const WRITES: f64 = 10e6;
 
 fn wbt(evidence: &Evidence) -> Vec<Sighting> {
@@ -383,7 +380,7 @@ fn wbt(evidence: &Evidence) -> Vec<Sighting> {
         .collect()
 }
 
-/// Partitions below this are boot code that nothing reads at speed (the BIOS boot partition starts at sector 34).
+/// Smaller partitions are boot code that no test reads (the BIOS boot partition starts at sector 34).
 const SMALL_PARTITION: Bytes = Bytes(16 << 20);
 
 fn misaligned(evidence: &Evidence) -> Vec<Sighting> {

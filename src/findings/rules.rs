@@ -9,7 +9,7 @@ use crate::{
     text::Label,
 };
 
-/// A setting as it is, and what its file offers; nothing where it offers no list.
+/// The current value of a setting, and the choices its file offers, if any.
 struct Now {
     proof: Proof,
     offered: Vec<Label>,
@@ -30,7 +30,7 @@ pub(super) const RULE_REVERTS: Row = Row {
     check: rule_reverts,
 };
 
-/// The last rule that sets a setting of a drive and has an effect: the one that wins.
+/// The last effective rule for a setting of a drive.
 pub(super) fn rule_for<'a>(evidence: &Evidence<'a>, drive: &Drive, setting: &str) -> Option<&'a SettingRule> {
     last(evidence.machine, setting, |rule| rule.applies_to(drive))
 }
@@ -83,7 +83,7 @@ impl Now {
         }
     }
 
-    /// Of the machine as a whole: the first processor that the rule would change, the driver's parameter.
+    /// Of the whole machine: the first CPU that the rule would change, or the driver's parameter.
     fn of_machine(machine: &Machine, rule: &SettingRule) -> Option<Self> {
         let cpus = machine.processors.cpus.iter();
         let mut readings: Box<dyn Iterator<Item = _>> = match rule.setting.as_str() {
@@ -102,7 +102,7 @@ impl Now {
         })
     }
 
-    /// What the rule would make of it, if that is something else.
+    /// The value after the rule, if it differs.
     fn reverted_by(&self, rule: &SettingRule, most: Option<u64>) -> Option<String> {
         let left = rule.leaves(&self.proof.value, &self.offered)?;
         let left = match (most, left.parse::<u64>()) {
@@ -138,10 +138,10 @@ fn rule_reverts(evidence: &Evidence) -> Vec<Sighting> {
     of_drives.chain(of_machine).collect()
 }
 
-/// A drive, the rule that would set it back, what it reads now, and what it would read then.
+/// A drive, the rule that reverts it, the current value, and the value after the rule.
 type Reverted<'a> = (&'a Drive, &'a SettingRule, Proof, String);
 
-/// Drives that a rule would set back, together where it is the same rule.
+/// Drives that a rule reverts, grouped by rule.
 fn reverted_drives<'a>(
     evidence: &Evidence<'a>,
     settings: &[&'a str],

@@ -35,7 +35,7 @@ pub(super) const SLOT_LIMITED: Row = Row {
     check: slot_limited,
 };
 
-/// What narrows the way: drives by what they and their slots could do, or the uplink above one switch.
+/// What narrows the path: slots, grouped by the capability of drive and slot, or the uplink above one switch.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Narrow {
     Slot { device: Pair, most: Pair },
@@ -52,7 +52,7 @@ fn slot_limited(evidence: &Evidence) -> Vec<Sighting> {
         let Some((own, hop)) = own.zip(least.and_then(|least| links::judged(evidence, least))) else {
             continue;
         };
-        // A link that is at fault, or a chipset that is shared, is another finding's.
+        // Other findings cover faulty links and shared chipsets.
         if raw(hop.both_most()) >= raw(own.device_most) || chipset::is_uplink(evidence, hop.child) {
             continue;
         }
@@ -132,15 +132,15 @@ fn told(evidence: &Evidence, narrow: &Narrow, held: &[Judged]) -> Sighting {
     }
 }
 
-/// The most that a slot of this machine can do for a drive.
+/// The fastest port of this machine that a drive could use.
 fn fastest_port(machine: &Machine) -> Option<Pair> {
     let ports = machine.pci.iter().filter(|(index, _)| slots::is_slot(&machine.pci, *index));
     let most = ports.filter_map(|(index, _)| most_of(machine, index));
     most.map(|(speed, width)| (speed, width.min(Lanes(4)))).max_by(|a, b| raw(*a).total_cmp(&raw(*b)))
 }
 
-/// What all drives at once would read more if the hop let through what the drives' own links could, or a slot in its place
-/// could.
+/// What all drives at once would read more if the hop let through what the drives' own links could, or a slot in its
+/// place could.
 fn loss(evidence: &Evidence, narrow: &Narrow, held: &[Judged], slot: Option<Pair>) -> f64 {
     let rate = |machine: &Machine| total(machine, &capacity::limits(machine));
     let run_at = |pairs: Vec<(NodeIndex, Pair)>| links::retrained(evidence, &pairs);
@@ -150,7 +150,7 @@ fn loss(evidence: &Evidence, narrow: &Narrow, held: &[Judged], slot: Option<Pair
             let could = slot.map_or(*device, |slot| (slot.0.min(device.0), slot.1.min(device.1)));
             at(could).zip(at(*most)).map(|(then, now)| rate(&then) - rate(&now))
         }
-        // What a switch has above it goes with its card: another slot for that is a free one or none.
+        // The link above a switch moves with its card: only a free slot can replace it.
         Narrow::Uplink { .. } if slot.is_some() => None,
         Narrow::Uplink { switch, .. } => links::judged(evidence, *switch)
             .and_then(|hop| run_at(vec![(*switch, hop.both_most())]))
@@ -163,18 +163,18 @@ fn port_of(machine: &Machine, node: NodeIndex) -> Option<NodeIndex> {
     machine.pci.node(node).parent
 }
 
-/// Free slots for what is on some ports, and what all drives at once win by moving it there.
+/// Free slots for the devices on some ports, and the gain of all drives together after moving them.
 struct Offer {
     gain: f64,
     /// `the free slot 0000:00:03.1 (16 GT/s x4)`.
     target: String,
 }
 
-/// Devices moved and slots tried for one finding, at most: larger machines are sorted out by hand.
+/// Maximum devices moved and slots tried for one finding.
 const MOST: usize = 8;
 
-/// Where to move what is on these ports, one after the other, so that all drives at once read most; `None` if no free slot
-/// gives more.
+/// Where to move what is on these ports, one after the other, so that all drives at once read most; `None` if no free
+/// slot gives more.
 fn best_offer(evidence: &Evidence, ports: &[NodeIndex]) -> Option<Offer> {
     let now = evidence.total();
     let mut then = Exchanged::nothing(evidence.machine);
@@ -213,7 +213,7 @@ fn most_of(machine: &Machine, node: NodeIndex) -> Option<Pair> {
     link.max_speed.get().zip(link.max_width.get())
 }
 
-/// Empty slots that could do more for what is on a port than the port can, the fastest first.
+/// Free slots faster than this port for its device, fastest first.
 fn free_slots(machine: &Machine, port: NodeIndex) -> Vec<NodeIndex> {
     let tree = &machine.pci;
     let Some(device) = tree.node(port).children.first().and_then(|child| most_of(machine, *child)) else {
@@ -227,7 +227,7 @@ fn free_slots(machine: &Machine, port: NodeIndex) -> Vec<NodeIndex> {
         .filter(|(index, node)| node.children.is_empty() && slots::is_slot(tree, *index))
         .filter(|(index, _)| slots::can_change_places(tree, &from, &Slot::of([*index])))
         .filter_map(|(index, _)| {
-            // What a slot below a switch gives, the switch's own link has to carry.
+            // The switch's own link also limits a slot below it.
             let uplinks = tree.whole_ancestry(index).filter(|at| is_upstream(*at));
             let uplinks = uplinks.filter_map(|at| most_of(machine, at)).map(could);
             Some((uplinks.fold(could(most_of(machine, index)?), f64::min), index))

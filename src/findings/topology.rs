@@ -87,10 +87,9 @@ struct Card<'a> {
     wants: f64,
 }
 
-/// The slots of a root complex that hold drives.
 fn cards<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Vec<Card<'a>> {
     let tree = &evidence.machine.pci;
-    // On the root bus, or on one of VMD's below it.
+    // On the root bus, or on a root bus of VMD below it.
     let of_root = |slot: &Slot| {
         let bus = tree.node(slot.ports[0]).parent;
         bus.is_some_and(|bus| {
@@ -101,26 +100,25 @@ fn cards<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Vec<Card<'a>> {
     let card = |slot: Slot| {
         let below = slot.ports.iter().flat_map(|port| evidence.drives_below(*port));
         let drives: Vec<_> = below.filter(|drive| is_real_nvme(evidence, drive)).collect();
-        // What comes through the ports, their own links included.
+        // Demand through the ports, limited by their own links.
         let wants = flow::arriving(evidence.machine, evidence.limits, &slot.ports).unwrap_or(0.0);
         Card { slot, drives, wants }
     };
     slots.map(card).filter(|card| !card.drives.is_empty()).collect()
 }
 
-/// Whether it is an NVMe drive whose data crosses the tree, not an emulated one.
 fn is_real_nvme(evidence: &Evidence, drive: &Drive) -> bool {
     let is_emulated = |node: NodeIndex| evidence.machine.pci.node(node).is_emulated();
     drive.kind == DriveKind::Nvme && !drive.node.is_some_and(is_emulated)
 }
 
-/// The root complexes that hang under no device.
+/// Root complexes that are not below a device (VMD).
 fn tops(evidence: &Evidence) -> impl Iterator<Item = NodeIndex> {
     let tree = &evidence.machine.pci;
     tree.roots().filter(|root| tree.node(*root).parent.is_none())
 }
 
-/// A card that could go to another root complex, and what all drives at once win by it; `None` when a limit is not known.
+/// A card that could move to another root complex, and the gain of all drives together; `None` if a limit is unknown.
 struct Offer<'a> {
     card: Card<'a>,
     target: NodeIndex,
@@ -128,8 +126,8 @@ struct Offer<'a> {
     gain: Option<f64>,
 }
 
-/// The best way to take a card from `root` to a root complex without drives: the one that brings most there. What it wins
-/// is what the moved machine reads more.
+/// The best move of a card from `root` to a root complex without drives: the one with the highest rate there. Its gain
+/// is the difference of both machines' rates.
 fn best_offer<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Option<Offer<'a>> {
     let machine = evidence.machine;
     let own = |node| evidence.limits.hop(node).map_or(f64::INFINITY, |limit| limit.bytes_per_second.0);
@@ -157,7 +155,7 @@ fn best_offer<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Option<Offer<'a>>
     Some(Offer { card, target, port: slot.ports[0], gain: gain.map(|(then, now)| then - now) })
 }
 
-/// More lanes of drives than one x16 slot has: below that, a root complex is hardly the limit.
+/// Lanes of one x16 slot: with fewer lanes of drives a root complex is hardly the limit.
 const ONE_SLOT: u32 = 16;
 
 fn shared_root_complex(evidence: &Evidence) -> Vec<Sighting> {
@@ -230,7 +228,7 @@ fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Sighting> {
     )
 }
 
-/// `0000:40:03.1 to 0000:40:03.4`, or the one there is.
+/// `0000:40:03.1 to 0000:40:03.4`, or the only one.
 fn range(ports: &[String]) -> String {
     match ports {
         [first, .., last] => format!("{first} to {last}"),
@@ -239,15 +237,15 @@ fn range(ports: &[String]) -> String {
     }
 }
 
-/// More than this share is wanted of a hop that counts as oversubscribed.
+/// Ratio of demand to limit above which a hop counts as oversubscribed.
 const ENOUGH: f64 = 1.005;
 
-/// A place that several drives want more of than it carries.
+/// An oversubscribed hop.
 struct Short {
     place: Place,
-    /// What the drives below could read through their paths, over what it carries.
+    /// Demand of the drives below over its limit.
     ratio: f64,
-    /// What the drives could read more without it, in bytes per second.
+    /// Demand above its limit, bytes per second.
     loss: f64,
 }
 
@@ -259,7 +257,7 @@ fn oversubscribed_hop(evidence: &Evidence) -> Vec<Sighting> {
         .filter(|place| !chipset::is_uplink(evidence, place.node))
         .filter_map(|place| short(evidence, place))
         .collect();
-    // Of several short hops of one chain the narrowest is reported.
+    // Of several oversubscribed hops of one chain only the narrowest is reported.
     short.sort_by(|a, b| a.place.limit.bytes_per_second.0.total_cmp(&b.place.limit.bytes_per_second.0));
     let mut seen: Vec<Vec<NodeIndex>> = Vec::new();
     short.retain(|short| {
@@ -272,17 +270,16 @@ fn oversubscribed_hop(evidence: &Evidence) -> Vec<Sighting> {
     short.into_iter().map(|short| oversubscribed(evidence, short)).collect()
 }
 
-/// A place that what arrives there does not fit through.
 fn short(evidence: &Evidence, place: Place) -> Option<Short> {
     let (machine, limits) = (evidence.machine, evidence.limits);
     let ratio = *limits.oversubscription.get(&place.node)?;
     let carries = place.limit.bytes_per_second.0;
     let drives = place.drives(machine);
     let unlimited = Limits { own: BTreeMap::new(), ..limits.clone() };
-    // Functions on one link have nothing below it but themselves.
+    // For functions that share one link, nothing else is below it.
     let links = flow::arriving(machine, &unlimited, &place.ways).unwrap_or(ratio * carries);
     let arrives = flow::arriving(machine, limits, &place.ways).unwrap_or(links).min(links);
-    // A drive alone that fills the place is `slot-limited`'s.
+    // `slot-limited` covers a single drive that saturates the hop.
     let is_short = ratio > ENOUGH && arrives > ENOUGH * carries && !drives.is_empty();
     is_short.then_some(Short { place, ratio: arrives / carries, loss: arrives - carries })
 }
@@ -310,7 +307,7 @@ fn oversubscribed(evidence: &Evidence, short: Short) -> Sighting {
         .gaining(gain)
 }
 
-/// Whether both ends of the link above a node say what they can do: emulated switches do not.
+/// Whether both ends of the link above a node report their capability; emulated switches do not.
 fn both_ends_known(tree: &PciTree, node: NodeIndex) -> bool {
     let most = |index| {
         tree.node(index).link.as_ref().is_some_and(|l| l.max_speed.is_known() && l.max_width.is_known())
@@ -318,7 +315,7 @@ fn both_ends_known(tree: &PciTree, node: NodeIndex) -> bool {
     most(node) && tree.node(node).parent.is_some_and(most)
 }
 
-/// Root complexes that `shared-root-complex` tells about.
+/// Root complexes that `shared-root-complex` reports.
 fn shared_root_complexes(evidence: &Evidence) -> Vec<NodeIndex> {
     evidence.machine.pci.roots().filter(|root| bunched_under(evidence, *root).is_some()).collect()
 }
@@ -331,7 +328,7 @@ fn bifurcation_missing(evidence: &Evidence) -> Vec<Sighting> {
             let node = tree.node(drive.node?);
             let port = tree.node(node.parent?);
             let (own, slot) = (node.link.as_ref()?.max_width.get()?, port.link.as_ref()?.max_width.get()?);
-            // Without configuration space nobody says that it is a slot.
+            // Without configuration space it is unknown whether it is a slot.
             let is_slot = port.express.value().is_some_and(|express| express.slot_implemented);
             (is_slot
                 && port.kind == NodeKind::RootPort

@@ -11,20 +11,19 @@ use crate::{
     units,
 };
 
-/// Others' share of the reads that still goes for noise: counters and the test's own count are not read at one instant.
+/// Share of reads by others that is noise: counters and the test's own count are not sampled at the same instant.
 const OTHERS: f64 = 0.05;
-/// Less than this per second is nobody's business, bytes.
+/// Ignored rate of other I/O, bytes per second.
 const LITTLE: f64 = 1e6;
-/// Idle and waiting below this, percent of all processors: they were what was measured.
+/// CPU-bound below this idle and iowait time, percent of all CPUs.
 const BUSY: f64 = 5.0;
-/// A control group's limit counts as reached from this share of it on: others of the group use it up too.
+/// A cgroup limit counts as reached from this share: other processes of the cgroup use it, too.
 const REACHED: f64 = 0.5;
 
-/// What a test read, by target.
+/// Reads of the test itself, by target.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OwnReads(Vec<Own>);
 
-/// What it read of one target.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Own {
     drive: Option<DriveName>,
@@ -33,7 +32,7 @@ struct Own {
 }
 
 impl OwnReads {
-    /// What a test read between two looks at it.
+    /// Reads between two samples of a test.
     pub(crate) fn between(before: &RunSample, after: &RunSample) -> Self {
         let pairs = before.targets.iter().zip(&after.targets);
         Self::of(pairs.map(|(before, after)| {
@@ -47,7 +46,7 @@ impl OwnReads {
         Self(targets.into_iter().map(|(drive, ios, bytes)| Own { drive, ios, bytes }).collect())
     }
 
-    /// All reads that were counted.
+    /// All reads of the counters, as if the test had made them.
     pub(crate) fn all_of(rates: &Rates) -> Self {
         let seconds = rates.elapsed.as_secs_f64();
         let own = |(name, disk): (&DriveName, &DiskRates)| {
@@ -56,7 +55,7 @@ impl OwnReads {
         Self::of(rates.disks.iter().map(own))
     }
 
-    /// Adds what was read in a later stretch; drives are known from some moment on.
+    /// Adds the reads of a later time span; a target's drive may become known later.
     fn add(&mut self, later: &Self) {
         self.0.resize_with(self.0.len().max(later.0.len()), Own::default);
         for (own, later) in self.0.iter_mut().zip(&later.0) {
@@ -66,7 +65,7 @@ impl OwnReads {
         }
     }
 
-    /// Reads and bytes of these drives.
+    /// Reads and bytes on these drives.
     fn on(&self, drives: &[&DriveName]) -> (f64, f64) {
         let here =
             self.0.iter().filter(|own| own.drive.as_ref().is_some_and(|drive| drives.contains(&drive)));
@@ -74,17 +73,17 @@ impl OwnReads {
     }
 }
 
-/// What was counted while a test ran, and what its drives' thermal counters said before.
+/// Rates during a test, and the SMART logs of its drives before it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Watch {
     seen: Option<Rates>,
-    /// What the test itself read in the time of `seen`.
+    /// The test's own reads during `seen`.
     own: OwnReads,
     health: BTreeMap<DriveName, Smart>,
 }
 
 impl Watch {
-    /// A test of these drives begins, on a machine that was read just before.
+    /// Starts monitoring a test, on a machine that was read just before.
     pub fn begin(machine: &Machine, workload: &Workload) -> Self {
         let health = |name: &DriveName| {
             let smart = machine.drive(name)?.nvme.as_ref()?.smart.value()?;
@@ -94,18 +93,18 @@ impl Watch {
         Self { health: drives.filter_map(health).collect(), ..Self::default() }
     }
 
-    /// Takes the rates of a stretch of the test, and what the test itself read in that very stretch.
+    /// Adds the rates of a time span of the test, and the test's own reads in the same time span.
     pub(crate) fn take(&mut self, rates: &Rates, own: &OwnReads) {
         self.seen = Some(self.seen.take().map_or_else(|| rates.clone(), |seen| seen.joined(rates)));
         self.own.add(own);
     }
 
-    /// What happened per second over the test so far.
+    /// Rates over the test so far.
     pub(crate) const fn rates(&self) -> Option<&Rates> {
         self.seen.as_ref()
     }
 
-    /// What was counted beside a test that ended so.
+    /// Other activity during a finished test.
     pub(crate) fn beside(&self, machine: &Machine, run: &RunSummary) -> Beside {
         let Some(seen) = &self.seen else { return Beside::default() };
         let interrupts = seen.cpu.map_or(0.0, |cpu| cpu.irq / 100.0 * seen.cpus.len() as f64);
@@ -114,30 +113,30 @@ impl Watch {
         Beside { interrupts, hertz: seen.clock_khz.map(|khz| khz as f64 * 1e3), alone }
     }
 
-    /// What others did on a drive while it was watched, against what the test read there; noise is nothing.
+    /// I/O of other processes on a drive during the test, relative to the test's own reads; noise is ignored.
     fn others(&self, machine: &Machine, run: &RunSummary, drive: &DriveName) -> Others {
         let Some((seen, disk)) = self.seen.as_ref().and_then(|seen| Some((seen, seen.disks.get(drive)?)))
         else {
             return Others::default();
         };
         let seconds = seen.elapsed.as_secs_f64();
-        // The drive counts what is read of devices that stand on it, too.
+        // The drive also counts reads of devices stacked on it.
         let drives = on_top(machine, drive);
         let (_, own) = self.own.on(&drives);
         let targets = run.targets.iter().filter_map(|target| target.drive.as_ref());
         let targets = targets.filter(|target| drives.contains(target)).count() as f64;
-        // Reads in flight at either end are counted by one side and not yet by the other.
+        // Reads in flight at either end of the time span are counted by one side only.
         let in_flight = f64::from(run.workload.depth) * f64::from(run.workload.jobs) * targets;
         let unsure = 2.0 * in_flight * run.workload.largest_block().0 as f64;
         let told = |bytes: f64, most: f64| (bytes > most).then(|| against(bytes, own));
         let least = (LITTLE * seconds).max(OTHERS * own);
-        // Through the page cache the kernel reads ahead: what a drive read is no longer the test's own count.
+        // Buffered reads trigger readahead: the drive's count exceeds the test's own.
         let read = told(disk.read_bytes * seconds - own, least.max(unsure)).filter(|_| run.workload.direct);
         Others { read, wrote: told(disk.written_bytes * seconds, least) }
     }
 
-    /// What the thermal counters of a drive under test say since it began, in words; nothing when they stood still. They
-    /// are bytes 192 to 223 of the SMART / Health Information log page (NVM Express Base Specification, log page 02h).
+    /// Increments of the thermal counters of a drive since the start of the test, in words: bytes 192 to 223 of the
+    /// SMART / Health Information log page (NVM Express Base Specification, log page 02h).
     pub(crate) fn throttling(&self, machine: &Machine, name: &DriveName) -> Vec<String> {
         let now = machine.drive(name).and_then(|drive| drive.nvme.as_ref()?.smart.value());
         let Some((before, now)) = self.health.get(name).zip(now) else { return Vec::new() };
@@ -154,12 +153,12 @@ impl Watch {
         .collect()
     }
 
-    /// Interrupts of a drive's I/O queues per read of the test; `None` where its vectors are not known.
+    /// Interrupts of a drive's I/O queues per read of the test; `None` if its vectors are unknown.
     fn interrupts(&self, machine: &Machine, name: &DriveName) -> Option<f64> {
         let queue = format!("{}q", machine.drive(name)?.nvme.as_ref()?.controller);
         let seen = self.seen.as_ref()?;
         let (reads, _) = self.own.on(&[name]);
-        // Queue 0 is the controller's own: commands about it, not reads.
+        // Queue 0 is the admin queue.
         let of_queue =
             |vector: &Label| vector.as_str().strip_prefix(&queue).is_some_and(|number| number != "0");
         let own: Vec<f64> =
@@ -168,10 +167,10 @@ impl Watch {
         (!own.is_empty() && reads > 0.0).then(|| interrupts / reads)
     }
 
-    /// Adds to each target of `run` what its reads cost in interrupts, and why its figure is not the drive's own, as
-    /// `machine` is at the end of the test.
+    /// Adds to each target of `run` its interrupts per read and the reasons why its figure is invalid; `machine` is the
+    /// state at the end of the test.
     pub(crate) fn judge(&self, machine: &Machine, run: &mut RunSummary) {
-        // Unknown is not busy.
+        // Unknown does not count as busy.
         let cpu = self.seen.as_ref().and_then(|seen| seen.cpu);
         let busy = cpu.is_some_and(|cpu| cpu.idl + cpu.wai < BUSY);
         let disturbed = self.disturbed(machine, run);
@@ -189,7 +188,7 @@ impl Watch {
         run.effective.fallbacks.extend(notes);
     }
 
-    /// What disturbed each target: other I/O on its drive, heat. All else is the same each time a test is run.
+    /// Disturbances of each target that vary between runs: other I/O on its drive, temperature.
     pub(crate) fn disturbed(&self, machine: &Machine, run: &RunSummary) -> Vec<Vec<String>> {
         let of = |target: &TargetSummary| {
             let Some(name) = &target.drive else { return Vec::new() };
@@ -204,7 +203,7 @@ impl Watch {
     }
 }
 
-/// Limits of control groups that each target ran into, in words, and those in force that it did not reach.
+/// Cgroup limits that each target reached, in words, and those in force that it did not reach.
 fn limited(machine: &Machine, run: &RunSummary) -> (Vec<Vec<String>>, Vec<String>) {
     let mut notes: Vec<String> = Vec::new();
     let mut of = |target: &TargetSummary| {
@@ -244,12 +243,12 @@ fn limited(machine: &Machine, run: &RunSummary) -> (Vec<Vec<String>>, Vec<String
     (reasons, notes)
 }
 
-/// What all targets on the drive of this one did per second.
+/// Sum over all targets on the same drive.
 fn on(run: &RunSummary, target: &TargetSummary, of: fn(&TargetSummary) -> f64) -> f64 {
     run.targets.iter().filter(|other| other.drive == target.drive).map(of).sum()
 }
 
-/// Limits on a drive or on one that it stands on, with that drive.
+/// Cgroup limits on a drive or on a drive below it, with that drive.
 fn limits_of<'a>(
     machine: &'a Machine,
     name: &'a DriveName,
@@ -266,7 +265,7 @@ fn limits_of<'a>(
     })
 }
 
-/// A drive and the devices that stand on it or on a part of it.
+/// A drive and the block devices stacked on it or its partitions.
 fn on_top<'a>(machine: &'a Machine, name: &'a DriveName) -> Vec<&'a DriveName> {
     let uses = machine.drive(name).map_or(&[][..], |drive| &drive.used_by);
     let above: BTreeSet<&str> = uses.iter().flat_map(|held| &held.chain).map(Label::as_str).collect();
@@ -274,7 +273,7 @@ fn on_top<'a>(machine: &'a Machine, name: &'a DriveName) -> Vec<&'a DriveName> {
     drives.filter(|drive| *drive == name || above.contains(drive.as_str())).collect()
 }
 
-/// How much others read and wrote on a drive under test, in words.
+/// I/O of other processes on a drive under test, in words.
 #[derive(Debug, PartialEq, Eq, Default)]
 struct Others {
     read: Option<String>,
@@ -288,7 +287,7 @@ fn heat(machine: &Machine, name: &DriveName) -> Option<String> {
     (now >= most).then(|| format!("{name} was at {now:.0} °C, and throttles from {most:.0} °C"))
 }
 
-/// Bytes of others against the test's own, a share that needs no unit: `12 % as much as it read`.
+/// Bytes of others relative to the test's own: `12 % as much as it read`.
 fn against(others: f64, own: f64) -> String {
     let share = others / own.max(1.0);
     if share < 10.0 {
@@ -362,7 +361,7 @@ mod tests {
         watch.take(&rates, &own(4096.0 * 48_000.0));
         let mut run = run();
         watch.judge(&machine, &mut run);
-        // By the reads of the time that was watched, not by those of the whole run.
+        // Relative to the reads of the monitored time, not of the whole run.
         let per_read = run.targets[0].interrupts_per_read.unwrap();
         assert!((per_read - 0.5).abs() < 1e-9, "{per_read}");
         watch.seen.as_mut().unwrap().vectors.clear();
@@ -436,7 +435,7 @@ mod tests {
             watch.judge(&machine, &mut run);
             run.targets.remove(0).invalid_because
         };
-        // Twice the run's mean in the second that was watched: a run that began slowly.
+        // Twice the run's mean in the monitored second: a run that started slowly.
         assert_eq!(judged(1.0, 200e6, 200e6, &|_| {}), [""; 0]);
         assert_eq!(
             judged(2.0, 260e6, 200e6, &|_| {}),

@@ -12,7 +12,7 @@ use crate::{
     units::Bytes,
 };
 
-/// What sort of block device it is.
+/// The kind of a block device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DriveKind {
     /// NVMe namespace.
@@ -50,7 +50,7 @@ pub struct Drive {
     pub kind: DriveKind,
     /// Its folder: `/sys/devices/.../nvme0n1`, links resolved.
     pub path: Arc<str>,
-    /// The PCI function it hangs on.
+    /// The PCI function it is attached to.
     pub node: Option<NodeIndex>,
     /// `major:minor` (`dev`).
     pub device_number: Reading<Label>,
@@ -76,15 +76,15 @@ pub struct Drive {
     pub numa_node: Reading<Option<u32>>,
     /// Queue settings.
     pub queue: Queue,
-    /// What only NVMe drives have.
+    /// NVMe properties.
     pub nvme: Option<Nvme>,
     /// Temperatures with thresholds, from hwmon (`nvme`, `drivetemp`).
     pub temperature: Option<Temperature>,
     /// Partitions in order of their start.
     pub partitions: Vec<Partition>,
-    /// What uses it or one of its partitions, through every layer above it.
+    /// Users of it or its partitions, through every layer above.
     pub used_by: Vec<Use>,
-    /// Why it may have users that are not in `used_by`; empty when all places were read.
+    /// Why `used_by` may be incomplete; empty when everything was read.
     pub users_unread: Vec<Problem>,
     /// The file behind a loop device (`loop/backing_file`).
     pub backing_file: Option<Label>,
@@ -121,14 +121,14 @@ pub struct Nvme {
     pub generic: Option<Label>,
 }
 
-/// The part of Identify Namespace that matters here.
+/// Fields of Identify Namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Namespace {
     /// NSZE, logical blocks.
     pub blocks: u64,
-    /// LBA formats, as many as NLBAF tells.
+    /// LBA formats, NLBAF + 1 of them.
     pub formats: Vec<LbaFormat>,
-    /// Index of the one in use (FLBAS).
+    /// Index of the format in use (FLBAS).
     pub in_use: u8,
 }
 
@@ -145,10 +145,11 @@ pub struct LbaFormat {
     pub relative_performance: u8,
 }
 
-/// The part of Identify Controller that matters here.
+/// Fields of Identify Controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Controller {
-    /// MDTS in bytes; `None` for no limit. In units of the minimum page size, taken as 4 KiB (CAP.MPSMIN is not readable).
+    /// MDTS in bytes; `None` for no limit. In units of the minimum page size, taken as 4 KiB (CAP.MPSMIN is not
+    /// readable).
     pub largest_transfer: Option<Bytes>,
     /// OACS bit 1: Format NVM is supported.
     pub format_supported: bool,
@@ -216,12 +217,11 @@ pub struct Partition {
 }
 
 impl DriveKind {
-    /// Whether no hardware stands behind it by itself.
     pub(crate) const fn is_software(self) -> bool {
         matches!(self, Self::Loop | Self::Zram | Self::Md | Self::Dm | Self::OtherSoftware)
     }
 
-    /// A short word for it: `NVMe`, `SATA`, `loop`.
+    /// Short name: `NVMe`, `SATA`, `loop`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Nvme => "NVMe",
@@ -241,20 +241,20 @@ impl DriveKind {
 }
 
 impl Nvme {
-    /// Kernel names of the character devices that reach it: `nvme0`, `ng0n1`.
+    /// Kernel names of its character devices: `nvme0`, `ng0n1`.
     pub(crate) fn character_devices(&self) -> Vec<String> {
         let generic = self.generic.iter().map(|file| file.as_str().trim_start_matches("/dev/").to_owned());
         [self.controller.to_string()].into_iter().chain(generic).collect()
     }
 }
 
-/// How many drives these block devices are: the namespaces of one NVMe controller are one.
+/// Number of drives among these block devices; the namespaces of one NVMe controller count as one.
 pub(crate) fn count<'a>(devices: impl IntoIterator<Item = &'a Drive>) -> usize {
     devices.into_iter().map(Drive::unit).collect::<BTreeSet<_>>().len()
 }
 
 impl Drive {
-    /// What counts as one drive and is limited as one: its NVMe controller's name, else its own.
+    /// The unit that counts and is limited as one drive: its NVMe controller's name, else its own.
     pub(crate) fn unit(&self) -> &str {
         self.nvme.as_ref().map_or(self.name.as_str(), |nvme| nvme.controller.as_str())
     }
@@ -264,12 +264,12 @@ impl Drive {
         Target { path: self.name.device_file().into(), drive: Some(self.name.clone()) }
     }
 
-    /// Bytes of a logical block: the kernel's word, else Identify Namespace's.
+    /// Bytes of a logical block.
     pub(crate) fn lba_bytes(&self) -> Option<u64> {
         self.queue.logical_block_size.get()
     }
 
-    /// Its model, without the words every model of its maker carries; the file behind a loop device.
+    /// Its model without the vendor's prefix; the file behind a loop device.
     pub(crate) fn short_model(&self) -> String {
         let model = self.model.value().map(Label::as_str).unwrap_or_default();
         let short = ["Samsung SSD ", "SAMSUNG ", "Seagate ", "WDC ", "WD_BLACK "]
@@ -282,7 +282,6 @@ impl Drive {
         }
     }
 
-    /// The LBA format in use.
     pub(crate) fn format_in_use(&self) -> Option<LbaFormat> {
         let namespace = self.nvme.as_ref()?.namespace.value()?;
         namespace.formats.iter().find(|format| format.index == namespace.in_use).copied()

@@ -6,15 +6,14 @@ use crate::{
     units::{Lanes, TransferRate},
 };
 
-/// A rate and a width.
 pub(crate) type Pair = (TransferRate, Lanes);
 
-/// The link above a node; of a port that starts a link, the one below it.
+/// The link above a node; for a downstream port the link below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HopLink {
     /// What it runs at.
     pub now: Option<Pair>,
-    /// What both ends together could do.
+    /// The capability of both ends together.
     pub most: Option<Pair>,
     /// What the device's end could do.
     pub device_most: Option<Pair>,
@@ -27,7 +26,7 @@ impl HopLink {
     pub(crate) fn above(machine: &Machine, node: NodeIndex) -> Option<Self> {
         let data = machine.pci.node(node);
         let own = data.link.as_ref()?;
-        // Root ports and downstream ports speak of the link they start; its other end is below them.
+        // Root ports and downstream ports report the link below them.
         let starts = matches!(data.kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
         let other = if starts { data.children.first().copied() } else { data.parent };
         let other = other.and_then(|other| machine.pci.node(other).link.as_ref());
@@ -41,12 +40,11 @@ impl HopLink {
         Some(Self { now: own.speed.get().zip(own.width.get()), most: both, device_most, port_most })
     }
 
-    /// Whether it runs slower or narrower than both ends can.
     pub(crate) fn is_slow(&self) -> bool {
         self.now.zip(self.most).is_some_and(|(now, most)| now.0 < most.0 || now.1 < most.1)
     }
 
-    /// Whether the port holds the device to less than the device can.
+    /// Whether the port's capability is below the device's.
     pub(crate) fn is_slot_limited(&self) -> bool {
         self.device_most
             .zip(self.port_most)
@@ -54,7 +52,7 @@ impl HopLink {
     }
 }
 
-/// `16 x4`, `2.5 x16`: gigatransfers per second and lanes, for a column whose heading names the unit.
+/// `16 x4`, `2.5 x16`: GT/s and lanes, for a column whose heading has the unit.
 pub(crate) fn short(pair: Pair) -> String {
     let gts = pair.0.gts();
     let speed = if gts.fract() == 0.0 { format!("{gts:.0}") } else { format!("{gts}") };

@@ -29,17 +29,17 @@ pub struct Host {
     pub modules: Reading<Vec<MemoryModule>>,
     /// `/proc/sys/kernel/io_uring_disabled`.
     pub io_uring_disabled: Reading<u32>,
-    /// What making a ring answered.
+    /// Supported io_uring flags and features.
     pub io_uring: Reading<IoUring>,
     /// `RLIMIT_MEMLOCK`, bytes; `None` inside for unlimited.
     pub memlock: Reading<Option<Bytes>>,
-    /// Module parameters that matter: `nvme/poll_queues`, `nvme_core/default_ps_max_latency_us`, `pcie_aspm/policy`.
+    /// Module parameters, by `MODULE/NAME`: `nvme/poll_queues`, `pcie_aspm/policy`.
     pub module_parameters: BTreeMap<&'static str, Reading<Label>>,
     /// Effective user is root.
     pub root: Reading<bool>,
     /// Random id of this boot.
     pub boot_id: Reading<Label>,
-    /// Limits on reads that control groups set which iodyno runs in.
+    /// Read limits of the cgroups that iodyno runs in.
     pub io_limits: Vec<IoLimit>,
     /// Whether /sys is mounted read-only, so that no setting can be written.
     pub sys_read_only: Reading<bool>,

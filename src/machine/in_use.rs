@@ -7,8 +7,8 @@ use crate::text::Label;
 /// One user of a drive.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Use {
-    /// Block devices from the drive up: the drive or its partition, what is stacked on that (`dm-0`, `loop0`), and last the
-    /// device that is used. Of a process that opened an NVMe character device, that device alone: `nvme0`, `ng0n1`.
+    /// Block devices from the drive up: the drive or its partition, what is stacked on that (`dm-0`, `loop0`), and last
+    /// the device that is used. Of a process that opened an NVMe character device, that device alone: `nvme0`, `ng0n1`.
     pub chain: Vec<Label>,
     /// How the last device of the chain is used.
     pub by: User,
@@ -35,13 +35,13 @@ pub enum User {
     Swap,
     /// This swap file on the device's file system.
     SwapFile(Label),
-    /// The device itself stands on another, and no user of it is known.
+    /// Another device is stacked on it, and no user of that is known.
     Holder,
     /// A target that exports it to other hosts: `LIO iblock_0/disk`.
     Export(Label),
     /// An imported ZFS pool.
     Pool(Label),
-    /// A process that has it open.
+    /// This process has it open.
     Open(Process),
 }
 
@@ -55,12 +55,12 @@ pub struct Process {
 }
 
 impl Use {
-    /// A drive's own part, used directly.
+    /// A direct user of a drive or partition.
     pub fn of(part: impl Into<Label>, by: User) -> Self {
         Self { chain: vec![part.into()], by }
     }
 
-    /// The mount point, where it is one of this process' mount table.
+    /// The mount point, if it is in this process' mount table.
     pub fn mount_point(&self) -> Option<&Label> {
         match &self.by {
             User::Mount { point, .. } => Some(point),

@@ -2,7 +2,7 @@
 
 use crate::{model::Reading, text::Label};
 
-/// What `/proc/interrupts` and `/proc/irq` tell about drives.
+/// Interrupts of drives in `/proc/interrupts` and `/proc/irq`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interrupts {
     /// Vectors of NVMe queues, by number.

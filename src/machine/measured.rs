@@ -9,21 +9,21 @@ use crate::{
     units::{Bytes, BytesPerSecond},
 };
 
-/// Something that a test found out.
+/// A result of a test on this machine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Measured {
-    /// What a root complex carried.
+    /// The measured limit of a root complex.
     RootComplex(MeasuredLimit),
-    /// What reads cost the processors.
+    /// The measured CPU cost of reads.
     Reads(ReadCost),
-    /// A result that refutes a limit.
+    /// A result above a limit.
     Exceeded(Exceeded),
 }
 
-/// A result above what a limit allowed, with the run that showed it: limits below it are wrong there.
+/// A result above a limit, with its run: lower limits there are wrong.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exceeded {
-    /// Whose limits.
+    /// Where.
     pub at: ExceededAt,
     /// Payload bytes per second.
     pub bytes_per_second: BytesPerSecond,
@@ -33,21 +33,21 @@ pub struct Exceeded {
     pub run: Label,
 }
 
-/// Whose limits a result refutes.
+/// What a result refutes the limits of.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExceededAt {
-    /// The link or uplink of a function, with its vendor and device id: another device there is another link.
+    /// The link or uplink of a function, with vendor and device id: with another device it is another link.
     Function(PciAddress, (u16, u16)),
-    /// What is published of a drive model, `_` in place of spaces.
+    /// The published limit of a drive model, `_` in place of spaces.
     Model(Label),
 }
 
-/// What a root complex was seen to carry, with the run that showed it.
+/// The measured limit of a root complex, with its run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredLimit {
     /// The root complex.
     pub root_complex: NodeAddress,
-    /// Vendor and device id of its host bridge: with another processor or board the figure means nothing.
+    /// Vendor and device id of its host bridge: the figure holds for this one only.
     pub bridge: (u16, u16),
     /// Payload bytes per second.
     pub bytes_per_second: BytesPerSecond,
@@ -55,34 +55,34 @@ pub struct MeasuredLimit {
     pub run: Label,
 }
 
-/// What a read was seen to cost when the processors were what held a test back, with the run that showed it.
+/// The CPU cost of a read in a CPU-bound test, with its run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadCost {
-    /// The processor's model, `_` in place of spaces: on another one the figure means nothing.
+    /// The CPU model, `_` in place of spaces: the figure holds for this one only.
     pub processor: Label,
-    /// Workers that read at the same time.
+    /// Concurrent workers.
     pub workers: u32,
     /// Bytes of a read.
     pub block: Bytes,
-    /// Cycles of a hardware thread for each read.
+    /// CPU cycles per read.
     pub cycles: f64,
-    /// Cycles per second of a hardware thread meanwhile.
+    /// CPU clock in hertz.
     pub hertz: f64,
     /// The run.
     pub run: Label,
 }
 
-/// The first word of a [`ReadCost`]'s line.
+/// First word of a [`ReadCost`] line.
 const READS: &str = "reads";
 
-/// The first word of an [`Exceeded`]'s line.
+/// First word of an [`Exceeded`] line.
 const BEYOND: &str = "beyond";
 
-/// Stands for the address in the line of an [`Exceeded`] that is about a model.
+/// In place of the address in an [`Exceeded`] line about a model.
 const MODEL: &str = "model";
 
 impl Measured {
-    /// From its line; `None` for what is none.
+    /// Parses a stored line; `None` if it is malformed.
     pub fn parse(line: &str) -> Option<Self> {
         match line.split(' ').next() {
             Some(READS) => ReadCost::parse(line).map(Self::Reads),
@@ -103,7 +103,7 @@ impl fmt::Display for Measured {
 }
 
 impl Exceeded {
-    /// A drive's model as [`ExceededAt::Model`] has it.
+    /// A drive's model in the form of [`ExceededAt::Model`].
     pub(crate) fn model_of(drive: &Drive) -> Option<Label> {
         drive.model.value().map(|model| Label::new(&model.as_str().replace(' ', "_")))
     }
@@ -170,12 +170,12 @@ impl fmt::Display for MeasuredLimit {
 }
 
 impl ReadCost {
-    /// The model of this machine's processors as [`Self::processor`] has it.
+    /// This machine's CPU model in the form of [`Self::processor`].
     pub(crate) fn processor_of(machine: &Machine) -> Option<Label> {
         machine.processors.model.value().map(|model| Label::new(&model.as_str().replace(' ', "_")))
     }
 
-    /// Whether several workers read: each pays for the others' company.
+    /// Whether several workers read at once, which raises the cost of each read.
     pub(crate) const fn is_together(&self) -> bool {
         self.workers > 1
     }

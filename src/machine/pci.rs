@@ -87,7 +87,7 @@ pub struct PciNode {
     pub express: Reading<Express>,
     /// `aer_dev_correctable`, counter by name, `TOTAL_ERR_COR` among them.
     pub aer_correctable: Reading<BTreeMap<Label, u64>>,
-    /// `link/l1_aspm` and its kin by file name; on is true.
+    /// `link/l1_aspm` and similar files, by name; on is true.
     pub aspm: BTreeMap<&'static str, Reading<bool>>,
     /// `power/control`: `auto` or `on`.
     pub power_control: Reading<Label>,
@@ -112,7 +112,7 @@ pub struct Names {
     pub class: Option<Label>,
 }
 
-/// One end's word about its link, from sysfs or, where an old kernel has no such file, configuration space.
+/// A link as one end reports it, from sysfs or, on old kernels, configuration space.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
     /// Rate now (`current_link_speed`).
@@ -174,7 +174,7 @@ impl fmt::Display for NodeAddress {
 }
 
 impl NodeKind {
-    /// CONTRACT's word for it.
+    /// Its name in JSON and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::RootComplex => "root-complex",
@@ -203,12 +203,12 @@ impl PciTree {
         self.iter().filter(|(_, node)| node.kind == NodeKind::RootComplex).map(|(index, _)| index)
     }
 
-    /// All functions: nodes but for root complexes.
+    /// All nodes except root complexes.
     pub(crate) fn functions(&self) -> impl Iterator<Item = &PciNode> {
         self.nodes.iter().filter(|node| node.kind != NodeKind::RootComplex)
     }
 
-    /// Functions that are listed and do not tell who they are.
+    /// Functions without a readable vendor id.
     pub(crate) fn silent_functions(&self) -> impl Iterator<Item = &PciNode> {
         self.functions().filter(|node| !node.vendor.is_known() && !node.class.is_known())
     }
@@ -242,7 +242,8 @@ impl PciTree {
         self.whole_ancestry(index).last().unwrap_or(index)
     }
 
-    /// `index` and everything below it, depth first, in bus order; nested root complexes (VMD) after what hangs beside them.
+    /// `index` and everything below it, depth first, in bus order; nested root complexes (VMD) after what hangs beside
+    /// them.
     pub fn subtree(&self, index: NodeIndex) -> Vec<NodeIndex> {
         let nested: Vec<NodeIndex> = self.roots().filter(|root| self.node(*root).parent.is_some()).collect();
         let below = |at: NodeIndex| {
@@ -261,13 +262,12 @@ impl PciTree {
 }
 
 impl PciNode {
-    /// Whether it is an NVMe controller, by its class.
     pub(crate) fn is_nvme(&self) -> bool {
         self.class.get().is_some_and(|class| class >> 8 == 0x01_08)
     }
 
-    /// Whether a hypervisor emulates it, so that its data crosses no link: an endpoint of virtio, or an NVMe controller of
-    /// QEMU's by vendor or subsystem vendor.
+    /// Whether a hypervisor emulates it, so that its data crosses no link: an endpoint of virtio, or an NVMe controller
+    /// of QEMU's by vendor or subsystem vendor.
     pub(crate) fn is_emulated(&self) -> bool {
         const VIRTIO: u16 = 0x1af4;
         const QEMU: u16 = 0x1b36;
@@ -276,7 +276,7 @@ impl PciNode {
         self.kind == NodeKind::Endpoint && (nvme || self.vendor.get() == Some(VIRTIO))
     }
 
-    /// The same name with the vendor as people call it: `Samsung NVMe SSD Controller PM9A1/PM9A3/980PRO`.
+    /// The name with a short vendor: `Samsung NVMe SSD Controller PM9A1/PM9A3/980PRO`.
     pub(crate) fn short_name(&self) -> String {
         match (&self.names.vendor, &self.names.device) {
             (Some(vendor), Some(device)) => format!("{} {device}", short_vendor(vendor.as_str())),
@@ -300,7 +300,7 @@ impl PciNode {
     }
 }
 
-/// A vendor as people call it: `AMD`, `Samsung`, `Red Hat`.
+/// A short vendor name: `AMD`, `Samsung`, `Red Hat`.
 pub(crate) fn short_vendor(vendor: &str) -> String {
     if let Some(short) = bracketed(vendor) {
         return short.to_owned();
@@ -322,7 +322,7 @@ pub(crate) fn short_vendor(vendor: &str) -> String {
     words.take_while(|word| !company.contains(word)).take(2).collect::<Vec<_>>().join(" ")
 }
 
-/// What stands in brackets at the end of a name in the PCI id database: often the product as people know it.
+/// The bracketed end of a name in the PCI id database, often the product name.
 pub(crate) fn bracketed(text: &str) -> Option<&str> {
     let (_, rest) = text.rsplit_once('[')?;
     rest.split_once(']').map(|(inside, _)| inside).filter(|inside| !inside.is_empty())

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{model::Reading, text::Label};
 
-/// All processors.
+/// All CPUs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Processors {
     /// `model name` of `/proc/cpuinfo`, shortened of `(R)`, `CPU` and the clock.
@@ -13,7 +13,7 @@ pub struct Processors {
     pub megahertz: Reading<f64>,
     /// Vendor: `GenuineIntel`, `AuthenticAMD`.
     pub vendor: Reading<Label>,
-    /// Online logical processors by number.
+    /// Online CPUs by number.
     pub cpus: Vec<Cpu>,
     /// NUMA nodes with their CPUs (`/sys/devices/system/node/nodeN/cpulist`).
     pub numa: BTreeMap<u32, Vec<u32>>,
@@ -27,7 +27,7 @@ pub struct Processors {
     pub vulnerabilities: BTreeMap<Label, Reading<Label>>,
 }
 
-/// One logical processor.
+/// One CPU (hardware thread).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cpu {
     /// Its number.
@@ -68,7 +68,7 @@ pub struct IdleState {
 }
 
 impl Processors {
-    /// Number of online logical processors.
+    /// Number of online CPUs.
     pub fn count(&self) -> usize {
         self.cpus.len()
     }

@@ -48,7 +48,7 @@ pub struct Queue {
     pub minimum_io_size: Reading<u64>,
     /// `optimal_io_size`, bytes.
     pub optimal_io_size: Reading<u64>,
-    /// Default, read and poll hardware queues, counted by debugfs `hctx*/type` or, without it, told from
+    /// Default, read and poll hardware queues, counted by debugfs `hctx*/type` or, without it, derived from
     /// `/sys/block/D/mq/*/cpu_list`.
     pub hardware_queues: Reading<HardwareQueues>,
 }

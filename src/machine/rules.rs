@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use super::Drive;
 use crate::text::Label;
 
-/// Who has a rule carried out. At boot they come in this order, so a later one has the last word.
+/// The kind of a rule. At boot they run in this order, so a later one wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RuleKind {
     /// An argument on the kernel's command line.
@@ -29,14 +29,14 @@ pub enum RuleKind {
 pub struct SettingRule {
     /// Who carries it out.
     pub kind: RuleKind,
-    /// The file it stands in.
+    /// Its file.
     pub path: Arc<str>,
     /// Its line, counted from 1.
     pub line: usize,
     /// The setting by its name: `scheduler`, `governor`.
     pub setting: Label,
-    /// What it sets it to. With `>` or `<` before a number: only if it is less or more than that; with `|` between
-    /// words: the first of them that there is.
+    /// The value. `>` or `<` before a number: only if the current value is less or more; `|` between words: the first
+    /// one available.
     pub value: Label,
     /// Kernel names of the drives it is for, as udev matches them (`nvme[0-9]*n[0-9]*|sd?`); `None` for all, and for
     /// settings that belong to no drive.
@@ -45,12 +45,11 @@ pub struct SettingRule {
     pub rotational: Option<bool>,
     /// The assignment as the file has it.
     pub text: Label,
-    /// Why it sets nothing; `None` where it does.
+    /// Why it has no effect, if it has none.
     pub without_effect: Option<&'static str>,
 }
 
 impl SettingRule {
-    /// Whether it is for that drive.
     pub(crate) fn applies_to(&self, drive: &Drive) -> bool {
         let named = self.names.as_ref().is_none_or(|names| {
             names.as_str().split('|').any(|pattern| matches(pattern, drive.name.as_str()))
@@ -58,8 +57,8 @@ impl SettingRule {
         named && self.rotational.is_none_or(|rotational| drive.queue.rotational.get() == Some(rotational))
     }
 
-    /// What the setting reads after the rule had its way, when it reads `now` and offers these words (none where it
-    /// offers no list); `None` when nothing comes of it, since the kernel refuses or ignores the value.
+    /// The setting's value after the rule, if it is `now` and has these choices (empty if it has no list); `None` if
+    /// the kernel refuses or ignores the rule's value.
     pub fn leaves(&self, now: &str, offered: &[Label]) -> Option<String> {
         if self.without_effect.is_some() {
             return None;
@@ -83,13 +82,13 @@ impl SettingRule {
             _ => value.trim(),
         };
         let Ok(number) = asked.parse::<i64>() else { return Some(asked.to_owned()) };
-        // What the kernel makes of numbers (block/blk-sysfs.c).
+        // The kernel's rounding (block/blk-sysfs.c).
         let number = match self.setting.as_str() {
             "read_ahead_kb" => number / 4 * 4,
             "nr_requests" => number.max(4),
             "nomerges" if number > 2 => number & 1,
             "rq_affinity" if number > 2 => return None,
-            // Back to a default that the file does not tell.
+            // Resets to a default that the file does not contain.
             "wbt_lat_usec" if number < 0 => return None,
             _ => number,
         };
@@ -109,7 +108,6 @@ impl fmt::Display for SettingRule {
 }
 
 impl RuleKind {
-    /// What people call it.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Argument => "kernel argument",
@@ -123,11 +121,11 @@ impl RuleKind {
     }
 }
 
-/// Whether a shell pattern of `*`, `?` and `[...]` fits the whole of `text`.
+/// Whether a shell pattern of `*`, `?` and `[...]` matches all of `text`.
 fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut seen) = (0, 0);
-    // Where to go on after the last star: the pattern behind it, and the text it has not swallowed yet.
+    // Backtracking after the last star: the next pattern index, and the next text index.
     let mut retry: Option<(usize, usize)> = None;
     while seen < text.len() {
         if pattern.get(at) == Some(&'*') {
@@ -147,7 +145,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     pattern[at..].iter().all(|c| *c == '*')
 }
 
-/// Where the pattern goes on when the part at `at` fits `c`.
+/// The next pattern index if the part at `at` matches `c`.
 fn one(pattern: &[char], at: usize, c: char) -> Option<usize> {
     match pattern.get(at)? {
         '?' => Some(at + 1),

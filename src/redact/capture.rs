@@ -8,16 +8,16 @@ use crate::source::{
     capture::{Answers, Capture, Recorder, format},
 };
 
-/// What a capture says about itself.
+/// The header of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meta {
-    /// The program and its version.
+    /// Program and version.
     pub made_by: String,
-    /// Whether serials, names and addresses stay as they are.
+    /// Whether serials, names and addresses are kept.
     pub with_serials: bool,
 }
 
-/// The text of a capture that may travel: what was recorded, with pseudonyms unless `meta` says otherwise.
+/// The text of a capture: what was recorded, with pseudonyms unless `meta` keeps the originals.
 pub fn capture_text(recorder: &Recorder<'_>, meta: &Meta) -> String {
     let recorded = recorder.recorded();
     let (serials, mut capture) =
@@ -27,7 +27,7 @@ pub fn capture_text(recorder: &Recorder<'_>, meta: &Meta) -> String {
     format::write(&capture)
 }
 
-/// The same capture with pseudonyms for serials, names and addresses, in contents, paths, names and links alike.
+/// Replaces serials, names and addresses in contents, paths, names and links.
 fn with_pseudonyms(capture: Capture) -> Capture {
     let mut redactor = Redactor::new();
     for (path, answers) in &capture.answers {

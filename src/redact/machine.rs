@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Redactor {
-    /// One that knows who the machine is and whose paths it has.
+    /// Learns the machine's serials, host name and users.
     pub(crate) fn of_machine(machine: &Machine) -> Self {
         let mut redactor = Self::new();
         let mut learn = |path: &str, text: &Label| redactor.learn(path, text.as_str().as_bytes());
@@ -33,7 +33,7 @@ impl Redactor {
         redactor
     }
 
-    /// The same machine, with nothing in it that tells whose it is.
+    /// The machine with pseudonyms.
     #[must_use]
     pub(crate) fn machine(&mut self, machine: &Machine) -> Machine {
         let mut machine = machine.clone();
@@ -62,7 +62,7 @@ impl Redactor {
         machine
     }
 
-    /// Text that holds no names, but may hold ids and addresses: the last look at a finished sheet.
+    /// A finished sheet, which contains no names but may contain ids and addresses.
     #[must_use]
     pub(crate) fn finished(&mut self, text: &str) -> String {
         let text = self.sweep(text);
@@ -121,7 +121,7 @@ impl Redactor {
                 User::HiddenMount { filesystem, seen }
             }
             User::SwapFile(file) => User::SwapFile(self.path(&file)),
-            // What kind of target it is, nobody chose.
+            // The kind of the target is a fixed word.
             User::Export(target) => User::Export(match target.as_str().split_once(' ') {
                 Some((kind, name)) => Label::new(&format!("{kind} {}", tables::path(self, name))),
                 None => self.path(&target),
@@ -136,7 +136,7 @@ impl Redactor {
         Process { id: process.id, command: self.outside(&process.command) }
     }
 
-    /// Text by people or systems.
+    /// Free text.
     fn outside(&mut self, text: &Label) -> Label {
         Label::new(&self.worldly(text.as_str()))
     }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::pseudonyms::{Pseudonyms, Shape};
 
-/// Replaces `word` where it stands alone: no letter or digit before it or behind it.
+/// Replaces `word` as a whole word: no letter or digit before or after it.
 pub(super) fn replace_word(text: &str, word: &str, mut by: impl FnMut() -> String) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -35,7 +35,7 @@ pub(super) fn ids(pseudonyms: &mut Pseudonyms, text: &str) -> String {
 pub(super) fn addresses(pseudonyms: &mut Pseudonyms, text: &str) -> String {
     let is_part = |c: char| c.is_ascii_hexdigit() || matches!(c, ':' | '.' | '-');
     replace_runs(text, is_part, |run| {
-        // `interface:10.0.0.2`: what runs into a word is no part of an address.
+        // `interface:10.0.0.2`: a part adjacent to a word does not belong to the address.
         let mut core = run.text;
         if !run.starts_alone {
             core = core.split_once(':').map_or("", |(_, rest)| rest);
@@ -62,7 +62,7 @@ pub(super) fn addresses(pseudonyms: &mut Pseudonyms, text: &str) -> String {
     })
 }
 
-/// The pseudonym of what is one address from end to end, unless it is everybody's.
+/// The pseudonym if all of `text` is an address, except loopback, broadcast and unspecified ones.
 pub(super) fn address(pseudonyms: &mut Pseudonyms, text: &str) -> Option<String> {
     if is_mac(text) {
         return Some(pseudonyms.of(text, Shape::Hex));
@@ -71,7 +71,7 @@ pub(super) fn address(pseudonyms: &mut Pseudonyms, text: &str) -> Option<String>
         IpAddr::V4(address) if is_everybodys(address) => None,
         IpAddr::V4(_) => Some(pseudonyms.of(text, Shape::Ipv4)),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED | Ipv6Addr::LOCALHOST) => None,
-        // One with an IPv4 address inside would not keep its form.
+        // An embedded IPv4 address must keep its form.
         IpAddr::V6(_) if text.contains('.') => {
             let (head, tail) = text.rsplit_once(':')?;
             Some(format!("{head}:{}", pseudonyms.of(tail, Shape::Ipv4)))
@@ -84,7 +84,7 @@ fn is_everybodys(address: Ipv4Addr) -> bool {
     address.is_loopback() || address.is_unspecified() || address.octets()[0] == 255
 }
 
-/// Six pairs of digits with one separator, none of them everybody's.
+/// Six pairs of digits with one separator, neither all zeros nor broadcast.
 fn is_mac(text: &str) -> bool {
     let separator = match text.as_bytes().get(2) {
         Some(b'-') => '-',
@@ -98,16 +98,16 @@ fn is_mac(text: &str) -> bool {
         && !pairs.iter().all(|pair| pair.eq_ignore_ascii_case("ff"))
 }
 
-/// A longest run of characters of one sort.
+/// A maximal run of matching characters.
 struct Run<'a> {
     text: &'a str,
-    /// No letter or digit stands before it.
+    /// No letter or digit precedes it.
     starts_alone: bool,
-    /// No letter or digit stands behind it.
+    /// No letter or digit follows it.
     ends_alone: bool,
 }
 
-/// Hands every longest run of such characters to `turn`; what it gives replaces the run.
+/// Replaces every maximal run of matching characters by the result of `turn`.
 fn replace_runs(
     text: &str,
     is_part: impl Fn(char) -> bool,
@@ -119,7 +119,7 @@ fn replace_runs(
         let run = &rest[start..];
         let run = &run[..run.find(|c| !is_part(c)).unwrap_or(run.len())];
         let end = start + run.len();
-        // Before the run stands no part of one, so the last run is no neighbour.
+        // Runs are maximal, so the previous run is not adjacent.
         let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let starts_alone = run.starts_with('-') || !is_word(rest[..start].chars().next_back());
         let ends_alone = run.ends_with('-') || !is_word(rest[end..].chars().next());
@@ -135,7 +135,7 @@ fn replace_runs(
 
 const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 
-/// UUIDs in a run of hexadecimal digits and dashes, whatever else is in it.
+/// Replaces UUIDs in a run of hexadecimal digits and dashes.
 fn replace_ids(pseudonyms: &mut Pseudonyms, run: &Run<'_>) -> Option<String> {
     let mut groups: Vec<String> = run.text.split('-').map(str::to_owned).collect();
     let mut changed = false;

@@ -5,24 +5,23 @@ use std::{
     net::Ipv4Addr,
 };
 
-/// What may stand in a pseudonym.
+/// The form of a pseudonym.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Shape {
     /// Letters and digits.
     Text,
-    /// Hexadecimal digits; one id may be written with and without dashes, colons or capitals.
+    /// Hexadecimal digits; separators and case of one id may vary.
     Hex,
     /// Four decimal numbers up to 255.
     Ipv4,
 }
 
-/// All pseudonyms of one file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pseudonyms {
-    /// Number of an original, by shape and, for hexadecimal ids, by its digits alone.
+    /// Number of an original, by shape; for hexadecimal ids by digits alone.
     numbers: HashMap<(Shape, String), u64>,
     counts: HashMap<Shape, u64>,
-    /// Pseudonyms given out, which are no originals when they come by again.
+    /// Issued pseudonyms, which must not be replaced again.
     given: HashSet<String>,
 }
 
@@ -46,7 +45,7 @@ impl Pseudonyms {
         });
         let mut pseudonym = shaped(original, *number, shape);
         if pseudonym == original {
-            // Numbers from another range, so that nothing stays as it was.
+            // Another range of numbers, so that no original stays.
             pseudonym = shaped(original, *number + 900, shape);
         }
         self.given.insert(pseudonym.clone());
@@ -54,7 +53,7 @@ impl Pseudonyms {
     }
 }
 
-/// `number` in the shape of `original`: as long in bytes, with letters where letters were, everything else in its place.
+/// `number` in the shape of `original`: same length in bytes, letters for letters, all else unchanged.
 fn shaped(original: &str, number: u64, shape: Shape) -> String {
     if shape == Shape::Ipv4 {
         return shaped_ipv4(original, number);
@@ -63,7 +62,7 @@ fn shaped(original: &str, number: u64, shape: Shape) -> String {
     let mut reversed: Vec<u8> = Vec::with_capacity(original.len());
     let mut kept = 0;
     for (at, c) in original.char_indices().rev() {
-        // `\040` of the kernel's tables is one character and stays.
+        // `\040` in kernel tables is one character and stays.
         if kept == 0 && is_octal_escape(original, at) {
             kept = 4;
         }

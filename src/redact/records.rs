@@ -2,7 +2,7 @@
 
 use super::{Redactor, pseudonyms::Shape};
 
-/// Serials that a record tells.
+/// Serials in a record.
 pub(super) fn serials(path: &str, bytes: &[u8]) -> Vec<String> {
     let mut found = Vec::new();
     if path.ends_with("/identify-ctrl") {
@@ -34,7 +34,7 @@ pub(super) fn identify_controller(redactor: &mut Redactor, bytes: &mut [u8]) {
         let replaced = redactor.sweep(name);
         field.copy_from_slice(replaced.as_bytes());
     }
-    // Nobody knows what a vendor writes here, and iodyno does not read it.
+    // The vendor's area has unknown content, and iodyno does not read it.
     bytes.get_mut(3072..).unwrap_or_default().fill(0);
 }
 
@@ -98,12 +98,12 @@ fn is_table(path: &str) -> bool {
 
 const SYSTEM: u8 = 1;
 
-/// Structures whose fields are known to hold nothing private but serials, asset tags and the system's UUID: BIOS, system,
-/// board, chassis, processor, cache, connectors, slots, language, memory array, memory module, mapped addresses, boot,
-/// onboard devices, end of table.
+/// Structures whose fields are known to hold nothing private but serials, asset tags and the system's UUID: BIOS,
+/// system, board, chassis, processor, cache, connectors, slots, language, memory array, memory module, mapped
+/// addresses, boot, onboard devices, end of table.
 const KNOWN: &[u8] = &[0, SYSTEM, 2, 3, 4, 7, 8, 9, 13, 16, 17, 19, 20, 32, 41, 127];
 
-/// Where structures keep the numbers of the strings that are serials and asset tags.
+/// Offsets of string numbers of serials and asset tags, by structure type.
 const PRIVATE_FIELDS: &[(u8, &[usize])] =
     &[(SYSTEM, &[7]), (2, &[7, 8]), (3, &[7, 8]), (4, &[0x20, 0x21]), (17, &[0x18, 0x19])];
 
@@ -112,12 +112,12 @@ const PRIVATE_FIELDS: &[(u8, &[usize])] =
 struct Structure {
     kind: u8,
     start: usize,
-    /// Of header and fields.
+    /// Length of header and fields.
     length: usize,
 }
 
 impl Structure {
-    /// The strings that must go, with where they stand.
+    /// Strings to be replaced, with their ranges.
     fn private_strings(self, bytes: &[u8]) -> Vec<(usize, std::ops::Range<usize>)> {
         let strings = self.strings(bytes);
         let is_private = |number: usize| {
@@ -147,7 +147,7 @@ impl Structure {
         found
     }
 
-    /// Behind the two zeros that end it.
+    /// The offset after the two terminating zeros.
     fn end(self, bytes: &[u8]) -> usize {
         let strings = self.strings(bytes);
         match strings.last() {

@@ -6,16 +6,16 @@ use crate::{
     text::Label,
 };
 
-/// What stands for the path of a file that was read.
+/// Replaces the path of a target file.
 const FILE: &str = "FILE";
 
-/// Whether a path is a device's own, which says nothing about anybody; names below `/dev/disk` say serial numbers.
+/// Whether a path is a plain device file; names below `/dev/disk` contain serial numbers.
 fn is_device(path: &str) -> bool {
     path.starts_with("/dev/") && !path.contains("/by-")
 }
 
 impl Redactor {
-    /// The same run, its files without their paths.
+    /// Replaces the paths of target files and names in sentences.
     #[must_use]
     pub(crate) fn run(&mut self, run: &RunSummary) -> RunSummary {
         let mut run = run.clone();
@@ -35,14 +35,14 @@ impl Redactor {
         run
     }
 
-    /// The same experiment without its boot; labels that somebody wrote, and sentences, are text like any other.
+    /// Drops the boot id, and replaces names in labels and sentences.
     #[must_use]
     pub(crate) fn experiment(&mut self, record: &ExperimentRecord) -> ExperimentRecord {
         let mut record = record.clone();
         let path = |target: &Target| target.path.to_string_lossy().into_owned();
         let mut paths: Vec<String> =
             record.targets.iter().map(path).filter(|path| !is_device(path)).collect();
-        // A longer one first: one may begin with another.
+        // Longest first: one may begin with another.
         paths.sort_by_key(|path| std::cmp::Reverse(path.len()));
         let mut clean = |text: &mut String| {
             for path in &paths {

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::{Redactor, pseudonyms::Shape};
 
-/// Folders that every system has; every other part of a path is somebody's choice.
+/// Folders that every system has; all other parts of a path are replaced.
 const COMMON: &[&str] = &[
     "bin",
     "boot",
@@ -100,7 +100,7 @@ const COMMON: &[&str] = &[
     "zroot",
 ];
 
-/// File systems whose source is a word of the kernel's or the distribution's, not a server or a person.
+/// File systems whose source is a fixed word, not a server or a path.
 const KERNEL_SOURCES: &[&str] = &[
     "proc",
     "sysfs",
@@ -131,7 +131,7 @@ const KERNEL_SOURCES: &[&str] = &[
     "nfsd",
 ];
 
-/// Mount options whose values name people, machines or secrets.
+/// Mount options whose values are names or secrets.
 const NAMING_OPTIONS: &[&str] = &[
     "user",
     "username",
@@ -162,13 +162,13 @@ const NAMING_ARGUMENTS: &[&str] = &[
     "user",
 ];
 
-/// Words of `ip=` and its kin that are no names.
+/// Words in `ip=` and similar arguments that are not names.
 const COMMON_WORDS: &[&str] = &[
     "dhcp", "dhcp4", "dhcp6", "on", "off", "any", "none", "both", "auto", "auto6", "bootp", "rarp", "tcp",
     "nfs", "vers",
 ];
 
-/// Users that show in paths: what follows `/home/`, `/run/media/`, `/media/`.
+/// Users in paths: the part after `/home/`, `/run/media/`, `/media/`.
 pub(super) fn users(text: &str) -> Vec<String> {
     let mut users = Vec::new();
     for prefix in ["/home/", "/media/"] {
@@ -192,12 +192,12 @@ pub(super) fn mounts(redactor: &mut Redactor, table: &str) -> String {
     table.split_inclusive('\n').map(|line| line_of_mounts(redactor, line)).collect()
 }
 
-/// The lines of [`crate::source::open_files::PROBE`]: mount points, exported files, targets and pools have names.
+/// The lines of [`crate::source::open_files::PROBE`]: mount points, exported files, targets and pools contain names.
 pub(super) fn device_users(redactor: &mut Redactor, lines: &str) -> String {
     lines
         .split_inclusive('\n')
         .map(|line| {
-            // Which words of a line people chose.
+            // Indexes of the words with names.
             let is_chosen = |index: usize| match line.split(' ').next() {
                 Some("mount") => index == 3,
                 Some("export-file") => index == 1 || index > 2,
@@ -256,12 +256,12 @@ fn field_of_mounts(redactor: &mut Redactor, field: &str, is_source: bool) -> Str
     options.collect::<Vec<_>>().join(",")
 }
 
-/// A path: words in it that not every system has get pseudonyms.
+/// A path: replaces words that are not in [`COMMON`].
 pub(super) fn path(redactor: &mut Redactor, path: &str) -> String {
     words(redactor, path)
 }
 
-/// Every word that is neither common nor a number: folders, server names, shares, labels.
+/// Replaces every word that is neither common nor a number: folders, servers, shares, labels.
 fn words(redactor: &mut Redactor, text: &str) -> String {
     let parts = text.split_inclusive(is_gap).map(|part| {
         let name = part.trim_end_matches(is_gap);
@@ -269,7 +269,7 @@ fn words(redactor: &mut Redactor, text: &str) -> String {
         let replaced = if is_common || name.parse::<IpAddr>().is_ok() {
             redactor.worldly(name)
         } else {
-            // Serials, ids and addresses have their own pseudonyms wherever they stand.
+            // Serials, ids and addresses have their own pseudonyms everywhere.
             let swept = redactor.sweep(name);
             let swept = if swept == name { single_words(redactor, name) } else { redactor.named(&swept) };
             if name.is_empty() { String::new() } else { swept }
@@ -279,7 +279,7 @@ fn words(redactor: &mut Redactor, text: &str) -> String {
     parts.collect()
 }
 
-/// What ends a folder's, server's or share's name.
+/// Whether a character ends the name of a folder, server or share.
 fn is_gap(c: char) -> bool {
     matches!(c, '/' | ':' | '@' | ',' | '[' | ']' | '=' | '\n')
 }
@@ -288,7 +288,7 @@ fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Letters and digits between anything else; `\040` and kin are no word.
+/// Replaces runs of letters and digits, except octal escapes like `\040`.
 fn single_words(redactor: &mut Redactor, name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut rest = name;
@@ -313,7 +313,7 @@ fn single_words(redactor: &mut Redactor, name: &str) -> String {
     out
 }
 
-/// `Linux version 6.1.0 (user@host) (gcc ...) #1 ...`: user and host of whoever built it.
+/// `Linux version 6.1.0 (user@host) (gcc ...) #1 ...`: replaces user and host of the build.
 pub(super) fn kernel_version(redactor: &mut Redactor, line: &str) -> String {
     let builder = line.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map(|(builder, _)| builder);
     match builder.filter(|builder| builder.contains('@')) {
@@ -322,7 +322,6 @@ pub(super) fn kernel_version(redactor: &mut Redactor, line: &str) -> String {
     }
 }
 
-/// The kernel command line.
 pub(super) fn command_line(redactor: &mut Redactor, line: &str) -> String {
     line.split_inclusive([' ', '\n'])
         .map(|piece| {

@@ -20,8 +20,8 @@ use crate::{
 /// Unit of `size` and `start`, whatever the device's block size.
 const SECTOR: u64 = 512;
 
-/// All whole block devices: hardware in bus order, then software ones by name; and what stood in the way. Hidden paths of
-/// native NVMe multipath are joined to their namespace; loop, zram and kin are listed when something is in them.
+/// All whole block devices: hardware in bus order, then software ones by name; and what stood in the way. Hidden paths
+/// of native NVMe multipath are joined to their namespace; loop, zram and similar devices are listed when in use.
 pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Problem>) {
     const FOLDER: &str = "/sys/block";
     let mut problems = Vec::new();
@@ -78,7 +78,7 @@ fn natural(a: &str, b: &str) -> Ordering {
     split(a).cmp(&split(b)).then_with(|| a.cmp(b))
 }
 
-/// One drive; `None` when it is empty software or a CD-ROM, or went away while it was read.
+/// One drive; `None` for an unused software device, a CD-ROM, or a drive that disappeared meanwhile.
 fn read_drive(
     root: &dyn SysRoot,
     name: &str,
@@ -207,8 +207,8 @@ fn kind_of(root: &dyn SysRoot, name: &str, path: &str, device: &str) -> DriveKin
     DriveKind::Other
 }
 
-/// Whether it is a CD-ROM or its like: SCSI peripheral device type 5 (SCSI Primary Commands, table of device types). No drive
-/// to test or tune.
+/// Whether it is a CD-ROM or its like: SCSI peripheral device type 5 (SCSI Primary Commands, table of device types). No
+/// drive to test or tune.
 fn is_optical(root: &dyn SysRoot, name: &str, device: &str) -> bool {
     const CD: u32 = 5;
     match number::<u32>(root, &format!("{device}/type")).get() {
@@ -217,13 +217,12 @@ fn is_optical(root: &dyn SysRoot, name: &str, device: &str) -> bool {
     }
 }
 
-/// `ata3` for `ata`.
 fn is_numbered(part: &str, word: &str) -> bool {
     part.strip_prefix(word)
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-/// Who a drive says it is.
+/// Model, serial and firmware of a drive.
 struct Identity {
     model: Reading<Label>,
     serial: Reading<Label>,

@@ -31,7 +31,7 @@ pub struct Answers {
     pub read: Option<Result<Vec<u8>, RootError>>,
 }
 
-/// The word for a first line: `iodyno capture`, then the version of the format.
+/// First line of a capture, before the format version.
 pub(crate) const MAGIC: &str = "iodyno capture";
 
 /// A root that answers exactly what a capture holds.
@@ -58,7 +58,7 @@ impl From<Capture> for TextRoot {
     }
 }
 
-/// Finds one of a path's answers, or says that there is none.
+/// Looks up one of a path's answers, else a [`RootError`].
 macro_rules! answer {
     ($self:ident, $path:ident, $which:ident) => {
         $self
@@ -92,7 +92,7 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// Records what `inner` says.
+    /// Records the answers of `inner`.
     pub fn new(inner: &'a dyn SysRoot) -> Self {
         Self { inner, answers: Mutex::default() }
     }

@@ -2,7 +2,7 @@
 
 use super::root::{self, SysRoot, join};
 
-/// The clock of the fastest processor now, kHz; under load that is one of those that work. `None` where the kernel tells
+/// The clock of the fastest CPU, kHz; under load that is a busy one. `None` where the kernel reports
 /// nothing.
 pub(crate) fn read(root: &dyn SysRoot) -> Option<f64> {
     const CPUS: &str = "/sys/devices/system/cpu";

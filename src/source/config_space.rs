@@ -1,26 +1,25 @@
 //! PCI configuration space: header, capability list and PCI Express capability (PCI Express Base Specification,
-//! sections
-//! 7.5.1 and 7.5.3), parsed from untrusted bytes.
+//! sections 7.5.1 and 7.5.3), parsed from untrusted bytes.
 
 use crate::{machine::Express, units::TransferRate};
 
-/// As much of configuration space as iodyno asks for. What lies behind (extended capabilities) costs the processor about
+/// Bytes of configuration space that are read. The rest (extended capabilities) costs the CPU about
 /// a microsecond per word on real ports, a millisecond per device.
 pub(crate) const WANTED: usize = 256;
 
-/// What every user may read: the header without capabilities.
+/// Bytes readable without privileges: the header without capabilities.
 const HEADER: usize = 64;
 
 /// Id of the PCI Express capability.
 const EXPRESS: u8 = 0x10;
 
-/// Why there is nothing to tell.
+/// Why the space or its PCI Express capability cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// Not even a header.
+    /// No complete header.
     #[error("{0} bytes, a header has 64")]
     TooShort(usize),
-    /// Reads of a device that does not answer give ones.
+    /// A device that does not respond reads as ones.
     #[error("all ones: the device does not answer")]
     Silent,
     /// The kernel shows capabilities to root only.
@@ -29,7 +28,7 @@ pub enum ConfigError {
     /// The capability list ends without one.
     #[error("no PCI Express capability: a conventional PCI device")]
     NotExpress,
-    /// The list leads to itself or the capability runs over the end.
+    /// The list loops or the capability exceeds the space.
     #[error("the capability list is broken at {0:#04x}")]
     Broken(u8),
 }
@@ -57,7 +56,7 @@ impl<'a> ConfigSpace<'a> {
         (self.header_type() == 1).then(|| self.byte(0x19).zip(self.byte(0x1a))).flatten()
     }
 
-    /// The capabilities of the list, in its order: id and offset, or the offset where the list breaks.
+    /// The capability list in order: id and offset, or the offset where the list is broken.
     pub(crate) fn capabilities(&self) -> Vec<Result<(u8, u8), u8>> {
         const MOST: usize = (WANTED - HEADER) / 4;
         let mut found = Vec::new();
@@ -95,8 +94,8 @@ impl<'a> ConfigSpace<'a> {
         let capabilities = self.word(at + 0x02)?;
         let device_capabilities = self.long(at + 0x04)?;
         let device_control = self.word(at + 0x08)?;
-        // Version 1 leaves out what a device type has no use for; version 2 has all registers, reserved ones as zero. A
-        // register that ought to be there and is cut off makes the whole capability unreadable: no zero stands for it.
+        // Version 1 omits registers that a device type does not need; version 2 has all, reserved ones as zero. A
+        // truncated register makes the whole capability unreadable: it must not read as zero.
         let version = capabilities & 0xf;
         let is_integrated = matches!((capabilities >> 4) & 0xf, 9 | 10);
         let has_link = version >= 2 || !is_integrated;

@@ -19,7 +19,7 @@ use crate::{
 /// Unit of the sector columns of `/proc/diskstats`, whatever the drive's block size.
 const SECTOR: u64 = 512;
 
-/// The counters now, idle states among them.
+/// The current counters, including idle states.
 pub fn read(root: &dyn SysRoot) -> Counters {
     let mut counters = read_without_idle_states(root);
     let online: Vec<u32> = counters.cpus.keys().copied().collect();
@@ -27,7 +27,7 @@ pub fn read(root: &dyn SysRoot) -> Counters {
     counters
 }
 
-/// The counters now without idle states: those are a file for each state of each processor, which takes longer to read
+/// The current counters without idle states: those are one file per state and CPU, which takes longer to read
 /// than all else together.
 pub(crate) fn read_without_idle_states(root: &dyn SysRoot) -> Counters {
     let text = |path| root::text(root, path).value().cloned().unwrap_or_default();
@@ -65,8 +65,8 @@ fn stat(text: &str, counters: &mut Counters) {
     }
 }
 
-/// Columns of a `cpu` row: four since the beginning, iowait, irq and softirq since 2.5, steal since 2.6.11. Guest time is
-/// contained in user time.
+/// Columns of a `cpu` row: four since the beginning, iowait, irq and softirq since 2.5, steal since 2.6.11. Guest time
+/// is contained in user time.
 fn cpu_times(rest: &str) -> Option<CpuTimes> {
     let columns: Vec<u64> = rest.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
     let [user, nice, system, idle, ..] = columns[..] else { return None };
@@ -83,8 +83,8 @@ fn cpu_times(rest: &str) -> Option<CpuTimes> {
     })
 }
 
-/// dstat's columns: used is what is neither free, nor buffers, nor page cache, nor reclaimable slab; shared memory counts
-/// in the kernel's `Cached` and is used all the same.
+/// dstat's columns: used is what is neither free, nor buffers, nor page cache, nor reclaimable slab; shared memory
+/// counts in the kernel's `Cached` and is used all the same.
 fn memory(text: &str) -> Option<Memory> {
     let bytes = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -141,7 +141,7 @@ fn clock(root: &dyn SysRoot, cpu: u32) -> Option<u64> {
     root::number(root, &format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")).get()
 }
 
-/// How often these CPUs entered their idle states, all of which have those of the first.
+/// Entries of idle states; all CPUs have the states of the first one.
 fn idle(root: &dyn SysRoot, cpus: &[u32]) -> BTreeMap<(u32, u32), u64> {
     let folder = |cpu: u32| format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
     let first = cpus.first().and_then(|cpu| root.list(&folder(*cpu)).ok()).unwrap_or_default();

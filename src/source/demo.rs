@@ -5,11 +5,10 @@ use super::packed::{Packed, packed};
 /// A demo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demo {
-    /// The word for `--demo`: `threadripper-before`.
+    /// Name for `--demo`: `threadripper-before`.
     pub name: &'static str,
     /// What it shows, in one line.
     pub title: &'static str,
-    /// Its capture, compressed.
     packed: Packed,
 }
 

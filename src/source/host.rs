@@ -18,7 +18,7 @@ use crate::{
     units::Bytes,
 };
 
-/// Module parameters that matter, `MODULE/NAME`, below `/sys/module/MODULE/parameters/`.
+/// Module parameters that are read, `MODULE/NAME`, below `/sys/module/MODULE/parameters/`.
 const PARAMETERS: [&str; 7] = [
     "nvme/io_queue_depth",
     "nvme/poll_queues",
@@ -29,12 +29,10 @@ const PARAMETERS: [&str; 7] = [
     "pcie_aspm/policy",
 ];
 
-/// What the firmware says of the board.
 const DMI: &str = "/sys/class/dmi/id";
 
-/// The host.
 pub(crate) fn read(root: &dyn SysRoot) -> Host {
-    // A folder or capture has the files where the link leads; older captures have them where the link stands.
+    // A folder or capture has the files at the link's target; older captures have them at the link's path.
     let folder = root::resolve(root, DMI).unwrap_or_else(|_| DMI.to_owned());
     let dmi = |name: &str| root::label(root, &format!("{folder}/{name}"));
     Host {
@@ -62,7 +60,6 @@ pub(crate) fn read(root: &dyn SysRoot) -> Host {
     }
 }
 
-/// The id of the running boot.
 pub(crate) fn boot_id(root: &dyn SysRoot) -> Reading<Label> {
     root::label(root, "/proc/sys/kernel/random/boot_id")
 }
@@ -95,7 +92,7 @@ fn distribution(root: &dyn SysRoot) -> Reading<Label> {
     })
 }
 
-/// Two readings as one text; the first alone where the second is missing.
+/// Joins two readings; the first alone if the second is missing.
 fn joined(
     first: Reading<Label>,
     second: &Reading<Label>,
@@ -132,7 +129,7 @@ fn io_uring(text: &str) -> Result<IoUring, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["flag", name, "accepted"] => ring.flags.push(harmless(name)),
-            // Probes of earlier versions ran out of locked memory: that says nothing of the flag.
+            // Probes of earlier versions ran out of locked memory, which does not concern the flag.
             ["flag", _, "refused", "ENOMEM"] => {}
             ["flag", name, "refused", errno] => {
                 let why = errno_number(errno).map_or_else(|| errno.to_owned(), errno_words);
@@ -151,7 +148,7 @@ fn harmless(text: &str) -> Arc<str> {
     Label::new(text).as_str().into()
 }
 
-/// `None` where the module is not there at all.
+/// `None` if the module is not loaded.
 fn module_parameter(root: &dyn SysRoot, parameter: &str) -> Option<Reading<Label>> {
     let (module, name) = parameter.split_once('/')?;
     let reading = root::label(root, &format!("/sys/module/{module}/parameters/{name}"));

@@ -1,14 +1,11 @@
 //! Names of PCI vendors, devices and classes: [`Database`], built in and the system's newer one.
 //!
 //! Names are answers to `/probe/pci-ids/VVVV:DDDD` and `/probe/pci-ids/class-CCSS`, so that a capture contains the few
-//! it
-//! needs. A root without such answers gets those of the built-in database.
+//! it needs. A root without such answers gets those of the built-in database.
 //!
 //! A scanner of our own: `pci-ids` compiles its list in and cannot read the system's, `pciid-parser` builds maps of
-//! maps of
-//! the whole list. Startup looks up a few dozen names within 100 ms: one pass of about a millisecond indexes the ids,
-//! a name
-//! is then a binary search.
+//! maps of the whole list. Startup looks up a few dozen names within 100 ms: one pass of about a millisecond indexes
+//! the ids, a name is then a binary search.
 
 use std::{
     fs::File,
@@ -23,7 +20,7 @@ use crate::{machine::pci::Names, model::Reading, source::SysRoot, text::Label};
 /// BSD option.
 pub(super) const EMBEDDED: Packed = packed!("pci.ids");
 
-/// Where distributions keep theirs.
+/// Paths of distributions' lists.
 const SYSTEM: [&str; 4] = [
     "/usr/share/misc/pci.ids",
     "/usr/share/hwdata/pci.ids",
@@ -48,7 +45,7 @@ enum Text {
     Own(Vec<u8>),
 }
 
-/// Where the lines stand, in order of their ids.
+/// Offsets of lines, sorted by id.
 #[derive(Debug, Default)]
 struct Index {
     vendors: Vec<(u16, usize)>,
@@ -57,7 +54,7 @@ struct Index {
     subclasses: Vec<((u16, u16), usize)>,
 }
 
-/// Which list the lines that begin with one tab belong to, and under which id.
+/// The parent of lines that start with one tab.
 enum Block {
     None,
     Vendor(u16),
@@ -70,12 +67,12 @@ impl Database {
         Self { text: Text::Embedded, index: OnceLock::new() }
     }
 
-    /// A list read from somewhere else. Lines that make no sense are passed over.
+    /// Another list. Malformed lines are skipped.
     pub(crate) const fn from_text(text: Vec<u8>) -> Self {
         Self { text: Text::Own(text), index: OnceLock::new() }
     }
 
-    /// The system's list if there is one with a later `Date:`, else the one that is built in. Reads this machine's files.
+    /// The system's list if its `Date:` is later than the built-in one's. Reads this machine's files.
     pub(crate) fn newest() -> Self {
         let embedded = date(&EMBEDDED.head(HEAD));
         let later = SYSTEM
@@ -88,12 +85,10 @@ impl Database {
             .map_or_else(Self::embedded, Self::from_text)
     }
 
-    /// The vendor's name.
     pub(crate) fn vendor(&self, vendor: u16) -> Option<Label> {
         self.name(&self.index().vendors, vendor, 4)
     }
 
-    /// The device's name.
     pub(crate) fn device(&self, vendor: u16, device: u16) -> Option<Label> {
         self.name(&self.index().devices, (vendor, device), 5)
     }
@@ -106,7 +101,7 @@ impl Database {
             .or_else(|| self.name(&self.index().classes, base, 4))
     }
 
-    /// What stands behind an id that ends at `end` of its line.
+    /// The name after an id that ends at `end` of its line.
     fn name<K: Ord + Copy>(&self, lines: &[(K, usize)], id: K, end: usize) -> Option<Label> {
         let found = lines.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         let rest = self.text().get(lines[found].1 + end..)?;
@@ -154,7 +149,7 @@ impl Database {
 }
 
 impl Index {
-    /// The list is kept sorted by its authors, which makes this cheap; nothing depends on it.
+    /// Cheap, since the published list is sorted already.
     fn sort(&mut self) {
         self.vendors.sort_unstable();
         self.devices.sort_unstable();
@@ -163,7 +158,7 @@ impl Index {
     }
 }
 
-/// Names for these ids: the root's own answers, else `database`'s.
+/// Names of these ids: the root's answers, else `database`'s.
 pub(crate) fn names(
     root: &dyn SysRoot,
     database: &Database,
@@ -192,8 +187,8 @@ pub(crate) fn names(
 
 const PROBE: &str = "/probe/pci-ids/";
 
-/// What this machine answers to one of the pseudo-paths: lines `vendor NAME`, `device NAME`, `class NAME`, none for what
-/// is unknown; `None` for other paths.
+/// This machine's answer to a pseudo-path: lines `vendor NAME`, `device NAME`, `class NAME`, without unknown ones;
+/// `None` for other paths.
 pub(crate) fn answer(path: &str) -> Option<Vec<u8>> {
     static LIVE: LazyLock<Database> = LazyLock::new(Database::newest);
     let question = path.strip_prefix(PROBE)?;
@@ -234,7 +229,7 @@ fn read_most(path: &str, most: u64) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// The number in the first `digits` hexadecimal digits.
+/// Parses the first `digits` hexadecimal digits.
 fn hex(text: &[u8], digits: usize) -> Option<u16> {
     let head = text.get(..digits).filter(|head| head.iter().all(u8::is_ascii_hexdigit))?;
     u16::from_str_radix(std::str::from_utf8(head).ok()?, 16).ok()

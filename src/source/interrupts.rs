@@ -9,7 +9,7 @@ use crate::{
 
 const PATH: &str = "/proc/interrupts";
 
-/// The vectors of NVMe queues, by number, and whether posted MSI has its row.
+/// The vectors of NVMe queues, by number, and whether the table has a row of posted MSI.
 pub(crate) fn read(root: &dyn SysRoot) -> Interrupts {
     let text = root::text(root, PATH);
     let table = Table::parse(text.value().map_or("", String::as_str));
@@ -33,15 +33,13 @@ fn affinity(root: &dyn SysRoot, path: &str) -> Reading<Vec<u32>> {
     root::text(root, path).and_then(|text| parse_cpu_list(&text).map_err(|wrong| quoted(&text, &wrong)))
 }
 
-/// The rows of `/proc/interrupts`, with one count for each online CPU.
+/// `/proc/interrupts`.
 #[derive(Debug, Default)]
 pub(super) struct Table<'a> {
     columns: usize,
-    /// The rows, in the file's order.
     pub(super) rows: Vec<Row<'a>>,
 }
 
-/// One row.
 #[derive(Debug)]
 pub(super) struct Row<'a> {
     /// An interrupt number, or the architecture's letters: `NMI`, `PMN`.
@@ -53,7 +51,7 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Reads the table. Lines that are no rows are passed over.
+    /// Lines that are not rows are skipped.
     pub(super) fn parse(text: &'a str) -> Self {
         let mut lines = text.lines();
         let columns = lines.next().map_or(0, |head| head.split_whitespace().count());
@@ -61,7 +59,7 @@ impl<'a> Table<'a> {
         Self { columns, rows }
     }
 
-    /// All interrupts by CPU column.
+    /// Sum of all rows by CPU column.
     pub(super) fn totals(&self) -> Vec<u64> {
         let mut totals = vec![0_u64; self.columns];
         for row in self.rows.iter().filter(|row| row.counts.len() == self.columns) {

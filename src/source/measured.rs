@@ -8,10 +8,10 @@ use crate::{
 
 const PATH: &str = "/probe/measured-limits";
 
-/// What was measured, oldest first, and the lines that are nothing of the kind.
+/// Measurements, oldest first, and the malformed lines.
 pub(crate) fn read(root: &dyn SysRoot) -> (Vec<Measured>, Vec<Problem>) {
     let text = root::text(root, PATH);
-    // Most machines were never tested: nothing there is no problem.
+    // A missing file is no problem: most machines were never tested.
     let mut problems: Vec<Problem> =
         text.problem().filter(|problem| problem.kind != ProblemKind::Absent).into_iter().collect();
     let mut limits = Vec::new();

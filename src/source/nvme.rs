@@ -14,7 +14,7 @@ use crate::{
 /// Hidden path devices (`nvme0c1n1`) with their folders, by the namespace they lead to (`nvme0n1`).
 pub(super) type Paths = BTreeMap<String, Vec<(String, String)>>;
 
-/// Where a namespace's controller is.
+/// The location of a namespace.
 pub(super) struct Place {
     /// The controller's folder, links resolved.
     pub controller_path: String,
@@ -27,7 +27,6 @@ pub(super) fn is_hidden_path(name: &str) -> bool {
     DriveName::new(name).namespace_of_path().is_some()
 }
 
-/// All hidden paths among the names in `/sys/block`.
 pub(super) fn hidden_paths(root: &dyn SysRoot, names: &[String]) -> Paths {
     let mut paths = Paths::new();
     for name in names {
@@ -38,8 +37,8 @@ pub(super) fn hidden_paths(root: &dyn SysRoot, names: &[String]) -> Paths {
     paths
 }
 
-/// The controller of the namespace `name` whose folder is `path`: the folder it lies in, or, for a namespace that hangs
-/// under its subsystem (`/sys/devices/virtual/nvme-subsystem`), that of its first path.
+/// The controller of the namespace `name` in the folder `path`: its parent folder, or, for a namespace below its
+/// subsystem (`/sys/devices/virtual/nvme-subsystem`), that of its first path.
 pub(super) fn place(root: &dyn SysRoot, name: &str, path: &str, paths: &Paths) -> Option<Place> {
     name.strip_prefix("nvme")?;
     let above = parent(path);
@@ -62,12 +61,12 @@ fn is_controller(name: &str) -> bool {
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-/// What only NVMe drives have.
+/// NVMe properties.
 pub(super) fn read(root: &dyn SysRoot, name: &str, path: &str, place: &Place) -> Nvme {
     let controller = file_name(&place.controller_path);
     let at = |file: &str| format!("{}/{file}", place.controller_path);
     let state = label(root, &at("state"));
-    // A controller that is resetting or dead answers nothing, and its driver waits for it.
+    // A resetting or dead controller does not answer, and its driver would block.
     let answers = state.value().is_none_or(|state| *state == "live");
     let ask = |question: String| -> Reading<Vec<u8>> {
         match (answers, state.value()) {
@@ -99,7 +98,7 @@ pub(super) fn read(root: &dyn SysRoot, name: &str, path: &str, place: &Place) ->
     }
 }
 
-/// The character device of a namespace: `ng0n1` for `nvme0n1`.
+/// The generic character device of a namespace: `ng0n1` for `nvme0n1`.
 fn generic(root: &dyn SysRoot, name: &str) -> Option<Label> {
     let generic = name.strip_prefix("nvme").map(|rest| format!("ng{rest}"))?;
     match root.link(&format!("/sys/class/nvme-generic/{generic}")) {

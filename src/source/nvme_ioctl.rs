@@ -1,6 +1,5 @@
 //! Identify, Get Log Page and Get Features over `NVME_IOCTL_ADMIN_CMD` on a descriptor opened `O_RDONLY`. [`Question`]
-//! is
-//! the complete list: no command here changes a drive.
+//! is the complete list: no command here changes a drive.
 #![expect(unsafe_code, reason = "ioctl(2) has no safe form; the two calls state why they are sound")]
 
 use std::{
@@ -47,7 +46,6 @@ struct AdminCommand {
 
 const _: () = assert!(size_of::<AdminCommand>() == 72, "the size is part of the ioctl's number");
 
-/// What can be asked.
 #[derive(Clone, Copy)]
 enum Question {
     /// Identify, CNS 0.
@@ -67,7 +65,7 @@ const QUESTIONS: &[(&str, Question)] = &[
     ("apst", Question::Apst),
 ];
 
-/// The answer to `/ioctl/NAME/QUESTION`, NAME being that of a namespace or, for the controller's own, a controller.
+/// The answer to `/ioctl/NAME/QUESTION`; NAME is a namespace or a controller.
 pub(super) fn ask(name: &str, question: &str) -> Result<Vec<u8>, RootError> {
     let known = QUESTIONS.iter().find(|(word, _)| *word == question);
     let Some((_, question)) = known else {
@@ -89,7 +87,7 @@ pub(super) fn ask(name: &str, question: &str) -> Result<Vec<u8>, RootError> {
             submit(&device, command, IDENTIFY_BYTES).map(|(answer, _)| answer)
         }
         Question::Smart => {
-            // The length goes in dwords less one, bits 31:16; the log is that of the whole controller.
+            // NUMDL (dwords less one) in bits 31:16; NSID is that of the whole controller.
             const DWORDS_LESS_ONE: u32 = 127;
             const _: () = assert!((DWORDS_LESS_ONE as usize + 1) * 4 == SMART_BYTES);
             let command = AdminCommand {
@@ -101,7 +99,7 @@ pub(super) fn ask(name: &str, question: &str) -> Result<Vec<u8>, RootError> {
             submit(&device, command, SMART_BYTES).map(|(answer, _)| answer)
         }
         Question::Apst => {
-            // 32 power states of 8 bytes come with it.
+            // The data are 32 power states of 8 bytes.
             let command = AdminCommand {
                 opcode: GET_FEATURES,
                 dwords: [0x0c, 0, 0, 0, 0, 0],
@@ -139,13 +137,14 @@ fn namespace_id(device: &File) -> Result<u32, RootError> {
     u32::try_from(answer).map_err(|_| RootError::Errno(libc::ERANGE))
 }
 
-/// Sends the command; the controller fills `length` bytes. Gives those and dword 0 of the completion.
+/// Submits the command; returns the `length` bytes of the controller and dword 0 of the completion.
 fn submit(device: &File, mut command: AdminCommand, length: usize) -> Result<(Vec<u8>, u32), RootError> {
     let mut answer = vec![0_u8; length];
     command.address = answer.as_mut_ptr() as u64;
     command.length = u32::try_from(length).map_err(|_| RootError::Errno(libc::EINVAL))?;
     // SAFETY: `command` is the structure the ioctl's number names and lives through the call; its address and length
-    // describe `answer`, which is writable, is not otherwise borrowed and lives as long; the kernel writes to nothing else
+    // describe `answer`, which is writable, is not otherwise borrowed and lives as long; the kernel writes to nothing
+    // else
     // and waits for the controller before it returns.
     let status = unsafe { libc::ioctl(device.as_raw_fd(), IOCTL_ADMIN, &raw mut command) };
     match status {

@@ -14,22 +14,16 @@ use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 
 use super::root::{LiveRoot, RootError, SysRoot, join, label, parent, text};
 
-/// The question. The answer has a line for each user; devices go by their kernel names, and white space inside a field
-/// but the last is written as the kernel does it (`\040`):
+/// The probe's path. The answer has a line per user. Devices have their kernel names; white space inside a field,
+/// except the last, is escaped like in kernel tables (`\040`):
 ///
 /// ```text
-/// open DEVICE PROCESS COMMAND
-/// mount DEVICE FILESYSTEM POINT PROCESS COMMAND
-/// stack DEVICE LOOP
-/// export DEVICE TARGET
-/// export-file FILE TARGET
-/// pool DEVICE POOL
-/// unread PATH REASON
-/// unread-of DEVICE PATH REASON
+/// open DEVICE PROCESS COMMAND mount DEVICE FILESYSTEM POINT PROCESS COMMAND stack DEVICE LOOP export DEVICE TARGET
+/// export-file FILE TARGET pool DEVICE POOL unread PATH REASON unread-of DEVICE PATH REASON
 /// ```
 pub(crate) const PROBE: &str = "/probe/device-users";
 
-/// What a device special file stands for: major and minor number, of block or of character devices.
+/// A device number: major and minor, of a block or character device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Number {
     /// A block device.
@@ -38,13 +32,12 @@ pub(crate) enum Number {
     Character(u32, u32),
 }
 
-/// Devices by their number.
 pub(crate) type Numbers = BTreeMap<Number, String>;
 
 /// The kernel name of the device a path leads to.
 type Finder<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Where the kernel lists devices by name, and whether those are block devices.
+/// Device classes, and whether they are block devices.
 const CLASSES: [(&str, bool); 3] = [("block", true), ("nvme", false), ("nvme-generic", false)];
 
 /// The numbers of all block devices, NVMe controllers and generic namespaces, by kernel name.
@@ -70,7 +63,7 @@ fn pair(text: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// What the live file at `path` stands for, if it is a device. Asks no server and no user-space file system.
+/// The device number of the live file at `path`, if it is a device. Does not block on network or FUSE file systems.
 pub(crate) fn number_of(path: &str) -> Option<Number> {
     let found = statx(CWD, path, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE).ok()?;
     let (major, minor) = (found.stx_rdev_major, found.stx_rdev_minor);
@@ -81,7 +74,7 @@ pub(crate) fn number_of(path: &str) -> Option<Number> {
     }
 }
 
-/// The live machine's answer, without this process.
+/// The live machine's answer, excluding this process.
 pub(super) fn ask() -> Vec<u8> {
     let root = LiveRoot::new();
     let numbers = numbers(&root);
@@ -89,7 +82,7 @@ pub(super) fn ask() -> Vec<u8> {
     answer(&root, &find, &numbers, Some(std::process::id())).into_bytes()
 }
 
-/// The answer of a machine whose files were copied: device files are links there, or go by their names.
+/// The answer of a copied machine, where device files are links or known by name.
 pub(super) fn ask_copy(root: &dyn SysRoot) -> Vec<u8> {
     let numbers = numbers(root);
     let find = |path: &str| by_links(root, path).filter(|name| numbers.values().any(|known| known == name));
@@ -124,7 +117,7 @@ macro_rules! say {
     ($text:expr, $($line:tt)*) => {{ let _infallible = writeln!($text, $($line)*); }};
 }
 
-/// A field that is not the last of its line.
+/// Escapes a field that is not the last of its line.
 fn field(text: &str) -> String {
     text.replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011").replace('\n', "\\012")
 }
@@ -139,8 +132,8 @@ fn stacks(root: &dyn SysRoot, find: Finder<'_>, out: &mut String) {
     }
 }
 
-/// Targets that export devices and files: LIO (iSCSI, Fibre Channel) and NVMe over Fabrics. Their configuration holds the
-/// path that the administrator wrote.
+/// Targets that export devices and files: LIO (iSCSI, Fibre Channel) and NVMe over Fabrics. Their configuration
+/// contains the path as the administrator wrote it.
 fn exports(root: &dyn SysRoot, find: Finder<'_>, out: &mut String) {
     const LIO: &str = "/sys/kernel/config/target/core";
     const NVMET: &str = "/sys/kernel/config/nvmet/subsystems";
@@ -164,7 +157,7 @@ fn exports(root: &dyn SysRoot, find: Finder<'_>, out: &mut String) {
         let spaces = list(&format!("{folder}/namespaces"));
         let spaces = spaces.iter().map(|space| format!("{folder}/namespaces/{space}"));
         for place in spaces.chain([format!("{folder}/passthru")]) {
-            // A namespace that is not enabled has its device not open.
+            // A disabled namespace does not hold its device open.
             if label(root, &format!("{place}/enable")).value().is_none_or(|on| *on != "0") {
                 export(format!("{place}/device_path"), format!("nvmet {subsystem}"));
             }
@@ -172,11 +165,11 @@ fn exports(root: &dyn SysRoot, find: Finder<'_>, out: &mut String) {
     }
 }
 
-/// Members of imported ZFS pools, which hold their devices without being listed as holders: known only from the labels
-/// that udev has read.
+/// Members of imported ZFS pools, which are not listed as holders of their devices: known only from labels read by
+/// udev.
 fn pools(root: &dyn SysRoot, numbers: &Numbers, out: &mut String) {
     const FOLDER: &str = "/proc/spl/kstat/zfs";
-    // Partition types of disks that ZFS was given whole or in part.
+    // Partition types of whole and partial ZFS disks.
     const TYPES: [&str; 2] = ["6a898cc3-1dd2-11b2-99a6-080020736631", "6a945a3b-1dd2-11b2-99a6-080020736631"];
     let imported: BTreeSet<String> = root.list(FOLDER).unwrap_or_default().into_iter().collect();
     let imported: Vec<String> =
@@ -207,7 +200,7 @@ fn pools(root: &dyn SysRoot, numbers: &Numbers, out: &mut String) {
     }
 }
 
-/// What processes have open, and what other mount namespaces have mounted.
+/// Open files of processes, and mounts of other mount namespaces.
 fn processes(root: &dyn SysRoot, find: Finder<'_>, numbers: &Numbers, own: Option<u32>, out: &mut String) {
     /// The first PID namespace of a boot (`PROC_PID_INIT_INO`).
     const FIRST: &str = "pid:[4026531836]";
@@ -255,7 +248,7 @@ fn open_in(root: &dyn SysRoot, id: u32, find: Finder<'_>) -> Result<BTreeSet<Str
     let folder = format!("/proc/{id}/fd");
     let files = root.list(&folder)?;
     let files = files.iter().map(|file| format!("{folder}/{file}"));
-    // Sockets, pipes and kin have no path.
+    // Sockets and pipes have no path.
     let have_path = |file: &String| root.link(file).is_ok_and(|target| target.starts_with('/'));
     Ok(files.filter(have_path).filter_map(|file| find(&file)).collect())
 }
@@ -265,8 +258,7 @@ fn command(root: &dyn SysRoot, id: u32) -> String {
     name.value().map_or("?", |name| name.as_str()).to_owned()
 }
 
-/// Mounts of a process' namespace (`proc_pid_mountinfo(5)`): by number, and by device file where a file system has
-/// numbers of its own, as btrfs has.
+/// Mounts of a process' namespace: by device number, or by device file for file systems with their own numbers (btrfs).
 fn mounted_in(root: &dyn SysRoot, id: u32, find: Finder<'_>, numbers: &Numbers, out: &mut String) {
     let table = text(root, &format!("/proc/{id}/mountinfo"));
     let lines = table.value().map(String::as_str).unwrap_or_default().lines();
@@ -281,7 +273,7 @@ fn mounted_in(root: &dyn SysRoot, id: u32, find: Finder<'_>, numbers: &Numbers, 
     }
 }
 
-/// The first process that has one of these devices mapped, in words; it may have closed its descriptor.
+/// The first process that maps one of these devices, in words; its descriptor may be closed already.
 pub(crate) fn mapped(root: &dyn SysRoot, devices: &[String]) -> Option<String> {
     let numbers = numbers(root);
     let processes = root.list("/proc").unwrap_or_default();
@@ -296,8 +288,8 @@ pub(crate) fn mapped(root: &dyn SysRoot, devices: &[String]) -> Option<String> {
     })
 }
 
-/// Whether the kernel holds one of these block devices for itself (a file system, swap, md, device mapper): opening it
-/// exclusively is refused then. It is opened to read and closed at once. Asked only right before a confirmed rebind.
+/// Whether the kernel holds one of these block devices (a file system, swap, md, device mapper), so that opening it
+/// exclusively fails. Opens it read-only and closes it at once; used only right before a confirmed rebind.
 pub(crate) fn claimed(files: &[String]) -> Option<String> {
     let flags = libc::O_EXCL | libc::O_NONBLOCK | libc::O_CLOEXEC;
     files.iter().find_map(|file| {
@@ -313,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_device_is_known_by_its_number_whatever_its_name() {
-        // The zero device under a name of its own would need mknod; a descriptor's own link is such a name.
+        // Another name for the zero device would need mknod; a descriptor's link is one.
         let file = std::fs::File::open("/dev/zero").unwrap();
         let own = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
         assert_eq!(number_of(&own), Some(Number::Character(1, 5)));

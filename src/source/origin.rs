@@ -54,7 +54,7 @@ impl Origin {
         }
     }
 
-    /// Whether it is this machine, which alone can be tuned and tested.
+    /// Whether it is this machine, the only one that can be tuned and tested.
     pub(crate) fn is_live(&self) -> bool {
         *self == Self::Live
     }
@@ -139,7 +139,7 @@ fn words(failed: &io::Error) -> String {
     words.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// What a file that is no capture seems to be, and what to do with it.
+/// Guesses the kind of a file that is no capture, and the fix.
 fn recognise(content: &[u8]) -> (&'static str, &'static str) {
     let text = String::from_utf8_lossy(&content[..content.len().min(4096)]);
     let first = text.lines().next().unwrap_or_default();

@@ -20,7 +20,7 @@ impl Packed {
     /// The first `most` bytes of the text.
     pub(super) fn head(self, most: u64) -> Vec<u8> {
         let mut text = Vec::new();
-        // The data is the build's own: a test reads all of it, so there is nothing to report here.
+        // The data is from the build, and a test reads all of it: no error to report.
         let _complete = GzDecoder::new(self.0).take(most).read_to_end(&mut text);
         text
     }

@@ -25,8 +25,8 @@ use crate::{
 
 const DEVICES: &str = "/sys/bus/pci/devices";
 
-/// Reads the tree. Problems are what has no reading of its own: devices that went away while they were read, folders that
-/// may not be listed. What a device's own file answered stands in its [`PciNode`].
+/// Reads the tree. Problems are those without a reading: devices that disappeared meanwhile, folders that cannot be
+/// listed. Problems of a device's files are in its [`PciNode`].
 pub fn read(root: &dyn SysRoot, database: &Database) -> (PciTree, Vec<Problem>) {
     let mut problems = Vec::new();
     let places = places(root, &mut problems);
@@ -46,7 +46,7 @@ pub fn read(root: &dyn SysRoot, database: &Database) -> (PciTree, Vec<Problem>) 
     (tree, problems)
 }
 
-/// Where the kernel says each device is.
+/// Address and folder of each device.
 fn places(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAddress, String)> {
     let names = match root.list(DEVICES) {
         Ok(names) => names,
@@ -83,10 +83,10 @@ fn malformed(path: &str, reason: String) -> Problem {
     Problem { path: path.into(), reason: reason.into(), kind: ProblemKind::Malformed }
 }
 
-/// A root complex: how many others it hangs under, domain and bus, in the order they are told.
+/// A root complex: nesting depth, domain and bus; the sort key.
 type RootKey = (usize, u32, u8);
 
-/// Every `pciDDDD:BB` folder on the way to a device, and those at the top of `/sys/devices` that have no device.
+/// Every `pciDDDD:BB` folder above a device, and those at the top of `/sys/devices` without a device.
 fn root_complexes(
     root: &dyn SysRoot,
     functions: &BTreeMap<PciAddress, PciNode>,
@@ -102,7 +102,7 @@ fn root_complexes(
             }
         }
     }
-    // What cannot be listed here shows in no reading: it would only add root complexes without a device.
+    // An error here is not reported: the folder would only add root complexes without a device.
     for name in root.list("/sys/devices").unwrap_or_default() {
         if let Some((domain, bus)) = root_name(&name) {
             found.entry((0, domain, bus)).or_insert_with(|| format!("/sys/devices/{name}").into());
@@ -118,7 +118,7 @@ fn root_name(name: &str) -> Option<(u32, u8)> {
     Some((address.domain, address.bus))
 }
 
-/// Puts everything under its parent: root complexes in order, what hangs under each depth first, in bus order.
+/// Links every node to its parent: root complexes in order, the nodes below depth first, in bus order.
 fn plant(
     root: &dyn SysRoot,
     functions: BTreeMap<PciAddress, PciNode>,
@@ -129,7 +129,7 @@ fn plant(
     known.extend(functions.values().map(|node| node.path.clone()));
     let mut below: BTreeMap<Arc<str>, Vec<PciNode>> = BTreeMap::new();
     for function in functions.into_values() {
-        // A bridge that went away leaves its devices to the next node above it.
+        // Devices below a bridge that disappeared are attached to the next node above it.
         if let Some(above) = nearest(&function.path, &known) {
             below.entry(above).or_default().push(function);
         }
@@ -167,7 +167,7 @@ fn nearest(path: &str, known: &BTreeSet<Arc<str>>) -> Option<Arc<str>> {
     None
 }
 
-/// A root complex as far as its folder and the devices on its root bus tell.
+/// A root complex, from its folder and the devices on its root bus.
 fn root_complex(
     root: &dyn SysRoot,
     domain: u32,

@@ -1,6 +1,5 @@
 //! Probes: values that no file has, tried on the live machine and stored as pseudo-files: `/probe/io_uring` (accepted
-//! setup
-//! flags), `/probe/memlock`, `/probe/euid`, `/probe/host`, and digests of long files.
+//! setup flags), `/probe/memlock`, `/probe/euid`, `/probe/host`, and digests of long files.
 
 use std::{fmt::Write as _, io};
 
@@ -39,25 +38,25 @@ fn measured_limits() -> Result<Vec<u8>, RootError> {
     match store::remembered(&store::folder()) {
         Ok(Some(limits)) => Ok(limits),
         Ok(None) => Err(RootError::Errno(libc::ENOENT)),
-        // A folder or file that is not trusted has no errno.
+        // An untrusted folder or file has no errno.
         Err(error) => Err(RootError::Errno(error.raw_os_error().unwrap_or(libc::EPERM))),
     }
 }
 
-/// Entries of a ring that is only tried.
+/// Entries of a probe's ring.
 const ENTRIES: u32 = 2;
 
-/// What a kernel thread of a tried ring may idle, milliseconds.
+/// SQPOLL idle time of a probe's ring, milliseconds.
 const SQPOLL_IDLE: u32 = 10;
 
 /// Flags of `io_uring_setup(2)`.
 const FLAGS: [&str; 7] =
     ["SINGLE_ISSUER", "DEFER_TASKRUN", "COOP_TASKRUN", "NO_SQARRAY", "SUBMIT_ALL", "IOPOLL", "SQPOLL"];
 
-/// No ring has this beside a way of running task work.
+/// Cannot be combined with task work flags.
 const ALONE: &str = "SQPOLL";
 
-/// Sets a flag, with the flags it needs beside it.
+/// Sets a flag and the flags it requires.
 fn set<S: squeue::EntryMarker, C: cqueue::EntryMarker>(ring: &mut Builder<S, C>, flag: &str) {
     match flag {
         "SINGLE_ISSUER" => ring.setup_single_issuer(),
@@ -71,7 +70,7 @@ fn set<S: squeue::EntryMarker, C: cqueue::EntryMarker>(ring: &mut Builder<S, C>,
     };
 }
 
-/// Makes a ring with these flags and closes it: its features.
+/// Creates a ring with these flags and closes it; returns its features.
 fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(flags: &[&str]) -> io::Result<u32> {
     let mut builder = IoUring::<S, C>::builder();
     for flag in flags {
@@ -80,8 +79,8 @@ fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(flags: &[&str]) -> io::R
     locked_memory::retry(|| builder.build(ENTRIES)).map(|ring| features(ring.params()))
 }
 
-/// `flag NAME accepted`, `flag NAME refused ERRNO` and `features N`, a line each; an error when not even a plain ring can
-/// be had, or when locked memory does not suffice to tell.
+/// `flag NAME accepted`, `flag NAME refused ERRNO` and `features N`, a line each; an error when not even a plain ring
+/// can be had, or when locked memory does not suffice to tell.
 fn io_uring_text() -> Result<String, RootError> {
     offers().map_err(|error| match error.raw_os_error() {
         Some(libc::ENOMEM) => RootError::NotHere(format!(
@@ -94,10 +93,10 @@ fn io_uring_text() -> Result<String, RootError> {
     })
 }
 
-/// What rings can have. Each one tried takes locked memory that is freed some time after its close, so one ring with all
-/// flags that go together answers for them; a kernel that refuses it is asked flag by flag.
+/// What rings can have. Each one tried takes locked memory that is freed some time after its close, so one ring with
+/// all flags that go together answers for them; a kernel that refuses it is asked flag by flag.
 fn offers() -> io::Result<String> {
-    // The wide entries of passthrough are types of their own.
+    // SQE128 and CQE32 are separate types.
     let wide = make::<squeue::Entry128, cqueue::Entry32>;
     let plain = make::<squeue::Entry, cqueue::Entry>;
     let together: Vec<&str> = FLAGS.into_iter().filter(|flag| *flag != ALONE).collect();
@@ -114,7 +113,7 @@ fn offers() -> io::Result<String> {
     Ok(text)
 }
 
-/// Whether it was locked memory that was missing, which says nothing of a flag.
+/// Whether locked memory was insufficient, which does not concern the flag.
 fn is_short(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ENOMEM)
 }
@@ -132,7 +131,7 @@ fn say(text: &mut String, name: &str, tried: io::Result<u32>) -> io::Result<()> 
     Ok(())
 }
 
-/// `IORING_FEAT_*` bits, as far as the crate tells them.
+/// `IORING_FEAT_*` bits that the crate exposes.
 fn features(parameters: &Parameters) -> u32 {
     let bits: &[(u32, bool)] = &[
         (0, parameters.is_feature_single_mmap()),
@@ -163,7 +162,7 @@ fn memlock() -> String {
     }
 }
 
-/// What sysinfo says; it reads no files of a root, so its answers are kept instead.
+/// Host name and distribution of sysinfo, which bypasses the root, so its answers are stored.
 fn host() -> String {
     [
         ("name", System::host_name()),

@@ -12,7 +12,7 @@ use crate::{
 const CPUS: &str = "/sys/devices/system/cpu";
 const NODES: &str = "/sys/devices/system/node";
 
-/// All online processors. A problem says when there is not even a list of them.
+/// All online CPUs, and a problem if their list cannot be read.
 pub(crate) fn read(root: &dyn SysRoot) -> (Processors, Vec<Problem>) {
     let info = first_processor(root, "/proc/cpuinfo");
     let field = |name: &'static str| {
@@ -44,7 +44,7 @@ pub(crate) fn read(root: &dyn SysRoot) -> (Processors, Vec<Problem>) {
     (processors, online.problem().into_iter().collect())
 }
 
-/// The start of the file, which tells of one processor; with all of them it is long, and slow to make.
+/// The start of the file, which describes one CPU; the whole file is long and slow to generate.
 fn first_processor(root: &dyn SysRoot, path: &str) -> Reading<String> {
     match root.read_start(path, 4096) {
         Ok(start) => Reading::known(path, String::from_utf8_lossy(&start).into_owned()),
@@ -52,7 +52,7 @@ fn first_processor(root: &dyn SysRoot, path: &str) -> Reading<String> {
     }
 }
 
-/// What stands behind the first `name :` of `/proc/cpuinfo`.
+/// The value of the first line `name :` of `/proc/cpuinfo`.
 fn first_field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -60,7 +60,7 @@ fn first_field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// `Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz` as people say it: `Intel Xeon E5-2680 v4`.
+/// `Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz` becomes `Intel Xeon E5-2680 v4`.
 fn shortened(model: &str) -> Label {
     let name = model.split(" @ ").next().unwrap_or(model);
     let plain = name.replace("(R)", "").replace("(TM)", "").replace("(tm)", "");
@@ -110,7 +110,7 @@ fn numa(root: &dyn SysRoot) -> BTreeMap<u32, Vec<u32>> {
         .collect()
 }
 
-/// The idle states of the first CPU, with how often all CPUs entered them.
+/// The idle states of the first CPU, with the entries of all CPUs.
 fn idle_states(root: &dyn SysRoot, cpus: &[u32]) -> Vec<IdleState> {
     let Some(first) = cpus.first() else { return Vec::new() };
     let folder = |cpu: &u32| format!("{CPUS}/cpu{cpu}/cpuidle");

@@ -11,34 +11,34 @@ pub use live::LiveRoot;
 pub(crate) use crate::model::{errno_name, errno_number, errno_words};
 use crate::{model::Reading, text::Label};
 
-/// Where files come from. Paths are absolute and normalised: `/sys/...`, `/proc/...`, `/etc/...`; answers of ioctls and
+/// The source of files. Paths are absolute and normalized: `/sys/...`, `/proc/...`, `/etc/...`; answers of ioctls and
 /// probes are files of the pseudo-folders `/ioctl/NAME/...` and `/probe/...`.
 ///
-/// Readers never walk through a symbolic link by accident: they ask [`SysRoot::link`] and go on at the target (see
-/// [`resolve`]), so that a root made of texts needs no links of its own.
+/// Readers never follow a symbolic link implicitly: they ask [`SysRoot::link`] and continue at the target (see
+/// [`resolve`]), so that a capture needs no link resolution.
 pub trait SysRoot: Send + Sync {
     /// The whole content of a file, at most [`MOST_BYTES`].
     fn read(&self, path: &str) -> Result<Vec<u8>, RootError>;
 
-    /// The first `most` bytes of a file whose rest is costly to read and not wanted. A recorder keeps no more than that,
-    /// so a path is read one way or the other, never both.
+    /// The first `most` bytes of a file whose rest is costly and not needed. A recorder keeps only these, so a path
+    /// must be read one way only.
     fn read_start(&self, path: &str, most: usize) -> Result<Vec<u8>, RootError> {
         let mut content = self.read(path)?;
         content.truncate(most);
         Ok(content)
     }
 
-    /// The target of a symbolic link, as it is written.
+    /// The target of a symbolic link, as written.
     fn link(&self, path: &str) -> Result<String, RootError>;
 
     /// The names in a folder, sorted as text.
     fn list(&self, path: &str) -> Result<Vec<String>, RootError>;
 }
 
-/// Longer files are cut here; nothing iodyno reads comes near.
+/// Longer files are truncated.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
 
-/// Why a root did not answer.
+/// Why a read failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RootError {
     /// The kernel's errno.
@@ -50,12 +50,11 @@ pub enum RootError {
 }
 
 impl RootError {
-    /// From a failed call; errors without an errno count as EIO.
+    /// Errors without an errno count as EIO.
     pub(crate) fn from_io(error: &std::io::Error) -> Self {
         Self::Errno(error.raw_os_error().unwrap_or(libc::EIO))
     }
 
-    /// Whether the thing simply is not there.
     pub(crate) fn is_absent(&self) -> bool {
         matches!(
             self,
@@ -63,7 +62,7 @@ impl RootError {
         )
     }
 
-    /// The reading it amounts to: absent, denied (EACCES, EPERM) or malformed (everything else).
+    /// Absent, denied (EACCES, EPERM) or malformed (everything else).
     pub(crate) fn into_reading<T>(self, path: &str) -> Reading<T> {
         match self {
             Self::Errno(libc::EACCES) => Reading::denied(path, "EACCES: permission denied; run as root"),
@@ -76,7 +75,6 @@ impl RootError {
     }
 }
 
-/// A file's whole content.
 pub(crate) fn bytes(root: &dyn SysRoot, path: &str) -> Reading<Vec<u8>> {
     match root.read(path) {
         Ok(content) => Reading::known(path, content),
@@ -84,12 +82,12 @@ pub(crate) fn bytes(root: &dyn SysRoot, path: &str) -> Reading<Vec<u8>> {
     }
 }
 
-/// A file's content as text, with what is no UTF-8 replaced.
+/// A file's content as text, invalid UTF-8 replaced.
 pub(crate) fn text(root: &dyn SysRoot, path: &str) -> Reading<String> {
     bytes(root, path).map(|content| String::from_utf8_lossy(&content).into_owned())
 }
 
-/// A one-line file, neutralised; an empty one is absent.
+/// A one-line file, neutralized; an empty one is absent.
 pub(crate) fn label(root: &dyn SysRoot, path: &str) -> Reading<Label> {
     match root.read(path) {
         Ok(content) => {
@@ -124,14 +122,14 @@ pub(crate) fn flag(root: &dyn SysRoot, path: &str) -> Reading<bool> {
     })
 }
 
-/// What was found, quoted and cut, with what is wrong with it: `"Unknown": no link speed`.
+/// The content, quoted and truncated, and the error: `"Unknown": no link speed`.
 pub(crate) fn quoted(content: &str, wrong: &str) -> String {
     let label = Label::new(content);
     let short: String = label.as_str().chars().take(60).collect();
     format!("{short:?}: {wrong}")
 }
 
-/// Where a link leads, as a normalised absolute path; the path itself when it is no link.
+/// A link's target as a normalized absolute path; the path itself if it is no link.
 pub(crate) fn resolve(root: &dyn SysRoot, path: &str) -> Result<String, RootError> {
     match root.link(path) {
         Ok(target) => Ok(join(parent(path), &target)),
@@ -140,7 +138,7 @@ pub(crate) fn resolve(root: &dyn SysRoot, path: &str) -> Result<String, RootErro
     }
 }
 
-/// The last part of where a link leads: the name of a driver, a group, a subsystem.
+/// The last name of a link's target: a driver, a group, a subsystem.
 pub(crate) fn link_name(root: &dyn SysRoot, path: &str) -> Reading<Label> {
     match root.link(path) {
         Ok(target) => Reading::known(path, Label::new(file_name(&target))),
@@ -160,7 +158,7 @@ pub fn file_name(path: &str) -> &str {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
 }
 
-/// `target` seen from the folder `base`, with `.` and `..` worked out as text.
+/// `target` relative to the folder `base`, with `.` and `..` resolved as text.
 pub(crate) fn join(base: &str, target: &str) -> String {
     let mut parts: Vec<&str> = if target.starts_with('/') { Vec::new() } else { split(base).collect() };
     for part in split(target) {

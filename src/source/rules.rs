@@ -19,7 +19,7 @@ use crate::{
     model::Problem,
 };
 
-/// The rules in the order they take effect: of those that fit, the last one wins.
+/// The rules in the order in which they take effect: the last matching one wins.
 pub(crate) fn read(root: &dyn SysRoot) -> (Vec<SettingRule>, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut rules = Vec::new();
@@ -37,7 +37,7 @@ pub(crate) fn read(root: &dyn SysRoot) -> (Vec<SettingRule>, Vec<Problem>) {
 
 const COMMAND_LINE: &str = "/proc/cmdline";
 
-/// What `root`'s files say, as the answer to `/probe/boot-rules`.
+/// The answer to `/probe/boot-rules` from `root`'s files.
 pub(super) fn probe(root: &dyn SysRoot) -> Vec<u8> {
     digest::scan(root).iter().map(ToString::to_string).collect::<String>().into_bytes()
 }
@@ -90,7 +90,7 @@ fn of_line(line: &Line) -> Vec<SettingRule> {
     }
 }
 
-/// Files of folders in falling precedence, by name: one hides those of its name further down.
+/// Files by name, from folders in descending precedence: a file masks those of the same name in later folders.
 fn in_folders(root: &dyn SysRoot, folders: &[&str], end: &str, problems: &mut Vec<Problem>) -> Vec<String> {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     for folder in folders {
@@ -107,12 +107,12 @@ fn in_folders(root: &dyn SysRoot, folders: &[&str], end: &str, problems: &mut Ve
     files.into_values().collect()
 }
 
-/// A folder that is not there is no problem: most systems lack one of them.
+/// A missing folder is no problem: most systems lack one of them.
 fn told(error: RootError, path: &str) -> Option<Problem> {
     if error.is_absent() { None } else { error.into_reading::<()>(path).problem() }
 }
 
-/// Lines with their numbers, without white space around them; one that ends in a backslash goes on in the next.
+/// Trimmed lines with their numbers; a backslash at the end continues a line.
 fn joined(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut lines = text.lines().enumerate();

@@ -1,8 +1,7 @@
 //! Memory modules from the firmware's tables (SMBIOS Reference Specification 3.7, sections 6.1 and 7.18).
 //!
 //! The tables are long and contain serial numbers: the live machine answers `/probe/memory-modules` with the relevant
-//! fields,
-//! and captures contain those alone. In a folder the tables themselves are read.
+//! fields, and captures contain those alone. In a folder the tables themselves are read.
 
 use super::root::{RootError, SysRoot};
 use crate::{machine::MemoryModule, model::Reading, text::Label, units::Bytes};
@@ -15,7 +14,7 @@ const ENTRIES: &str = "/sys/firmware/dmi/entries";
 const MEMORY_DEVICE: u8 = 17;
 const END_OF_TABLE: u8 = 127;
 
-/// The machine's memory sockets, empty ones among them.
+/// The machine's memory slots, including empty ones.
 pub(super) fn read(root: &dyn SysRoot) -> Reading<Vec<MemoryModule>> {
     let answer = match root.read(PROBE) {
         Ok(text) => from_text(&String::from_utf8_lossy(&text)),
@@ -31,7 +30,7 @@ pub(super) fn read(root: &dyn SysRoot) -> Reading<Vec<MemoryModule>> {
     }
 }
 
-/// What `root`'s tables tell, as the answer to `/probe/memory-modules`.
+/// The answer to `/probe/memory-modules` from `root`'s tables.
 pub(super) fn probe(root: &dyn SysRoot) -> Result<Vec<u8>, RootError> {
     from_tables(root).map(|modules| modules.iter().map(to_line).collect::<String>().into_bytes())
 }
@@ -44,7 +43,7 @@ fn from_tables(root: &dyn SysRoot) -> Result<Vec<MemoryModule>, RootError> {
     }
 }
 
-/// The same structures one by one, in the order of their numbers.
+/// The same structures from one file each, in the order of their numbers.
 fn from_entries(root: &dyn SysRoot) -> Result<Vec<MemoryModule>, RootError> {
     let mut numbers: Vec<u32> =
         root.list(ENTRIES)?.iter().filter_map(|name| name.strip_prefix("17-")?.parse().ok()).collect();
@@ -56,7 +55,7 @@ fn from_entries(root: &dyn SysRoot) -> Result<Vec<MemoryModule>, RootError> {
     Ok(modules)
 }
 
-/// The memory devices among these structures. Stops where a structure runs over the end.
+/// The memory devices among these structures. Stops at a truncated structure.
 pub(crate) fn parse(mut tables: &[u8]) -> Vec<MemoryModule> {
     let mut modules = Vec::new();
     while let [kind, length, ..] = tables {
@@ -82,7 +81,7 @@ fn module(formatted: &[u8], strings: &[u8]) -> MemoryModule {
         let text = number.checked_sub(1).and_then(|index| strings.split(|byte| *byte == 0).nth(index));
         Label::from_bytes(text.unwrap_or_default())
     };
-    // 0xffff sends to the wider field of version 3.3; 0 is unknown.
+    // 0xffff refers to the wider field of version 3.3; 0 is unknown.
     let speed = |at: usize, wide: usize| match word(at)? {
         0 => None,
         0xffff => long(wide).filter(|speed| *speed != 0),
@@ -103,7 +102,7 @@ fn module(formatted: &[u8], strings: &[u8]) -> MemoryModule {
     }
 }
 
-/// Six columns with tabs between, `-` where nothing is known.
+/// Six columns separated by tabs, `-` for unknown.
 fn to_line(module: &MemoryModule) -> String {
     let number = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
     format!(

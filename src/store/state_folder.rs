@@ -1,8 +1,7 @@
 //! [`StateFolder`]: the state folder, trusted only where no other user can write to it.
 //!
 //! Its contents make root write settings, so the folder and every file in it must belong to this process' user. Files
-//! are
-//! opened relative to the folder's descriptor; links are not followed, and only regular files are read or written.
+//! are opened relative to the folder's descriptor; links are not followed, and only regular files are read or written.
 
 use std::{
     fs::{DirBuilder, File},
@@ -28,7 +27,7 @@ pub(crate) struct StateFolder {
 /// Never follow a link, never wait for a file.
 const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 const FOLDER: OFlags = FLAGS.union(OFlags::DIRECTORY);
-/// Of files.
+/// Mode of files.
 const OWN: Mode = Mode::RUSR.union(Mode::WUSR);
 
 impl StateFolder {
@@ -50,7 +49,7 @@ impl StateFolder {
     /// As for [`Self::open`].
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(Mode::RWXU.bits()).create(path).or_else(|error| {
-            // A link in its place gets a better message below.
+            // A symbolic link gets a better message below.
             if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) }
         })?;
         Self::open(path)?.ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -116,7 +115,7 @@ impl StateFolder {
         self.writable(name, OFlags::CREATE | OFlags::EXCL)
     }
 
-    /// Gives a file another name, in place of what has it.
+    /// Renames a file, replacing an existing one.
     pub(crate) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         Ok(renameat(&self.folder, from, &self.folder, to)?)
     }
@@ -134,7 +133,7 @@ impl StateFolder {
     fn checked(folder: OwnedFd) -> io::Result<Self> {
         let stat = fstat(&folder)?;
         owned(&stat, "the state folder ")?;
-        // Its mode is its owner's matter: IODYNO_STATE_DIR may name a folder that is not iodyno's.
+        // The mode of an existing folder stays: IODYNO_STATE_DIR may name a shared one.
         if others_may_write(&stat) {
             return Err(refused("other users can write to it: look at what it holds, then `chmod 700` it"));
         }

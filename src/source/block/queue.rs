@@ -79,7 +79,7 @@ fn from_debugfs(root: &dyn SysRoot, folder: &str) -> Reading<HardwareQueues> {
 }
 
 /// Queues are numbered default, read, poll, and each type serves every CPU once: where a CPU comes again, the next type
-/// begins. `io_poll` tells poll queues from read queues when there is one further type.
+/// begins. `io_poll` distinguishes poll queues from read queues when there is one further type.
 fn from_cpus(root: &dyn SysRoot, device: &str) -> Reading<HardwareQueues> {
     let path: std::sync::Arc<str> = format!("{device}/mq").into();
     let mut numbers: Vec<u32> = match root.list(&path) {

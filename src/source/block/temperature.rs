@@ -9,7 +9,7 @@ use crate::{
     text::Label,
 };
 
-/// Sensors of the hwmon device below `device`, or below its PCI function as on older kernels. Its number says nothing.
+/// Sensors of the hwmon device below `device`, or, on older kernels, below its PCI function.
 pub(super) fn read(root: &dyn SysRoot, device: &str, pci_path: Option<&str>) -> Option<Temperature> {
     let glue = |folder: &str| format!("{folder}/hwmon");
     let folders = [Some(device.to_owned()), Some(glue(device)), pci_path.map(glue)];

@@ -386,7 +386,8 @@ fn serial_numbers_of_scsi_disks_come_from_page_80() {
     assert!(disk_at("2\n  0000: 00 80").problem().is_some());
 }
 
-/// Whatever machine this runs on: nothing is zero that was not read, and the root file system is found if it is a disk's.
+/// Whatever machine this runs on: nothing is zero that was not read, and the root file system is found if it is a
+/// disk's.
 #[test]
 fn this_machine_reads_without_complaint() {
     let (drives, problems) = read(&LiveRoot::new(), &PciTree::default());

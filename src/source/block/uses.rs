@@ -17,7 +17,7 @@ use crate::{
     text::Label,
 };
 
-/// Fills in `used_by` and `users_unread` of every drive; gives back what could not be read of the machine's tables.
+/// Fills in `used_by` and `users_unread` of every drive; returns the tables that could not be read.
 pub(super) fn read(root: &dyn SysRoot, drives: &mut [Drive]) -> Vec<Problem> {
     let parts = Parts::of(root, drives);
     let mut users = Users::new(&parts);
@@ -42,7 +42,7 @@ struct Part {
     path: String,
 }
 
-/// Every drive and partition, and the ways to find them.
+/// All drives and partitions, with lookup tables.
 struct Parts {
     all: Vec<Part>,
     by_number: HashMap<String, usize>,
@@ -51,9 +51,9 @@ struct Parts {
     siblings: HashMap<usize, BTreeSet<usize>>,
     /// Drives behind an NVMe character device.
     behind: HashMap<String, Vec<usize>>,
-    /// Where the links of device files lead.
+    /// Targets of symbolic links to device files.
     links: HashMap<String, usize>,
-    /// What `/dev/root` stands for where the mount table does not say.
+    /// The device behind `/dev/root`.
     root_file: Option<String>,
 }
 
@@ -107,7 +107,7 @@ impl Parts {
         siblings
     }
 
-    /// The parts that a mount stands on.
+    /// The parts below a mount.
     fn mounted(&self, mount: &Mount) -> BTreeSet<usize> {
         let by_number = mount.number.as_ref().and_then(|number| self.by_number.get(number).copied());
         // bcachefs names all its devices: /dev/sda:/dev/sdb.
@@ -121,11 +121,10 @@ impl Parts {
         self.siblings.get(&index).cloned().unwrap_or_else(|| BTreeSet::from([index]))
     }
 
-    /// The part behind a device file.
     fn by_file(&self, file: &str) -> Option<usize> {
         let file = if file == "/dev/root" { self.root_file.as_deref()? } else { file };
         let name = file.strip_prefix("/dev/")?;
-        // A slash in a device file's name is an exclamation mark in the kernel's.
+        // A slash in a device file's name is an exclamation mark in its kernel name.
         let by_name = self.by_name.get(name).or_else(|| self.by_name.get(&name.replace('/', "!")));
         by_name.or_else(|| self.links.get(name)).copied()
     }
@@ -146,18 +145,18 @@ fn root_argument(root: &dyn SysRoot) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Who uses which part, and what stands on which.
+/// Users and stacked devices of each part.
 struct Users<'a> {
     parts: &'a Parts,
     mounts: Vec<Mount>,
     direct: BTreeMap<usize, BTreeSet<User>>,
-    /// Kernel names of block devices that stand on a part.
+    /// Kernel names of block devices stacked on a part.
     above: BTreeMap<usize, BTreeSet<String>>,
-    /// Uses of a drive by another device file than its own or a partition's.
+    /// Users of a drive through an NVMe character device.
     lone: Vec<(usize, Use)>,
-    /// Why any drive may have further users.
+    /// Why any drive may have unknown users.
     unread: Vec<Problem>,
-    /// Why this drive may.
+    /// Why this drive may have unknown users.
     unread_of: Vec<(usize, Problem)>,
 }
 
@@ -179,13 +178,13 @@ impl<'a> Users<'a> {
     }
 
     fn stack(&mut self, part: usize, upper: &str) {
-        // A capture may hold nonsense; nothing stands on itself.
+        // A malformed capture may stack a device on itself.
         if self.parts.all[part].name != upper {
             self.above.entry(part).or_default().insert(upper.to_owned());
         }
     }
 
-    /// The parts that carry a file.
+    /// The parts below a file.
     fn under_file(&self, file: &str) -> BTreeSet<usize> {
         mounts::of_file(&self.mounts, file).map(|mount| self.parts.mounted(mount)).unwrap_or_default()
     }
@@ -227,8 +226,7 @@ impl<'a> Users<'a> {
         problems
     }
 
-    /// What sysfs says of every part: what stands on it, and file systems that the kernel has mounted from it, whatever
-    /// this process' mount table shows.
+    /// Stacked devices and mounted file systems of every part from sysfs, independent of this process' mount table.
     fn layers(&mut self, root: &dyn SysRoot) {
         let parts = self.parts;
         for (index, part) in parts.all.iter().enumerate() {
@@ -246,7 +244,7 @@ impl<'a> Users<'a> {
                     self.stack(*lower, &part.name);
                 }
             }
-            // A cache device whose set has no backing device yet has no holder.
+            // A cache device without a backing device has no holder.
             if root.list(&format!("{}/bcache", part.path)).is_ok() && !self.above.contains_key(&index) {
                 self.stack(index, "bcache");
             }
@@ -265,7 +263,7 @@ impl<'a> Users<'a> {
                 self.hidden_mount(&name, filesystem, None);
             }
         }
-        // Journals: NAME-INODE inside a file system, NAME on a device of their own.
+        // Journals: NAME-INODE inside a file system, NAME on their own device.
         for name in root.list("/proc/fs/jbd2").unwrap_or_default() {
             let inside = name.rsplit_once('-').map(|(device, _)| device);
             let device =
@@ -276,7 +274,7 @@ impl<'a> Users<'a> {
         }
     }
 
-    /// A mount that is not in this process' table; one that is says more.
+    /// Adds a mount outside this process' table, unless a mount with more detail is known.
     fn hidden_mount(&mut self, name: &str, filesystem: &str, seen: Option<&(Label, Process)>) {
         let Some(index) = self.parts.by_name.get(name).copied() else { return };
         for part in self.parts.with_siblings(index) {
@@ -287,7 +285,7 @@ impl<'a> Users<'a> {
             } else if let Some(seen) = seen
                 && users.remove(&User::HiddenMount { filesystem: Label::new(filesystem), seen: None })
             {
-                // Where somebody sees it says more than that it is somewhere.
+                // A known mount point replaces an unknown one.
                 let seen = Some(seen.clone());
                 users.insert(User::HiddenMount { filesystem: Label::new(filesystem), seen });
             }
@@ -315,7 +313,7 @@ impl<'a> Users<'a> {
         }
     }
 
-    /// One line; `None` when it makes no sense. A device that is not among the drives is passed over.
+    /// `None` if the line is malformed. Unknown devices are skipped.
     fn line(&mut self, line: &str) -> Option<()> {
         let (word, rest) = line.split_once(' ')?;
         let (subject, rest) = rest.split_once(' ')?;
@@ -364,7 +362,6 @@ impl<'a> Users<'a> {
         }
     }
 
-    /// Every use of a drive, each with its chain.
     fn of_drive(&self, drive: usize) -> BTreeSet<Use> {
         let mut found = BTreeSet::new();
         let mut seen = BTreeSet::from([drive]);

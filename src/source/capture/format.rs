@@ -1,8 +1,7 @@
 //! The text of a capture: line by line, sorted by path, made to be read and compared by people.
 //!
 //! ```text
-//! iodyno capture 1
-//! made-by: iodyno 0.1.0
+//! iodyno capture 1 made-by: iodyno 0.1.0
 //!
 //! # a comment
 //! dir /sys/block
@@ -21,10 +20,10 @@
 //! none read /probe/io_uring a folder of files answers no probe
 //! ```
 //!
-//! `file` is a file of one line, `text` of several, `hex` what is no text; in it `*` repeats the row above up to the next
-//! one. A line of content that ends in a backslash has no newline. Elsewhere `\\`, `\s` (space), `\t`, `\n`, `\r`,
-//! `\e` (nothing: an empty line) and `\u{hex}` stand for the characters that a line, a terminal or an editor would not keep: spaces in paths and at ends of
-//! lines, control characters, invisible ones.
+//! `file` is a file of one line, `text` of several, `hex` what is no text; in it `*` repeats the row above up to the
+//! next one. A line of content that ends in a backslash has no newline. Elsewhere `\\`, `\s` (space), `\t`, `\n`, `\r`,
+//! `\e` (nothing: an empty line) and `\u{hex}` stand for the characters that a line, a terminal or an editor would not
+//! keep: spaces in paths and at ends of lines, control characters, invisible ones.
 
 mod escape;
 mod parse;
@@ -33,10 +32,10 @@ mod write;
 pub(crate) use parse::parse;
 pub use write::write;
 
-/// The version written, and the only one read.
+/// The format version written, and the only one read.
 pub(crate) const VERSION: u32 = 1;
 
-/// Longest text that is read as a capture, and the most that its contents may amount to.
+/// Maximum length of a capture's text, and of its contents.
 pub(crate) const MOST_TEXT: usize = 64 << 20;
 
 /// What is wrong with a capture's text, and where.

@@ -1,6 +1,5 @@
 //! I/O limits of the control groups that iodyno runs in: `io.max` and `io.latency` of cgroup v2, `blkio.throttle.*` of
-//! v1
-//! (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/blkio-controller.rst).
+//! v1 (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/blkio-controller.rst).
 
 use crate::{
     machine::{IoLimit, LimitKind},
@@ -8,7 +7,7 @@ use crate::{
     text::Label,
 };
 
-/// Where the hierarchies are mounted: v2 alone, v2 beside v1 (which then has the I/O controller), v1.
+/// Mount points: v2 alone, v2 beside v1 (which then has the I/O controller), v1.
 const UNIFIED: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
 
@@ -25,7 +24,7 @@ const THROTTLES: [(&str, LimitKind); 2] = [
     ("blkio.throttle.read_iops_device", LimitKind::ReadIops),
 ];
 
-/// Every limit on reads of the own groups and those above them; none where there are no control groups.
+/// All read limits of this process' cgroups and their ancestors.
 pub(super) fn io_limits(root: &dyn SysRoot) -> Vec<IoLimit> {
     let groups = root::text(root, "/proc/self/cgroup");
     let mut limits = Vec::new();
@@ -58,7 +57,7 @@ pub(super) fn io_limits(root: &dyn SysRoot) -> Vec<IoLimit> {
     limits
 }
 
-/// The group at `path` and all above it, the highest first. A group outside of the namespace has no folder.
+/// The cgroup at `path` and its ancestors, topmost first. A cgroup outside of the namespace has no folder.
 fn folders(mount: &str, path: &str) -> Vec<String> {
     let mut folders = vec![mount.to_owned()];
     let steps = path.split('/').filter(|step| !step.is_empty());

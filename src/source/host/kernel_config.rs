@@ -1,8 +1,7 @@
 //! Options of the kernel's configuration that findings read.
 //!
 //! The file has some 10 000 lines: the live machine answers `/probe/kernel-config` with the relevant options, and
-//! captures
-//! contain those alone. In a folder `/proc/config.gz` and `/boot/config-RELEASE` are read.
+//! captures contain those alone. In a folder `/proc/config.gz` and `/boot/config-RELEASE` are read.
 
 use std::{collections::BTreeMap, io::Read, sync::Arc};
 
@@ -18,7 +17,7 @@ use crate::{
 const PROBE: &str = "/probe/kernel-config";
 const PACKED: &str = "/proc/config.gz";
 
-/// Options that are asked for; the end of a name may be left open with `*`.
+/// Options that are read; `*` at the end is a wildcard.
 const OPTIONS: [&str; 19] = [
     "CONFIG_BLK_WBT_MQ",
     "CONFIG_HZ",
@@ -54,7 +53,7 @@ pub(super) fn read(root: &dyn SysRoot) -> Reading<BTreeMap<Label, Label>> {
     }
 }
 
-/// What `root`'s files say, as the answer to `/probe/kernel-config`: the file's path, then lines of options.
+/// The answer to `/probe/kernel-config` from `root`'s files: the file's path, then lines of options.
 pub(in crate::source) fn probe(root: &dyn SysRoot) -> Result<Vec<u8>, RootError> {
     let (path, lines) = from_files(root).ok_or(RootError::Errno(libc::ENOENT))?;
     Ok(options(&lines)
@@ -84,7 +83,7 @@ fn unpack(packed: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The wanted ones among lines `CONFIG_X=value`.
+/// Filters lines `CONFIG_X=value` by [`OPTIONS`].
 fn options(text: &str) -> BTreeMap<Label, Label> {
     let wanted = |name: &str| {
         OPTIONS.iter().any(|option| match option.strip_suffix('*') {

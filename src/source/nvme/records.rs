@@ -69,7 +69,7 @@ pub fn namespace(bytes: &[u8]) -> Result<Namespace, String> {
     const MOST_FORMATS: u16 = 64;
     const MOST_LOW_FORMATS: u16 = 16;
     let record = Record::sized(bytes, IDENTIFY_BYTES, "Identify Namespace")?;
-    // NLBAF counts from zero; NULBAF further formats follow those.
+    // NLBAF is zero-based; NULBAF further formats follow.
     let formats = u16::from(record.u8(25)) + 1 + u16::from(record.u8(82));
     if formats > MOST_FORMATS {
         return Err(format!("{formats} LBA formats; there are at most {MOST_FORMATS}"));

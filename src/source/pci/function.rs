@@ -15,18 +15,19 @@ use crate::{
     text::Label,
 };
 
-/// The switches of `link/`, one file each (`Documentation/ABI/testing/sysfs-bus-pci`).
+/// Files of `link/` (`Documentation/ABI/testing/sysfs-bus-pci`).
 const ASPM: [&str; 7] =
     ["clkpm", "l0s_aspm", "l1_1_aspm", "l1_1_pcipm", "l1_2_aspm", "l1_2_pcipm", "l1_aspm"];
 
-/// What is read once and asked for by every function.
+/// Data read once for all functions.
 pub(super) struct Shared<'a> {
     database: &'a Database,
     /// Cooling devices of ports by the port's address.
     cooling: BTreeMap<PciAddress, Arc<str>>,
     /// Slot names by `DDDD:BB:DD`.
     slots: BTreeMap<String, Label>,
-    /// Whether this kernel shows link files for every PCI Express device, so that what has none is none.
+    /// Whether this kernel has link files for every PCI Express device, so that a device without them is conventional
+    /// PCI.
     has_link_files: bool,
 }
 
@@ -38,7 +39,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Linux 4.13 brought `current_link_speed` and its kin.
+/// Linux 4.13 added `current_link_speed` and the other link files.
 fn is_since_4_13(release: &str) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {
@@ -47,7 +48,7 @@ fn is_since_4_13(release: &str) -> bool {
     }
 }
 
-/// Ports that can be slowed down: `/sys/class/thermal/cooling_device*/type` of `PCIe_Port_Link_Speed_<BDF>`.
+/// Cooling devices of ports: `/sys/class/thermal/cooling_device*/type` of `PCIe_Port_Link_Speed_<BDF>`.
 fn cooling_devices(root: &dyn SysRoot) -> BTreeMap<PciAddress, Arc<str>> {
     let folder = "/sys/class/thermal";
     let names = root.list(folder).unwrap_or_default();
@@ -76,7 +77,7 @@ fn slots(root: &dyn SysRoot) -> BTreeMap<String, Label> {
         .collect()
 }
 
-/// The function at `path`; `None` if there is nothing any more.
+/// The function at `path`; `None` if it disappeared.
 pub(super) fn read(
     root: &dyn SysRoot,
     shared: &Shared<'_>,
@@ -136,8 +137,8 @@ fn narrow<T: TryFrom<u64>>(value: u64, most: u64) -> Result<T, String> {
     if value > most { Err(wrong()) } else { T::try_from(value).map_err(|_| wrong()) }
 }
 
-/// The `config` file. It is left alone where nothing is to be learned or much to be lost: conventional PCI devices (in a
-/// virtual machine each word costs an exit) and devices that sleep without power, which reading would wake.
+/// The `config` file. It is not read for conventional PCI devices (in a virtual machine each word costs an exit) and
+/// for devices in D3cold, which a read would wake.
 fn configuration(root: &dyn SysRoot, shared: &Shared<'_>, path: &str) -> Reading<Vec<u8>> {
     let file = format!("{path}/config");
     let link_file = || root::text(root, &format!("{path}/max_link_speed"));
@@ -167,7 +168,7 @@ fn express(config: &Reading<Vec<u8>>) -> Reading<Express> {
     }
 }
 
-/// -1, no node, is what every machine with one node says.
+/// -1, no node, is normal on machines with one node.
 fn numa_node(root: &dyn SysRoot, path: &str) -> Reading<Option<u32>> {
     root::number::<i64>(root, path).and_then(|node| match node {
         -1 => Ok(None),
@@ -203,7 +204,6 @@ fn buses(
         .or_else(|| ConfigSpace::new(config.value()?).ok()?.buses())
 }
 
-/// Lines of a name and a count.
 fn aer(root: &dyn SysRoot, path: &str) -> Reading<BTreeMap<Label, u64>> {
     root::text(root, path).and_then(|text| {
         text.lines()
@@ -234,7 +234,7 @@ fn cooling(root: &dyn SysRoot, device: Option<&str>, path: &str) -> Reading<(u64
         .and_then(|now| Ok((now, most.get().ok_or("its max_state cannot be read")?)))
 }
 
-/// Firmware's label for the device, else the name of the slot it sits in.
+/// The firmware's label of the device, else the name of its slot.
 fn slot(
     root: &dyn SysRoot,
     label: &str,

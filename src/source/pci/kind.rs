@@ -5,12 +5,12 @@ use crate::{
     model::{NodeIndex, Reading},
 };
 
-/// Whether a class (24 bits) is one of bridges with a bus behind: PCI to PCI, `CardBus`, semi-transparent.
+/// Whether a class (24 bits) is a bridge with a secondary bus: PCI to PCI, `CardBus`, semi-transparent.
 pub(super) fn is_bridge_class(class: u32) -> bool {
     matches!(class >> 8, 0x0604 | 0x0607 | 0x0609)
 }
 
-/// What the function itself says. A bridge whose registers cannot be read stays [`NodeKind::Bridge`] until [`infer`].
+/// The kind by the function's registers. Without them a bridge stays [`NodeKind::Bridge`] until [`infer`].
 pub(super) fn of(class: &Reading<u32>, express: &Reading<Express>) -> NodeKind {
     let bridge = class.get().is_some_and(is_bridge_class);
     match express.value().map(|express| express.port_type) {
@@ -23,9 +23,9 @@ pub(super) fn of(class: &Reading<u32>, express: &Reading<Express>) -> NodeKind {
     }
 }
 
-/// Bridges whose registers could not be read, told from the tree: on a root bus with a link it is a root port; below a
-/// root port or a switch's downstream port, with bridges of its own, the upstream port of a switch; below that, its
-/// downstream ports. Nodes stand behind their parents, so one pass will do.
+/// Infers the kind of bridges with unreadable registers: on a root bus with a link it is a root port; below a
+/// root port or a switch's downstream port, with bridges below, the upstream port of a switch; below that, its
+/// downstream ports. Nodes follow their parents, so one pass suffices.
 pub(super) fn infer(tree: &mut PciTree) {
     for at in 0..tree.nodes.len() {
         let node = &tree.nodes[at];

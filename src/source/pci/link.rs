@@ -16,7 +16,7 @@ use crate::{
 /// Root complex integrated endpoint and event collector: on the root bus itself, without a link.
 const INTEGRATED: [u8; 2] = [9, 10];
 
-/// The link of the function at `path`; `None` for what has none.
+/// The link of the function at `path`, if it has one.
 pub(super) fn read(root: &dyn SysRoot, path: &str, express: &Reading<Express>) -> Option<Link> {
     let registers = express.value();
     if registers.is_some_and(|express| INTEGRATED.contains(&express.port_type)) {
@@ -44,12 +44,12 @@ pub(super) fn read(root: &dyn SysRoot, path: &str, express: &Reading<Express>) -
     (!nothing || registers.is_some()).then_some(link)
 }
 
-/// Whether there is no such file, which is another thing than one that cannot be read.
+/// Whether the file does not exist, as opposed to unreadable.
 pub(super) fn is_absent<T>(reading: &Reading<T>) -> bool {
     reading.problem().is_some_and(|problem| problem.kind == ProblemKind::Absent)
 }
 
-/// What a register says, with its name behind the path.
+/// A register's value as a reading, the register's name appended to the path.
 fn second<T>(
     express: &Reading<Express>,
     register: &str,
@@ -72,7 +72,7 @@ fn width(root: &dyn SysRoot, path: &str) -> Reading<Lanes> {
     root::number::<u64>(root, path).and_then(lanes)
 }
 
-/// Widths there are; 0 is a link that is down or unknown, 63 a device that gives ones, 255 the kernel's unknown.
+/// Valid widths; 0 is a link that is down or unknown, 63 a device that reads as ones, 255 the kernel's unknown.
 fn lanes(width: u64) -> Result<Lanes, String> {
     match width {
         1 | 2 | 4 | 8 | 12 | 16 | 32 => u8::try_from(width).map(Lanes).map_err(|error| error.to_string()),

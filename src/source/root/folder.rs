@@ -19,7 +19,7 @@ use crate::source::open_files;
 #[derive(Debug)]
 pub(crate) struct FolderRoot {
     base: PathBuf,
-    /// Where folders really are in the tree: thousands of files share a few hundred of them.
+    /// Resolved folders: thousands of files share a few hundred of them.
     settled: Mutex<HashMap<String, String>>,
 }
 
@@ -27,7 +27,6 @@ pub(crate) struct FolderRoot {
 const MOST_LINKS: usize = 40;
 
 impl FolderRoot {
-    /// The tree below `base`.
     pub(crate) fn new(base: impl Into<PathBuf>) -> Self {
         Self { base: base.into(), settled: Mutex::default() }
     }
@@ -52,7 +51,7 @@ impl FolderRoot {
         Ok(self.on_disk(&settled))
     }
 
-    /// `path` seen from the folder `at`, which has no links in it.
+    /// `path` relative to the folder `at`, which contains no links.
     fn walk(&self, mut at: String, path: &str, follow_last: bool) -> Result<String, RootError> {
         let mut rest: Vec<String> = parts(path);
         let mut links = 0;

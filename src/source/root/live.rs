@@ -48,13 +48,12 @@ impl SysRoot for LiveRoot {
     }
 }
 
-/// Whether `path` is no file but a question: an ioctl or a probe.
 fn is_pseudo(path: &str) -> bool {
     path.starts_with("/ioctl/") || path.starts_with("/probe/")
 }
 
-/// A regular file's content, the first `most` bytes of it. What is no regular file is not opened: opening a pipe or a
-/// device can wait, or do something.
+/// The first `most` bytes of a regular file. Other files are not opened: opening a pipe or device can block or have
+/// side effects.
 pub(super) fn read_regular(path: &Path, most: usize) -> Result<Vec<u8>, RootError> {
     check_regular(&fs::metadata(path).map_err(|error| RootError::from_io(&error))?)?;
     let file = File::options()
@@ -76,7 +75,7 @@ fn check_regular(metadata: &fs::Metadata) -> Result<(), RootError> {
     }
 }
 
-/// A link's target as written; `EINVAL` for what is no link.
+/// A link's target as written; `EINVAL` if it is no link.
 pub(super) fn read_link(path: &Path) -> Result<String, RootError> {
     fs::read_link(path)
         .map(|target| target.to_string_lossy().into_owned())

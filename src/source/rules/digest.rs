@@ -1,27 +1,22 @@
 //! Lines of system files, besides udev's, that write settings at boot: modprobe.d, tmpfiles.d, services and their
-//! scripts,
-//! tuned.
+//! scripts, tuned.
 //!
 //! Such files also contain passwords of services. The live machine answers `/probe/boot-rules` with the relevant lines
-//! alone,
-//! each with its file and number, and captures contain nothing else. A folder is scanned directly.
+//! alone, each with its file and number, and captures contain nothing else. A folder is scanned directly.
 
 use std::collections::BTreeSet;
 
 use super::{in_folders, joined, line::Line, shell, tuned};
 use crate::source::{SysRoot, root};
 
-/// What a machine answers the lines to.
 pub(super) const PROBE: &str = "/probe/boot-rules";
 
 const MODULES: [&str; 3] = ["/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d"];
 const TMPFILES: [&str; 3] = ["/etc/tmpfiles.d", "/run/tmpfiles.d", "/usr/lib/tmpfiles.d"];
 const UNITS: [&str; 3] = ["/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system"];
 
-/// Modules whose options are settings.
 const TELLING_MODULES: [&str; 3] = ["nvme", "nvme_core", "nvme-core"];
 
-/// The service that carries out profiles of tuned.
 const TUNED: &str = "tuned.service";
 
 /// The lines in the order in which they take effect at boot.
@@ -52,7 +47,7 @@ pub(super) fn scan(root: &dyn SysRoot) -> Vec<Line> {
     lines
 }
 
-/// The joined lines of a file that tell something.
+/// The lines of a file that pass `tells`, continued lines joined.
 fn telling(root: &dyn SysRoot, path: &str, tells: impl Fn(&str) -> bool) -> Vec<Line> {
     let text = root::text(root, path);
     let lines = joined(text.value().map(String::as_str).unwrap_or_default());
@@ -63,14 +58,14 @@ fn telling(root: &dyn SysRoot, path: &str, tells: impl Fn(&str) -> bool) -> Vec<
         .collect()
 }
 
-/// The commands that a service starts with: of its file, then of its drop-ins (`NAME.service.d/*.conf`, systemd.unit(5)).
+/// The `ExecStart` commands of a service: of its file, then of its drop-ins (`NAME.service.d/*.conf`, systemd.unit(5)).
 fn commands(root: &dyn SysRoot, service: &str) -> Vec<Line> {
     let mut found: Vec<Line> = Vec::new();
     for path in unit(root, service).into_iter().chain(drop_ins(root, service)) {
         for command in telling(root, &path, |line| line.starts_with("ExecStart")) {
             let Some((name, value)) = command.text.split_once('=') else { continue };
             if value.trim().is_empty() {
-                // An empty assignment takes back those before it.
+                // An empty assignment resets earlier ones.
                 found.retain(|known| known.text.split_once('=').is_none_or(|(other, _)| other != name));
             } else {
                 found.push(command);
@@ -89,16 +84,15 @@ fn drop_ins(root: &dyn SysRoot, service: &str) -> Vec<String> {
     names.into_iter().flatten().flat_map(of_name).collect()
 }
 
-/// What the command of a line `ExecStart=...` writes by itself.
+/// The writes in a line `ExecStart=...`.
 fn of_command(line: &str) -> Vec<shell::Write> {
     line.split_once('=').map_or_else(Vec::new, |(_, command)| shell::writes(command))
 }
 
-/// Longer scripts are cut here.
+/// Longer scripts are truncated.
 const MOST_SCRIPT: usize = 64 << 10;
 
-/// The telling lines of the script that a command starts: a file of shell commands, by its first line or since a shell is
-/// told to read it.
+/// The relevant lines of the shell script that a command runs, recognized by `#!` or as an argument of a shell.
 fn script(root: &dyn SysRoot, command: &str) -> Vec<Line> {
     let Some((path, by_shell)) = command.split_once('=').and_then(|(_, words)| shell::script(words)) else {
         return Vec::new();
@@ -115,7 +109,7 @@ fn script(root: &dyn SysRoot, command: &str) -> Vec<Line> {
     shell::telling(joined(text)).into_iter().map(line).collect()
 }
 
-/// Services that are started at boot: those with a link in a folder `*.wants` or `*.requires` of a target.
+/// Services enabled at boot: those with a link in a folder `*.wants` or `*.requires` of a target.
 fn wanted(root: &dyn SysRoot) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for folder in UNITS {
@@ -134,7 +128,7 @@ fn template(service: &str) -> Option<String> {
     service.split_once('@').map(|(name, _)| format!("{name}@.service"))
 }
 
-/// The file of a service, the administrator's first; an instance `a@b.service` is of `a@.service`.
+/// The file of a service, the administrator's first; `a@b.service` is an instance of `a@.service`.
 fn unit(root: &dyn SysRoot, service: &str) -> Option<String> {
     let names = [Some(service.to_owned()), template(service)];
     names.into_iter().flatten().find_map(|name| {

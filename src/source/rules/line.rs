@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// One line of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
     pub path: String,
@@ -18,10 +17,10 @@ impl fmt::Display for Line {
     }
 }
 
-/// The lines of an answer; what is none is passed over.
+/// Malformed lines are skipped.
 pub(super) fn parse(text: &str) -> Vec<Line> {
     let line = |line: &str| {
-        // No path that is searched has a colon followed by digits and another one.
+        // No scanned path contains a colon, digits and another colon.
         let (path, rest) = line.split_once(':')?;
         let (number, text) = rest.split_once(':')?;
         let number = number.parse().ok().filter(|number| *number > 0)?;

@@ -5,7 +5,7 @@ use crate::{
     text::Label,
 };
 
-/// The file a rule stands in, and its line.
+/// File and line of a rule.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct At<'a> {
     pub kind: RuleKind,
@@ -14,7 +14,6 @@ pub(super) struct At<'a> {
 }
 
 impl At<'_> {
-    /// A rule of this place.
     pub(super) fn rule(self, setting: &str, value: &str, names: Option<&str>, text: &str) -> SettingRule {
         SettingRule {
             kind: self.kind,
@@ -29,7 +28,7 @@ impl At<'_> {
         }
     }
 
-    /// The rule of a write to a file of /sys, whose path may be a pattern; none where no setting is behind it.
+    /// The rule of a write to a file of /sys, whose path may be a pattern; `None` if it is not a setting's.
     pub(super) fn write(self, path: &str, value: &str, text: &str) -> Option<SettingRule> {
         let parts: Vec<&str> =
             path.strip_prefix("/sys/")?.split('/').filter(|part| !part.is_empty()).collect();
@@ -61,7 +60,7 @@ impl At<'_> {
                 Some(self.rule("latency_tolerance_us", value, None, text))
             }
             ("cpufreq", "default_governor") => Some(self.rule("governor", value, None, text)),
-            // drivers/pci/pcie/aspm.c: `default` leaves what the firmware chose.
+            // drivers/pci/pcie/aspm.c: `default` keeps the firmware's choice.
             ("pcie_aspm", "policy") => match value {
                 "performance" => Some(self.rule("aspm", "0", None, text)),
                 "powersave" | "powersupersave" => Some(self.rule("aspm", "1", None, text)),
@@ -73,7 +72,7 @@ impl At<'_> {
 
     /// The rules of the kernel's command line.
     pub(super) fn arguments(self, command_line: &str) -> Vec<SettingRule> {
-        // What comes after `--` is for the first process.
+        // Arguments after `--` are init's.
         let words = command_line.split_ascii_whitespace().take_while(|word| *word != "--");
         words.filter_map(|word| self.argument(word)).collect()
     }
@@ -81,7 +80,7 @@ impl At<'_> {
     fn argument(self, word: &str) -> Option<SettingRule> {
         let (name, value) = word.split_once('=')?;
         if name == "elevator" {
-            // block/elevator.c since the single-queue block layer went, in 5.0.
+            // block/elevator.c since 5.0, which removed the single-queue block layer.
             let why = "Linux ignores elevator= since 5.0";
             let rule = self.rule("scheduler", value, None, word);
             return Some(SettingRule { without_effect: Some(why), ..rule });

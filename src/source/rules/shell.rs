@@ -5,16 +5,11 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-/// A value and what it goes to.
+/// A write by a shell command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Write {
-    /// Written to a file, which may be a pattern.
-    File {
-        /// The text.
-        value: String,
-        /// The path.
-        path: String,
-    },
+    /// A write to a file, which may be a pattern.
+    File { value: String, path: String },
     /// `cpupower` or `cpufreq-set` sets the governor.
     Governor(String),
     /// `cpupower set --epp`.
@@ -55,14 +50,14 @@ pub(super) fn writes(command: &str) -> Vec<Write> {
     found
 }
 
-/// The script that a command of a service starts, and whether a shell is told to read it: then it needs no first line
-/// that says so. Only absolute paths.
+/// The script that a service's command runs, and whether as an argument of a shell: then it needs no `#!`. Absolute
+/// paths only.
 pub(super) fn script(command: &str) -> Option<(&str, bool)> {
-    // What systemd takes before a program (systemd.service(5)).
+    // Prefixes of systemd before a program (systemd.service(5)).
     let mut words = command.trim_start_matches(['-', '@', ':', '+', '!', '|', ' ']).split_ascii_whitespace();
     let program = words.next()?.trim_matches(QUOTES);
     let (path, by_shell) = if is_shell(program) {
-        // Behind options, of which -c takes commands instead of a file.
+        // Not an option: -c takes commands instead of a file.
         (words.next().filter(|word| !word.starts_with('-'))?.trim_matches(QUOTES), true)
     } else {
         (program, false)
@@ -77,7 +72,7 @@ pub(super) fn is_shell(program: &str) -> bool {
     ["sh", "bash", "dash", "ksh", "zsh"].iter().any(|shell| is_program(program, shell))
 }
 
-/// The numbered lines of a script that write settings, each behind the loops and assignments whose variables it uses.
+/// The numbered lines of a script that write settings, each prefixed with the loops and assignments of its variables.
 pub(super) fn telling(lines: Vec<(usize, String)>) -> Vec<(usize, String)> {
     let mut heads: Vec<(String, String)> = Vec::new();
     let mut found = Vec::new();
@@ -99,7 +94,7 @@ pub(super) fn telling(lines: Vec<(usize, String)>) -> Vec<(usize, String)> {
     found
 }
 
-/// The variable that a line fills, and with what: `for NAME in LIST; do`, `NAME=VALUE`.
+/// The variable that a line sets, and its value: `for NAME in LIST; do`, `NAME=VALUE`.
 fn head(line: &str) -> Option<(&str, String)> {
     let is_name =
         |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -112,7 +107,7 @@ fn head(line: &str) -> Option<(&str, String)> {
     is_name(name).then(|| (name, value.to_owned()))
 }
 
-/// Words without their quotes; what separates commands stands alone.
+/// Words without quotes; command separators are separate words.
 fn words(command: &str) -> Vec<String> {
     let mut spaced = String::with_capacity(command.len() + 16);
     for c in command.chars() {
@@ -122,7 +117,7 @@ fn words(command: &str) -> Vec<String> {
             c => spaced.push(c),
         }
     }
-    // systemd writes $ and % twice.
+    // systemd escapes $ and % by doubling.
     spaced.replace("$$", "$").replace("%%", "%").split_whitespace().map(str::to_owned).collect()
 }
 
@@ -139,7 +134,7 @@ fn written(value: Option<&String>, path: Option<&str>, lists: &BTreeMap<String, 
     let (Some(value), Some(path)) = (value, path) else { return Vec::new() };
     let values = filled(value, lists);
     let paths = filled(path, lists).into_iter().filter(|path| path.starts_with("/sys/"));
-    // What is worked out while the command runs is not known.
+    // Values computed at run time are unknown.
     let is_known = |text: &String| !text.contains(['$', '`']);
     paths
         .filter(is_known)
@@ -150,12 +145,12 @@ fn written(value: Option<&String>, path: Option<&str>, lists: &BTreeMap<String, 
         .collect()
 }
 
-/// Variables within variables are followed so far.
+/// Maximum nesting of variables.
 const DEPTH: usize = 3;
-/// More words than these come of no sensible list.
+/// Maximum words of an expansion.
 const MOST_WORDS: usize = 256;
 
-/// The text with its variables replaced by each word of their lists.
+/// All expansions of the text's variables.
 fn filled(text: &str, lists: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     let one = |text: String| {
         let used = lists.iter().find_map(|(name, list)| Some((variable(&text, name)?, list)));
@@ -166,7 +161,7 @@ fn filled(text: &str, lists: &BTreeMap<String, Vec<String>>) -> Vec<String> {
         .fold(vec![text.to_owned()], |found, _| found.into_iter().flat_map(one).take(MOST_WORDS).collect())
 }
 
-/// Where a text uses a variable, as `${name}` or `$name`.
+/// The range of a variable in a text, `${name}` or `$name`.
 fn variable(text: &str, name: &str) -> Option<Range<usize>> {
     let braced = format!("${{{name}}}");
     if let Some(at) = text.find(&braced) {
@@ -178,7 +173,7 @@ fn variable(text: &str, name: &str) -> Option<Range<usize>> {
     Some(at..at + plain.len())
 }
 
-/// What follows `cpupower`: `frequency-set -g performance`, `set --epp performance`.
+/// Arguments of `cpupower`: `frequency-set -g performance`, `set --epp performance`.
 fn frequency(words: &[String]) -> Vec<Write> {
     let mut found = Vec::new();
     let mut words = words.iter().take_while(|word| !ends(word)).peekable();

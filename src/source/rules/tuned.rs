@@ -1,11 +1,9 @@
 //! The active profile of `tuned` (tuned.conf(5), tuned-profiles(7)).
 //!
 //! `/etc/tuned/active_profile` names it. A profile is `tuned.conf` in a folder of its name and may include others,
-//! whose
-//! options it overrides section by section. The sections `disk`, `cpu` and `sysfs` write settings. `${NAME}` is a
-//! variable of
-//! the section `variables` or of the file it includes. Functions (`${f:...}`) are not evaluated; options with them are
-//! skipped.
+//! whose options it overrides section by section. The sections `disk`, `cpu` and `sysfs` write settings. `${NAME}` is a
+//! variable of the section `variables` or of the file it includes. Functions (`${f:...}`) are not evaluated; options
+//! with them are skipped.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +13,18 @@ use crate::{
     source::{SysRoot, root},
 };
 
-/// Where profiles lie, the administrator's first; newer versions have a folder between.
+/// Folders of profiles, the administrator's first; newer versions have a subfolder.
 const FOLDERS: [&str; 4] = ["/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned"];
 
 const ACTIVE: &str = "/etc/tuned/active_profile";
 
-/// A profile includes others, which include others; more than that is a circle.
+/// Maximum nested includes, against loops.
 const MOST_PROFILES: usize = 16;
 
-/// Drives that tuned takes when a section names none (`plugin_disk`: scsi, virtio, xen, nvme).
+/// tuned's default drives of a section (`plugin_disk`: scsi, virtio, xen, nvme).
 const DRIVES: &str = "nvme*|sd*|vd*|xvd*";
 
-/// The telling lines of the active profile and what it includes, those that are included first, with their variables
-/// filled in.
+/// The relevant lines of the active profile and its includes, included ones first, with variables expanded.
 pub(super) fn lines(root: &dyn SysRoot) -> Vec<Line> {
     let active = root::text(root, ACTIVE);
     let names = active.value().map(String::as_str).unwrap_or_default().split_whitespace();
@@ -43,7 +40,7 @@ pub(super) fn lines(root: &dyn SysRoot) -> Vec<Line> {
     lines
 }
 
-/// What the sections `variables` define; later ones count.
+/// Variables of the sections `variables`; later ones win.
 fn variables(root: &dyn SysRoot, lines: &[Line]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let (mut file, mut section) = ("", "");
@@ -67,12 +64,12 @@ fn variables(root: &dyn SysRoot, lines: &[Line]) -> BTreeMap<String, String> {
     found
 }
 
-/// Variables within variables are followed so far.
+/// Maximum nesting of variables.
 const DEPTH: usize = 8;
-/// No option is longer.
+/// Maximum length of an expansion.
 const MOST_TEXT: usize = 4096;
 
-/// The text with its variables filled in; those that are not known stay.
+/// The text with known variables expanded.
 fn filled(text: &str, variables: &BTreeMap<String, String>) -> String {
     let mut text = text.to_owned();
     for _ in 0..DEPTH {
@@ -111,7 +108,7 @@ fn profile(root: &dyn SysRoot, name: &str, seen: &mut Vec<String>, lines: &mut V
     }));
 }
 
-/// Sections, and options that set something or say where.
+/// Whether a line is a section, or an option that is read.
 fn is_telling(line: &str) -> bool {
     const KEYS: [&str; 9] = [
         "type",
@@ -138,10 +135,10 @@ fn option(line: &str) -> Option<(&str, &str)> {
     Some((key.trim(), value.trim()))
 }
 
-/// Options of one section: each with its value and the place it stands in.
+/// Options of one section: value and line of each.
 type Section<'a> = BTreeMap<&'a str, (&'a str, &'a Line)>;
 
-/// What the lines of profiles set, later ones over earlier ones.
+/// The rules of profile lines; later ones override earlier ones.
 pub(super) fn rules(lines: &[&Line]) -> Vec<SettingRule> {
     let mut sections: BTreeMap<&str, Section<'_>> = BTreeMap::new();
     let (mut file, mut name) = ("", "");
@@ -170,7 +167,7 @@ fn of_section(name: &str, section: &Section<'_>) -> Vec<SettingRule> {
     let kind = value("type").unwrap_or(name);
     let names = match value("devices") {
         None | Some("*") => DRIVES.to_owned(),
-        // Names that are taken out again are more than a pattern of udev says.
+        // A udev pattern cannot express excluded names.
         Some(devices) if devices.contains('!') => return Vec::new(),
         Some(devices) => devices.split(',').map(str::trim).collect::<Vec<_>>().join("|"),
     };

@@ -1,10 +1,8 @@
 //! udev rules that set attributes of block queues (`udev(7)`).
 //!
 //! All of `/etc/udev/rules.d` and `/run/udev/rules.d` is read; of the distribution's folder only files whose names
-//! mention
-//! schedulers or drives, else every capture would contain hundreds of unrelated files. A rule with an unknown
-//! condition is
-//! skipped, not guessed.
+//! mention schedulers or drives, else every capture would contain hundreds of unrelated files. A rule with an unknown
+//! condition is skipped, not guessed.
 
 use std::sync::Arc;
 
@@ -16,13 +14,13 @@ use crate::{
     text::Label,
 };
 
-/// Folders in falling precedence: a file hides those of the same name further down.
+/// Folders in descending precedence: a file masks those of the same name in later folders.
 const FOLDERS: [&str; 3] = ["/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d"];
 
-/// What a file of the distribution's folder must speak of in its name.
+/// A file of the distribution's folder is read only if its name contains one of these.
 const TELLING: [&str; 5] = ["sched", "nvme", "ssd", "disk", "tuned"];
 
-/// The rules in the order udev applies them: the last one that fits wins.
+/// The rules in the order in which udev applies them: the last matching one wins.
 pub(super) fn read(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<SettingRule> {
     let mut rules = Vec::new();
     for path in in_folders(root, &FOLDERS, ".rules", problems) {
@@ -39,14 +37,14 @@ pub(super) fn read(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<Setti
     rules
 }
 
-/// The assignments of a rules file that are understood.
+/// The assignments of a rules file, except under unknown conditions.
 pub fn parse(path: &str, text: &str) -> Vec<SettingRule> {
     let path: Arc<str> = path.into();
     let lines = super::joined(text).into_iter().filter(|(_, line)| !line.starts_with('#'));
     lines.flat_map(|(number, line)| rule(&path, number, &line)).collect()
 }
 
-/// What one line sets, if all its conditions are understood.
+/// The assignments of one line, if all its conditions are known.
 fn rule(path: &Arc<str>, line: usize, text: &str) -> Vec<SettingRule> {
     let (mut names, mut rotational, mut set) = (None, None, Vec::new());
     for (key, operator, value) in terms(text) {
@@ -79,12 +77,12 @@ fn rule(path: &Arc<str>, line: usize, text: &str) -> Vec<SettingRule> {
         .collect()
 }
 
-/// `KEY`, operator and value of each term of a line; stops at what is no term.
+/// `KEY`, operator and value of each term of a line; stops at a malformed term.
 fn terms(text: &str) -> Vec<(&str, &str, &str)> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(['=', '!', '+', '-', ':']) {
-        // A key in braces may hold such characters itself: ENV{ID-X}.
+        // A key in braces may contain such characters: ENV{ID-X}.
         let at = match rest[..at].find('{') {
             Some(open) => match rest[open..].find('}') {
                 Some(close) => open + close + 1,

@@ -9,9 +9,9 @@ use crate::{
 
 /// One line of a mount table.
 pub(super) struct Mount {
-    /// Own id and that of the mount it lies on, where the table has them.
+    /// Its id and its parent's, if the table has them.
     ids: Option<(i32, i32)>,
-    /// Device number, where the table has it.
+    /// Device number, if the table has it.
     pub number: Option<String>,
     pub source: String,
     pub point: String,
@@ -20,7 +20,7 @@ pub(super) struct Mount {
     pub further_devices: Vec<String>,
 }
 
-/// The mount table: with device numbers where there is one of the reading process, else without.
+/// `/proc/self/mountinfo`, else `/proc/mounts`, which has no ids and device numbers.
 pub(super) fn read(root: &dyn SysRoot) -> Result<Vec<Mount>, Option<Problem>> {
     let table = text(root, "/proc/self/mountinfo");
     if let Some(table) = table.value() {
@@ -70,7 +70,7 @@ fn further_devices<'a>(options: impl Iterator<Item = (&'a str, &'a str)>) -> Vec
     options.filter(|(name, _)| OPTIONS.contains(name)).map(|(_, device)| unescape(device)).collect()
 }
 
-/// The mount a file lies on: from the root down, at each mount the first that lies on it along the way.
+/// The mount of a file: from the root mount down, at each mount its first child on the path.
 pub(super) fn of_file<'a>(mounts: &'a [Mount], file: &str) -> Option<&'a Mount> {
     let is_above = |mount: &&Mount| is_below(file, &mount.point);
     let is_listed = |id: i32| mounts.iter().any(|mount| mount.ids.is_some_and(|(own, _)| own == id));
@@ -78,10 +78,10 @@ pub(super) fn of_file<'a>(mounts: &'a [Mount], file: &str) -> Option<&'a Mount> 
         mount.ids.is_some_and(|(own, parent)| own == parent || !is_listed(parent)) && mount.point == "/"
     };
     let Some(mut at) = mounts.iter().find(is_first) else {
-        // No ids to walk by: the longest mount point, the last of several.
+        // Without ids: the longest mount point, the last of several.
         return mounts.iter().filter(is_above).max_by_key(|mount| mount.point.len());
     };
-    // Ids of a hostile table may go round.
+    // Ids of a malformed table may loop.
     for _ in 0..mounts.len() {
         let lies_on = |mount: &&Mount| {
             mount.ids.zip(at.ids).is_some_and(|((own, parent), (here, _))| parent == here && own != here)
@@ -100,7 +100,7 @@ fn is_below(file: &str, folder: &str) -> bool {
     file.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// `\040` and kin, as the kernel writes spaces, tabs, newlines and backslashes in its tables.
+/// Octal escapes (`\040`) of spaces, tabs, newlines and backslashes in kernel tables.
 pub(super) fn unescape(field: &str) -> String {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field.as_bytes();

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-/// How much of a text is escaped.
+/// Where a text is written, which decides how spaces are escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// A word among others: every space.
+    /// One word of several: every space is escaped.
     Word,
-    /// The rest of a line: spaces at its end only.
+    /// The rest of a line: only trailing spaces are escaped.
     Line,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn escape(out: &mut String, text: &str, place: Place) {
     }
 }
 
-/// A line's text without its escapes, and whether a newline belongs behind it (no backslash stands at its end).
+/// A line's unescaped text, and whether a newline follows (no backslash at its end).
 pub(super) fn unescape(line: &str) -> Result<(String, bool), String> {
     let mut text = String::with_capacity(line.len());
     let mut chars = line.chars();
@@ -62,7 +62,7 @@ pub(super) fn unescape(line: &str) -> Result<(String, bool), String> {
     Ok((text, true))
 }
 
-/// A word or a rest of line that must not end in a lone backslash.
+/// Unescapes a word or rest of line that must not end in a lone backslash.
 pub(super) fn unescape_name(word: &str) -> Result<String, String> {
     match unescape(word)? {
         (name, true) => Ok(name),

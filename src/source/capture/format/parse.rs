@@ -10,14 +10,13 @@ use crate::{
     text::Label,
 };
 
-/// Reads a capture's text.
 pub(crate) fn parse(text: &str) -> Result<Capture, CaptureError> {
     Parser::new(text).run()
 }
 
 struct Parser<'a> {
     lines: std::iter::Peekable<std::str::Split<'a, char>>,
-    /// Number of the line last taken.
+    /// Number of the current line.
     line: usize,
     /// Bytes of content so far.
     total: usize,
@@ -220,7 +219,7 @@ impl<'a> Parser<'a> {
 
     fn count(&mut self, bytes: usize) -> Parsed<()> {
         self.total += bytes;
-        // The text itself counts too, so a capture without repetition may use half.
+        // The text itself counts too, so a capture without repetition may use half of it.
         if self.total > 2 * MOST_TEXT {
             return Err(format!("contents of more than {} MiB", MOST_TEXT >> 20));
         }
@@ -256,7 +255,7 @@ fn put<T>(slot: &mut Option<T>, answer: T) -> Parsed<()> {
     Ok(())
 }
 
-/// A path as roots take it: absolute, without `.`, `..`, doubled or trailing slashes.
+/// A normalized absolute path: without `.`, `..`, doubled or trailing slashes.
 fn absolute(word: &str) -> Parsed<String> {
     let path = unescape_name(word)?;
     if !path.starts_with('/') || join("/", &path) != path {
@@ -265,7 +264,7 @@ fn absolute(word: &str) -> Parsed<String> {
     Ok(path)
 }
 
-/// Lines hold printable characters and tabs; everything else is escaped.
+/// Lines contain printable characters and tabs only; all else is escaped.
 fn check_characters(line: &str) -> Parsed<()> {
     if line.ends_with('\r') {
         return Err("ends in CR LF; convert the file to Unix line ends".to_owned());

@@ -105,14 +105,14 @@ fn write_content(out: &mut String, path: &str, content: &[u8]) {
     out.push('\n');
     let mut lines = body.split('\n').peekable();
     while let Some(line) = lines.next() {
-        // Editors cut white space that stands alone, so an empty line says that it is one.
+        // Editors strip trailing white space, so an empty line is written as an escape.
         out.push_str(if line.is_empty() { "  \\e" } else { "  " });
         escape(out, line, Place::Line);
         out.push_str(if lines.peek().is_some() { "\n" } else { end });
     }
 }
 
-/// The content as text, unless it holds bytes that no text holds.
+/// The content as text, unless it is binary.
 fn as_text(content: &[u8]) -> Option<&str> {
     let is_binary = |byte: &u8| matches!(byte, 0..=8 | 11 | 12 | 14..=31 | 127);
     std::str::from_utf8(content).ok().filter(|_| !content.iter().any(is_binary))
