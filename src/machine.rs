@@ -76,6 +76,13 @@ impl Machine {
         functions
     }
 
+    /// The hardware drives at or below a node, by one path at least.
+    pub(crate) fn drives_below(&self, node: NodeIndex) -> Vec<&Drive> {
+        let below = self.pci.subtree(node);
+        let is_below = |drive: &&Drive| self.functions_of(drive).iter().any(|at| below.contains(at));
+        self.hardware_drives().filter(is_below).collect()
+    }
+
     /// The path device of a drive through this function, if it has several.
     pub(crate) fn path_through<'a>(&'a self, drive: &'a Drive, function: NodeIndex) -> Option<&'a Drive> {
         let is_one_of_several = self.paths_of(drive).count() > 1;

@@ -3,6 +3,7 @@
 //! Not here: reading, drawing on a terminal, anything of `app`.
 
 pub mod json;
+pub mod flatten;
 pub mod tree;
 pub mod drives;
 pub mod check;

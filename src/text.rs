@@ -1,6 +1,6 @@
 //! [`Label`]: text from outside, neutralized before it reaches a screen, a terminal or a sheet.
 
-use std::{borrow::Borrow, fmt, sync::Arc};
+use std::{borrow::Borrow, cmp::Ordering, fmt, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -99,6 +99,23 @@ impl<'de> Deserialize<'de> for Label {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer).map(|raw| Self::new(&raw))
     }
+}
+
+/// Compares names with their numbers as numbers: `nvme9n1` before `nvme10n1`.
+pub(crate) fn natural(a: &str, b: &str) -> Ordering {
+    let split = |text: &str| -> Vec<(String, u64)> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let digits = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+            let (word, tail) = rest.split_at(digits);
+            let end = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+            parts.push((word.to_owned(), tail[..end].parse().unwrap_or(0)));
+            rest = &tail[end..];
+        }
+        parts
+    };
+    split(a).cmp(&split(b)).then_with(|| a.cmp(b))
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 pub mod ask;
 pub mod assumption;
 pub mod difference;
-pub mod rows;
 
 use crate::{
     capacity::{
@@ -81,7 +80,7 @@ pub fn best_away_from(machine: &Machine, root: NodeIndex) -> Option<Move> {
     /// A machine with more cards than that is sorted out by hand.
     const MOST: usize = 32;
     let tree = &machine.pci;
-    let has_drives = |node: NodeIndex| !difference::drives_below(machine, node).is_empty();
+    let has_drives = |node: NodeIndex| !machine.drives_below(node).is_empty();
     let cards = slots::all(machine).into_iter().filter(|slot| tree.root_of(slot.ports[0]) == root);
     let cards =
         cards.filter_map(|slot| slot.content(tree).into_iter().find(|function| has_drives(*function)));

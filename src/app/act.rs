@@ -9,10 +9,9 @@ use super::{
     keymap::Key,
     overlay::{Overlay, Palette},
     screen::Screen,
-    sheet, slots,
-    tree::rows::Row,
-    tune, whatif,
+    sheet, slots, tune, whatif,
 };
+use crate::report::flatten::Row;
 
 /// A key was pressed.
 pub fn key(app: &mut App, key: Key) -> Vec<Effect> {

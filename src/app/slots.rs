@@ -8,12 +8,10 @@ use crate::{
     findings::SubjectKind,
     machine::{Machine, NodeKind, pci::NodeAddress},
     model::{Limits, NodeIndex, SettingId},
+    report::whatif::rows::{self, Row},
     tune::Device,
     units::{TransferRate, UnitSystem},
-    whatif::{
-        self, Move, MoveError, Prediction,
-        rows::{self, Row},
-    },
+    whatif::{self, Move, MoveError, Prediction},
 };
 
 /// Something picked up.

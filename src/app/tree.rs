@@ -1,50 +1,15 @@
-//! The state of the machine screen: which rows there are, which one is selected, what is open, marked, searched.
-//!
-//! Here: [`Tree`] and its movements. How a machine becomes rows is in [`rows`]. Not here: how rows look.
+//! The state of the machine screen: which row is selected, which are open, marked, searched.
 
-pub mod rows;
-
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use tui_input::Input;
 
-use self::rows::{Flattening, Group, Row, RowKey, RowKind};
 use super::load::Load;
 use crate::{
     machine::Machine,
     model::{DriveName, NodeIndex},
+    report::flatten::{Row, RowKey, RowKind, Screen, Sort},
 };
-
-/// In which order siblings stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sort {
-    /// As the bus has them.
-    #[default]
-    Bus,
-    /// The busiest first.
-    Load,
-    /// By drive name and model.
-    Name,
-}
-
-impl Sort {
-    /// What a heading calls it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bus => "bus order",
-            Self::Load => "by load",
-            Self::Name => "by name",
-        }
-    }
-
-    const fn next(self) -> Self {
-        match self {
-            Self::Bus => Self::Load,
-            Self::Load => Self::Name,
-            Self::Name => Self::Bus,
-        }
-    }
-}
 
 /// The tree on the screen.
 #[derive(Debug, Clone, Default)]
@@ -76,15 +41,15 @@ pub struct Tree {
 impl Tree {
     /// Makes the rows afresh, with the selection on the row it was on, and `height` rows to be seen.
     pub fn refresh(&mut self, machine: &Machine, load: &Load, height: usize) {
-        let flattening = Flattening {
+        self.rows = Screen {
             machine,
             toggled: &self.toggled,
             everything: self.everything,
             sort: self.sort,
-            load,
+            load: &|drives| load.of(drives),
             height,
-        };
-        self.rows = rows::flatten(&flattening);
+        }
+        .rows();
         let at = self.selected_key.as_ref().and_then(|key| self.rows.iter().position(|row| row.key == *key));
         self.selected = match (at, &self.selected_key) {
             (Some(at), _) => at,
@@ -230,7 +195,7 @@ impl Tree {
     /// Selects the first row from here on that matches the field.
     pub fn find_here(&mut self, machine: &Machine) -> bool {
         let text = self.find.as_ref().map(|input| input.value().to_lowercase()).unwrap_or_default();
-        let matches = |row: &Row| rows::search_text(machine, row).contains(&text);
+        let matches = |row: &Row| search_text(machine, row).contains(&text);
         if text.is_empty() || self.row().is_some_and(&matches) {
             return true;
         }
@@ -244,7 +209,7 @@ impl Tree {
         let field = self.find.as_ref().map(|input| input.value().to_lowercase());
         let text = field.filter(|text| !text.is_empty()).unwrap_or_else(|| self.found.to_lowercase());
         if !text.is_empty() {
-            self.step_to(step, |row| rows::search_text(machine, row).contains(&text));
+            self.step_to(step, |row| search_text(machine, row).contains(&text));
         }
     }
 
@@ -263,11 +228,23 @@ impl Tree {
     }
 }
 
-/// Whether a row is folded away by default.
-pub(super) fn open_by_default(kind: &RowKind) -> bool {
-    match kind {
-        RowKind::Root | RowKind::Port | RowKind::Device | RowKind::Drive => true,
-        RowKind::Folded { .. } | RowKind::Alike => false,
-        RowKind::Group(group) => *group == Group::NotOnPci,
+/// Everything a row can be found by, in lower case.
+pub fn search_text(machine: &Machine, row: &Row) -> String {
+    let mut text = String::new();
+    for index in [row.head, row.node].into_iter().flatten() {
+        let node = machine.pci.node(index);
+        let driver = node.driver.value().map_or("", |driver| driver.as_str());
+        let _ = write!(text, "{} {} {driver} ", node.address, node.name());
     }
+    if row.is_drive() {
+        for drive in row.drives.iter().filter_map(|name| machine.drive(name)) {
+            let model = drive.model.value().map_or("", |model| model.as_str());
+            let serial = drive.serial.value().map_or("", |serial| serial.as_str());
+            let _ = write!(text, "{} {model} {serial} {} ", drive.name, drive.kind.name());
+        }
+    }
+    if let RowKind::Folded { words, .. } = &row.kind {
+        text.push_str(&words.join(" "));
+    }
+    text.to_lowercase()
 }

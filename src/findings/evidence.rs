@@ -4,7 +4,7 @@ use crate::{
     capacity,
     counters::Rates,
     machine::{Drive, DriveKind, Machine, drive},
-    model::{DriveName, Limits, NodeIndex, RunSummary, Severity, Workload},
+    model::{DriveName, Limits, RunSummary, Severity, Workload},
     units::{BytesPerSecond, UnitSystem, counted},
 };
 
@@ -57,15 +57,6 @@ impl<'a> Evidence<'a> {
 
     pub(super) fn nvme(&self) -> impl Iterator<Item = &'a Drive> {
         self.machine.drives.iter().filter(|drive| drive.kind == DriveKind::Nvme)
-    }
-
-    /// The hardware drives at or below a node.
-    pub(super) fn drives_below(&self, node: NodeIndex) -> Vec<&'a Drive> {
-        let below = self.machine.pci.subtree(node);
-        self.machine
-            .hardware_drives()
-            .filter(|drive| self.machine.functions_of(drive).iter().any(|at| below.contains(at)))
-            .collect()
     }
 
     /// NVMe drives and multipath paths: every block device with its own queue.

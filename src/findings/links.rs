@@ -284,7 +284,7 @@ fn link_downtrained(evidence: &Evidence) -> Vec<Sighting> {
 /// Whether a test runs on a drive behind a link, which keeps the link out of low-power states.
 fn is_awake(evidence: &Evidence, link: &Judged) -> bool {
     let runs = evidence.load.is_some_and(|load| load.summary.is_none());
-    runs && evidence.drives_below(link.child).iter().any(|drive| evidence.is_tested(&drive.name))
+    runs && evidence.machine.drives_below(link.child).iter().any(|drive| evidence.is_tested(&drive.name))
 }
 
 /// Correctable errors since boot of each end that counted any.

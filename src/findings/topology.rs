@@ -98,7 +98,7 @@ fn cards<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Vec<Card<'a>> {
     };
     let slots = slots::all(evidence.machine).into_iter().filter(of_root);
     let card = |slot: Slot| {
-        let below = slot.ports.iter().flat_map(|port| evidence.drives_below(*port));
+        let below = slot.ports.iter().flat_map(|port| evidence.machine.drives_below(*port));
         let drives: Vec<_> = below.filter(|drive| is_real_nvme(evidence, drive)).collect();
         // Demand through the ports, limited by their own links.
         let wants = flow::arriving(evidence.machine, evidence.limits, &slot.ports).unwrap_or(0.0);
@@ -132,7 +132,7 @@ fn best_offer<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Option<Offer<'a>>
     let machine = evidence.machine;
     let own = |node| evidence.limits.hop(node).map_or(f64::INFINITY, |limit| limit.bytes_per_second.0);
     let carries_none = |target: &NodeIndex| {
-        !evidence.drives_below(*target).iter().any(|drive| is_real_nvme(evidence, drive))
+        !evidence.machine.drives_below(*target).iter().any(|drive| is_real_nvme(evidence, drive))
     };
     let targets = tops(evidence).filter(|node| *node != root);
     let mut best: Option<(f64, Card, NodeIndex, Slot)> = None;

@@ -164,6 +164,16 @@ pub struct Express {
     pub target_speed: Option<TransferRate>,
 }
 
+impl NodeAddress {
+    /// Its place on the bus: `01.1`, device and function; of a root complex its whole address.
+    pub fn place(&self) -> String {
+        match self {
+            Self::Device(address) => format!("{:02x}.{}", address.device, address.function),
+            Self::Root { .. } => self.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for NodeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -282,6 +292,12 @@ impl PciNode {
             (Some(vendor), Some(device)) => format!("{} {device}", short_vendor(vendor.as_str())),
             _ => self.name(),
         }
+    }
+
+    /// Vendor and product as people call them, `NVIDIA Quadro P620`; `None` where the database is silent.
+    pub fn product(&self) -> Option<String> {
+        let (vendor, device) = (self.names.vendor.as_ref()?.as_str(), self.names.device.as_ref()?.as_str());
+        Some(format!("{} {}", short_vendor(vendor), bracketed(device).unwrap_or(device)))
     }
 
     /// `Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO`, ids where the database is silent.

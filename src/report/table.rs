@@ -1,6 +1,4 @@
 //! Rows of cells as aligned text.
-//!
-//! Here: column widths by what is in them, and cutting to a terminal's width. Not here: what cells say.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -63,7 +61,7 @@ fn widths(columns: &[Column], rows: &[Vec<String>]) -> Vec<usize> {
 }
 
 /// At most `width` columns of a line, with `…` where something is missing.
-fn cut(line: &str, width: usize) -> String {
+pub(super) fn cut(line: &str, width: usize) -> String {
     if line.width() <= width {
         return line.to_owned();
     }

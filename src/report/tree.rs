@@ -1,8 +1,7 @@
-//! The text of `iodyno tree`: one row per node, drawn as a tree, with links, limits and drives in columns.
-//!
-//! Here: the drawing of a [`TreeDocument`]. Not here: its values.
+//! The text of `iodyno tree`: one row per node, with links, limits and drives in columns.
 
 use super::{
+    flatten,
     json::{LinkRow, NodeRow, TreeDocument},
     needs_root,
     table::{self, Column},
@@ -22,25 +21,16 @@ const COLUMNS: [Column; 7] = [
 /// The tree as text, for a terminal of `width` columns or, without one, as wide as it is.
 pub fn text(document: &TreeDocument, width: Option<usize>) -> String {
     let mut rows = Vec::new();
-    for root in &document.root_complexes {
-        rows.push(row(root, "", "root complex"));
-        below(root, "", &mut rows);
-    }
+    flatten::walk(document.root_complexes.iter().collect(), "", 0, &mut |node: &NodeRow, guides, depth| {
+        rows.push(row(node, &guides, if depth == 0 { "root complex" } else { "" }));
+        node.children.iter().collect()
+    });
     let mut text = table::text(&COLUMNS, &rows, width);
     text.push_str(&needs_root(&document.problems, "tree"));
     text
 }
 
-/// The rows below `node`, which itself was drawn behind `lead`.
-fn below(node: &NodeRow, lead: &str, rows: &mut Vec<Vec<String>>) {
-    for (at, child) in node.children.iter().enumerate() {
-        let (branch, trunk) = if at + 1 == node.children.len() { ("└ ", "  ") } else { ("├ ", "│ ") };
-        rows.push(row(child, &format!("{lead}{branch}"), ""));
-        below(child, &format!("{lead}{trunk}"), rows);
-    }
-}
-
-fn row(node: &NodeRow, lead: &str, kind: &str) -> Vec<String> {
+fn row(node: &NodeRow, guides: &str, kind: &str) -> Vec<String> {
     let link = |pick: fn(&LinkRow) -> (Option<f64>, Option<u8>)| {
         node.link.as_ref().map(|link| link_text(pick(link))).unwrap_or_default()
     };
@@ -52,7 +42,7 @@ fn row(node: &NodeRow, lead: &str, kind: &str) -> Vec<String> {
     let paths: Vec<&str> = node.paths.iter().map(DriveName::as_str).collect();
     let paths = if paths.is_empty() { String::new() } else { format!(" (path {})", paths.join(" ")) };
     vec![
-        format!("{lead}{} {kind}", node.address).trim_end().to_owned(),
+        format!("{guides}{} {kind}", node.address).trim_end().to_owned(),
         link(|link| (link.speed_gts, link.width)),
         link(|link| (link.max_speed_gts, link.max_width)),
         limit.map(|limit| UnitSystem::Decimal.rate(limit.bytes_per_second)).unwrap_or_default(),

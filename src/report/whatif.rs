@@ -1,10 +1,11 @@
 //! `iodyno whatif` as text and as JSON: today's tree beside the one that would be, what changes, what was assumed.
-//!
-//! Not here: predicting (`whatif`), options (`cli`).
+
+pub mod rows;
 
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
+use self::rows::{Mark, Row, Slots};
 use super::json::{NodeRow, SCHEMA, TreeDocument, VERSION};
 use crate::{
     capacity::Total,
@@ -12,11 +13,7 @@ use crate::{
     machine::{Machine, PciTree},
     model::{Limits, NodeIndex, Problem, ProblemKind},
     units::{BytesPerSecond, UnitSystem},
-    whatif::{
-        Assumption, Prediction,
-        difference::Change,
-        rows::{self, Mark, Row, Slots},
-    },
+    whatif::{Assumption, Prediction, difference::Change},
 };
 
 /// A move and what it changes, with what was asked.
@@ -214,13 +211,10 @@ fn lines(machine: &Machine, rows: &[Row], models: bool) -> Vec<String> {
 
 /// `├ 01.1 nvme0n1 Samsung SSD 980 PRO 1TB`, branches and all.
 fn label(machine: &Machine, row: &Row, models: bool) -> String {
-    let Some((last, above)) = row.last.split_last() else { return format!("{} {}", row.place, row.name) };
-    let trunks: String = above.iter().map(|last| if *last { "  " } else { "│ " }).collect();
-    let branch = if *last { "└ " } else { "├ " };
     let drive = row.drive.as_ref().filter(|_| models).and_then(|name| machine.drive(name));
     let model =
         drive.and_then(|drive| drive.model.value()).map_or_else(String::new, |model| format!(" {model}"));
-    format!("{trunks}{branch}{} {}{model}", row.place, row.name)
+    format!("{}{} {}{model}", row.guides, row.place, row.name)
 }
 
 fn giga(rate: BytesPerSecond) -> String {

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     machine::{Drive, DriveKind, Partition, PciTree},
     model::{DriveName, NodeIndex, Outcome, Problem, Reading},
-    text::Label,
+    text::{Label, natural},
     units::Bytes,
 };
 
@@ -59,23 +59,6 @@ pub(crate) fn read_paths(root: &dyn SysRoot, tree: &PciTree) -> Vec<Drive> {
 fn order(a: &Drive, b: &Drive) -> Ordering {
     let group = |drive: &Drive| (drive.kind.is_software(), drive.node.is_none(), drive.node);
     group(a).cmp(&group(b)).then_with(|| natural(a.name.as_str(), b.name.as_str()))
-}
-
-/// `nvme9n1` before `nvme10n1`.
-fn natural(a: &str, b: &str) -> Ordering {
-    let split = |text: &str| -> Vec<(String, u64)> {
-        let mut parts = Vec::new();
-        let mut rest = text;
-        while !rest.is_empty() {
-            let digits = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
-            let (word, tail) = rest.split_at(digits);
-            let end = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
-            parts.push((word.to_owned(), tail[..end].parse().unwrap_or(0)));
-            rest = &tail[end..];
-        }
-        parts
-    };
-    split(a).cmp(&split(b)).then_with(|| a.cmp(b))
 }
 
 /// One drive; `None` for an unused software device, a CD-ROM, or a drive that disappeared meanwhile.

@@ -9,13 +9,10 @@ use super::{
     words::{basis, giga, iops, nanoseconds, place, rate, short_name},
 };
 use crate::{
-    app::{
-        App,
-        load::LoadSource,
-        tree::rows::{Row, RowKind},
-    },
+    app::{App, load::LoadSource},
     machine::{Drive, HopLink, PciNode, Temperature, hop},
     model::{DriveName, Limit, NodeIndex, Reading},
+    report::flatten::{Row, RowKind},
     text::Label,
     units::{Bytes, counted},
 };

@@ -6,18 +6,16 @@ use crate::{
     app::App,
     capacity::Total,
     machine::Machine,
+    report::whatif::rows::{Mark, Row},
     units::BytesPerSecond,
     view::{
         findings,
-        paint::{Brush, Piece, cells, fit, piece, width, wrap},
+        paint::{Brush, Piece, cells, piece, width, wrap},
         theme::Meaning,
+        tree_rows::write_fitting,
         words::{giga, rate},
     },
-    whatif::{
-        Prediction,
-        assumption::names,
-        rows::{Mark, Row},
-    },
+    whatif::{Prediction, assumption::names},
 };
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
@@ -130,7 +128,7 @@ fn side(app: &App, brush: &mut Brush<'_>, area: Rect, side: &Side<'_>) {
         }
         let (mark, meaning) = mark(row.mark, side.before.is_none());
         brush.text(area.x + 1, y, 1, mark, meaning);
-        let x = brush.text(area.x + 3, y, room, &guides(row), Meaning::Lines);
+        let x = brush.text(area.x + 3, y, room, &row.guides, Meaning::Lines);
         let room_here = (area.x + 3 + room).saturating_sub(x);
         let pieces = label(side.machine, row, wide.unwrap_or(0), room_here);
         let end = write_fitting(brush, x, y, room_here, &pieces);
@@ -159,12 +157,6 @@ const fn mark(mark: Mark, is_today: bool) -> (&'static str, Meaning) {
     }
 }
 
-fn guides(row: &Row) -> String {
-    let Some((last, above)) = row.last.split_last() else { return String::new() };
-    let trunks: String = above.iter().map(|last| if *last { "  " } else { "│ " }).collect();
-    format!("{trunks}{}", if *last { "└ " } else { "├ " })
-}
-
 /// A name; words that tell little are left out where there is no room for them.
 fn label(machine: &Machine, row: &Row, wide: u16, room: u16) -> Vec<Piece> {
     if row.depth == 0 {
@@ -191,17 +183,6 @@ fn label(machine: &Machine, row: &Row, wide: u16, room: u16) -> Vec<Piece> {
         }
         _ => vec![place, piece(row.name.clone(), Meaning::Text)],
     }
-}
-
-/// Writes pieces into a room, the last one cut where it is too long.
-fn write_fitting(brush: &mut Brush<'_>, x: u16, y: u16, room: u16, pieces: &[Piece]) -> u16 {
-    let end = x + room;
-    let mut x = x;
-    for (text, meaning) in pieces {
-        let left = end.saturating_sub(x);
-        x = brush.text(x, y, left, &fit(text, left), *meaning);
-    }
-    x
 }
 
 /// What a row gets with all drives busy, of what its path carries; coloured by what the move does to it.

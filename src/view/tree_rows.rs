@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{
     findings,
-    paint::{Brush, Piece, cells, fit, piece, width},
+    paint::{Brush, Piece, cells, fit, piece},
     theme::Meaning,
     words::{giga, short_name},
 };
@@ -13,16 +13,11 @@ use crate::{
         App,
         bottleneck::FULL,
         load::{LoadSource, hop_limit, possible},
-        tree::{
-            Sort,
-            rows::{Group, Row, RowKind},
-        },
+        tree::search_text,
     },
-    machine::{
-        Drive, HopLink, Machine, hop,
-        pci::{NodeAddress, NodeKind},
-    },
+    machine::{Drive, HopLink, Machine, hop, pci::NodeKind},
     model::{DriveName, NodeIndex},
+    report::flatten::{Group, Row, RowKind, Sort},
     units::counted,
 };
 
@@ -118,6 +113,15 @@ fn more_below(app: &App, brush: &mut Brush<'_>, area: Rect) {
     brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(text, Meaning::Quiet)]);
 }
 
+/// Writes pieces into a room; the last one is cut where it is too long.
+pub(super) fn write_fitting(brush: &mut Brush<'_>, x: u16, y: u16, room: u16, pieces: &[Piece]) -> u16 {
+    let end = x + room;
+    pieces.iter().fold(x, |x, (text, meaning)| {
+        let left = end.saturating_sub(x);
+        brush.text(x, y, left, &fit(text, left), *meaning)
+    })
+}
+
 /// The widest name of a drive, so that models stand in a column of their own.
 fn name_width(app: &App) -> u16 {
     let drives = app.machine.drives.iter().filter(|drive| !drive.kind.is_software());
@@ -141,14 +145,8 @@ impl RowPainter<'_> {
         let first = x;
         let pieces = self.name();
         let room = (self.area.x + self.columns.name).saturating_sub(x + 1);
-        let total = width(&pieces);
-        if total <= room {
-            x = brush.write(x, self.y, room, &pieces);
-        } else {
-            x = self.cut_name(brush, x, room, &pieces);
-        }
-        let found = !searched.is_empty()
-            && crate::app::tree::rows::search_text(&self.app.machine, self.row).contains(searched);
+        x = write_fitting(brush, x, self.y, room, &pieces);
+        let found = !searched.is_empty() && search_text(&self.app.machine, self.row).contains(searched);
         let name = Rect { x: first, y: self.y, width: x - first, height: 1 };
         if selected {
             brush.shade(name, Meaning::Selected);
@@ -157,17 +155,6 @@ impl RowPainter<'_> {
         }
         self.link(brush);
         self.load(brush);
-    }
-
-    /// The cut is taken from the last piece, the model.
-    fn cut_name(&self, brush: &mut Brush<'_>, x: u16, room: u16, pieces: &[Piece]) -> u16 {
-        let mut x = x;
-        let end = x + room;
-        for (text, meaning) in pieces {
-            let text = fit(text, end.saturating_sub(x));
-            x = brush.text(x, self.y, end.saturating_sub(x), &text, *meaning);
-        }
-        x
     }
 
     fn gutter(&self, brush: &mut Brush<'_>, selected: bool) {
@@ -238,9 +225,10 @@ impl RowPainter<'_> {
     }
 
     fn device_name(&self) -> Vec<Piece> {
-        let mut pieces = vec![piece(format!("{} ", self.place()), Meaning::Quiet)];
-        let Some(index) = self.row.node else { return pieces };
-        let node = self.app.machine.pci.node(index);
+        let (Some(head), Some(index)) = (self.row.head, self.row.node) else { return Vec::new() };
+        let tree = &self.app.machine.pci;
+        let mut pieces = vec![piece(format!("{} ", tree.node(head).address.place()), Meaning::Quiet)];
+        let node = tree.node(index);
         if self.row.drive().is_some() {
             pieces.extend(self.drive_name());
             return pieces;
@@ -258,16 +246,6 @@ impl RowPainter<'_> {
             pieces.push(piece(format!("  {}", counted(self.count(), "drive")), Meaning::Quiet));
         }
         pieces
-    }
-
-    /// Device and function on the bus of the root complex or switch: `01.1`.
-    fn place(&self) -> String {
-        let head = self.row.head.map(|head| self.app.machine.pci.node(head).address);
-        match head {
-            Some(NodeAddress::Device(address)) => format!("{:02x}.{}", address.device, address.function),
-            Some(root) => root.to_string(),
-            None => String::new(),
-        }
     }
 
     /// The path by which this row reaches its drive, where there are several.

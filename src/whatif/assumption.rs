@@ -8,10 +8,7 @@ use crate::{
         exchange::{self, Exchanged},
         slots,
     },
-    machine::{
-        Machine, NodeKind, PciTree,
-        pci::{bracketed, short_vendor},
-    },
+    machine::{Machine, NodeKind, PciTree},
     model::{DriveName, NodeIndex},
     units::{Lanes, TransferRate},
 };
@@ -263,13 +260,7 @@ pub fn names(machine: &Machine, functions: &[NodeIndex]) -> String {
 }
 
 /// `NVIDIA Quadro P620`.
-pub(super) fn product(machine: &Machine, function: NodeIndex) -> String {
+pub(crate) fn product(machine: &Machine, function: NodeIndex) -> String {
     let node = machine.pci.node(function);
-    match (&node.names.vendor, &node.names.device) {
-        (Some(vendor), Some(device)) => {
-            let device = device.as_str();
-            format!("{} {}", short_vendor(vendor.as_str()), bracketed(device).unwrap_or(device))
-        }
-        _ => format!("{} {}", node.address, node.name()),
-    }
+    node.product().unwrap_or_else(|| format!("{} {}", node.address, node.name()))
 }

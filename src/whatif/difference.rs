@@ -8,7 +8,7 @@ use super::{Assumption, Move, MoveError, Moved, moved};
 use crate::{
     capacity::{self, Total},
     findings::{self, Evidence, Finding, Subject, SubjectKind},
-    machine::{Drive, Machine, NodeKind},
+    machine::{Drive, Machine},
     model::{DriveName, FindingId, Limits, NodeIndex},
     units::{BytesPerSecond, UnitSystem},
 };
@@ -158,28 +158,23 @@ impl Side<'_> {
     }
 }
 
-/// Drives below a node.
-pub(super) fn drives_below(machine: &Machine, node: NodeIndex) -> Vec<DriveName> {
-    let below = machine.pci.subtree(node);
-    let drives = machine.hardware_drives().filter(|drive| drive.node.is_some_and(|at| below.contains(&at)));
-    drives.map(|drive| drive.name.clone()).collect()
+/// The drives that read through a node: of those with several paths, one counts.
+pub(crate) fn readers(machine: &Machine, node: NodeIndex) -> impl Iterator<Item = &Drive> {
+    let is_above = move |function: NodeIndex| machine.pci.whole_ancestry(function).any(|at| at == node);
+    machine.hardware_drives().filter(move |drive| drive.node.is_some_and(is_above))
 }
 
 /// What the drives below could read if nothing were shared; `None` when of one it is not known.
-pub(super) fn wants(machine: &Machine, limits: &Limits, node: NodeIndex) -> Option<BytesPerSecond> {
-    debug_assert_eq!(machine.pci.node(node).kind, NodeKind::RootComplex);
-    let below = drives_below(machine, node);
-    let drives = below.iter().filter_map(|name| machine.drive(name));
+fn wants(machine: &Machine, limits: &Limits, node: NodeIndex) -> Option<BytesPerSecond> {
     // Namespaces of one controller want what it does, once.
-    let units: BTreeMap<&str, &Drive> = drives.map(|drive| (drive.unit(), drive)).collect();
+    let units: BTreeMap<&str, &Drive> = readers(machine, node).map(|drive| (drive.unit(), drive)).collect();
     let rates = units.values().map(|drive| Some(limits.drive(&drive.name)?.bytes_per_second.0));
     rates.sum::<Option<f64>>().map(BytesPerSecond)
 }
 
-/// What the drives below get with all of them busy.
-fn passes(machine: &Machine, total: &Total, node: NodeIndex) -> Option<BytesPerSecond> {
-    let rates =
-        drives_below(machine, node).into_iter().map(|name| Some(total.shares.get(&name)?.bytes_per_second.0));
+/// What the drives below get with all drives busy.
+pub(crate) fn passes(machine: &Machine, total: &Total, node: NodeIndex) -> Option<BytesPerSecond> {
+    let rates = readers(machine, node).map(|drive| Some(total.shares.get(&drive.name)?.bytes_per_second.0));
     rates.sum::<Option<f64>>().map(BytesPerSecond)
 }
 

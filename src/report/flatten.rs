@@ -1,0 +1,533 @@
+//! Flattens a PCI tree into the rows that the screen, `iodyno tree`, the sheet and what-if show.
+
+use std::{
+    borrow::Cow,
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use crate::{
+    machine::{
+        Drive, HopLink, Machine, PciNode,
+        pci::{NodeAddress, NodeKind},
+    },
+    model::{DriveName, NodeIndex},
+    text::natural,
+};
+
+/// Identifies a row across readings of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RowKey {
+    /// A root complex, a bridge with several things below, a device.
+    Node(String),
+    /// A drive that has a row of its own.
+    Drive(DriveName),
+    /// The folded devices of this parent.
+    Folded(String),
+    /// The rest of the drives like this one.
+    Alike(DriveName),
+    /// Drives without a place in the tree.
+    Group(Group),
+}
+
+/// Drives without a place in the PCI tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// Hardware elsewhere: platform devices, MMC, virtual machines' odd ones.
+    NotOnPci,
+    /// Loop devices, zram, md, device mapper.
+    Software,
+}
+
+/// What a row shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowKind {
+    /// A root complex.
+    Root,
+    /// A bridge with several things below it.
+    Port,
+    /// A device, with the ports above it that lead to nothing else.
+    Device,
+    /// One of several drives of a device, or a drive without a PCI device.
+    Drive,
+    /// Devices folded away.
+    Folded {
+        /// Number of functions.
+        count: usize,
+        /// Their classes: `USB`, `SATA`.
+        words: Vec<&'static str>,
+    },
+    /// Further drives like the ones above.
+    Alike,
+    /// Drives without a PCI device.
+    Group(Group),
+}
+
+/// One row of the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The same in every reading.
+    pub key: RowKey,
+    /// What it shows.
+    pub kind: RowKind,
+    /// The lines that lead to it: `│ ├ `.
+    pub guides: String,
+    /// How deep it is, 0 for a root complex.
+    pub depth: usize,
+    /// The port nearest to the root complex that is part of this row; names its place on the bus.
+    pub head: Option<NodeIndex>,
+    /// The node whose link it shows.
+    pub node: Option<NodeIndex>,
+    /// Drives at or below it.
+    pub drives: Vec<DriveName>,
+    /// Whether what is below is shown; `None` when nothing is below.
+    pub open: Option<bool>,
+}
+
+impl Row {
+    fn new(key: RowKey, kind: RowKind, nodes: [Option<NodeIndex>; 2], drives: Vec<DriveName>) -> Self {
+        let [head, node] = nodes;
+        Self { key, kind, guides: String::new(), depth: 0, head, node, drives, open: None }
+    }
+
+    /// Whether the row itself stands for a drive or several.
+    pub fn is_drive(&self) -> bool {
+        match self.kind {
+            RowKind::Device => !self.drives.is_empty() && self.open.is_none(),
+            RowKind::Drive | RowKind::Alike => true,
+            _ => false,
+        }
+    }
+
+    /// The one drive it stands for.
+    pub fn drive(&self) -> Option<&DriveName> {
+        match (self.is_drive(), self.drives.as_slice()) {
+            (true, [only]) => Some(only),
+            _ => None,
+        }
+    }
+
+    fn is_open_by_default(&self) -> bool {
+        !matches!(self.kind, RowKind::Folded { .. } | RowKind::Alike | RowKind::Group(Group::Software))
+    }
+}
+
+/// The order of siblings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// As the bus has them.
+    #[default]
+    Bus,
+    /// The busiest first.
+    Load,
+    /// By drive name and model.
+    Name,
+}
+
+impl Sort {
+    /// What a heading calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bus => "bus order",
+            Self::Load => "by load",
+            Self::Name => "by name",
+        }
+    }
+
+    /// The next one, around the corner.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        match self {
+            Self::Bus => Self::Load,
+            Self::Load => Self::Name,
+            Self::Name => Self::Bus,
+        }
+    }
+}
+
+/// The rows of the machine screen.
+pub(crate) struct Screen<'a> {
+    pub machine: &'a Machine,
+    /// Rows that are not open or closed as by default.
+    pub toggled: &'a BTreeSet<RowKey>,
+    /// Nothing is folded.
+    pub everything: bool,
+    pub sort: Sort,
+    /// Bytes per second of drives.
+    pub load: &'a dyn Fn(&[DriveName]) -> f64,
+    /// Rows that fit; alike drives are gathered where there are more.
+    pub height: usize,
+}
+
+impl Screen<'_> {
+    /// All rows, top to bottom.
+    pub fn rows(&self) -> Vec<Row> {
+        let tree = &self.machine.pci;
+        let order = |a: &Item, b: &Item| self.order(a, b);
+        let mut flattener = Flattener::new(self.machine, Merge::Chain);
+        (flattener.is_nested, flattener.folds, flattener.order) = (true, !self.everything, &order);
+        flattener.shown = flattener.mattering();
+        if self.everything {
+            flattener.shown.fill(true);
+        }
+        let mut items = flattener.roots(tree.roots().filter(|root| tree.node(*root).parent.is_none()));
+        items.extend(flattener.groups());
+        // As many of each kind of drive as fit; all of them if possible.
+        let mut rows = Vec::new();
+        for keep in [usize::MAX, 6, 5, 4, 3, 2, 1] {
+            let gathering = Gathering { most: keep.saturating_add(1), shown: keep };
+            rows = printed(self.machine, &items, self.toggled, gathering);
+            if self.everything || rows.len() <= self.height {
+                break;
+            }
+        }
+        rows
+    }
+
+    fn order(&self, a: &Item, b: &Item) -> Ordering {
+        let first = |item: &Item| item.row.drives.first().map(ToString::to_string);
+        let device = |item: &Item| item.row.node.map(|node| self.machine.pci.node(node).name());
+        match self.sort {
+            Sort::Bus => Ordering::Equal,
+            Sort::Load => (self.load)(&b.row.drives).total_cmp(&(self.load)(&a.row.drives)),
+            Sort::Name => match (first(a), first(b)) {
+                (Some(a), Some(b)) => natural(&a, &b),
+                (None, None) => device(a).cmp(&device(b)),
+                (a, b) => a.is_none().cmp(&b.is_none()),
+            },
+        }
+    }
+}
+
+/// The rows of the sheet: root complexes, and below them what has drives or takes lanes. Many alike drives are gathered.
+pub(crate) fn sheet(machine: &Machine) -> Vec<Row> {
+    let mut flattener = Flattener::new(machine, Merge::Chain);
+    flattener.shown = flattener.mattering();
+    let items = flattener.roots(machine.pci.roots());
+    printed(machine, &items, &BTreeSet::new(), Gathering { most: 12, shown: 3 })
+}
+
+/// The rows of slots: the `shown` nodes, each device in the row of the port it is plugged into, each drive in its own.
+pub(crate) fn slots(machine: &Machine, shown: Vec<bool>) -> Vec<Row> {
+    let mut flattener = Flattener::new(machine, Merge::Slot);
+    let roots: Vec<NodeIndex> = machine.pci.roots().filter(|root| shown[root.0]).collect();
+    flattener.shown = shown;
+    let items = flattener.roots(roots.into_iter());
+    printed(machine, &items, &BTreeSet::new(), Gathering { most: usize::MAX, shown: usize::MAX })
+}
+
+/// Visits a forest top to bottom, with the lines that lead to each node and its depth; `visit` returns what is below it.
+pub(crate) fn walk<T>(
+    siblings: Vec<T>,
+    guides: &str,
+    depth: usize,
+    visit: &mut impl FnMut(T, String, usize) -> Vec<T>,
+) {
+    let count = siblings.len();
+    for (at, node) in siblings.into_iter().enumerate() {
+        let (elbow, trunk) = match (depth, at + 1 == count) {
+            (0, _) => ("", ""),
+            (_, true) => ("└ ", "  "),
+            (_, false) => ("├ ", "│ "),
+        };
+        let below = visit(node, format!("{guides}{elbow}"), depth);
+        walk(below, &format!("{guides}{trunk}"), depth + 1, visit);
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Item {
+    row: Row,
+    below: Vec<Item>,
+}
+
+/// More than `most` alike siblings are gathered behind the first few.
+#[derive(Clone, Copy)]
+struct Gathering {
+    most: usize,
+    shown: usize,
+}
+
+fn printed(machine: &Machine, items: &[Item], toggled: &BTreeSet<RowKey>, most: Gathering) -> Vec<Row> {
+    let is_open = |row: &Row| row.is_open_by_default() != toggled.contains(&row.key);
+    let mut rows = Vec::new();
+    walk(gathered(machine, items, most, &is_open), "", 0, &mut |item, guides, depth| {
+        let is_gathered = item.row.kind == RowKind::Alike;
+        let open = (is_gathered || !item.below.is_empty()).then(|| is_open(&item.row));
+        rows.push(Row { guides, depth, open, ..item.row.clone() });
+        match item {
+            Cow::Borrowed(item) if open == Some(true) => gathered(machine, &item.below, most, &is_open),
+            _ => Vec::new(),
+        }
+    });
+    rows
+}
+
+/// Siblings with one row in place of alike drives beyond the first few; open, it has the others behind it.
+fn gathered<'a>(
+    machine: &Machine,
+    mut items: &'a [Item],
+    most: Gathering,
+    is_open: &impl Fn(&Row) -> bool,
+) -> Vec<Cow<'a, Item>> {
+    let mut siblings = Vec::new();
+    while let Some(first) = items.first() {
+        let likeness = likeness(machine, first);
+        let is_alike = |item: &&Item| likeness.is_some() && self::likeness(machine, item) == likeness;
+        let count = items.iter().take_while(is_alike).count().max(1);
+        let (alike, others) = items.split_at(count);
+        let (shown, rest) = alike.split_at(if count > most.most { most.shown } else { count });
+        siblings.extend(shown.iter().map(Cow::Borrowed));
+        if let (Some(name), false) = (first.row.drives.first(), rest.is_empty()) {
+            let drives = rest.iter().flat_map(|item| item.row.drives.clone()).collect();
+            let row = Row::new(RowKey::Alike(name.clone()), RowKind::Alike, [None; 2], drives);
+            let open = is_open(&row);
+            siblings.push(Cow::Owned(Item { row, below: Vec::new() }));
+            siblings.extend(rest.iter().filter(|_| open).map(Cow::Borrowed));
+        }
+        items = others;
+    }
+    siblings
+}
+
+/// All but the name of a row that shows one drive.
+fn likeness(machine: &Machine, item: &Item) -> Option<String> {
+    let drive = match item.row.drives.as_slice() {
+        [name] if item.below.is_empty() => machine.drive(name)?,
+        _ => return None,
+    };
+    let link = item.row.node.and_then(|node| HopLink::above(machine, node)).map(|link| (link.now, link.most));
+    Some(format!("{:?} {:?} {link:?}", drive.kind, drive.model.value()))
+}
+
+/// Which nodes make one row.
+#[derive(Clone, Copy, PartialEq)]
+enum Merge {
+    /// The bridges that lead to one device only, with the device.
+    Chain,
+    /// A port with the device plugged into it.
+    Slot,
+}
+
+struct Flattener<'a> {
+    machine: &'a Machine,
+    merge: Merge,
+    /// Root complexes below a device (VMD) stand below it, not at the top.
+    is_nested: bool,
+    /// Devices that are not shown are folded into one row for each parent.
+    folds: bool,
+    /// Nodes that have rows, by index.
+    shown: Vec<bool>,
+    order: &'a dyn Fn(&Item, &Item) -> Ordering,
+    drives: BTreeMap<NodeIndex, Vec<&'a Drive>>,
+    nested: Vec<NodeIndex>,
+}
+
+impl<'a> Flattener<'a> {
+    fn new(machine: &'a Machine, merge: Merge) -> Self {
+        let mut drives: BTreeMap<NodeIndex, Vec<&Drive>> = BTreeMap::new();
+        for drive in &machine.drives {
+            for node in machine.functions_of(drive) {
+                drives.entry(node).or_default().push(drive);
+            }
+        }
+        let tree = &machine.pci;
+        let nested = tree.roots().filter(|root| tree.node(*root).parent.is_some()).collect();
+        let (is_nested, folds, shown) = (false, false, Vec::new());
+        let order = &|_: &Item, _: &Item| Ordering::Equal;
+        Self { machine, merge, is_nested, folds, shown, order, drives, nested }
+    }
+
+    fn node(&self, index: NodeIndex) -> &'a PciNode {
+        self.machine.pci.node(index)
+    }
+
+    /// Nodes at or above drives, or devices that take lanes a drive could use.
+    fn mattering(&self) -> Vec<bool> {
+        let tree = &self.machine.pci;
+        let has_drives = |index: NodeIndex| self.drives.contains_key(&index);
+        let mut matters: Vec<bool> =
+            tree.iter().map(|(index, node)| has_drives(index) || takes_lanes(node)).collect();
+        // Parents stand before their children, so one walk from the end carries what matters up to the roots.
+        for (index, node) in tree.nodes.iter().enumerate().rev() {
+            if let Some(parent) = node.parent
+                && matters[index]
+                && (self.is_nested || node.kind != NodeKind::RootComplex)
+            {
+                matters[parent.0] = true;
+            }
+        }
+        matters
+    }
+
+    fn roots(&self, roots: impl Iterator<Item = NodeIndex>) -> Vec<Item> {
+        roots.map(|root| self.item(root, root)).collect()
+    }
+
+    fn groups(&self) -> Vec<Item> {
+        let group = |group: Group| {
+            let is_in = |drive: &&Drive| {
+                drive.node.is_none() && drive.kind.is_software() == (group == Group::Software)
+            };
+            let drives = self.machine.drives.iter().filter(is_in);
+            let mut below: Vec<Item> = drives.map(|drive| drive_item(drive, [None; 2])).collect();
+            let drives = below.iter().flat_map(|item| item.row.drives.clone()).collect();
+            below.sort_by(self.order);
+            let row = Row::new(RowKey::Group(group), RowKind::Group(group), [None; 2], drives);
+            Item { row, below }
+        };
+        let groups = [Group::NotOnPci, Group::Software].map(group);
+        groups.into_iter().filter(|group| !group.below.is_empty()).collect()
+    }
+
+    fn below(&self, index: NodeIndex) -> impl Iterator<Item = NodeIndex> {
+        let is_below = move |root: &NodeIndex| self.is_nested && self.node(*root).parent == Some(index);
+        self.node(index).children.iter().copied().chain(self.nested.iter().copied().filter(is_below))
+    }
+
+    fn shown_below(&self, index: NodeIndex) -> Vec<NodeIndex> {
+        self.below(index).filter(|child| self.shown[child.0]).collect()
+    }
+
+    /// The rows that `head` leads to.
+    fn items(&self, head: NodeIndex) -> Vec<Item> {
+        let is_port = matches!(self.node(head).kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
+        let tails = match self.merge {
+            Merge::Chain => return vec![self.item(head, self.tail(head))],
+            Merge::Slot if is_port => self.shown_below(head),
+            Merge::Slot => Vec::new(),
+        };
+        // Of a card with several functions the first has a row, and each that has drives.
+        let has_row = |(at, tail): &(usize, NodeIndex)| {
+            *at == 0 || self.machine.pci.subtree(*tail).iter().any(|node| self.drives.contains_key(node))
+        };
+        let tails = if tails.is_empty() { vec![head] } else { tails };
+        let tails = tails.into_iter().enumerate().filter(has_row);
+        tails
+            .flat_map(|(_, tail)| match self.own(tail) {
+                [] | [_] => vec![self.item(head, tail)],
+                several => several.iter().map(|drive| drive_item(drive, [Some(head), Some(tail)])).collect(),
+            })
+            .collect()
+    }
+
+    fn own(&self, node: NodeIndex) -> &[&'a Drive] {
+        self.drives.get(&node).map_or(&[], Vec::as_slice)
+    }
+
+    /// The last node of the chain of bridges from `index` on that lead to one device only.
+    fn tail(&self, index: NodeIndex) -> NodeIndex {
+        let mut at = index;
+        while !matches!(self.node(at).kind, NodeKind::Endpoint | NodeKind::RootComplex) {
+            let below: Vec<NodeIndex> =
+                if self.folds { self.below(at).collect() } else { self.shown_below(at) };
+            at = match below.as_slice() {
+                [only] => *only,
+                several if self.folds && self.one_device(several) => {
+                    // The function that matters names the row; audio beside a display does not.
+                    several.iter().copied().find(|f| self.shown[f.0]).unwrap_or(several[0])
+                }
+                _ => break,
+            };
+        }
+        at
+    }
+
+    /// Whether these are functions of one device, at most one of which has drives.
+    fn one_device(&self, functions: &[NodeIndex]) -> bool {
+        let slot = |index: &NodeIndex| match self.node(*index).address {
+            NodeAddress::Device(address) if self.node(*index).kind == NodeKind::Endpoint => {
+                Some((address.domain, address.bus, address.device))
+            }
+            _ => None,
+        };
+        let Some(first) = functions.first().and_then(slot) else { return false };
+        functions.iter().all(|function| slot(function) == Some(first))
+            && functions.iter().filter(|function| self.drives.contains_key(function)).count() <= 1
+    }
+
+    fn item(&self, head: NodeIndex, tail: NodeIndex) -> Item {
+        let (one, several) = match self.own(tail) {
+            [one] => (Some(one.name.clone()), &[][..]),
+            several => (None, several),
+        };
+        let mut below: Vec<Item> =
+            several.iter().map(|drive| drive_item(drive, [None, Some(tail)])).collect();
+        let (shown, rest): (Vec<NodeIndex>, Vec<NodeIndex>) =
+            self.below(tail).partition(|child| self.shown[child.0]);
+        below.extend(shown.into_iter().flat_map(|child| self.items(child)));
+        let drives = one.into_iter().chain(below.iter().flat_map(|item| item.row.drives.clone())).collect();
+        below.sort_by(self.order);
+        if self.folds && !rest.is_empty() {
+            below.push(self.folded(tail, &rest));
+        }
+        let kind = match self.node(tail).kind {
+            NodeKind::RootComplex => RowKind::Root,
+            NodeKind::Endpoint => RowKind::Device,
+            _ if below.is_empty() => RowKind::Device,
+            _ => RowKind::Port,
+        };
+        let key = RowKey::Node(self.node(head).address.to_string());
+        Item { row: Row::new(key, kind, [Some(head), Some(tail)], drives), below }
+    }
+
+    fn folded(&self, parent: NodeIndex, heads: &[NodeIndex]) -> Item {
+        let tree = &self.machine.pci;
+        let inside: Vec<NodeIndex> = heads.iter().flat_map(|head| tree.subtree(*head)).collect();
+        let mut words: Vec<&'static str> = Vec::new();
+        for word in inside.iter().filter_map(|index| class_word(self.node(*index))) {
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        let key = RowKey::Folded(self.node(parent).address.to_string());
+        let mut below: Vec<Item> = heads.iter().map(|head| self.plain_item(*head)).collect();
+        below.sort_by_key(|item| item.row.head);
+        let kind = RowKind::Folded { count: inside.len(), words };
+        Item { row: Row::new(key, kind, [None; 2], Vec::new()), below }
+    }
+
+    /// An item of something folded, with everything below it as it is.
+    fn plain_item(&self, head: NodeIndex) -> Item {
+        let below: Vec<Item> = self.below(head).map(|child| self.plain_item(child)).collect();
+        let kind = if below.is_empty() { RowKind::Device } else { RowKind::Port };
+        let key = RowKey::Node(self.node(head).address.to_string());
+        Item { row: Row::new(key, kind, [Some(head); 2], Vec::new()), below }
+    }
+}
+
+fn drive_item(drive: &Drive, nodes: [Option<NodeIndex>; 2]) -> Item {
+    let key = RowKey::Drive(drive.name.clone());
+    Item { row: Row::new(key, RowKind::Drive, nodes, vec![drive.name.clone()]), below: Vec::new() }
+}
+
+/// Whether a device takes lanes that drives could use: displays, network adapters, accelerators.
+fn takes_lanes(node: &PciNode) -> bool {
+    let base = node.class.get().map(|class| class >> 16);
+    node.kind == NodeKind::Endpoint && matches!(base, Some(0x02 | 0x03 | 0x12))
+}
+
+/// A short word for a device's class (PCI Code and ID Assignment Specification); `None` for glue.
+fn class_word(node: &PciNode) -> Option<&'static str> {
+    let class = node.class.get()?;
+    Some(match class >> 8 {
+        0x0106 => "SATA",
+        0x0107 => "SAS",
+        0x0108 => "NVMe",
+        0x0104 => "RAID",
+        0x0100..=0x01ff => "storage",
+        0x0280 => "Wi-Fi",
+        0x0200..=0x02ff => "network",
+        0x0300..=0x03ff => "display",
+        0x0401 | 0x0403 => "audio",
+        0x0600 => "host bridge",
+        0x0601 => "LPC",
+        0x0604 => "port",
+        0x0806 => "IOMMU",
+        0x0c03 => "USB",
+        0x0c05 => "SMBus",
+        0x1000..=0x10ff => "crypto",
+        0x1200..=0x12ff => "accelerator",
+        _ => return None,
+    })
+}

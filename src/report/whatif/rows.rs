@@ -1,0 +1,179 @@
+//! The rows of a machine's slots, today or after a move, with what each gets while all drives are busy.
+
+use crate::{
+    capacity::{Total, slots},
+    machine::{Machine, NodeKind, drive},
+    model::{DriveName, Limits, NodeIndex},
+    report::flatten,
+    units::{BytesPerSecond, Lanes, TransferRate, counted},
+    whatif::{Prediction, assumption, difference},
+};
+
+/// What a move does to a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mark {
+    /// Nothing.
+    Same,
+    /// It stays, and what it gets with all drives busy changes.
+    Changes,
+    /// It was in the way.
+    GivesWay,
+    /// It was asked to move.
+    Moves,
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The node: a root complex, a switch, or a device that is plugged in.
+    pub node: NodeIndex,
+    /// How many rows it is below its root complex.
+    pub depth: usize,
+    /// The lines that lead to it: `│ ├ `.
+    pub guides: String,
+    /// `0000:40` of a root complex; `01.1` of a device on port 01.1.
+    pub place: String,
+    /// The drive, for one row of each.
+    pub drive: Option<DriveName>,
+    /// The drive's name, or the product.
+    pub name: String,
+    /// What its link runs at.
+    pub link: Option<(TransferRate, Lanes)>,
+    /// What it gets or passes on with all drives busy.
+    pub busy: Option<BytesPerSecond>,
+    /// What its path, or the root complex itself, carries at most.
+    pub limit: Option<BytesPerSecond>,
+    /// What the move does to it.
+    pub mark: Mark,
+}
+
+/// Which slots have a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slots {
+    /// Those that hold drives or take part in the move.
+    TakingPart,
+    /// All, empty ones too: places to go to.
+    All,
+}
+
+/// Today's rows, with the marks of a move if there is one.
+pub fn today(
+    machine: &Machine,
+    limits: &Limits,
+    total: &Total,
+    prediction: Option<&Prediction>,
+    slots: Slots,
+) -> Vec<Row> {
+    Side { machine, limits, total, prediction, was: &Some, slots }.rows()
+}
+
+/// The rows of the machine after the move.
+pub fn then(prediction: &Prediction, slots: Slots) -> Vec<Row> {
+    let then = &prediction.moved.then;
+    let was = |node: NodeIndex| then.was.get(node.0).copied().flatten();
+    let (limits, total) = (&prediction.limits, &prediction.after);
+    Side { machine: &then.machine, limits, total, prediction: Some(prediction), was: &was, slots }.rows()
+}
+
+/// One of the two machines.
+struct Side<'a> {
+    machine: &'a Machine,
+    limits: &'a Limits,
+    total: &'a Total,
+    prediction: Option<&'a Prediction>,
+    /// Today's node of one of this machine's.
+    was: &'a dyn Fn(NodeIndex) -> Option<NodeIndex>,
+    slots: Slots,
+}
+
+impl Side<'_> {
+    fn rows(&self) -> Vec<Row> {
+        flatten::slots(self.machine, self.shown()).iter().filter_map(|row| self.row(row)).collect()
+    }
+
+    /// Nodes that hold drives or take part in the move, or all slots; with everything above them.
+    fn shown(&self) -> Vec<bool> {
+        let tree = &self.machine.pci;
+        let slots = slots::all(self.machine);
+        let mut shown = vec![false; tree.nodes.len()];
+        let is_all = self.slots == Slots::All;
+        let drives = self.machine.hardware_drives().filter_map(|drive| drive.node);
+        let taking_part = tree.iter().map(|(index, _)| index).filter(|node| {
+            let at = tree.node(*node);
+            let is_port = matches!(at.kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
+            (is_all || !is_port || !at.children.is_empty())
+                && matches!(self.part(*node), Mark::Moves | Mark::GivesWay)
+        });
+        let every = slots.iter().filter(|_| is_all);
+        let every = every.flat_map(|slot| slot.ports.iter().copied().chain(slot.content(tree)));
+        for node in drives.chain(taking_part).chain(every).flat_map(|node| tree.ancestry(node)) {
+            shown[node.0] = true;
+        }
+        // Without a slot nothing can ever be plugged in there.
+        for slot in &slots {
+            shown[tree.root_of(slot.ports[0]).0] = true;
+        }
+        shown
+    }
+
+    fn row(&self, row: &flatten::Row) -> Option<Row> {
+        let (head, node) = (self.machine.pci.node(row.head?), row.node?);
+        let at = self.machine.pci.node(node);
+        // A drive with several paths reads through one of them here.
+        let reads_here = |name: &&DriveName| self.machine.drive(name).is_some_and(|it| it.node == Some(node));
+        let of_node = |limit: Option<&crate::model::Limit>| limit.map(|limit| limit.bytes_per_second);
+        let row = Row {
+            node,
+            depth: row.depth,
+            guides: row.guides.clone(),
+            place: head.address.place(),
+            drive: row.drive().filter(reads_here).cloned(),
+            name: String::new(),
+            link: at.link.as_ref().and_then(|link| Some((link.speed.get()?, link.width.get()?))),
+            busy: None,
+            limit: of_node(self.limits.path(node)),
+            mark: self.part(node),
+        };
+        Some(match &row.drive {
+            _ if at.kind == NodeKind::RootComplex => {
+                let drives = drive::count(difference::readers(self.machine, node));
+                Row {
+                    name: if drives == 0 { "no drives".to_owned() } else { counted(drives, "drive") },
+                    busy: difference::passes(self.machine, self.total, node).filter(|_| drives > 0),
+                    limit: of_node(self.limits.hop(node)),
+                    mark: self.changed(&row.place),
+                    ..row
+                }
+            }
+            Some(drive) => Row {
+                name: drive.to_string(),
+                busy: self.total.shares.get(drive).map(|share| share.bytes_per_second),
+                mark: row.mark.max(self.changed(drive.as_str())),
+                ..row
+            },
+            None if at.kind == NodeKind::Endpoint || !at.children.is_empty() => {
+                Row { name: assumption::product(self.machine, node), ..row }
+            }
+            None => {
+                let lanes = at.link.as_ref().and_then(|link| link.max_width.get());
+                let lanes = lanes.map_or_else(String::new, |lanes| format!("{lanes} "));
+                Row { name: format!("empty {lanes}slot"), ..row }
+            }
+        })
+    }
+
+    /// What a node does in the move.
+    fn part(&self, node: NodeIndex) -> Mark {
+        let (Some(prediction), Some(was)) = (self.prediction, (self.was)(node)) else { return Mark::Same };
+        match was {
+            was if prediction.moved.moved.contains(&was) => Mark::Moves,
+            was if prediction.moved.displaced.contains(&was) => Mark::GivesWay,
+            _ => Mark::Same,
+        }
+    }
+
+    fn changed(&self, name: &str) -> Mark {
+        let is_one = |prediction: &Prediction| prediction.changes.iter().any(|change| change.name == name);
+        if self.prediction.is_some_and(is_one) { Mark::Changes } else { Mark::Same }
+    }
+}
