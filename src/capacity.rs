@@ -64,7 +64,8 @@ pub fn limits_with(machine: &Machine, measured: &Measurements) -> Limits {
 
 fn limits_of(machine: &Machine, measured: &Measurements, without: &[NodeIndex]) -> Limits {
     let mut limits = Limits {
-        processors: processor::limit(machine, &measured.reads),
+        processors: processor::published(machine)
+            .map(|published| read_cost::corrected(published, &measured.reads)),
         memory: processor::memory(machine),
         ..Limits::default()
     };

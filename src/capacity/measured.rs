@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Beside, Measurements, expected, flow, read_cost};
+use super::{
+    Beside, Measurements, expected, flow,
+    read_cost::{self, run_label},
+};
 use crate::{
     machine::{Drive, Exceeded, ExceededAt, Machine, Measured, MeasuredLimit, ReadCost, pci::NodeAddress},
     model::{Basis, DriveName, Limit, Limits, NodeIndex, RunSummary, TargetSummary},
-    text::Label,
     units::{BytesPerSecond, UnitSystem},
 };
 
@@ -155,11 +157,11 @@ fn exceeded(machine: &Machine, limits: &Limits, run: &RunSummary) -> Vec<Exceede
         targets
             .fold((0.0, 0.0), |(rate, iops), target| (rate + target.bytes_per_second(), iops + target.iops()))
     };
-    let told = |drives: &[&Drive], at, (rate, iops): (f64, f64)| Exceeded {
+    let exceeded = |drives: &[&Drive], at, (rate, iops): (f64, f64)| Exceeded {
         at,
         bytes_per_second: BytesPerSecond(rate.round()),
         iops: iops.round(),
-        run: told(machine, run, drives.len()),
+        run: run_label(machine, run, drives.len()),
     };
     let mut found = Vec::new();
     for place in flow::places(machine, limits) {
@@ -169,7 +171,7 @@ fn exceeded(machine: &Machine, limits: &Limits, run: &RunSummary) -> Vec<Exceede
             && let Some(at) = function(machine, &place.limit)
         {
             let tested: Vec<&Drive> = drives.into_iter().filter(|drive| of(&[*drive]).0 > 0.0).collect();
-            found.push(told(&tested, at, read));
+            found.push(exceeded(&tested, at, read));
         }
     }
     for drive in machine.hardware_drives() {
@@ -185,19 +187,10 @@ fn exceeded(machine: &Machine, limits: &Limits, run: &RunSummary) -> Vec<Exceede
             continue;
         };
         if !found.iter().any(|known: &Exceeded| known.at == at) {
-            found.push(told(&same[..1], at, read));
+            found.push(exceeded(&same[..1], at, read));
         }
     }
     found
-}
-
-/// The run that measured something: `8 drives, 1m randread, depth 32, 3 jobs, Linux 6.18.0, 2026-11-21`.
-pub(super) fn told(machine: &Machine, run: &RunSummary, drives: usize) -> Label {
-    let day =
-        jiff::Timestamp::from_second(run.started).map(|at| at.strftime("%F").to_string()).unwrap_or_default();
-    let drives = if drives == 1 { "1 drive".to_owned() } else { format!("{drives} drives") };
-    let kernel = machine.host.kernel.value().map_or_else(String::new, |kernel| format!(", Linux {kernel}"));
-    Label::new(&format!("{drives}, {}{kernel}, {day}", run.workload.title()))
 }
 
 fn root_complexes(machine: &Machine, limits: &Limits, run: &RunSummary) -> Vec<MeasuredLimit> {
@@ -237,7 +230,7 @@ fn one(
         root_complex: node.address,
         bridge: node.vendor.get().zip(node.device.get())?,
         bytes_per_second: BytesPerSecond(carried.round()),
-        run: told(machine, run, targets.len()),
+        run: run_label(machine, run, targets.len()),
     })
 }
 

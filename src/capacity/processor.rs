@@ -3,17 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    machine::{Drive, Machine, ReadCost},
+    machine::{Drive, Machine},
     model::{Basis, EngineKind, Limit, ProcessorLimit, Workload},
     units::{Bytes, BytesPerSecond},
 };
 
-use super::{read_cost, tables};
-
-/// What reads cost this machine's processors: as tests on it measured, else as published.
-pub(super) fn limit(machine: &Machine, measured: &[ReadCost]) -> Option<ProcessorLimit> {
-    Some(read_cost::corrected(published(machine)?, measured))
-}
+use super::tables;
 
 /// The highest clock of this machine's processors, as its frequency driver or else `/proc/cpuinfo` says, in hertz.
 pub(super) fn clock(machine: &Machine) -> Option<f64> {

@@ -3,11 +3,12 @@
 //!
 //! Not here: what else adds to the cost of a read (`processor`), limits of places (`measured`).
 
-use super::measured::told;
+use super::processor;
 use crate::{
     machine::{DriveKind, Machine, ReadCost},
     model::{Basis, Completion, EngineKind, MeasuredPoint, ProcessorLimit, RunSummary, TargetSummary},
-    units::Bytes,
+    text::Label,
+    units::{Bytes, counted},
 };
 
 /// What was counted beside a test that its own account lacks.
@@ -51,7 +52,7 @@ pub(super) fn learned(
         return None;
     }
     let processor = ReadCost::processor_of(machine)?;
-    let hertz = beside.hertz.or_else(|| super::processor::clock(machine))?;
+    let hertz = beside.hertz.or_else(|| processor::clock(machine))?;
     let seconds = run.targets.first()?.runtime.as_secs_f64();
     let targets = u32::try_from(run.targets.len()).ok()?;
     let workers = targets.saturating_mul(run.workload.jobs);
@@ -69,7 +70,7 @@ pub(super) fn learned(
         block: run.workload.block_size,
         cycles: (spent.min(whole) * hertz / reads as f64).round(),
         hertz: hertz.round(),
-        run: told(machine, run, run.targets.len()),
+        run: run_label(machine, run, run.targets.len()),
     };
     let is_known = known.iter().any(|other| {
         other.block == cost.block
@@ -77,6 +78,14 @@ pub(super) fn learned(
             && cost.cycles > BETTER * other.cycles
     });
     (cost.cycles >= 1.0 && !is_known).then_some(cost)
+}
+
+/// The run that measured something: `8 drives, 1m randread, depth 32, 3 jobs, Linux 6.18.0, 2026-11-21`.
+pub(super) fn run_label(machine: &Machine, run: &RunSummary, drives: usize) -> Label {
+    let day =
+        jiff::Timestamp::from_second(run.started).map(|at| at.strftime("%F").to_string()).unwrap_or_default();
+    let kernel = machine.host.kernel.value().map_or_else(String::new, |kernel| format!(", Linux {kernel}"));
+    Label::new(&format!("{}, {}{kernel}, {day}", counted(drives, "drive"), run.workload.title()))
 }
 
 /// Whether a test reads as everything else is measured against.
@@ -100,7 +109,7 @@ fn is_bare_drive(machine: &Machine, run: &RunSummary, target: &TargetSummary) ->
         drive.kind == DriveKind::Nvme
             && target.name.as_str().starts_with("/dev/")
             && scheduler.is_none_or(|choice| choice.current == *"none")
-            && super::processor::requests(drive, run.workload.block_size).0 <= 1.0
+            && processor::requests(drive, run.workload.block_size).0 <= 1.0
     })
 }
 
