@@ -133,23 +133,10 @@ pub(super) const APST_LATENCY: Row = Row {
 /// A drive, its LBA format in use, and the better one.
 type Formats<'a> = (&'a Drive, LbaFormat, LbaFormat);
 
-/// The format with 4096 B blocks that could replace the one in use.
-fn better_format(drive: &Drive) -> Option<(LbaFormat, LbaFormat)> {
-    let now = drive.format_in_use().filter(|format| format.data_bytes == Some(512))?;
-    let formats = &drive.nvme.as_ref()?.namespace.value()?.formats;
-    let fits = |format: &&LbaFormat| {
-        format.data_bytes == Some(4096)
-            && format.metadata_bytes == now.metadata_bytes
-            && format.relative_performance <= now.relative_performance
-    };
-    let other = formats.iter().filter(fits).min_by_key(|format| format.relative_performance)?;
-    Some((now, *other))
-}
-
 fn lba_512(evidence: &Evidence) -> Vec<Sighting> {
     let mut groups: BTreeMap<(u8, u8), Vec<Formats>> = BTreeMap::new();
     for drive in evidence.nvme() {
-        if let Some((now, other)) = better_format(drive) {
+        if let Some((now, other)) = drive.better_format() {
             groups
                 .entry((now.relative_performance, other.relative_performance))
                 .or_default()

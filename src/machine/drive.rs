@@ -282,6 +282,19 @@ impl Drive {
         }
     }
 
+    /// The format in use and the one to format to instead: 4096 B in place of 512 B blocks, with the same metadata, that the
+    /// drive rates no worse.
+    pub(crate) fn better_format(&self) -> Option<(LbaFormat, LbaFormat)> {
+        let now = self.format_in_use().filter(|format| format.data_bytes == Some(512))?;
+        let fits = |format: &&LbaFormat| {
+            format.data_bytes == Some(4096)
+                && format.metadata_bytes == now.metadata_bytes
+                && format.relative_performance <= now.relative_performance
+        };
+        let formats = &self.nvme.as_ref()?.namespace.value()?.formats;
+        Some((now, *formats.iter().filter(fits).min_by_key(|format| format.relative_performance)?))
+    }
+
     pub(crate) fn format_in_use(&self) -> Option<LbaFormat> {
         let namespace = self.nvme.as_ref()?.namespace.value()?;
         namespace.formats.iter().find(|format| format.index == namespace.in_use).copied()

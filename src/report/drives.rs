@@ -1,9 +1,7 @@
 //! The text of `iodyno drives`: one row per drive.
-//!
-//! Here: the drawing of a [`DrivesDocument`]. Not here: its values.
 
 use super::{
-    json::{DriveRow, DrivesDocument, FormatRow},
+    json::{DriveRow, DrivesDocument},
     needs_root,
     table::{self, Column},
 };
@@ -42,9 +40,7 @@ fn row(drive: &DriveRow) -> Vec<String> {
         addresses(drive),
         or_unknown(drive.size_bytes.map(|size| UnitSystem::Decimal.size(Bytes(size)))),
         or_unknown(drive.lba_bytes.map(|size| format!("{size} B"))),
-        better_format(drive)
-            .map(|format| format!("{} B", format.data_bytes.unwrap_or_default()))
-            .unwrap_or_default(),
+        drive.better_lba_bytes.map(|size| format!("{size} B")).unwrap_or_default(),
         queues(drive),
         drive.temperature_celsius.map(|celsius| format!("{celsius:.0} °C")).unwrap_or_default(),
         drive.settings.scheduler.clone().unwrap_or_default(),
@@ -63,18 +59,6 @@ fn addresses(drive: &DriveRow) -> String {
 fn users(drive: &DriveRow) -> String {
     let unread = (!drive.in_use_unread.is_empty()).then(|| "?".to_owned());
     drive.in_use_by.iter().cloned().chain(unread).collect::<Vec<_>>().join(", ")
-}
-
-/// The format that the drive itself says is faster than the one in use.
-fn better_format(drive: &DriveRow) -> Option<&FormatRow> {
-    let formats = drive.lba_formats.as_ref()?;
-    let in_use = formats.iter().find(|format| format.in_use)?;
-    formats
-        .iter()
-        .filter(|format| {
-            format.data_bytes.is_some() && format.relative_performance < in_use.relative_performance
-        })
-        .min_by_key(|format| (format.relative_performance, format.metadata_bytes))
 }
 
 /// `32`, or `30+2 poll`.

@@ -46,6 +46,9 @@ pub struct DriveRow {
     pub size_bytes: Option<u64>,
     /// Bytes of a logical block in use.
     pub lba_bytes: Option<u64>,
+    /// Data bytes of a block in a format that the drive rates better.
+    #[serde(skip)]
+    pub better_lba_bytes: Option<u64>,
     /// All formats an NVMe namespace offers; none for other drives.
     pub lba_formats: Option<Vec<FormatRow>>,
     /// Whether the controller takes Format NVM; `false` for other drives.
@@ -136,6 +139,9 @@ fn row(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> DriveRow {
         firmware: reasons.turn(&drive.firmware, ToString::to_string),
         size_bytes: reasons.turn(&drive.size, |size| size.0),
         lba_bytes: reasons.take(&drive.queue.logical_block_size),
+        better_lba_bytes: drive.better_format().and_then(|(now, better)| {
+            better.data_bytes.filter(|_| better.relative_performance < now.relative_performance)
+        }),
         lba_formats: formats(drive, reasons),
         format_supported: match &drive.nvme {
             Some(nvme) => reasons.turn(&nvme.identity, |controller| controller.format_supported),
