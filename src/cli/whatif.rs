@@ -56,6 +56,6 @@ pub(super) fn run(args: &WhatifArgs, origin: &Origin) -> Result<Status, Failure>
 
 impl From<MoveError> for Failure {
     fn from(error: MoveError) -> Self {
-        Self::Said(Complaint::new(error.about, error.wrong, error.fix))
+        Self::Said(Complaint::new(format!("{} {}", error.option, error.about), error.wrong, error.fix))
     }
 }

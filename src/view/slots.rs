@@ -31,9 +31,8 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
             side(app, brush, area, &Side { machine, rows: &app.slots.then, before: shares });
         }
         Some(Err(why)) => {
-            let about = why.about.trim_start_matches("--under ").trim_start_matches("--move ");
             let lines = [
-                (format!("{about} does not work: {}.", why.wrong), Meaning::Warning),
+                (format!("{} does not work: {}.", why.about, why.wrong), Meaning::Warning),
                 (format!("What would: {}.", why.fix), Meaning::Text),
             ];
             paragraphs(brush, area, &lines);

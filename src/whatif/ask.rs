@@ -22,9 +22,11 @@ pub struct Move {
 
 /// Why a move cannot be. One line: the option with what was written, what is wrong with it, what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{about}: {wrong}; {fix}")]
+#[error("{option} {about}: {wrong}; {fix}")]
 pub struct MoveError {
-    /// `--move 0000:99:00.0`.
+    /// `--move` or `--under`.
+    pub option: &'static str,
+    /// The device or place as it was written.
     pub about: String,
     /// What is wrong with it.
     pub wrong: String,
@@ -33,21 +35,25 @@ pub struct MoveError {
 }
 
 impl MoveError {
-    pub(super) fn of_move(what: &dyn fmt::Display, wrong: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { about: format!("--move {what}"), wrong: wrong.into(), fix: fix.into() }
-    }
-
-    pub(super) fn of_under(
-        what: &dyn fmt::Display,
+    pub(super) fn of_move(
+        about: &dyn fmt::Display,
         wrong: impl Into<String>,
         fix: impl Into<String>,
     ) -> Self {
-        Self { about: format!("--under {what}"), wrong: wrong.into(), fix: fix.into() }
+        Self { option: "--move", about: about.to_string(), wrong: wrong.into(), fix: fix.into() }
+    }
+
+    pub(super) fn of_under(
+        about: &dyn fmt::Display,
+        wrong: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        Self { option: "--under", ..Self::of_move(about, wrong, fix) }
     }
 
     /// The same about a place by today's name.
     pub(super) fn named(self, address: NodeAddress) -> Self {
-        Self { about: format!("--under {address}"), ..self }
+        Self { option: "--under", about: address.to_string(), ..self }
     }
 }
 
