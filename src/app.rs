@@ -11,7 +11,6 @@ pub mod effect;
 pub mod series;
 pub mod load;
 pub mod strip;
-pub mod bottleneck;
 pub mod tree;
 pub mod findings;
 pub mod tune;
@@ -27,7 +26,6 @@ pub mod pointer;
 use std::{sync::Arc, time::Duration};
 
 use self::{
-    bottleneck::Bottleneck,
     dyno::Dyno,
     findings::Findings,
     layout::Layout,
@@ -46,7 +44,10 @@ pub use self::{
     screen::Screen,
 };
 use crate::{
-    capacity,
+    capacity::{
+        self,
+        bottleneck::{self, Bottleneck},
+    },
     counters::Rates,
     findings::{is_depth_one, validity::Watch},
     machine::{Machine, Measured},
@@ -209,7 +210,9 @@ impl App {
         self.refresh_whatif();
         let height = usize::from(self.layout().slot_rows.height);
         self.slots.scroll_to_cursor(height);
-        self.bottlenecks = bottleneck::find(&self.machine, &self.limits, &self.load);
+        let reads = |drives: &[DriveName]| self.load.of(drives);
+        let reads: Option<bottleneck::Reads> = self.load.is_busy().then_some(&reads);
+        self.bottlenecks = bottleneck::find(&self.machine, &self.limits, reads);
         if self.screen == Screen::Sheet {
             sheet::refresh(self);
         }

@@ -3,6 +3,7 @@
 //!
 //! Not here: judging (`findings`), reading (`source`).
 
+pub mod bottleneck;
 pub mod chipset;
 pub mod expected;
 pub mod flow;

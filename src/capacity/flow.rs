@@ -1,4 +1,4 @@
-//! How reads flow through the tree: which places carry which drives, and what reaches a place from below.
+//! How reads flow through the tree: which places carry which drives, what reaches a place, and what it holds back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,37 +56,56 @@ pub fn places(machine: &Machine, limits: &Limits) -> Vec<Place> {
 /// What reaches these nodes from the drives below them with all of those busy, before the nodes' own limits, in bytes per
 /// second; the drives' own speed counts. `None` when nothing is known of any of them.
 pub fn arriving(machine: &Machine, limits: &Limits, at: &[NodeIndex]) -> Option<f64> {
-    let rates = rates_below(machine, limits, &places(machine, limits), at);
-    rates.into_iter().map(|(_, rate)| rate).reduce(|sum, rate| sum + rate)
+    arriving_from(machine, limits, &places(machine, limits), at, &|_| true)
 }
 
-/// For each place: the path limits of the drives below it, added up, over what it carries. A drive with nothing below the
-/// place, such as one of several functions on one link, could fill it.
+/// Less than this many times what a place carries is rounding.
+const ROUNDING: f64 = 1.005;
+
+/// What the drives in `used` could read through a place if it carried everything, in bytes per second, where it holds them
+/// back.
+pub(super) fn held_back(
+    machine: &Machine,
+    limits: &Limits,
+    places: &[Place],
+    place: &Place,
+    used: &dyn Fn(&Drive) -> bool,
+) -> Option<f64> {
+    let wanted = wanted(machine, places, place, used);
+    // Functions on one link have nothing below it but themselves.
+    let arriving = arriving_from(machine, limits, places, &place.ways, used).unwrap_or(wanted);
+    Some(arriving.min(wanted)).filter(|possible| *possible > ROUNDING * place.limit.bytes_per_second.0)
+}
+
+/// For each place: the path limits of the drives below it, added up, over what it carries.
 pub(super) fn oversubscription(machine: &Machine, limits: &Limits) -> BTreeMap<NodeIndex, f64> {
-    let tree = &machine.pci;
     let places = places(machine, limits);
-    let carries = |place: &Place| place.limit.bytes_per_second.0;
-    let ratio = |place: &Place| {
-        let below = |other: &&Place| {
-            let is_below =
-                |way: NodeIndex| tree.whole_ancestry(way).skip(1).any(|at| place.ways.contains(&at));
-            other.ways.iter().all(|way| is_below(*way))
-        };
-        let below: Vec<&Place> = places.iter().filter(below).collect();
-        // A drive with several controllers, such as virtual functions, is one drive.
-        let mut drives: BTreeMap<String, f64> = BTreeMap::new();
-        for drive in place.drives(machine) {
-            let Some((function, share)) = drive.node.and_then(|at| Some((at, place.share(at)?))) else {
-                continue;
-            };
-            let path = below.iter().filter_map(|other| Some(carries(other) / other.share(function)?));
-            let wants = path.reduce(f64::min).unwrap_or(carries(place) / share) * share;
-            let known = drives.entry(identity(drive)).or_default();
-            *known = known.max(wants);
-        }
-        drives.values().sum::<f64>() / carries(place)
-    };
+    let ratio = |place: &Place| wanted(machine, &places, place, &|_| true) / place.limit.bytes_per_second.0;
     places.iter().map(|place| (place.node, ratio(place))).collect()
+}
+
+/// The path limits of the `used` drives below a place, added up. A drive with nothing below the place, such as one of
+/// several functions on one link, could fill it.
+fn wanted(machine: &Machine, places: &[Place], place: &Place, used: &dyn Fn(&Drive) -> bool) -> f64 {
+    let tree = &machine.pci;
+    let carries = |place: &Place| place.limit.bytes_per_second.0;
+    let below = |other: &&Place| {
+        let is_below = |way: NodeIndex| tree.whole_ancestry(way).skip(1).any(|at| place.ways.contains(&at));
+        other.ways.iter().all(|way| is_below(*way))
+    };
+    let below: Vec<&Place> = places.iter().filter(below).collect();
+    // A drive with several controllers, such as virtual functions, is one drive.
+    let mut drives: BTreeMap<String, f64> = BTreeMap::new();
+    for drive in place.drives(machine).into_iter().filter(|drive| used(drive)) {
+        let Some((function, share)) = drive.node.and_then(|at| Some((at, place.share(at)?))) else {
+            continue;
+        };
+        let path = below.iter().filter_map(|other| Some(carries(other) / other.share(function)?));
+        let wants = path.reduce(f64::min).unwrap_or(carries(place) / share) * share;
+        let known = drives.entry(identity(drive)).or_default();
+        *known = known.max(wants);
+    }
+    drives.values().sum()
 }
 
 /// What tells one thing that could fill a link from another: a physical NVMe drive, or the host adapter of other disks.
@@ -98,17 +117,18 @@ fn identity(drive: &Drive) -> String {
     }
 }
 
-/// What each function below these nodes brings there, as far as anything is known of it.
-fn rates_below(
+/// What the `used` drives below these nodes bring there; `None` when nothing is known of any of them.
+fn arriving_from(
     machine: &Machine,
     limits: &Limits,
     places: &[Place],
     at: &[NodeIndex],
-) -> Vec<(NodeIndex, f64)> {
+    used: &dyn Fn(&Drive) -> bool,
+) -> Option<f64> {
     let tree = &machine.pci;
     let is_below = |node: NodeIndex| tree.whole_ancestry(node).skip(1).any(|above| at.contains(&above));
     let mut units: BTreeMap<&str, (NodeIndex, f64)> = BTreeMap::new();
-    for drive in machine.hardware_drives() {
+    for drive in machine.hardware_drives().filter(|drive| used(drive)) {
         let Some(function) = drive.node.filter(|node| at.contains(node) || is_below(*node)) else { continue };
         let own = limits.own.get(&drive.name);
         let own = own.map_or(f64::INFINITY, |limit| limit.bytes_per_second.0);
@@ -123,12 +143,7 @@ fn rates_below(
         Shared { capacity: place.limit.bytes_per_second.0, draws: draws.collect() }
     };
     let rates = sharing::fair(&ceilings, &below.map(shared).collect::<Vec<_>>());
-    let functions = units.into_iter().map(|(function, _)| function);
-    functions
-        .zip(rates)
-        .map(|(function, (rate, _))| (function, rate))
-        .filter(|(_, rate)| rate.is_finite())
-        .collect()
+    rates.into_iter().map(|(rate, _)| rate).filter(|rate| rate.is_finite()).reduce(|sum, rate| sum + rate)
 }
 
 impl Place {

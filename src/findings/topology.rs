@@ -1,7 +1,5 @@
 //! The tree: shared root complexes and hops, bifurcation, VMD.
 
-use std::collections::BTreeMap;
-
 use super::{
     Evidence, Gain, Proof, Risk, Row, Sighting, Subject, chipset,
     evidence::{count_drives, names},
@@ -9,12 +7,12 @@ use super::{
 use crate::{
     capacity::{
         self, Slot,
+        bottleneck::{self, Bottleneck},
         exchange::exchange,
-        flow::{self, Place},
-        slots,
+        flow, slots,
     },
     machine::{Drive, DriveKind, NodeKind, PciTree, pci::NodeAddress},
-    model::{Basis, FindingId, Limits, NodeIndex, Severity},
+    model::{Basis, FindingId, NodeIndex, Severity},
 };
 
 pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
@@ -237,72 +235,36 @@ fn range(ports: &[String]) -> String {
     }
 }
 
-/// Ratio of demand to limit above which a hop counts as oversubscribed.
-const ENOUGH: f64 = 1.005;
-
-/// An oversubscribed hop.
-struct Short {
-    place: Place,
-    /// Demand of the drives below over its limit.
-    ratio: f64,
-    /// Demand above its limit, bytes per second.
-    loss: f64,
-}
-
 fn oversubscribed_hop(evidence: &Evidence) -> Vec<Sighting> {
     let told: Vec<_> = shared_root_complexes(evidence);
-    let mut short: Vec<Short> = flow::places(evidence.machine, evidence.limits)
-        .into_iter()
-        .filter(|place| place.is_shared(evidence.machine) && !told.contains(&place.node))
-        .filter(|place| !chipset::is_uplink(evidence, place.node))
-        .filter_map(|place| short(evidence, place))
-        .collect();
-    // Of several oversubscribed hops of one chain only the narrowest is reported.
-    short.sort_by(|a, b| a.place.limit.bytes_per_second.0.total_cmp(&b.place.limit.bytes_per_second.0));
-    let mut seen: Vec<Vec<NodeIndex>> = Vec::new();
-    short.retain(|short| {
-        let through: Vec<_> = short.place.through.iter().map(|(function, _)| *function).collect();
-        let is_new = !seen.contains(&through);
-        seen.push(through);
-        is_new
-    });
-    short.sort_by_key(|short| short.place.node);
-    short.into_iter().map(|short| oversubscribed(evidence, short)).collect()
+    let mut short = bottleneck::find(evidence.machine, evidence.limits, None);
+    short.retain(|short| !told.contains(&short.node) && !chipset::is_uplink(evidence, short.node));
+    short.sort_by_key(|short| short.node);
+    short.iter().map(|short| oversubscribed(evidence, short)).collect()
 }
 
-fn short(evidence: &Evidence, place: Place) -> Option<Short> {
-    let (machine, limits) = (evidence.machine, evidence.limits);
-    let ratio = *limits.oversubscription.get(&place.node)?;
-    let carries = place.limit.bytes_per_second.0;
-    let drives = place.drives(machine);
-    let unlimited = Limits { own: BTreeMap::new(), ..limits.clone() };
-    // For functions that share one link, nothing else is below it.
-    let links = flow::arriving(machine, &unlimited, &place.ways).unwrap_or(ratio * carries);
-    let arrives = flow::arriving(machine, limits, &place.ways).unwrap_or(links).min(links);
-    // `slot-limited` covers a single drive that saturates the hop.
-    let is_short = ratio > ENOUGH && arrives > ENOUGH * carries && !drives.is_empty();
-    is_short.then_some(Short { place, ratio: arrives / carries, loss: arrives - carries })
-}
-
-fn oversubscribed(evidence: &Evidence, short: Short) -> Sighting {
+fn oversubscribed(evidence: &Evidence, short: &Bottleneck) -> Sighting {
     let tree = &evidence.machine.pci;
-    let Short { place, ratio, loss } = short;
-    let drives = place.drives(evidence.machine);
+    let ratio = short.possible / short.limit;
+    let drives: Vec<&Drive> = short.drives.iter().filter_map(|name| evidence.machine.drive(name)).collect();
     let trusted = drives.iter().all(|drive| drive.node.is_some_and(|at| both_ends_known(tree, at)));
     let severity = if ratio > 1.5 && trusted { Severity::Warning } else { Severity::Info };
-    let (node, carries) = (tree.node(place.node), place.limit.bytes_per_second.0);
+    let node = tree.node(short.node);
     let title =
         format!("{} together want {ratio:.2} times what {} carries", count_drives(&drives), node.address);
     let gain = Gain {
-        text: format!("about +{} with all of them busy", evidence.rate(loss)),
-        ..evidence.gain(loss, OVERSUBSCRIBED_HOP.source)
+        text: format!("about +{} with all of them busy", evidence.rate(short.cost())),
+        ..evidence.gain(short.cost(), OVERSUBSCRIBED_HOP.source)
     };
     Sighting::new(severity, title)
-        .about([Subject::of_node(evidence.machine, place.node)])
+        .about([Subject::of_node(evidence.machine, short.node)])
         .about(drives.into_iter().map(Subject::drive))
         .proved_by([
-            Proof::new(&*node.path, format!("carries {} ({})", evidence.rate(carries), place.limit.because)),
-            Proof::new(&*node.path, format!("drives below could read {}", evidence.rate(carries + loss))),
+            Proof::new(
+                &*node.path,
+                format!("carries {} ({})", evidence.rate(short.limit), short.source.because),
+            ),
+            Proof::new(&*node.path, format!("drives below could read {}", evidence.rate(short.possible))),
         ])
         .gaining(gain)
 }

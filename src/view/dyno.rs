@@ -18,7 +18,6 @@ use super::{
 use crate::{
     app::{
         App,
-        bottleneck::Bottleneck,
         dyno::{
             Curve,
             test::{Curves, Test},
@@ -26,6 +25,7 @@ use crate::{
         layout::Plot,
         series::Series,
     },
+    capacity::bottleneck::Bottleneck,
     model::RunSummary,
     units::count,
 };

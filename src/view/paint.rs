@@ -9,7 +9,7 @@ use ratatui::{
 use unicode_width::UnicodeWidthStr;
 
 use super::theme::{Meaning, Theme};
-use crate::app::{bottleneck::FULL, layout::Layout};
+use crate::{app::layout::Layout, capacity::bottleneck::FULL};
 
 /// A buffer with the theme and the layout it is drawn by.
 pub struct Brush<'a> {

@@ -12,10 +12,10 @@ use super::{
 use crate::{
     app::{
         App,
-        bottleneck::FULL,
         dyno::test::{TargetCurves, Test},
         series::Series,
     },
+    capacity::bottleneck::FULL,
     model::{LatencySummary, RunSummary, TargetSummary, run::Cost},
     units::{Micros, count, counted},
 };

@@ -11,10 +11,10 @@ use super::{
 use crate::{
     app::{
         App,
-        bottleneck::FULL,
         load::{LoadSource, hop_limit, possible},
         tree::search_text,
     },
+    capacity::bottleneck::FULL,
     machine::{Drive, HopLink, Machine, hop, pci::NodeKind},
     model::{DriveName, NodeIndex},
     report::flatten::{Group, Row, RowKind, Sort},

@@ -7,8 +7,11 @@ use super::{
     tree_rows::FULL_MARK,
     words::{basis, giga, place, rate},
 };
-use crate::app::{App, Screen, bottleneck::Bottleneck, dyno::test::Test, load::LoadSource};
-use crate::units::counted;
+use crate::{
+    app::{App, Screen, dyno::test::Test, load::LoadSource},
+    capacity::bottleneck::Bottleneck,
+    units::counted,
+};
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let panel = brush.layout.verdict;
