@@ -229,7 +229,7 @@ mod tests {
             |run| run.workload.block_size = Bytes(64 << 20),
             |run| run.effective.engine = EngineKind::Libaio,
             |run| run.effective.completion = Completion::Polled,
-            |run| run.targets[0].name = crate::text::Label::new("/home/file"),
+            |run| run.targets[0].name = Label::new("/home/file"),
             |run| run.targets[0].drive = None,
             |run| run.targets[0].ios = 0,
         ];
@@ -239,7 +239,7 @@ mod tests {
         let mut scheduled = machine.clone();
         for drive in &mut scheduled.drives {
             drive.queue.scheduler = drive.queue.scheduler.clone().map(|mut choice| {
-                choice.current = crate::text::Label::new("mq-deadline");
+                choice.current = Label::new("mq-deadline");
                 choice
             });
         }
@@ -259,7 +259,7 @@ mod tests {
         assert!(basis == Basis::Published && because.contains("estimate"), "{because}");
         let ratio = |limit: &ProcessorLimit| limit.cycles(Bytes(16 << 10), 1) / limit.cycles(Bytes(4096), 1);
         assert!((ratio(&after) - ratio(&before)).abs() < 0.01, "the curve keeps its form");
-        machine.processors.model = crate::model::Reading::known("/test", crate::text::Label::new("another"));
+        machine.processors.model = crate::model::Reading::known("/test", Label::new("another"));
         let other = capacity::limits(&machine).processors.unwrap();
         assert!(other.measured.is_empty(), "of another processor it says nothing");
     }
@@ -279,8 +279,7 @@ mod tests {
         );
     }
 
-    static PUBLISHED: LazyLock<ProcessorLimit> =
-        LazyLock::new(|| super::super::processor::published(&machine()).unwrap());
+    static PUBLISHED: LazyLock<ProcessorLimit> = LazyLock::new(|| processor::published(&machine()).unwrap());
 
     proptest! {
         #[test]
@@ -288,8 +287,8 @@ mod tests {
             points in proptest::collection::vec((1_u32..4, 9_u32..21, 1_000.0..1e6_f64, 1e9..6e9_f64), 1..8),
         ) {
             let costs = cheapest(points.into_iter().map(|(workers, shift, cycles, hertz)| ReadCost {
-                processor: crate::text::Label::new("x"), workers, block: Bytes(1 << shift), cycles, hertz,
-                run: crate::text::Label::new("run"),
+                processor: Label::new("x"), workers, block: Bytes(1 << shift), cycles, hertz,
+                run: Label::new("run"),
             }).collect());
             let limit = corrected(PUBLISHED.clone(), &costs);
             for cost in &costs {
