@@ -6,7 +6,7 @@ pub mod statistics;
 pub mod plan;
 pub(crate) mod arms;
 pub mod table;
-pub mod own;
+pub mod custom_arms;
 pub mod account;
 pub mod verdict;
 pub(crate) mod driver;

@@ -16,13 +16,18 @@ use iodyno::{
         verdict::sentence,
     },
     machine::Drive,
-    model::{Metric, Target, Verdict},
+    model::{Metric, Target, Verdict, options::Given},
     runtime::{desk::Desk, experiment::simulate},
     source::{self, origin::Origin},
 };
 
 const MIB: f64 = 1_048_576.0;
 const GIB: f64 = 1_073_741_824.0;
+
+/// These options for every arm.
+fn asking(options: &str) -> Wishes {
+    Wishes { options: Given::read(options).unwrap(), ..Wishes::default() }
+}
 
 /// An experiment on a demo, on so many of its drives (0: those the question is about).
 fn run(demo: &str, id: &str, drives: usize, wishes: &Wishes) -> Account {
@@ -143,7 +148,7 @@ fn poder_eleven_million_small_reads_polled() {
     // Published on another machine, without a demo of its own: 14.37 M and 20.36 M with one thread a drive.
     assert!((effect.ratio / (20.36 / 14.37) - 1.0).abs() < 0.15, "{}", sentence(&account, effect));
     // As many workers as Poder had fill the drives either way: what polling spares is processors.
-    let full = run("threadripper-after", "polled", 0, &Wishes { jobs: Some(4), ..Wishes::default() });
+    let full = run("threadripper-after", "polled", 0, &asking("numjobs=4"));
     near(&full, "polled", Iops, 11.05e6);
     assert_ne!(verdict(&full, "polled"), Verdict::Slower);
     let cost = |label| figure(&full, label, Metric::CpuNsPerIo);
@@ -175,7 +180,7 @@ fn regalis_block_sizes() {
 
 #[test]
 fn regalis_one_job_and_sixteen() {
-    let account = run("x570-formatted", "jobs", 1, &Wishes { depth: Some(128), ..Wishes::default() });
+    let account = run("x570-formatted", "jobs", 1, &asking("iodepth=128"));
     near(&account, "1 job", Iops, 420e3);
     near(&account, "16 jobs", Iops, 1_800e3);
     assert_eq!(verdict(&account, "16 jobs"), Verdict::Faster);
@@ -186,12 +191,7 @@ fn regalis_four_drives_together() {
     for (size, label, iops) in
         [(4, "all 4", 5_556e3), (32, "all 4", 914e3), (256, "all 4", 115e3), (1024, "all 4", 28.5e3)]
     {
-        let wishes = Wishes {
-            block_size: Some(iodyno::units::Bytes(size << 10)),
-            depth: Some(128),
-            jobs: Some(4),
-            ..Wishes::default()
-        };
+        let wishes = asking(&format!("bs={size}k iodepth=128 numjobs=4"));
         let account = run("x570-formatted", "drives", 0, &wishes);
         near(&account, label, Iops, iops);
     }

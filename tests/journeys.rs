@@ -108,7 +108,7 @@ fn digits_are_commands_until_a_field_is_entered() {
     press(&mut headless, "1");
     assert_eq!(headless.app.screen, Screen::Machine);
     press(&mut headless, "4<Enter><C-u>99999<Enter>");
-    assert!(shown(&headless).contains("write a number from 1 to 4096"));
+    assert!(shown(&headless).contains("99999 is out of range; use 1 to 4096"));
     press(&mut headless, "<Esc>");
     assert_eq!(headless.app.dyno.form.workload.depth, 14, "a field that was left keeps its value");
 }

@@ -22,7 +22,9 @@ use std::{
 };
 
 pub use arguments::BenchArgs;
+pub(super) use arguments::OptionArgs;
 
+use self::arguments::Asked;
 use self::jobfile::{JobFile, Keywords};
 use super::{Complaint, Failure, Status, failure, print, say, signals};
 use crate::{
@@ -68,10 +70,10 @@ struct Planned {
 }
 
 impl Planned {
-    fn of(args: &BenchArgs, name: &str) -> Result<Self, Complaint> {
-        let workload = args.workload()?;
+    fn of(asked: &Asked, name: &str) -> Self {
+        let workload = asked.workload();
         let names = vec![name.to_owned(); workload.targets.len()];
-        Ok(Self { workload, names, keep: args.keep() })
+        Self { workload, names, keep: false }
     }
 
     /// Whether the two ask for the same, apart from what they read.
@@ -101,7 +103,7 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
     let JobFile { runs, unsupported: left_out, mut notes } = match args.job_file() {
         Some(path) => from_job_file(path, args, &read.machine)?,
         None => JobFile {
-            runs: vec![Planned::of(args, args.job_name())?],
+            runs: vec![Planned { keep: args.keep(), ..Planned::of(&args.asked(), args.job_name()) }],
             unsupported: Vec::new(),
             notes: Vec::new(),
         },
@@ -434,3 +436,6 @@ fn progress(line: &str) {
     let _ =
         if errors.is_terminal() { write!(errors, "\r\x1b[K{line}\r") } else { writeln!(errors, "{line}") };
 }
+
+#[cfg(test)]
+mod tests;

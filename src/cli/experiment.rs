@@ -5,7 +5,11 @@
 
 use std::{sync::atomic::Ordering, thread, time::Duration};
 
-use super::{Complaint, Failure, Status, bench::targets, columns, print, signals, tune};
+use super::{
+    Complaint, Failure, Status,
+    bench::{OptionArgs, targets},
+    columns, print, signals, tune,
+};
 use crate::{
     experiment::{
         Account, EXPERIMENTS, Experiment, Plan, Scene, Terms,
@@ -14,7 +18,7 @@ use crate::{
         table,
     },
     machine::Machine,
-    model::{ExperimentRecord, Metric, Pattern, Target, Workload, fio},
+    model::{ExperimentRecord, Metric, Target, Workload, fio},
     report::{experiment as text, json},
     runtime::{
         desk::Desk,
@@ -25,7 +29,6 @@ use crate::{
     source::{SysRoot, origin::Origin},
     store,
     text::Label,
-    units::Bytes,
 };
 use clap::{Args, Subcommand};
 
@@ -93,27 +96,8 @@ struct RunArgs {
     /// What arms are compared by instead: iops, `bytes_per_second`, `cpu_ns_per_io`, `latency_p99`
     #[arg(long, value_name = "FIGURE", value_parser = metric)]
     metric: Option<Metric>,
-    /// randread or read, for every arm
-    #[arg(long, value_name = "PATTERN", value_parser = fio::pattern)]
-    rw: Option<Pattern>,
-    /// Bytes of one read, for every arm
-    #[arg(long, value_name = "SIZE", value_parser = fio::size)]
-    bs: Option<Bytes>,
-    /// Reads under way per job, for every arm
-    #[arg(long, value_name = "N")]
-    iodepth: Option<u32>,
-    /// Jobs per drive or file, for every arm
-    #[arg(long, value_name = "N")]
-    numjobs: Option<u32>,
-    /// Past the page cache, for every arm
-    #[arg(long, value_name = "0|1", value_parser = fio::switch)]
-    direct: Option<bool>,
-    /// The first bytes that are read; the size of a file laid out
-    #[arg(long, value_name = "SIZE", value_parser = fio::size)]
-    size: Option<Bytes>,
-    /// Reads per second and job at most, for every arm
-    #[arg(long, value_name = "N")]
-    rate_iops: Option<u32>,
+    #[command(flatten)]
+    every_arm: OptionArgs<true>,
     /// One JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -231,17 +215,7 @@ impl RunArgs {
     }
 
     fn wishes(&self) -> Wishes {
-        Wishes {
-            pattern: self.rw,
-            block_size: self.bs,
-            depth: self.iodepth,
-            jobs: self.numjobs,
-            direct: self.direct,
-            size: self.size,
-            rate_iops: self.rate_iops,
-            arms: self.arms.clone(),
-            metric: self.metric,
-        }
+        Wishes { options: self.every_arm.0.clone(), arms: self.arms.clone(), metric: self.metric }
     }
 
     fn terms(&self) -> Terms {

@@ -369,6 +369,7 @@ pub(super) fn own(scene: &Scene<'_>, work: &Workload) -> Arms {
         return Err("two sets of settings and workloads: --arm \"A: scheduler=none bs=4k\" --arm \"B: ...\""
             .to_owned());
     }
-    let arms = specs.iter().enumerate().map(|(index, spec)| super::own::arm(scene, work, index, spec));
+    let arms =
+        specs.iter().enumerate().map(|(index, spec)| super::custom_arms::arm(scene, work, index, spec));
     Ok(first_is_baseline(arms.collect::<Result<_, _>>()?))
 }

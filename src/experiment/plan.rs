@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use crate::{
     machine::{Drive, Machine},
-    model::{ExperimentId, Metric, Pattern, SettingId, Target, Workload},
+    model::{ExperimentId, Metric, SettingId, Target, Workload, options::Given},
     tune::Device,
-    units::Bytes,
 };
 
 /// One row of `EXPERIMENTS`.
@@ -72,20 +71,8 @@ pub struct Scene<'a> {
 /// The user's overrides of a row's workload.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Wishes {
-    /// `--rw`.
-    pub pattern: Option<Pattern>,
-    /// `--bs`.
-    pub block_size: Option<Bytes>,
-    /// `--iodepth`.
-    pub depth: Option<u32>,
-    /// `--numjobs`.
-    pub jobs: Option<u32>,
-    /// `--direct`.
-    pub direct: Option<bool>,
-    /// `--size`.
-    pub size: Option<Bytes>,
-    /// `--rate_iops`.
-    pub rate_iops: Option<u32>,
+    /// Options of the workload.
+    pub options: Given,
     /// Arms of `own`, as the user wrote them.
     pub arms: Vec<String>,
     /// The metric of `own`.
@@ -279,19 +266,11 @@ impl<'a> Scene<'a> {
 
     /// The workload of a row with the user's overrides.
     pub(crate) fn workload(&self, row: Workload) -> Workload {
-        let wishes = self.wishes;
-        Workload {
-            targets: self.targets.to_vec(),
-            pattern: wishes.pattern.unwrap_or(row.pattern),
-            block_size: wishes.block_size.unwrap_or(row.block_size),
-            depth: wishes.depth.unwrap_or(row.depth),
-            // More workers than CPUs would measure the task scheduler.
-            jobs: wishes.jobs.unwrap_or_else(|| row.jobs.min(self.processors())),
-            direct: wishes.direct.unwrap_or(row.direct),
-            size: wishes.size.or(row.size),
-            rate_iops: wishes.rate_iops.or(row.rate_iops),
-            ..row
-        }
+        // More workers than CPUs would measure the task scheduler.
+        let jobs = row.jobs.min(self.processors());
+        let mut work = Workload { targets: self.targets.to_vec(), jobs, ..row };
+        self.wishes.options.apply(&mut work);
+        work
     }
 
     /// Online CPUs, at least one.

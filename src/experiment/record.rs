@@ -8,9 +8,8 @@ use super::{
     verdict,
 };
 use crate::{
-    model::{ArmRecord, EffectRecord, ExperimentRecord, Pattern, SettingRecord},
+    model::{ArmRecord, EffectRecord, ExperimentRecord, SettingRecord},
     text::Label,
-    units,
 };
 
 impl Account {
@@ -84,18 +83,7 @@ fn options(plan: &Plan) -> Vec<(String, String)> {
     };
     let other = |is: Duration, usual: Duration| (is != usual).then(|| time(is));
     let share = |is: f64, usual: f64| ((is - usual).abs() > f64::EPSILON).then(|| is.to_string());
-    let pattern = wishes.pattern.map(|pattern| match pattern {
-        Pattern::Random => "randread",
-        Pattern::Sequential => "read",
-    });
     let one = [
-        ("rw", pattern.map(str::to_owned)),
-        ("bs", wishes.block_size.map(units::block_size)),
-        ("iodepth", wishes.depth.map(|depth| depth.to_string())),
-        ("numjobs", wishes.jobs.map(|jobs| jobs.to_string())),
-        ("direct", wishes.direct.map(|direct| u8::from(direct).to_string())),
-        ("size", wishes.size.map(|size| size.0.to_string())),
-        ("rate_iops", wishes.rate_iops.map(|rate| rate.to_string())),
         ("metric", wishes.metric.map(|metric| metric.name().to_owned())),
         ("runtime", other(terms.measured, usual.measured)),
         ("ramp_time", other(terms.warm_up, usual.warm_up)),
@@ -108,6 +96,7 @@ fn options(plan: &Plan) -> Vec<(String, String)> {
     // Only the experiment `own` has arms of the user.
     let arms = wishes.arms.iter().filter(|_| plan.experiment.id.0 == "own");
     let arms = arms.map(|arm| ("arm".to_owned(), arm.clone()));
-    let one = one.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?)));
-    arms.chain(one).collect()
+    let one = one.into_iter().filter_map(|(option, value)| Some((option, value?)));
+    let one = wishes.options.0.iter().cloned().chain(one);
+    arms.chain(one.map(|(option, value)| (option.to_owned(), value))).collect()
 }

@@ -6,9 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    options::Workload,
     run::RunSummary,
+    target::Target,
     verdict::{Metric, Verdict},
-    workload::{Target, Workload},
 };
 use crate::text::Label;
 

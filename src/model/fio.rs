@@ -1,19 +1,107 @@
-//! Values as fio writes them: sizes with k = 1024, times, switches, lists of names.
-//!
-//! Here: text to value, or a line that says what is wrong and what to write. Not here: options.
+//! Values as fio writes them: sizes with k = 1024, times, switches, lists.
 
 use std::{path::PathBuf, time::Duration};
 
-use super::workload::{EngineKind, Pattern};
-use crate::units::Bytes;
+use super::{
+    cpu_list::{cpu_list, parse_cpu_list},
+    target::{EngineKind, Pattern},
+};
+use crate::units::{self, Bytes};
 
-/// Several sizes with their shares in percent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shares(pub Vec<(Bytes, u8)>);
+/// A value that an option does not accept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{wrong}; {fix}")]
+pub struct ValueError {
+    /// What is wrong with it.
+    pub wrong: String,
+    /// What to write.
+    pub fix: String,
+}
+
+impl ValueError {
+    pub(crate) fn new(wrong: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { wrong: wrong.into(), fix: fix.into() }
+    }
+}
+
+type Parsed<T> = Result<T, ValueError>;
+
+/// How values of one type are written and read.
+pub(super) trait Codec<T> {
+    /// Their kind, as `--help` names it.
+    const METAVAR: &'static str;
+    fn read(text: &str) -> Parsed<T>;
+    /// The text that reads as this value; `None` where only leaving the option out does.
+    fn text(value: &T) -> Option<String>;
+}
+
+/// The usual text of a type; nothing is the text of `None`.
+pub(super) struct Plain;
+/// A switch that turns something off.
+pub(super) struct Inverse;
+/// `shared` or `split`.
+pub(super) struct Policy;
+/// A time where zero means that it never ends.
+pub(super) struct Endless;
+
+macro_rules! codec {
+    ($codec:ident, $type:ty, $metavar:literal, $read:expr, $text:expr) => {
+        impl Codec<$type> for $codec {
+            const METAVAR: &'static str = $metavar;
+            fn read(text: &str) -> Parsed<$type> {
+                $read(text)
+            }
+            fn text(value: &$type) -> Option<String> {
+                $text(value)
+            }
+        }
+    };
+}
+
+codec!(Plain, bool, "0|1", switch, |on: &bool| Some(u8::from(*on).to_string()));
+codec!(Inverse, bool, "0|1", |text| switch(text).map(|on| !on), |on: &bool| Some(u8::from(!on).to_string()));
+codec!(Policy, bool, "shared|split", policy, |split: &bool| Some(POLICIES[usize::from(*split)].to_owned()));
+codec!(Plain, u32, "N", number, |number: &u32| Some(number.to_string()));
+codec!(Plain, u64, "N", number, |number: &u64| Some(number.to_string()));
+codec!(Plain, Bytes, "SIZE", size, |size: &Bytes| Some(units::block_size(*size)));
+codec!(Plain, Duration, "TIME", time, |time: &Duration| {
+    let (ms, us) = (time.as_millis(), time.as_micros());
+    Some(if us % 1000 == 0 { format!("{ms}ms") } else { format!("{us}us") })
+});
+codec!(Plain, Pattern, "PATTERN", pattern, |pattern: &Pattern| Some(pattern.name().to_owned()));
+codec!(Plain, EngineKind, "ENGINE", engine, |engine: &EngineKind| Some(engine.name().to_owned()));
+codec!(Plain, Vec<u32>, "LIST", numbers, |list: &Vec<u32>| {
+    (!list.is_empty()).then(|| cpu_list(list.iter().copied()))
+});
+codec!(Plain, Vec<(Bytes, u8)>, "LIST", shares, |list: &Vec<(Bytes, u8)>| {
+    let part = |(size, share): &(Bytes, u8)| format!("{}/{share}", units::block_size(*size));
+    (!list.is_empty()).then(|| list.iter().map(part).collect::<Vec<_>>().join(":"))
+});
+
+impl<T> Codec<Option<T>> for Plain
+where
+    Self: Codec<T>,
+{
+    const METAVAR: &'static str = <Self as Codec<T>>::METAVAR;
+    fn read(text: &str) -> Parsed<Option<T>> {
+        if text.is_empty() { Ok(None) } else { Self::read(text).map(Some) }
+    }
+    fn text(value: &Option<T>) -> Option<String> {
+        value.as_ref().and_then(Self::text)
+    }
+}
+
+codec!(
+    Endless,
+    Option<Duration>,
+    "TIME",
+    |text| Plain::read(text).map(|time: Option<Duration>| time.filter(|time| !time.is_zero())),
+    Plain::text
+);
 
 /// `4k`, `1M`, `64KiB`, `512`: powers of 1024 whatever the spelling, as fio counts by default. Of `read,write,trim` sizes
 /// the first.
-pub fn size(text: &str) -> Result<Bytes, String> {
+pub fn size(text: &str) -> Parsed<Bytes> {
     let first = text.split(',').next().unwrap_or_default().trim().to_ascii_lowercase();
     let digits = first.find(|c: char| !c.is_ascii_digit()).unwrap_or(first.len());
     let (number, unit) = first.split_at(digits);
@@ -25,11 +113,11 @@ pub fn size(text: &str) -> Result<Bytes, String> {
         .zip(power)
         .and_then(|(number, power)| number.checked_mul(1_u64.checked_shl(10 * u32::try_from(power).ok()?)?))
         .map(Bytes)
-        .ok_or_else(|| "no size; write it as 4k, 1m or 512".to_owned())
+        .ok_or_else(|| ValueError::new("no size", "write it as 4k, 1m or 512"))
 }
 
 /// `30`, `30s`, `2m`, `1h`, `500ms`, `20us`: seconds without a unit.
-pub fn time(text: &str) -> Result<Duration, String> {
+pub fn time(text: &str) -> Parsed<Duration> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -44,21 +132,41 @@ pub fn time(text: &str) -> Result<Duration, String> {
         "d" => Some(Duration::from_secs(number * 86400)),
         _ => None,
     });
-    duration.ok_or_else(|| "no time; write it as 30, 30s or 2m".to_owned())
+    duration.ok_or_else(|| ValueError::new("no time", "write it as 30, 30s or 2m"))
+}
+
+/// `32` or `10k`; of `read,write,trim` numbers the first.
+fn number<N: TryFrom<u64>>(text: &str) -> Parsed<N> {
+    let number = size(text).ok().and_then(|number| N::try_from(number.0).ok());
+    number.ok_or_else(|| ValueError::new("no number", "write it as 32 or 10k"))
+}
+
+const POLICIES: [&str; 2] = ["shared", "split"];
+
+fn policy(text: &str) -> Parsed<bool> {
+    let found = POLICIES.iter().position(|policy| *policy == text);
+    let error = || ValueError::new("no such value", format!("use one of {}", POLICIES.join(", ")));
+    found.map(|at| at == 1).ok_or_else(error)
+}
+
+/// `0-3,8`.
+fn numbers(text: &str) -> Parsed<Vec<u32>> {
+    let list = parse_cpu_list(text).ok().filter(|list| !list.is_empty());
+    list.ok_or_else(|| ValueError::new("no list of numbers", "write it as 0-3,8"))
 }
 
 /// `1` or `0`, in fio's spellings.
-pub fn switch(text: &str) -> Result<bool, String> {
+pub fn switch(text: &str) -> Parsed<bool> {
     match text {
         "1" | "true" | "yes" | "on" => Ok(true),
         "0" | "false" | "no" | "off" => Ok(false),
-        _ => Err("neither on nor off; write 1 or 0".to_owned()),
+        _ => Err(ValueError::new("neither on nor off", "write 1 or 0")),
     }
 }
 
 /// `4k/60:64k/40`; entries without a share divide what is left.
-pub fn shares(text: &str) -> Result<Shares, String> {
-    let wrong = || "no list of sizes and shares; write it as 4k/60:64k/40".to_owned();
+fn shares(text: &str) -> Parsed<Vec<(Bytes, u8)>> {
+    let wrong = || ValueError::new("no list of sizes and shares", "write it as 4k/60:64k/40");
     // As for sizes: of read,write,trim lists the first.
     let list = text.split(',').next().unwrap_or_default();
     let mut entries = Vec::new();
@@ -71,7 +179,7 @@ pub fn shares(text: &str) -> Result<Shares, String> {
     let open =
         u32::try_from(entries.iter().filter(|(_, share)| share.is_none()).count()).map_err(|_| wrong())?;
     let mut left =
-        100_u32.checked_sub(given).ok_or_else(|| "more than 100 %; lower the shares".to_owned())?;
+        100_u32.checked_sub(given).ok_or_else(|| ValueError::new("more than 100 %", "lower the shares"))?;
     let mut unshared = open;
     let mut shares = Vec::new();
     for (bytes, share) in entries {
@@ -85,26 +193,26 @@ pub fn shares(text: &str) -> Result<Shares, String> {
         };
         shares.push((bytes, share));
     }
-    Ok(Shares(shares))
+    Ok(shares)
 }
 
 /// `read` or `randread`; everything else would write.
-pub fn pattern(text: &str) -> Result<Pattern, String> {
+fn pattern(text: &str) -> Parsed<Pattern> {
     match text {
         "read" => Ok(Pattern::Sequential),
         "randread" => Ok(Pattern::Random),
         "write" | "randwrite" | "rw" | "readwrite" | "randrw" | "trim" | "randtrim" | "trimwrite" => {
-            Err("it would write, and iodyno only ever reads; use randread or read".to_owned())
+            Err(ValueError::new("it would write, and iodyno only ever reads", "use randread or read"))
         }
-        _ => Err("no such pattern; use randread or read".to_owned()),
+        _ => Err(ValueError::new("no such pattern", "use randread or read")),
     }
 }
 
 /// fio's name of an engine.
-pub fn engine(text: &str) -> Result<EngineKind, String> {
+fn engine(text: &str) -> Parsed<EngineKind> {
     EngineKind::ALL.into_iter().find(|engine| engine.name() == text).ok_or_else(|| {
         let names = EngineKind::ALL.map(EngineKind::name);
-        format!("no such engine; use one of {}", names.join(", "))
+        ValueError::new("no such engine", format!("use one of {}", names.join(", ")))
     })
 }
 
@@ -166,7 +274,7 @@ mod tests {
 
     #[test]
     fn shares_left_out_divide_what_is_left() {
-        let list = |text| shares(text).unwrap().0.iter().map(|(b, s)| (b.0, *s)).collect::<Vec<_>>();
+        let list = |text| shares(text).unwrap().iter().map(|(b, s)| (b.0, *s)).collect::<Vec<_>>();
         assert_eq!(list("4k/60:64k/40"), [(4096, 60), (65536, 40)]);
         assert_eq!(list("4k/50:8k/:16k"), [(4096, 50), (8192, 25), (16384, 25)]);
         assert_eq!(list("4k:8k:16k").iter().map(|(_, s)| u32::from(*s)).sum::<u32>(), 100);
@@ -182,7 +290,7 @@ mod tests {
     #[test]
     fn whatever_would_write_is_refused() {
         for text in ["write", "randwrite", "rw", "randrw", "trim"] {
-            assert!(pattern(text).unwrap_err().contains("would write"), "{text}");
+            assert!(pattern(text).unwrap_err().wrong.contains("would write"), "{text}");
         }
     }
 

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ids::DriveName,
-    workload::{Completion, EngineKind, Workload},
+    options::Workload,
+    target::{Completion, EngineKind},
 };
 use crate::{
     text::Label,

@@ -10,12 +10,12 @@ pub fn iodyno(workload: &Workload, origin: &[String]) -> Vec<String> {
     let mut words = vec!["iodyno".to_owned(), "bench".to_owned()];
     words.extend(origin.iter().cloned());
     words.extend(filename(&workload.targets));
-    let usual = fio_options::options(&Workload::default());
+    let usual = Workload::default();
     let asked = ["rw", "bs", "iodepth", "numjobs", "runtime"];
-    for (option, value) in fio_options::options(workload) {
-        if asked.contains(&option) || !usual.contains(&(option, value.clone())) {
+    for (option, value) in workload.options() {
+        if asked.contains(&option.name) || option.text(&usual) != value {
             let seconds = value.strip_suffix("000ms").filter(|seconds| !seconds.is_empty());
-            words.extend([format!("--{option}"), seconds.unwrap_or(&value).to_owned()]);
+            words.extend([format!("--{}", option.name), seconds.unwrap_or(&value).to_owned()]);
         }
     }
     // Where nothing is said, iodyno counts ten seconds.

@@ -6,10 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{
-    fio_options,
-    json::{SCHEMA, VERSION},
-};
+use super::json::{SCHEMA, VERSION};
 use crate::{
     capacity::Expected,
     model::{Effective, EngineKind, LatencySummary, RunSummary, Seconds, TargetSummary, Workload},
@@ -316,9 +313,8 @@ fn whole(rate: f64) -> u64 {
 
 /// The options that make the run again, as fio prints them.
 fn options(workload: &Workload, target: &TargetSummary, name: &str) -> BTreeMap<&'static str, String> {
-    let mut options = BTreeMap::from_iter(fio_options::options(workload));
-    options.extend([("name", name.to_owned()), ("filename", target.name.to_string())]);
-    options
+    let names = [("name", name.to_owned()), ("filename", target.name.to_string())];
+    workload.options().map(|(option, value)| (option.name, value)).chain(names).collect()
 }
 
 #[cfg(test)]

@@ -1,71 +1,8 @@
-//! A workload in fio's options, and as a job file that fio runs.
-//!
-//! Here: one table of options, which the JSON document, job files and commands are made from. Not here: reading them.
+//! A workload as a job file that fio runs.
 
 use std::fmt::Write as _;
 
-use crate::{
-    machine::processor::cpu_list,
-    model::{EngineKind, Pattern, Target, Workload},
-    units,
-};
-
-/// The options that make a workload again, apart from its targets, in the order people write them.
-pub fn options(workload: &Workload) -> Vec<(&'static str, String)> {
-    let switch = |on: bool| Some(if on { "1" } else { "0" }.to_owned());
-    let number = |value: Option<u32>| value.map(|value| value.to_string());
-    let milliseconds = |time: std::time::Duration| format!("{}ms", time.as_millis());
-    let list = |numbers: &[u32]| (!numbers.is_empty()).then(|| cpu_list(numbers.iter().copied()));
-    let split: Vec<String> = workload
-        .block_split
-        .iter()
-        .map(|(bytes, share)| format!("{}/{share}", units::block_size(*bytes)))
-        .collect();
-    let pattern = match workload.pattern {
-        Pattern::Random => "randread",
-        Pattern::Sequential => "read",
-    };
-    let rows = [
-        ("rw", Some(pattern.to_owned())),
-        ("bs", Some(units::block_size(workload.block_size))),
-        ("bssplit", (!split.is_empty()).then(|| split.join(":"))),
-        ("iodepth", Some(workload.depth.to_string())),
-        ("numjobs", Some(workload.jobs.to_string())),
-        ("ioengine", Some(workload.engine.name().to_owned())),
-        ("direct", switch(workload.direct)),
-        ("hipri", switch(workload.hipri)),
-        ("hybrid_poll", workload.hybrid_poll.then(|| "1".to_owned())),
-        ("fixedbufs", switch(workload.fixed_buffers)),
-        ("registerfiles", switch(workload.register_files)),
-        ("sqthread_poll", switch(workload.submission_poll)),
-        ("iodepth_batch_submit", number(workload.batch_submit)),
-        ("iodepth_batch_complete_min", number(workload.batch_complete_min)),
-        ("runtime", workload.runtime.map(milliseconds)),
-        ("ramp_time", (!workload.ramp.is_zero()).then(|| milliseconds(workload.ramp))),
-        ("offset", (workload.offset.0 > 0).then(|| workload.offset.0.to_string())),
-        ("io_size", workload.io_size.map(|size| size.0.to_string())),
-        ("size", workload.size.map(|size| size.0.to_string())),
-        ("rate_iops", number(workload.rate_iops)),
-        ("cpus_allowed", list(&workload.cpus_allowed)),
-        ("numa_cpu_nodes", list(&workload.numa_cpu_nodes)),
-        ("cpus_allowed_policy", workload.pinned.then(|| "split".to_owned())),
-        ("randseed", Some(workload.seed.to_string())),
-        ("gtod_reduce", switch(!workload.latency)),
-        ("exact_timing", workload.exact_timing.then(|| "1".to_owned())),
-        // With an amount, the time is only the longest it may take.
-        (
-            "time_based",
-            workload.runtime.filter(|_| workload.io_size.is_none()).and(switch(workload.time_based)),
-        ),
-    ];
-    rows.into_iter().filter_map(|(option, value)| Some((option, value?))).collect()
-}
-
-/// What fio has no option for: a job file does without.
-const NOT_FIOS: [&str; 2] = ["hybrid_poll", "exact_timing"];
-
-/// Options that fio knows with io_uring alone.
-const OF_IO_URING: [&str; 4] = ["hipri", "fixedbufs", "registerfiles", "sqthread_poll"];
+use crate::model::{EngineKind, Pattern, Target, Workload, options::Fio};
 
 /// A job file with one section per target, which does in fio what the workload does here.
 pub fn job_file(workload: &Workload) -> String {
@@ -115,17 +52,16 @@ fn lines(workload: &Workload) -> String {
     let mut out = String::new();
     let ring = matches!(workload.engine, EngineKind::IoUring | EngineKind::IoUringCmd);
     let (depth, jobs) = processes(workload);
-    for (option, value) in options(workload) {
-        let value = match option {
-            "iodepth" => depth.to_string(),
-            "numjobs" => jobs.to_string(),
-            _ if NOT_FIOS.contains(&option) => continue,
-            // fio's own defaults.
-            "gtod_reduce" | "time_based" if value == "0" => continue,
-            option if OF_IO_URING.contains(&option) && (!ring || value == "0") => continue,
+    for (option, value) in workload.options() {
+        let value = match (option.name, option.fio) {
+            (_, Fio::Missing) => continue,
+            (_, Fio::OfIoUring) if !ring || value == "0" => continue,
+            (_, Fio::WhenOn) if value == "0" => continue,
+            ("iodepth", _) => depth.to_string(),
+            ("numjobs", _) => jobs.to_string(),
             _ => value,
         };
-        let _ = writeln!(out, "{option}={value}");
+        let _ = writeln!(out, "{}={value}", option.name);
     }
     if workload.engine == EngineKind::IoUringCmd {
         out.push_str("cmd_type=nvme\n");
@@ -155,7 +91,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{model::DriveName, units::Bytes};
+    use crate::{
+        model::{DriveName, options::OPTIONS},
+        units::Bytes,
+    };
 
     fn two_drives() -> Workload {
         let target =
@@ -222,7 +161,11 @@ new_group=1
                 && !job_file(&two_drives()).contains("invalidate")
         );
         assert!(file.contains("\niodepth=1\nnumjobs=16\nioengine=psync\n"), "{file}");
-        assert!(!OF_IO_URING.iter().any(|option| file.contains(option)), "{file}");
+        let of_ring = OPTIONS.iter().filter(|option| option.fio == Fio::OfIoUring);
+        assert!(
+            of_ring.clone().count() > 3 && !of_ring.clone().any(|option| file.contains(option.name)),
+            "{file}"
+        );
     }
 
     #[test]
@@ -253,9 +196,9 @@ new_group=1
             "bssplit=4k/60:64k/40",
             "hipri=1",
             "ramp_time=2000ms",
-            "offset=1048576",
-            "size=1073741824",
-            "io_size=2147483648",
+            "offset=1m",
+            "size=1g",
+            "io_size=2g",
             "rate_iops=5000",
             "gtod_reduce=1",
             "iodepth_batch_submit=2",
@@ -266,7 +209,8 @@ new_group=1
         ] {
             assert!(file.lines().any(|found| found == line), "{line} in {file}");
         }
-        assert!(NOT_FIOS.iter().all(|option| !file.contains(option)), "fio would refuse it: {file}");
+        let mut missing = OPTIONS.iter().filter(|option| option.fio == Fio::Missing);
+        assert!(missing.all(|option| !file.contains(option.name)), "fio would refuse it: {file}");
         assert!(!file.contains("time_based") && !file.contains("norandommap") && !file.contains("\nruntime"));
     }
 }

@@ -41,15 +41,8 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
             brush.text(x, y, room, &format!("{text:<wide$}", wide = usize::from(room)), Meaning::Field);
             continue;
         }
-        let value = (field.show)(form);
-        let shown = match (value.is_empty(), field.name) {
-            (false, _) => fit(&value, room),
-            (true, "filename") => "drives".to_owned(),
-            (true, "runtime") => "until stopped".to_owned(),
-            (true, "size") => "all of it".to_owned(),
-            (true, "batch") => "adaptive".to_owned(),
-            (true, _) => "no limit".to_owned(),
-        };
+        let value = field.show(form);
+        let shown = if value.is_empty() { field.empty.to_owned() } else { fit(&value, room) };
         let meaning = if value.is_empty() { Meaning::Quiet } else { Meaning::Figure };
         let end = brush.text(x, y, room, &shown, meaning);
         if selected {

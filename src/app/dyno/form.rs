@@ -1,15 +1,13 @@
-//! The workload's form: fields named as fio names them, with their values as text.
-//!
-//! Here: [`FIELDS`], one row per field, how each is written and read. Not here: whether the whole makes sense
-//! ([`Workload::validate`]).
+//! The workload's form: fields of options with their values as text.
 
-use std::{ops::RangeInclusive, path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::LazyLock};
 
 use tui_input::Input;
 
-use crate::{
-    model::{EngineKind, Pattern, Workload},
-    units::{self, Bytes},
+use crate::model::{
+    Workload,
+    fio::ValueError,
+    options::{FormField, OPTIONS, WorkloadOption, find},
 };
 
 /// The form.
@@ -26,183 +24,98 @@ pub struct Form {
 }
 
 /// One field.
-#[derive(Clone, Copy)]
 pub struct Field {
     /// fio's name of it.
     pub name: &'static str,
     /// What to write there.
     pub help: &'static str,
-    /// Its value as text.
-    pub show: fn(&Form) -> String,
-    /// Takes a text; the error says what would be right.
-    pub set: fn(&mut Form, &str) -> Result<(), String>,
     /// The values arrows go through; empty where there is only text.
     pub choices: &'static [&'static str],
+    /// What it shows while it is empty.
+    pub empty: &'static str,
+    holds: Holds,
+}
+
+/// What a field is about.
+enum Holds {
+    Option(&'static WorkloadOption),
+    /// The file to read from.
+    File,
+    /// Two options in one: `SUBMIT/COMPLETE`; or [`EXACT`].
+    Batch,
 }
 
 /// In the field of batches: latencies as exact as they can be.
 const EXACT: &str = "exact";
 
-const YES_NO: &[&str] = &["0", "1"];
-
-/// All fields, top to bottom.
-pub const FIELDS: &[Field] = &[
-    Field {
+/// All fields, top to bottom: those of `OPTIONS` and two of the form's own.
+pub static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
+    let file = Field {
         name: "filename",
         help: "a file to read instead of the marked drives; empty for the drives",
-        show: |form| form.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default(),
-        set: |form, text| {
-            form.file = (!text.is_empty()).then(|| PathBuf::from(text));
-            Ok(())
-        },
         choices: &[],
-    },
-    Field {
-        name: "rw",
-        help: "randread or read; iodyno never writes",
-        show: |form| {
-            match form.workload.pattern {
-                Pattern::Random => "randread",
-                Pattern::Sequential => "read",
-            }
-            .to_owned()
-        },
-        set: |form, text| {
-            form.workload.pattern = match text {
-                "randread" => Pattern::Random,
-                "read" => Pattern::Sequential,
-                _ => return Err("write randread or read: iodyno only reads".into()),
-            };
-            Ok(())
-        },
-        choices: &["randread", "read"],
-    },
-    Field {
-        name: "bs",
-        help: "bytes of one read: 512, 4k, 1m",
-        show: |form| units::block_size(form.workload.block_size),
-        set: |form, text| {
-            form.workload.block_size = size(text)?;
-            Ok(())
-        },
-        choices: &["512", "4k", "8k", "16k", "32k", "64k", "128k", "256k", "512k", "1m"],
-    },
-    Field {
-        name: "iodepth",
-        help: "reads under way per job",
-        show: |form| form.workload.depth.to_string(),
-        set: |form, text| {
-            form.workload.depth = number(text, 1..=Workload::MOST_DEPTH)?;
-            Ok(())
-        },
-        choices: &["1", "2", "4", "8", "16", "32", "64", "128", "256", "512"],
-    },
-    Field {
-        name: "numjobs",
-        help: "threads per drive",
-        show: |form| form.workload.jobs.to_string(),
-        set: |form, text| {
-            form.workload.jobs = number(text, 1..=Workload::MOST_JOBS)?;
-            Ok(())
-        },
-        choices: &["1", "2", "3", "4", "6", "8", "12", "16"],
-    },
-    Field {
-        name: "runtime",
-        help: "30s, 2m; empty runs until stopped",
-        show: |form| form.workload.runtime.map(seconds).unwrap_or_default(),
-        set: |form, text| {
-            form.workload.runtime = if text.is_empty() { None } else { Some(duration(text)?) };
-            Ok(())
-        },
-        choices: &["5s", "10s", "30s", "60s", "5m", ""],
-    },
-    Field {
-        name: "ioengine",
-        help: "how reads are handed to the kernel",
-        show: |form| form.workload.engine.name().to_owned(),
-        set: |form, text| {
-            let found = EngineKind::ALL.into_iter().find(|engine| engine.name() == text);
-            form.workload.engine = found.ok_or("there is no such engine")?;
-            Ok(())
-        },
-        choices: &["io_uring", "io_uring_cmd", "libaio", "psync", "posixaio"],
-    },
-    Field {
-        name: "direct",
-        help: "1 reads past the page cache",
-        show: |form| flag(form.workload.direct),
-        set: |form, text| set_flag(&mut form.workload.direct, text),
-        choices: YES_NO,
-    },
-    Field {
-        name: "hipri",
-        help: "1 polls for completions; needs poll queues",
-        show: |form| flag(form.workload.hipri),
-        set: |form, text| set_flag(&mut form.workload.hipri, text),
-        choices: YES_NO,
-    },
-    Field {
-        name: "registerfiles",
-        help: "1 registers files with the ring",
-        show: |form| flag(form.workload.register_files),
-        set: |form, text| set_flag(&mut form.workload.register_files, text),
-        choices: YES_NO,
-    },
-    Field {
-        name: "fixedbufs",
-        help: "1 registers buffers with the ring",
-        show: |form| flag(form.workload.fixed_buffers),
-        set: |form, text| set_flag(&mut form.workload.fixed_buffers, text),
-        choices: YES_NO,
-    },
-    Field {
+        empty: "drives",
+        holds: Holds::File,
+    };
+    let batch = Field {
         name: "batch",
         help: "reads a call hands over / waits for, 0 spins; empty adapts; exact is timed as by fio",
-        show: |form| match (form.workload.batch_submit, form.workload.batch_complete_min) {
-            _ if form.workload.exact_timing => EXACT.to_owned(),
-            (None, None) => String::new(),
-            (submit, wait) => {
-                [submit, wait].map(|part| part.map_or_else(String::new, |n| n.to_string())).join("/")
-            }
-        },
-        set: |form, text| {
-            let part = |text: &str, least: u32| match text.trim() {
-                "" => Ok(None),
-                text => number(text, least..=Workload::MOST_DEPTH).map(Some),
-            };
-            let (submit, wait) = match text {
-                EXACT => ("", ""),
-                _ => text.split_once('/').unwrap_or((text, "")),
-            };
-            (form.workload.batch_submit, form.workload.batch_complete_min) =
-                (part(submit, 1)?, part(wait, 0)?);
-            form.workload.exact_timing = text == EXACT;
-            Ok(())
-        },
         choices: &["", EXACT, "1/0", "1/1", "2/8", "8/8", "32/32"],
-    },
-    Field {
-        name: "rate_iops",
-        help: "reads per second per job at most; empty for no limit",
-        show: |form| form.workload.rate_iops.map(|rate| rate.to_string()).unwrap_or_default(),
-        set: |form, text| {
-            form.workload.rate_iops = if text.is_empty() { None } else { Some(number(text, 1..=u32::MAX)?) };
-            Ok(())
-        },
-        choices: &[],
-    },
-    Field {
-        name: "size",
-        help: "the first bytes of each target; the size of a file that is laid out",
-        show: |form| form.workload.size.map(units::block_size).unwrap_or_default(),
-        set: |form, text| {
-            form.workload.size = if text.is_empty() { None } else { Some(size(text)?) };
-            Ok(())
-        },
-        choices: &["", "1g", "4g", "16g", "100g"],
-    },
-];
+        empty: "adaptive",
+        holds: Holds::Batch,
+    };
+    let of_option = |option: &'static WorkloadOption| {
+        let FormField { place, help, choices, empty } = option.form?;
+        let help = if help.is_empty() { option.help } else { help };
+        Some((place, Field { name: option.name, help, choices, empty, holds: Holds::Option(option) }))
+    };
+    let mut fields: Vec<(u8, Field)> = OPTIONS.iter().filter_map(of_option).collect();
+    fields.extend([(0, file), (11, batch)]);
+    fields.sort_by_key(|(place, _)| *place);
+    fields.into_iter().map(|(_, field)| field).collect()
+});
+
+impl Field {
+    /// Its value as text.
+    pub fn show(&self, form: &Form) -> String {
+        let work = &form.workload;
+        match self.holds {
+            Holds::Option(option) => option.short(work),
+            Holds::File => form.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default(),
+            Holds::Batch if work.exact_timing => EXACT.to_owned(),
+            Holds::Batch => match (work.batch_submit, work.batch_complete_min) {
+                (None, None) => String::new(),
+                _ => {
+                    BATCH.map(|name| find(name).map(|option| option.text(work)).unwrap_or_default()).join("/")
+                }
+            },
+        }
+    }
+
+    /// Takes a text; the error says what would be right.
+    pub fn set(&self, form: &mut Form, text: &str) -> Result<(), ValueError> {
+        match self.holds {
+            Holds::Option(option) => option.take(&mut form.workload, text)?,
+            Holds::File => form.file = (!text.is_empty()).then(|| PathBuf::from(text)),
+            Holds::Batch => {
+                let (submit, wait) = match text {
+                    EXACT => ("", ""),
+                    _ => text.split_once('/').unwrap_or((text, "")),
+                };
+                let mut work = form.workload.clone();
+                for (option, part) in BATCH.into_iter().filter_map(find).zip([submit, wait]) {
+                    option.take(&mut work, part.trim())?;
+                }
+                work.exact_timing = text == EXACT;
+                form.workload = work;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The options behind the field of batches.
+const BATCH: [&str; 2] = ["iodepth_batch_submit", "iodepth_batch_complete_min"];
 
 impl Form {
     /// The field the cursor is on.
@@ -221,16 +134,16 @@ impl Form {
         if field.choices.is_empty() {
             return false;
         }
-        let now = (field.show)(self);
+        let now = field.show(self);
         let count = field.choices.len().cast_signed();
         let at = field.choices.iter().position(|choice| *choice == now);
         let next = at.map_or(0, |at| (at.cast_signed() + step).clamp(0, count - 1).cast_unsigned());
-        (field.set)(self, field.choices[next]).is_ok()
+        field.set(self, field.choices[next]).is_ok()
     }
 
     /// Enters the field.
     pub fn begin_edit(&mut self) {
-        self.edit = Some(Input::new((self.field().show)(self)));
+        self.edit = Some(Input::new(self.field().show(self)));
     }
 
     /// Puts the path of a file into its field, open, to be taken or left.
@@ -248,79 +161,24 @@ impl Form {
         let Some(input) = &self.edit else { return Ok(()) };
         let text = input.value().trim().to_owned();
         let field = self.field();
-        (field.set)(self, &text).map_err(|wrong| format!("{}: {wrong}", field.name))?;
+        field.set(self, &text).map_err(|wrong| format!("{}: {wrong}", field.name))?;
         self.edit = None;
         Ok(())
-    }
-}
-
-fn flag(on: bool) -> String {
-    if on { "1" } else { "0" }.to_owned()
-}
-
-fn set_flag(flag: &mut bool, text: &str) -> Result<(), String> {
-    *flag = match text {
-        "0" => false,
-        "1" => true,
-        _ => return Err("write 0 or 1".into()),
-    };
-    Ok(())
-}
-
-fn number(text: &str, range: RangeInclusive<u32>) -> Result<u32, String> {
-    match text.parse::<u32>() {
-        Ok(number) if range.contains(&number) => Ok(number),
-        _ => Err(format!("write a number from {} to {}", range.start(), range.end())),
-    }
-}
-
-/// `4k`, `1m`, `2g`: k is 1024, as in fio.
-fn size(text: &str) -> Result<Bytes, String> {
-    let lower = text.to_ascii_lowercase();
-    let (digits, shift) = match lower.strip_suffix(['k', 'm', 'g', 't']) {
-        Some(digits) if lower.ends_with('k') => (digits, 10),
-        Some(digits) if lower.ends_with('m') => (digits, 20),
-        Some(digits) if lower.ends_with('g') => (digits, 30),
-        Some(digits) => (digits, 40),
-        None => (lower.as_str(), 0),
-    };
-    let number = digits.parse::<u64>().ok().filter(|number| *number > 0);
-    let bytes = number.and_then(|number| number.checked_mul(1 << shift));
-    bytes.map(Bytes).ok_or_else(|| "write a size as 512, 4k, 1m or 2g".into())
-}
-
-/// `30`, `30s`, `2m`, `1h`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let (digits, unit) = match text.strip_suffix(['s', 'm', 'h']) {
-        Some(digits) if text.ends_with('m') => (digits, 60),
-        Some(digits) if text.ends_with('h') => (digits, 3600),
-        Some(digits) => (digits, 1),
-        None => (text, 1),
-    };
-    let number = digits.parse::<u64>().ok().filter(|number| (1..=1_000_000).contains(number));
-    number
-        .map(|number| Duration::from_secs(number * unit))
-        .ok_or_else(|| "write a time as 30, 30s or 2m".into())
-}
-
-fn seconds(time: Duration) -> String {
-    match time.as_secs() {
-        s if s >= 120 && s % 60 == 0 => format!("{}m", s / 60),
-        s => format!("{s}s"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Bytes;
 
     #[test]
     fn every_choice_is_taken_and_shown_as_it_was_written() {
-        for field in FIELDS {
+        for field in FIELDS.iter() {
             for choice in field.choices {
                 let mut form = Form::default();
-                (field.set)(&mut form, choice).unwrap();
-                assert_eq!((field.show)(&form), *choice, "{}", field.name);
+                field.set(&mut form, choice).unwrap();
+                assert_eq!(field.show(&form), *choice, "{}", field.name);
             }
         }
     }
@@ -332,16 +190,16 @@ mod tests {
         for (text, pinned) in
             [("2/", (Some(2), None)), ("/0", (None, Some(0))), (" 4 / 16", (Some(4), Some(16)))]
         {
-            (field.set)(&mut form, text).unwrap();
+            field.set(&mut form, text).unwrap();
             assert_eq!((form.workload.batch_submit, form.workload.batch_complete_min), pinned);
         }
-        assert_eq!((field.show)(&form), "4/16");
-        assert!((field.set)(&mut form, "0/8").is_err() && (field.set)(&mut form, "2/x").is_err());
-        assert_eq!((field.show)(&form), "4/16");
-        (field.set)(&mut form, "exact").unwrap();
-        assert!((field.set)(&mut form, "2/x").is_err() && form.workload.exact_timing);
+        assert_eq!(field.show(&form), "4/16");
+        assert!(field.set(&mut form, "0/8").is_err() && field.set(&mut form, "2/x").is_err());
+        assert_eq!(field.show(&form), "4/16");
+        field.set(&mut form, "exact").unwrap();
+        assert!(field.set(&mut form, "2/x").is_err() && form.workload.exact_timing);
         assert_eq!((form.workload.batch_submit, form.workload.batch_complete_min), (None, None));
-        (field.set)(&mut form, "").unwrap();
+        field.set(&mut form, "").unwrap();
         assert!(!form.workload.exact_timing);
     }
 
@@ -349,7 +207,7 @@ mod tests {
     fn a_wrong_text_keeps_the_field_open_and_the_value() {
         let mut form = Form { at: 2, ..Form::default() };
         form.edit = Some(Input::new("4q".into()));
-        assert_eq!(form.accept_edit().unwrap_err(), "bs: write a size as 512, 4k, 1m or 2g");
+        assert_eq!(form.accept_edit().unwrap_err(), "bs: no size; write it as 4k, 1m or 512");
         assert!(form.edit.is_some() && form.workload.block_size == Bytes(4096));
         form.edit = Some(Input::new(" 64K ".into()));
         form.accept_edit().unwrap();
@@ -366,6 +224,5 @@ mod tests {
         form.workload.depth = 77;
         form.step_choice(1);
         assert_eq!(form.workload.depth, 1);
-        assert!(size("99999999999999999999").is_err() && size("16777216t").is_err());
     }
 }

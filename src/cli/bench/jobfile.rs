@@ -1,35 +1,20 @@
 //! `--fio JOBFILE`: a job file of fio as runs of iodyno (fio(1), "Job file format").
 
-use std::{error::Error, ffi::OsString};
-
-use clap::{
-    Args, Command, FromArgMatches,
-    error::{ContextKind, ContextValue},
-};
-
 use super::{
     Planned,
-    arguments::BenchArgs,
+    arguments::Asked,
     arithmetic,
-    job_options::{Rule, Rules, canonical},
+    job_options::{Rule, canonical, refuse, rule},
 };
 use crate::{
     machine::Machine,
-    model::{Pattern, fio as values},
+    model::{
+        Pattern,
+        fio::{self as values, ValueError},
+        options::{Given, OPTIONS, find},
+    },
     text::Label,
 };
-
-/// What fio does where a job file does not say otherwise; iodyno's own defaults are for its own command line.
-const DEFAULTS: [(&str, &str); 8] = [
-    ("rw", "read"),
-    ("iodepth", "1"),
-    ("ioengine", "psync"),
-    ("direct", "0"),
-    ("fixedbufs", "0"),
-    ("registerfiles", "0"),
-    ("runtime", "0"),
-    ("time_based", "0"),
-];
 
 /// A section of a job file with all that is in force for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -249,16 +234,14 @@ impl Section {
         expand: &impl Fn(&Line) -> Result<Option<String>, String>,
         remarks: &mut Remarks,
     ) -> Result<Planned, String> {
-        let options = self.taken(expand, remarks)?;
-        let args = parsed(options.into_iter().map(|(option, value)| format!("--{option}={value}")))?;
-        let mut planned = Planned::of(&args, &self.name).map_err(|complaint| complaint.to_string())?;
+        let asked = asked(self.taken(expand, remarks)?)?;
+        let mut planned = Planned::of(&asked, &self.name);
         if planned.workload.targets.is_empty() {
             if planned.workload.size.is_none() {
                 return Err("names no file and no size of one; give it a filename".to_owned());
             }
             // fio's name for the first file of a job that names none.
-            let args = args.reading(&format!("{}.0.0", self.name));
-            planned = Planned::of(&args, &self.name).map_err(|complaint| complaint.to_string())?;
+            planned = Planned::of(&asked.reading(&format!("{}.0.0", self.name)), &self.name);
         }
         let workload = &planned.workload;
         if workload.targets.len() > 1 {
@@ -290,13 +273,14 @@ impl Section {
         expand: &impl Fn(&Line) -> Result<Option<String>, String>,
         remarks: &mut Remarks,
     ) -> Result<Vec<(String, String)>, String> {
-        let rules = Rules::new();
-        let mut options: Vec<(String, String)> =
-            DEFAULTS.map(|(option, value)| (option.to_owned(), value.to_owned())).to_vec();
+        // Where a job file is silent, fio's defaults hold.
+        let default = |(option, value): (&str, &str)| (option.to_owned(), value.to_owned());
+        let defaults = OPTIONS.iter().filter_map(|option| Some((option.name, option.fio_default?)));
+        let mut options: Vec<(String, String)> = defaults.map(default).collect();
         for line in self.in_force() {
             let value = expand(line).map_err(|why| format!("line {}: {}: {why}", line.number, line.key()))?;
             let value = value.unwrap_or_else(|| "1".to_owned());
-            match (rules.of(canonical(&line.option)), line.key()) {
+            match (rule(canonical(&line.option)), line.key()) {
                 (Rule::Same, _) => {}
                 (Rule::Noted, _) => remarks.note(format!("{} has no effect", line.shown())),
                 (Rule::Only(allowed), _) if allowed.contains(&value.as_str()) => {}
@@ -341,28 +325,23 @@ fn with_variables(value: &str, variable: &impl Fn(&str) -> Option<String>) -> Re
     Ok(out + rest)
 }
 
-fn parsed(words: impl Iterator<Item = String>) -> Result<BenchArgs, String> {
-    let command = BenchArgs::augment_args(Command::new("bench").no_binary_name(true));
-    let matches =
-        command.try_get_matches_from(words.map(OsString::from)).map_err(|error| in_words(&error))?;
-    BenchArgs::from_arg_matches(&matches).map_err(|error| in_words(&error))
-}
-
-/// `size=50%: no size; write it as 4k, 1m or 512`, or clap's own first line.
-fn in_words(error: &clap::Error) -> String {
-    let context = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    let option = context(ContextKind::InvalidArg).and_then(|option| option.split_whitespace().next());
-    if let (Some(option), Some(value), Some(why)) =
-        (option, context(ContextKind::InvalidValue), error.source())
-    {
-        return Label::new(&format!("{}={value}: {why}", option.trim_start_matches('-'))).to_string();
+/// What the options of a section come to.
+fn asked(options: Vec<(String, String)>) -> Result<Asked, String> {
+    let mut asked = Asked::default();
+    for (option, value) in options {
+        let why = |error: ValueError| Label::new(&format!("{option}={value}: {error}")).to_string();
+        match option.as_str() {
+            "filename" => asked.filename = Some(value),
+            "directory" => asked.directory = Some(value.into()),
+            "filesize" => asked.filesize = Some(values::size(&value).map_err(why)?),
+            _ => match find(&option) {
+                Some(row) => asked.options.0.push(Given::one(row, &value).map_err(why)?),
+                None => refuse(&option, &value)
+                    .map_err(|error| Label::new(&format!("--{option} {value}: {error}")).to_string())?,
+            },
+        }
     }
-    let text = error.to_string();
-    let line = text.lines().next().unwrap_or_default();
-    Label::new(line.strip_prefix("error: ").unwrap_or(line)).to_string()
+    Ok(asked)
 }
 
 #[cfg(test)]
@@ -530,7 +509,9 @@ mod tests {
         let all = "--filename=/dev/a:/mnt/x\\:y --rw=read --bssplit=4k/60:64k/40 --iodepth=8 --numjobs=2 --direct=1 \
                    --hipri=1 --runtime=7 --ramp_time=2 --size=1g --rate_iops=500 --randseed=9 --gtod_reduce=1 \
                    --iodepth_batch_submit=2 --iodepth_batch_complete_min=4 --sqthread_poll=1";
-        let asked = parsed(all.split_whitespace().map(str::to_owned)).unwrap().workload().unwrap();
+        let words = all.split_whitespace().map(|word| word.trim_start_matches("--").split_once('=').unwrap());
+        let words = words.map(|(option, value)| (option.to_owned(), value.to_owned()));
+        let asked = asked(words.collect()).unwrap().workload();
         let file = parse(&crate::report::fio_options::job_file(&asked));
         assert_eq!((file.notes, file.unsupported), (vec![], vec![]));
         assert_eq!(file.runs.len(), 1);

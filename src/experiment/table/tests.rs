@@ -213,14 +213,18 @@ fn what_is_missing_is_said() {
     assert!(plan_of("jobs", &machine, true, 0, &Wishes::default()).unwrap_err().contains("to read from"));
 }
 
+fn asking(options: &str) -> Wishes {
+    Wishes { options: crate::model::options::Given::read(options).unwrap(), ..Wishes::default() }
+}
+
 #[test]
 fn wishes_go_into_every_arm() {
     let machine = complete();
-    let wishes = Wishes { depth: Some(8), jobs: Some(2), rate_iops: Some(1000), ..Wishes::default() };
+    let wishes = asking("iodepth=8 numjobs=2 rate_iops=1000");
     let plan = plan_of("direct", &machine, false, 1, &wishes).unwrap();
     assert!(plan.arms.iter().all(|arm| (arm.workload.depth, arm.workload.jobs) == (8, 2)));
     assert!(plan.arms.iter().all(|arm| arm.workload.rate_iops == Some(1000)));
-    let wrong = Wishes { depth: Some(0), ..Wishes::default() };
+    let wrong = asking("iodepth=0");
     assert!(plan_of("direct", &machine, false, 1, &wrong).unwrap_err().contains("iodepth"));
 }
 

@@ -14,7 +14,6 @@ use crate::{
     experiment::{statistics::median, verdict::short},
     model::{ArmRecord, EffectRecord, ExperimentRecord, Metric, Target, Verdict, Workload},
     report::{
-        fio_options,
         sheet::{boxed, experiment_title, ratio_words},
         spread,
     },
@@ -116,8 +115,8 @@ fn known_experiment(result: &ExperimentRecord) -> Known<'_, ExperimentRecord> {
 /// What a workload does, whatever it reads, however long, from whatever seed.
 fn options(workload: &Workload) -> Vec<String> {
     let passing = ["randseed", "runtime", "ramp_time"];
-    let kept = fio_options::options(workload).into_iter().filter(|(option, _)| !passing.contains(option));
-    kept.map(|(option, value)| format!("{option}={value}")).collect()
+    let kept = workload.options().filter(|(option, _)| !passing.contains(&option.name));
+    kept.map(|(option, value)| format!("{}={value}", option.name)).collect()
 }
 
 /// The drive that a target is or lies on, else its path.

@@ -1,51 +1,17 @@
-//! Arms as they are written: `label: scheduler=none bs=4k iodepth=32`.
-//!
-//! Words are names of SETTINGS or fio's options with their values; settings go to every drive under test, those of the
-//! processors to all processors. What is not said stays as it is.
+//! Arms that users write: `label: scheduler=none bs=4k iodepth=32`.
 
 use super::plan::{Arm, Assignment, Scene};
 use crate::{
-    model::{Workload, fio},
+    model::{
+        Workload,
+        options::{self, OPTIONS},
+    },
     text::Label,
     tune::{
         Device,
         settings::{self, Risk, Scope, Setting},
     },
 };
-
-/// What a word of fio's does to a workload.
-type Set = fn(&mut Workload, &str) -> Result<(), String>;
-
-/// Options that an arm may set, fio's but for one.
-const OPTIONS: &[(&str, Set)] = &[
-    ("rw", |work, text| fio::pattern(text).map(|pattern| work.pattern = pattern)),
-    ("bs", |work, text| fio::size(text).map(|size| work.block_size = size)),
-    ("iodepth", |work, text| number(text).map(|depth| work.depth = depth)),
-    ("numjobs", |work, text| number(text).map(|jobs| work.jobs = jobs)),
-    ("ioengine", |work, text| fio::engine(text).map(|engine| work.engine = engine)),
-    ("direct", |work, text| fio::switch(text).map(|on| work.direct = on)),
-    ("hipri", |work, text| fio::switch(text).map(|on| work.hipri = on)),
-    ("hybrid_poll", |work, text| fio::switch(text).map(|on| work.hybrid_poll = on)),
-    ("fixedbufs", |work, text| fio::switch(text).map(|on| work.fixed_buffers = on)),
-    ("registerfiles", |work, text| fio::switch(text).map(|on| work.register_files = on)),
-    ("sqthread_poll", |work, text| fio::switch(text).map(|on| work.submission_poll = on)),
-    ("iodepth_batch_submit", |work, text| number(text).map(|most| work.batch_submit = Some(most))),
-    ("iodepth_batch_complete_min", |work, text| {
-        number_from(0, text).map(|least| work.batch_complete_min = Some(least))
-    }),
-    ("exact_timing", |work, text| fio::switch(text).map(|on| work.exact_timing = on)),
-    ("rate_iops", |work, text| number(text).map(|rate| work.rate_iops = Some(rate))),
-    ("size", |work, text| fio::size(text).map(|size| work.size = Some(size))),
-];
-
-fn number(text: &str) -> Result<u32, String> {
-    number_from(1, text)
-}
-
-fn number_from(smallest: u32, text: &str) -> Result<u32, String> {
-    let number = fio::size(text).ok().and_then(|number| u32::try_from(number.0).ok());
-    number.filter(|number| *number >= smallest).ok_or_else(|| "no number; write it as 32 or 10k".to_owned())
-}
 
 /// What an arm says, before it is held against a machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +24,8 @@ pub struct Written {
     pub workload: Workload,
 }
 
-/// Reads an arm; `index` gives a label to one that has none, `work` is what it varies.
+/// Reads an arm; `index` gives a label to one that has none, `work` is what it varies. Settings go to every drive under
+/// test, those of the processors to all processors.
 ///
 /// # Errors
 /// The word that makes no sense, and what would.
@@ -79,8 +46,8 @@ pub fn read(work: &Workload, index: usize, text: &str) -> Result<Written, String
         let (name, value) = word
             .split_once('=')
             .ok_or_else(|| format!("{:?} written as NAME=VALUE: scheduler=none or bs=4k", quoted(word)))?;
-        if let Some((_, set)) = OPTIONS.iter().find(|(option, _)| *option == name) {
-            set(&mut written.workload, value).map_err(|why| format!("another {name}: {why}"))?;
+        if let Some(option) = options::find(name).filter(|option| option.arm != options::Arm::No) {
+            option.take(&mut written.workload, value).map_err(|why| format!("another {name}: {why}"))?;
         } else if let Some(row) = settings::find(name).filter(|row| row.risk == Risk::Live) {
             written.settings.push((row.id.0, quoted(value)));
         } else {
@@ -94,7 +61,7 @@ pub fn read(work: &Workload, index: usize, text: &str) -> Result<Written, String
 
 /// All words an arm may use.
 fn known() -> String {
-    let options = OPTIONS.iter().map(|(name, _)| *name);
+    let options = OPTIONS.iter().filter(|option| option.arm != options::Arm::No).map(|option| option.name);
     let settings = settings::SETTINGS.iter().filter(|row| row.risk == Risk::Live).map(|row| row.id.0);
     options.chain(settings).collect::<Vec<_>>().join(" ")
 }
@@ -167,8 +134,8 @@ mod tests {
         for (text, words) in [
             ("scheduler", "\"scheduler\" written as NAME=VALUE"),
             ("bs=4q", "another bs: no size"),
-            ("iodepth=0", "another iodepth: no number"),
-            ("iodepth_batch_submit=0", "another iodepth_batch_submit: no number"),
+            ("iodepth=0", "another iodepth: 0 is out of range; use 1 to 4096"),
+            ("iodepth_batch_submit=0", "another iodepth_batch_submit: 0 is out of range"),
             ("colour=red", "in place of \"colour\""),
             ("rw=write", "only ever reads"),
             ("poll_queues=2", "in place of \"poll_queues\""),
