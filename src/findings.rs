@@ -1,6 +1,6 @@
 //! What limits the machine: [`FINDINGS`], one row each, and the pure checks behind them.
 //!
-//! A check reads [`Evidence`] and returns [`Sighting`]s; [`check`] joins each with its row into a [`Finding`]. One file
+//! A check reads [`Evidence`] and returns [`Detection`]s; [`check`] joins each with its row into a [`Finding`]. One file
 //! per family of checks.
 
 pub(crate) mod evidence;
@@ -21,7 +21,7 @@ pub mod validity;
 mod defaults;
 
 pub use evidence::{Evidence, Load, is_depth_one};
-use finding::Sighting;
+use finding::Detection;
 pub use finding::{Finding, Gain, Proof, Remedy, Risk, Subject, SubjectKind};
 
 use std::fmt::Write as _;
@@ -51,7 +51,24 @@ pub struct Row {
     pub needs_load: bool,
     /// Whether it is a default of every machine; at rest it is folded into the row `defaults`.
     pub is_default: bool,
-    check: fn(&Evidence) -> Vec<Sighting>,
+    check: fn(&Evidence) -> Vec<Detection>,
+}
+
+impl Row {
+    /// What most rows have in common.
+    const PLAIN: Self = Self {
+        id: FindingId(""),
+        title: "",
+        fires: "",
+        why: "",
+        source: "",
+        remedy: "",
+        risk: Risk::None,
+        wrong_if: "",
+        needs_load: false,
+        is_default: false,
+        check: |_| Vec::new(),
+    };
 }
 
 /// The catalogue.
@@ -124,10 +141,10 @@ pub fn check(evidence: &Evidence) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut folded = Vec::new();
     for row in FINDINGS {
-        for sighting in (row.check)(evidence) {
-            let delivered = row.is_default && sighting.is_delivered();
-            let finding = sighting.into_finding(row);
-            if delivered { folded.push(finding) } else { findings.push(finding) }
+        for detection in (row.check)(evidence) {
+            let is_default = row.is_default && detection.is_default();
+            let finding = detection.into_finding(row);
+            if is_default { folded.push(finding) } else { findings.push(finding) }
         }
     }
     findings.sort_by(Finding::cost_order);

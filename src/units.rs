@@ -154,39 +154,27 @@ pub(crate) fn three_digits(number: f64) -> String {
 }
 
 impl TransferRate {
-    /// From megatransfers per second; `None` unless it is a rate PCI Express knows.
-    pub const fn from_mega(mega: u32) -> Option<Self> {
-        match mega {
-            2500 | 5000 | 8000 | 16000 | 32000 | 64000 => Some(Self { mega }),
-            _ => None,
-        }
+    /// Rates of the generations 1 to 6, in megatransfers per second.
+    const GENERATIONS: [u32; 6] = [2500, 5000, 8000, 16000, 32000, 64000];
+
+    /// From megatransfers per second; `None` unless it is a PCI Express rate.
+    pub fn from_mega(mega: u32) -> Option<Self> {
+        Self::GENERATIONS.contains(&mega).then_some(Self { mega })
     }
 
     /// From the code of the Link Capabilities and Link Status registers, 1 to 6.
-    pub const fn from_code(code: u8) -> Option<Self> {
-        match code {
-            1 => Some(Self { mega: 2500 }),
-            2 => Some(Self { mega: 5000 }),
-            3 => Some(Self { mega: 8000 }),
-            4 => Some(Self { mega: 16000 }),
-            5 => Some(Self { mega: 32000 }),
-            6 => Some(Self { mega: 64000 }),
-            _ => None,
-        }
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::GENERATIONS.get(usize::from(code).checked_sub(1)?).map(|mega| Self { mega: *mega })
     }
 
-    /// From the kernel's words: a leading number with `GT/s` behind it, `16.0 GT/s PCIe` (since 5.7) or `16 GT/s`.
+    /// From sysfs: a number followed by `GT/s`, `16.0 GT/s PCIe` (since 5.7) or `16 GT/s`.
     ///
     /// `None` for `Unknown`, `Unknown speed` and anything that is no PCI Express rate.
     pub fn parse(text: &str) -> Option<Self> {
         let (number, rest) = text.trim().split_once(' ')?;
-        if !rest.starts_with("GT/s") {
-            return None;
-        }
-        [2500, 5000, 8000, 16000, 32000, 64000]
-            .into_iter()
-            .find(|&mega| number.parse::<f64>().is_ok_and(|gts| (gts * 1000.0 - f64::from(mega)).abs() < 0.5))
-            .and_then(Self::from_mega)
+        let gts: f64 = number.parse().ok().filter(|_| rest.starts_with("GT/s"))?;
+        let near = |mega: &u32| (gts * 1000.0 - f64::from(*mega)).abs() < 0.5;
+        Self::GENERATIONS.into_iter().find(near).map(|mega| Self { mega })
     }
 
     /// Gigatransfers per second.
@@ -194,16 +182,12 @@ impl TransferRate {
         f64::from(self.mega) / 1000.0
     }
 
-    /// The generation of PCI Express this rate belongs to, 1 to 6.
-    pub const fn generation(self) -> u8 {
-        match self.mega {
-            2500 => 1,
-            5000 => 2,
-            8000 => 3,
-            16000 => 4,
-            32000 => 5,
-            _ => 6,
-        }
+    /// The generation of PCI Express, 1 to 6.
+    pub fn generation(self) -> u8 {
+        (1..)
+            .zip(Self::GENERATIONS)
+            .find(|(_, mega)| *mega == self.mega)
+            .map_or(6, |(generation, _)| generation)
     }
 
     /// Bytes per second, lane and direction after line coding: 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s, and at

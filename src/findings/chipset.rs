@@ -1,7 +1,7 @@
 //! Drives that share the chipset's uplink with other devices.
 
 use super::{
-    Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
+    Detection, Evidence, Gain, Proof, Risk, Row, Subject,
     evidence::{names, verb},
 };
 use crate::{
@@ -23,9 +23,8 @@ pub(super) const CHIPSET_UPLINK: Row = Row {
              manual says.",
     risk: Risk::Hardware,
     wrong_if: "Nothing else behind the chipset is busy while the drive is.",
-    needs_load: false,
-    is_default: false,
     check: chipset_uplink,
+    ..Row::PLAIN
 };
 
 fn with_drives<'a>(evidence: &Evidence<'a>) -> Vec<(Chipset, Vec<&'a Drive>)> {
@@ -47,11 +46,11 @@ pub(super) fn is_uplink(evidence: &Evidence, node: NodeIndex) -> bool {
     with_drives(evidence).iter().any(|(chipset, _)| chipset.node == node || chipset.uplink == node)
 }
 
-fn chipset_uplink(evidence: &Evidence) -> Vec<Sighting> {
+fn chipset_uplink(evidence: &Evidence) -> Vec<Detection> {
     with_drives(evidence).into_iter().map(|(chipset, drives)| behind(evidence, &chipset, &drives)).collect()
 }
 
-fn behind(evidence: &Evidence, chipset: &Chipset, drives: &[&Drive]) -> Sighting {
+fn behind(evidence: &Evidence, chipset: &Chipset, drives: &[&Drive]) -> Detection {
     let tree = &evidence.machine.pci;
     let uplink = evidence.limits.hop(chipset.uplink);
     // Several ports of an Intel chipset share its uplink.
@@ -84,9 +83,9 @@ fn behind(evidence: &Evidence, chipset: &Chipset, drives: &[&Drive]) -> Sighting
     let mut proofs = vec![Proof::new(&**path, format!("the chipset, {}", tree.node(chipset.node).name()))];
     proofs.extend(uplink.map(|limit| Proof::new(&*tree.node(chipset.uplink).path, limit.because.clone())));
     proofs.extend(drives.iter().map(|drive| Proof::new(&*drive.path, "behind it")));
-    Sighting::new(severity, title)
+    Detection::new(severity, title)
         .about(drives.iter().map(|drive| Subject::drive(drive)))
         .about([Subject::of_node(evidence.machine, chipset.node)])
-        .proved_by(proofs)
-        .gaining(gain)
+        .with_evidence(proofs)
+        .with_gain(gain)
 }

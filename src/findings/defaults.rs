@@ -1,6 +1,6 @@
 //! Folds kernel defaults into one finding until a running workload shows their cost.
 
-use super::{Finding, Gain, Remedy, Risk, Row, Sighting};
+use super::{Finding, Gain, Remedy, Row};
 use crate::{
     model::{FindingId, Severity},
     units::counted,
@@ -11,19 +11,10 @@ pub(super) const DEFAULTS: Row = Row {
     title: "settings as delivered",
     fires: "any finding that every machine has as delivered, while no workload shows that it costs something",
     why: "Each has its price under some workload; none matters by itself.",
-    source: "",
     remedy: "Leave them; run the test that matters to you and look again.",
-    risk: Risk::None,
     wrong_if: "A workload that iodyno does not see runs into one of them.",
-    needs_load: false,
-    is_default: false,
-    check: nothing,
+    ..Row::PLAIN
 };
-
-/// [`fold`] makes this row's finding from others.
-fn nothing(_: &super::Evidence) -> Vec<Sighting> {
-    Vec::new()
-}
 
 pub(super) fn fold(findings: Vec<Finding>) -> Option<Finding> {
     if findings.is_empty() {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{
-    Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
+    Detection, Evidence, Gain, Proof, Risk, Row, Subject,
     evidence::{names, shell_names, verb},
     in_use::why_no_command,
 };
@@ -24,9 +24,8 @@ pub(super) const LBA_512: Row = Row {
     remedy: "{remedy}",
     risk: Risk::DestroysData,
     wrong_if: "Drives rate formats carelessly; only a test before and after shows what it is worth.",
-    needs_load: false,
-    is_default: false,
     check: lba_512,
+    ..Row::PLAIN
 };
 
 pub(super) const DRIVE_HOT: Row = Row {
@@ -35,13 +34,12 @@ pub(super) const DRIVE_HOT: Row = Row {
     fires: "temp1_input is within 5 degrees of temp1_max, or the thermal counters of the SMART log moved during a test: transitions of \
             thermal management, minutes above the warning or critical temperature",
     why: "A hot drive throttles: a test on it measures the cooling.",
-    source: "",
     remedy: "Give it air or a heat sink; discard results taken meanwhile.",
     risk: Risk::Hardware,
     wrong_if: "The sensor's threshold is a default of the kernel rather than the drive's.",
     needs_load: true,
-    is_default: false,
     check: drive_hot,
+    ..Row::PLAIN
 };
 
 pub(super) const DRIVE_WORN: Row = Row {
@@ -49,13 +47,10 @@ pub(super) const DRIVE_WORN: Row = Row {
     title: "drive reports wear or errors",
     fires: "SMART: percentage used at 80 or above, available spare at or under its threshold, a critical warning, media errors",
     why: "It says itself that data on it is less safe than it was.",
-    source: "",
     remedy: "Have a copy of what is on it, and plan its replacement.",
-    risk: Risk::None,
     wrong_if: "Percentage used is the vendor's estimate of endurance, not a failure; drives often live on past 100.",
-    needs_load: false,
-    is_default: false,
     check: drive_worn,
+    ..Row::PLAIN
 };
 
 pub(super) const FEW_QUEUES: Row = Row {
@@ -63,13 +58,10 @@ pub(super) const FEW_QUEUES: Row = Row {
     title: "fewer queues than processors",
     fires: "a drive has fewer default hardware queues than there are processors online",
     why: "Processors share a submission queue and its lock, and interrupts arrive on fewer of them.",
-    source: "",
     remedy: "Worth knowing only: it is usually the firmware's limit, or that of the interrupt vectors.",
-    risk: Risk::None,
     wrong_if: "Queues were given away on purpose (poll or write queues).",
-    needs_load: false,
-    is_default: false,
     check: few_queues,
+    ..Row::PLAIN
 };
 
 pub(super) const NO_POLL_QUEUES: Row = Row {
@@ -93,13 +85,12 @@ pub(super) const REMOTE_NUMA: Row = Row {
     fires: "the processors that a test keeps busy belong to another NUMA node than device/numa_node of the drive; -1 is normal \
             on desktops and says nothing",
     why: "Data crosses the link between processor packages.",
-    source: "",
     remedy: "Pin the workers to the drive's processors ({cpus}).",
     risk: Risk::Live,
     wrong_if: "Something else keeps those processors busy.",
     needs_load: true,
-    is_default: false,
     check: remote_numa,
+    ..Row::PLAIN
 };
 
 pub(super) const MULTIPATH: Row = Row {
@@ -107,13 +98,10 @@ pub(super) const MULTIPATH: Row = Row {
     title: "native multipath",
     fires: "hidden path devices (nvmeXcYnZ) stand behind a namespace",
     why: "Scheduler, queue and link are those of each path; which path a read takes, the subsystem's iopolicy says.",
-    source: "",
     remedy: "Worth knowing only.",
-    risk: Risk::None,
     wrong_if: "The drive has one path, as nearly all do.",
-    needs_load: false,
-    is_default: false,
     check: multipath,
+    ..Row::PLAIN
 };
 
 pub(super) const APST_LATENCY: Row = Row {
@@ -121,19 +109,18 @@ pub(super) const APST_LATENCY: Row = Row {
     title: "drive dozes between reads",
     fires: "autonomous power state transitions are on (feature 0x0c) while a test with one read under way runs on the drive",
     why: "A read that finds the drive in a power-saving state waits for it to wake.",
-    source: "",
     remedy: "Ask for less latency during the test (0 forbids power states that take time to leave).",
     risk: Risk::Live,
     wrong_if: "Reads follow each other faster than the drive falls asleep, as they do in most tests.",
     needs_load: true,
-    is_default: false,
     check: apst_latency,
+    ..Row::PLAIN
 };
 
 /// A drive, its LBA format in use, and the better one.
 type Formats<'a> = (&'a Drive, LbaFormat, LbaFormat);
 
-fn lba_512(evidence: &Evidence) -> Vec<Sighting> {
+fn lba_512(evidence: &Evidence) -> Vec<Detection> {
     let mut groups: BTreeMap<(u8, u8), Vec<Formats>> = BTreeMap::new();
     for drive in evidence.nvme() {
         if let Some((now, other)) = drive.better_format() {
@@ -148,7 +135,7 @@ fn lba_512(evidence: &Evidence) -> Vec<Sighting> {
 
 const PERFORMANCE: [&str; 4] = ["best", "better", "good", "degraded"];
 
-fn lba_group(machine: &Machine, found: &[Formats]) -> Sighting {
+fn lba_group(machine: &Machine, found: &[Formats]) -> Detection {
     let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
     let word = |format: &LbaFormat| PERFORMANCE[usize::from(format.relative_performance.min(3))];
     let (now, other) = found.first().map_or(("", ""), |(_, now, other)| (word(now), word(other)));
@@ -179,10 +166,10 @@ fn lba_group(machine: &Machine, found: &[Formats]) -> Sighting {
             Proof::new(path.clone(), value)
         })
     });
-    Sighting::new(severity, title)
+    Detection::new(severity, title)
         .about(drives.iter().map(|drive| Subject::drive(drive)))
-        .proved_by(proofs)
-        .gaining(Gain::words(
+        .with_evidence(proofs)
+        .with_gain(Gain::words(
             "what the drive's rating is worth is not known until it is measured",
             LBA_512.source,
         ))
@@ -235,7 +222,7 @@ fn format_command(machine: &Machine, found: &[Formats]) -> Option<String> {
 /// Degrees below the threshold at which a drive counts as near it.
 const NEAR_CELSIUS: f64 = 5.0;
 
-fn drive_hot(evidence: &Evidence) -> Vec<Sighting> {
+fn drive_hot(evidence: &Evidence) -> Vec<Detection> {
     evidence
         .machine
         .hardware_drives()
@@ -273,16 +260,16 @@ fn drive_hot(evidence: &Evidence) -> Vec<Sighting> {
             let proofs =
                 [&temperature.now, &temperature.max, &temperature.critical].into_iter().filter_map(degrees);
             Some(
-                Sighting::new(severity, title)
+                Detection::new(severity, title)
                     .about([Subject::drive(drive)])
-                    .proved_by(proofs)
-                    .proved_by(counted),
+                    .with_evidence(proofs)
+                    .with_evidence(counted),
             )
         })
         .collect()
 }
 
-fn drive_worn(evidence: &Evidence) -> Vec<Sighting> {
+fn drive_worn(evidence: &Evidence) -> Vec<Detection> {
     evidence
         .nvme()
         .filter_map(|drive| {
@@ -309,7 +296,7 @@ fn drive_worn(evidence: &Evidence) -> Vec<Sighting> {
             let said: Vec<_> = signs.iter().map(|(_, text)| text.as_str()).collect();
             let title = format!("{}: {}", drive.name, said.join(", "));
             let proofs = signs.iter().map(|(_, text)| Proof::new(&**reading.path(), text.clone()));
-            Some(Sighting::new(severity, title).about([Subject::drive(drive)]).proved_by(proofs))
+            Some(Detection::new(severity, title).about([Subject::drive(drive)]).with_evidence(proofs))
         })
         .collect()
 }
@@ -329,7 +316,7 @@ fn critical_warnings(bits: u8) -> Vec<String> {
     known.chain((unknown != 0).then(|| format!("{unknown:#04x}, which has no name"))).collect()
 }
 
-fn few_queues(evidence: &Evidence) -> Vec<Sighting> {
+fn few_queues(evidence: &Evidence) -> Vec<Detection> {
     let cpus = evidence.machine.processors.count();
     let mut groups: BTreeMap<u32, Vec<&Drive>> = BTreeMap::new();
     for drive in evidence.nvme() {
@@ -349,16 +336,16 @@ fn few_queues(evidence: &Evidence) -> Vec<Sighting> {
                 names(&drives),
                 counted(queues as usize, "queue")
             );
-            Sighting::new(Severity::Info, title)
+            Detection::new(Severity::Info, title)
                 .about(drives.iter().map(|drive| Subject::drive(drive)))
-                .proved_by(drives.iter().map(|drive| {
+                .with_evidence(drives.iter().map(|drive| {
                     Proof::new(&**drive.queue.hardware_queues.path(), format!("{queues} default queues"))
                 }))
         })
         .collect()
 }
 
-fn no_poll_queues(evidence: &Evidence) -> Vec<Sighting> {
+fn no_poll_queues(evidence: &Evidence) -> Vec<Detection> {
     let without: Vec<_> = evidence
         .nvme()
         .filter(|drive| match (drive.queue.io_poll.get(), drive.queue.hardware_queues.get()) {
@@ -376,19 +363,19 @@ fn no_poll_queues(evidence: &Evidence) -> Vec<Sighting> {
         if polls && !asked.is_empty() { (asked, Severity::Warning) } else { (without, Severity::Info) };
     let parameter = evidence.machine.host.module_parameters.get("nvme/poll_queues").and_then(Proof::of);
     let proofs = drives.iter().filter_map(|drive| Proof::of(&drive.queue.io_poll)).chain(parameter);
-    let sighting = Sighting::new(
+    let detection = Detection::new(
         severity,
         format!("{} {} no poll queues", names(&drives), verb(&drives, "has", "have")),
     )
-    .proved_by(proofs)
+    .with_evidence(proofs)
     .about(drives.iter().map(|drive| Subject::drive(drive)));
-    vec![if severity == Severity::Info { sighting.delivered() } else { sighting }]
+    vec![if severity == Severity::Info { detection.as_default() } else { detection }]
 }
 
 /// CPU time in percent from which a CPU counts as running the test.
 const BUSY_PERCENT: f64 = 20.0;
 
-fn remote_numa(evidence: &Evidence) -> Vec<Sighting> {
+fn remote_numa(evidence: &Evidence) -> Vec<Detection> {
     let processors = &evidence.machine.processors;
     let (Some(rates), true) = (evidence.rates, processors.numa.len() > 1) else { return Vec::new() };
     let busy: Vec<_> = rates
@@ -410,9 +397,9 @@ fn remote_numa(evidence: &Evidence) -> Vec<Sighting> {
             let cpus = local.map_or_else(|| format!("node {home}"), ToString::to_string);
             let title = format!("{}: on NUMA node {home}, the busy processors are not", drive.name);
             Some(
-                Sighting::new(Severity::Warning, title)
+                Detection::new(Severity::Warning, title)
                     .about([Subject::drive(drive)])
-                    .proved_by([
+                    .with_evidence([
                         Proof::new(&**drive.numa_node.path(), home.to_string()),
                         Proof::new("/proc/stat", format!("busy: {}", list(&busy))),
                     ])
@@ -426,12 +413,12 @@ fn list(cpus: &[u32]) -> String {
     cpus.iter().map(|cpu| format!("cpu{cpu}")).collect::<Vec<_>>().join(" ")
 }
 
-fn multipath(evidence: &Evidence) -> Vec<Sighting> {
+fn multipath(evidence: &Evidence) -> Vec<Detection> {
     let paths = |drive: &Drive| drive.nvme.as_ref().map_or(0, |nvme| nvme.paths.len());
     evidence.nvme().filter(|drive| paths(drive) > 0).map(|drive| multipath_of(evidence, drive)).collect()
 }
 
-fn multipath_of(evidence: &Evidence, drive: &Drive) -> Sighting {
+fn multipath_of(evidence: &Evidence, drive: &Drive) -> Detection {
     let machine = evidence.machine;
     let proofs = machine.paths_of(drive).map(|path| {
         let controller = path.nvme.as_ref().map_or("?", |nvme| nvme.controller.as_str());
@@ -443,14 +430,14 @@ fn multipath_of(evidence: &Evidence, drive: &Drive) -> Sighting {
     let names = drive.nvme.iter().flat_map(|nvme| &nvme.paths).map(crate::model::DriveName::as_str);
     let names: Vec<_> = names.collect();
     let title = format!("{}: {} ({})", drive.name, counted(names.len(), "path"), names.join(", "));
-    Sighting::new(Severity::Info, title)
-        .proved_by(proofs)
-        .proved_by([Proof::new(&*drive.path, format!("paths {}", names.join(" ")))])
+    Detection::new(Severity::Info, title)
+        .with_evidence(proofs)
+        .with_evidence([Proof::new(&*drive.path, format!("paths {}", names.join(" ")))])
         .about([Subject::drive(drive)])
-        .gaining(Gain::words("none", ""))
+        .with_gain(Gain::words("none", ""))
 }
 
-fn apst_latency(evidence: &Evidence) -> Vec<Sighting> {
+fn apst_latency(evidence: &Evidence) -> Vec<Detection> {
     if !evidence.is_depth_one() {
         return Vec::new();
     }
@@ -474,8 +461,8 @@ fn apst_latency(evidence: &Evidence) -> Vec<Sighting> {
         .map(|drive| format!("echo 0 | sudo tee {}", drive.latency_tolerance_us.path()))
         .collect();
     vec![
-        Sighting::new(Severity::Info, format!("{}: may doze between reads at depth 1", names(&found)))
-            .proved_by(proofs)
+        Detection::new(Severity::Info, format!("{}: may doze between reads at depth 1", names(&found)))
+            .with_evidence(proofs)
             .about(found.iter().map(|drive| Subject::drive(drive)))
             .with_command((!command.is_empty()).then(|| command.join("; "))),
     ]

@@ -1,4 +1,4 @@
-//! [`Sighting`], the result of a check, and the [`Finding`] made of it.
+//! [`Detection`], the result of a check, and the [`Finding`] made of it.
 
 use std::{cmp::Ordering, fmt::Display};
 
@@ -119,7 +119,7 @@ pub struct Finding {
 
 /// The result of a check: the part of a finding that its row does not have.
 #[derive(Debug, Clone)]
-pub(super) struct Sighting {
+pub(super) struct Detection {
     severity: Severity,
     title: String,
     subjects: Vec<Subject>,
@@ -129,10 +129,10 @@ pub(super) struct Sighting {
     fill: Vec<(&'static str, String)>,
     command: Option<String>,
     risk: Option<Risk>,
-    delivered: bool,
+    is_default: bool,
 }
 
-impl Sighting {
+impl Detection {
     pub(crate) fn new(severity: Severity, title: impl Into<String>) -> Self {
         Self {
             severity,
@@ -144,11 +144,11 @@ impl Sighting {
             fill: Vec::new(),
             command: None,
             risk: None,
-            delivered: false,
+            is_default: false,
         }
     }
 
-    pub(crate) fn weighing(mut self, severity: Severity) -> Self {
+    pub(crate) fn with_severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
         self
     }
@@ -158,12 +158,12 @@ impl Sighting {
         self
     }
 
-    pub(crate) fn proved_by(mut self, evidence: impl IntoIterator<Item = Proof>) -> Self {
+    pub(crate) fn with_evidence(mut self, evidence: impl IntoIterator<Item = Proof>) -> Self {
         self.evidence.extend(evidence);
         self
     }
 
-    pub(crate) fn gaining(mut self, gain: Gain) -> Self {
+    pub(crate) fn with_gain(mut self, gain: Gain) -> Self {
         self.gain = Some(gain);
         self
     }
@@ -174,7 +174,7 @@ impl Sighting {
     }
 
     /// Replaces the row's remedy and risk.
-    pub(crate) fn remedied_by(mut self, remedy: &'static str, risk: Risk) -> Self {
+    pub(crate) fn with_remedy(mut self, remedy: &'static str, risk: Risk) -> Self {
         self.remedy = Some(remedy);
         self.risk = Some(risk);
         self
@@ -186,13 +186,13 @@ impl Sighting {
     }
 
     /// Marks a default that has no measured cost here.
-    pub(crate) fn delivered(mut self) -> Self {
-        self.delivered = true;
+    pub(crate) fn as_default(mut self) -> Self {
+        self.is_default = true;
         self
     }
 
-    pub(crate) fn is_delivered(&self) -> bool {
-        self.delivered
+    pub(crate) fn is_default(&self) -> bool {
+        self.is_default
     }
 
     pub(crate) fn into_finding(self, row: &Row) -> Finding {

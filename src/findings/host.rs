@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Evidence, Gain, Proof, Risk, Row, Sighting, Subject, evidence::names};
+use super::{Detection, Evidence, Gain, Proof, Risk, Row, Subject, evidence::names};
 use crate::{
     counters::Rates,
     machine::{Cpu, Drive, IdleState, MemoryModule},
@@ -16,13 +16,11 @@ pub(super) const IOMMU_TRANSLATING: Row = Row {
     title: "IOMMU translates the drives' addresses",
     fires: "the IOMMU group of a drive is of type DMA (strict: a warning) or DMA-FQ (lazy: information); identity is silent",
     why: "Every read maps and unmaps its buffers; strict mode also waits for the IOMMU to forget them.",
-    source: "",
     remedy: "Kernel argument {argument}. Passthrough gives up the protection that a device cannot reach memory it was not given.",
     risk: Risk::Reboot,
     wrong_if: "Buffers registered once (--fixedbufs) are mapped per read all the same; only a test shows the cost.",
-    needs_load: false,
-    is_default: false,
     check: iommu_translating,
+    ..Row::PLAIN
 };
 
 pub(super) const GOVERNOR: Row = Row {
@@ -31,13 +29,11 @@ pub(super) const GOVERNOR: Row = Row {
     fires: "scaling_governor is powersave under a driver without hardware-managed preference (intel_pstate and amd-pstate-epp use \
             that name normally), or energy_performance_preference is power",
     why: "Reads per second follow the clock of the core that submits them.",
-    source: "",
     remedy: "Choose the performance governor or preference for the test.",
     risk: Risk::Live,
     wrong_if: "Reads are limited by the drive rather than by a core.",
-    needs_load: false,
-    is_default: false,
     check: governor,
+    ..Row::PLAIN
 };
 
 pub(super) const DEEP_C_STATES: Row = Row {
@@ -46,13 +42,12 @@ pub(super) const DEEP_C_STATES: Row = Row {
     fires: "a processor that takes the interrupts of a test with one read under way enters an idle state that takes 50 us or longer to \
             leave, once for ten reads or more often (cpuidle/state*/usage)",
     why: "The completion's interrupt has to wake the core first.",
-    source: "",
     remedy: "Hold /dev/cpu_dma_latency open at 0 during the test; it is undone when the file is closed.",
     risk: Risk::Live,
     wrong_if: "The state's stated latency is the longest it may take; most wake-ups are shorter.",
     needs_load: true,
-    is_default: false,
     check: deep_c_states,
+    ..Row::PLAIN
 };
 
 pub(super) const MEMORY_BANDWIDTH: Row = Row {
@@ -74,13 +69,11 @@ pub(super) const IO_URING_DISABLED: Row = Row {
     title: "io_uring cannot be used",
     fires: "kernel.io_uring_disabled is not 0, or making a ring was refused",
     why: "The test falls back to an engine that costs more per read, or cannot run.",
-    source: "",
     remedy: "sysctl kernel.io_uring_disabled=0; in a container its seccomp profile decides.",
     risk: Risk::Live,
     wrong_if: "It was disabled on purpose, for security.",
-    needs_load: false,
-    is_default: false,
     check: io_uring_disabled,
+    ..Row::PLAIN
 };
 
 pub(super) const RING_FEATURES: Row = Row {
@@ -88,13 +81,10 @@ pub(super) const RING_FEATURES: Row = Row {
     title: "ring flags the kernel refuses",
     fires: "a ring was tried and a setup flag was refused (the version is never asked)",
     why: "The engine does without them, at some cost per read.",
-    source: "",
     remedy: "Worth knowing only: a newer kernel has them.",
-    risk: Risk::None,
     wrong_if: "The flag does not matter for the test at hand.",
-    needs_load: false,
-    is_default: false,
     check: ring_features,
+    ..Row::PLAIN
 };
 
 pub(super) const MITIGATIONS: Row = Row {
@@ -102,13 +92,11 @@ pub(super) const MITIGATIONS: Row = Row {
     title: "mitigations of processor flaws",
     fires: "a file of cpu/vulnerabilities says Mitigation",
     why: "System calls cost more with them. Reported only; iodyno never recommends to switch them off.",
-    source: "",
     remedy: "Nothing to do; compare figures only between machines with the same ones.",
-    risk: Risk::None,
     wrong_if: "Never: it is what the kernel says.",
-    needs_load: false,
     is_default: true,
     check: mitigations,
+    ..Row::PLAIN
 };
 
 pub(super) const SMT: Row = Row {
@@ -116,13 +104,11 @@ pub(super) const SMT: Row = Row {
     title: "two threads per core",
     fires: "/sys/devices/system/cpu/smt/active is 1",
     why: "Two workers on one core share it: count cores, not processors, when placing them.",
-    source: "",
     remedy: "Nothing to do.",
-    risk: Risk::None,
     wrong_if: "Never: it is what the kernel says.",
-    needs_load: false,
     is_default: true,
     check: smt,
+    ..Row::PLAIN
 };
 
 pub(super) const MEMORY_BELOW_RATING: Row = Row {
@@ -130,16 +116,14 @@ pub(super) const MEMORY_BELOW_RATING: Row = Row {
     title: "memory slower than its rating",
     fires: "a memory module's configured speed is below its rated one (SMBIOS type 17; needs root)",
     why: "After a firmware update boards start memory at its slowest setting until the profile is chosen again (Regalis, Building a powerful GNU/Linux workstation, 2023).",
-    source: "",
     remedy: "Choose the memory profile (XMP, EXPO, DOCP) in the BIOS.",
     risk: Risk::Firmware,
     wrong_if: "The processor or the number of modules per channel does not allow the rated speed.",
-    needs_load: false,
-    is_default: false,
     check: memory_below_rating,
+    ..Row::PLAIN
 };
 
-fn iommu_translating(evidence: &Evidence) -> Vec<Sighting> {
+fn iommu_translating(evidence: &Evidence) -> Vec<Detection> {
     let mut strict: Vec<(&Drive, Proof)> = Vec::new();
     let mut lazy: Vec<(&Drive, Proof)> = Vec::new();
     for drive in evidence.nvme() {
@@ -160,15 +144,15 @@ fn iommu_translating(evidence: &Evidence) -> Vec<Sighting> {
     .filter(|(found, ..)| !found.is_empty())
     .map(|(found, severity, mode, argument)| {
         let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
-        Sighting::new(severity, format!("the IOMMU translates in {mode} mode for {}", names(&drives)))
+        Detection::new(severity, format!("the IOMMU translates in {mode} mode for {}", names(&drives)))
             .about(drives.into_iter().map(Subject::drive))
-            .proved_by(found.into_iter().map(|(_, proof)| proof))
+            .with_evidence(found.into_iter().map(|(_, proof)| proof))
             .fill("argument", argument)
     })
     .collect()
 }
 
-fn governor(evidence: &Evidence) -> Vec<Sighting> {
+fn governor(evidence: &Evidence) -> Vec<Detection> {
     let slow = |cpu: &Cpu| {
         let driver = cpu.driver.value().map_or("", Label::as_str);
         let managed = matches!(driver, "intel_pstate" | "amd-pstate-epp" | "amd_pstate_epp");
@@ -186,10 +170,10 @@ fn governor(evidence: &Evidence) -> Vec<Sighting> {
     let title = format!("{file} is {} on {}", first.value, units::counted(count, "processor"));
     let command = format!("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/{file}");
     vec![
-        Sighting::new(Severity::Warning, title)
+        Detection::new(Severity::Warning, title)
             .about([Subject::cpus()])
             .with_command(Some(command))
-            .proved_by(found.into_iter().take(4)),
+            .with_evidence(found.into_iter().take(4)),
     ]
 }
 
@@ -209,7 +193,7 @@ struct Sleeper {
     state: u32,
 }
 
-fn deep_c_states(evidence: &Evidence) -> Vec<Sighting> {
+fn deep_c_states(evidence: &Evidence) -> Vec<Detection> {
     let (true, Some(rates)) = (evidence.is_depth_one(), evidence.rates) else { return Vec::new() };
     let tested = rates.disks.iter().filter(|(name, _)| evidence.is_tested(name)).map(|(_, disk)| disk);
     // The test keeps one read in flight per drive: of several drives, the fastest is most sensitive.
@@ -238,11 +222,11 @@ fn deep_c_states(evidence: &Evidence) -> Vec<Sighting> {
         Proof::new(path, format!("+{}/s", units::count(sleeper.entries)))
     });
     vec![
-        Sighting::new(Severity::Info, title)
+        Detection::new(Severity::Info, title)
             .about(sleepers.iter().map(|sleeper| Subject::cpu(sleeper.cpu)))
-            .proved_by([Proof::new(&**state.latency_us.path(), format!("{name} {latency} us"))])
-            .proved_by(used)
-            .gaining(Gain::words(
+            .with_evidence([Proof::new(&**state.latency_us.path(), format!("{name} {latency} us"))])
+            .with_evidence(used)
+            .with_gain(Gain::words(
                 format!("at most {latency} us of {read}"),
                 "the state's own latency (cpuidle/state*/latency)",
             )),
@@ -272,7 +256,7 @@ fn sleepers(evidence: &Evidence, rates: &Rates, reads: f64) -> Vec<Sleeper> {
 /// Share of the peak rate that memory rarely exceeds.
 const MEMORY_SHARE: f64 = 0.6;
 
-fn memory_bandwidth(evidence: &Evidence) -> Vec<Sighting> {
+fn memory_bandwidth(evidence: &Evidence) -> Vec<Detection> {
     let Some(memory) = &evidence.limits.memory else { return Vec::new() };
     let Some(read) = evidence.load.and_then(|load| load.summary).map(RunSummary::bytes_per_second) else {
         return Vec::new();
@@ -287,10 +271,10 @@ fn memory_bandwidth(evidence: &Evidence) -> Vec<Sighting> {
         &**evidence.machine.host.modules.path(),
         format!("{}: {}", memory.because, evidence.rate(peak)),
     );
-    vec![Sighting::new(Severity::Warning, title).about([Subject::host()]).proved_by([proof])]
+    vec![Detection::new(Severity::Warning, title).about([Subject::host()]).with_evidence([proof])]
 }
 
-fn io_uring_disabled(evidence: &Evidence) -> Vec<Sighting> {
+fn io_uring_disabled(evidence: &Evidence) -> Vec<Detection> {
     let host = &evidence.machine.host;
     let is_root = host.root.get() == Some(true);
     let switched = host.io_uring_disabled.get().filter(|level| *level > 0);
@@ -314,15 +298,15 @@ fn io_uring_disabled(evidence: &Evidence) -> Vec<Sighting> {
         .map(|problem| Proof::new(&*problem.path, &*problem.reason))
         .filter(|_| refused);
     vec![
-        Sighting::new(if harmless { Severity::Info } else { Severity::Warning }, title)
+        Detection::new(if harmless { Severity::Info } else { Severity::Warning }, title)
             .about([Subject::host()])
-            .proved_by(Proof::of(&host.io_uring_disabled))
-            .proved_by(probe)
+            .with_evidence(Proof::of(&host.io_uring_disabled))
+            .with_evidence(probe)
             .with_command(switched.map(|_| "sudo sysctl kernel.io_uring_disabled=0".to_owned())),
     ]
 }
 
-fn ring_features(evidence: &Evidence) -> Vec<Sighting> {
+fn ring_features(evidence: &Evidence) -> Vec<Detection> {
     let reading = &evidence.machine.host.io_uring;
     let Some(ring) = reading.value().filter(|ring| !ring.refused.is_empty()) else { return Vec::new() };
     let flags: Vec<_> = ring.refused.iter().map(|(flag, _)| &**flag).collect();
@@ -331,13 +315,13 @@ fn ring_features(evidence: &Evidence) -> Vec<Sighting> {
         .iter()
         .map(|(flag, errno)| Proof::new(&**reading.path(), format!("{flag} refused: {errno}")));
     vec![
-        Sighting::new(Severity::Info, format!("the ring goes without {}", flags.join(", ")))
+        Detection::new(Severity::Info, format!("the ring goes without {}", flags.join(", ")))
             .about([Subject::host()])
-            .proved_by(proofs),
+            .with_evidence(proofs),
     ]
 }
 
-fn mitigations(evidence: &Evidence) -> Vec<Sighting> {
+fn mitigations(evidence: &Evidence) -> Vec<Detection> {
     let found: Vec<_> = evidence
         .machine
         .processors
@@ -351,29 +335,29 @@ fn mitigations(evidence: &Evidence) -> Vec<Sighting> {
     }
     let title = format!("{} of processor flaws active", units::counted(found.len(), "mitigation"));
     vec![
-        Sighting::new(Severity::Info, title)
+        Detection::new(Severity::Info, title)
             .about([Subject::cpus()])
-            .proved_by(found)
-            .gaining(Gain::words("none to be had", ""))
-            .delivered(),
+            .with_evidence(found)
+            .with_gain(Gain::words("none to be had", ""))
+            .as_default(),
     ]
 }
 
-fn smt(evidence: &Evidence) -> Vec<Sighting> {
+fn smt(evidence: &Evidence) -> Vec<Detection> {
     let reading = &evidence.machine.processors.smt_active;
     if reading.get() != Some(true) {
         return Vec::new();
     }
     vec![
-        Sighting::new(Severity::Info, "two threads per core")
+        Detection::new(Severity::Info, "two threads per core")
             .about([Subject::cpus()])
-            .proved_by([Proof::new(&**reading.path(), "1")])
-            .gaining(Gain::words("none to be had", ""))
-            .delivered(),
+            .with_evidence([Proof::new(&**reading.path(), "1")])
+            .with_gain(Gain::words("none to be had", ""))
+            .as_default(),
     ]
 }
 
-fn memory_below_rating(evidence: &Evidence) -> Vec<Sighting> {
+fn memory_below_rating(evidence: &Evidence) -> Vec<Detection> {
     let reading: &Reading<Vec<MemoryModule>> = &evidence.machine.host.modules;
     let mut groups: BTreeMap<(u32, u32), Vec<&MemoryModule>> = BTreeMap::new();
     for module in reading.value().into_iter().flatten() {
@@ -391,10 +375,10 @@ fn memory_below_rating(evidence: &Evidence) -> Vec<Sighting> {
             let severity = if now * 10 <= rated * 9 { Severity::Warning } else { Severity::Info };
             let title = units::counted_with_verb(modules.len(), "memory module", ("runs", "run"));
             let title = format!("{title} at {now} MT/s, rated {rated}");
-            Sighting::new(severity, title)
+            Detection::new(severity, title)
                 .about([Subject::host()])
-                .gaining(Gain::unknown("SMBIOS: configured against rated speed"))
-                .proved_by(modules.iter().map(|module| {
+                .with_gain(Gain::unknown("SMBIOS: configured against rated speed"))
+                .with_evidence(modules.iter().map(|module| {
                     Proof::new(&**reading.path(), format!("{}: {now} of {rated} MT/s", module.locator))
                 }))
         })

@@ -1,7 +1,7 @@
 //! Drives in use, and why a destructive command is not offered for them.
 
 use super::{
-    Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
+    Detection, Evidence, Gain, Proof, Row, Subject,
     evidence::{names, verb},
 };
 use crate::{
@@ -15,16 +15,13 @@ pub(super) const IN_USE: Row = Row {
     fires: "a drive or one of its partitions is mounted, swapped on, exported, open in a process, or carries a loop device, md, device \
             mapper, bcache or ZFS",
     why: "Other I/O disturbs a test, and remedies that take the drive from its driver or destroy data are out of question.",
-    source: "",
     remedy: "Nothing to do; drives are only ever read.",
-    risk: Risk::None,
     wrong_if: "It is mounted and idle.",
-    needs_load: false,
-    is_default: false,
     check: in_use,
+    ..Row::PLAIN
 };
 
-fn in_use(evidence: &Evidence) -> Vec<Sighting> {
+fn in_use(evidence: &Evidence) -> Vec<Detection> {
     let used: Vec<_> = evidence.machine.hardware_drives().filter(|drive| !drive.used_by.is_empty()).collect();
     if used.is_empty() {
         return Vec::new();
@@ -33,10 +30,10 @@ fn in_use(evidence: &Evidence) -> Vec<Sighting> {
         .iter()
         .flat_map(|drive| drive.used_by.iter().map(|using| Proof::new(&*drive.path, using.to_string())));
     vec![
-        Sighting::new(Severity::Info, format!("{} {} in use", names(&used), verb(&used, "is", "are")))
+        Detection::new(Severity::Info, format!("{} {} in use", names(&used), verb(&used, "is", "are")))
             .about(used.iter().map(|drive| Subject::drive(drive)))
-            .proved_by(proofs)
-            .gaining(Gain::words("none", "")),
+            .with_evidence(proofs)
+            .with_gain(Gain::words("none", "")),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! Interrupt rates per CPU and posted MSI, judged while counters are sampled.
 
-use super::{Evidence, Gain, Proof, Risk, Row, Sighting, Subject};
+use super::{Detection, Evidence, Gain, Proof, Risk, Row, Subject};
 use crate::{
     model::{FindingId, Severity},
     units,
@@ -14,11 +14,10 @@ pub(super) const INTERRUPT_LOAD: Row = Row {
     source: "Jacob Pan's posted MSI patches: 185 k per second and vector was the limit on Sapphire Rapids",
     remedy: "Poll for completions (--hipri with poll queues), or have more reads under way per worker so that one interrupt announces \
              several.",
-    risk: Risk::None,
     wrong_if: "The interrupts are not the drives'.",
     needs_load: true,
-    is_default: false,
     check: interrupt_load,
+    ..Row::PLAIN
 };
 
 pub(super) const POSTED_MSI_OFF: Row = Row {
@@ -57,7 +56,7 @@ fn loaded(evidence: &Evidence) -> Vec<(u32, Option<f64>, Option<f64>)> {
     found
 }
 
-fn interrupt_load(evidence: &Evidence) -> Vec<Sighting> {
+fn interrupt_load(evidence: &Evidence) -> Vec<Detection> {
     let found = loaded(evidence);
     if found.is_empty() {
         return Vec::new();
@@ -79,13 +78,13 @@ fn interrupt_load(evidence: &Evidence) -> Vec<Sighting> {
     let vector = busiest
         .map(|(name, rate)| Proof::new("/proc/interrupts", format!("{name}: {}/s", units::count(*rate))));
     vec![
-        Sighting::new(Severity::Warning, title)
+        Detection::new(Severity::Warning, title)
             .about(found.iter().map(|(cpu, ..)| Subject::cpu(*cpu)))
-            .proved_by(counts.chain(shares).chain(vector)),
+            .with_evidence(counts.chain(shares).chain(vector)),
     ]
 }
 
-fn posted_msi_off(evidence: &Evidence) -> Vec<Sighting> {
+fn posted_msi_off(evidence: &Evidence) -> Vec<Detection> {
     let machine = evidence.machine;
     let is_intel = machine.processors.vendor.value().is_some_and(|vendor| *vendor == *"GenuineIntel");
     let command_line = machine.host.command_line.value().map(crate::text::Label::as_str);
@@ -111,15 +110,15 @@ fn posted_msi_off(evidence: &Evidence) -> Vec<Sighting> {
             },
         ),
     ];
-    let sighting = Sighting::new(Severity::Warning, "interrupts could be posted, and are not")
+    let detection = Detection::new(Severity::Warning, "interrupts could be posted, and are not")
         .about([Subject::host()])
-        .gaining(Gain::unknown(POSTED_MSI_OFF.source))
-        .proved_by(proofs);
+        .with_gain(Gain::unknown(POSTED_MSI_OFF.source))
+        .with_evidence(proofs);
     vec![match row.get() {
-        Some(false) => sighting.remedied_by(
+        Some(false) => detection.with_remedy(
             "This kernel was built without posted MSI, so there is nothing to switch on.",
             Risk::None,
         ),
-        _ => sighting,
+        _ => detection,
     }]
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Evidence, Gain, Proof, Risk, Row, Sighting, Subject, evidence::total};
+use super::{Detection, Evidence, Gain, Proof, Risk, Row, Subject, evidence::total};
 use crate::{
     capacity::{self, link},
     machine::{Drive, Link, Machine, PciNode, hop::Pair, pci::NodeAddress},
@@ -25,9 +25,8 @@ pub(super) const LINK_DOWNTRAINED: Row = Row {
              hand instead of Auto (Tanel Poder had to, for his quad cards).",
     risk: Risk::Hardware,
     wrong_if: "The link was asleep when it was read; look again while a test runs.",
-    needs_load: false,
-    is_default: false,
     check: link_downtrained,
+    ..Row::PLAIN
 };
 
 pub(super) const LINK_CAPPED_BY_SOFTWARE: Row = Row {
@@ -41,9 +40,8 @@ pub(super) const LINK_CAPPED_BY_SOFTWARE: Row = Row {
              cure those first.",
     risk: Risk::Firmware,
     wrong_if: "The cap was set on purpose, to keep a link with errors alive.",
-    needs_load: false,
-    is_default: false,
     check: link_capped_by_software,
+    ..Row::PLAIN
 };
 
 pub(super) const LINK_ERRORS: Row = Row {
@@ -51,13 +49,12 @@ pub(super) const LINK_ERRORS: Row = Row {
     title: "correctable errors on a link",
     fires: "aer_dev_correctable of either end of a drive's link grows while a test runs; more than one per second is bad",
     why: "Signal integrity: packets are sent again, and it is the usual cause of a link that trains low.",
-    source: "",
     remedy: "Reseat, shorten or replace the riser or cable; a generation lower in the BIOS proves it.",
     risk: Risk::Hardware,
     wrong_if: "The port counts errors of another function behind it.",
     needs_load: true,
-    is_default: false,
     check: link_errors,
+    ..Row::PLAIN
 };
 
 /// One link: the device below, the port above, and the capability of both.
@@ -234,7 +231,7 @@ pub(super) fn subject_words(subjects: &[Subject]) -> String {
     }
 }
 
-fn link_downtrained(evidence: &Evidence) -> Vec<Sighting> {
+fn link_downtrained(evidence: &Evidence) -> Vec<Detection> {
     // Links in the same state are one finding.
     let mut groups: BTreeMap<_, Vec<Judged>> = BTreeMap::new();
     for link in on_the_way(evidence).into_iter().filter(Judged::is_below) {
@@ -268,14 +265,14 @@ fn link_downtrained(evidence: &Evidence) -> Vec<Sighting> {
                 said(now),
                 said(most)
             );
-            Sighting::new(severity, title)
+            Detection::new(severity, title)
                 .about(about)
-                .proved_by(links.iter().flat_map(Judged::shortfall))
-                .proved_by(links.iter().flat_map(|link| error_counts(&[link.device, link.port])))
-                .proved_by(links.iter().filter(|link| is_awake(evidence, link)).map(|link| {
+                .with_evidence(links.iter().flat_map(Judged::shortfall))
+                .with_evidence(links.iter().flat_map(|link| error_counts(&[link.device, link.port])))
+                .with_evidence(links.iter().filter(|link| is_awake(evidence, link)).map(|link| {
                     Proof::new(&*link.device.path, "read while a test ran on the drive: the link was awake")
                 }))
-                .gaining(gain)
+                .with_gain(gain)
                 .fill("blame", ends)
         })
         .collect()
@@ -298,7 +295,7 @@ fn error_counts(ends: &[&PciNode]) -> Vec<Proof> {
         .collect()
 }
 
-fn link_capped_by_software(evidence: &Evidence) -> Vec<Sighting> {
+fn link_capped_by_software(evidence: &Evidence) -> Vec<Detection> {
     on_the_way(evidence)
         .into_iter()
         .filter_map(|link| {
@@ -323,26 +320,26 @@ fn link_capped_by_software(evidence: &Evidence) -> Vec<Sighting> {
             );
             let target =
                 Proof::new(format!("{}/config LnkCtl2", link.port.path), format!("Target Link Speed {cap}"));
-            let mut sighting = Sighting::new(severity, title)
+            let mut detection = Detection::new(severity, title)
                 .about(about)
-                .proved_by([target])
-                .proved_by(link.proofs())
-                .gaining(gain);
+                .with_evidence([target])
+                .with_evidence(link.proofs())
+                .with_gain(gain);
             if let (Some((state, most)), Some(path)) =
                 (link.port.cooling.get(), link.port.cooling_path.as_ref())
                 && state > 0
             {
-                sighting = sighting
-                    .proved_by([Proof::new(format!("{path}/cur_state"), format!("{state} of {most}"))])
-                    .remedied_by("The port's cooling device slows it down: set it to 0.", Risk::Live)
+                detection = detection
+                    .with_evidence([Proof::new(format!("{path}/cur_state"), format!("{state} of {most}"))])
+                    .with_remedy("The port's cooling device slows it down: set it to 0.", Risk::Live)
                     .with_command(Some(format!("echo 0 | sudo tee {path}/cur_state")));
             }
-            Some(sighting)
+            Some(detection)
         })
         .collect()
 }
 
-fn link_errors(evidence: &Evidence) -> Vec<Sighting> {
+fn link_errors(evidence: &Evidence) -> Vec<Detection> {
     let Some(rates) = evidence.rates else { return Vec::new() };
     on_the_way(evidence)
         .into_iter()
@@ -363,7 +360,7 @@ fn link_errors(evidence: &Evidence) -> Vec<Sighting> {
             let proofs = counted.iter().map(|(end, rate)| {
                 Proof::new(format!("{}/aer_dev_correctable", end.path), format!("TOTAL_ERR_COR +{rate:.1}/s"))
             });
-            Some(Sighting::new(severity, title).about(about).proved_by(proofs))
+            Some(Detection::new(severity, title).about(about).with_evidence(proofs))
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Evidence, Proof, Risk, Row, Sighting, Subject, evidence::names, links::weighed};
+use super::{Detection, Evidence, Proof, Risk, Row, Subject, evidence::names, links::weighed};
 use crate::{
     machine::{Drive, Machine, drive, pci::Express},
     model::{FindingId, NodeIndex, Severity},
@@ -19,9 +19,8 @@ pub(super) const PAYLOAD_SIZE: Row = Row {
              every hop must change together.",
     risk: Risk::Reboot,
     wrong_if: "The drive, not the link, is the limit.",
-    needs_load: false,
-    is_default: false,
     check: payload_size,
+    ..Row::PLAIN
 };
 
 pub(super) const RELAXED_ORDERING_OFF: Row = Row {
@@ -29,17 +28,14 @@ pub(super) const RELAXED_ORDERING_OFF: Row = Row {
     title: "relaxed ordering off",
     fires: "Enable Relaxed Ordering of a drive's Device Control is clear",
     why: "Writes of the drive may not pass one another on their way to memory; on some platforms that costs throughput.",
-    source: "",
     remedy: "Worth knowing only: the kernel clears it where a root port handles it badly.",
-    risk: Risk::None,
     wrong_if: "The drive never asks for relaxed ordering anyway.",
-    needs_load: false,
-    is_default: false,
     check: |evidence| {
         register(evidence, ("does not use relaxed ordering", "do not use relaxed ordering"), |express| {
             (!express.relaxed_ordering).then(|| "DevCtl RlxdOrd-".to_owned())
         })
     },
+    ..Row::PLAIN
 };
 
 pub(super) const EXT_TAGS_OFF: Row = Row {
@@ -47,17 +43,14 @@ pub(super) const EXT_TAGS_OFF: Row = Row {
     title: "extended tags off",
     fires: "a drive supports extended tags and Extended Tag Field Enable of its Device Control is clear",
     why: "At most 32 requests of the drive to memory can be under way; that binds on long paths.",
-    source: "",
     remedy: "Worth knowing only: the kernel enables them where every port above agrees.",
-    risk: Risk::None,
     wrong_if: "The drive uses fewer tags than that.",
-    needs_load: false,
-    is_default: false,
     check: |evidence| {
         register(evidence, ("has extended tags off", "have extended tags off"), |express| {
             (express.extended_tags_supported && !express.extended_tags).then(|| "DevCtl ExtTag-".to_owned())
         })
     },
+    ..Row::PLAIN
 };
 
 pub(super) const READ_REQUEST: Row = Row {
@@ -65,17 +58,14 @@ pub(super) const READ_REQUEST: Row = Row {
     title: "small read requests",
     fires: "Max Read Request Size of a drive's Device Control is below 512 B",
     why: "It bounds what the drive fetches from memory at once: commands and the data of writes. Reads do not depend on it.",
-    source: "",
     remedy: "Worth knowing only.",
-    risk: Risk::None,
     wrong_if: "Only reads are of interest.",
-    needs_load: false,
-    is_default: false,
     check: |evidence| {
         register(evidence, ("fetches less than 512 B at once", "fetch less than 512 B at once"), |express| {
             (express.read_request < 512).then(|| format!("DevCtl MaxReadReq {} bytes", express.read_request))
         })
     },
+    ..Row::PLAIN
 };
 
 pub(super) const ASPM_ON: Row = Row {
@@ -83,13 +73,12 @@ pub(super) const ASPM_ON: Row = Row {
     title: "link sleeps between reads",
     fires: "a test with one read under way runs on a drive whose link may enter L1 (link/l1_aspm and its kin)",
     why: "Waking the link is part of every read that finds it asleep; with many reads under way it never sleeps.",
-    source: "",
     remedy: "Keep the link awake during the test.",
     risk: Risk::Live,
     wrong_if: "The policy file allows L1 but the drive never asks for it.",
     needs_load: true,
-    is_default: false,
     check: aspm_on,
+    ..Row::PLAIN
 };
 
 /// Share of a packet that is payload (TLP header, framing and LCRC: 24 B).
@@ -100,7 +89,7 @@ fn payload_share(payload: u16) -> f64 {
 /// A drive whose packets are too small, its node, and the evidence of every hop.
 type SmallPackets<'a> = (&'a Drive, NodeIndex, Vec<Proof>);
 
-fn payload_size(evidence: &Evidence) -> Vec<Sighting> {
+fn payload_size(evidence: &Evidence) -> Vec<Detection> {
     let tree = &evidence.machine.pci;
     let mut groups: BTreeMap<(u16, u16), Vec<SmallPackets>> = BTreeMap::new();
     for drive in evidence.nvme() {
@@ -132,10 +121,10 @@ fn payload_size(evidence: &Evidence) -> Vec<Sighting> {
                 "{}: packets of {set} B where every hop could carry {could} B (+{percent:.1} %)",
                 names(&drives)
             );
-            Sighting::new(severity.min(Severity::Warning), title)
+            Detection::new(severity.min(Severity::Warning), title)
                 .about(drives.into_iter().map(Subject::drive))
-                .proved_by(found.into_iter().flat_map(|(.., proofs)| proofs))
-                .gaining(gain)
+                .with_evidence(found.into_iter().flat_map(|(.., proofs)| proofs))
+                .with_gain(gain)
         })
         .collect()
 }
@@ -156,7 +145,7 @@ fn register(
     evidence: &Evidence,
     what: (&str, &str),
     wrong: impl Fn(&Express) -> Option<String>,
-) -> Vec<Sighting> {
+) -> Vec<Detection> {
     let found: Vec<_> = evidence
         .nvme()
         .filter_map(|drive| {
@@ -171,13 +160,13 @@ fn register(
     let drives = drive::count(found.iter().map(|(drive, _)| *drive));
     let title = units::counted_with_verb(drives, "drive", what);
     vec![
-        Sighting::new(Severity::Info, title)
+        Detection::new(Severity::Info, title)
             .about(found.iter().map(|(drive, _)| Subject::drive(drive)))
-            .proved_by(found.into_iter().map(|(_, proof)| proof)),
+            .with_evidence(found.into_iter().map(|(_, proof)| proof)),
     ]
 }
 
-fn aspm_on(evidence: &Evidence) -> Vec<Sighting> {
+fn aspm_on(evidence: &Evidence) -> Vec<Detection> {
     if !evidence.is_depth_one() {
         return Vec::new();
     }
@@ -205,9 +194,9 @@ fn aspm_on(evidence: &Evidence) -> Vec<Sighting> {
         .collect();
     let title = format!("{}: the link may sleep between reads at depth 1", names(&drives));
     vec![
-        Sighting::new(Severity::Warning, title)
+        Detection::new(Severity::Warning, title)
             .about(drives.iter().map(|drive| Subject::drive(drive)))
-            .proved_by(found.iter().flat_map(|(_, _, on)| on.clone()))
+            .with_evidence(found.iter().flat_map(|(_, _, on)| on.clone()))
             .with_command(Some(command.join("; "))),
     ]
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Evidence, Gain, Proof, Risk, Row, Sighting, Subject,
+    Detection, Evidence, Gain, Proof, Risk, Row, Subject,
     evidence::{names, verb, write_queue},
     in_use::why_no_command,
     rules,
@@ -24,9 +24,8 @@ pub(super) const SCHEDULER: Row = Row {
     remedy: "Choose none{rule}. Changing it resets nr_requests.",
     risk: Risk::Live,
     wrong_if: "Latency of a busy desktop matters more than reads per second.",
-    needs_load: false,
-    is_default: false,
     check: scheduler,
+    ..Row::PLAIN
 };
 
 pub(super) const READAHEAD: Row = Row {
@@ -34,13 +33,12 @@ pub(super) const READAHEAD: Row = Row {
     title: "readahead of 128 KiB or less",
     fires: "queue/read_ahead_kb is 128 or less; it counts while a buffered sequential test runs",
     why: "Buffered sequential reads ask the drive for little at a time. Direct I/O is not touched by it.",
-    source: "",
     remedy: "Raise it for buffered sequential work.",
     risk: Risk::Live,
     wrong_if: "Nothing reads sequentially through the page cache.",
-    needs_load: false,
     is_default: true,
     check: readahead,
+    ..Row::PLAIN
 };
 
 pub(super) const MAX_SECTORS: Row = Row {
@@ -62,13 +60,11 @@ pub(super) const HW_SECTORS_BELOW_MDTS: Row = Row {
     title: "kernel takes less at once than the drive",
     fires: "max_hw_sectors_kb is below the drive's largest transfer (MDTS)",
     why: "Something between the drive and memory bounds a transfer, most often an IOMMU that translates.",
-    source: "",
     remedy: "Put the drive's IOMMU group into passthrough (iommu=pt), if big transfers matter.",
     risk: Risk::Reboot,
     wrong_if: "The driver's own bound is the lower one, whatever the IOMMU does.",
-    needs_load: false,
-    is_default: false,
     check: hw_sectors_below_mdts,
+    ..Row::PLAIN
 };
 
 pub(super) const NR_REQUESTS: Row = Row {
@@ -76,13 +72,12 @@ pub(super) const NR_REQUESTS: Row = Row {
     title: "fewer requests than the test has under way",
     fires: "nr_requests is smaller than the depth of the test",
     why: "Reads wait in line for a request before they reach the drive.",
-    source: "",
     remedy: "Raise nr_requests.",
     risk: Risk::Live,
     wrong_if: "Workers on several processors use several hardware queues, each with its own requests.",
     needs_load: true,
-    is_default: false,
     check: nr_requests,
+    ..Row::PLAIN
 };
 
 pub(super) const IOSTATS: Row = Row {
@@ -90,13 +85,12 @@ pub(super) const IOSTATS: Row = Row {
     title: "I/O accounting on",
     fires: "queue/iostats is 1; it counts while a test has every processor busy",
     why: "Accounting costs a little processor time per read. Without it every monitor that reads diskstats is blind.",
-    source: "",
     remedy: "Set iostats to 0 for a record attempt only.",
     risk: Risk::Live,
     wrong_if: "Processors are not the limit.",
-    needs_load: false,
     is_default: true,
     check: iostats,
+    ..Row::PLAIN
 };
 
 pub(super) const NOMERGES: Row = Row {
@@ -104,13 +98,12 @@ pub(super) const NOMERGES: Row = Row {
     title: "merging tried on random reads",
     fires: "queue/nomerges is 0; it counts while a random test has every processor busy",
     why: "The kernel looks for neighbours to merge with, and random reads have none.",
-    source: "",
     remedy: "Set nomerges to 2 for random work; it hurts small sequential work.",
     risk: Risk::Live,
     wrong_if: "Processors are not the limit.",
-    needs_load: false,
     is_default: true,
     check: nomerges,
+    ..Row::PLAIN
 };
 
 pub(super) const RQ_AFFINITY: Row = Row {
@@ -118,13 +111,12 @@ pub(super) const RQ_AFFINITY: Row = Row {
     title: "completions may pile up on one processor",
     fires: "queue/rq_affinity is 1; it counts while one processor is saturated by interrupts and others idle",
     why: "Completions are handled somewhere in the group of the submitting processor rather than on it.",
-    source: "",
     remedy: "Set rq_affinity to 2.",
     risk: Risk::Live,
     wrong_if: "One queue per processor already brings completions home.",
-    needs_load: false,
     is_default: true,
     check: rq_affinity,
+    ..Row::PLAIN
 };
 
 pub(super) const WBT: Row = Row {
@@ -132,13 +124,12 @@ pub(super) const WBT: Row = Row {
     title: "writeback throttled",
     fires: "queue/wbt_lat_usec is above 0; it counts while something writes to the drive",
     why: "Background writes are held back to keep reads quick.",
-    source: "",
     remedy: "Set wbt_lat_usec to 0 where write throughput is all that counts.",
     risk: Risk::Live,
     wrong_if: "Reads beside writes should stay quick.",
-    needs_load: false,
     is_default: true,
     check: wbt,
+    ..Row::PLAIN
 };
 
 pub(super) const MISALIGNED: Row = Row {
@@ -146,13 +137,11 @@ pub(super) const MISALIGNED: Row = Row {
     title: "partition not aligned to 4096 B",
     fires: "alignment_offset is not 0, or a partition above 16 MiB starts at no multiple of 4096 B",
     why: "Every write of a block touches two pages of the drive, and small reads touch two as well.",
-    source: "",
     remedy: "{remedy}",
     risk: Risk::DestroysData,
     wrong_if: "The partition is not used.",
-    needs_load: false,
-    is_default: false,
     check: misaligned,
+    ..Row::PLAIN
 };
 
 fn where_number<'a>(
@@ -173,27 +162,27 @@ fn one(
     severity: Severity,
     found: Vec<(&Drive, Proof)>,
     title: impl FnOnce(&[&Drive]) -> String,
-) -> Option<Sighting> {
+) -> Option<Detection> {
     if found.is_empty() {
         return None;
     }
     let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
     Some(
-        Sighting::new(severity, title(&drives))
+        Detection::new(severity, title(&drives))
             .about(drives.iter().map(|drive| Subject::drive(drive)))
-            .proved_by(found.into_iter().map(|(_, proof)| proof)),
+            .with_evidence(found.into_iter().map(|(_, proof)| proof)),
     )
 }
 
 /// A default of every machine: information at rest, and a separate finding on the tested drives if it `counts` there.
-fn delivered(
+fn default_setting(
     evidence: &Evidence,
     counts: bool,
     file: &str,
     value: &str,
     read: impl Fn(&Queue) -> &Reading<u64>,
     wrong: impl Fn(u64) -> bool,
-) -> Vec<Sighting> {
+) -> Vec<Detection> {
     let found = where_number(evidence.nvme_queues(), read, wrong);
     let (tested, resting): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|(drive, _)| counts && evidence.is_tested(&drive.name));
@@ -201,15 +190,15 @@ fn delivered(
     let now = found.first().map_or(String::new(), |(_, proof)| proof.value.clone());
     let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
     let command = write_queue(&drives, file, value);
-    let sighting = one(Severity::Info, found, |drives| format!("{file} is {now} on {}", names(drives)));
-    sighting
-        .map(|sighting| sighting.with_command(command))
-        .map(|sighting| if shows { sighting } else { sighting.delivered() })
+    let detection = one(Severity::Info, found, |drives| format!("{file} is {now} on {}", names(drives)));
+    detection
+        .map(|detection| detection.with_command(command))
+        .map(|detection| if shows { detection } else { detection.as_default() })
         .into_iter()
         .collect()
 }
 
-fn scheduler(evidence: &Evidence) -> Vec<Sighting> {
+fn scheduler(evidence: &Evidence) -> Vec<Detection> {
     let mut groups: BTreeMap<String, Vec<(&Drive, Proof)>> = BTreeMap::new();
     for drive in evidence.nvme_queues() {
         let reading = &drive.queue.scheduler;
@@ -234,27 +223,27 @@ fn scheduler(evidence: &Evidence) -> Vec<Sighting> {
             let rule = drives.iter().find_map(|drive| rules::rule_for(evidence, drive, "scheduler"));
             let rule =
                 rule.map(|rule| format!(" and change the rule that sets it, {}:{}", rule.path, rule.line));
-            let sighting = one(severity, found, |drives| {
+            let detection = one(severity, found, |drives| {
                 format!("{} {} the {name} scheduler", names(drives), verb(drives, "runs", "run"))
             })?;
             Some(
-                sighting
+                detection
                     .fill("rule", rule.unwrap_or_default())
-                    .gaining(Gain::unknown(source))
+                    .with_gain(Gain::unknown(source))
                     .with_command(write_queue(&drives, "scheduler", "none")),
             )
         })
         .collect()
 }
 
-fn readahead(evidence: &Evidence) -> Vec<Sighting> {
+fn readahead(evidence: &Evidence) -> Vec<Detection> {
     let counts = evidence
         .load
         .is_some_and(|load| !load.workload.direct && load.workload.pattern == Pattern::Sequential);
-    delivered(evidence, counts, "read_ahead_kb", "1024", |queue| &queue.read_ahead_kb, |kib| kib <= 128)
+    default_setting(evidence, counts, "read_ahead_kb", "1024", |queue| &queue.read_ahead_kb, |kib| kib <= 128)
 }
 
-fn max_sectors(evidence: &Evidence) -> Vec<Sighting> {
+fn max_sectors(evidence: &Evidence) -> Vec<Detection> {
     let Some(load) = evidence.load else { return Vec::new() };
     let block = load.workload.largest_block();
     let found: Vec<_> = evidence
@@ -272,16 +261,16 @@ fn max_sectors(evidence: &Evidence) -> Vec<Sighting> {
         .map(|(drive, now, most)| {
             let title =
                 format!("{}: reads of {} are split at {now} KiB", drive.name, units::block_size(block));
-            Sighting::new(Severity::Info, title)
+            Detection::new(Severity::Info, title)
                 .about([Subject::drive(drive)])
-                .proved_by(Proof::of(&drive.queue.max_sectors_kb))
-                .proved_by(Proof::of(&drive.queue.max_hw_sectors_kb))
+                .with_evidence(Proof::of(&drive.queue.max_sectors_kb))
+                .with_evidence(Proof::of(&drive.queue.max_hw_sectors_kb))
                 .with_command(write_queue(&[drive], "max_sectors_kb", &most.to_string()))
         })
         .collect()
 }
 
-fn hw_sectors_below_mdts(evidence: &Evidence) -> Vec<Sighting> {
+fn hw_sectors_below_mdts(evidence: &Evidence) -> Vec<Detection> {
     let mut groups: BTreeMap<(u64, u64), Vec<(&Drive, Proof)>> = BTreeMap::new();
     for drive in evidence.nvme() {
         let translated = drive.node.is_some_and(|node| {
@@ -304,15 +293,15 @@ fn hw_sectors_below_mdts(evidence: &Evidence) -> Vec<Sighting> {
                 .and_then(|(drive, _)| drive.nvme.as_ref())
                 .map(|nvme| nvme.identity.path().to_string());
             let extra = identity.map(|path| Proof::new(path, format!("MDTS {mdts} KiB")));
-            let sighting = one(Severity::Info, found, |drives| {
+            let detection = one(Severity::Info, found, |drives| {
                 format!("{}: {kib} KiB at once, the drive takes {mdts} KiB", names(drives))
             })?;
-            Some(sighting.proved_by(extra))
+            Some(detection.with_evidence(extra))
         })
         .collect()
 }
 
-fn nr_requests(evidence: &Evidence) -> Vec<Sighting> {
+fn nr_requests(evidence: &Evidence) -> Vec<Detection> {
     let Some(load) = evidence.load else { return Vec::new() };
     let depth = u64::from(load.workload.depth);
     let queues = evidence.machine.hardware_drives().chain(&evidence.machine.paths);
@@ -322,18 +311,18 @@ fn nr_requests(evidence: &Evidence) -> Vec<Sighting> {
     let command = write_queue(&drives, "nr_requests", &depth.to_string());
     let now = found.first().map_or(String::new(), |(_, proof)| proof.value.clone());
     one(Severity::Warning, found, |drives| format!("{}: depth {depth}, but {now} requests", names(drives)))
-        .map(|sighting| sighting.with_command(command))
+        .map(|detection| detection.with_command(command))
         .into_iter()
         .collect()
 }
 
-fn iostats(evidence: &Evidence) -> Vec<Sighting> {
-    delivered(evidence, evidence.is_cpu_full(), "iostats", "0", |queue| &queue.iostats, |on| on == 1)
+fn iostats(evidence: &Evidence) -> Vec<Detection> {
+    default_setting(evidence, evidence.is_cpu_full(), "iostats", "0", |queue| &queue.iostats, |on| on == 1)
 }
 
-fn nomerges(evidence: &Evidence) -> Vec<Sighting> {
+fn nomerges(evidence: &Evidence) -> Vec<Detection> {
     let random = evidence.load.is_some_and(|load| load.workload.pattern == Pattern::Random);
-    delivered(
+    default_setting(
         evidence,
         random && evidence.is_cpu_full(),
         "nomerges",
@@ -343,18 +332,18 @@ fn nomerges(evidence: &Evidence) -> Vec<Sighting> {
     )
 }
 
-fn rq_affinity(evidence: &Evidence) -> Vec<Sighting> {
+fn rq_affinity(evidence: &Evidence) -> Vec<Detection> {
     let piled = evidence.rates.is_some_and(|rates| {
         let saturated = rates.cpus.values().any(|cpu| cpu.idl < 5.0 && cpu.irq > 30.0);
         saturated && rates.cpus.values().any(|cpu| cpu.idl > 50.0)
     });
-    delivered(evidence, piled, "rq_affinity", "2", |queue| &queue.rq_affinity, |level| level == 1)
+    default_setting(evidence, piled, "rq_affinity", "2", |queue| &queue.rq_affinity, |level| level == 1)
 }
 
 /// Bytes per second from which a drive counts as written to.
 const WRITES: f64 = 10e6;
 
-fn wbt(evidence: &Evidence) -> Vec<Sighting> {
+fn wbt(evidence: &Evidence) -> Vec<Detection> {
     let found: Vec<_> = evidence
         .nvme()
         .filter_map(|drive| {
@@ -374,8 +363,8 @@ fn wbt(evidence: &Evidence) -> Vec<Sighting> {
     let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
     let command = write_queue(&drives, "wbt_lat_usec", "0");
     one(Severity::Info, found, |drives| format!("writeback is throttled on {}", names(drives)))
-        .map(|sighting| sighting.with_command(command))
-        .map(|sighting| if shows { sighting } else { sighting.delivered() })
+        .map(|detection| detection.with_command(command))
+        .map(|detection| if shows { detection } else { detection.as_default() })
         .into_iter()
         .collect()
 }
@@ -383,7 +372,7 @@ fn wbt(evidence: &Evidence) -> Vec<Sighting> {
 /// Smaller partitions are boot code that no test reads (the BIOS boot partition starts at sector 34).
 const SMALL_PARTITION: Bytes = Bytes(16 << 20);
 
-fn misaligned(evidence: &Evidence) -> Vec<Sighting> {
+fn misaligned(evidence: &Evidence) -> Vec<Detection> {
     evidence
         .machine
         .hardware_drives()
@@ -417,8 +406,8 @@ fn misaligned(evidence: &Evidence) -> Vec<Sighting> {
                     format!("Repartitioning, starting at 1 MiB, would cure it and destroys what is on it; not now: {why}.")
                 }
             };
-            let sighting = Sighting::new(Severity::Warning, title).about([Subject::drive(drive)]);
-            Some(sighting.proved_by(proofs).fill("remedy", remedy))
+            let detection = Detection::new(Severity::Warning, title).about([Subject::drive(drive)]);
+            Some(detection.with_evidence(proofs).fill("remedy", remedy))
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Evidence, Proof, Risk, Row, Sighting, Subject, evidence::names};
+use super::{Detection, Evidence, Proof, Row, Subject, evidence::names};
 use crate::{
     machine::{Drive, Machine, SettingRule},
     model::{FindingId, Reading, Severity},
@@ -21,13 +21,10 @@ pub(super) const RULE_REVERTS: Row = Row {
     fires: "a udev rule, a kernel argument, a module option, tmpfiles.d, a service or tuned sets a setting to something else than it \
             is now, and the kernel would take it",
     why: "Somebody changed the setting by hand; at the next boot, or when the drive is seen again, the rule has its way.",
-    source: "",
     remedy: "Change the rule if the change is to stay.",
-    risk: Risk::None,
     wrong_if: "A rule with a condition that iodyno does not understand, or a program started later, has the last word.",
-    needs_load: false,
-    is_default: false,
     check: rule_reverts,
+    ..Row::PLAIN
 };
 
 /// The last effective rule for a setting of a drive.
@@ -113,16 +110,16 @@ impl Now {
     }
 }
 
-fn rule_reverts(evidence: &Evidence) -> Vec<Sighting> {
+fn rule_reverts(evidence: &Evidence) -> Vec<Detection> {
     let mut settings: Vec<&str> = evidence.machine.rules.iter().map(|rule| rule.setting.as_str()).collect();
     settings.sort_unstable();
     settings.dedup();
     let of_drives = reverted_drives(evidence, &settings).into_iter().filter_map(|((.., setting), found)| {
         let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
         let (_, rule, now, left) = found.first()?;
-        let about = sighting(&names(&drives), setting, now, rule, left);
+        let about = detection(&names(&drives), setting, now, rule, left);
         let about = about.about(drives.into_iter().map(Subject::drive));
-        Some(about.proved_by(found.iter().map(|(_, _, now, _)| now.clone())).proved_by([proof(rule)]))
+        Some(about.with_evidence(found.iter().map(|(_, _, now, _)| now.clone())).with_evidence([proof(rule)]))
     });
     let of_machine = settings.iter().filter_map(|setting| {
         let rule = last(evidence.machine, setting, |_| true)?;
@@ -132,8 +129,8 @@ fn rule_reverts(evidence: &Evidence) -> Vec<Sighting> {
             "poll_queues" => ("nvme driver", Subject::host()),
             _ => ("processors", Subject::cpus()),
         };
-        let about = sighting(who, setting, &now.proof, rule, &left);
-        Some(about.about([subject]).proved_by([now.proof, proof(rule)]))
+        let about = detection(who, setting, &now.proof, rule, &left);
+        Some(about.about([subject]).with_evidence([now.proof, proof(rule)]))
     });
     of_drives.chain(of_machine).collect()
 }
@@ -161,10 +158,10 @@ fn reverted_drives<'a>(
     groups
 }
 
-fn sighting(who: &str, setting: &str, now: &Proof, rule: &SettingRule, left: &str) -> Sighting {
+fn detection(who: &str, setting: &str, now: &Proof, rule: &SettingRule, left: &str) -> Detection {
     let place = format!("{} {}:{}", rule.kind.name(), rule.path, rule.line);
     let title = format!("{who}: {setting} is {}, but {place} sets {left}", now.value);
-    Sighting::new(Severity::Info, title)
+    Detection::new(Severity::Info, title)
 }
 
 fn proof(rule: &SettingRule) -> Proof {

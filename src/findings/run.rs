@@ -1,6 +1,6 @@
 //! Whether the figure of a test is the drives' own.
 
-use super::{Evidence, Gain, Proof, Risk, Row, Sighting, Subject};
+use super::{Detection, Evidence, Gain, Proof, Row, Subject};
 use crate::{
     machine::Drive,
     model::{DriveName, FindingId, Severity, TargetSummary},
@@ -12,16 +12,14 @@ pub(super) const TEST_NOT_VALID: Row = Row {
     fires: "a test read zeros, a sparse or trimmed area, through the page cache, from a file whose file system hides the drive, too \
             shortly, with the processors full, or beside other I/O",
     why: "The number says something about the machine, not about the drive it is shown for.",
-    source: "",
     remedy: "{remedy}",
-    risk: Risk::None,
     wrong_if: "That is what was to be measured.",
     needs_load: true,
-    is_default: false,
     check: test_not_valid,
+    ..Row::PLAIN
 };
 
-fn test_not_valid(evidence: &Evidence) -> Vec<Sighting> {
+fn test_not_valid(evidence: &Evidence) -> Vec<Detection> {
     let Some(load) = evidence.load else { return Vec::new() };
     let mut found = Vec::new();
     for target in load.summary.into_iter().flat_map(|summary| &summary.targets) {
@@ -33,26 +31,26 @@ fn test_not_valid(evidence: &Evidence) -> Vec<Sighting> {
     if evidence.is_cpu_full() && load.summary.is_none() {
         let title = "every processor is busy: the test measures them, not the drives";
         found.push(
-            Sighting::new(Severity::Info, title)
+            Detection::new(Severity::Info, title)
                 .about([Subject::cpus()])
-                .proved_by([Proof::new("/proc/stat", "idle and waiting below 5 %")])
-                .gaining(Gain::words("none", ""))
+                .with_evidence([Proof::new("/proc/stat", "idle and waiting below 5 %")])
+                .with_gain(Gain::words("none", ""))
                 .fill("remedy", "Fewer workers, bigger blocks, or polled completions."),
         );
     }
     found
 }
 
-fn invalid(evidence: &Evidence, target: &TargetSummary, reasons: &[String]) -> Sighting {
+fn invalid(evidence: &Evidence, target: &TargetSummary, reasons: &[String]) -> Detection {
     let drive: Option<&Drive> =
         target.drive.as_ref().and_then(|name: &DriveName| evidence.machine.drive(name));
     let about = drive.map_or_else(Subject::host, Subject::drive);
-    Sighting::new(
+    Detection::new(
         Severity::Warning,
         format!("{}: not the drive's own figure: {}", target.name, reasons.join("; ")),
     )
     .about([about])
-    .proved_by(reasons.iter().map(|reason| Proof::new(target.name.as_str(), reason.clone())))
-    .gaining(Gain::words("none", ""))
+    .with_evidence(reasons.iter().map(|reason| Proof::new(target.name.as_str(), reason.clone())))
+    .with_gain(Gain::words("none", ""))
     .fill("remedy", "Test again without that, or take the figure for what it is.")
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Evidence, Gain, Risk, Row, Sighting, Subject, chipset,
+    Detection, Evidence, Gain, Risk, Row, Subject, chipset,
     evidence::total,
     links::{self, Judged, NOTHING, raw, said, subject_words, subjects},
 };
@@ -30,9 +30,8 @@ pub(super) const SLOT_LIMITED: Row = Row {
     risk: Risk::Hardware,
     wrong_if: "The port's capability register does not describe the slot (some boards say x16 for a slot wired x4), or the free \
                port leads to no socket.",
-    needs_load: false,
-    is_default: false,
     check: slot_limited,
+    ..Row::PLAIN
 };
 
 /// What narrows the path: slots, grouped by the capability of drive and slot, or the uplink above one switch.
@@ -42,7 +41,7 @@ enum Narrow {
     Uplink { switch: NodeIndex, device: Pair },
 }
 
-fn slot_limited(evidence: &Evidence) -> Vec<Sighting> {
+fn slot_limited(evidence: &Evidence) -> Vec<Detection> {
     let tree = &evidence.machine.pci;
     let mut found: BTreeMap<Narrow, Vec<Judged>> = BTreeMap::new();
     for drive in evidence.nvme() {
@@ -69,18 +68,18 @@ fn slot_limited(evidence: &Evidence) -> Vec<Sighting> {
     found.into_iter().map(|(narrow, held)| told(evidence, &narrow, &held)).collect()
 }
 
-fn told(evidence: &Evidence, narrow: &Narrow, held: &[Judged]) -> Sighting {
+fn told(evidence: &Evidence, narrow: &Narrow, held: &[Judged]) -> Detection {
     let drives = subjects(evidence, held);
     let names = subject_words(&drives);
     let many = if held.len() == 1 { "the drive" } else { "the drives" };
     let own_ports: Vec<NodeIndex> =
         held.iter().filter_map(|link| port_of(evidence.machine, link.child)).collect();
-    let (sighting, offer) = match narrow {
+    let (detection, offer) = match narrow {
         Narrow::Slot { device, most } => {
             let title = format!("{names}: could do {}, the slot gives {}", said(*device), said(*most));
             let proofs = held.iter().flat_map(Judged::proofs);
-            let sighting = Sighting::new(Severity::Info, title).about(drives).proved_by(proofs);
-            (sighting.fill("what", many), best_offer(evidence, &own_ports))
+            let detection = Detection::new(Severity::Info, title).about(drives).with_evidence(proofs);
+            (detection.fill("what", many), best_offer(evidence, &own_ports))
         }
         Narrow::Uplink { switch, device } => {
             let hop = links::judged(evidence, *switch);
@@ -88,47 +87,50 @@ fn told(evidence: &Evidence, narrow: &Narrow, held: &[Judged]) -> Sighting {
             let address = evidence.machine.pci.node(*switch).address;
             let title =
                 format!("{names}: could do {}, the link above switch {address} gives {most}", said(*device));
-            let sighting = Sighting::new(Severity::Info, title)
+            let detection = Detection::new(Severity::Info, title)
                 .about([Subject::of_node(evidence.machine, *switch)])
                 .about(drives)
-                .proved_by(hop.iter().flat_map(Judged::proofs))
-                .proved_by(held.iter().flat_map(Judged::proofs));
+                .with_evidence(hop.iter().flat_map(Judged::proofs))
+                .with_evidence(held.iter().flat_map(Judged::proofs));
             let card = port_of(evidence.machine, *switch).and_then(|port| best_offer(evidence, &[port]));
             let apart = best_offer(evidence, &own_ports);
             let gain = |offer: &Option<Offer>| offer.as_ref().map_or(0.0, |offer| offer.gain);
             if gain(&card) >= gain(&apart) {
-                (sighting.fill("what", format!("the card with switch {address}")), card)
+                (detection.fill("what", format!("the card with switch {address}")), card)
             } else {
-                (sighting.fill("what", many), apart)
+                (detection.fill("what", many), apart)
             }
         }
     };
     if let Some(offer) = offer {
         let gain = evidence.gain(offer.gain, SLOT_LIMITED.source);
-        return sighting.weighing(evidence.weigh(offer.gain)).gaining(gain).fill("target", offer.target);
+        return detection
+            .with_severity(evidence.weigh(offer.gain))
+            .with_gain(gain)
+            .fill("target", offer.target);
     }
     let loss = loss(evidence, narrow, held, None);
     let faster = fastest_port(evidence.machine)
         .map(|port| (port, self::loss(evidence, narrow, held, Some(port))))
         .filter(|(_, gain)| *gain > NOTHING);
     match faster {
-        Some((port, gain)) => sighting
-            .gaining(evidence.gain(gain, SLOT_LIMITED.source))
+        Some((port, gain)) => detection
+            .with_gain(evidence.gain(gain, SLOT_LIMITED.source))
             .fill("port", said(port))
-            .remedied_by(
+            .with_remedy(
                 "No free slot would give more. A port of this machine can do {port}: let {what} change places with what \
                  is there.",
                 Risk::Hardware,
             ),
         None if loss > NOTHING => {
             let text = format!("none on this machine; a faster slot would bring {}", evidence.rate(loss));
-            sighting
-                .gaining(Gain::words(text, SLOT_LIMITED.source))
-                .remedied_by("No slot of this machine is faster; nothing is wrong.", Risk::None)
+            detection
+                .with_gain(Gain::words(text, SLOT_LIMITED.source))
+                .with_remedy("No slot of this machine is faster; nothing is wrong.", Risk::None)
         }
-        None => sighting
-            .gaining(Gain::words("nothing: something else is slower", SLOT_LIMITED.source))
-            .remedied_by("Nothing to do: a faster slot would not make it read more.", Risk::None),
+        None => detection
+            .with_gain(Gain::words("nothing: something else is slower", SLOT_LIMITED.source))
+            .with_remedy("Nothing to do: a faster slot would not make it read more.", Risk::None),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The tree: shared root complexes and hops, bifurcation, VMD.
 
 use super::{
-    Evidence, Gain, Proof, Risk, Row, Sighting, Subject, chipset,
+    Detection, Evidence, Gain, Proof, Risk, Row, Subject, chipset,
     evidence::{count_drives, names},
 };
 use crate::{
@@ -28,9 +28,8 @@ pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
     risk: Risk::Hardware,
     wrong_if: "The drives are never busy at the same time, or the root complex carries more than it is thought to: run all \
                its drives at once to measure it.",
-    needs_load: false,
-    is_default: false,
     check: shared_root_complex,
+    ..Row::PLAIN
 };
 
 pub(super) const OVERSUBSCRIBED_HOP: Row = Row {
@@ -44,9 +43,8 @@ pub(super) const OVERSUBSCRIBED_HOP: Row = Row {
     remedy: "Spread the drives over several slots, or never count on all of them at once.",
     risk: Risk::Hardware,
     wrong_if: "The drives are never busy at the same time.",
-    needs_load: false,
-    is_default: false,
     check: oversubscribed_hop,
+    ..Row::PLAIN
 };
 
 pub(super) const BIFURCATION_MISSING: Row = Row {
@@ -54,14 +52,12 @@ pub(super) const BIFURCATION_MISSING: Row = Row {
     title: "a wide slot shows one narrow drive",
     fires: "a port with a slot of at least x8 has a single x4 drive behind it",
     why: "A card for several drives without a switch needs the slot split (x4x4x4x4); otherwise only its first drive appears.",
-    source: "",
     remedy: "How many drives does the card in that slot hold? If more than one, set the slot's bifurcation to x4x4x4x4 in the \
              BIOS (some call it PCIe RAID mode).",
     risk: Risk::Firmware,
     wrong_if: "The card holds one drive.",
-    needs_load: false,
-    is_default: false,
     check: bifurcation_missing,
+    ..Row::PLAIN
 };
 
 pub(super) const BEHIND_VMD_OR_RAID: Row = Row {
@@ -69,13 +65,10 @@ pub(super) const BEHIND_VMD_OR_RAID: Row = Row {
     title: "drives behind VMD",
     fires: "a drive's PCI domain is 0x10000 or above, or the vmd driver is bound above it",
     why: "The drives share VMD's interrupt vectors, and their real root ports are hidden from the kernel.",
-    source: "",
     remedy: "Worth knowing only. VMD is switched off in the BIOS, but a system installed with it may not boot without.",
-    risk: Risk::None,
     wrong_if: "The domain belongs to another host bridge with a large number.",
-    needs_load: false,
-    is_default: false,
     check: behind_vmd,
+    ..Row::PLAIN
 };
 
 /// A slot with drives in it.
@@ -156,11 +149,11 @@ fn best_offer<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Option<Offer<'a>>
 /// Lanes of one x16 slot: with fewer lanes of drives a root complex is hardly the limit.
 const ONE_SLOT: u32 = 16;
 
-fn shared_root_complex(evidence: &Evidence) -> Vec<Sighting> {
+fn shared_root_complex(evidence: &Evidence) -> Vec<Detection> {
     tops(evidence).filter_map(|root| bunched_under(evidence, root)).collect()
 }
 
-fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Sighting> {
+fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Detection> {
     let tree = &evidence.machine.pci;
     let here = cards(evidence, root);
     if here.len() < 2 {
@@ -216,11 +209,11 @@ fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Sighting> {
         ),
     };
     Some(
-        Sighting::new(severity, title)
+        Detection::new(severity, title)
             .about([Subject::of_node(evidence.machine, root)])
             .about(drives.into_iter().map(Subject::drive))
-            .proved_by(proofs)
-            .gaining(gain)
+            .with_evidence(proofs)
+            .with_gain(gain)
             .fill("what", moved)
             .fill("target", format!("{target}, port {}", tree.node(offer.port).address)),
     )
@@ -235,7 +228,7 @@ fn range(ports: &[String]) -> String {
     }
 }
 
-fn oversubscribed_hop(evidence: &Evidence) -> Vec<Sighting> {
+fn oversubscribed_hop(evidence: &Evidence) -> Vec<Detection> {
     let told: Vec<_> = shared_root_complexes(evidence);
     let mut short = bottleneck::find(evidence.machine, evidence.limits, None);
     short.retain(|short| !told.contains(&short.node) && !chipset::is_uplink(evidence, short.node));
@@ -243,7 +236,7 @@ fn oversubscribed_hop(evidence: &Evidence) -> Vec<Sighting> {
     short.iter().map(|short| oversubscribed(evidence, short)).collect()
 }
 
-fn oversubscribed(evidence: &Evidence, short: &Bottleneck) -> Sighting {
+fn oversubscribed(evidence: &Evidence, short: &Bottleneck) -> Detection {
     let tree = &evidence.machine.pci;
     let ratio = short.possible / short.limit;
     let drives: Vec<&Drive> = short.drives.iter().filter_map(|name| evidence.machine.drive(name)).collect();
@@ -256,7 +249,7 @@ fn oversubscribed(evidence: &Evidence, short: &Bottleneck) -> Sighting {
         text: format!("about +{} with all of them busy", evidence.rate(short.cost())),
         ..evidence.gain(short.cost(), OVERSUBSCRIBED_HOP.source)
     };
-    Sighting::new(severity, title)
+    Detection::new(severity, title)
         .about([Subject::of_node(evidence.machine, short.node)])
         .about(drives.into_iter().map(Subject::drive))
         .proved_by([
@@ -266,7 +259,7 @@ fn oversubscribed(evidence: &Evidence, short: &Bottleneck) -> Sighting {
             ),
             Proof::new(&*node.path, format!("drives below could read {}", evidence.rate(short.possible))),
         ])
-        .gaining(gain)
+        .with_gain(gain)
 }
 
 /// Whether both ends of the link above a node report their capability; emulated switches do not.
@@ -282,7 +275,7 @@ fn shared_root_complexes(evidence: &Evidence) -> Vec<NodeIndex> {
     evidence.machine.pci.roots().filter(|root| bunched_under(evidence, *root).is_some()).collect()
 }
 
-fn bifurcation_missing(evidence: &Evidence) -> Vec<Sighting> {
+fn bifurcation_missing(evidence: &Evidence) -> Vec<Detection> {
     let tree = &evidence.machine.pci;
     evidence
         .nvme()
@@ -300,7 +293,7 @@ fn bifurcation_missing(evidence: &Evidence) -> Vec<Sighting> {
                 .then(|| {
                     let title =
                         format!("{}: one {own} drive in the {slot} slot {}", drive.name, port.address);
-                    Sighting::new(Severity::Info, title).about([Subject::drive(drive)]).proved_by([
+                    Detection::new(Severity::Info, title).about([Subject::drive(drive)]).with_evidence([
                         Proof::new(format!("{}/max_link_width", port.path), slot.0.to_string()),
                         Proof::new(format!("{}/max_link_width", node.path), own.0.to_string()),
                     ])
@@ -309,7 +302,7 @@ fn bifurcation_missing(evidence: &Evidence) -> Vec<Sighting> {
         .collect()
 }
 
-fn behind_vmd(evidence: &Evidence) -> Vec<Sighting> {
+fn behind_vmd(evidence: &Evidence) -> Vec<Detection> {
     let tree = &evidence.machine.pci;
     let found: Vec<_> = evidence
         .nvme()
@@ -326,8 +319,8 @@ fn behind_vmd(evidence: &Evidence) -> Vec<Sighting> {
     }
     let title = format!("{} behind Intel VMD", names(&found));
     vec![
-        Sighting::new(Severity::Info, title)
+        Detection::new(Severity::Info, title)
             .about(found.iter().map(|drive| Subject::drive(drive)))
-            .proved_by(found.iter().map(|drive| Proof::new(&*drive.path, "PCI domain 0x10000 or above"))),
+            .with_evidence(found.iter().map(|drive| Proof::new(&*drive.path, "PCI domain 0x10000 or above"))),
     ]
 }

@@ -81,6 +81,13 @@ const BEYOND: &str = "beyond";
 /// In place of the address in an [`Exceeded`] line about a model.
 const MODEL: &str = "model";
 
+/// `144d:a80c`.
+fn ids(text: &str) -> Option<(u16, u16)> {
+    let (vendor, device) = text.split_once(':')?;
+    let id = |digits| u16::from_str_radix(digits, 16).ok();
+    Some((id(vendor)?, id(device)?))
+}
+
 impl Measured {
     /// Parses a stored line; `None` if it is malformed.
     pub fn parse(line: &str) -> Option<Self> {
@@ -114,9 +121,7 @@ impl Exceeded {
         let at = if place == MODEL {
             ExceededAt::Model(Label::new(what))
         } else {
-            let (vendor, device) = what.split_once(':')?;
-            let id = |digits| u16::from_str_radix(digits, 16).ok();
-            ExceededAt::Function(place.parse().ok()?, (id(vendor)?, id(device)?))
+            ExceededAt::Function(place.parse().ok()?, ids(what)?)
         };
         let rate: u64 = parts.next()?.parse().ok()?;
         let iops: u64 = parts.next()?.parse().ok()?;
@@ -143,17 +148,16 @@ impl MeasuredLimit {
     fn parse(line: &str) -> Option<Self> {
         let mut parts = line.splitn(4, ' ');
         let (domain, bus) = parts.next()?.split_once(':')?;
-        let (vendor, device) = parts.next()?.split_once(':')?;
+        let bridge = ids(parts.next()?)?;
         let rate: u64 = parts.next()?.parse().ok()?;
         let run = Label::new(parts.next()?);
-        let id = |digits| u16::from_str_radix(digits, 16).ok();
         (rate > 0 && !run.is_empty()).then_some(())?;
         Some(Self {
             root_complex: NodeAddress::Root {
                 domain: u32::from_str_radix(domain, 16).ok()?,
                 bus: u8::from_str_radix(bus, 16).ok()?,
             },
-            bridge: (id(vendor)?, id(device)?),
+            bridge,
             bytes_per_second: BytesPerSecond(rate as f64),
             run,
         })

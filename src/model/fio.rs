@@ -298,7 +298,7 @@ mod tests {
         #[test]
         fn no_text_is_too_odd(text in "\\PC{0,24}") {
             let wrong = [size(&text).err(), time(&text).err(), shares(&text).err(), switch(&text).err()];
-            for wrong in wrong.iter().flatten() {
+            for wrong in wrong.iter().flatten().map(ToString::to_string) {
                 prop_assert!(!wrong.is_empty() && !wrong.contains('\n'), "{wrong:?}");
             }
             prop_assert!(names(&text).len() <= text.matches(':').count() + 1);

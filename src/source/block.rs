@@ -2,13 +2,13 @@
 
 mod queue;
 mod temperature;
-mod uses;
+mod in_use;
 
 use std::{cmp::Ordering, collections::HashMap};
 
 use super::{
-    nvme::{self, Place},
-    root::{SysRoot, flag, label, number, parent, resolve},
+    nvme::{self, Location},
+    root::{self, SysRoot, flag, label, number, parent, resolve},
 };
 use crate::{
     machine::{Drive, DriveKind, Partition, PciTree},
@@ -40,7 +40,7 @@ pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Probl
         .filter_map(|name| read_drive(root, name, &paths, &nodes, tree))
         .collect();
     drives.sort_by(order);
-    problems.extend(uses::read(root, &mut drives));
+    problems.extend(in_use::read(root, &mut drives));
     (drives, problems)
 }
 
@@ -71,9 +71,9 @@ fn read_drive(
 ) -> Option<Drive> {
     let path = resolve(root, &format!("/sys/block/{name}")).ok()?;
     let at = |file: &str| format!("{path}/{file}");
-    let nvme_place = nvme::place(root, name, &path, paths);
-    let device = match &nvme_place {
-        Some(place) => place.controller_path.clone(),
+    let location = nvme::locate(root, name, &path, paths);
+    let device = match &location {
+        Some(location) => location.controller_path.clone(),
         None => resolve(root, &at("device")).unwrap_or_else(|_| path.clone()),
     };
     if is_optical(root, name, &device) {
@@ -91,7 +91,8 @@ fn read_drive(
         return None;
     }
     let identity = Identity::read(root, kind, &path, &device);
-    let queue_device = nvme_place.as_ref().and_then(|place| place.paths.first()).map_or(name, String::as_str);
+    let queue_device =
+        location.as_ref().and_then(|location| location.paths.first()).map_or(name, String::as_str);
     let pci_path = node.map(|index| &*tree.node(index).path);
     Some(Drive {
         name: DriveName::new(name),
@@ -107,7 +108,7 @@ fn read_drive(
         read_only: flag(root, &at("ro")),
         removable: flag(root, &at("removable")),
         alignment_offset: number(root, &at("alignment_offset")),
-        numa_node: numa_node(root, nvme_place.as_ref(), &device, pci_path),
+        numa_node: numa_node(root, location.as_ref(), &device, pci_path),
         queue: queue::read(root, &path, queue_device),
         temperature: temperature::read(root, &device, pci_path),
         partitions: partitions(root, name, &path),
@@ -115,7 +116,7 @@ fn read_drive(
         users_unread: Vec::new(),
         backing_file,
         latency_tolerance_us: label(root, &format!("{device}/power/pm_qos_latency_tolerance_us")),
-        nvme: nvme_place.map(|place| nvme::read(root, name, &path, &place)),
+        nvme: location.map(|location| nvme::read(root, name, &path, &location)),
         path: path.into(),
     })
 }
@@ -137,17 +138,12 @@ fn nearest(nodes: &HashMap<&str, NodeIndex>, path: &str) -> Option<NodeIndex> {
 /// `device/numa_node`, else that of the PCI function.
 fn numa_node(
     root: &dyn SysRoot,
-    place: Option<&Place>,
+    location: Option<&Location>,
     device: &str,
     pci_path: Option<&str>,
 ) -> Reading<Option<u32>> {
-    let node_of = |folder: &str| {
-        number::<i64>(root, &format!("{folder}/numa_node")).and_then(|node| match node {
-            -1 => Ok(None),
-            node => u32::try_from(node).map(Some).map_err(|_| format!("{node} is no NUMA node")),
-        })
-    };
-    match (place, pci_path) {
+    let node_of = |folder: &str| root::numa_node(root, &format!("{folder}/numa_node"));
+    match (location, pci_path) {
         (None, Some(pci)) => node_of(pci),
         (Some(_), Some(pci)) => node_of(device).or(|| node_of(pci)),
         (_, None) => node_of(device),
@@ -256,7 +252,7 @@ fn scsi_model(vendor: &Reading<Label>, model: Reading<Label>) -> Reading<Label> 
 
 /// Unit Serial Number (SCSI Primary Commands, VPD page 80h): a header of four bytes with the length, then text.
 fn scsi_serial(root: &dyn SysRoot, path: &str) -> Reading<Label> {
-    super::root::bytes(root, path).and_then(|page| {
+    root::bytes(root, path).and_then(|page| {
         let length = match page.get(..4) {
             Some(&[_, 0x80, high, low]) => usize::from(u16::from_be_bytes([high, low])),
             _ => return Err("no page 80h".to_owned()),

@@ -15,7 +15,7 @@ use crate::{
 pub(super) type Paths = BTreeMap<String, Vec<(String, String)>>;
 
 /// The location of a namespace.
-pub(super) struct Place {
+pub(super) struct Location {
     /// The controller's folder, links resolved.
     pub controller_path: String,
     /// Hidden path devices of this namespace.
@@ -39,7 +39,7 @@ pub(super) fn hidden_paths(root: &dyn SysRoot, names: &[String]) -> Paths {
 
 /// The controller of the namespace `name` in the folder `path`: its parent folder, or, for a namespace below its
 /// subsystem (`/sys/devices/virtual/nvme-subsystem`), that of its first path.
-pub(super) fn place(root: &dyn SysRoot, name: &str, path: &str, paths: &Paths) -> Option<Place> {
+pub(super) fn locate(root: &dyn SysRoot, name: &str, path: &str, paths: &Paths) -> Option<Location> {
     name.strip_prefix("nvme")?;
     let above = parent(path);
     let hidden = paths.get(name).map(Vec::as_slice).unwrap_or_default();
@@ -52,7 +52,7 @@ pub(super) fn place(root: &dyn SysRoot, name: &str, path: &str, paths: &Paths) -
             resolve(root, &format!("{above}/{member}")).ok()?
         }
     };
-    Some(Place { controller_path, paths: hidden.iter().map(|(name, _)| name.clone()).collect() })
+    Some(Location { controller_path, paths: hidden.iter().map(|(name, _)| name.clone()).collect() })
 }
 
 /// `nvme0`.
@@ -62,9 +62,9 @@ fn is_controller(name: &str) -> bool {
 }
 
 /// NVMe properties.
-pub(super) fn read(root: &dyn SysRoot, name: &str, path: &str, place: &Place) -> Nvme {
-    let controller = file_name(&place.controller_path);
-    let at = |file: &str| format!("{}/{file}", place.controller_path);
+pub(super) fn read(root: &dyn SysRoot, name: &str, path: &str, location: &Location) -> Nvme {
+    let controller = file_name(&location.controller_path);
+    let at = |file: &str| format!("{}/{file}", location.controller_path);
     let state = label(root, &at("state"));
     // A resetting or dead controller does not answer, and its driver would block.
     let answers = state.value().is_none_or(|state| *state == "live");
@@ -79,7 +79,7 @@ pub(super) fn read(root: &dyn SysRoot, name: &str, path: &str, place: &Place) ->
     };
     Nvme {
         controller: Label::new(controller),
-        controller_path: place.controller_path.as_str().into(),
+        controller_path: location.controller_path.as_str().into(),
         transport: label(root, &at("transport")),
         io_queues: number::<u32>(root, &at("queue_count"))
             .and_then(|count| count.checked_sub(1).ok_or_else(|| "no admin queue".to_owned())),
@@ -92,7 +92,7 @@ pub(super) fn read(root: &dyn SysRoot, name: &str, path: &str, place: &Place) ->
             b"1" => Ok(true),
             other => Err(quoted(&String::from_utf8_lossy(other), "neither 0 nor 1")),
         }),
-        paths: place.paths.iter().map(|path| DriveName::new(path)).collect(),
+        paths: location.paths.iter().map(|path| DriveName::new(path)).collect(),
         generic: generic(root, name),
         state,
     }

@@ -46,68 +46,35 @@ struct AdminCommand {
 
 const _: () = assert!(size_of::<AdminCommand>() == 72, "the size is part of the ioctl's number");
 
-#[derive(Clone, Copy)]
-enum Question {
-    /// Identify, CNS 0.
-    Namespace,
-    /// Identify, CNS 1.
-    Controller,
-    /// Log page 2.
-    Smart,
-    /// Feature 0x0c: Autonomous Power State Transition.
-    Apst,
-}
-
-const QUESTIONS: &[(&str, Question)] = &[
-    ("identify-ns", Question::Namespace),
-    ("identify-ctrl", Question::Controller),
-    ("smart-log", Question::Smart),
-    ("apst", Question::Apst),
+/// Question, opcode, command dword 10, and bytes of the answer. Identify takes its CNS in dword 10; Get Log Page the log's
+/// id and NUMDL (dwords less one) in bits 31:16; Get Features the feature, whose data are 32 power states of 8 bytes.
+const QUESTIONS: [(&str, u8, u32, usize); 4] = [
+    ("identify-ns", IDENTIFY, 0, IDENTIFY_BYTES),
+    ("identify-ctrl", IDENTIFY, 1, IDENTIFY_BYTES),
+    ("smart-log", GET_LOG_PAGE, 0x02 | (127 << 16), SMART_BYTES),
+    ("apst", GET_FEATURES, 0x0c, 256),
 ];
+
+const _: () = assert!((127 + 1) * 4 == SMART_BYTES, "NUMDL of the SMART log");
 
 /// The answer to `/ioctl/NAME/QUESTION`; NAME is a namespace or a controller.
 pub(super) fn ask(name: &str, question: &str) -> Result<Vec<u8>, RootError> {
-    let known = QUESTIONS.iter().find(|(word, _)| *word == question);
-    let Some((_, question)) = known else {
+    let known = QUESTIONS.into_iter().find(|(word, ..)| *word == question);
+    let Some((_, opcode, dword_10, length)) = known else {
         return Err(RootError::NotHere(format!("no question of that name: {question}")));
     };
     let device = open(name)?;
-    match question {
-        Question::Namespace => {
-            let command = AdminCommand {
-                opcode: IDENTIFY,
-                namespace: namespace_id(&device)?,
-                ..AdminCommand::default()
-            };
-            submit(&device, command, IDENTIFY_BYTES).map(|(answer, _)| answer)
-        }
-        Question::Controller => {
-            let command =
-                AdminCommand { opcode: IDENTIFY, dwords: [1, 0, 0, 0, 0, 0], ..AdminCommand::default() };
-            submit(&device, command, IDENTIFY_BYTES).map(|(answer, _)| answer)
-        }
-        Question::Smart => {
-            // NUMDL (dwords less one) in bits 31:16; NSID is that of the whole controller.
-            const DWORDS_LESS_ONE: u32 = 127;
-            const _: () = assert!((DWORDS_LESS_ONE as usize + 1) * 4 == SMART_BYTES);
-            let command = AdminCommand {
-                opcode: GET_LOG_PAGE,
-                namespace: u32::MAX,
-                dwords: [0x02 | (DWORDS_LESS_ONE << 16), 0, 0, 0, 0, 0],
-                ..AdminCommand::default()
-            };
-            submit(&device, command, SMART_BYTES).map(|(answer, _)| answer)
-        }
-        Question::Apst => {
-            // The data are 32 power states of 8 bytes.
-            let command = AdminCommand {
-                opcode: GET_FEATURES,
-                dwords: [0x0c, 0, 0, 0, 0, 0],
-                ..AdminCommand::default()
-            };
-            submit(&device, command, 256).map(|(_, result)| format!("{}\n", result & 1).into_bytes())
-        }
-    }
+    let namespace = match question {
+        "identify-ns" => namespace_id(&device)?,
+        // The log of the whole controller.
+        "smart-log" => u32::MAX,
+        _ => 0,
+    };
+    let dwords = [dword_10, 0, 0, 0, 0, 0];
+    let command = AdminCommand { opcode, namespace, dwords, ..AdminCommand::default() };
+    let (answer, result) = submit(&device, command, length)?;
+    // Bit 0 of the completion is the feature's value.
+    Ok(if question == "apst" { format!("{}\n", result & 1).into_bytes() } else { answer })
 }
 
 /// The device file of a namespace or controller, read-only.
@@ -117,22 +84,18 @@ fn open(name: &str) -> Result<File, RootError> {
         return Err(RootError::NotHere("no NVMe device".to_owned()));
     }
     let path = format!("/dev/{name}");
-    let kind = fs::metadata(&path).map_err(|error| RootError::from_io(&error))?.file_type();
+    let kind = fs::metadata(&path)?.file_type();
     if !kind.is_block_device() && !kind.is_char_device() {
         return Err(RootError::NotHere(format!("{path} is no device")));
     }
-    File::options()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-        .open(path)
-        .map_err(|error| RootError::from_io(&error))
+    Ok(File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?)
 }
 
 fn namespace_id(device: &File) -> Result<u32, RootError> {
     // SAFETY: NVME_IOCTL_ID takes no argument and touches no memory of ours; the descriptor is open.
     let answer = unsafe { libc::ioctl(device.as_raw_fd(), IOCTL_ID) };
     if answer < 0 {
-        return Err(RootError::from_io(&io::Error::last_os_error()));
+        return Err(io::Error::last_os_error().into());
     }
     u32::try_from(answer).map_err(|_| RootError::Errno(libc::ERANGE))
 }
@@ -149,7 +112,7 @@ fn submit(device: &File, mut command: AdminCommand, length: usize) -> Result<(Ve
     let status = unsafe { libc::ioctl(device.as_raw_fd(), IOCTL_ADMIN, &raw mut command) };
     match status {
         0 => Ok((answer, command.result)),
-        ..0 => Err(RootError::from_io(&io::Error::last_os_error())),
+        ..0 => Err(io::Error::last_os_error().into()),
         // A status of the controller, such as "invalid field" for a feature it lacks.
         status => Err(RootError::NotHere(format!("the controller answered with status {status:#x}"))),
     }

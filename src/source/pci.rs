@@ -29,10 +29,10 @@ const DEVICES: &str = "/sys/bus/pci/devices";
 /// listed. Problems of a device's files are in its [`PciNode`].
 pub fn read(root: &dyn SysRoot, database: &Database) -> (PciTree, Vec<Problem>) {
     let mut problems = Vec::new();
-    let places = places(root, &mut problems);
+    let folders = device_folders(root, &mut problems);
     let shared = function::Shared::read(root, database);
     let mut functions = BTreeMap::new();
-    for (address, path) in places {
+    for (address, path) in folders {
         match function::read(root, &shared, address, &path) {
             Some(node) => {
                 functions.insert(address, node);
@@ -41,13 +41,13 @@ pub fn read(root: &dyn SysRoot, database: &Database) -> (PciTree, Vec<Problem>) 
         }
     }
     let roots = root_complexes(root, &functions);
-    let mut tree = plant(root, functions, roots, database);
+    let mut tree = build_tree(root, functions, roots, database);
     kind::infer(&mut tree);
     (tree, problems)
 }
 
 /// Address and folder of each device.
-fn places(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAddress, String)> {
+fn device_folders(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAddress, String)> {
     let names = match root.list(DEVICES) {
         Ok(names) => names,
         Err(error) => {
@@ -55,7 +55,7 @@ fn places(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAddress, S
             return Vec::new();
         }
     };
-    let mut places = Vec::new();
+    let mut folders = Vec::new();
     for name in names {
         let link = format!("{DEVICES}/{name}");
         let Ok(address) = name.parse::<PciAddress>() else {
@@ -63,12 +63,12 @@ fn places(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAddress, S
             continue;
         };
         match root.link(&link) {
-            Ok(target) => places.push((address, join(DEVICES, &target))),
+            Ok(target) => folders.push((address, join(DEVICES, &target))),
             Err(error) if error.is_absent() => problems.push(gone(link)),
             Err(error) => problems.extend(error.into_reading::<()>(&link).problem()),
         }
     }
-    places
+    folders
 }
 
 fn gone(path: String) -> Problem {
@@ -119,7 +119,7 @@ fn root_name(name: &str) -> Option<(u32, u8)> {
 }
 
 /// Links every node to its parent: root complexes in order, the nodes below depth first, in bus order.
-fn plant(
+fn build_tree(
     root: &dyn SysRoot,
     functions: BTreeMap<PciAddress, PciNode>,
     roots: BTreeMap<RootKey, Arc<str>>,
@@ -135,15 +135,15 @@ fn plant(
         }
     }
     let mut tree = PciTree::default();
-    let mut planted: BTreeMap<Arc<str>, NodeIndex> = BTreeMap::new();
+    let mut built: BTreeMap<Arc<str>, NodeIndex> = BTreeMap::new();
     for ((_, domain, bus), path) in roots {
-        let above = nearest(&path, &known).and_then(|above| planted.get(&above).copied());
+        let above = nearest(&path, &known).and_then(|above| built.get(&above).copied());
         let children = below.get(&path).map_or(&[][..], Vec::as_slice);
         let node = root_complex(root, domain, bus, &path, children, database);
         let mut stack = vec![(PciNode { parent: above, ..node }, None)];
         while let Some((node, parent)) = stack.pop() {
             let index = NodeIndex(tree.nodes.len());
-            planted.insert(node.path.clone(), index);
+            built.insert(node.path.clone(), index);
             let children = below.remove(&node.path).unwrap_or_default();
             tree.nodes.push(PciNode { parent: parent.or(node.parent), ..node });
             if let Some(NodeIndex(parent)) = parent {

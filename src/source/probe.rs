@@ -89,7 +89,7 @@ fn io_uring_text() -> Result<String, RootError> {
             locked_memory::used_up(),
             locked_memory::RAISE_LIMIT
         )),
-        _ => RootError::from_io(&error),
+        _ => error.into(),
     })
 }
 

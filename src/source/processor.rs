@@ -46,10 +46,7 @@ pub(crate) fn read(root: &dyn SysRoot) -> (Processors, Vec<Problem>) {
 
 /// The start of the file, which describes one CPU; the whole file is long and slow to generate.
 fn first_processor(root: &dyn SysRoot, path: &str) -> Reading<String> {
-    match root.read_start(path, 4096) {
-        Ok(start) => Reading::known(path, String::from_utf8_lossy(&start).into_owned()),
-        Err(error) => error.into_reading(path),
-    }
+    root::reading(path, root.read_start(path, 4096)).map(|start| String::from_utf8_lossy(&start).into_owned())
 }
 
 /// The value of the first line `name :` of `/proc/cpuinfo`.

@@ -49,12 +49,14 @@ pub enum RootError {
     NotHere(String),
 }
 
-impl RootError {
+impl From<std::io::Error> for RootError {
     /// Errors without an errno count as EIO.
-    pub(crate) fn from_io(error: &std::io::Error) -> Self {
+    fn from(error: std::io::Error) -> Self {
         Self::Errno(error.raw_os_error().unwrap_or(libc::EIO))
     }
+}
 
+impl RootError {
     pub(crate) fn is_absent(&self) -> bool {
         matches!(
             self,
@@ -76,10 +78,12 @@ impl RootError {
 }
 
 pub(crate) fn bytes(root: &dyn SysRoot, path: &str) -> Reading<Vec<u8>> {
-    match root.read(path) {
-        Ok(content) => Reading::known(path, content),
-        Err(error) => error.into_reading(path),
-    }
+    reading(path, root.read(path))
+}
+
+/// What a root answered for `path`, as a reading.
+pub(crate) fn reading<T>(path: &str, answer: Result<T, RootError>) -> Reading<T> {
+    answer.map_or_else(|error| error.into_reading(path), |value| Reading::known(path, value))
 }
 
 /// A file's content as text, invalid UTF-8 replaced.
@@ -122,6 +126,14 @@ pub(crate) fn flag(root: &dyn SysRoot, path: &str) -> Reading<bool> {
     })
 }
 
+/// A `numa_node` file. -1, no node, is normal on machines with one node.
+pub(crate) fn numa_node(root: &dyn SysRoot, path: &str) -> Reading<Option<u32>> {
+    number::<i64>(root, path).and_then(|node| match node {
+        -1 => Ok(None),
+        node => u32::try_from(node).map(Some).map_err(|_| quoted(&node.to_string(), "no NUMA node")),
+    })
+}
+
 /// The content, quoted and truncated, and the error: `"Unknown": no link speed`.
 pub(crate) fn quoted(content: &str, wrong: &str) -> String {
     let label = Label::new(content);
@@ -140,10 +152,7 @@ pub(crate) fn resolve(root: &dyn SysRoot, path: &str) -> Result<String, RootErro
 
 /// The last name of a link's target: a driver, a group, a subsystem.
 pub(crate) fn link_name(root: &dyn SysRoot, path: &str) -> Reading<Label> {
-    match root.link(path) {
-        Ok(target) => Reading::known(path, Label::new(file_name(&target))),
-        Err(error) => error.into_reading(path),
-    }
+    reading(path, root.link(path).map(|target| Label::new(file_name(&target))))
 }
 
 /// The part of a path before its last name.

@@ -1,15 +1,15 @@
 //! Rules that write settings at boot, with file and line, in the order in which they take effect.
 
-mod digest;
+mod boot_scan;
 mod line;
-mod places;
+mod sysfs_paths;
 mod shell;
 mod tuned;
 pub mod udev;
 
 use std::collections::BTreeMap;
 
-use self::{line::Line, places::At, shell::Write};
+use self::{line::Line, shell::Write, sysfs_paths::At};
 use super::{
     SysRoot,
     root::{self, RootError},
@@ -27,9 +27,9 @@ pub(crate) fn read(root: &dyn SysRoot) -> (Vec<SettingRule>, Vec<Problem>) {
         rules.extend(At { kind: RuleKind::Argument, path: COMMAND_LINE, line: 1 }.arguments(line));
     }
     rules.extend(udev::read(root, &mut problems));
-    rules.extend(match root.read(digest::PROBE) {
+    rules.extend(match root.read(boot_scan::PROBE) {
         Ok(answer) => of_lines(&line::parse(&String::from_utf8_lossy(&answer))),
-        Err(_) => of_lines(&digest::scan(root)),
+        Err(_) => of_lines(&boot_scan::scan(root)),
     });
     rules.sort_by_key(|rule| rule.kind);
     (rules, problems)
@@ -39,7 +39,7 @@ const COMMAND_LINE: &str = "/proc/cmdline";
 
 /// The answer to `/probe/boot-rules` from `root`'s files.
 pub(super) fn probe(root: &dyn SysRoot) -> Vec<u8> {
-    digest::scan(root).iter().map(ToString::to_string).collect::<String>().into_bytes()
+    boot_scan::scan(root).iter().map(ToString::to_string).collect::<String>().into_bytes()
 }
 
 /// What the lines of an answer to `/probe/boot-rules` set.
@@ -101,14 +101,14 @@ fn in_folders(root: &dyn SysRoot, folders: &[&str], end: &str, problems: &mut Ve
                     files.entry(name).or_insert(path);
                 }
             }
-            Err(error) => problems.extend(told(error, folder)),
+            Err(error) => problems.extend(reportable(error, folder)),
         }
     }
     files.into_values().collect()
 }
 
 /// A missing folder is no problem: most systems lack one of them.
-fn told(error: RootError, path: &str) -> Option<Problem> {
+fn reportable(error: RootError, path: &str) -> Option<Problem> {
     if error.is_absent() { None } else { error.into_reading::<()>(path).problem() }
 }
 
@@ -194,7 +194,7 @@ mod tests {
 
     impl SysRoot for Live {
         fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
-            if path == digest::PROBE { Ok(probe(&self.0)) } else { self.0.read(path) }
+            if path == boot_scan::PROBE { Ok(probe(&self.0)) } else { self.0.read(path) }
         }
 
         fn link(&self, path: &str) -> Result<String, RootError> {

@@ -36,11 +36,7 @@ impl StateFolder {
     /// # Errors
     /// A link, no folder, or one that another user owns or can write to: in words, with what to do.
     pub(crate) fn open(path: &Path) -> io::Result<Option<Self>> {
-        match open(path, FOLDER, Mode::empty()) {
-            Ok(folder) => Self::checked(folder).map(Some),
-            Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(explained(error)),
-        }
+        existing(open(path, FOLDER, Mode::empty()))?.map(Self::checked).transpose()
     }
 
     /// Opens the folder; where there is none it is made, readable by its owner alone.
@@ -60,11 +56,7 @@ impl StateFolder {
     /// # Errors
     /// As for [`Self::open`].
     pub(crate) fn folder(&self, name: &str) -> io::Result<Option<Self>> {
-        match openat(&self.folder, name, FOLDER, Mode::empty()) {
-            Ok(folder) => Self::checked(folder).map(Some),
-            Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(explained(error)),
-        }
+        existing(openat(&self.folder, name, FOLDER, Mode::empty()))?.map(Self::checked).transpose()
     }
 
     /// A folder in it, made where there is none.
@@ -84,11 +76,7 @@ impl StateFolder {
     /// # Errors
     /// What is no regular file, or belongs to another user, or can be written by one.
     pub(crate) fn read(&self, name: &str) -> io::Result<Option<File>> {
-        match openat(&self.folder, name, FLAGS, Mode::empty()) {
-            Ok(file) => own_file(file).map(Some),
-            Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(explained(error)),
-        }
+        existing(openat(&self.folder, name, FLAGS, Mode::empty()))?.map(own_file).transpose()
     }
 
     /// A file to be added to, made where there is none; it can be read as well.
@@ -185,6 +173,14 @@ fn explained(error: Errno) -> io::Error {
         // NXIO: a socket, or a pipe without a reader.
         Errno::NXIO | Errno::ISDIR => refused("is no regular file"),
         other => other.into(),
+    }
+}
+
+/// `None` if it does not exist.
+fn existing(opened: Result<OwnedFd, Errno>) -> io::Result<Option<OwnedFd>> {
+    match opened {
+        Err(Errno::NOENT) => Ok(None),
+        opened => opened.map(Some).map_err(explained),
     }
 }
 

@@ -106,7 +106,7 @@ pub(super) fn read(
         children: Vec::new(),
         path: path.into(),
         names: ids::names(root, shared.database, &vendor, &device, &class),
-        numa_node: numa_node(root, &file("numa_node")),
+        numa_node: root::numa_node(root, &file("numa_node")),
         local_cpus: root::label(root, &file("local_cpulist")),
         iommu_type: iommu_type(root, &iommu_group),
         iommu_group,
@@ -149,10 +149,7 @@ fn configuration(root: &dyn SysRoot, shared: &Shared<'_>, path: &str) -> Reading
     if power.value().is_some_and(|state| *state == "D3cold") {
         return Reading::absent(file, "asleep in D3cold; not read, because that would wake the device");
     }
-    match root.read_start(&file, config_space::WANTED) {
-        Ok(bytes) => Reading::known(file, bytes),
-        Err(error) => error.into_reading(&file),
-    }
+    root::reading(&file, root.read_start(&file, config_space::WANTED))
 }
 
 fn express(config: &Reading<Vec<u8>>) -> Reading<Express> {
@@ -166,14 +163,6 @@ fn express(config: &Reading<Vec<u8>>) -> Reading<Express> {
         Err(error @ ConfigError::NotExpress) => Reading::absent(path, error.to_string()),
         Err(error) => Reading::malformed(path, error.to_string()),
     }
-}
-
-/// -1, no node, is normal on machines with one node.
-fn numa_node(root: &dyn SysRoot, path: &str) -> Reading<Option<u32>> {
-    root::number::<i64>(root, path).and_then(|node| match node {
-        -1 => Ok(None),
-        node => u32::try_from(node).map(Some).map_err(|_| quoted(&node.to_string(), "no NUMA node")),
-    })
 }
 
 fn iommu_group(root: &dyn SysRoot, path: &str) -> Reading<u32> {

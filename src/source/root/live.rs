@@ -55,15 +55,11 @@ fn is_pseudo(path: &str) -> bool {
 /// The first `most` bytes of a regular file. Other files are not opened: opening a pipe or device can block or have
 /// side effects.
 pub(super) fn read_regular(path: &Path, most: usize) -> Result<Vec<u8>, RootError> {
-    check_regular(&fs::metadata(path).map_err(|error| RootError::from_io(&error))?)?;
-    let file = File::options()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-        .open(path)
-        .map_err(|error| RootError::from_io(&error))?;
-    check_regular(&file.metadata().map_err(|error| RootError::from_io(&error))?)?;
+    check_regular(&fs::metadata(path)?)?;
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
+    check_regular(&file.metadata()?)?;
     let mut content = Vec::with_capacity(most.min(4096));
-    file.take(most as u64).read_to_end(&mut content).map_err(|error| RootError::from_io(&error))?;
+    file.take(most as u64).read_to_end(&mut content)?;
     Ok(content)
 }
 
@@ -77,18 +73,13 @@ fn check_regular(metadata: &fs::Metadata) -> Result<(), RootError> {
 
 /// A link's target as written; `EINVAL` if it is no link.
 pub(super) fn read_link(path: &Path) -> Result<String, RootError> {
-    fs::read_link(path)
-        .map(|target| target.to_string_lossy().into_owned())
-        .map_err(|error| RootError::from_io(&error))
+    Ok(fs::read_link(path)?.to_string_lossy().into_owned())
 }
 
 /// A folder's names, sorted.
 pub(super) fn list_folder(path: &Path) -> Result<Vec<String>, RootError> {
-    let entries = fs::read_dir(path).map_err(|error| RootError::from_io(&error))?;
-    let mut names = entries
-        .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| RootError::from_io(&error))?;
+    let names = fs::read_dir(path)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+    let mut names = names.collect::<Result<Vec<_>, RootError>>()?;
     names.sort_unstable();
     Ok(names)
 }

@@ -73,7 +73,7 @@ pub(super) fn is_shell(program: &str) -> bool {
 }
 
 /// The numbered lines of a script that write settings, each prefixed with the loops and assignments of its variables.
-pub(super) fn telling(lines: Vec<(usize, String)>) -> Vec<(usize, String)> {
+pub(super) fn relevant(lines: Vec<(usize, String)>) -> Vec<(usize, String)> {
     let mut heads: Vec<(String, String)> = Vec::new();
     let mut found = Vec::new();
     for (number, line) in lines {
@@ -286,7 +286,7 @@ mod tests {
             lines in proptest::collection::vec("(for d in |do |; |D=|x |echo |> |/sys/a|\\$d|\\$D|#|/b|\"){0,8}", 0..12)
         ) {
             let numbered = lines.iter().cloned().enumerate().map(|(at, line)| (at + 1, line)).collect();
-            for (number, text) in telling(numbered) {
+            for (number, text) in relevant(numbered) {
                 prop_assert!(text.ends_with(&lines[number - 1]) && !writes(&text).is_empty());
             }
         }

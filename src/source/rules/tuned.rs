@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{line::Line, places::At};
+use super::{line::Line, sysfs_paths::At};
 use crate::{
     machine::rules::{RuleKind, SettingRule},
     source::{SysRoot, root},
@@ -33,7 +33,7 @@ pub(super) fn lines(root: &dyn SysRoot) -> Vec<Line> {
         profile(root, name, &mut seen, &mut lines);
     }
     let variables = variables(root, &lines);
-    lines.retain(|line| is_telling(&line.text));
+    lines.retain(|line| is_relevant(&line.text));
     for line in &mut lines {
         line.text = filled(&line.text, &variables);
     }
@@ -109,7 +109,7 @@ fn profile(root: &dyn SysRoot, name: &str, seen: &mut Vec<String>, lines: &mut V
 }
 
 /// Whether a line is a section, or an option that is read.
-fn is_telling(line: &str) -> bool {
+fn is_relevant(line: &str) -> bool {
     const KEYS: [&str; 9] = [
         "type",
         "devices",

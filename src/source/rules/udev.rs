@@ -18,14 +18,14 @@ use crate::{
 const FOLDERS: [&str; 3] = ["/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d"];
 
 /// A file of the distribution's folder is read only if its name contains one of these.
-const TELLING: [&str; 5] = ["sched", "nvme", "ssd", "disk", "tuned"];
+const RELEVANT_NAMES: [&str; 5] = ["sched", "nvme", "ssd", "disk", "tuned"];
 
 /// The rules in the order in which udev applies them: the last matching one wins.
 pub(super) fn read(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<SettingRule> {
     let mut rules = Vec::new();
     for path in in_folders(root, &FOLDERS, ".rules", problems) {
         let is_own = !path.starts_with(FOLDERS[2]);
-        if !is_own && !TELLING.iter().any(|word| root::file_name(&path).contains(word)) {
+        if !is_own && !RELEVANT_NAMES.iter().any(|word| root::file_name(&path).contains(word)) {
             continue;
         }
         let text = root::text(root, &path);

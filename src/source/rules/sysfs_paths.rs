@@ -38,10 +38,10 @@ impl At<'_> {
                 Some(self.rule(file, value, names, text))
             }
             ["devices", "system", "cpu", "cpufreq", policy, file] if policy.starts_with("policy") => {
-                Some(self.rule(of_processors(file)?, value, None, text))
+                Some(self.rule(cpu_setting(file)?, value, None, text))
             }
             ["devices", "system", "cpu", cpu, "cpufreq", file] if cpu.starts_with("cpu") => {
-                Some(self.rule(of_processors(file)?, value, None, text))
+                Some(self.rule(cpu_setting(file)?, value, None, text))
             }
             ["module", module, "parameters", parameter] => self.parameter(module, parameter, value, text),
             ["bus", "pci", "devices", "*", "power", "control"] => {
@@ -91,7 +91,7 @@ impl At<'_> {
 }
 
 /// The setting of a file below `cpufreq`.
-fn of_processors(file: &str) -> Option<&'static str> {
+fn cpu_setting(file: &str) -> Option<&'static str> {
     match file {
         "scaling_governor" => Some("governor"),
         "energy_performance_preference" => Some("energy_preference"),

@@ -15,7 +15,7 @@ const MODULES: [&str; 3] = ["/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modp
 const TMPFILES: [&str; 3] = ["/etc/tmpfiles.d", "/run/tmpfiles.d", "/usr/lib/tmpfiles.d"];
 const UNITS: [&str; 3] = ["/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system"];
 
-const TELLING_MODULES: [&str; 3] = ["nvme", "nvme_core", "nvme-core"];
+const MODULES_WITH_SETTINGS: [&str; 3] = ["nvme", "nvme_core", "nvme-core"];
 
 const TUNED: &str = "tuned.service";
 
@@ -23,14 +23,14 @@ const TUNED: &str = "tuned.service";
 pub(super) fn scan(root: &dyn SysRoot) -> Vec<Line> {
     let mut lines = Vec::new();
     for path in in_folders(root, &MODULES, ".conf", &mut Vec::new()) {
-        lines.extend(telling(root, &path, |line| {
+        lines.extend(relevant(root, &path, |line| {
             let mut words = line.split_ascii_whitespace();
             words.next() == Some("options")
-                && words.next().is_some_and(|word| TELLING_MODULES.contains(&word))
+                && words.next().is_some_and(|word| MODULES_WITH_SETTINGS.contains(&word))
         }));
     }
     for path in in_folders(root, &TMPFILES, ".conf", &mut Vec::new()) {
-        lines.extend(telling(root, &path, |line| line.starts_with('w') && line.contains("/sys/")));
+        lines.extend(relevant(root, &path, |line| line.starts_with('w') && line.contains("/sys/")));
     }
     let services = wanted(root);
     for service in &services {
@@ -47,13 +47,13 @@ pub(super) fn scan(root: &dyn SysRoot) -> Vec<Line> {
     lines
 }
 
-/// The lines of a file that pass `tells`, continued lines joined.
-fn telling(root: &dyn SysRoot, path: &str, tells: impl Fn(&str) -> bool) -> Vec<Line> {
+/// The lines of a file that pass `is_relevant`, continued lines joined.
+fn relevant(root: &dyn SysRoot, path: &str, is_relevant: impl Fn(&str) -> bool) -> Vec<Line> {
     let text = root::text(root, path);
     let lines = joined(text.value().map(String::as_str).unwrap_or_default());
     lines
         .into_iter()
-        .filter(|(_, text)| tells(text))
+        .filter(|(_, text)| is_relevant(text))
         .map(|(number, text)| Line { path: path.to_owned(), number, text })
         .collect()
 }
@@ -62,7 +62,7 @@ fn telling(root: &dyn SysRoot, path: &str, tells: impl Fn(&str) -> bool) -> Vec<
 fn commands(root: &dyn SysRoot, service: &str) -> Vec<Line> {
     let mut found: Vec<Line> = Vec::new();
     for path in unit(root, service).into_iter().chain(drop_ins(root, service)) {
-        for command in telling(root, &path, |line| line.starts_with("ExecStart")) {
+        for command in relevant(root, &path, |line| line.starts_with("ExecStart")) {
             let Some((name, value)) = command.text.split_once('=') else { continue };
             if value.trim().is_empty() {
                 // An empty assignment resets earlier ones.
@@ -106,7 +106,7 @@ fn script(root: &dyn SysRoot, command: &str) -> Vec<Line> {
         return Vec::new();
     }
     let line = |(number, text)| Line { path: path.to_owned(), number, text };
-    shell::telling(joined(text)).into_iter().map(line).collect()
+    shell::relevant(joined(text)).into_iter().map(line).collect()
 }
 
 /// Services enabled at boot: those with a link in a folder `*.wants` or `*.requires` of a target.
