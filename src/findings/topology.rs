@@ -252,7 +252,7 @@ fn oversubscribed(evidence: &Evidence, short: &Bottleneck) -> Detection {
     Detection::new(severity, title)
         .about([Subject::of_node(evidence.machine, short.node)])
         .about(drives.into_iter().map(Subject::drive))
-        .proved_by([
+        .with_evidence([
             Proof::new(
                 &*node.path,
                 format!("carries {} ({})", evidence.rate(short.limit), short.source.because),
