@@ -1,115 +1,58 @@
-//! The state of the screen, how it changes and where its regions are.
-//!
-//! Here: [`App`], [`Message`], [`Effect`], the pure [`update`], the layout, [`COMMANDS`](commands::COMMANDS). Not here:
-//! drawing, reading, threads, the clock. What a key does is in [`act`], what the mouse does in [`mod@pointer`].
+//! The state: what all screens share, their own states, what lies over them; and how it changes.
 
-pub mod screen;
+pub mod tabs;
 pub mod commands;
-pub mod keymap;
-pub mod message;
-pub mod effect;
-pub mod series;
-pub mod load;
 pub mod strip;
 pub mod tree;
-pub mod findings;
 pub mod tune;
 pub mod dyno;
 pub mod whatif;
-pub mod sheet;
-pub mod slots;
+pub mod old;
 pub mod overlay;
 pub mod layout;
+pub mod hit;
 pub mod act;
+pub mod keys;
 pub mod pointer;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use self::{
     dyno::Dyno,
-    findings::Findings,
     layout::Layout,
-    load::Load,
     overlay::Overlay,
-    sheet::Sheet,
-    slots::Slots,
     strip::{Strip, StripRow},
     tree::Tree,
     tune::Tune,
     whatif::WhatIf,
 };
-pub use self::{
-    effect::Effect,
-    message::{MachineRead, Message},
-    screen::Screen,
-};
+pub use crate::ui::{Effect, MachineRead, Message, Mode, ScreenId, key as keymap, message};
 use crate::{
-    capacity::{
-        self,
-        bottleneck::{self, Bottleneck},
-    },
+    capacity::{self, bottleneck},
     counters::Rates,
     findings::{is_depth_one, validity::Watch},
-    machine::{Machine, Measured},
-    model::{DriveName, Limits, Problem, RunSample, RunSummary},
-    report::dossier::Provenance,
-    text::Label,
-    units::UnitSystem,
+    machine::Measured,
+    model::{DriveName, RunSample, RunSummary},
+    screens::{News, Screens},
+    ui::{
+        Ask, Asks, Notice, Shared, SharedChange, Subject, experiments::Progress, load::Load, message::Kept,
+    },
 };
 
-/// Where the machine on the screen comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mode {
-    /// This computer.
-    Live,
-    /// A built-in demo, by name: its drives are simulated.
-    Demo(Label),
-    /// A capture, by file name.
-    Capture(Label),
-    /// A folder of files, by name.
-    Folder(Label),
-}
-
-impl Mode {
-    /// What a sheet says of it.
-    pub fn provenance(&self) -> Provenance {
-        match self {
-            Self::Live => Provenance::Live,
-            Self::Demo(name) => Provenance::Demo(name.clone()),
-            Self::Capture(_) => Provenance::Capture,
-            Self::Folder(_) => Provenance::Folder,
-        }
-    }
-}
-
-/// A line for the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    /// What it says.
-    pub text: String,
-    /// Whether something went wrong.
-    pub problem: bool,
-}
+pub(crate) const MACHINE: ScreenId = ScreenId("machine");
+pub(crate) const TUNE: ScreenId = ScreenId("tune");
+pub(crate) const DYNO: ScreenId = ScreenId("dyno");
+pub(crate) const WHAT_IF: ScreenId = ScreenId("what-if");
 
 /// Everything the screen shows.
 #[derive(Debug, Clone)]
 pub struct App {
-    /// Where the machine comes from.
-    pub mode: Mode,
-    /// The machine.
-    pub machine: Arc<Machine>,
-    /// What could not be read of it.
-    pub problems: Vec<Problem>,
-    /// What its places can carry.
-    pub limits: Arc<Limits>,
-    /// Columns and rows of the terminal.
-    pub size: (u16, u16),
-    /// Time since the program started.
-    pub now: Duration,
+    /// What several screens see.
+    pub shared: Shared,
     /// The screen shown.
-    pub screen: Screen,
-    /// GB/s or GiB/s.
-    pub units: UnitSystem,
+    pub screen: ScreenId,
+    /// The screens.
+    pub screens: Screens,
     /// The last line that the text in front can begin with: only its picture knows, and says so. Nothing that was drawn is
     /// longer than its place: [`usize::MAX`].
     pub text_end: usize,
@@ -119,57 +62,35 @@ pub struct App {
     pub notice: Option<Notice>,
     /// The machine screen.
     pub tree: Tree,
-    /// The findings screen.
-    pub findings: Findings,
     /// The tune screen.
     pub tune: Tune,
     /// The dyno screen.
     pub dyno: Dyno,
     /// The what-if screen.
     pub whatif: WhatIf,
-    /// The sheet screen.
-    pub sheet: Sheet,
-    /// Cards in other slots.
-    pub slots: Slots,
     /// The strip at the foot.
     pub strip: Strip,
-    /// What every drive reads now.
-    pub load: Load,
-    /// What holds the machine back, the most expensive first.
-    pub bottlenecks: Vec<Bottleneck>,
-    rates: Option<Rates>,
 }
 
 impl App {
     /// A screen of this machine, on the first tab.
     pub fn new(mode: Mode, read: MachineRead, size: (u16, u16)) -> Self {
         let mut app = Self {
-            mode,
-            machine: read.machine,
-            problems: read.problems,
-            limits: read.limits,
-            size,
-            now: Duration::ZERO,
-            screen: Screen::Machine,
-            units: UnitSystem::default(),
+            shared: Shared::new(mode, read, size),
+            screen: MACHINE,
+            screens: Screens::default(),
             text_end: usize::MAX,
             overlay: None,
             notice: None,
             tree: Tree::default(),
-            findings: Findings::default(),
             tune: Tune::default(),
             dyno: Dyno::default(),
             whatif: WhatIf::default(),
-            sheet: Sheet::default(),
-            slots: Slots::default(),
             strip: Strip::default(),
-            load: Load::default(),
-            bottlenecks: Vec::new(),
-            rates: None,
         };
-        app.judge();
-        app.tune.read(&app.machine);
-        app.slots.read(&app.machine, &app.limits, app.units);
+        for news in [News::Machine, News::Findings] {
+            app.hear(news);
+        }
         app.refresh();
         app
     }
@@ -177,16 +98,6 @@ impl App {
     /// Where everything is right now.
     pub fn layout(&self) -> Layout {
         Layout::new(self)
-    }
-
-    /// Whether this machine's drives can be tested: the live one's and a demo's simulated ones.
-    pub fn can_test(&self) -> bool {
-        matches!(self.mode, Mode::Live | Mode::Demo(_))
-    }
-
-    /// Whether the figures on the screen come from simulated drives.
-    pub fn is_simulated(&self) -> bool {
-        matches!(self.mode, Mode::Demo(_))
     }
 
     /// Tells the user something.
@@ -199,157 +110,196 @@ impl App {
         self.notice = Some(Notice { text: text.into(), problem: true });
     }
 
-    /// Makes what follows from the state: rows, bottlenecks.
-    fn refresh(&mut self) {
-        let height = usize::from(self.layout().tree_rows.height);
-        self.tree.refresh(&self.machine, &self.load, height);
-        let height = usize::from(self.layout().finding_rows.height);
-        self.findings.scroll_to_selection(height);
-        let area = self.layout().tune_rows;
-        self.tune.scroll_to_cursor(area.width, usize::from(area.height));
-        self.refresh_whatif();
-        let height = usize::from(self.layout().slot_rows.height);
-        self.slots.scroll_to_cursor(height);
-        let reads = |drives: &[DriveName]| self.load.of(drives);
-        let reads: Option<bottleneck::Reads> = self.load.is_busy().then_some(&reads);
-        self.bottlenecks = bottleneck::find(&self.machine, &self.limits, reads);
-        if self.screen == Screen::Sheet {
-            sheet::refresh(self);
+    /// Shows another screen, with what it should show.
+    pub fn show(&mut self, screen: ScreenId, subject: Option<Subject>) -> Vec<Effect> {
+        self.screen = screen;
+        subject.map_or_else(Vec::new, |subject| self.hand(screen, &subject))
+    }
+
+    /// Lays something over the screen.
+    fn lay(&mut self, overlay: Overlay) -> Vec<Effect> {
+        self.overlay = Some(overlay);
+        Vec::new()
+    }
+
+    fn hand(&mut self, screen: ScreenId, subject: &Subject) -> Vec<Effect> {
+        let Some(taker) = self.screens.get_mut(screen) else {
+            old::take(self, screen, subject);
+            return Vec::new();
+        };
+        let asks = taker.take(subject, &self.shared);
+        self.grant(asks)
+    }
+
+    /// Grants what a screen asks for.
+    fn grant(&mut self, asks: Asks) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for ask in asks {
+            match ask {
+                Ask::Effect(effect) => effects.push(effect),
+                Ask::Notice(notice) => self.notice = Some(notice),
+                Ask::Show(screen, subject) => effects.extend(self.show(screen, subject)),
+                Ask::Hand(screen, subject) => effects.extend(self.hand(screen, &subject)),
+                Ask::Change(change) => {
+                    let is_recorded = matches!(change, SharedChange::TurnExperiment(_));
+                    self.shared.apply(change);
+                    if is_recorded {
+                        self.hear(News::Record);
+                    }
+                }
+            }
+        }
+        effects
+    }
+
+    /// Tells all screens what has changed.
+    fn hear(&mut self, news: News) {
+        self.screens.hear(news, &self.shared);
+        if news == News::Machine {
+            self.tune.follow(&self.shared.settings);
         }
     }
 
+    /// Makes what follows from the state: rows, bottlenecks, the screen shown.
+    fn refresh(&mut self) -> Vec<Effect> {
+        let layout = self.layout();
+        self.tree.refresh(&self.shared.machine, &self.shared.load, usize::from(layout.tree_rows.height));
+        self.shared.cursor = self.tree.row().and_then(|row| row.drive().cloned());
+        let area = self.layout().tune_rows;
+        self.tune.scroll_to_cursor(&self.shared.settings, area.width, usize::from(area.height));
+        self.refresh_whatif();
+        let Shared { machine, limits, load, .. } = &self.shared;
+        let reads = |drives: &[DriveName]| load.of(drives);
+        let reads: Option<bottleneck::Reads> = load.is_busy().then_some(&reads);
+        self.shared.bottlenecks = bottleneck::find(machine, limits, reads);
+        let body = self.layout().body;
+        let Some(screen) = self.screens.get_mut(self.screen) else { return Vec::new() };
+        let asks = screen.refresh(&self.shared, body);
+        self.grant(asks)
+    }
+
     fn refresh_whatif(&mut self) {
-        let cursor = self.tree.row().and_then(|row| row.drive().cloned());
-        let (can_test, simulated) = (self.can_test(), self.is_simulated());
-        let experiments = &mut self.whatif.experiments;
-        experiments.refresh(&self.machine, &self.tree.marks, cursor.as_ref(), can_test, simulated);
+        self.whatif.experiments.refresh(&self.shared);
         let height = usize::from(self.layout().experiment_rows.height);
         self.whatif.experiments.scroll_to_selection(height);
     }
 
     /// Takes where the experiment stands; what it came to is kept, and offered for the sheet.
-    fn take_progress(&mut self, progress: whatif::Progress, now: Duration) -> Vec<Effect> {
+    fn take_progress(&mut self, progress: Progress, now: Duration) -> Vec<Effect> {
         // A demo has no counters that would show it.
-        if self.is_simulated() {
+        if self.shared.is_simulated() {
             self.strip.push_reads(now, progress.reads);
         }
-        let boot = self.machine.host.boot_id.value();
-        let Some((at, record)) = self.whatif.experiments.take(progress, boot) else { return Vec::new() };
-        self.sheet.offer_experiment(at);
-        let live = self.mode == Mode::Live;
+        let boot = self.shared.machine.host.boot_id.value();
+        let Some(record) = self.shared.experiments.take(progress, boot) else { return Vec::new() };
+        self.hear(News::Record);
+        let live = self.shared.mode == Mode::Live;
         live.then(|| Effect::KeepExperiment(Box::new(record))).into_iter().collect()
     }
 
     /// Takes what was kept before this start.
-    fn take_kept(&mut self, kept: message::Kept) {
+    fn take_kept(&mut self, kept: Kept) {
         if let Some(note) = kept.note() {
             self.tell(note);
         }
-        self.sheet.take_kept(kept);
+        self.shared.kept = kept;
+        self.hear(News::Record);
     }
 
-    /// Looks for findings again: after a new reading, new counters, a test that began or ended.
+    /// Looks for findings again.
     fn judge(&mut self) {
-        // A test that failed says nothing about the machine.
-        let test = self.dyno.tests.back().filter(|test| !matches!(test.result, Some(Err(_))));
-        let load = test.map(|test| crate::findings::Load {
-            workload: &test.workload,
-            summary: test.summary(),
-            watch: Some(&test.watch),
-        });
-        // What a test does to the machine is judged by what was counted while it ran.
-        let rates = test.map_or(self.rates.as_ref(), |test| test.watch.rates());
-        self.findings.judge(&self.machine, &self.limits, rates, load, self.units);
+        self.shared.judge();
+        self.hear(News::Findings);
     }
 
     /// Writes every rate in the other units.
-    fn switch_units(&mut self) {
-        self.units = self.units.toggled();
-        self.slots.read(&self.machine, &self.limits, self.units);
+    fn switch_units(&mut self) -> Vec<Effect> {
+        self.shared.units = self.shared.units.toggled();
+        self.hear(News::Units);
         self.judge();
+        Vec::new()
     }
 
     fn take_machine(&mut self, read: MachineRead) {
-        self.machine = read.machine;
-        self.problems = read.problems;
-        self.limits = read.limits;
-        self.tune.read(&self.machine);
-        self.slots.read(&self.machine, &self.limits, self.units);
+        self.shared.machine = read.machine;
+        self.shared.problems = read.problems;
+        self.shared.limits = read.limits;
+        self.shared.settings.read(&self.shared.machine);
+        self.hear(News::Machine);
         self.judge();
     }
 
     /// Whether what is going on is judged by idle states: a test that makes one read at a time.
     pub fn asks_for_idle_states(&self) -> bool {
-        self.dyno.running().is_some_and(|test| is_depth_one(&test.workload))
+        self.shared.tests.running().is_some_and(|test| is_depth_one(&test.workload))
     }
 
     fn take_rates(&mut self, rates: &Rates, at: Duration) {
         // A loop device or an md array would count what the drive below it counts already.
         let hardware =
-            |name: &DriveName| self.machine.drive(name).is_some_and(|drive| !drive.kind.is_software());
+            |name: &DriveName| self.shared.machine.drive(name).is_some_and(|drive| !drive.kind.is_software());
         let row = StripRow::from_rates(rates, hardware);
-        if self.dyno.running().is_none() {
-            self.load = Load::from_rates(rates);
+        if self.shared.tests.running().is_none() {
+            self.shared.load = Load::from_rates(rates);
             self.strip.push_reads(at, row.disk.map_or(0.0, |(read, _)| read));
         }
-        if let Some(test) = self.dyno.running_mut() {
+        if let Some(test) = self.shared.tests.running_mut() {
             test.watch(rates, at);
         }
         self.strip.push_row(row);
-        self.rates = Some(rates.clone());
+        self.shared.rates = Some(rates.clone());
         self.judge();
     }
 
     fn take_sample(&mut self, sample: &RunSample, now: Duration) {
-        let Some(test) = self.dyno.running_mut() else { return };
+        let Some(test) = self.shared.tests.running_mut() else { return };
         if test.learn_drives(sample) {
-            test.expected = capacity::expected(&self.machine, &self.limits, &test.workload);
-            test.watch = Watch::begin(&self.machine, &test.workload);
+            test.expected = capacity::expected(&self.shared.machine, &self.shared.limits, &test.workload);
+            test.watch = Watch::begin(&self.shared.machine, &test.workload);
         }
         test.take(sample, now);
         let rates = test
             .targets
             .iter()
             .filter_map(|t| Some((t.drive.clone()?, t.curves.bytes.last().unwrap_or(0.0))));
-        self.load = Load::from_test(rates);
+        self.shared.load = Load::from_test(rates);
         let bytes = test.total.bytes.last().unwrap_or(0.0);
         self.strip.push_reads(now, bytes);
     }
 
     /// Drives that may not be read have file systems that may: a file there is offered in the form, to be taken or left.
     fn offer_file(&mut self) {
-        let Some(test) = self.dyno.running() else { return };
-        let Some(offer) = dyno::file_offer(&test.workload.targets, &self.machine) else { return };
-        self.screen = Screen::Dyno;
+        let Some(test) = self.shared.tests.running() else { return };
+        let Some(offer) = dyno::file_offer(&test.workload.targets, &self.shared.machine) else { return };
+        self.screen = DYNO;
         self.tell(format!(
             "{} may not be read: Enter takes a file of {} on it, Esc leaves it",
             offer.drive,
-            self.units.size(offer.size)
+            self.shared.units.size(offer.size)
         ));
         self.dyno.form.offer(&offer);
     }
 
     /// What a test on this machine teaches about it.
     fn learned(&self, result: &Result<RunSummary, String>) -> Vec<Measured> {
-        match (&self.mode, result) {
+        match (&self.shared.mode, result) {
             (Mode::Live, Ok(run)) => {
-                let beside = self
-                    .dyno
-                    .running()
-                    .map_or_else(capacity::Beside::default, |test| test.watch.beside(&self.machine, run));
-                capacity::learned(&self.machine, &self.limits, run, beside)
+                let beside = self.shared.tests.running().map_or_else(capacity::Beside::default, |test| {
+                    test.watch.beside(&self.shared.machine, run)
+                });
+                capacity::learned(&self.shared.machine, &self.shared.limits, run, beside)
             }
             _ => Vec::new(),
         }
     }
 
     fn end_run(&mut self, mut result: Result<RunSummary, String>, now: Duration) -> Vec<Effect> {
-        if let (Ok(run), Some(test)) = (&mut result, self.dyno.running()) {
-            test.watch.judge(&self.machine, run);
+        if let (Ok(run), Some(test)) = (&mut result, self.shared.tests.running()) {
+            test.watch.judge(&self.shared.machine, run);
         }
         // A spoilt result teaches nothing, so it is judged first.
         let learned = self.learned(&result);
-        for sentence in capacity::refutations(&self.machine, &self.limits, &learned) {
+        for sentence in capacity::refutations(&self.shared.machine, &self.shared.limits, &learned) {
             self.warn(sentence);
         }
         if let Err(why) = &result {
@@ -360,14 +310,20 @@ impl App {
         } else if self.overlay.as_ref().is_some_and(|overlay| *overlay == Overlay::Quit) {
             self.overlay = None;
         }
-        if let Some(test) = self.dyno.running_mut() {
+        if let Some(test) = self.shared.tests.running_mut() {
             test.end(result);
         }
-        self.load = Load::default();
+        self.shared.load = Load::default();
         self.strip.push_reads(now, 0.0);
         self.judge();
-        let kept = self.dyno.tests.back().and_then(|test| test.record(self.machine.host.boot_id.value()));
-        let kept = kept.filter(|_| self.mode == Mode::Live).map(|record| Effect::KeepRun(Box::new(record)));
+        let kept = self
+            .shared
+            .tests
+            .all
+            .back()
+            .and_then(|test| test.record(self.shared.machine.host.boot_id.value()));
+        let kept =
+            kept.filter(|_| self.shared.mode == Mode::Live).map(|record| Effect::KeepRun(Box::new(record)));
         let learned = Some(learned).filter(|learned| !learned.is_empty()).map(Effect::Remember);
         learned.into_iter().chain(kept).collect()
     }
@@ -382,15 +338,15 @@ fn is_refusal(why: &str) -> bool {
 pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
     let mut effects = Vec::new();
     if matches!(message, Message::Machine(_) | Message::Tuned(_) | Message::RunEnded(..)) {
-        app.sheet.forget();
+        app.hear(News::Record);
     }
     match message {
-        Message::Key(key) => effects = act::key(app, key),
-        Message::Paste(text) => act::paste(app, &text),
+        Message::Key(key) => effects = keys::key(app, key),
+        Message::Paste(text) => effects = keys::paste(app, &text),
         Message::Mouse(mouse) => effects = pointer::mouse(app, mouse),
-        Message::Resize(columns, rows) => app.size = (columns, rows),
+        Message::Resize(columns, rows) => app.shared.size = (columns, rows),
         Message::Tick(now) => {
-            app.now = now;
+            app.shared.now = now;
             return effects;
         }
         Message::Machine(read) => app.take_machine(*read),
@@ -408,6 +364,6 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         },
         Message::RunEnded(result, now) => effects = app.end_run(*result, now),
     }
-    app.refresh();
+    effects.extend(app.refresh());
     effects
 }

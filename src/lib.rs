@@ -20,6 +20,8 @@ pub mod tune;
 pub mod experiment;
 pub mod load;
 pub mod report;
+pub mod ui;
+pub mod screens;
 pub mod app;
 pub mod view;
 pub mod runtime;

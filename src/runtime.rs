@@ -98,7 +98,7 @@ pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     let sampler = origin.is_live().then(|| Sampler::start(root, sender.clone(), started, Arc::clone(&over)));
     let effects = Effects::new((tuning, proving), engine, counters, again, sender, started);
     if origin.is_live() {
-        effects.recall(Arc::clone(&app.machine));
+        effects.recall(Arc::clone(&app.shared.machine));
     }
     let mut main =
         Main { screen, effects, sampler, receiver, started, last_words: String::new(), user_left: false };
@@ -202,7 +202,7 @@ impl Main {
                 Effect::Redraw => self.screen.forget()?,
                 Effect::SavePicture => {
                     let picture = picture::of(app, self.screen.theme());
-                    self.effects.save(app.screen.tab().word, "svg", move || picture::svg(&picture));
+                    self.effects.save(app.screen.0, "svg", move || picture::svg(&picture));
                 }
                 Effect::Remember(limits) => self.effects.remember(limits),
                 Effect::KeepRun(record) => self.effects.keep(*record),

@@ -2,39 +2,52 @@
 //!
 //! Here: [`draw`], one file per region, the theme. Not here: any change of state.
 
-pub mod theme;
-pub mod paint;
-pub mod words;
 pub mod frame;
 pub mod tree_rows;
 pub mod facts;
 pub mod facts_pane;
 pub mod verdict;
-pub mod graph;
-pub mod heat;
 pub mod strip;
 pub mod machine;
-pub mod findings;
 pub mod tune;
 pub mod tune_overlay;
 pub mod dyno;
 pub mod whatif;
 pub mod form;
 pub mod targets;
-pub mod slots;
 pub mod overlay;
-pub mod picture;
-pub mod sheet;
+pub use crate::screens::sheet::picture as sheet;
 
 use ratatui::buffer::Buffer;
 
-use self::{paint::Brush, theme::Theme};
-use crate::app::{App, Screen};
+pub use crate::ui::theme;
+use crate::{
+    app::{App, DYNO, MACHINE, TUNE, WHAT_IF},
+    screens::widgets::{findings, graph, heat, paint, paint::Brush, words},
+};
+use theme::Theme;
+
+/// A drawn screen as text or SVG.
+pub mod picture {
+    use ratatui::{buffer::Buffer, layout::Rect};
+
+    use super::theme::Theme;
+    use crate::app::App;
+    pub use crate::ui::picture::*;
+
+    /// The screen as it is drawn now, at the size it has.
+    pub fn of(app: &App, theme: Theme) -> Buffer {
+        let (columns, rows) = app.shared.size;
+        let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
+        super::draw(app, theme, &mut buffer);
+        buffer
+    }
+}
 
 /// Draws the state into `buffer`, which has the state's size; what [`App::text_end`] is from now on.
 pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) -> usize {
     let layout = app.layout();
-    let mut brush = Brush::new(buffer, theme, &layout);
+    let mut brush = Brush::new(buffer, theme, layout.boxed);
     if layout.too_small {
         frame::too_small(app, &mut brush);
         return brush.text_end;
@@ -42,13 +55,15 @@ pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) -> usize {
     frame::title(app, &mut brush);
     frame::tabs(app, &mut brush);
     match app.screen {
-        Screen::Machine => machine::draw(app, &mut brush),
-        Screen::Findings => findings::draw(app, &mut brush),
-        Screen::Tune => tune::draw(app, &mut brush),
-        Screen::Dyno => dyno::draw(app, &mut brush),
-        Screen::WhatIf => whatif::draw(app, &mut brush),
-        Screen::Sheet => sheet::draw(app, &mut brush),
-        Screen::Slots => slots::draw(app, &mut brush),
+        MACHINE => machine::draw(app, &mut brush),
+        TUNE => tune::draw(app, &mut brush),
+        DYNO => dyno::draw(app, &mut brush),
+        WHAT_IF => whatif::draw(app, &mut brush),
+        screen => {
+            if let Some(screen) = app.screens.get(screen) {
+                screen.draw(&app.shared, layout.body, &mut brush);
+            }
+        }
     }
     strip::draw(app, &mut brush);
     frame::footer(app, &mut brush);

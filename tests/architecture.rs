@@ -46,7 +46,9 @@ fn sources() -> Vec<Source> {
 
 fn source(path: &Path) -> Source {
     let whole = fs::read_to_string(path).unwrap();
-    let path = path.strip_prefix(root().join("src")).unwrap().to_str().unwrap().to_owned();
+    let path = path.strip_prefix(root().join("src")).unwrap().to_str().unwrap();
+    // A folder's head, whether it is in the folder or beside it.
+    let path = path.replace("/mod.rs", ".rs");
     let is_test = path.ends_with("/tests.rs");
     let code = if is_test { String::new() } else { without_tests_and_comments(&whole) };
     Source { path, code, whole }
@@ -254,6 +256,31 @@ fn no_files_import_each_other() {
     let listed: BTreeSet<BTreeSet<String>> = table("circle").iter().map(|row| marked(&row[0])).collect();
     let found: BTreeSet<BTreeSet<String>> = circles(&imports).into_iter().collect();
     assert_eq!(found, listed, "circles found, and those ARCHITECTURE.md still lists");
+}
+
+#[test]
+fn a_screen_names_neither_the_app_nor_another_screen() {
+    let of = |path: &str| -> Option<String> {
+        let name = path.strip_prefix("screens/")?.split(['/', '.']).next()?;
+        (name != "widgets").then(|| name.to_owned())
+    };
+    let sources = sources();
+    let screens: BTreeSet<String> = sources.iter().filter_map(|source| of(&source.path)).collect();
+    assert!(screens.len() > 2, "screens are found");
+    let files: BTreeSet<String> = sources.iter().map(|source| source.path.clone()).collect();
+    let mut broken = Vec::new();
+    for source in &sources {
+        let Some(own) = of(&source.path) else { continue };
+        let module: Vec<&str> = source.path.trim_end_matches(".rs").split('/').collect();
+        for path in paths(&source.code) {
+            let file = file_of(&path, &module, &files).unwrap_or_default();
+            let is_other = of(&file).is_some_and(|other| other != own);
+            if is_other || file.starts_with("app/") || file == "app.rs" {
+                broken.push(format!("src/{}: {path}", source.path));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
 }
 
 #[test]

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use iodyno::{
     app::{
-        Effect, Message, Screen,
-        commands::{COMMANDS, On},
+        Effect, Message, ScreenId, commands,
         keymap::{self, Key},
         message::{Kept, Mouse, MouseAction},
         update,
@@ -43,13 +42,18 @@ fn from_the_tree_to_a_finished_test_of_two_marked_drives() {
     headless.wait(Duration::from_secs(9));
     let picture = shown(&headless);
     assert!(picture.contains("Result") && !picture.contains("● running"), "{picture}");
-    let summary = headless.app.dyno.shown().and_then(|test| test.summary()).expect("it ended well");
+    let summary = headless
+        .app
+        .dyno
+        .shown(&headless.app.shared.tests)
+        .and_then(|test| test.summary())
+        .expect("it ended well");
     assert!(summary.simulated && summary.targets.len() == 2 && summary.iops() > 10_000.0);
 }
 
 /// As the terminal does it after every change.
 fn draw(headless: &mut Headless) -> String {
-    let (columns, rows) = headless.app.size;
+    let (columns, rows) = headless.app.shared.size;
     let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
     headless.app.text_end = view::draw(&headless.app, Theme::PLAIN, &mut buffer);
     text(&buffer)
@@ -91,7 +95,7 @@ fn help_says_all_it_has_to_say_at_any_width() {
             press(&mut headless, "<Down>");
         }
         let screen = headless.app.screen;
-        for command in COMMANDS.iter().filter(|command| [On::Every, On::Only(screen)].contains(&command.on)) {
+        for command in commands::of(screen) {
             for word in command.help.split(' ') {
                 assert!(seen.contains(word), "{columns} columns, tab {tab}: {word:?} of {:?}", command.help);
             }
@@ -103,10 +107,10 @@ fn help_says_all_it_has_to_say_at_any_width() {
 fn digits_are_commands_until_a_field_is_entered() {
     let mut headless = open("laptop");
     press(&mut headless, "4jjj<Enter><C-u>14<Enter>");
-    assert_eq!(headless.app.screen, Screen::Dyno);
+    assert_eq!(headless.app.screen, ScreenId("dyno"));
     assert_eq!(headless.app.dyno.form.workload.depth, 14);
     press(&mut headless, "1");
-    assert_eq!(headless.app.screen, Screen::Machine);
+    assert_eq!(headless.app.screen, ScreenId("machine"));
     press(&mut headless, "4<Enter><C-u>99999<Enter>");
     assert!(shown(&headless).contains("99999 is out of range; use 1 to 4096"));
     press(&mut headless, "<Esc>");
@@ -121,7 +125,7 @@ fn the_drive_that_a_file_lies_on_is_watched_from_its_first_look_on() {
     let effects = update(&mut headless.app, Message::Key(Key::Char('r')));
     let Some(Effect::StartRun(workload)) = effects.into_iter().next() else { panic!("it starts a test") };
     assert_eq!(workload.targets[0].drive, None, "only who opens the file knows");
-    let drive = headless.app.machine.hardware_drives().next().expect("a drive").name.clone();
+    let drive = headless.app.shared.machine.hardware_drives().next().expect("a drive").name.clone();
     let target = TargetSample {
         name: Label::new("/home/data/file"),
         drive: Some(drive.clone()),
@@ -140,7 +144,7 @@ fn the_drive_that_a_file_lies_on_is_watched_from_its_first_look_on() {
         simulated: false,
     };
     headless.send(Message::Sample(Box::new(sample), Duration::from_secs(1)));
-    let test = headless.app.dyno.running().expect("it runs");
+    let test = headless.app.shared.tests.running().expect("it runs");
     assert_eq!(test.workload.targets[0].drive.as_ref(), Some(&drive));
     assert_eq!(test.targets[0].drive.as_ref(), Some(&drive));
     assert!(test.expected_of(0).is_some(), "and what it should reach is known");
@@ -160,7 +164,12 @@ fn a_pause_holds_the_test_and_a_stop_keeps_what_was_read() {
     headless.wait(Duration::from_secs(1));
     press(&mut headless, "x");
     headless.wait(Duration::from_secs(1));
-    let summary = headless.app.dyno.shown().and_then(|test| test.summary()).expect("it was summed up");
+    let summary = headless
+        .app
+        .dyno
+        .shown(&headless.app.shared.tests)
+        .and_then(|test| test.summary())
+        .expect("it was summed up");
     assert!(summary.interrupted && summary.iops() > 0.0);
 }
 
@@ -195,7 +204,7 @@ fn finding_folding_and_details() {
 fn the_palette_runs_a_command_by_its_name() {
     let mut headless = open("laptop");
     press(&mut headless, ":units<Enter>");
-    assert_eq!(headless.app.units, UnitSystem::Binary);
+    assert_eq!(headless.app.shared.units, UnitSystem::Binary);
     assert!(shown(&headless).contains("limit GiB/s") && !shown(&headless).contains("limit GB/s"));
 }
 
@@ -214,9 +223,9 @@ fn the_mouse_reaches_tabs_rows_and_hints() {
     let selected = headless.app.tree.row().and_then(|row| row.drive()).map(ToString::to_string);
     assert_eq!(selected.as_deref(), Some("nvme3n1"));
     click(&mut headless, "Dyno");
-    assert_eq!(headless.app.screen, Screen::Dyno);
+    assert_eq!(headless.app.screen, ScreenId("dyno"));
     click(&mut headless, "r run  Space");
-    assert!(headless.app.dyno.running().is_some());
+    assert!(headless.app.shared.tests.running().is_some());
 }
 
 #[test]
@@ -232,7 +241,7 @@ fn a_resize_is_taken_at_once() {
 fn pasted_text_goes_into_the_open_field_alone() {
     let mut headless = open("laptop");
     headless.send(Message::Paste("q4r".to_owned()));
-    assert!(!headless.has_left() && headless.app.screen == Screen::Machine);
+    assert!(!headless.has_left() && headless.app.screen == ScreenId("machine"));
     press(&mut headless, "4<Enter>");
     headless.send(Message::Paste("/tmp/a\u{1b}[2Jfile\nrm".to_owned()));
     press(&mut headless, "<Enter>");
@@ -243,20 +252,26 @@ fn pasted_text_goes_into_the_open_field_alone() {
 fn test_marked(headless: &mut Headless) -> f64 {
     press(headless, "4r");
     headless.wait(Duration::from_secs(12));
-    headless.app.dyno.shown().and_then(|test| test.summary()).expect("it ended well").iops()
+    headless
+        .app
+        .dyno
+        .shown(&headless.app.shared.tests)
+        .and_then(|test| test.summary())
+        .expect("it ended well")
+        .iops()
 }
 
 #[test]
 fn two_drives_are_changed_tested_undone_and_the_screen_is_left() {
     let mut headless = open("threadripper-before");
-    let before = headless.app.machine.clone();
+    let before = headless.app.shared.machine.clone();
     // Two drives are marked; the scheduler of one of them is changed, and so that of both.
     press(&mut headless, "3jj<Space><Space>");
     let fast = test_marked(&mut headless);
     press(&mut headless, "3k+");
     let picture = shown(&headless);
     assert!(picture.contains("2 staged") && picture.contains("none→mq-deadline"), "{picture}");
-    assert_eq!(headless.app.machine, before, "staging writes nothing");
+    assert_eq!(headless.app.shared.machine, before, "staging writes nothing");
     press(&mut headless, "a");
     let picture = shown(&headless);
     assert!(
@@ -273,7 +288,7 @@ fn two_drives_are_changed_tested_undone_and_the_screen_is_left() {
     assert!(!headless.has_left() && shown(&headless).contains("changed by this run, SIMULATED"));
     press(&mut headless, "<Esc>3U");
     assert!(shown(&headless).contains("4 of 4 back as found"), "{}", shown(&headless));
-    assert_eq!(headless.app.machine, before, "undone exactly");
+    assert_eq!(headless.app.shared.machine, before, "undone exactly");
     assert!((test_marked(&mut headless) - fast).abs() < 1.0, "as fast as before");
     press(&mut headless, "q");
     assert!(headless.has_left(), "nothing stands, nothing is asked");
@@ -291,7 +306,11 @@ fn what_the_kernel_made_of_a_value_is_said_and_one_value_is_put_back() {
     assert!(shown(&headless).contains("takes a whole number from 0"), "{}", shown(&headless));
     assert!(headless.app.tune.edit.is_some(), "a wrong value keeps the cell open");
     press(&mut headless, "<Esc>lll<Right><Right><Right><Right><Right>+");
-    assert!(headless.app.tune.staged.is_empty(), "what is shown only is not staged: {}", shown(&headless));
+    assert!(
+        headless.app.shared.settings.staged.is_empty(),
+        "what is shown only is not staged: {}",
+        shown(&headless)
+    );
 }
 
 #[test]
@@ -310,7 +329,7 @@ fn leaving_with_changes_asks_and_exports_rules() {
     let mut headless = open("laptop");
     press(&mut headless, "3+a<Enter>qu");
     assert!(headless.has_left() && headless.last_words.is_empty());
-    assert_eq!(headless.app.standing(), 0);
+    assert_eq!(headless.app.shared.standing(), 0);
 }
 
 #[test]
@@ -331,7 +350,7 @@ fn an_experiment_ends_in_a_verdict_whose_winner_is_kept_and_put_back() {
     let mut headless = open("threadripper-before");
     press(&mut headless, "5");
     let scheduler = |headless: &Headless| {
-        let drive = headless.app.machine.hardware_drives().next().expect("a drive").clone();
+        let drive = headless.app.shared.machine.hardware_drives().next().expect("a drive").clone();
         drive.queue.scheduler.value().map(|choice| choice.current.to_string())
     };
     let own = "Ge<C-u>A: scheduler=mq-deadline iodepth=4<Enter><C-u>B: scheduler=none iodepth=4 rate_iops=1000<Enter>";
@@ -352,7 +371,7 @@ fn an_experiment_ends_in_a_verdict_whose_winner_is_kept_and_put_back() {
     press(&mut headless, "b");
     assert_eq!(scheduler(&headless).as_deref(), Some("none"), "{}", shown(&headless));
     let rounds = |headless: &Headless| {
-        headless.app.whatif.experiments.shown.as_ref().map_or(0, |shown| shown.account.rounds)
+        headless.app.shared.experiments.shown.as_ref().map_or(0, |shown| shown.account.rounds)
     };
     let before = rounds(&headless);
     press(&mut headless, "m");
@@ -360,9 +379,9 @@ fn an_experiment_ends_in_a_verdict_whose_winner_is_kept_and_put_back() {
     assert!(rounds(&headless) > before, "{} rounds after {before}", rounds(&headless));
     press(&mut headless, "<Esc>");
     headless.wait(Duration::from_secs(1));
-    assert!(headless.app.whatif.experiments.running().is_none(), "Esc ends it");
+    assert!(headless.app.shared.experiments.running().is_none(), "Esc ends it");
     press(&mut headless, "<Esc><Esc>");
-    assert_eq!(headless.app.screen, Screen::Machine);
+    assert_eq!(headless.app.screen, ScreenId("machine"));
 }
 
 #[test]
@@ -382,14 +401,14 @@ fn an_experiment_that_is_ended_puts_everything_back_and_leaving_asks_first() {
 fn a_finding_leads_to_the_experiment_that_would_prove_it() {
     let mut headless = open("threadripper-before");
     press(&mut headless, "2w");
-    let finding = headless.app.findings.selected_finding().map(|finding| finding.id.0);
+    let finding = headless.app.screens.findings.finding(&headless.app.shared).map(|finding| finding.id.0);
     assert_eq!(finding, Some("shared-root-complex"));
     // A card in the wrong place is moved in thought first; what would be measured comes behind it.
-    assert_eq!(headless.app.screen, Screen::Slots);
-    let gain = headless.app.slots.prediction.as_ref().and_then(|made| made.as_ref().ok()?.gain());
+    assert_eq!(headless.app.screen, ScreenId("slots"));
+    let gain = headless.app.screens.slots.prediction.as_ref().and_then(|made| made.as_ref().ok()?.gain());
     assert!(gain.is_some_and(|gain| (17e9..18e9).contains(&gain)), "{gain:?}");
     press(&mut headless, "<Esc><Esc>");
-    assert_eq!(headless.app.screen, Screen::WhatIf);
+    assert_eq!(headless.app.screen, ScreenId("what-if"));
     let entry = headless.app.whatif.experiments.entry().map(|entry| entry.row.id.0);
     assert_eq!(entry, Some("drives"));
     press(&mut headless, "<Enter>");
@@ -398,7 +417,7 @@ fn a_finding_leads_to_the_experiment_that_would_prove_it() {
     assert!(picture.contains("8 under 0000:40 is worse"), "{picture}");
     let mut headless = open("x570");
     press(&mut headless, "2w");
-    assert_eq!(headless.app.screen, Screen::WhatIf, "what no card changes is measured");
+    assert_eq!(headless.app.screen, ScreenId("what-if"), "what no card changes is measured");
 }
 
 #[test]
@@ -424,18 +443,24 @@ fn a_sheet_is_chosen_and_what_is_seen_is_copied() {
     assert!(picture.contains("## 10 drives on AMD Ryzen Threadripper PRO 3955WX"), "{picture}");
     press(&mut headless, "y");
     assert!(shown(&headless).contains("bytes of Markdown sent to the terminal's clipboard; w saves them"));
-    assert_eq!(headless.copied, headless.app.sheet.text);
+    assert_eq!(headless.copied, headless.app.screens.sheet.text);
     let whole = headless.copied.clone();
     assert!(whole.contains("SIMULATED") && whole.contains("p99.9") && !whole.contains("linux02"));
 
     press(&mut headless, "j<Space>");
     assert!(shown(&headless).contains("[ ] tree with its links"));
-    assert!(headless.app.sheet.text.len() < whole.len() && !headless.app.sheet.text.contains("GT/s now"));
+    assert!(
+        headless.app.screens.sheet.text.len() < whole.len()
+            && !headless.app.screens.sheet.text.contains("GT/s now")
+    );
     press(&mut headless, "<Space>ff");
-    assert!(headless.app.sheet.text.starts_with("10 drives on AMD"), "plain text is the third format");
-    let before = headless.app.sheet.top;
+    assert!(
+        headless.app.screens.sheet.text.starts_with("10 drives on AMD"),
+        "plain text is the third format"
+    );
+    let before = headless.app.screens.sheet.top;
     press(&mut headless, "<PageDown>");
-    assert!(headless.app.sheet.top > before);
+    assert!(headless.app.screens.sheet.top > before);
     press(&mut headless, "gG");
     assert!(shown(&headless).contains("are left out or"), "{}", shown(&headless));
     press(&mut headless, "fy");
@@ -446,14 +471,21 @@ fn a_sheet_is_chosen_and_what_is_seen_is_copied() {
 fn names_are_in_a_sheet_when_their_box_is_checked() {
     let mut headless = open("x570");
     press(&mut headless, "7");
-    let serial =
-        headless.app.machine.drives.iter().find_map(|drive| drive.serial.value()).expect("a serial").clone();
+    let serial = headless
+        .app
+        .shared
+        .machine
+        .drives
+        .iter()
+        .find_map(|drive| drive.serial.value())
+        .expect("a serial")
+        .clone();
     press(&mut headless, "fff");
-    assert!(!headless.app.sheet.text.contains(serial.as_str()));
+    assert!(!headless.app.screens.sheet.text.contains(serial.as_str()));
     press(&mut headless, "kk");
     headless.press(std::iter::repeat_n(Key::Down, 9));
     press(&mut headless, "<Space>");
-    assert!(headless.app.sheet.text.contains(serial.as_str()), "{}", shown(&headless));
+    assert!(headless.app.screens.sheet.text.contains(serial.as_str()), "{}", shown(&headless));
 }
 
 #[test]
@@ -467,11 +499,11 @@ fn a_verdict_goes_into_the_sheet_and_comes_out_again() {
     assert!(picture.contains("mq-deadline is worse") && picture.contains("s add to the sheet"), "{picture}");
     press(&mut headless, "7");
     assert!(shown(&headless).contains("[ ] experiment 1: scheduler"), "{}", shown(&headless));
-    assert!(!headless.app.sheet.text.contains("### Experiments"));
+    assert!(!headless.app.screens.sheet.text.contains("### Experiments"));
     press(&mut headless, "5s");
     assert!(shown(&headless).contains("The verdict is in the sheet"), "{}", shown(&headless));
     press(&mut headless, "7");
-    let sheet = &headless.app.sheet.text;
+    let sheet = &headless.app.screens.sheet.text;
     assert!(shown(&headless).contains("[x] experiment 1: scheduler"), "{}", shown(&headless));
     for words in [
         "### Experiments",
@@ -485,7 +517,7 @@ fn a_verdict_goes_into_the_sheet_and_comes_out_again() {
     headless.wait(Duration::from_mins(2));
     assert!(shown(&headless).contains("s out of the sheet"), "it stays in: {}", shown(&headless));
     press(&mut headless, "s7");
-    assert!(!headless.app.sheet.text.contains("### Experiments"));
+    assert!(!headless.app.screens.sheet.text.contains("### Experiments"));
 }
 
 #[test]
@@ -510,9 +542,9 @@ fn what_was_kept_before_this_start_is_offered_with_its_time() {
     let mut headless = open("laptop");
     press(&mut headless, "r");
     headless.wait(Duration::from_secs(12));
-    let boot = headless.app.machine.host.boot_id.value().cloned();
+    let boot = headless.app.shared.machine.host.boot_id.value().cloned();
     let mut record =
-        headless.app.dyno.tests.back().and_then(|test| test.record(boot.as_ref())).expect("a run");
+        headless.app.shared.tests.all.back().and_then(|test| test.record(boot.as_ref())).expect("a run");
     record.run.started = 1_790_000_000;
     let kept = Kept { runs: vec![record], experiments: Vec::new(), foreign: 2 };
     headless.send(Message::Recalled(Box::new(Ok(kept))));

@@ -27,8 +27,8 @@ const KHZ: u64 = 4_000_000;
 fn screen() -> App {
     let root = Origin::Demo("x570".to_owned()).open().unwrap();
     let mut app = App::new(Mode::Live, opening::read(&*root), (120, 40));
-    let drive = app.machine.hardware_drives().next().unwrap().name.clone();
-    app.tree.marks.insert(drive);
+    let drive = app.shared.machine.hardware_drives().next().unwrap().name.clone();
+    app.shared.marks.insert(drive);
     app.dyno.form.workload.runtime = Some(RUNTIME);
     app
 }
@@ -38,7 +38,8 @@ fn test(app: &mut App, change: impl Fn(&mut RunSummary)) -> Option<Vec<Measured>
     let effects = update(app, Message::Key(Key::Char('r')));
     let Some(Effect::StartRun(workload)) = effects.into_iter().next() else { panic!("it starts a test") };
     let start: Instant = session::now();
-    let mut running = Simulated::new(&app.machine, &app.limits, 1).start(&workload, start).unwrap();
+    let mut running =
+        Simulated::new(&app.shared.machine, &app.shared.limits, 1).start(&workload, start).unwrap();
     let mut sample = running.sample(start + RUNTIME);
     sample.state = RunState::Running;
     let mut run = running.finish(start + RUNTIME);
@@ -93,14 +94,16 @@ fn a_full_worker_teaches_what_reads_cost_and_the_next_test_is_expected_to_cost_t
     });
     let cost = cost.unwrap();
     assert_eq!((cost.block, cost.workers, cost.hertz), (Bytes(4096), 1, KHZ as f64 * 1e3));
-    let reads = app.dyno.shown().and_then(|test| test.summary()).unwrap().iops();
+    let reads = app.dyno.shown(&app.shared.tests).and_then(|test| test.summary()).unwrap().iops();
     assert!((cost.cycles / (0.95 * cost.hertz / reads) - 1.0).abs() < 1e-3, "{cost}");
     let machine = read_again(&measured);
     let limits = capacity::limits(&machine);
     let (basis, because) = limits.processors.as_ref().unwrap().source(Bytes(4096), 1);
     assert!(basis == Basis::Measured && because.contains("measured here: 1 drive, 4k randread"), "{because}");
-    let workload =
-        Workload { targets: app.dyno.shown().unwrap().workload.targets.clone(), ..Workload::default() };
+    let workload = Workload {
+        targets: app.dyno.shown(&app.shared.tests).unwrap().workload.targets.clone(),
+        ..Workload::default()
+    };
     let expected = capacity::expected(&machine, &limits, &workload)[0].clone().unwrap();
     assert!((expected.iops / (reads / 0.95) - 1.0).abs() < 1e-3, "{expected:?}");
     assert!(expected.because.contains("measured here"), "{}", expected.because);

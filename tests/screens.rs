@@ -6,7 +6,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use iodyno::{
-    app::{Screen, dyno::form::FIELDS, keymap},
+    app::{ScreenId, dyno::form::FIELDS, keymap, tabs},
     runtime::headless::Headless,
     source::{demo::DEMOS, origin::Origin},
     view::picture::text,
@@ -19,9 +19,9 @@ use ratatui::{
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
-fn picture(demo: &str, screen: Screen, size: (u16, u16), keys: &str, seconds: u64) -> Buffer {
+fn picture(demo: &str, screen: ScreenId, size: (u16, u16), keys: &str, seconds: u64) -> Buffer {
     let mut headless = Headless::open(&Origin::Demo(demo.to_owned()), size).expect("demos open");
-    headless.press([keymap::Key::Char(screen.tab().digit)]);
+    headless.press([keymap::Key::Char(tabs::about(screen).digit)]);
     headless.press(keymap::parse(keys).expect("keys are well written"));
     headless.wait(Duration::from_secs(seconds));
     headless.picture(Theme::COLOUR)
@@ -77,7 +77,7 @@ fn the_machine_of_every_demo() {
     for demo in DEMOS {
         for size in SIZES {
             let name = format!("machine__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
-            check(&name, &picture(demo.name, Screen::Machine, size, "", 0));
+            check(&name, &picture(demo.name, ScreenId("machine"), size, "", 0));
         }
     }
 }
@@ -87,7 +87,7 @@ fn the_findings_of_every_demo() {
     for demo in DEMOS {
         for size in SIZES {
             let name = format!("findings__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
-            check(&name, &picture(demo.name, Screen::Findings, size, "", 0));
+            check(&name, &picture(demo.name, ScreenId("findings"), size, "", 0));
         }
     }
 }
@@ -97,7 +97,7 @@ fn the_dyno_of_every_demo_after_a_test_of_big_reads() {
     for demo in DEMOS {
         for size in SIZES {
             let name = format!("dyno__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
-            check(&name, &picture(demo.name, Screen::Dyno, size, "jj<Enter><C-u>512k<Enter>r", 12));
+            check(&name, &picture(demo.name, ScreenId("dyno"), size, "jj<Enter><C-u>512k<Enter>r", 12));
         }
     }
 }
@@ -107,7 +107,7 @@ fn the_sheet_of_every_demo() {
     for demo in DEMOS {
         for size in SIZES {
             let name = format!("sheet__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
-            check(&name, &picture(demo.name, Screen::Sheet, size, "", 0));
+            check(&name, &picture(demo.name, ScreenId("sheet"), size, "", 0));
         }
     }
 }
@@ -131,7 +131,7 @@ fn settings_of_every_demo() {
     for demo in DEMOS {
         for size in SIZES {
             let name = format!("tune__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
-            check(&name, &picture(demo.name, Screen::Tune, size, "", 0));
+            check(&name, &picture(demo.name, ScreenId("tune"), size, "", 0));
         }
     }
 }
@@ -150,7 +150,7 @@ fn settings_staged_reviewed_and_changed() {
         ] {
             let seconds = if name == "tune_tested" { 12 } else { 0 };
             let name = format!("{name}__threadripper_before__{}x{}", size.0, size.1);
-            check(&name, &picture("threadripper-before", Screen::Tune, size, &keys, seconds));
+            check(&name, &picture("threadripper-before", ScreenId("tune"), size, &keys, seconds));
         }
     }
 }
@@ -160,7 +160,7 @@ fn experiments_of_every_demo() {
     for demo in DEMOS {
         for size in SIZES {
             let name = format!("what_if__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
-            check(&name, &picture(demo.name, Screen::WhatIf, size, "", 0));
+            check(&name, &picture(demo.name, ScreenId("what-if"), size, "", 0));
         }
     }
 }
@@ -176,7 +176,7 @@ fn an_experiment_under_way_and_its_verdict() {
             ("what_if_own", "Gejj", 0),
         ] {
             let name = format!("{name}__threadripper_before__{}x{}", size.0, size.1);
-            check(&name, &picture("threadripper-before", Screen::WhatIf, size, keys, seconds));
+            check(&name, &picture("threadripper-before", ScreenId("what-if"), size, keys, seconds));
         }
     }
 }
@@ -186,7 +186,7 @@ fn the_full_root_complex_under_load() {
     for size in SIZES {
         let name = format!("machine_under_load__threadripper_before__{}x{}", size.0, size.1);
         let keys = "4jj<Enter><C-u>512k<Enter>1r";
-        check(&name, &picture("threadripper-before", Screen::Machine, size, keys, 8));
+        check(&name, &picture("threadripper-before", ScreenId("machine"), size, keys, 8));
     }
 }
 
@@ -197,14 +197,14 @@ fn what_lies_over_a_screen() {
     {
         check(
             &format!("{name}__threadripper_before__120x40"),
-            &picture("threadripper-before", Screen::Machine, (120, 40), keys, 0),
+            &picture("threadripper-before", ScreenId("machine"), (120, 40), keys, 0),
         );
     }
 }
 
 #[test]
 fn a_terminal_that_is_too_small_is_told_so() {
-    check("too_small__79x24", &picture("laptop", Screen::Machine, (79, 24), "", 0));
+    check("too_small__79x24", &picture("laptop", ScreenId("machine"), (79, 24), "", 0));
 }
 
 #[test]
@@ -221,8 +221,8 @@ fn no_colour_leaves_no_colour_anywhere() {
 fn every_size_draws_without_leaving_the_buffer() {
     for (columns, rows) in [(1, 1), (80, 23), (81, 25), (99, 29), (100, 30), (131, 33), (160, 50), (300, 90)]
     {
-        for screen in iodyno::app::screen::SCREENS {
-            picture("threadripper-before", screen.screen, (columns, rows), "r?", 1);
+        for screen in tabs::tabs() {
+            picture("threadripper-before", screen.id, (columns, rows), "r?", 1);
         }
     }
 }
@@ -233,13 +233,13 @@ fn cards_in_other_slots() {
         let (columns, rows) = size;
         for demo in DEMOS {
             let name = format!("slots_slower__{}__{columns}x{rows}", demo.name.replace('-', "_"));
-            check(&name, &picture(demo.name, Screen::Machine, size, "w-", 0));
+            check(&name, &picture(demo.name, ScreenId("machine"), size, "w-", 0));
         }
         for (name, keys) in
             [("slots_best", "wb"), ("slots_carrying", "nnw<Down><Down><Down>"), ("slots_refused", "nnwgjj")]
         {
             let name = format!("{name}__threadripper_before__{columns}x{rows}");
-            check(&name, &picture("threadripper-before", Screen::Machine, size, keys, 0));
+            check(&name, &picture("threadripper-before", ScreenId("machine"), size, keys, 0));
         }
     }
 }
@@ -248,7 +248,7 @@ fn cards_in_other_slots() {
 fn every_field_of_the_form_says_all_that_it_takes_where_there_is_room() {
     for (size, form) in [((100, 30), 35), ((120, 40), 35), ((200, 60), 44)] {
         for (down, field) in FIELDS.iter().enumerate() {
-            let picture = picture("threadripper-before", Screen::Dyno, size, &"j".repeat(down), 0);
+            let picture = picture("threadripper-before", ScreenId("dyno"), size, &"j".repeat(down), 0);
             let rows = text(&picture);
             let column: Vec<String> = rows
                 .lines()

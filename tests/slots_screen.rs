@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use iodyno::{
     app::{
-        MachineRead, Message, Mode, Screen, keymap,
+        MachineRead, Message, Mode, ScreenId, keymap,
         message::{Mouse, MouseAction},
     },
     capacity,
@@ -34,14 +34,14 @@ fn shown(headless: &Headless) -> String {
 
 /// What all drives win, in GB/s, as far as something is predicted.
 fn gain(headless: &Headless) -> Option<f64> {
-    let prediction = headless.app.slots.prediction.as_ref()?.as_ref().ok()?;
+    let prediction = headless.app.screens.slots.prediction.as_ref()?.as_ref().ok()?;
     Some((prediction.gain()? / 1e8).round() / 10.0)
 }
 
 #[test]
 fn a_card_is_carried_from_the_machine_to_where_it_wins_and_put_back() {
     let mut headless = open("nnw");
-    assert_eq!(headless.app.screen, Screen::Slots);
+    assert_eq!(headless.app.screen, ScreenId("slots"));
     assert!(shown(&headless).contains("carrying the card with nvme0n1 to nvme3n1"), "{}", shown(&headless));
     assert_eq!(gain(&headless), None, "nothing is predicted before it goes anywhere");
     press(&mut headless, "<End><Up>");
@@ -56,9 +56,13 @@ fn a_card_is_carried_from_the_machine_to_where_it_wins_and_put_back() {
     press(&mut headless, "u");
     assert!(shown(&headless).contains("+16.5 GiB/s"), "{}", shown(&headless));
     press(&mut headless, "<Esc>");
-    assert_eq!((gain(&headless), headless.app.screen), (None, Screen::Slots), "Esc puts the card back first");
+    assert_eq!(
+        (gain(&headless), headless.app.screen),
+        (None, ScreenId("slots")),
+        "Esc puts the card back first"
+    );
     press(&mut headless, "<Esc>");
-    assert_eq!(headless.app.screen, Screen::WhatIf, "the page is left to the screen it belongs to");
+    assert_eq!(headless.app.screen, ScreenId("what-if"), "the page is left to the screen it belongs to");
 }
 
 #[test]
@@ -66,9 +70,9 @@ fn the_experiments_lead_to_the_page_and_it_leads_back() {
     let mut headless = open("5");
     assert!(shown(&headless).contains("w slots"), "{}", shown(&headless));
     press(&mut headless, "w");
-    assert_eq!((headless.app.screen, headless.app.slots.is_carrying()), (Screen::Slots, false));
+    assert_eq!((headless.app.screen, headless.app.screens.slots.is_carrying()), (ScreenId("slots"), false));
     press(&mut headless, "b<Esc><Esc>");
-    assert_eq!(headless.app.screen, Screen::WhatIf);
+    assert_eq!(headless.app.screen, ScreenId("what-if"));
 }
 
 #[test]
@@ -78,7 +82,7 @@ fn a_drive_is_taken_alone_from_its_card_and_then_put_back() {
     press(&mut headless, "<End><Up>");
     assert_eq!(gain(&headless), Some(7.1), "what one drive reads beside seven");
     press(&mut headless, "<Home><Down><Down><Down><Space>");
-    let moved = headless.app.slots.picked.as_ref().expect("put down elsewhere, not picked up anew");
+    let moved = headless.app.screens.slots.picked.as_ref().expect("put down elsewhere, not picked up anew");
     assert!(moved.dropped);
 }
 
@@ -103,10 +107,12 @@ fn the_best_move_is_one_key_and_the_mouse_does_the_rest() {
     assert_eq!(gain(&headless), Some(17.7));
     press(&mut headless, "<Esc>");
     let click = |headless: &mut Headless, name: &str| {
-        let at = headless.app.slots.today.iter().position(|row| row.name == name).expect(name);
-        let area = headless.app.layout().slot_rows;
-        let row = area.y + u16::try_from(at - headless.app.slots.top).expect("a row");
-        headless.send(Message::Mouse(Mouse { column: area.x + 9, row, action: MouseAction::Press }));
+        let text = shown(headless);
+        // Today's side.
+        let shows = |line: &str| line.chars().take(60).collect::<String>().contains(name);
+        let row = text.lines().skip(3).position(shows).expect(name) + 3;
+        let row = u16::try_from(row).expect("a row");
+        headless.send(Message::Mouse(Mouse { column: 11, row, action: MouseAction::Press }));
     };
     click(&mut headless, "nvme5n1");
     click(&mut headless, "nvme5n1");
@@ -120,13 +126,13 @@ fn the_best_move_is_one_key_and_the_mouse_does_the_rest() {
 #[test]
 fn another_machine_makes_a_move_void() {
     let mut headless = open("wb");
-    let mut machine = (*headless.app.machine).clone();
+    let mut machine = (*headless.app.shared.machine).clone();
     headless.send(read(machine.clone()));
     assert_eq!(gain(&headless), Some(17.7), "the same machine read again");
     let last = machine.pci.nodes.last_mut().expect("it has nodes");
     last.address = NodeAddress::Device("0000:7f:00.0".parse().expect("an address"));
     headless.send(read(machine));
-    assert!(headless.app.slots.picked.is_none() && gain(&headless).is_none());
+    assert!(headless.app.screens.slots.picked.is_none() && gain(&headless).is_none());
 }
 
 fn read(machine: iodyno::machine::Machine) -> Message {
@@ -138,7 +144,7 @@ fn read(machine: iodyno::machine::Machine) -> Message {
 fn a_slower_slot_is_tried_live_where_the_kernel_has_a_cooling_device() {
     let mut headless = open("w--t");
     assert!(shown(&headless).contains("no cooling device"), "{}", shown(&headless));
-    let mut machine = (*headless.app.machine).clone();
+    let mut machine = (*headless.app.shared.machine).clone();
     let drive =
         machine.hardware_drives().find(|drive| drive.name.as_str() == "nvme8n1").and_then(|drive| drive.node);
     let port = drive.and_then(|drive| machine.pci.node(drive).parent).expect("it hangs on a port");
@@ -146,12 +152,12 @@ fn a_slower_slot_is_tried_live_where_the_kernel_has_a_cooling_device() {
     machine.pci.nodes[port.0].cooling = Reading::known(format!("{folder}/cur_state"), (0, 3));
     machine.pci.nodes[port.0].cooling_path = Some(folder.into());
     headless.send(read(machine));
-    headless.app.mode = Mode::Demo(Label::new("threadripper-before"));
+    headless.app.shared.mode = Mode::Demo(Label::new("threadripper-before"));
     press(&mut headless, "t");
-    assert_eq!(headless.app.screen, Screen::Tune);
-    let staged = &headless.app.tune.staged;
+    assert_eq!(headless.app.screen, ScreenId("tune"));
+    let staged = &headless.app.shared.settings.staged;
     assert_eq!(staged.len(), 1, "{}", shown(&headless));
     assert_eq!((staged[0].setting.0, staged[0].value.as_str()), ("link_speed", "2"), "gen4 held to gen2");
-    let speed = headless.app.slots.picked.as_ref().and_then(|picked| picked.speed);
+    let speed = headless.app.screens.slots.picked.as_ref().and_then(|picked| picked.speed);
     assert_eq!(speed, TransferRate::from_code(2));
 }

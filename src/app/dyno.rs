@@ -3,22 +3,16 @@
 //! Here: [`Dyno`]. The form is in [`form`], curves of a test in [`mod@test`]. Not here: running anything.
 
 pub mod form;
-pub mod test;
 
-use std::{
-    collections::VecDeque,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use self::{form::Form, test::Test};
+use self::form::Form;
 use crate::{
     machine::{Drive, Machine, Use},
     model::{DriveName, Target, Workload},
+    ui::{history::Tests, test::Test},
     units::Bytes,
 };
-
-/// How many tests are remembered.
-pub const REMEMBERED: usize = 50;
 
 /// What a curve shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,8 +46,6 @@ impl Curve {
 pub struct Dyno {
     /// The workload as the form has it.
     pub form: Form,
-    /// Tests, the newest last; the last one may be under way.
-    pub tests: VecDeque<Test>,
     /// Which of them is shown, counted from the newest.
     pub back: usize,
     /// Lines by which the words of its result are scrolled down.
@@ -64,31 +56,18 @@ pub struct Dyno {
 
 impl Dyno {
     /// The test on the screen.
-    pub fn shown(&self) -> Option<&Test> {
-        self.tests.iter().rev().nth(self.back)
+    pub fn shown<'a>(&self, tests: &'a Tests) -> Option<&'a Test> {
+        tests.all.iter().rev().nth(self.back)
     }
 
-    /// The test under way.
-    pub fn running(&self) -> Option<&Test> {
-        self.tests.back().filter(|test| test.is_running())
-    }
-
-    /// The test under way, to be changed.
-    pub fn running_mut(&mut self) -> Option<&mut Test> {
-        self.tests.back_mut().filter(|test| test.is_running())
-    }
-
-    /// Puts a new test on the screen; the oldest, if it is forgotten for that.
-    pub fn begin(&mut self, test: Test) -> Option<Test> {
-        self.tests.push_back(test);
+    /// Shows the newest test.
+    pub fn show_newest(&mut self) {
         (self.back, self.result_top) = (0, 0);
-        if self.tests.len() > REMEMBERED { self.tests.pop_front() } else { None }
     }
 
-    /// Shows the test `step` before (1) or after (-1) the one shown.
-    pub fn step_history(&mut self, step: isize) {
-        let most = self.tests.len().saturating_sub(1);
-        self.back = self.back.saturating_add_signed(step).min(most);
+    /// Shows the test `step` before (1) or after (-1) the one shown, of `count`.
+    pub fn step_history(&mut self, step: isize, count: usize) {
+        self.back = self.back.saturating_add_signed(step).min(count.saturating_sub(1));
         self.result_top = 0;
     }
 }

@@ -17,21 +17,20 @@ use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    App,
-    commands::{COMMANDS, Command, CommandId},
+    App, DYNO, MACHINE, TUNE, WHAT_IF, commands,
     dyno::{Curve, form::FIELDS},
+    hit::Hit,
     overlay::Overlay,
-    screen::{SCREENS, Screen},
-    tune::HEADING,
+    tabs,
+    tune::{HEADING, Tune},
+};
+use crate::{
+    screens::widgets::paint,
+    ui::{ScreenId, command::Row},
 };
 
 /// The smallest terminal that holds a screen.
 pub const SMALLEST: (u16, u16) = (80, 24);
-
-/// Columns that the lines of a sheet's boxes take.
-const SHEET_WIDTH: u16 = 78;
-/// Columns of check boxes over the preview.
-const BOX_COLUMNS: usize = 3;
 
 /// What a panel of the dyno draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +52,8 @@ pub struct Layout {
     pub title: Rect,
     /// The second row.
     pub tabs: Rect,
+    /// The screen's own.
+    pub body: Rect,
     /// The tree's panel.
     pub tree: Rect,
     /// The row of its column headings.
@@ -63,20 +64,6 @@ pub struct Layout {
     pub facts: Rect,
     /// What holds the machine back.
     pub verdict: Rect,
-    /// The list of findings.
-    pub findings: Rect,
-    /// Its rows.
-    pub finding_rows: Rect,
-    /// All about the selected one.
-    pub finding: Rect,
-    /// What goes into the sheet.
-    pub boxes: Rect,
-    /// Its check boxes.
-    pub box_rows: Rect,
-    /// The sheet as it will be posted.
-    pub preview: Rect,
-    /// Its lines.
-    pub preview_rows: Rect,
     /// The matrix of settings.
     pub tune: Rect,
     /// The rows of its headings.
@@ -87,14 +74,6 @@ pub struct Layout {
     pub setting: Rect,
     /// What is staged and what was done; nothing on narrow terminals.
     pub staged: Rect,
-    /// Today's slots and what is in them.
-    pub slots_today: Rect,
-    /// Their rows.
-    pub slot_rows: Rect,
-    /// The same after a move.
-    pub slots_then: Rect,
-    /// What the move changes.
-    pub slots_text: Rect,
     /// The workload's form.
     pub form: Rect,
     /// Its fields.
@@ -127,43 +106,10 @@ pub struct Layout {
     pub overlay: Rect,
 }
 
-/// What is under a cell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Hit {
-    /// Nothing that answers.
-    Nothing,
-    /// A tab.
-    Tab(Screen),
-    /// A hint of the footer, or `? help`.
-    Command(CommandId),
-    /// A row of the tree, by index.
-    TreeRow(usize),
-    /// The facts panel.
-    Facts,
-    /// A finding, by index.
-    Finding(usize),
-    /// A cell of the matrix by row and column; without a column, the row's name.
-    Cell(usize, Option<usize>),
-    /// The findings on the machine screen.
-    Findings,
-    /// An experiment, by index.
-    Experiment(usize),
-    /// A check box of the sheet.
-    CheckBox(usize),
-    /// A row of today's slots, by index.
-    SlotRow(usize),
-    /// A field of the form.
-    Field(usize),
-    /// A plot.
-    Curve,
-    /// A row of what lies over the screen, counted from its top edge.
-    OverlayRow(usize),
-}
-
 impl Layout {
     /// The regions for the state's size.
     pub fn new(app: &App) -> Self {
-        let (width, height) = app.size;
+        let (width, height) = app.shared.size;
         if width < SMALLEST.0 || height < SMALLEST.1 {
             return Self { too_small: true, ..Self::default() };
         }
@@ -180,15 +126,13 @@ impl Layout {
         };
         let (body, strip) = cut_bottom(rest, strip_height);
         let (dstat, reads) = cut_left(strip, dstat_width(width, boxed));
-        let mut layout = Self { boxed, title, tabs, dstat, reads, message, hints, ..Self::default() };
+        let mut layout = Self { boxed, title, tabs, body, dstat, reads, message, hints, ..Self::default() };
         match app.screen {
-            Screen::Machine => layout.place_machine(body),
-            Screen::Findings => layout.place_findings(body, app.findings.list.len()),
-            Screen::Tune => layout.place_tune(body, app.tune.matrix.devices.len()),
-            Screen::Dyno => layout.place_dyno(body, app.dyno.shown().map(|test| test.targets.len())),
-            Screen::WhatIf => layout.place_whatif(body, app),
-            Screen::Sheet => layout.place_sheet(body, app.sheet.boxes().len()),
-            Screen::Slots => layout.place_slots(body, app.slots.today.len().max(app.slots.then.len())),
+            MACHINE => layout.place_machine(body),
+            TUNE => layout.place_tune(body, app.shared.settings.matrix.devices.len()),
+            DYNO => layout.place_dyno(body, app.dyno.shown(&app.shared.tests).map(|test| test.targets.len())),
+            WHAT_IF => layout.place_whatif(body, app),
+            _ => {}
         }
         layout.overlay = overlay_area(app, all);
         layout
@@ -213,15 +157,6 @@ impl Layout {
         }
     }
 
-    /// The list is as high as it needs to be, up to half of the body.
-    fn place_findings(&mut self, body: Rect, count: usize) {
-        let frame = if self.boxed { 2 } else { 1 };
-        let rows = u16::try_from(count.max(1)).unwrap_or(u16::MAX);
-        let height = rows.saturating_add(frame).min(body.height / 2);
-        (self.findings, self.finding) = cut_top(body, height);
-        self.finding_rows = self.inner(self.findings);
-    }
-
     /// The matrix is as high as it needs to be, up to six tenths of the body.
     fn place_tune(&mut self, body: Rect, devices: usize) {
         let frame = HEADING + if self.boxed { 2 } else { 1 };
@@ -231,30 +166,6 @@ impl Layout {
         (self.tune_head, self.tune_rows) = cut_top(self.inner(matrix), HEADING);
         (self.setting, self.staged) =
             if body.width >= 100 { cut_left(below, body.width * 55 / 100) } else { (below, Rect::default()) };
-    }
-
-    /// Check boxes beside the preview; over it, in columns, where there is no room for its lines beside them.
-    fn place_sheet(&mut self, body: Rect, boxes: usize) {
-        if self.boxed {
-            let width = (body.width - SHEET_WIDTH - 4).clamp(32, 52);
-            (self.boxes, self.preview) = cut_left(body, width);
-        } else {
-            let rows = u16::try_from(boxes.div_ceil(BOX_COLUMNS)).unwrap_or(u16::MAX);
-            (self.boxes, self.preview) = cut_top(body, rows.saturating_add(1).min(body.height / 2));
-        }
-        self.box_rows = self.inner(self.boxes);
-        self.preview_rows = self.inner(self.preview);
-    }
-
-    /// Both trees beside each other, as high as they need to be while the text keeps a third of the body.
-    fn place_slots(&mut self, body: Rect, rows: usize) {
-        let frame = if self.boxed { 2 } else { 1 };
-        let rows = u16::try_from(rows.max(1)).unwrap_or(u16::MAX);
-        let most = body.height - (body.height / 3).max(5);
-        let (trees, text) = cut_top(body, rows.saturating_add(frame).min(most));
-        self.slots_text = text;
-        (self.slots_today, self.slots_then) = cut_left(trees, body.width / 2);
-        self.slot_rows = self.inner(self.slots_today);
     }
 
     /// The form beside curves, targets and the result; rows that the targets of a test do not need are the result's.
@@ -307,8 +218,7 @@ impl Layout {
     /// arms above, then the intervals, then the words.
     fn place_whatif(&mut self, body: Rect, app: &App) {
         let frame = if self.boxed { 2 } else { 1 };
-        let experiments = &app.whatif.experiments;
-        if let Some(shown) = &experiments.shown {
+        if let Some(shown) = &app.shared.experiments.shown {
             let arms = u16::try_from(shown.account.arms.len()).unwrap_or(u16::MAX);
             let compared = u16::try_from(shown.account.compared().count()).unwrap_or(u16::MAX);
             let words = if self.boxed { 9 } else { 6 };
@@ -332,14 +242,8 @@ impl Layout {
     }
 
     /// The inside of a panel.
-    pub fn inner(&self, panel: Rect) -> Rect {
-        let (edge, foot) = if self.boxed { (2, 1) } else { (1, 0) };
-        Rect {
-            x: panel.x + edge.min(panel.width),
-            y: panel.y + 1.min(panel.height),
-            width: panel.width.saturating_sub(2 * edge),
-            height: panel.height.saturating_sub(1 + foot),
-        }
+    fn inner(&self, panel: Rect) -> Rect {
+        paint::inner(panel, self.boxed)
     }
 
     /// What is under a cell.
@@ -353,12 +257,11 @@ impl Layout {
             return Hit::Tab(screen);
         }
         if self.title.contains(at) && column + 8 >= self.title.width {
-            return Hit::Command(CommandId::Help);
+            return Hit::Command("help");
         }
-        if let Some((_, command)) =
-            hints(self.hints, app.screen).into_iter().find(|(area, _)| area.contains(at))
+        if let Some((_, row)) = hints(self.hints, app.screen).into_iter().find(|(area, _)| area.contains(at))
         {
-            return Hit::Command(command.id);
+            return Hit::Command(row.name);
         }
         if self.tree_rows.contains(at) {
             return Hit::TreeRow(app.tree.top + usize::from(row - self.tree_rows.y));
@@ -366,23 +269,13 @@ impl Layout {
         if self.form_rows.contains(at) && usize::from(row - self.form_rows.y) < FIELDS.len() {
             return Hit::Field(usize::from(row - self.form_rows.y));
         }
-        let boxes = check_boxes(self.box_rows, app.sheet.boxes().len(), app.sheet.at);
-        if let Some((index, _)) = boxes.into_iter().find(|(_, area)| area.contains(at)) {
-            return Hit::CheckBox(index);
-        }
-        if self.slot_rows.contains(at) {
-            return Hit::SlotRow(app.slots.top + usize::from(row - self.slot_rows.y));
-        }
         if self.tune_rows.contains(at) {
             return self.tune_hit(app, column, row);
         }
         if self.experiment_rows.contains(at) {
             return Hit::Experiment(app.whatif.experiments.top + usize::from(row - self.experiment_rows.y));
         }
-        if self.finding_rows.contains(at) {
-            return Hit::Finding(app.findings.top + usize::from(row - self.finding_rows.y));
-        }
-        if app.screen == Screen::Machine && self.verdict.contains(at) {
+        if app.screen == MACHINE && self.verdict.contains(at) {
             return Hit::Findings;
         }
         if self.facts.contains(at) {
@@ -398,81 +291,50 @@ impl Layout {
 impl Layout {
     fn tune_hit(&self, app: &App, column: u16, row: u16) -> Hit {
         let row = app.tune.top + usize::from(row - self.tune_rows.y);
-        if row >= app.tune.matrix.devices.len() {
+        if row >= app.shared.settings.matrix.devices.len() {
             return Hit::Nothing;
         }
         let x = column - self.tune_rows.x;
-        if x < app.tune.name_width() {
+        if x < Tune::name_width(&app.shared.settings) {
             return Hit::Cell(row, None);
         }
-        let shown = app.tune.columns_shown(self.tune_rows.width);
+        let shown = app.tune.columns_shown(&app.shared.settings, self.tune_rows.width);
         let cell = shown.into_iter().find(|(_, from, wide)| (*from..from + wide).contains(&x));
         cell.map_or(Hit::Nothing, |(at, ..)| Hit::Cell(row, Some(at)))
     }
 }
 
-/// The check boxes' places, each with its index: one below the other, in columns where the area is low; those around the
-/// one under the cursor when there is no room for all.
-pub fn check_boxes(area: Rect, count: usize, at: usize) -> Vec<(usize, Rect)> {
-    let rows = usize::from(area.height);
-    if rows == 0 {
-        return Vec::new();
-    }
-    let columns = if area.width >= SHEET_WIDTH { BOX_COLUMNS } else { 1 };
-    let shown = rows * columns;
-    let first = (at + 1).saturating_sub(shown);
-    let width = area.width / u16::try_from(columns).unwrap_or(1);
-    let place = |index: usize| {
-        let (column, row) = ((index - first) / rows, (index - first) % rows);
-        let offset = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
-        Rect::new(area.x + width * offset(column), area.y + offset(row), width, 1)
-    };
-    (first..count.min(first + shown)).map(|index| (index, place(index))).collect()
-}
-
 /// The tabs' places in their row.
-pub fn tabs(area: Rect) -> Vec<(Rect, Screen)> {
+pub fn tabs(area: Rect) -> Vec<(Rect, ScreenId)> {
     let mut x = area.x + 1;
     let mut places = Vec::new();
-    for tab in SCREENS {
-        let width = cells(tab.name) + if tab.screen.has_mark() { 4 } else { 2 };
-        places.push((Rect::new(x, area.y, width, area.height), tab.screen));
+    for tab in tabs::tabs() {
+        let width = cells(tab.name) + if tab.has_mark { 4 } else { 2 };
+        places.push((Rect::new(x, area.y, width, area.height), tab.id));
         x += width + 2;
     }
     places
 }
 
 /// The hints' places in the footer, as many as fit, each with its command. The way out keeps its place at the end.
-pub fn hints(area: Rect, screen: Screen) -> Vec<(Rect, &'static Command)> {
-    let shown = |command: &&Command| !command.hint.is_empty() && command.on.includes(screen);
-    let wide = |command: &Command| cells(&hint_keys(command)) + 1 + cells(command.hint);
-    let (out, others): (Vec<&Command>, Vec<&Command>) =
-        COMMANDS.iter().filter(shown).partition(|command| command.id == CommandId::Quit);
-    let kept: u16 = out.iter().map(|command| wide(command) + 2).sum();
+pub fn hints(area: Rect, screen: ScreenId) -> Vec<(Rect, Row)> {
+    let wide = |row: &Row| cells(&row.hint_keys()) + 1 + cells(row.hint);
+    let (out, others): (Vec<Row>, Vec<Row>) =
+        commands::of(screen).filter(|row| !row.hint.is_empty()).partition(|row| row.name == "quit");
+    let kept: u16 = out.iter().map(|row| wide(row) + 2).sum();
     let mut x = area.x + 1;
     let mut places = Vec::new();
-    for (commands, right) in [(others, area.right().saturating_sub(kept)), (out, area.right())] {
-        for command in commands {
-            let width = wide(command);
+    for (rows, right) in [(others, area.right().saturating_sub(kept)), (out, area.right())] {
+        for row in rows {
+            let width = wide(&row);
             if x + width + 1 > right {
                 continue;
             }
-            places.push((Rect::new(x, area.y, width, 1), command));
+            places.push((Rect::new(x, area.y, width, 1), row));
             x += width + 2;
         }
     }
     places
-}
-
-/// The keys a hint shows: pairs of arrows stand together.
-pub fn hint_keys(command: &Command) -> String {
-    match command.id {
-        CommandId::Up => "↑↓".to_owned(),
-        CommandId::Fold | CommandId::ChoiceBefore => "←→".to_owned(),
-        CommandId::ValueAfter | CommandId::SlowerSlot => "+ -".to_owned(),
-        CommandId::OlderRun => "[ ]".to_owned(),
-        _ => command.keys.first().map(ToString::to_string).unwrap_or_default(),
-    }
 }
 
 fn overlay_area(app: &App, all: Rect) -> Rect {
@@ -524,15 +386,10 @@ mod tests {
     #[test]
     fn the_way_out_is_in_every_footer_and_nothing_overlaps() {
         for width in 80..=220 {
-            for tab in SCREENS {
+            for tab in tabs::tabs() {
                 let area = Rect::new(0, 23, width, 1);
-                let places = hints(area, tab.screen);
-                assert_eq!(
-                    places.last().map(|(_, command)| command.id),
-                    Some(CommandId::Quit),
-                    "{} {width}",
-                    tab.name
-                );
+                let places = hints(area, tab.id);
+                assert_eq!(places.last().map(|(_, row)| row.name), Some("quit"), "{} {width}", tab.name);
                 assert!(places.windows(2).all(|pair| pair[0].0.right() < pair[1].0.x));
                 assert!(places.iter().all(|(place, _)| place.right() < area.right()));
             }

@@ -2,11 +2,6 @@
 
 use tui_input::Input;
 
-use super::{
-    commands::{COMMANDS, Command},
-    screen::Screen,
-};
-
 /// Something that lies over the screen and takes the keys.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Overlay {
@@ -38,35 +33,5 @@ pub struct Palette {
 impl PartialEq for Palette {
     fn eq(&self, other: &Self) -> bool {
         self.input.value() == other.input.value() && self.selected == other.selected
-    }
-}
-
-impl Palette {
-    /// Commands of `screen` whose name or description holds every word written; names that begin with it come first.
-    pub fn matches(&self, screen: Screen) -> Vec<&'static Command> {
-        let text = self.input.value().to_lowercase();
-        let holds = |command: &&Command| {
-            let all = format!("{} {}", command.name, command.help).to_lowercase();
-            command.on.includes(screen) && text.split_whitespace().all(|word| all.contains(word))
-        };
-        let mut found: Vec<&'static Command> = COMMANDS.iter().filter(holds).collect();
-        found.sort_by_key(|command| {
-            (!command.name.starts_with(text.trim()), !command.name.contains(text.trim()))
-        });
-        found
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::app::commands::CommandId;
-
-    #[test]
-    fn a_name_is_found_before_a_description() {
-        let palette = Palette { input: Input::new("run".into()), selected: 0 };
-        assert_eq!(palette.matches(Screen::Dyno)[0].id, CommandId::Run);
-        let palette = Palette { input: Input::new("mark every".into()), selected: 0 };
-        assert!(palette.matches(Screen::Machine).iter().any(|command| command.id == CommandId::MarkAll));
     }
 }

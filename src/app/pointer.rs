@@ -1,15 +1,15 @@
 //! What the mouse does: a press means what is under it, the wheel moves.
 
+use ratatui::layout::Position;
+
 use super::{
-    App, Effect, act,
-    act::scroll,
-    commands::CommandId as Id,
-    layout::Hit,
+    App, Effect, commands,
+    hit::Hit,
     message::{Mouse, MouseAction},
+    old,
     overlay::Overlay,
-    screen::Screen,
-    slots,
 };
+use crate::screens::{Step, widgets::scroll::scroll};
 
 /// The mouse did something.
 pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
@@ -18,109 +18,65 @@ pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
         MouseAction::WheelDown => wheel(app, 1),
         MouseAction::Press => {
             app.notice = None;
-            return press(app, mouse);
+            press(app, mouse)
         }
+    }
+}
+
+fn wheel(app: &mut App, step: isize) -> Vec<Effect> {
+    let body = app.layout().body;
+    match &mut app.overlay {
+        Some(Overlay::Help(top) | Overlay::Facts(top) | Overlay::Review(top)) => {
+            scroll(top, step, app.text_end);
+        }
+        Some(Overlay::Palette(palette)) => {
+            palette.selected = palette.selected.saturating_add_signed(step);
+        }
+        Some(Overlay::Quit | Overlay::Standing | Overlay::LeftBehind) => {}
+        None => match app.screens.get_mut(app.screen) {
+            Some(screen) => {
+                let asks = screen.wheel(step, &app.shared, body);
+                return app.grant(asks);
+            }
+            None => old::step(app, Step::Rows(step)),
+        },
     }
     Vec::new()
 }
 
-fn wheel(app: &mut App, step: isize) {
-    match (&mut app.overlay, app.screen) {
-        (Some(Overlay::Help(top) | Overlay::Facts(top) | Overlay::Review(top)), _) => {
-            scroll(top, step, app.text_end);
-        }
-        (Some(Overlay::Palette(palette)), _) => {
-            palette.selected = palette.selected.saturating_add_signed(step);
-        }
-        (Some(Overlay::Quit | Overlay::Standing | Overlay::LeftBehind), _) => {}
-        (None, Screen::Machine) => app.tree.step(step),
-        (None, Screen::Findings) => app.findings.step(step),
-        (None, Screen::Tune) => app.tune.step(step, 0),
-        (None, Screen::Dyno) => app.dyno.form.step(step),
-        (None, Screen::WhatIf) => app.whatif.experiments.step(step),
-        (None, Screen::Sheet) => {
-            let height = usize::from(app.layout().preview_rows.height);
-            app.sheet.scroll(3 * step, height);
-        }
-        (None, Screen::Slots) => slots::step(app, step),
-    }
-}
-
 fn press(app: &mut App, mouse: Mouse) -> Vec<Effect> {
-    let hit = app.layout().hit(app, mouse.column, mouse.row);
+    let layout = app.layout();
+    let hit = layout.hit(app, mouse.column, mouse.row);
     if app.overlay.is_some() {
         return overlay_press(app, &hit);
     }
     match hit {
-        Hit::Tab(screen) => app.screen = screen,
-        Hit::Command(id) => return act::command(app, id),
-        Hit::TreeRow(index) if index < app.tree.rows.len() => {
-            let again = app.tree.selected == index;
-            app.tree.select(index);
-            let row = app.tree.row();
-            if row.is_some_and(|row| row.open == Some(false))
-                || (again && row.is_some_and(|r| r.open.is_some()))
-            {
-                app.tree.toggle();
-            } else if again {
-                return act::command(app, Id::Details);
-            }
-        }
-        Hit::Finding(index) if index < app.findings.list.len() => {
-            if app.findings.selected == index {
-                return act::command(app, Id::GoThere);
-            }
-            app.findings.select(index);
-        }
-        Hit::Cell(row, column) => {
-            app.tune.edit = None;
-            if (app.tune.row, Some(app.tune.column)) == (row, column) {
-                return act::command(app, Id::ValueAfter);
-            }
-            app.tune.row = row;
-            match column {
-                Some(column) => app.tune.column = column,
-                None => return act::command(app, Id::MarkRow),
-            }
-        }
-        Hit::Experiment(index) if index < app.whatif.experiments.list.len() => {
-            if app.whatif.experiments.selected == index {
-                return act::command(app, Id::Begin);
-            }
-            app.whatif.experiments.selected = index;
-        }
-        Hit::CheckBox(index) => {
-            app.sheet.at = index;
-            app.sheet.toggle();
-        }
-        Hit::SlotRow(index) => slots::press(app, index),
-        Hit::Findings => app.screen = Screen::Findings,
-        Hit::Facts => return act::command(app, Id::Details),
-        Hit::Field(index) => {
-            app.dyno.form.edit = None;
-            let again = app.dyno.form.at == index;
-            app.dyno.form.at = index;
-            if again && !app.dyno.form.step_choice(1) {
-                app.dyno.form.begin_edit();
-            }
-        }
-        Hit::Curve => app.dyno.curve = app.dyno.curve.next(),
+        Hit::Tab(screen) => return app.show(screen, None),
+        Hit::Command(name) => return commands::run(app, name),
         _ => {}
     }
-    Vec::new()
+    let at = Position::new(mouse.column, mouse.row);
+    match app.screens.get_mut(app.screen) {
+        Some(screen) if layout.body.contains(at) => {
+            let asks = screen.press(at, &app.shared, layout.body);
+            app.grant(asks)
+        }
+        Some(_) => Vec::new(),
+        None => old::press(app, &hit),
+    }
 }
 
 fn overlay_press(app: &mut App, hit: &Hit) -> Vec<Effect> {
     let screen = app.screen;
     match (app.overlay.as_ref(), hit) {
         (Some(Overlay::Palette(palette)), Hit::OverlayRow(row)) => {
-            let Some(chosen) =
-                row.checked_sub(2).and_then(|row| palette.matches(screen).get(row).map(|c| c.id))
-            else {
+            let Some(chosen) = row.checked_sub(2).and_then(|row| {
+                commands::matching(screen, palette.input.value()).get(row).map(|row| row.name)
+            }) else {
                 return Vec::new();
             };
             app.overlay = None;
-            act::command(app, chosen)
+            commands::run(app, chosen)
         }
         (_, Hit::OverlayRow(_)) => Vec::new(),
         _ => {

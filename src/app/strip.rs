@@ -2,8 +2,10 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::series::{Scale, Series};
-use crate::counters::{CpuShares, Memory, Rates};
+use crate::{
+    counters::{CpuShares, Memory, Rates},
+    ui::series::{Scale, Series},
+};
 
 /// How many rows are kept.
 const KEPT: usize = 60;

@@ -4,11 +4,11 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use tui_input::Input;
 
-use super::load::Load;
 use crate::{
     machine::Machine,
     model::{DriveName, NodeIndex},
     report::flatten::{Row, RowKey, RowKind, Screen, Sort},
+    ui::load::Load,
 };
 
 /// The tree on the screen.
@@ -20,8 +20,6 @@ pub struct Tree {
     pub selected: usize,
     /// Index of the first row shown.
     pub top: usize,
-    /// Drives marked for the test.
-    pub marks: BTreeSet<DriveName>,
     /// Rows whose folding differs from what it is by itself.
     pub toggled: BTreeSet<RowKey>,
     /// Nothing is folded away.
@@ -151,24 +149,6 @@ impl Tree {
             self.toggle();
         } else if self.rows.get(self.selected + 1).is_some_and(|below| below.depth > row.depth) {
             self.select(self.selected + 1);
-        }
-    }
-
-    /// Marks the drives at or below the selected row, or unmarks them when all are marked.
-    pub fn mark(&mut self) -> bool {
-        let drives = self.row().map(|row| row.drives.clone()).unwrap_or_default();
-        self.mark_all_of(&drives);
-        !drives.is_empty()
-    }
-
-    /// Marks all of `drives`, or unmarks them when they are all marked.
-    pub fn mark_all_of(&mut self, drives: &[DriveName]) {
-        if drives.iter().all(|drive| self.marks.contains(drive)) {
-            for drive in drives {
-                self.marks.remove(drive);
-            }
-        } else {
-            self.marks.extend(drives.iter().cloned());
         }
     }
 

@@ -5,7 +5,8 @@
 pub mod experiments;
 pub mod act;
 
-pub use experiments::{Experiments, Progress};
+pub use crate::ui::experiments::Progress;
+pub use experiments::Experiments;
 
 /// The what-if screen.
 #[derive(Debug, Clone, Default)]

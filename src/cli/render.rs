@@ -9,11 +9,10 @@ use std::{
 
 use crate::{
     app::{
-        Message, Screen,
-        commands::CommandId,
+        Message, ScreenId,
         keymap::{self, Key},
         layout::SMALLEST,
-        screen::{PAGES, SCREENS},
+        tabs,
     },
     runtime::headless::Headless,
     source::origin::Origin,
@@ -26,7 +25,7 @@ use clap::{Args, ValueEnum};
 pub struct RenderArgs {
     /// The screen: machine, findings, tune, dyno...
     #[arg(default_value = "machine", value_parser = screen)]
-    pub screen: Screen,
+    pub screen: ScreenId,
     /// Columns and rows
     #[arg(long, default_value = "120x40", value_name = "WxH")]
     pub size: Size,
@@ -85,9 +84,9 @@ impl FromStr for Size {
     }
 }
 
-fn screen(word: &str) -> Result<Screen, String> {
-    let known: Vec<&str> = SCREENS.iter().chain(PAGES).map(|tab| tab.word).collect();
-    Screen::from_word(word).ok_or_else(|| format!("no such screen; use {}", known.join(" or ")))
+fn screen(word: &str) -> Result<ScreenId, String> {
+    let known: Vec<&str> = tabs::tabs().into_iter().chain(tabs::pages()).map(|about| about.id.0).collect();
+    tabs::from_word(word).ok_or_else(|| format!("no such screen; use {}", known.join(" or ")))
 }
 
 /// Draws the screen and prints it.
@@ -99,7 +98,7 @@ pub fn run(args: &RenderArgs, origin: &Origin) -> anyhow::Result<ExitCode> {
         anyhow::bail!("--seconds {}: is no time to wait; use 0 to 3600", args.seconds);
     }
     let mut headless = Headless::open(origin, (args.size.0, args.size.1))?;
-    crate::app::act::command(&mut headless.app, CommandId::Show(args.screen));
+    headless.app.show(args.screen, None);
     // What the screen shows is made when something happens to it.
     headless.send(Message::Resize(args.size.0, args.size.1));
     headless.press(args.keys.0.iter().copied());

@@ -77,7 +77,7 @@ impl Headless {
         let mut app = App::new(opening::mode(origin), read, size);
         let live = origin.is_live();
         if live {
-            let kept = recall(&app.machine, MOST).map_err(|error| error.to_string());
+            let kept = recall(&app.shared.machine, MOST).map_err(|error| error.to_string());
             update(&mut app, Message::Recalled(Box::new(kept)));
         }
         Ok(Self {
@@ -194,7 +194,7 @@ impl Headless {
     /// Looks at the experiment under way.
     fn look_at_experiment(&mut self) {
         let clock = self.clock();
-        if self.app.whatif.experiments.running().is_none() {
+        if self.app.shared.experiments.running().is_none() {
             return;
         }
         let Some((proving, answers)) = &self.proving else { return };

@@ -16,24 +16,20 @@ use super::{
     words::{giga, nanoseconds, rate},
 };
 use crate::{
-    app::{
-        App,
-        dyno::{
-            Curve,
-            test::{Curves, Test},
-        },
-        layout::Plot,
-        series::Series,
-    },
+    app::{App, dyno::Curve, layout::Plot},
     capacity::bottleneck::Bottleneck,
     model::RunSummary,
+    ui::{
+        series::Series,
+        test::{Curves, Test},
+    },
     units::count,
 };
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     form::draw(app, brush);
     form::past(app, brush);
-    let plots = brush.layout.plots.clone();
+    let plots = app.layout().plots.clone();
     for (plot, area) in &plots {
         // Where there is room for one curve only, it is the chosen one.
         let plot = match plot {
@@ -47,7 +43,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
 }
 
 fn draw_plot(app: &App, brush: &mut Brush<'_>, plot: Plot, area: Rect) {
-    let test = app.dyno.shown();
+    let test = app.dyno.shown(&app.shared.tests);
     let title = match (plot, test) {
         (Plot::Heat, _) => {
             vec![piece("latency", Meaning::Heading), piece("  share of reads", Meaning::Quiet)]
@@ -66,7 +62,7 @@ fn draw_plot(app: &App, brush: &mut Brush<'_>, plot: Plot, area: Rect) {
         }
         return;
     };
-    let now = test.total.bytes.points().next_back().map_or(app.now, |(at, _)| at);
+    let now = test.total.bytes.points().next_back().map_or(app.shared.now, |(at, _)| at);
     match plot {
         Plot::Heat => heat::draw(test, brush, inner, now),
         Plot::Curve(curve) => draw_curve(app, brush, curve, test, inner, now),
@@ -87,8 +83,8 @@ fn curve_title(app: &App, curve: Curve, test: &Test) -> Vec<Piece> {
     let mut pieces = vec![piece(curve_name(curve), Meaning::Heading)];
     match curve {
         Curve::Throughput => {
-            pieces.push(figure(rate(app.units, test.bytes_per_second())));
-            pieces.push(quiet(format!("most {}", giga(app.units, test.total.bytes.most()))));
+            pieces.push(figure(rate(app.shared.units, test.bytes_per_second())));
+            pieces.push(quiet(format!("most {}", giga(app.shared.units, test.total.bytes.most()))));
         }
         Curve::Iops => {
             pieces.push(figure(format!("{} per s", count(test.iops()))));
@@ -105,7 +101,7 @@ fn curve_title(app: &App, curve: Curve, test: &Test) -> Vec<Piece> {
 }
 
 fn empty(app: &App, brush: &mut Brush<'_>, inner: Rect) {
-    let text = if app.can_test() {
+    let text = if app.shared.can_test() {
         "Set the workload on the left and press r. The test only reads. Space on the machine screen marks drives for it."
     } else {
         "The drives of a capture are not here to be tested. A demo has simulated ones: iodyno --demo"
@@ -116,7 +112,7 @@ fn empty(app: &App, brush: &mut Brush<'_>, inner: Rect) {
 }
 
 fn draw_curve(app: &App, brush: &mut Brush<'_>, curve: Curve, test: &Test, inner: Rect, now: Duration) {
-    let units = app.units;
+    let units = app.shared.units;
     let pick = |curves: &'_ Curves| -> Series {
         match curve {
             Curve::Throughput => curves.bytes.clone(),
@@ -149,7 +145,7 @@ fn draw_curve(app: &App, brush: &mut Brush<'_>, curve: Curve, test: &Test, inner
     };
     // The line of a limit means something where all that is drawn goes through it.
     let all = |b: &Bottleneck| b.is_full() && b.drives.len() == test.targets.len();
-    let level = app.bottlenecks.iter().find(|b| curve == Curve::Throughput && all(b));
+    let level = app.shared.bottlenecks.iter().find(|b| curve == Curve::Throughput && all(b));
     let level = level.map(|b| (b.limit, format!("limit {}", rate(units, b.limit))));
     let level = level.filter(|_| test.is_running());
     Graph { curves, top, label: &*label, level, window: test.window() }.draw(brush, inner, now);
@@ -157,7 +153,7 @@ fn draw_curve(app: &App, brush: &mut Brush<'_>, curve: Curve, test: &Test, inner
 
 /// What came of the test, in words: while it runs, what holds it back.
 fn outcome(app: &App, brush: &mut Brush<'_>) {
-    let Some(test) = app.dyno.shown() else {
+    let Some(test) = app.dyno.shown(&app.shared.tests) else {
         verdict::draw(app, brush);
         return;
     };
@@ -165,7 +161,7 @@ fn outcome(app: &App, brush: &mut Brush<'_>) {
         verdict::draw(app, brush);
         return;
     }
-    let panel = brush.layout.verdict;
+    let panel = app.layout().verdict;
     let title = [piece("Result", Meaning::Heading)];
     let inner = brush.panel(panel, &title, &[]);
     let mut lines: Vec<Vec<Piece>> = Vec::new();
@@ -217,7 +213,7 @@ fn result_line(app: &App, test: &Test, summary: &RunSummary) -> Vec<Piece> {
     });
     let engine = fit(&format!("{}, {}", summary.effective.engine.name(), summary.effective.batch), 60);
     vec![
-        piece(rate(app.units, summary.bytes_per_second()), Meaning::Figure),
+        piece(rate(app.shared.units, summary.bytes_per_second()), Meaning::Figure),
         piece(format!("  {} IOPS", count(summary.iops())), Meaning::Figure),
         piece(share.unwrap_or_default(), Meaning::Text),
         piece(format!("  {}{stopped}", test.workload.title()), Meaning::Quiet),

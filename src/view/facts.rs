@@ -9,11 +9,12 @@ use super::{
     words::{basis, giga, iops, nanoseconds, place, rate, short_name},
 };
 use crate::{
-    app::{App, load::LoadSource},
+    app::App,
     machine::{Drive, HopLink, PciNode, Temperature, hop},
     model::{DriveName, Limit, NodeIndex, Reading},
     report::flatten::{Row, RowKind},
     text::Label,
+    ui::load::LoadSource,
     units::{Bytes, counted},
 };
 
@@ -58,8 +59,10 @@ pub fn heading(app: &App, row: &Row) -> String {
     match (&row.kind, row.drive(), row.node) {
         (_, Some(drive), _) => drive.to_string(),
         (RowKind::Alike, ..) => format!("{} drives", row.drives.len()),
-        (RowKind::Root, _, Some(node)) => format!("root complex {}", app.machine.pci.node(node).address),
-        (_, _, Some(node)) => app.machine.pci.node(node).address.to_string(),
+        (RowKind::Root, _, Some(node)) => {
+            format!("root complex {}", app.shared.machine.pci.node(node).address)
+        }
+        (_, _, Some(node)) => app.shared.machine.pci.node(node).address.to_string(),
         (RowKind::Group(_), ..) => "drives without a PCI device".to_owned(),
         _ => "folded devices".to_owned(),
     }
@@ -68,7 +71,7 @@ pub fn heading(app: &App, row: &Row) -> String {
 /// All facts of a row, the ones people look for first.
 pub fn of_row(app: &App, row: &Row) -> Vec<Fact> {
     let mut facts = Vec::new();
-    if let Some(drive) = row.drive().and_then(|name| app.machine.drive(name)) {
+    if let Some(drive) = row.drive().and_then(|name| app.shared.machine.drive(name)) {
         about_drive(app, drive, row, &mut facts);
         if let Some(node) = row.node {
             about_function(app, node, &mut facts);
@@ -91,7 +94,7 @@ pub fn of_row(app: &App, row: &Row) -> Vec<Fact> {
 }
 
 fn about_drive(app: &App, drive: &Drive, row: &Row, facts: &mut Vec<Fact>) {
-    let units = app.units;
+    let units = app.shared.units;
     facts.extend(read("model", &drive.model, ToString::to_string));
     if let Some(file) = &drive.backing_file {
         facts.push(fact("file", file.to_string()));
@@ -100,7 +103,7 @@ fn about_drive(app: &App, drive: &Drive, row: &Row, facts: &mut Vec<Fact>) {
     if let Some(node) = row.node {
         about_link(app, node, facts);
     }
-    if let Some(limit) = app.limits.drive(&drive.name) {
+    if let Some(limit) = app.shared.limits.drive(&drive.name) {
         facts.push(limit_fact("limit", app, limit));
     }
     facts.extend(read("size", &drive.size, |size| units.size(*size)));
@@ -139,26 +142,29 @@ fn about_drive(app: &App, drive: &Drive, row: &Row, facts: &mut Vec<Fact>) {
 
 /// What the test under way reads from the drive, against what it could.
 fn measured(app: &App, drive: &Drive, facts: &mut Vec<Fact>) {
-    if app.load.source != LoadSource::Test {
+    if app.shared.load.source != LoadSource::Test {
         return;
     }
-    let test = app.dyno.running();
+    let test = app.shared.tests.running();
     let seen = test.and_then(|t| t.targets.iter().find(|target| target.drive.as_ref() == Some(&drive.name)));
     let Some(seen) = seen else { return };
     let bytes = seen.curves.bytes.last().unwrap_or(0.0);
-    let against = app.limits.drive(&drive.name).map(|limit| limit.bytes_per_second.0);
-    let of = against.map_or(String::new(), |limit| format!(" of {}", giga(app.units, limit)));
-    let value = format!("{}{of} {}", giga(app.units, bytes), app.units.giga_per_second());
+    let against = app.shared.limits.drive(&drive.name).map(|limit| limit.bytes_per_second.0);
+    let of = against.map_or(String::new(), |limit| format!(" of {}", giga(app.shared.units, limit)));
+    let value = format!("{}{of} {}", giga(app.shared.units, bytes), app.shared.units.giga_per_second());
     facts.push(Fact { meaning: Meaning::Figure, ..fact("reads", value) });
     facts.push(fact("", iops(seen.curves.iops.last().unwrap_or(0.0))));
     if let (Some(p50), Some(p99)) = (seen.latency.percentile(50.0), seen.latency.percentile(99.0)) {
         let value = format!("{} median, {} at 99 %", nanoseconds(p50 as f64), nanoseconds(p99 as f64));
         facts.push(fact("latency", value));
     }
-    let holder = app.bottlenecks.iter().find(|b| b.is_full() && b.drives.contains(&drive.name));
+    let holder = app.shared.bottlenecks.iter().find(|b| b.is_full() && b.drives.contains(&drive.name));
     if let Some(holder) = holder {
-        let value =
-            format!("{}, {} at most", place(&app.machine, holder.node), rate(app.units, holder.limit));
+        let value = format!(
+            "{}, {} at most",
+            place(&app.shared.machine, holder.node),
+            rate(app.shared.units, holder.limit)
+        );
         facts.push(Fact { meaning: Meaning::Warning, ..fact("held by", value) });
     }
     if seen.errors > 0 {
@@ -167,7 +173,7 @@ fn measured(app: &App, drive: &Drive, facts: &mut Vec<Fact>) {
 }
 
 fn limit_fact(label: &'static str, app: &App, limit: &Limit) -> Fact {
-    let number = rate(app.units, limit.bytes_per_second.0);
+    let number = rate(app.shared.units, limit.bytes_per_second.0);
     let value = format!("{number}, {}", basis(limit.basis));
     Fact { more: Some(limit.because.clone()), ..fact(label, value) }
 }
@@ -231,7 +237,7 @@ fn health(app: &App, drive: &Drive, facts: &mut Vec<Fact>) {
         )
     }));
     facts.extend(read("lifetime", &nvme.smart, |smart| {
-        let clamp = |bytes: u128| app.units.size(Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)));
+        let clamp = |bytes: u128| app.shared.units.size(Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)));
         format!("{} read, {} written, {} h on", clamp(smart.read), clamp(smart.written), smart.power_on_hours)
     }));
     facts.extend(read("errors", &nvme.smart, |smart| format!("{} of media", smart.media_errors)));
@@ -244,7 +250,7 @@ fn health(app: &App, drive: &Drive, facts: &mut Vec<Fact>) {
 }
 
 fn about_node(app: &App, index: NodeIndex, row: &Row, facts: &mut Vec<Fact>) {
-    let node = app.machine.pci.node(index);
+    let node = app.shared.machine.pci.node(index);
     let name = node.name();
     if !name.is_empty() {
         facts.push(fact("name", name));
@@ -253,7 +259,7 @@ fn about_node(app: &App, index: NodeIndex, row: &Row, facts: &mut Vec<Fact>) {
         facts.push(Fact { path: Some(Arc::clone(node.class.path())), ..fact("class", class.to_string()) });
     }
     about_link(app, index, facts);
-    if let Some(limit) = app.limits.hop(index) {
+    if let Some(limit) = app.shared.limits.hop(index) {
         facts.push(limit_fact("limit", app, limit));
     } else if row.kind == RowKind::Root {
         facts.push(Fact {
@@ -261,7 +267,7 @@ fn about_node(app: &App, index: NodeIndex, row: &Row, facts: &mut Vec<Fact>) {
             ..fact("limit", "not known: nobody measured or published it")
         });
     }
-    if let Some(share) = app.limits.oversubscription.get(&index).filter(|_| row.drives.len() > 1) {
+    if let Some(share) = app.shared.limits.oversubscription.get(&index).filter(|_| row.drives.len() > 1) {
         let meaning = if *share > 1.0 { Meaning::Warning } else { Meaning::Text };
         facts.push(Fact {
             meaning,
@@ -274,8 +280,8 @@ fn about_node(app: &App, index: NodeIndex, row: &Row, facts: &mut Vec<Fact>) {
 }
 
 fn about_link(app: &App, index: NodeIndex, facts: &mut Vec<Fact>) {
-    let Some(link) = HopLink::above(&app.machine, index) else { return };
-    let node = app.machine.pci.node(index);
+    let Some(link) = HopLink::above(&app.shared.machine, index) else { return };
+    let node = app.shared.machine.pci.node(index);
     let path = node.link.as_ref().map(|link| Arc::clone(link.speed.path()));
     let now = link.now.map_or_else(|| "not known".to_owned(), hop::long);
     let (value, meaning) = match link.most {
@@ -284,7 +290,7 @@ fn about_link(app: &App, index: NodeIndex, facts: &mut Vec<Fact>) {
         _ => (now, Meaning::Text),
     };
     facts.push(Fact { meaning, path, ..fact("link", value) });
-    let parent = node.parent.map(|parent| app.machine.pci.node(parent));
+    let parent = node.parent.map(|parent| app.shared.machine.pci.node(parent));
     if let (Some(port), Some(parent)) = (link.port_most, parent) {
         let tail = if link.is_slot_limited() { ", less than the device" } else { "" };
         let path = parent.link.as_ref().map(|link| Arc::clone(link.max_speed.path()));
@@ -297,11 +303,11 @@ fn about_link(app: &App, index: NodeIndex, facts: &mut Vec<Fact>) {
 
 /// What every function has: address, driver, IOMMU, configuration space.
 fn about_function(app: &App, index: NodeIndex, facts: &mut Vec<Fact>) {
-    let node: &PciNode = app.machine.pci.node(index);
+    let node: &PciNode = app.shared.machine.pci.node(index);
     let ids = node.vendor.get().zip(node.device.get()).map(|(v, d)| format!("  {v:04x}:{d:04x}"));
     let address = format!("{}{}", node.address, ids.unwrap_or_default());
     facts.push(Fact { path: Some(Arc::clone(&node.path)), ..fact("address", address) });
-    if !app.machine.drives.iter().any(|drive| drive.node == Some(index)) {
+    if !app.shared.machine.drives.iter().any(|drive| drive.node == Some(index)) {
         facts.extend(read("NUMA", &node.numa_node, |numa| {
             numa.map_or_else(|| "no node, one memory".to_owned(), |numa| format!("node {numa}"))
         }));

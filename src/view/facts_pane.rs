@@ -12,7 +12,7 @@ use crate::app::App;
 const LABEL: u16 = 10;
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    let panel = brush.layout.facts;
+    let panel = app.layout().facts;
     let Some(row) = app.tree.row() else { return };
     let title = [piece(facts::heading(app, row), Meaning::Heading)];
     let note = if app.tree.paths { vec![piece("with paths", Meaning::Quiet)] } else { Vec::new() };
@@ -27,7 +27,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
         brush.write(inner.x, y, inner.width, line);
     }
-    if hidden > 0 && brush.layout.boxed {
+    if hidden > 0 && brush.boxed {
         let word = format!(" Enter: {hidden} more ");
         brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
     }

@@ -17,15 +17,15 @@ const LABEL: u16 = 14;
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let form = &app.dyno.form;
-    let chosen = targets(form, &app.tree.marks, &app.machine).len();
-    let what = match (&form.file, app.tree.marks.is_empty()) {
+    let chosen = targets(form, &app.shared.marks, &app.shared.machine).len();
+    let what = match (&form.file, app.shared.marks.is_empty()) {
         (Some(_), _) => "a file".to_owned(),
         (None, true) => format!("all {}", counted(chosen, "drive")),
         (None, false) => format!("{} marked", counted(chosen, "drive")),
     };
     let title = [piece("workload", Meaning::Heading), piece(format!("  {what}"), Meaning::Quiet)];
-    brush.panel(brush.layout.form, &title, &[]);
-    let rows = brush.layout.form_rows;
+    brush.panel(app.layout().form, &title, &[]);
+    let rows = app.layout().form_rows;
     for (y, (index, field)) in (rows.y..rows.bottom()).zip(FIELDS.iter().enumerate()) {
         let selected = index == form.at;
         if selected {
@@ -55,7 +55,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
 
 /// What the field takes, below the fields.
 fn help(app: &App, brush: &mut Brush<'_>) {
-    let rows = brush.layout.form_rows;
+    let rows = app.layout().form_rows;
     let below = rows.y + u16::try_from(FIELDS.len()).unwrap_or(0);
     for (y, line) in (below..rows.bottom()).zip(wrap(app.dyno.form.field().help, rows.width)) {
         brush.text(rows.x, y, rows.width, &line, Meaning::Quiet);
@@ -64,23 +64,25 @@ fn help(app: &App, brush: &mut Brush<'_>) {
 
 /// Tests before, the newest first.
 pub(super) fn past(app: &App, brush: &mut Brush<'_>) {
-    let panel = brush.layout.past;
+    let panel = app.layout().past;
     if panel.height < 2 {
         return;
     }
-    let title =
-        [piece("tests", Meaning::Heading), piece(format!("  {}", app.dyno.tests.len()), Meaning::Quiet)];
+    let title = [
+        piece("tests", Meaning::Heading),
+        piece(format!("  {}", app.shared.tests.all.len()), Meaning::Quiet),
+    ];
     let inner = brush.panel(panel, &title, &[]);
-    if app.dyno.tests.is_empty() {
+    if app.shared.tests.all.is_empty() {
         brush.text(inner.x, inner.y, inner.width, "none yet: r runs one", Meaning::Quiet);
         return;
     }
-    for (y, (back, test)) in (inner.y..inner.bottom()).zip(app.dyno.tests.iter().rev().enumerate()) {
+    for (y, (back, test)) in (inner.y..inner.bottom()).zip(app.shared.tests.all.iter().rev().enumerate()) {
         let shown = back == app.dyno.back;
         let figure = match &test.result {
             None => "running".to_owned(),
             Some(Err(_)) => "failed".to_owned(),
-            Some(Ok(summary)) => headline(app.units, summary),
+            Some(Ok(summary)) => headline(app.shared.units, summary),
         };
         let w = &test.workload;
         let what = format!(

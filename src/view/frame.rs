@@ -5,7 +5,7 @@ use super::{
     theme::Meaning,
 };
 use crate::{
-    app::{App, Mode, Screen, layout, screen::SCREENS},
+    app::{App, DYNO, MACHINE, Mode, TUNE, WHAT_IF, layout, old, tabs},
     model::RunState,
     text::Label,
     units::counted,
@@ -13,14 +13,14 @@ use crate::{
 
 /// `iodyno  host · CPU · 32 CPUs · Linux 5.8.0 · 10 drives        DEMO · SIMULATED   ? help`.
 pub(super) fn title(app: &App, brush: &mut Brush<'_>) {
-    let area = brush.layout.title;
+    let area = app.layout().title;
     let right = [
         mode(app),
         vec![piece("   ", Meaning::Text), piece("?", Meaning::Key), piece(" help ", Meaning::Quiet)],
     ]
     .concat();
     let room = area.width.saturating_sub(width(&right) + 2);
-    let machine = &app.machine;
+    let machine = &app.shared.machine;
     let known = |label: Option<&Label>| label.map(ToString::to_string).unwrap_or_default();
     let host = known(machine.host.name.value());
     // The bar has room for the version; what a distribution adds to it is in the details.
@@ -54,9 +54,9 @@ fn mode(app: &App) -> Vec<Piece> {
         pieces.push(piece("SIMULATED", Meaning::NotLive));
         pieces
     };
-    match &app.mode {
+    match &app.shared.mode {
         Mode::Live => {
-            let root = app.machine.host.root.get();
+            let root = app.shared.machine.host.root.get();
             let mut pieces = vec![piece("LIVE", Meaning::Live)];
             if root == Some(false) {
                 pieces.push(piece(" · not root", Meaning::Quiet));
@@ -70,24 +70,12 @@ fn mode(app: &App) -> Vec<Piece> {
 }
 
 pub(super) fn tabs(app: &App, brush: &mut Brush<'_>) {
-    for ((area, screen), tab) in layout::tabs(brush.layout.tabs).into_iter().zip(SCREENS) {
-        let shown = app.screen.home() == screen;
+    for ((area, screen), tab) in layout::tabs(app.layout().tabs).into_iter().zip(tabs::tabs()) {
+        let shown = tabs::home(app.screen) == screen;
         let name = if shown { Meaning::Brand } else { Meaning::Quiet };
         let digit = if shown { Meaning::Brand } else { Meaning::Key };
-        let running = match screen {
-            Screen::Dyno => app.dyno.running().is_some(),
-            Screen::WhatIf => app.whatif.experiments.running().is_some(),
-            _ => false,
-        };
-        let loud = if screen == Screen::Findings { app.findings.loud().count() } else { 0 };
-        let changed = screen == Screen::Tune && app.standing() + app.tune.staged.len() > 0;
-        let dot = match loud {
-            _ if changed => "*".to_owned(),
-            _ if running => "●".to_owned(),
-            0 => " ".to_owned(),
-            1..=9 => loud.to_string(),
-            _ => "+".to_owned(),
-        };
+        let own = app.screens.get(screen).and_then(|screen| screen.mark(&app.shared));
+        let mark = own.or_else(|| old::tab_mark(app, screen)).unwrap_or_else(|| " ".to_owned());
         brush.write(
             area.x,
             area.y,
@@ -97,7 +85,7 @@ pub(super) fn tabs(app: &App, brush: &mut Brush<'_>) {
                 piece(" ", Meaning::Text),
                 piece(tab.name, name),
                 piece(" ", Meaning::Text),
-                piece(dot, Meaning::Warning),
+                piece(mark, Meaning::Warning),
             ],
         );
         if shown {
@@ -106,18 +94,18 @@ pub(super) fn tabs(app: &App, brush: &mut Brush<'_>) {
         }
     }
     let right = running_line(app);
-    let end = layout::tabs(brush.layout.tabs).last().map_or(0, |(area, _)| area.right());
-    let room = brush.layout.tabs.right().saturating_sub(end + 1);
+    let end = layout::tabs(app.layout().tabs).last().map_or(0, |(area, _)| area.right());
+    let room = app.layout().tabs.right().saturating_sub(end + 1);
     // Narrow screens say the state and the time; what runs is on the dyno.
     let right = if width(&right) > room { [&right[..2], &right[3..]].concat() } else { right };
     if width(&right) <= room {
-        brush.write_right(brush.layout.tabs.right() - 1, brush.layout.tabs.y, &right);
+        brush.write_right(app.layout().tabs.right() - 1, app.layout().tabs.y, &right);
     }
 }
 
 /// What the test does, beside the tabs on every screen.
 fn running_line(app: &App) -> Vec<Piece> {
-    let Some(test) = app.dyno.running() else { return experiment_line(app) };
+    let Some(test) = app.shared.tests.running() else { return experiment_line(app) };
     let word = match test.state {
         _ if test.stopping => "stopping",
         RunState::Preparing => "preparing",
@@ -141,7 +129,7 @@ fn running_line(app: &App) -> Vec<Piece> {
 
 /// What the experiment does, likewise.
 fn experiment_line(app: &App) -> Vec<Piece> {
-    let Some(account) = app.whatif.experiments.running() else { return vec![piece("", Meaning::Text); 4] };
+    let Some(account) = app.shared.experiments.running() else { return vec![piece("", Meaning::Text); 4] };
     let rounds = match account.round {
         0 => "warming up".to_owned(),
         round => format!("round {round}"),
@@ -155,7 +143,7 @@ fn experiment_line(app: &App) -> Vec<Piece> {
 }
 
 pub(super) fn footer(app: &App, brush: &mut Brush<'_>) {
-    let (message, hints) = (brush.layout.message, brush.layout.hints);
+    let (message, hints) = (app.layout().message, app.layout().hints);
     let told = message_line(app);
     if !told.is_empty() && message == hints {
         brush.write(message.x + 1, message.y, message.width - 2, &told);
@@ -167,7 +155,7 @@ pub(super) fn footer(app: &App, brush: &mut Brush<'_>) {
         return;
     }
     for (area, command) in layout::hints(hints, app.screen) {
-        let keys = layout::hint_keys(command);
+        let keys = command.hint_keys();
         let pieces =
             [piece(keys, Meaning::Key), piece(" ", Meaning::Text), piece(command.hint, Meaning::Quiet)];
         brush.write(area.x, area.y, area.width, &pieces);
@@ -188,22 +176,23 @@ fn message_line(app: &App) -> Vec<Piece> {
 fn field_hints(app: &App) -> Option<Vec<Piece>> {
     let keys: &[(&str, &str)] = match app.screen {
         _ if app.overlay.is_some() => return None,
-        Screen::Machine if app.tree.find.is_some() => {
-            &[("Enter", "keep"), ("↑↓", "other matches"), ("Esc", "leave")]
-        }
-        Screen::Tune if app.tune.edit.is_some() => {
+        MACHINE if app.tree.find.is_some() => &[("Enter", "keep"), ("↑↓", "other matches"), ("Esc", "leave")],
+        TUNE if app.tune.edit.is_some() => {
             &[("Enter", "stage"), ("↑↓", "usual values"), ("Esc", "leave as it was")]
         }
-        Screen::Dyno if app.dyno.form.edit.is_some() => {
+        DYNO if app.dyno.form.edit.is_some() => {
             &[("Enter", "take"), ("Tab", "take and go on"), ("Esc", "leave as it was")]
         }
-        Screen::WhatIf if app.whatif.experiments.edit.is_some() => {
+        WHAT_IF if app.whatif.experiments.edit.is_some() => {
             &[("Enter", "take, and go on to the other arm"), ("Esc", "leave as it was")]
         }
-        _ => return None,
+        screen => {
+            let hints = app.screens.get(screen)?.field_hints();
+            return (!hints.is_empty()).then_some(hints);
+        }
     };
     let mut pieces = Vec::new();
-    if let (Screen::Machine, Some(input)) = (app.screen, &app.tree.find) {
+    if let (MACHINE, Some(input)) = (app.screen, &app.tree.find) {
         pieces.push(piece("find ", Meaning::Quiet));
         pieces.push(piece(format!("{}▏", input.value()), Meaning::Field));
         pieces.push(piece("   ", Meaning::Text));
@@ -216,7 +205,7 @@ fn field_hints(app: &App) -> Option<Vec<Piece>> {
 }
 
 pub(super) fn too_small(app: &App, brush: &mut Brush<'_>) {
-    let (columns, rows) = app.size;
+    let (columns, rows) = app.shared.size;
     let (wide, high) = layout::SMALLEST;
     let lines = [
         format!("iodyno needs {wide} columns and {high} rows;"),

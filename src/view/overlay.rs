@@ -6,22 +6,21 @@ use super::{
     facts, facts_pane,
     paint::{Brush, Piece, fit, piece, wrap},
     theme::Meaning,
-    tree_rows::{FULL_MARK, SLOT_MARK, SLOW_MARK},
     tune_overlay,
 };
 use crate::app::{
-    App, Screen,
-    commands::{COMMANDS, Command, On},
+    App, commands,
     overlay::{Overlay, Palette},
+    tabs::about,
 };
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    let area = brush.layout.overlay;
+    let area = app.layout().overlay;
     let width = area.width.saturating_sub(4);
     match &app.overlay {
         None => {}
         Some(Overlay::Help(top)) => {
-            let title = format!("{}: keys and marks", app.screen.tab().name);
+            let title = format!("{}: keys and marks", about(app.screen).name);
             scrolled(brush, area, &title, &help_lines(app, width), *top);
         }
         Some(Overlay::Facts(top)) => {
@@ -59,8 +58,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
 /// Clears the area and frames it; a box on every size, for it floats.
 fn open(brush: &mut Brush<'_>, area: Rect, title: &str) -> Rect {
     brush.clear(area);
-    let layout = crate::app::layout::Layout { boxed: true, ..brush.layout.clone() };
-    let mut boxed = Brush::new(brush.buffer, brush.theme, &layout);
+    let mut boxed = Brush::new(brush.buffer, brush.theme, true);
     boxed.panel(area, &[piece(title, Meaning::Heading)], &[])
 }
 
@@ -78,128 +76,29 @@ fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>]
 }
 
 fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
-    let screen = app.screen;
-    let explained = |(mark, meaning, text): (String, Meaning, &str)| -> Vec<Vec<Piece>> {
-        let lead = |line| piece(format!("{:<12}", if line == 0 { &*mark } else { "" }), meaning);
+    let about = about(app.screen);
+    let explained = |mark: &str, meaning: Meaning, text: &str| -> Vec<Vec<Piece>> {
+        let lead = |line| piece(format!("{:<12}", if line == 0 { mark } else { "" }), meaning);
         let texts = wrap(text, width.saturating_sub(12)).into_iter().enumerate();
         texts.map(|(line, text)| vec![lead(line), piece(text, Meaning::Text)]).collect()
     };
-    let commands = |on| {
-        COMMANDS.iter().filter(move |command| command.on == on).flat_map(|command| explained(keys(command)))
+    let keys = |on| {
+        let rows = commands::all().into_iter().filter(move |(own, _)| *own == on);
+        rows.flat_map(|(_, row)| {
+            let keys: Vec<String> = row.keys.iter().map(ToString::to_string).collect();
+            explained(&keys.join(" "), Meaning::Key, row.help)
+        })
     };
-    let purpose = wrap(screen.tab().purpose, width).into_iter().map(|line| vec![piece(line, Meaning::Text)]);
+    let purpose = wrap(about.purpose, width).into_iter().map(|line| vec![piece(line, Meaning::Text)]);
     let mut lines: Vec<Vec<Piece>> = purpose.collect();
     lines.push(Vec::new());
-    lines.extend(commands(On::Only(screen)));
+    lines.extend(keys(Some(about.id)));
     lines.push(Vec::new());
-    lines.extend(marks(screen).into_iter().flat_map(explained));
+    lines.extend(about.marks.iter().flat_map(|(mark, meaning, text)| explained(mark, *meaning, text)));
     lines.push(Vec::new());
     lines.push(vec![piece("Everywhere", Meaning::Heading)]);
-    lines.extend(commands(On::Every));
+    lines.extend(keys(None));
     lines
-}
-
-fn keys(command: &Command) -> (String, Meaning, &'static str) {
-    let keys: Vec<String> = command.keys.iter().map(ToString::to_string).collect();
-    (keys.join(" "), Meaning::Key, command.help)
-}
-
-fn marks(screen: Screen) -> Vec<(String, Meaning, &'static str)> {
-    match screen {
-        Screen::Machine => vec![
-            (
-                FULL_MARK.to_string(),
-                Meaning::Problem,
-                "a finding that costs at least 15 %, or a shared place that is too narrow",
-            ),
-            ("!".to_string(), Meaning::Warning, "a finding that costs something; Findings tells which"),
-            (
-                SLOW_MARK.to_string(),
-                Meaning::Warning,
-                "a drive's link runs slower or narrower than both its ends can",
-            ),
-            (SLOT_MARK.to_string(), Meaning::Quiet, "the slot holds the drive to less than the drive can"),
-            ("●".to_string(), Meaning::Marked, "marked for the test; ○ some of the drives below are"),
-            ("████".to_string(), Meaning::Load, "load against the limit of the link it crosses"),
-            (
-                "████".to_string(),
-                Meaning::Good,
-                "a drive that reads all its own link carries: as good as it gets",
-            ),
-            ("████".to_string(), Meaning::Warning, "a shared place that is full: the bottleneck"),
-        ],
-        Screen::Findings => vec![
-            (
-                "▲".to_string(),
-                Meaning::Problem,
-                "high: costs at least 15 % of what the machine could do, or data is at risk",
-            ),
-            ("!".to_string(), Meaning::Warning, "warning: costs something on this machine"),
-            (
-                "·".to_string(),
-                Meaning::Quiet,
-                "information: worth knowing; what every machine has as delivered is one row",
-            ),
-        ],
-        Screen::Tune => vec![
-            ("*".to_string(), Meaning::Warning, "iodyno changed it: not the value it found first since boot"),
-            ("~".to_string(), Meaning::Drive, "not the kernel's default, where that is known"),
-            ("none→mq".to_string(), Meaning::Marked, "staged: nothing is written before a review and Enter"),
-            ("- ?".to_string(), Meaning::Quiet, "no such setting here; there, but it cannot be read"),
-            (
-                "poll queues".to_string(),
-                Meaning::Quiet,
-                "are made when the driver probes a drive; never reset one probed without",
-            ),
-        ],
-        Screen::Dyno => vec![
-            (
-                "──".to_string(),
-                Meaning::Brand,
-                "all targets together; each target has the colour of its name",
-            ),
-            ("┈┈".to_string(), Meaning::Lines, "the limit of the place that is full"),
-            ("█▓▒░".to_string(), Meaning::Good, "share of reads that took about that long, per moment"),
-            (FULL_MARK.to_string(), Meaning::Warning, "the figure is not the drive's own, and why"),
-        ],
-        Screen::WhatIf => vec![
-            (
-                "▁▄█".to_string(),
-                Meaning::Brand,
-                "the figure of a round; all arms share one scale, which begins at 0",
-            ),
-            (
-                "┣━●━┫".to_string(),
-                Meaning::Brand,
-                "where the ratio to the baseline lies; the dot is its middle",
-            ),
-            ("░░│░░".to_string(), Meaning::Lines, "the margin around no difference"),
-            ("▲ ▼ = ?".to_string(), Meaning::Text, "better, worse, no difference, open"),
-        ],
-        Screen::Sheet => vec![
-            ("[x] [ ]".to_string(), Meaning::Key, "in the sheet, and not; each run has a box of its own"),
-            (
-                "names".to_string(),
-                Meaning::Text,
-                "stay out, with serials, mount paths and addresses, until their box is checked",
-            ),
-            (
-                "PgUp PgDn".to_string(),
-                Meaning::Key,
-                "scroll what will be posted; that text is what is copied",
-            ),
-        ],
-        Screen::Slots => vec![
-            ("▸ ●".to_string(), Meaning::Marked, "what moves: where it is today, where it would be"),
-            ("◂".to_string(), Meaning::Warning, "what gives way and takes its place in return"),
-            (
-                "4.92".to_string(),
-                Meaning::Figure,
-                "what a drive gets with all drives busy, of what its path carries",
-            ),
-            ("7.14".to_string(), Meaning::Good, "more than today; in the colour of problems, less"),
-        ],
-    }
 }
 
 fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette) {
@@ -207,7 +106,7 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
     let field =
         format!("{:<wide$}", format!(": {}▏", palette.input.value()), wide = usize::from(inner.width));
     brush.text(inner.x, inner.y, inner.width, &field, Meaning::Field);
-    let found = palette.matches(app.screen);
+    let found = commands::matching(app.screen, palette.input.value());
     let rows = usize::from(inner.height.saturating_sub(1));
     let top = palette.selected.saturating_sub(rows.saturating_sub(1));
     for (y, (index, command)) in (inner.y + 1..inner.bottom()).zip(found.iter().enumerate().skip(top)) {

@@ -8,7 +8,10 @@ use super::{
     theme::Meaning,
     words::{giga, rate},
 };
-use crate::app::{App, Mode, series::WINDOW, strip::StripRow};
+use crate::{
+    app::{App, Mode, strip::StripRow},
+    ui::series::WINDOW,
+};
 
 /// A group of dstat's columns.
 struct Group {
@@ -75,8 +78,8 @@ fn groups(width: u16) -> &'static [usize] {
 }
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    let (left, right) = (brush.layout.dstat, brush.layout.reads);
-    let width = brush.layout.inner(left).width;
+    let (left, right) = (app.layout().dstat, app.layout().reads);
+    let width = brush.inner(left).width;
     let shown = groups(width);
     let title = [piece("dstat", Meaning::Heading), piece(format!("  {}", unit_note(shown)), Meaning::Quiet)];
     let inner = brush.panel(left, &title, &[]);
@@ -99,7 +102,7 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[usize]) {
     brush.text(inner.x, inner.y, inner.width, &heading.join("|"), Meaning::Quiet);
     let body = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
     if app.strip.rows.is_empty() {
-        let text = match app.mode {
+        let text = match app.shared.mode {
             Mode::Capture(_) | Mode::Folder(_) => "A capture holds one moment: it has no live counters.",
             Mode::Demo(_) => "A demo has counters while a test runs: r",
             Mode::Live => "Counting; the first row comes after a second.",
@@ -139,7 +142,7 @@ fn group_cells(brush: &mut Brush<'_>, group: &Group, row: &StripRow, x: u16, y: 
 
 fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let strip = &app.strip;
-    let units = app.units;
+    let units = app.shared.units;
     let mut title = vec![piece("reads", Meaning::Heading)];
     if let Some(now) = strip.reads.last() {
         title.push(piece(format!("  {}", rate(units, now)), Meaning::Figure));
@@ -148,7 +151,7 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
         title.push(piece(format!("  {}", units.giga_per_second()), Meaning::Quiet));
     }
     let inner = brush.panel(area, &title, &[]);
-    let now = strip.reads.points().next_back().map_or(app.now, |(at, _)| at);
+    let now = strip.reads.points().next_back().map_or(app.shared.now, |(at, _)| at);
     let graph = Graph {
         curves: vec![Curve { series: &strip.reads, meaning: Meaning::Load, filled: true }],
         top: strip.scale.top(),

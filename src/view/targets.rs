@@ -10,13 +10,13 @@ use super::{
     words::{giga, nanoseconds},
 };
 use crate::{
-    app::{
-        App,
-        dyno::test::{TargetCurves, Test},
-        series::Series,
-    },
+    app::App,
     capacity::bottleneck::FULL,
     model::{LatencySummary, RunSummary, TargetSummary, run::Cost},
+    ui::{
+        series::Series,
+        test::{TargetCurves, Test},
+    },
     units::{Micros, count, counted},
 };
 
@@ -65,8 +65,8 @@ impl Places {
 }
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    let panel = brush.layout.targets;
-    let test = app.dyno.shown();
+    let panel = app.layout().targets;
+    let test = app.dyno.shown(&app.shared.tests);
     let mut title = vec![piece("targets", Meaning::Heading)];
     if let Some(test) = test {
         let span = if test.is_running() { "latency of the last tenth of a second" } else { "the whole test" };
@@ -163,7 +163,7 @@ fn a_call(cost: &Cost) -> String {
 
 fn heading(app: &App, brush: &mut Brush<'_>, inner: Rect, places: &Places) {
     let x = inner.x + places.rate;
-    let unit = app.units.giga_per_second();
+    let unit = app.shared.units.giga_per_second();
     brush.text(x, inner.y, 14, &format!("{unit:>5} expected"), Meaning::Quiet);
     let x = x + 15 + places.bar + u16::from(places.bar > 0);
     brush.text(x, inner.y, 7, &format!("{:>7}", "IOPS"), Meaning::Quiet);
@@ -246,7 +246,7 @@ impl Row<'_> {
         iops: Option<f64>,
         total: bool,
     ) -> u16 {
-        let units = self.app.units;
+        let units = self.app.shared.units;
         let x = self.inner.x + self.places.rate;
         let value = bytes.map_or_else(|| "-".to_owned(), |bytes| giga(units, bytes));
         let end = brush.text(x, self.y, 5, &format!("{value:>5}"), Meaning::Figure);

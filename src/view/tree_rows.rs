@@ -4,20 +4,17 @@ use ratatui::layout::Rect;
 
 use super::{
     findings,
-    paint::{Brush, Piece, cells, fit, piece},
+    paint::{Brush, Piece, cells, piece, write_fitting},
     theme::Meaning,
     words::{giga, short_name},
 };
 use crate::{
-    app::{
-        App,
-        load::{LoadSource, hop_limit, possible},
-        tree::search_text,
-    },
+    app::{App, tree::search_text},
     capacity::bottleneck::FULL,
     machine::{Drive, HopLink, Machine, hop, pci::NodeKind},
     model::{DriveName, NodeIndex},
     report::flatten::{Group, Row, RowKind, Sort},
+    ui::load::{LoadSource, hop_limit, possible},
     units::counted,
 };
 
@@ -59,7 +56,7 @@ impl Columns {
 }
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    let (panel, head, area) = (brush.layout.tree, brush.layout.tree_head, brush.layout.tree_rows);
+    let (panel, head, area) = (app.layout().tree, app.layout().tree_head, app.layout().tree_rows);
     let columns = Columns::new(area);
     brush.panel(panel, &title(app), &[]);
     heading(app, brush, head, &columns);
@@ -78,20 +75,20 @@ fn title(app: &App) -> Vec<Piece> {
     if app.tree.sort != Sort::Bus {
         pieces.push(piece(format!(", siblings {}", app.tree.sort.name()), Meaning::Quiet));
     }
-    if !app.tree.marks.is_empty() {
-        pieces.push(piece(format!("  ● {} marked", app.tree.marks.len()), Meaning::Marked));
+    if !app.shared.marks.is_empty() {
+        pieces.push(piece(format!("  ● {} marked", app.shared.marks.len()), Meaning::Marked));
     }
     pieces
 }
 
 fn heading(app: &App, brush: &mut Brush<'_>, head: Rect, columns: &Columns) {
-    let load = match app.load.source {
-        LoadSource::Nothing => format!("limit {}", app.units.giga_per_second()),
-        _ => format!("{} of limit", app.units.giga_per_second()),
+    let load = match app.shared.load.source {
+        LoadSource::Nothing => format!("limit {}", app.shared.units.giga_per_second()),
+        _ => format!("{} of limit", app.shared.units.giga_per_second()),
     };
     let load = format!("{load:>12}");
     for (x, text) in [(columns.link, "GT/s now"), (columns.most, "at most"), (columns.load, load.as_str())] {
-        let text = if brush.layout.boxed { text.to_owned() } else { format!("{text} ") };
+        let text = if brush.boxed { text.to_owned() } else { format!("{text} ") };
         brush.text(head.x + x, head.y, head.width - x, &text, Meaning::Quiet);
     }
 }
@@ -101,7 +98,7 @@ fn more_below(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let seen = app.tree.top + usize::from(area.height);
     let hidden = app.tree.rows.len().saturating_sub(seen);
     let above = app.tree.top;
-    if !brush.layout.boxed || hidden + above == 0 {
+    if !brush.boxed || hidden + above == 0 {
         return;
     }
     let text = match (above, hidden) {
@@ -109,22 +106,13 @@ fn more_below(app: &App, brush: &mut Brush<'_>, area: Rect) {
         (above, 0) => format!(" ↑ {above} more "),
         (above, below) => format!(" ↑ {above}  ↓ {below} more "),
     };
-    let panel = brush.layout.tree;
+    let panel = app.layout().tree;
     brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(text, Meaning::Quiet)]);
-}
-
-/// Writes pieces into a room; the last one is cut where it is too long.
-pub(super) fn write_fitting(brush: &mut Brush<'_>, x: u16, y: u16, room: u16, pieces: &[Piece]) -> u16 {
-    let end = x + room;
-    pieces.iter().fold(x, |x, (text, meaning)| {
-        let left = end.saturating_sub(x);
-        brush.text(x, y, left, &fit(text, left), *meaning)
-    })
 }
 
 /// The widest name of a drive, so that models stand in a column of their own.
 fn name_width(app: &App) -> u16 {
-    let drives = app.machine.drives.iter().filter(|drive| !drive.kind.is_software());
+    let drives = app.shared.machine.drives.iter().filter(|drive| !drive.kind.is_software());
     drives.map(|drive| cells(drive.name.as_str())).max().unwrap_or(0).min(12)
 }
 
@@ -146,7 +134,8 @@ impl RowPainter<'_> {
         let pieces = self.name();
         let room = (self.area.x + self.columns.name).saturating_sub(x + 1);
         x = write_fitting(brush, x, self.y, room, &pieces);
-        let found = !searched.is_empty() && search_text(&self.app.machine, self.row).contains(searched);
+        let found =
+            !searched.is_empty() && search_text(&self.app.shared.machine, self.row).contains(searched);
         let name = Rect { x: first, y: self.y, width: x - first, height: 1 };
         if selected {
             brush.shade(name, Meaning::Selected);
@@ -161,7 +150,7 @@ impl RowPainter<'_> {
         if selected {
             brush.text(self.area.x, self.y, 1, "›", Meaning::Brand);
         }
-        let marks = &self.app.tree.marks;
+        let marks = &self.app.shared.marks;
         let marked = self.row.drives.iter().filter(|drive| marks.contains(*drive)).count();
         let mark = match marked {
             0 => return,
@@ -208,7 +197,7 @@ impl RowPainter<'_> {
 
     /// How many drives are below.
     fn count(&self) -> usize {
-        self.app.machine.count_of(&self.row.drives)
+        self.app.shared.machine.count_of(&self.row.drives)
     }
 
     fn root_name(&self) -> Vec<Piece> {
@@ -218,7 +207,7 @@ impl RowPainter<'_> {
             n => format!(", {}", counted(n, "drive")),
         };
         vec![
-            piece(self.app.machine.pci.node(node).address.to_string(), Meaning::Figure),
+            piece(self.app.shared.machine.pci.node(node).address.to_string(), Meaning::Figure),
             piece(" root complex", Meaning::Text),
             piece(drives, Meaning::Quiet),
         ]
@@ -226,7 +215,7 @@ impl RowPainter<'_> {
 
     fn device_name(&self) -> Vec<Piece> {
         let (Some(head), Some(index)) = (self.row.head, self.row.node) else { return Vec::new() };
-        let tree = &self.app.machine.pci;
+        let tree = &self.app.shared.machine.pci;
         let mut pieces = vec![piece(format!("{} ", tree.node(head).address.place()), Meaning::Quiet)];
         let node = tree.node(index);
         if self.row.drive().is_some() {
@@ -251,13 +240,13 @@ impl RowPainter<'_> {
     /// The path by which this row reaches its drive, where there are several.
     fn path(&self) -> Option<&Drive> {
         let [name] = self.row.drives.as_slice() else { return None };
-        let machine = &self.app.machine;
+        let machine = &self.app.shared.machine;
         machine.path_through(machine.drive(name)?, self.row.node?)
     }
 
     fn drive_name(&self) -> Vec<Piece> {
         let Some(name) = self.row.drives.first() else { return Vec::new() };
-        let model = self.app.machine.drive(name).map(Drive::short_model).unwrap_or_default();
+        let model = self.app.shared.machine.drive(name).map(Drive::short_model).unwrap_or_default();
         let path = self.path().map_or_else(String::new, |path| format!("  path {}", path.name));
         let padded = format!("{name:<wide$}", wide = usize::from(self.names));
         vec![piece(padded, Meaning::Drive), piece(format!("{path}  {model}"), Meaning::Quiet)]
@@ -265,8 +254,8 @@ impl RowPainter<'_> {
 
     /// The mark of the worst finding here, or of a place that holds the drives below it back.
     fn finding_mark(&self, node: NodeIndex) -> Option<(&'static str, Meaning)> {
-        let worst = self.app.findings.marked.get(&node).map(|severity| findings::mark(*severity));
-        let holds_back = self.app.bottlenecks.iter().any(|bottleneck| bottleneck.node == node);
+        let worst = self.app.shared.findings.marked.get(&node).map(|severity| findings::mark(*severity));
+        let holds_back = self.app.shared.bottlenecks.iter().any(|bottleneck| bottleneck.node == node);
         worst.or_else(|| holds_back.then_some((FULL_MARK, Meaning::Warning)))
     }
 
@@ -276,7 +265,7 @@ impl RowPainter<'_> {
             brush.text(x, self.y, 1, mark, meaning);
         }
         let link = self.row.node.filter(|_| self.row.kind != RowKind::Drive);
-        let Some(link) = link.and_then(|node| HopLink::above(&self.app.machine, node)) else { return };
+        let Some(link) = link.and_then(|node| HopLink::above(&self.app.shared.machine, node)) else { return };
         let judged = !self.row.drives.is_empty();
         let x = self.area.x + self.columns.link;
         let (mark, meaning) = match (judged, link.is_slow(), link.is_slot_limited()) {
@@ -296,13 +285,16 @@ impl RowPainter<'_> {
 
     fn load(&self, brush: &mut Brush<'_>) {
         let limit = self.limit();
-        let known = self.app.load.source != LoadSource::Nothing && !self.row.drives.is_empty();
+        let known = self.app.shared.load.source != LoadSource::Nothing && !self.row.drives.is_empty();
         if limit.is_none() && !known {
             return;
         }
         // What comes by this path alone is counted at the path.
         let path = self.path().map(|path| path.name.clone());
-        let load = path.map_or_else(|| self.app.load.of(&self.row.drives), |path| self.app.load.of(&[path]));
+        let load = path.map_or_else(
+            || self.app.shared.load.of(&self.row.drives),
+            |path| self.app.shared.load.of(&[path]),
+        );
         let share = limit.map_or(0.0, |limit| load / limit);
         let full = share >= FULL;
         let meaning = match (full, self.shares()) {
@@ -311,9 +303,9 @@ impl RowPainter<'_> {
             (false, _) => Meaning::Load,
         };
         let figure = if known && load > 1e6 { Meaning::Figure } else { Meaning::Quiet };
-        let left = if known { giga(self.app.units, load) } else { String::new() };
+        let left = if known { giga(self.app.shared.units, load) } else { String::new() };
         let (of, limit) = match limit {
-            Some(limit) => (if known { " of " } else { "    " }, giga(self.app.units, limit)),
+            Some(limit) => (if known { " of " } else { "    " }, giga(self.app.shared.units, limit)),
             None => ("    ", String::new()),
         };
         let x = self.area.x + self.columns.load;
@@ -328,14 +320,19 @@ impl RowPainter<'_> {
 
     /// Bytes per second this row can carry.
     fn limit(&self) -> Option<f64> {
-        let limits = &self.app.limits;
+        let limits = &self.app.shared.limits;
         match self.row.kind {
             RowKind::Folded { .. } | RowKind::Group(_) => None,
-            RowKind::Alike => possible(&self.app.machine, limits, &self.row.drives),
+            RowKind::Alike => possible(&self.app.shared.machine, limits, &self.row.drives),
             _ => match self.row.drive() {
-                Some(_) if self.path().is_none() => possible(&self.app.machine, limits, &self.row.drives),
+                Some(_) if self.path().is_none() => {
+                    possible(&self.app.shared.machine, limits, &self.row.drives)
+                }
                 // A path carries what its links do, whatever other paths carry.
-                _ => self.row.node.and_then(|node| narrowest(&self.app.machine, limits, self.row.head, node)),
+                _ => self
+                    .row
+                    .node
+                    .and_then(|node| narrowest(&self.app.shared.machine, limits, self.row.head, node)),
             },
         }
     }

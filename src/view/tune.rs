@@ -9,13 +9,14 @@ use super::{
 use crate::{
     app::{
         App,
-        tune::{Done, act::problem_words, differ},
+        tune::{act::problem_words, differ},
     },
     tune::{
         Device, Outcome, SETTINGS, Setting,
         cell::Cell,
         settings::{Range, Risk},
     },
+    ui::settings::Done,
     units::counted,
 };
 
@@ -26,14 +27,14 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
 }
 
 fn matrix(app: &App, brush: &mut Brush<'_>) {
-    let tune = &app.tune;
-    let panel = brush.layout.tune;
-    let rows = brush.layout.tune_rows;
-    let shown = tune.columns_shown(rows.width);
+    let (tune, settings) = (&app.tune, &app.shared.settings);
+    let panel = app.layout().tune;
+    let rows = app.layout().tune_rows;
+    let shown = tune.columns_shown(settings, rows.width);
     brush.panel(panel, &heading(app), &legend(app, shown.len(), usize::from(rows.height)));
-    let head = brush.layout.tune_head;
+    let head = app.layout().tune_head;
     for (column, x, wide) in &shown {
-        let Some(setting) = tune.matrix.columns.get(*column) else { continue };
+        let Some(setting) = settings.matrix.columns.get(*column) else { continue };
         let lines = wrap(setting.label, (*wide).max(4));
         let top = head.y + 2u16.saturating_sub(u16::try_from(lines.len()).unwrap_or(2));
         let meaning = if *column == tune.column { Meaning::Heading } else { Meaning::Quiet };
@@ -42,7 +43,7 @@ fn matrix(app: &App, brush: &mut Brush<'_>) {
         }
     }
     for (y, (row, device)) in
-        (rows.y..rows.bottom()).zip(tune.matrix.devices.iter().enumerate().skip(tune.top))
+        (rows.y..rows.bottom()).zip(settings.matrix.devices.iter().enumerate().skip(tune.top))
     {
         name(app, brush, Rect { y, height: 1, ..rows }, device, row == tune.row);
         for (column, x, wide) in &shown {
@@ -59,18 +60,18 @@ fn room(area: Rect, x: u16) -> u16 {
 /// `Settings  2 staged, 3 stand changed`.
 fn heading(app: &App) -> Vec<Piece> {
     let mut title = vec![piece("Settings", Meaning::Heading)];
-    let staged = app.tune.staged.len();
+    let staged = app.shared.settings.staged.len();
     if staged > 0 {
         title.push(piece(format!("  {staged} staged"), Meaning::Marked));
     }
-    let standing = app.standing();
+    let standing = app.shared.standing();
     if standing > 0 {
         title.push(piece(format!("  {} changed", counted(standing, "setting")), Meaning::Warning));
     }
-    if app.tune.busy {
+    if app.shared.settings.busy {
         title.push(piece("  writing", Meaning::Warning));
     }
-    if let Some(why) = app.why_not_tune() {
+    if let Some(why) = app.shared.why_not_tune() {
         title.push(piece(format!("  {why}: what is staged becomes commands"), Meaning::Quiet));
     }
     title
@@ -78,8 +79,8 @@ fn heading(app: &App) -> Vec<Piece> {
 
 /// What the marks mean where there is room, and where in the table the screen is.
 fn legend(app: &App, shown: usize, height: usize) -> Vec<Piece> {
-    let all = app.tune.matrix.columns.len();
-    let hidden = app.tune.matrix.devices.len().saturating_sub(app.tune.top + height);
+    let all = app.shared.settings.matrix.columns.len();
+    let hidden = app.shared.settings.matrix.devices.len().saturating_sub(app.tune.top + height);
     let mut note = Vec::new();
     if brush_is_wide(app) {
         note.push(piece("*", Meaning::Warning));
@@ -102,11 +103,11 @@ fn legend(app: &App, shown: usize, height: usize) -> Vec<Piece> {
 }
 
 fn brush_is_wide(app: &App) -> bool {
-    app.size.0 >= 100
+    app.shared.size.0 >= 100
 }
 
 fn name(app: &App, brush: &mut Brush<'_>, row: Rect, device: &Device, selected: bool) {
-    let marked = matches!(device, Device::Drive(name) if app.tree.marks.contains(name));
+    let marked = matches!(device, Device::Drive(name) if app.shared.marks.contains(name));
     let (symbol, meaning) = match (marked, selected) {
         (true, _) => ("●", Meaning::Marked),
         (false, true) => ("›", Meaning::Brand),
@@ -127,8 +128,9 @@ fn name(app: &App, brush: &mut Brush<'_>, row: Rect, device: &Device, selected: 
 }
 
 fn cell(app: &App, brush: &mut Brush<'_>, area: Rect, row: usize, column: usize) {
-    let tune = &app.tune;
-    let (Some(device), Some(setting)) = (tune.matrix.devices.get(row), tune.matrix.columns.get(column))
+    let (tune, settings) = (&app.tune, &app.shared.settings);
+    let (Some(device), Some(setting)) =
+        (settings.matrix.devices.get(row), settings.matrix.columns.get(column))
     else {
         return;
     };
@@ -138,11 +140,11 @@ fn cell(app: &App, brush: &mut Brush<'_>, area: Rect, row: usize, column: usize)
         brush.text(area.x, area.y, area.width, &text, Meaning::Field);
         return;
     }
-    let text = tune.text(row, column);
-    let known = tune.cell_at(row, column);
+    let text = settings.text(row, column);
+    let known = settings.cell_at(row, column);
     let meaning = match known {
         None => Meaning::Lines,
-        Some(_) if tune.staged_for(device, setting.id).is_some() => Meaning::Marked,
+        Some(_) if settings.staged_for(device, setting.id).is_some() => Meaning::Marked,
         Some(cell) if cell.is_changed() => Meaning::Warning,
         Some(cell) if cell.value.is_none() || setting.risk != Risk::Live => Meaning::Quiet,
         Some(cell) if cell.is_unusual() => Meaning::Drive,
@@ -158,11 +160,15 @@ fn cell(app: &App, brush: &mut Brush<'_>, area: Rect, row: usize, column: usize)
 const LABEL: usize = 9;
 
 fn setting(app: &App, brush: &mut Brush<'_>) {
-    let (Some(device), Some(row)) = (app.tune.device(), app.tune.setting()) else { return };
+    let (Some(device), Some(row)) =
+        (app.tune.device(&app.shared.settings), app.tune.setting(&app.shared.settings))
+    else {
+        return;
+    };
     let title =
         [piece(device.to_string(), Meaning::Drive), piece(format!("  {}", row.id.0), Meaning::Heading)];
-    let inner = brush.panel(brush.layout.setting, &title, &[]);
-    let lines = match app.tune.cell() {
+    let inner = brush.panel(app.layout().setting, &title, &[]);
+    let lines = match app.tune.cell(&app.shared.settings) {
         None => wrap(&format!("{device} has no such setting."), inner.width)
             .into_iter()
             .map(|line| vec![piece(line, Meaning::Quiet)])
@@ -170,12 +176,12 @@ fn setting(app: &App, brush: &mut Brush<'_>) {
         Some(cell) => about(app, device, row, cell, inner.width),
     };
     let (_, below) = brush.lines(inner, &lines, app.tune.detail_top);
-    brush.more(brush.layout.setting, below);
+    brush.more(app.layout().setting, below);
 }
 
 fn about(app: &App, device: &Device, row: &Setting, cell: &Cell, width: u16) -> Vec<Vec<Piece>> {
     let mut lines = vec![values(app, device, row, cell)];
-    if let Some(done) = app.tune.last_of(device, row.id) {
+    if let Some(done) = app.shared.settings.last_of(device, row.id) {
         let meaning = if done.is_good() { Meaning::Good } else { Meaning::Warning };
         field(&mut lines, "last", &format!("{}: {}", done.step(), done.came_to()), meaning, width);
     }
@@ -211,7 +217,7 @@ fn values(app: &App, device: &Device, row: &Setting, cell: &Cell) -> Vec<Piece> 
     let mut line = vec![label("now")];
     let now = cell.value.as_ref().map_or("unknown", |value| value.as_str());
     line.push(piece(now, Meaning::Figure));
-    if let Some(staged) = app.tune.staged_for(device, row.id) {
+    if let Some(staged) = app.shared.settings.staged_for(device, row.id) {
         line.push(piece(format!(" → {}", staged.value), Meaning::Marked));
         line.push(piece(" staged", Meaning::Quiet));
     }
@@ -271,28 +277,29 @@ fn field(lines: &mut Vec<Vec<Piece>>, name: &str, value: &str, meaning: Meaning,
 
 /// What is staged, and below it what the last writes came to.
 fn staged(app: &App, brush: &mut Brush<'_>) {
-    let panel = brush.layout.staged;
+    let panel = app.layout().staged;
     if panel.width == 0 {
         return;
     }
-    let simulated = if app.is_simulated() { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
-    let title = if app.tune.staged.is_empty() { "Changes" } else { "Staged" };
+    let simulated =
+        if app.shared.is_simulated() { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
+    let title = if app.shared.settings.staged.is_empty() { "Changes" } else { "Staged" };
     let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], &simulated);
     let lines = changes(app, inner.width);
     for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
         brush.write(inner.x, y, inner.width, line);
     }
     let hidden = lines.len().saturating_sub(usize::from(inner.height));
-    if brush.layout.boxed && hidden > 0 {
+    if brush.boxed && hidden > 0 {
         let word = format!(" {hidden} more ");
         brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
     }
 }
 
 fn changes(app: &App, room: u16) -> Vec<Vec<Piece>> {
-    let tune = &app.tune;
+    let settings = &app.shared.settings;
     let mut lines: Vec<Vec<Piece>> = Vec::new();
-    for staged in &tune.staged {
+    for staged in &settings.staged {
         let from = staged.changes.first().map_or("", |change| change.from.as_str());
         lines.push(vec![
             piece(format!("{:<10}", staged.device), Meaning::Drive),
@@ -300,7 +307,7 @@ fn changes(app: &App, room: u16) -> Vec<Vec<Piece>> {
             piece(format!("{from} → {}", staged.value), Meaning::Marked),
         ]);
     }
-    if !tune.staged.is_empty() {
+    if !settings.staged.is_empty() {
         lines.push(vec![
             piece("a", Meaning::Key),
             piece(" shows the writes   ", Meaning::Quiet),
@@ -309,9 +316,9 @@ fn changes(app: &App, room: u16) -> Vec<Vec<Piece>> {
         ]);
         lines.push(Vec::new());
     }
-    lines.extend(tune.done.iter().flat_map(|done| outcome(done, room)));
-    if app.standing() > 0 {
-        let text = format!(" puts back the {} this run changed", counted(app.standing(), "setting"));
+    lines.extend(settings.done.iter().flat_map(|done| outcome(done, room)));
+    if app.shared.standing() > 0 {
+        let text = format!(" puts back the {} this run changed", counted(app.shared.standing(), "setting"));
         lines.push(vec![piece("U", Meaning::Key), piece(text, Meaning::Quiet)]);
     }
     if lines.is_empty() {

@@ -15,10 +15,10 @@ const INDENT: u16 = 11;
 
 /// The title of the review and its lines of at most `width` cells.
 pub(super) fn review(app: &App, width: u16) -> (String, Vec<Vec<Piece>>) {
-    let writes = app.tune.writes();
-    let can = app.can_tune();
-    let simulated = if app.is_simulated() { ", SIMULATED" } else { "" };
-    let title = match (can, app.why_not_tune()) {
+    let writes = app.shared.settings.writes();
+    let can = app.shared.can_tune();
+    let simulated = if app.shared.is_simulated() { ", SIMULATED" } else { "" };
+    let title = match (can, app.shared.why_not_tune()) {
         (false, Some(why)) => format!("{}: the commands for {}", why, counted(writes.len(), "write")),
         _ => format!("{} to make{simulated}", counted(writes.len(), "write")),
     };
@@ -52,8 +52,8 @@ pub(super) fn review(app: &App, width: u16) -> (String, Vec<Vec<Piece>>) {
 
 /// The question before leaving while changes stand.
 pub(super) fn standing(app: &App) -> (String, Vec<Vec<Piece>>) {
-    let simulated = if app.is_simulated() { ", SIMULATED" } else { "" };
-    let title = format!("{} changed by this run{simulated}", counted(app.standing(), "setting"));
+    let simulated = if app.shared.is_simulated() { ", SIMULATED" } else { "" };
+    let title = format!("{} changed by this run{simulated}", counted(app.shared.standing(), "setting"));
     let mut lines = vec![
         choice("u", "undo: put back what was found, then leave"),
         choice("k", "keep: they stay until the next boot"),
@@ -61,7 +61,7 @@ pub(super) fn standing(app: &App) -> (String, Vec<Vec<Piece>>) {
         choice("Esc", "stay"),
         Vec::new(),
     ];
-    lines.extend(app.tune.own().map(changed));
+    lines.extend(app.shared.settings.own().map(changed));
     (title, lines)
 }
 
@@ -69,7 +69,7 @@ pub(super) fn standing(app: &App) -> (String, Vec<Vec<Piece>>) {
 pub(super) fn left_behind(app: &App) -> (String, Vec<Vec<Piece>>) {
     let title = format!(
         "{} left changed by an iodyno that was killed",
-        counted(app.tune.left_behind().count(), "setting")
+        counted(app.shared.settings.left_behind().count(), "setting")
     );
     let mut lines = vec![
         choice("u", "undo: put back what it found"),
@@ -77,7 +77,7 @@ pub(super) fn left_behind(app: &App) -> (String, Vec<Vec<Piece>>) {
         choice("Esc", "later; asked again at the next start"),
         Vec::new(),
     ];
-    lines.extend(app.tune.left_behind().map(changed));
+    lines.extend(app.shared.settings.left_behind().map(changed));
     (title, lines)
 }
 

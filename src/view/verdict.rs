@@ -8,26 +8,28 @@ use super::{
     words::{basis, giga, place, rate},
 };
 use crate::{
-    app::{App, Screen, dyno::test::Test, load::LoadSource},
+    app::{App, MACHINE},
     capacity::bottleneck::Bottleneck,
+    ui::{load::LoadSource, test::Test},
     units::counted,
 };
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    let panel = brush.layout.verdict;
+    let panel = app.layout().verdict;
     // At rest the machine screen tells all that was found; under load, what is full right now.
-    if app.screen == Screen::Machine && !app.load.is_busy() {
+    if app.screen == MACHINE && !app.shared.load.is_busy() {
         let heading = [
             piece("Findings", Meaning::Heading),
-            piece(format!("  {}", findings::summary(app)), Meaning::Quiet),
+            piece(format!("  {}", findings::summary(&app.shared)), Meaning::Quiet),
         ];
         let inner = brush.panel(panel, &heading, &[]);
-        findings::strip(app, brush, inner);
+        findings::strip(&app.shared, brush, inner);
         return;
     }
     // Under load only a place that is full holds anything back.
-    let busy = app.load.is_busy();
-    let found: Vec<&Bottleneck> = app.bottlenecks.iter().filter(|found| !busy || found.is_full()).collect();
+    let busy = app.shared.load.is_busy();
+    let found: Vec<&Bottleneck> =
+        app.shared.bottlenecks.iter().filter(|found| !busy || found.is_full()).collect();
     let mut heading = vec![piece("Held back by", Meaning::Heading)];
     if found.len() > 1 {
         heading.push(piece(format!("  {} places", found.len()), Meaning::Quiet));
@@ -42,7 +44,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
         let at = sentence(app, first, inner.width).len();
         let room = usize::from(inner.height) - lines.len();
         lines.splice(at..at, reason(app, first, inner.width, room));
-    } else if let Some(test) = app.dyno.running() {
+    } else if let Some(test) = app.shared.tests.running() {
         lines.extend(expectations(app, test, inner.width));
     }
     if lines.is_empty() {
@@ -80,7 +82,7 @@ pub(super) fn expectations(app: &App, test: &Test, width: u16) -> Vec<Vec<Piece>
             many => counted(many.len(), "drive"),
         };
         let verb = if targets.len() == 1 { "reads" } else { "read" };
-        let (reads, expected) = (giga(app.units, reads), rate(app.units, expected));
+        let (reads, expected) = (giga(app.shared.units, reads), rate(app.shared.units, expected));
         let text = format!("{who} {verb} {reads} of {expected} expected: {because}");
         for line in wrap(&text, width) {
             lines.push(vec![piece(line, Meaning::Text)]);
@@ -91,9 +93,9 @@ pub(super) fn expectations(app: &App, test: &Test, width: u16) -> Vec<Vec<Piece>
 
 /// `▲ 8 drives share root complex 0000:40: it carries 39.4 GB/s, they could read 57.6 GB/s.   costs 18.2 GB/s`.
 fn sentence(app: &App, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
-    let units = app.units;
-    let place = place(&app.machine, found.node);
-    let drives = counted(app.machine.count_of(&found.drives), "drive");
+    let units = app.shared.units;
+    let place = place(&app.shared.machine, found.node);
+    let drives = counted(app.shared.machine.count_of(&found.drives), "drive");
     let (limit, possible) = (rate(units, found.limit), rate(units, found.possible));
     let cost = rate(units, found.cost());
     let source = basis(found.source.basis);
@@ -118,7 +120,8 @@ fn sentence(app: &App, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
 fn reason(app: &App, found: &Bottleneck, width: u16, room: usize) -> Vec<Vec<Piece>> {
     let limit = &found.source;
     let wide = width.saturating_sub(2);
-    let lines = wrap(&format!("The limit of {}: {}", rate(app.units, found.limit), limit.because), wide);
+    let lines =
+        wrap(&format!("The limit of {}: {}", rate(app.shared.units, found.limit), limit.because), wide);
     let cut = lines.len() > room;
     let shown = lines.into_iter().take(room).enumerate().map(|(index, line)| {
         let line = if cut && index + 1 == room {
@@ -132,11 +135,13 @@ fn reason(app: &App, found: &Bottleneck, width: u16, room: usize) -> Vec<Vec<Pie
 }
 
 fn nothing(app: &App) -> String {
-    match app.load.source {
-        LoadSource::Test if app.load.is_busy() => {
+    match app.shared.load.source {
+        LoadSource::Test if app.shared.load.is_busy() => {
             "No limit is known for what is read here: no link, no published figure, no earlier test.".into()
         }
-        _ if app.machine.drive_count() < 2 => "Nothing shared: this machine has one drive or none.".into(),
+        _ if app.shared.machine.drive_count() < 2 => {
+            "Nothing shared: this machine has one drive or none.".into()
+        }
         _ => "No place that several drives share is full.".into(),
     }
 }

@@ -9,11 +9,11 @@ use super::paint::Brush;
 use crate::app::App;
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    match &app.whatif.experiments.shown {
+    match &app.shared.experiments.shown {
         None => list::draw(app, brush),
         Some(shown) => {
             arms::draw(app, brush, shown);
-            intervals::draw(brush, shown);
+            intervals::draw(app, brush, shown);
             words::draw(app, brush, shown);
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iodyno::{
-    app::{self, App, MachineRead, Message, Mode, Screen, keymap},
+    app::{self, App, MachineRead, Message, Mode, ScreenId, keymap},
     capacity,
     source::{self, capture::TextRoot, demo},
     view::{self, theme::Theme},
@@ -25,7 +25,7 @@ fn opened(name: &str, size: (u16, u16), keys: &str) -> App {
 }
 
 fn drawn(app: &App) -> String {
-    let (width, height) = app.size;
+    let (width, height) = app.shared.size;
     let mut buffer = ratatui::buffer::Buffer::empty(ratatui::layout::Rect::new(0, 0, width, height));
     view::draw(app, Theme::PLAIN, &mut buffer);
     let row = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
@@ -47,9 +47,9 @@ fn the_most_costly_finding_is_on_top_with_its_gain_on_every_size() {
 #[test]
 fn enter_goes_to_the_place_the_finding_is_about() {
     let app = opened("threadripper-before", (120, 40), "2<Enter>");
-    assert_eq!(app.screen, Screen::Machine);
+    assert_eq!(app.screen, ScreenId("machine"));
     let node = app.tree.row().and_then(|row| row.node).unwrap();
-    assert_eq!(app.machine.pci.node(node).address.to_string(), "0000:40");
+    assert_eq!(app.shared.machine.pci.node(node).address.to_string(), "0000:40");
     let app = opened("laptop", (80, 24), "2j<Enter>");
     assert_eq!(app.tree.row().unwrap().drive().unwrap().as_str(), "nvme1n1");
 }
@@ -65,9 +65,9 @@ fn enter_opens_what_was_folded_on_the_way() {
 #[test]
 fn a_finding_about_the_whole_machine_has_no_place_and_says_so() {
     let app = opened("laptop", (120, 40), "2GkK<Enter>");
-    let about = app.findings.selected_finding().unwrap();
+    let about = app.screens.findings.finding(&app.shared).unwrap();
     assert_eq!(about.id.0, "ring-features");
-    assert_eq!(app.screen, Screen::Findings);
+    assert_eq!(app.screen, ScreenId("findings"));
     assert!(app.notice.unwrap().text.contains("no place in the tree"));
 }
 
@@ -95,15 +95,16 @@ fn no_sentence_of_a_finding_keeps_the_other_units() {
         let tree = drawn(&app);
         assert!(!tree.contains("GB/s"), "{name}\n{tree}");
         app::update(&mut app, Message::Key(keymap::Key::Char('2')));
-        for at in 0..app.findings.list.len() {
+        for at in 0..app.shared.findings.list.len() {
             let text = drawn(&app);
             assert!(!text.contains("GB/s"), "{name}, finding {at}\n{text}");
             app::update(&mut app, Message::Key(keymap::Key::Char('j')));
         }
-        let in_binary = app.findings.list.clone();
+        let in_binary = app.shared.findings.list.clone();
         app::update(&mut app, Message::Key(keymap::Key::Char('u')));
         assert!(
-            app.findings.list != in_binary || in_binary.iter().all(|f| f.gain.bytes_per_second.is_none())
+            app.shared.findings.list != in_binary
+                || in_binary.iter().all(|f| f.gain.bytes_per_second.is_none())
         );
     }
 }
@@ -111,8 +112,8 @@ fn no_sentence_of_a_finding_keeps_the_other_units() {
 #[test]
 fn page_down_scrolls_the_text_and_a_new_selection_starts_at_its_top() {
     let down = opened("threadripper-before", (80, 24), "2<PageDown>");
-    assert!(down.findings.detail_top > 0);
-    assert_eq!(down.findings.selected, 0);
+    assert!(down.screens.findings.detail_top > 0);
+    assert_eq!(down.screens.findings.selected, 0);
     let next = opened("threadripper-before", (80, 24), "2<PageDown>j");
-    assert_eq!((next.findings.detail_top, next.findings.selected), (0, 1));
+    assert_eq!((next.screens.findings.detail_top, next.screens.findings.selected), (0, 1));
 }

@@ -3,25 +3,27 @@
 use tui_input::Input;
 
 use crate::{
-    app::{App, Effect, act, keymap::Key, screen::Screen, slots, tune::answer::Undoing},
+    app::{App, Effect, MACHINE},
     experiment::{Phase, Plan},
     tune::{Change, settings, tuner},
+    ui::{Ask, Key, SharedChange, answer::Undoing, ask::tell, field::edit},
 };
 
 /// Begins the selected experiment.
 pub fn begin(app: &mut App) -> Vec<Effect> {
-    if app.whatif.experiments.running().is_some() {
+    if app.shared.experiments.running().is_some() {
         app.tell("An experiment is running: x ends it and puts everything back");
         return Vec::new();
     }
-    if app.dyno.running().is_some() {
+    if app.shared.tests.running().is_some() {
         app.tell("A test is running: x stops it; then the experiment has the drives to itself");
         return Vec::new();
     }
     let Some(entry) = app.whatif.experiments.entry() else { return Vec::new() };
     match entry.plan.clone() {
         Ok(plan) => {
-            app.whatif.experiments.begin(plan.clone());
+            app.shared.experiments.begin(plan.clone());
+            app.whatif.experiments.begin();
             vec![Effect::BeginExperiment(Box::new(plan))]
         }
         Err(needs) => {
@@ -33,8 +35,8 @@ pub fn begin(app: &mut App) -> Vec<Effect> {
 
 /// Ends the experiment under way; `None` where there is none.
 pub fn stop(app: &mut App) -> Option<Vec<Effect>> {
-    app.whatif.experiments.running()?;
-    app.whatif.experiments.stopping = true;
+    app.shared.experiments.running()?;
+    app.shared.experiments.stopping = true;
     Some(vec![Effect::StopExperiment])
 }
 
@@ -44,15 +46,15 @@ pub fn back(app: &mut App) -> Vec<Effect> {
         app.tell("It ends as soon as every setting is as it was");
         return effects;
     }
-    if app.whatif.experiments.shown.take().is_none() {
-        app.screen = Screen::Machine;
+    if app.shared.experiments.shown.take().is_none() {
+        app.screen = MACHINE;
     }
     Vec::new()
 }
 
 /// Gives the experiment that ended as much time as it says it needs, or as much again as it had.
 pub fn longer(app: &mut App) -> Vec<Effect> {
-    let shown = app.whatif.experiments.shown.as_ref().filter(|shown| shown.account.phase == Phase::Ended);
+    let shown = app.shared.experiments.shown.as_ref().filter(|shown| shown.account.phase == Phase::Ended);
     let Some(shown) = shown else {
         app.tell("Nothing to measure longer: Enter begins the selected experiment");
         return Vec::new();
@@ -64,11 +66,11 @@ pub fn longer(app: &mut App) -> Vec<Effect> {
 
 /// Writes the winner's settings, as the tune screen would.
 pub fn keep(app: &mut App) -> Vec<Effect> {
-    let Some((_, winner)) = app.whatif.experiments.winner() else {
+    let Some((_, winner)) = app.shared.experiments.winner() else {
         app.tell("Nothing to keep: no arm that changes a setting has won");
         return Vec::new();
     };
-    let Some(shown) = &app.whatif.experiments.shown else { return Vec::new() };
+    let Some(shown) = &app.shared.experiments.shown else { return Vec::new() };
     match changes(app, &shown.account.plan, winner) {
         Ok(changes) if changes.is_empty() => {
             app.tell("The winner is what the machine has already");
@@ -76,7 +78,7 @@ pub fn keep(app: &mut App) -> Vec<Effect> {
         }
         Ok(changes) => {
             app.whatif.experiments.keep(&changes);
-            app.tune.busy = true;
+            app.shared.settings.busy = true;
             vec![Effect::ApplyChanges(changes)]
         }
         Err(why) => {
@@ -91,7 +93,7 @@ fn changes(app: &App, plan: &Plan, winner: usize) -> Result<Vec<Change>, String>
     let mut changes = Vec::new();
     for set in &plan.arms[winner].settings {
         let Some(row) = settings::find(set.setting.0) else { continue };
-        let planned = tuner::planned(&app.machine, &set.device, row, &set.value);
+        let planned = tuner::planned(&app.shared.machine, &set.device, row, &set.value);
         changes.extend(planned.map_err(|error| error.to_string())?);
     }
     changes.retain(|change| change.from != change.to);
@@ -106,32 +108,32 @@ pub fn put_back(app: &mut App) -> Vec<Effect> {
         app.tell("Every setting is as it was: the experiment has put it back, and nothing was kept");
         return Vec::new();
     }
-    app.tune.busy = true;
+    app.shared.settings.busy = true;
     vec![Effect::UndoChanges(Undoing::Files(files))]
 }
 
 /// Puts the verdict into the sheet, or leaves it out again.
-pub fn to_sheet(app: &mut App) {
-    let experiments = &app.whatif.experiments;
+pub fn to_sheet(app: &mut App) -> Vec<Effect> {
+    let experiments = &app.shared.experiments;
     let Some(at) = experiments.done_at.filter(|_| experiments.shown.is_some()) else {
         app.tell("No verdict to put into the sheet: Enter begins the selected experiment");
-        return;
+        return Vec::new();
     };
-    app.sheet.turn_experiment(at);
-    let told = if app.sheet.has_experiment(at) {
-        "The verdict is in the sheet: 7 shows it"
-    } else {
+    let is_in = experiments.posted.contains(&at);
+    let told = if is_in {
         "The sheet is without this verdict again"
+    } else {
+        "The verdict is in the sheet: 7 shows it"
     };
-    app.tell(told);
+    app.grant(vec![Ask::Change(SharedChange::TurnExperiment(at)), tell(told)])
 }
 
 /// Opens the first arm of `own` for text.
 pub fn write_arms(app: &mut App) {
-    let experiments = &mut app.whatif.experiments;
-    if experiments.shown.is_some() {
+    if app.shared.experiments.shown.is_some() {
         return;
     }
+    let experiments = &mut app.whatif.experiments;
     if let Some(at) = experiments.list.iter().position(|entry| entry.row.id.0 == "own") {
         experiments.selected = at;
         experiments.edit = Some((0, Input::new(experiments.own[0].clone())));
@@ -153,26 +155,6 @@ pub fn edit_key(app: &mut App, key: Key) {
             input.value().trim().clone_into(&mut experiments.own[1]);
             experiments.edit = Some((0, Input::new(experiments.own[0].clone())));
         }
-        key => act::edit(input, key),
-    }
-}
-
-/// Findings that a card in another slot would do away with: whether it would is seen on the slots page.
-const MOVES: [&str; 2] = ["shared-root-complex", "slot-limited"];
-
-/// Opens what would prove the selected finding: the slots page with its card, or the experiment.
-pub fn prove(app: &mut App) {
-    let Some(finding) = app.findings.selected_finding().map(|finding| finding.id) else { return };
-    if MOVES.contains(&finding.0) {
-        // Esc leads from there to the experiments; what would be measured is selected then.
-        app.whatif.experiments.select_for(finding);
-        slots::open(app);
-    } else if app.whatif.experiments.running().is_some() {
-        app.tell("An experiment is running: x ends it");
-    } else if app.whatif.experiments.select_for(finding) {
-        app.whatif.experiments.shown = None;
-        app.screen = Screen::WhatIf;
-    } else {
-        app.tell(format!("No experiment on this machine proves {}", finding.0));
+        key => edit(input, key),
     }
 }

@@ -1,34 +1,19 @@
 //! The list of experiments, and the one on the screen with what it came to so far.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc};
 
 use tui_input::Input;
 
 use crate::{
     experiment::{
-        Account, EXPERIMENTS, Experiment, Phase, Plan, Scene, Terms,
+        EXPERIMENTS, Experiment, Plan, Scene, Terms,
         plan::{Subject, Wishes},
     },
     machine::{Drive, Machine},
-    model::{DriveName, ExperimentId, ExperimentRecord, FindingId, Target},
-    text::Label,
+    model::{DriveName, FindingId, Target},
     tune::Change,
+    ui::Shared,
 };
-
-/// Where an experiment stands.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Progress {
-    /// Its account.
-    pub account: Account,
-    /// Unix seconds of its beginning; 0 where time is counted.
-    pub started: i64,
-    /// What the run under way reads, bytes per second.
-    pub reads: f64,
-    /// The figure arms are compared by, of the run under way, where it can be told before its end.
-    pub now: Option<f64>,
-    /// Time since it began.
-    pub elapsed: Duration,
-}
 
 /// An experiment and its plan here, or what it needs.
 #[derive(Debug, Clone)]
@@ -52,18 +37,10 @@ pub struct Experiments {
     pub own: [String; 2],
     /// Which arm of `own` is being written, and its text.
     pub edit: Option<(usize, Input)>,
-    /// The experiment on the screen instead of the list.
-    pub shown: Option<Progress>,
-    /// Whether it was asked to end.
-    pub stopping: bool,
     /// Lines by which the words of the verdict are scrolled down.
     pub words_top: usize,
     /// Files that the winner was kept in.
     pub kept: Vec<String>,
-    /// Those that ended with a result, oldest first.
-    pub done: Vec<ExperimentRecord>,
-    /// Which of them is the one on the screen.
-    pub done_at: Option<usize>,
     /// What the list was made for.
     made_for: Option<MadeFor>,
 }
@@ -85,12 +62,8 @@ impl Default for Experiments {
             top: 0,
             own: ["scheduler=none".to_owned(), "scheduler=mq-deadline".to_owned()],
             edit: None,
-            shown: None,
-            stopping: false,
             words_top: 0,
             kept: Vec::new(),
-            done: Vec::new(),
-            done_at: None,
             made_for: None,
         }
     }
@@ -98,14 +71,9 @@ impl Default for Experiments {
 
 impl Experiments {
     /// Makes the list for a machine, the marked drives, and the one the tree's cursor is on; nothing when none changed.
-    pub fn refresh(
-        &mut self,
-        machine: &Arc<Machine>,
-        marks: &BTreeSet<DriveName>,
-        cursor: Option<&DriveName>,
-        can_test: bool,
-        simulated: bool,
-    ) {
+    pub fn refresh(&mut self, shared: &Shared) {
+        let Shared { machine, marks, .. } = shared;
+        let (cursor, simulated) = (shared.cursor.as_ref(), shared.is_simulated());
         let same = self.made_for.as_ref().is_some_and(|of| {
             Arc::ptr_eq(&of.machine, machine)
                 && of.marks == *marks
@@ -119,7 +87,7 @@ impl Experiments {
         let entry = |row: &'static Experiment| {
             let targets = targets(machine, marks, cursor, row.subject);
             let scene = Scene { machine, targets: &targets, simulated, wishes: &wishes };
-            let plan = if can_test {
+            let plan = if shared.can_test() {
                 row.plan(&scene, Terms::default())
             } else {
                 Err("this machine, or a demo: a capture's drives are not here".to_owned())
@@ -141,8 +109,8 @@ impl Experiments {
     }
 
     /// Moves the selection by `step`, or the words of the verdict.
-    pub fn step(&mut self, step: isize) {
-        if self.shown.is_some() {
+    pub fn step(&mut self, step: isize, is_shown: bool) {
+        if is_shown {
             self.words_top = self.words_top.saturating_add_signed(step.clamp(-4, 4));
         } else {
             let last = self.list.len().saturating_sub(1);
@@ -166,46 +134,10 @@ impl Experiments {
         }
     }
 
-    /// The experiment under way.
-    pub fn running(&self) -> Option<&Account> {
-        self.shown.as_ref().map(|shown| &shown.account).filter(|account| !account.has_ended())
-    }
-
-    /// Puts an experiment that is about to begin on the screen.
-    pub fn begin(&mut self, plan: Plan) {
-        let account = Account::new(plan);
-        self.shown = Some(Progress { account, started: 0, reads: 0.0, now: None, elapsed: Duration::ZERO });
-        self.stopping = false;
+    /// An experiment begins.
+    pub fn begin(&mut self) {
         self.words_top = 0;
         self.kept.clear();
-        self.done_at = None;
-    }
-
-    /// Takes what became of the one on the screen. When it has just ended with a result: its place among those that did,
-    /// and the record.
-    pub fn take(&mut self, progress: Progress, boot: Option<&Label>) -> Option<(usize, ExperimentRecord)> {
-        // One that was left has nobody who looks at it.
-        let shown = self.shown.as_ref()?;
-        if shown.account.plan.experiment.id != progress.account.plan.experiment.id {
-            return None;
-        }
-        self.stopping &= progress.account.phase != Phase::Ended;
-        let ends = !shown.account.has_ended() && progress.account.has_result();
-        let record = ends.then(|| progress.account.record(boot, progress.started));
-        self.shown = Some(progress);
-        let record = record?;
-        // What came of it before it went on gives way.
-        let at = *self.done_at.get_or_insert(self.done.len());
-        self.done.truncate(at);
-        self.done.push(record.clone());
-        Some((at, record))
-    }
-
-    /// What keeping the winner would write: its settings, where it has any.
-    pub fn winner(&self) -> Option<(ExperimentId, usize)> {
-        let account = &self.shown.as_ref().filter(|shown| shown.account.has_ended())?.account;
-        let winner = account.winner()?;
-        (!account.plan.arms[winner].settings.is_empty()).then_some((account.plan.experiment.id, winner))
     }
 
     /// Remembers what was written to keep the winner.

@@ -32,7 +32,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>, shown: &Progress) {
         piece(format!("  {}", account.plan.subject()), Meaning::Quiet),
     ];
     let note = if account.plan.simulated { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
-    let inner = brush.panel(brush.layout.arms, &title, &note);
+    let inner = brush.panel(app.layout().arms, &title, &note);
     let columns = columns(account, inner.width);
     head(brush, inner, account, &columns);
     let rows = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
@@ -104,7 +104,8 @@ fn arm(
     bars(brush, curve, &account.arms[index].runs, now, most, Meaning::Curve(index));
     x += columns.curve;
     let middle = account.figure(index, |run| Some(run.value)).or(now);
-    let text = middle.map_or_else(|| "-".to_owned(), |value| short(account.plan.metric, value, app.units));
+    let text =
+        middle.map_or_else(|| "-".to_owned(), |value| short(account.plan.metric, value, app.shared.units));
     brush.write_right(x + columns.figure - 1, y, &[piece(text, Meaning::Figure)]);
     x += columns.figure;
     if columns.cost > 0 {

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::arms::word;
 use crate::{
-    app::whatif::Progress,
+    app::{App, whatif::Progress},
     experiment::{Account, verdict::percent},
     view::{
         paint::{Brush, fit, piece},
@@ -42,9 +42,9 @@ impl Axis {
     }
 }
 
-pub(super) fn draw(brush: &mut Brush<'_>, shown: &Progress) {
+pub(super) fn draw(app: &App, brush: &mut Brush<'_>, shown: &Progress) {
     let account = &shown.account;
-    let panel = brush.layout.intervals;
+    let panel = app.layout().intervals;
     if panel.height < 4 {
         return;
     }

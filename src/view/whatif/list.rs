@@ -13,20 +13,20 @@ use crate::{
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let experiments = &app.whatif.experiments;
-    let panel = brush.layout.experiments;
+    let panel = app.layout().experiments;
     let here = experiments.list.iter().filter(|entry| entry.plan.is_ok()).count();
     let title = [
         piece("Experiments", Meaning::Heading),
         piece(format!("  {here} of {} can be done here", experiments.list.len()), Meaning::Quiet),
     ];
     brush.panel(panel, &title, &[piece("at least", Meaning::Quiet)]);
-    let area = brush.layout.experiment_rows;
+    let area = app.layout().experiment_rows;
     let rows = experiments.list.iter().enumerate().skip(experiments.top);
     for (y, (index, entry)) in (area.y..area.bottom()).zip(rows) {
         row(brush, Rect { y, height: 1, ..area }, entry, index == experiments.selected);
     }
     let hidden = experiments.list.len().saturating_sub(experiments.top + usize::from(area.height));
-    if brush.layout.boxed && hidden > 0 {
+    if brush.boxed && hidden > 0 {
         let word = format!(" ↓ {hidden} more ");
         brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
     }
@@ -55,8 +55,9 @@ const LABEL: usize = 9;
 
 fn detail(app: &App, brush: &mut Brush<'_>) {
     let Some(entry) = app.whatif.experiments.entry() else { return };
-    let simulated = if app.is_simulated() { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
-    let inner = brush.panel(brush.layout.experiment, &[piece(entry.row.id.0, Meaning::Heading)], &simulated);
+    let simulated =
+        if app.shared.is_simulated() { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
+    let inner = brush.panel(app.layout().experiment, &[piece(entry.row.id.0, Meaning::Heading)], &simulated);
     for (y, line) in (inner.y..inner.bottom()).zip(lines(app, entry, inner.width)) {
         brush.write(inner.x, y, inner.width, &line);
     }

@@ -14,7 +14,7 @@ use crate::{
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>, shown: &Progress) {
     let account = &shown.account;
-    let panel = brush.layout.verdict;
+    let panel = app.layout().verdict;
     let title = if account.has_ended() { "Verdict" } else { "So far" };
     let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], &[]);
     let keys = keys(app, account);
@@ -40,12 +40,16 @@ fn keys(app: &App, account: &Account) -> Vec<Piece> {
     if account.has_ended() {
         if !app.whatif.experiments.kept.is_empty() {
             keys.push(("b", "put back what was kept".to_owned()));
-        } else if let Some((_, winner)) = app.whatif.experiments.winner() {
+        } else if let Some((_, winner)) = app.shared.experiments.winner() {
             keys.push(("K", format!("keep {}", account.plan.arms[winner].label)));
         }
         keys.push(("m", "measure longer".to_owned()));
-        if let Some(at) = app.whatif.experiments.done_at {
-            let word = if app.sheet.has_experiment(at) { "out of the sheet" } else { "add to the sheet" };
+        if let Some(at) = app.shared.experiments.done_at {
+            let word = if app.shared.experiments.posted.contains(&at) {
+                "out of the sheet"
+            } else {
+                "add to the sheet"
+            };
             keys.push(("s", word.to_owned()));
         }
         keys.push(("Esc", "back".to_owned()));
@@ -108,7 +112,7 @@ fn going_on(app: &App, shown: &Progress) -> String {
     let account = &shown.account;
     let label = |arm: usize| account.plan.arms[arm].label.as_str();
     let what = match account.phase {
-        _ if app.whatif.experiments.stopping => "ending; settings are put back".to_owned(),
+        _ if app.shared.experiments.stopping => "ending; settings are put back".to_owned(),
         Phase::SettingUp(arm) => format!("{} is set up", label(arm)),
         Phase::Running(arm) => format!("{} reads", label(arm)),
         Phase::Restoring(arm) => format!("put back after {}", label(arm)),

@@ -1,34 +1,34 @@
-//! Cards moved in thought: today's slots beside those of the machine as it would be, and what that changes.
+//! Today's slots beside those of the machine as it would be, and what that changes.
 
 use ratatui::layout::Rect;
 
+use super::{Areas, Slots};
 use crate::{
-    app::App,
     capacity::Total,
     machine::Machine,
     report::whatif::rows::{Mark, Row},
-    units::BytesPerSecond,
-    view::{
+    screens::widgets::{
         findings,
-        paint::{Brush, Piece, cells, piece, width, wrap},
-        theme::Meaning,
-        tree_rows::write_fitting,
+        paint::{Brush, Piece, cells, inner, piece, width, wrap, write_fitting},
         words::{giga, rate},
     },
+    ui::{Shared, theme::Meaning},
+    units::BytesPerSecond,
     whatif::{Prediction, assumption::names},
 };
 
-pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    let (today, then) = (brush.layout.slots_today, brush.layout.slots_then);
-    let note = [piece(format!("{} with all busy", app.units.giga_per_second()), Meaning::Quiet)];
-    let area = brush.panel(today, &today_title(app), &note);
-    side(app, brush, area, &Side { machine: &app.machine, rows: &app.slots.today, before: None });
-    let area = brush.panel(then, &then_title(app), if app.slots.then.is_empty() { &[] } else { &note });
-    match &app.slots.prediction {
+pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    let areas = Areas::new(state, shared, area);
+    let (today, then) = (areas.today, areas.then);
+    let note = [piece(format!("{} with all busy", shared.units.giga_per_second()), Meaning::Quiet)];
+    let area = brush.panel(today, &today_title(state, shared), &note);
+    side(state, shared, brush, area, &Side { machine: &shared.machine, rows: &state.today, before: None });
+    let area = brush.panel(then, &then_title(state, shared), if state.then.is_empty() { &[] } else { &note });
+    match &state.prediction {
         Some(Ok(prediction)) => {
             let machine = &prediction.moved.then.machine;
             let shares = Some(&prediction.before);
-            side(app, brush, area, &Side { machine, rows: &app.slots.then, before: shares });
+            side(state, shared, brush, area, &Side { machine, rows: &state.then, before: shares });
         }
         Some(Err(why)) => {
             let lines = [
@@ -37,25 +37,28 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
             ];
             paragraphs(brush, area, &lines);
         }
-        None => guide(app, brush, area),
+        None => guide(state, brush, area),
     }
-    more(app, brush);
-    text(app, brush);
+    more(state, &areas, brush);
+    text(state, shared, areas.text, brush);
 }
 
-fn today_title(app: &App) -> Vec<Piece> {
+fn today_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
     let mut title = vec![piece("Today", Meaning::Heading)];
-    if let Some(picked) = &app.slots.picked {
+    if let Some(picked) = &state.picked {
         let word = if picked.dropped { "moved" } else { "carrying" };
-        title.push(piece(format!("  ● {word} {}", names(&app.machine, &picked.functions)), Meaning::Marked));
+        title.push(piece(
+            format!("  ● {word} {}", names(&shared.machine, &picked.functions)),
+            Meaning::Marked,
+        ));
     }
     title
 }
 
-fn then_title(app: &App) -> Vec<Piece> {
+fn then_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
     let mut title = vec![piece("Then", Meaning::Heading)];
-    let picked = app.slots.picked.as_ref();
-    let place = picked.and_then(|picked| picked.under).map(|under| app.machine.pci.node(under).address);
+    let picked = state.picked.as_ref();
+    let place = picked.and_then(|picked| picked.under).map(|under| shared.machine.pci.node(under).address);
     let mut words = String::new();
     if let Some(place) = place {
         words = format!("  under {place}");
@@ -68,8 +71,8 @@ fn then_title(app: &App) -> Vec<Piece> {
 }
 
 /// How to begin.
-fn guide(app: &App, brush: &mut Brush<'_>, area: Rect) {
-    let carrying = app.slots.is_carrying();
+fn guide(state: &Slots, brush: &mut Brush<'_>, area: Rect) {
+    let carrying = state.is_carrying();
     let lines = if carrying {
         vec![
             ("Go to where it should be: a root complex, a slot, or a card to change places with.".to_owned(), Meaning::Text),
@@ -112,16 +115,16 @@ const LINK: u16 = 9;
 const BUSY: u16 = 13;
 const BAR: u16 = 12;
 
-fn side(app: &App, brush: &mut Brush<'_>, area: Rect, side: &Side<'_>) {
+fn side(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect, side: &Side<'_>) {
     let has_link = area.width >= 44;
     let has_bar = area.width >= 78;
     let right = BUSY + if has_link { LINK } else { 0 } + if has_bar { BAR } else { 0 };
     let wide = side.rows.iter().filter_map(|row| row.drive.as_ref()).map(|name| cells(name.as_str())).max();
-    for (y, (index, row)) in (area.y..area.bottom()).zip(side.rows.iter().enumerate().skip(app.slots.top)) {
+    for (y, (index, row)) in (area.y..area.bottom()).zip(side.rows.iter().enumerate().skip(state.top)) {
         // A root complex has no link: its name may take that column's room.
         let free = if has_link && row.depth == 0 { LINK } else { 0 };
         let room = area.width.saturating_sub(right + 4) + free;
-        let selected = side.before.is_none() && index == app.slots.selected;
+        let selected = side.before.is_none() && index == state.selected;
         if selected {
             brush.text(area.x, y, 1, "›", Meaning::Brand);
         }
@@ -142,7 +145,7 @@ fn side(app: &App, brush: &mut Brush<'_>, area: Rect, side: &Side<'_>) {
             }
             x += LINK;
         }
-        figures(app, brush, x, y, row, side.before, has_bar);
+        figures(shared, brush, x, y, row, side.before, has_bar);
     }
 }
 
@@ -186,7 +189,7 @@ fn label(machine: &Machine, row: &Row, wide: u16, room: u16) -> Vec<Piece> {
 
 /// What a row gets with all drives busy, of what its path carries; coloured by what the move does to it.
 fn figures(
-    app: &App,
+    shared: &Shared,
     brush: &mut Brush<'_>,
     x: u16,
     y: u16,
@@ -207,8 +210,8 @@ fn figures(
         _ if full && row.depth == 0 => Meaning::Warning,
         _ => Meaning::Figure,
     };
-    let left = busy.map_or_else(String::new, |busy| giga(app.units, busy));
-    let limit_text = limit.map_or_else(|| "   ?".to_owned(), |limit| giga(app.units, limit));
+    let left = busy.map_or_else(String::new, |busy| giga(shared.units, busy));
+    let limit_text = limit.map_or_else(|| "   ?".to_owned(), |limit| giga(shared.units, limit));
     let x = brush.text(x, y, 4, &format!("{left:>4}"), meaning);
     let x = brush.text(x, y, 8, &format!(" of {limit_text:>4}"), Meaning::Quiet);
     if let (true, Some(busy), Some(limit)) = (has_bar, busy, limit) {
@@ -218,41 +221,49 @@ fn figures(
 }
 
 /// How many rows are out of sight.
-fn more(app: &App, brush: &mut Brush<'_>) {
-    let area = brush.layout.slots_today;
-    let shown = usize::from(brush.layout.slot_rows.height);
-    let below = app.slots.today.len().saturating_sub(app.slots.top + shown);
-    if brush.layout.boxed && below > 0 {
+fn more(state: &Slots, areas: &Areas, brush: &mut Brush<'_>) {
+    let area = areas.today;
+    let shown = usize::from(areas.rows.height);
+    let below = state.today.len().saturating_sub(state.top + shown);
+    if brush.boxed && below > 0 {
         let text = format!(" ↓ {below} more ");
         brush.write_right(area.right() - 1, area.bottom() - 1, &[piece(text, Meaning::Quiet)]);
     }
 }
 
 /// Totals with bars, then findings, changed paths and assumptions.
-fn text(app: &App, brush: &mut Brush<'_>) {
-    let panel = brush.layout.slots_text;
-    let made = app.slots.prediction.as_ref().and_then(|prediction| prediction.as_ref().ok());
+fn text(state: &Slots, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
+    let made = state.made();
     let area = brush.panel(panel, &[piece("All drives at once", Meaning::Heading)], &[]);
-    let mut y = area.y;
-    let Some(today) = &app.slots.total else { return };
+    let Some(today) = &state.total else { return };
     let most =
         made.map_or(0.0, |made| made.after.at_most_bytes_per_second.0).max(today.at_most_bytes_per_second.0);
-    total(app, brush, Rect { y, height: 1, ..area }, ("today", today), most, None);
-    y += 1;
+    total(shared, brush, Rect { height: 1, ..area }, ("today", today), most, None);
     if let Some(made) = made {
-        total(app, brush, Rect { y, height: 1, ..area }, ("then", &made.after), most, Some(made));
-        y += 1;
+        let row = Rect { y: area.y + 1, height: 1, ..area };
+        total(shared, brush, row, ("then", &made.after), most, Some(made));
     }
-    let rest = Rect { y, height: area.bottom().saturating_sub(y), ..area };
-    let lines =
-        made.map_or_else(|| reason(today, rest.width), |made| differences(app, made, today, rest.width));
-    let (_, below) = brush.lines(rest, &lines, app.slots.detail_top);
+    let (rest, lines) = words(state, shared, panel);
+    let (_, below) = brush.lines(rest, &lines, state.detail_top);
     brush.more(panel, below);
+}
+
+/// The words below the totals, with their place.
+pub(super) fn words(state: &Slots, shared: &Shared, panel: Rect) -> (Rect, Vec<Vec<Piece>>) {
+    let area = inner(panel, shared.is_boxed());
+    let totals = 1 + u16::from(state.made().is_some());
+    let rest = Rect { y: area.y + totals, height: area.height.saturating_sub(totals), ..area };
+    let lines = match (&state.total, state.made()) {
+        (Some(today), Some(made)) => differences(shared, made, today, rest.width),
+        (Some(today), None) => reason(today, rest.width),
+        (None, _) => Vec::new(),
+    };
+    (rest, lines)
 }
 
 /// `then  ▆▆▆▆▆▆▆▆·· 71.4 GB/s  +17.7 GB/s  published`.
 fn total(
-    app: &App,
+    shared: &Shared,
     brush: &mut Brush<'_>,
     area: Rect,
     (name, total): (&str, &Total),
@@ -265,19 +276,19 @@ fn total(
     brush.bar(x, area.y, bar, known.unwrap_or(0.0) / most.max(1.0), Meaning::Load);
     let mut pieces = vec![piece("  ", Meaning::Text)];
     pieces.push(match known {
-        Some(sum) => piece(format!("{:>9}", rate(app.units, sum)), Meaning::Figure),
+        Some(sum) => piece(format!("{:>9}", rate(shared.units, sum)), Meaning::Figure),
         None => piece("not known", Meaning::Warning),
     });
     match made.map(Prediction::gain) {
         Some(Some(gain)) if gain.abs() < 1e6 => pieces.push(piece("  no difference", Meaning::Text)),
         Some(Some(gain)) if gain > 0.0 => {
-            pieces.push(piece(format!("  +{}", rate(app.units, gain)), Meaning::Good));
+            pieces.push(piece(format!("  +{}", rate(shared.units, gain)), Meaning::Good));
         }
-        Some(Some(gain)) => pieces.push(piece(format!("  -{}", rate(app.units, -gain)), Meaning::Problem)),
+        Some(Some(gain)) => pieces.push(piece(format!("  -{}", rate(shared.units, -gain)), Meaning::Problem)),
         _ => {}
     }
     let basis = total.basis.map_or_else(
-        || format!("  at most {} by links and drives", rate(app.units, total.at_most_bytes_per_second.0)),
+        || format!("  at most {} by links and drives", rate(shared.units, total.at_most_bytes_per_second.0)),
         |basis| format!("  {}", basis.name()),
     );
     if width(&pieces) + cells(&basis) <= area.right().saturating_sub(x + bar) {
@@ -290,7 +301,7 @@ fn reason(today: &Total, width: u16) -> Vec<Vec<Piece>> {
     labelled("by", &today.because, Meaning::Quiet, width)
 }
 
-fn differences(app: &App, made: &Prediction, today: &Total, width: u16) -> Vec<Vec<Piece>> {
+fn differences(shared: &Shared, made: &Prediction, today: &Total, width: u16) -> Vec<Vec<Piece>> {
     let mut lines = Vec::new();
     for finding in &made.findings_gone {
         lines.extend(labelled("✓ gone", &finding.title, Meaning::Good, width));
@@ -302,7 +313,7 @@ fn differences(app: &App, made: &Prediction, today: &Total, width: u16) -> Vec<V
     for change in made.changes.iter().filter(|change| change.kind == "drive" && change.before != change.after)
     {
         let word = |value: Option<BytesPerSecond>| {
-            value.map_or_else(|| "not known".to_owned(), |value| rate(app.units, value.0))
+            value.map_or_else(|| "not known".to_owned(), |value| rate(shared.units, value.0))
         };
         let words = format!("path of {} {}, then {}", change.name, word(change.before), word(change.after));
         lines.extend(labelled("limit", &words, Meaning::Text, width));

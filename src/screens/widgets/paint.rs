@@ -8,18 +8,20 @@ use ratatui::{
 };
 use unicode_width::UnicodeWidthStr;
 
-use super::theme::{Meaning, Theme};
-use crate::{app::layout::Layout, capacity::bottleneck::FULL};
+use crate::{
+    capacity::bottleneck::FULL,
+    ui::theme::{Meaning, Theme},
+};
 
-/// A buffer with the theme and the layout it is drawn by.
+/// A buffer with the theme it is drawn by.
 pub struct Brush<'a> {
     /// What is drawn into.
     pub buffer: &'a mut Buffer,
     /// Styles.
     pub theme: Theme,
-    /// Regions.
-    pub layout: &'a Layout,
-    /// The last line that the text drawn last can begin with where it is longer than its place; see [`crate::app::App::text_end`].
+    /// Panels have boxes.
+    pub boxed: bool,
+    /// The last line that the text drawn last can begin with where it is longer than its place.
     pub text_end: usize,
 }
 
@@ -102,10 +104,30 @@ fn head(text: &str, most: u16) -> String {
     text.chars().take_while(fits).collect()
 }
 
+/// The inside of a panel.
+pub fn inner(panel: Rect, boxed: bool) -> Rect {
+    let (edge, foot) = if boxed { (2, 1) } else { (1, 0) };
+    Rect {
+        x: panel.x + edge.min(panel.width),
+        y: panel.y + 1.min(panel.height),
+        width: panel.width.saturating_sub(2 * edge),
+        height: panel.height.saturating_sub(1 + foot),
+    }
+}
+
+/// Writes pieces into a room; the last one is cut where it is too long.
+pub fn write_fitting(brush: &mut Brush<'_>, x: u16, y: u16, room: u16, pieces: &[Piece]) -> u16 {
+    let end = x + room;
+    pieces.iter().fold(x, |x, (text, meaning)| {
+        let left = end.saturating_sub(x);
+        brush.text(x, y, left, &fit(text, left), *meaning)
+    })
+}
+
 impl<'a> Brush<'a> {
     /// One over all of a buffer.
-    pub fn new(buffer: &'a mut Buffer, theme: Theme, layout: &'a Layout) -> Self {
-        Self { buffer, theme, layout, text_end: usize::MAX }
+    pub fn new(buffer: &'a mut Buffer, theme: Theme, boxed: bool) -> Self {
+        Self { buffer, theme, boxed, text_end: usize::MAX }
     }
 
     /// Writes lines of a text from the `top`th on, or from the last that leaves no room; how many are above and below.
@@ -122,7 +144,7 @@ impl<'a> Brush<'a> {
     /// Says on a panel's frame how many lines are below those that fit, if any.
     pub fn more(&mut self, panel: Rect, below: usize) {
         if below > 0 {
-            let y = if self.layout.boxed { panel.bottom() - 1 } else { panel.y };
+            let y = if self.boxed { panel.bottom() - 1 } else { panel.y };
             self.write_right(panel.right() - 1, y, &[piece(format!(" PgDn: {below} more "), Meaning::Quiet)]);
         }
     }
@@ -178,10 +200,10 @@ impl<'a> Brush<'a> {
         for x in area.left()..area.right() {
             self.cell(x, area.y, '─', line);
         }
-        if self.layout.boxed {
+        if self.boxed {
             self.frame_sides(area, line);
         }
-        let edge = if self.layout.boxed { 2 } else { 1 };
+        let edge = if self.boxed { 2 } else { 1 };
         let room = area.width.saturating_sub(2 * edge);
         let mut shown: Vec<Piece> = Vec::with_capacity(title.len() + 2);
         shown.push(piece(" ", Meaning::Text));
@@ -195,7 +217,12 @@ impl<'a> Brush<'a> {
             padded.push(piece(" ", Meaning::Text));
             self.write_right(area.right() - (edge - 1), area.y, &padded);
         }
-        self.layout.inner(area)
+        self.inner(area)
+    }
+
+    /// The inside of a panel.
+    pub fn inner(&self, panel: Rect) -> Rect {
+        inner(panel, self.boxed)
     }
 
     fn frame_sides(&mut self, area: Rect, line: Style) {

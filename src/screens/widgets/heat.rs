@@ -6,15 +6,18 @@ use ratatui::layout::Rect;
 
 use super::{
     paint::{Brush, piece},
-    theme::Meaning,
     words::nanoseconds,
 };
-use crate::{app::dyno::test::Test, model::LatencySummary};
+use crate::{
+    model::LatencySummary,
+    ui::{test::Test, theme::Meaning},
+};
 
 const SHADES: [(f64, char); 4] = [(0.30, '█'), (0.10, '▓'), (0.02, '▒'), (0.000_5, '░')];
 const AXIS: u16 = 8;
 
-pub(super) fn draw(test: &Test, brush: &mut Brush<'_>, area: Rect, now: Duration) {
+/// Draws the latencies of a test as they were up to `now`.
+pub fn draw(test: &Test, brush: &mut Brush<'_>, area: Rect, now: Duration) {
     if area.height < 3 || area.width < AXIS + 8 {
         return;
     }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::tune::answer::Undoing;
+use super::answer::Undoing;
 use crate::{
     experiment::Plan,
     machine::Measured,

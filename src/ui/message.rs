@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{keymap::Key, tune::answer::Answer, whatif::Progress};
+use super::{answer::Answer, experiments::Progress, key::Key};
 use crate::{
     counters::Rates,
     machine::Machine,

@@ -1,27 +1,24 @@
-//! The sheet screen: check boxes for what goes in, and the text as it will be posted; a whole sheet as a picture.
+//! Check boxes for what goes in, and the text as it will be posted.
 
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::layout::Rect;
 
-use super::{
-    paint::{Brush, Piece, cells, fit, piece},
-    theme::{Meaning, Theme},
-};
+use super::{Areas, Sheet, check_boxes};
 use crate::{
-    app::{App, layout},
     report::sheet::Format,
+    screens::widgets::paint::{Brush, Piece, fit, piece},
+    ui::{Shared, theme::Meaning},
     units::{Bytes, UnitSystem},
 };
 
-pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    boxes(app, brush);
-    preview(app, brush);
+pub(super) fn draw(sheet: &Sheet, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    let areas = Areas::new(sheet, shared, area);
+    boxes(sheet, &areas, brush);
+    preview(sheet, &areas, brush);
 }
 
-fn boxes(app: &App, brush: &mut Brush<'_>) {
-    let panel = brush.layout.boxes;
-    brush.panel(panel, &[piece("In the sheet", Meaning::Heading)], &[]);
-    let sheet = &app.sheet;
-    let places = layout::check_boxes(brush.layout.box_rows, sheet.boxes().len(), sheet.at);
+fn boxes(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
+    brush.panel(areas.boxes, &[piece("In the sheet", Meaning::Heading)], &[]);
+    let places = check_boxes(areas.box_rows, sheet.boxes().len(), sheet.at);
     for (index, area) in places {
         let Some(which) = sheet.boxes().get(index).cloned() else { continue };
         let checked = sheet.is_checked(&which);
@@ -47,20 +44,18 @@ fn boxes(app: &App, brush: &mut Brush<'_>) {
     }
 }
 
-fn preview(app: &App, brush: &mut Brush<'_>) {
-    let panel = brush.layout.preview;
-    let sheet = &app.sheet;
+fn preview(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
     let size = UnitSystem::Decimal.size(Bytes(sheet.text.len() as u64));
     let mut title = vec![piece("As it will be posted", Meaning::Heading), piece("  ", Meaning::Text)];
     for format in Format::ALL {
         let weight = if format == sheet.format { Meaning::Brand } else { Meaning::Quiet };
         title.push(piece(format!("{} ", format.name()), weight));
     }
-    let area = brush.layout.preview_rows;
+    let area = areas.preview_rows;
     let (first, rows) = (sheet.top, usize::from(area.height));
     let last = (first + rows).min(sheet.lines.len());
     let note = format!("{size}  {}-{last} of {}", first + 1, sheet.lines.len());
-    brush.panel(panel, &title, &[piece(note, Meaning::Quiet)]);
+    brush.panel(areas.preview, &title, &[piece(note, Meaning::Quiet)]);
     let inside = sheet.lines.iter().take(first).filter(|line| is_fence(line)).count() % 2 == 1;
     let mut in_box = inside;
     for (y, line) in (area.y..area.bottom()).zip(sheet.lines.iter().skip(first)) {
@@ -70,38 +65,13 @@ fn preview(app: &App, brush: &mut Brush<'_>) {
     }
 }
 
-/// A sheet in plain text as a picture: headings stand out, their lines step back, marks of the tree are seen.
-pub fn picture(text: &str, theme: Theme) -> Buffer {
-    let lines: Vec<&str> = text.lines().collect();
-    let width = lines.iter().map(|line| cells(line)).max().unwrap_or_default().saturating_add(2);
-    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
-    let mut picture = Buffer::empty(Rect::new(0, 0, width, height));
-    let is_rule = |line: &str| !line.is_empty() && line.chars().all(|c| c == '=' || c == '-');
-    for (y, line) in (0..height).zip(&lines) {
-        let next = lines.get(usize::from(y) + 1);
-        let pieces = if is_rule(line) {
-            vec![piece(*line, Meaning::Quiet)]
-        } else if next.is_some_and(|next| is_rule(next)) {
-            vec![piece(*line, Meaning::Heading)]
-        } else {
-            styled(line, true, false)
-        };
-        let mut x = 1;
-        for (text, meaning) in pieces {
-            picture.set_string(x, y, &text, theme.style(meaning));
-            x = x.saturating_add(cells(&text));
-        }
-    }
-    picture
-}
-
 /// Whether a line begins or ends a box.
 fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line == "[code]" || line == "[/code]"
 }
 
 /// A line of the sheet: headings stand out, marks of the format step back, marks of the tree are seen.
-fn styled(line: &str, in_box: bool, fence: bool) -> Vec<Piece> {
+pub(super) fn styled(line: &str, in_box: bool, fence: bool) -> Vec<Piece> {
     if fence || line == "[list]" || line == "[/list]" {
         return vec![piece(line, Meaning::Quiet)];
     }

@@ -8,7 +8,6 @@ use std::{collections::VecDeque, time::Duration};
 
 use self::stretches::Stretches;
 use crate::{
-    app::series::{Scale, Series, WINDOW},
     capacity::Expected,
     counters::Rates,
     findings::validity::{OwnReads, Watch},
@@ -17,6 +16,7 @@ use crate::{
         TargetSummary, Workload,
     },
     text::Label,
+    ui::series::{Scale, Series, WINDOW},
 };
 
 /// Rates are taken over this much time, so that they do not flicker.

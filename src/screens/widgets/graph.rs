@@ -4,11 +4,8 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::{
-    paint::{Brush, cells, piece},
-    theme::Meaning,
-};
-use crate::app::series::Series;
+use super::paint::{Brush, cells, piece};
+use crate::ui::{series::Series, theme::Meaning};
 
 /// One curve.
 pub struct Curve<'a> {
@@ -115,7 +112,7 @@ impl Graph<'_> {
 }
 
 /// `share` (0 to 1) of `most`, rounded.
-pub(super) fn share_of(most: u16, share: f64) -> u16 {
+pub fn share_of(most: u16, share: f64) -> u16 {
     let value = (f64::from(most) * share.clamp(0.0, 1.0)).round();
     (0..=most).rev().find(|candidate| f64::from(*candidate) <= value).unwrap_or(0)
 }

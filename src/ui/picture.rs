@@ -8,22 +8,10 @@ use std::fmt::Write as _;
 
 use ratatui::{
     buffer::{Buffer, Cell},
-    layout::Rect,
     style::{Color, Modifier},
 };
 
 pub use svg::svg;
-
-use super::theme::Theme;
-use crate::app::App;
-
-/// The screen as it is drawn now, at the size it has.
-pub fn of(app: &App, theme: Theme) -> Buffer {
-    let (columns, rows) = app.size;
-    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
-    super::draw(app, theme, &mut buffer);
-    buffer
-}
 
 /// The picture's characters, without blanks at the ends of lines.
 pub fn text(picture: &Buffer) -> String {
@@ -107,8 +95,10 @@ const fn colour_number(colour: Color) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use ratatui::layout::Rect;
+
     use super::*;
-    use crate::view::theme::Meaning;
+    use crate::ui::theme::{Meaning, Theme};
 
     #[test]
     fn ansi_says_a_style_once_for_a_run_of_cells() {

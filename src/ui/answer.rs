@@ -1,8 +1,8 @@
 //! What the runtime is asked to change, and what it answers.
 
 use crate::{
-    app::MachineRead,
     tune::{Change, Outcome, ledger::Ledger, tuner::Restored, undo::Step},
+    ui::MachineRead,
 };
 
 /// Which changes are to be put back.

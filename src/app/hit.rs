@@ -1,0 +1,30 @@
+//! [`Hit`]: what is under a cell.
+
+use crate::ui::ScreenId;
+
+/// What is under a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hit {
+    /// Nothing that answers.
+    Nothing,
+    /// A tab.
+    Tab(ScreenId),
+    /// A hint of the footer, or `? help`.
+    Command(&'static str),
+    /// A row of the tree, by index.
+    TreeRow(usize),
+    /// The facts panel.
+    Facts,
+    /// A cell of the matrix by row and column; without a column, the row's name.
+    Cell(usize, Option<usize>),
+    /// The findings on the machine screen.
+    Findings,
+    /// An experiment, by index.
+    Experiment(usize),
+    /// A field of the form.
+    Field(usize),
+    /// A plot.
+    Curve,
+    /// A row of what lies over the screen, counted from its top edge.
+    OverlayRow(usize),
+}

@@ -1,0 +1,442 @@
+//! Screens that are not folders of their own yet, for the rest of `app`.
+
+use tui_input::Input;
+
+use super::{App, DYNO, Effect, MACHINE, TUNE, WHAT_IF, dyno, hit::Hit, overlay::Overlay, tune, whatif};
+use crate::report::flatten::Row as TreeRow;
+use crate::{
+    screens::{News, Step, widgets::scroll::scroll},
+    ui::{
+        About, Command,
+        Key::{self, Char},
+        ScreenId, Subject,
+        command::{Row, command, pair},
+        field::edit,
+        test::Test,
+        theme::Meaning,
+    },
+};
+
+/// What a command does.
+pub(super) type Run = fn(&mut App) -> Vec<Effect>;
+
+pub(super) const SCREENS: &[About] = &[
+    About {
+        id: MACHINE,
+        digit: '1',
+        name: "Machine",
+        help: "Show the machine: the PCIe tree, links, limits and load",
+        purpose: "The PCIe tree of this machine: every link now and at most, and the load each place carries.",
+        has_mark: false,
+        marks: &[
+            (
+                "▲",
+                Meaning::Problem,
+                "a finding that costs at least 15 %, or a shared place that is too narrow",
+            ),
+            ("!", Meaning::Warning, "a finding that costs something; Findings tells which"),
+            ("▼", Meaning::Warning, "a drive's link runs slower or narrower than both its ends can"),
+            ("▽", Meaning::Quiet, "the slot holds the drive to less than the drive can"),
+            ("●", Meaning::Marked, "marked for the test; ○ some of the drives below are"),
+            ("████", Meaning::Load, "load against the limit of the link it crosses"),
+            ("████", Meaning::Good, "a drive that reads all its own link carries: as good as it gets"),
+            ("████", Meaning::Warning, "a shared place that is full: the bottleneck"),
+        ],
+    },
+    About {
+        id: TUNE,
+        digit: '3',
+        name: "Tune",
+        help: "Show the settings: drives by settings, to be changed live and put back",
+        purpose: "Settings by drive: stage values, review the writes, apply them, see what became of each, put them back.",
+        has_mark: true,
+        marks: &[
+            ("*", Meaning::Warning, "iodyno changed it: not the value it found first since boot"),
+            ("~", Meaning::Drive, "not the kernel's default, where that is known"),
+            ("none→mq", Meaning::Marked, "staged: nothing is written before a review and Enter"),
+            ("- ?", Meaning::Quiet, "no such setting here; there, but it cannot be read"),
+            (
+                "poll queues",
+                Meaning::Quiet,
+                "are made when the driver probes a drive; never reset one probed without",
+            ),
+        ],
+    },
+    About {
+        id: DYNO,
+        digit: '4',
+        name: "Dyno",
+        help: "Show the dyno: read tests and their curves",
+        purpose: "Read tests: set a workload, run it on the marked drives, watch the curves.",
+        has_mark: true,
+        marks: &[
+            ("──", Meaning::Brand, "all targets together; each target has the colour of its name"),
+            ("┈┈", Meaning::Lines, "the limit of the place that is full"),
+            ("█▓▒░", Meaning::Good, "share of reads that took about that long, per moment"),
+            ("▲", Meaning::Warning, "the figure is not the drive's own, and why"),
+        ],
+    },
+    About {
+        id: WHAT_IF,
+        digit: '5',
+        name: "What-if",
+        help: "Show what-if: experiments that end in a verdict",
+        purpose: "Experiments: one question, arms in interleaved rounds, a verdict; every setting is put back.",
+        has_mark: true,
+        marks: &[
+            ("▁▄█", Meaning::Brand, "the figure of a round; all arms share one scale, which begins at 0"),
+            ("┣━●━┫", Meaning::Brand, "where the ratio to the baseline lies; the dot is its middle"),
+            ("░░│░░", Meaning::Lines, "the margin around no difference"),
+            ("▲ ▼ = ?", Meaning::Text, "better, worse, no difference, open"),
+        ],
+    },
+];
+
+#[rustfmt::skip]
+const MACHINE_COMMANDS: &[Command<Run>] = &[
+    pair("←→", command(240, &[Key::Left, Char('h')], "fold", "fold", "Fold the row, or go to the one it hangs under", |app| nothing(app.tree.left()))),
+    command(250, &[Key::Right, Char('l')], "", "unfold", "Unfold the row, or go to the first one below it", |app| nothing(app.tree.right())),
+    command(280, &[Char('n')], "next drive", "next drive", "Jump to the next drive", |app| nothing(app.tree.step_drive(1))),
+    command(290, &[Char('N')], "", "previous drive", "Jump to the drive before", |app| nothing(app.tree.step_drive(-1))),
+    command(300, &[Char(' ')], "mark", "mark", "Mark the drive for the test, or every drive below this row", mark),
+    command(320, &[Key::Enter], "details", "details", "Everything about the selected row; a folded one opens", details),
+    command(350, &[Char('/')], "find", "find", "Find by name, model, address or driver; Enter keeps the match, arrows go to the next", |app| nothing(app.tree.open_find())),
+    command(360, &[Char('s')], "sort", "sort", "Sort siblings by bus, by load, by name", sort),
+    command(370, &[Char('z')], "all devices", "every device", "Show every device, or fold the ones that do not matter here", |app| nothing(app.tree.everything = !app.tree.everything)),
+    command(380, &[Char('p')], "paths", "paths", "Show the path each value was read from", |app| nothing(app.tree.paths = !app.tree.paths)),
+    command(450, &[Char('w')], "what if", "what if", "Pick up the card of this row in thought, to see it in another slot", move_this),
+];
+
+#[rustfmt::skip]
+const TUNE_COMMANDS: &[Command<Run>] = &[
+    command(150, &[Key::Left, Char('h')], "", "setting before", "Go to the setting on the left", |app| nothing(app.tune.step(&app.shared.settings, 0, -1))),
+    command(160, &[Key::Right, Char('l')], "", "setting after", "Go to the setting on the right", |app| nothing(app.tune.step(&app.shared.settings, 0, 1))),
+    pair("+ -", command(170, &[Char('+'), Char('=')], "change", "next value", "Stage the next of the cell's usual values", |app| nothing(tune::act::choose(app, 1)))),
+    command(180, &[Char('-')], "", "value before", "Stage the one before", |app| nothing(tune::act::choose(app, -1))),
+    command(190, &[Key::Enter], "write", "write", "Write a value into the cell; Enter stages it, Esc leaves it as it was", |app| nothing(tune::act::edit(app))),
+    command(200, &[Char(' ')], "mark", "mark row", "Mark the drive: a change in a marked row goes to every marked drive", |app| nothing(tune::act::mark(app))),
+    command(210, &[Char('a')], "apply", "apply", "Review the exact writes that are staged, then apply them", |app| unless_held(app, |app| nothing(tune::act::review(app)))),
+    command(220, &[Key::Backspace, Key::Delete], "take back", "take back", "Drop what is staged in the cell, or put back what iodyno found there", |app| unless_held(app, tune::act::take_back)),
+    command(230, &[Char('U')], "undo all", "undo all", "Put back everything this run has changed, the scheduler first, and verify it", |app| unless_held(app, tune::act::undo_all)),
+];
+
+#[rustfmt::skip]
+const DYNO_COMMANDS: &[Command<Run>] = &[
+    command(110, &[Char(' ')], "pause", "pause", "Pause the test, or let it go on", pause),
+    pair("←→", command(260, &[Key::Left, Char('h')], "change", "choice before", "The choice before in the field", |app| choose(app, -1))),
+    command(270, &[Key::Right, Char('l')], "", "choice after", "The next choice in the field", |app| choose(app, 1)),
+    command(340, &[Key::Enter], "edit", "edit", "Write into the field; Enter takes it, Esc leaves it as it was", |app| nothing(app.dyno.form.begin_edit())),
+    command(460, &[Char('c')], "curve", "curve", "Show another curve: throughput, IOPS, latency", |app| nothing(app.dyno.curve = app.dyno.curve.next())),
+    pair("[ ]", command(510, &[Char('[')], "older run", "older run", "Show the run before", |app| nothing(app.dyno.step_history(1, app.shared.tests.all.len())))),
+    command(520, &[Char(']')], "", "newer run", "Show the run after", |app| nothing(app.dyno.step_history(-1, app.shared.tests.all.len()))),
+];
+
+#[rustfmt::skip]
+const WHATIF_COMMANDS: &[Command<Run>] = &[
+    command(530, &[Key::Enter], "begin", "begin", "Begin the selected experiment; it says first what it changes and puts it back", whatif::act::begin),
+    command(540, &[Char('w')], "slots", "slots", "Show the slots page: cards moved to other slots in thought", |app| app.show(ScreenId("slots"), None)),
+    command(550, &[Char('e')], "own arms", "own arms", "Write the two arms of your own question: LABEL: scheduler=none bs=4k iodepth=32", |app| nothing(whatif::act::write_arms(app))),
+    command(560, &[Char('m')], "longer", "measure longer", "Give an experiment that has ended more rounds", whatif::act::longer),
+    command(570, &[Char('K')], "keep winner", "keep winner", "Write the winner's settings, to stay until they are undone", whatif::act::keep),
+    command(580, &[Char('s')], "to sheet", "to sheet", "Put the verdict into the sheet, or leave it out again", whatif::act::to_sheet),
+    command(590, &[Char('b')], "put back", "put back", "Put back what was kept of an experiment", whatif::act::put_back),
+];
+
+/// A command that asks for nothing.
+fn nothing((): ()) -> Vec<Effect> {
+    Vec::new()
+}
+
+/// The commands of a screen.
+pub(super) fn commands(screen: ScreenId) -> &'static [Command<Run>] {
+    match screen {
+        MACHINE => MACHINE_COMMANDS,
+        TUNE => TUNE_COMMANDS,
+        DYNO => DYNO_COMMANDS,
+        WHAT_IF => WHATIF_COMMANDS,
+        _ => &[],
+    }
+}
+
+/// The rows of all their commands.
+pub(super) fn rows() -> impl Iterator<Item = (ScreenId, Row)> {
+    let of = |about: &'static About| commands(about.id).iter().map(|command| (about.id, command.row));
+    SCREENS.iter().flat_map(of)
+}
+
+/// The text field that is open on the screen shown.
+pub(super) fn field(app: &mut App) -> Option<&mut Input> {
+    match app.screen {
+        MACHINE => app.tree.find.as_mut(),
+        TUNE => app.tune.edit.as_mut(),
+        DYNO => app.dyno.form.edit.as_mut(),
+        WHAT_IF => app.whatif.experiments.edit.as_mut().map(|(_, input)| input),
+        _ => None,
+    }
+}
+
+/// A key while that field is open; no key after text was pasted into it.
+pub(super) fn field_key(app: &mut App, key: Option<Key>) {
+    match (app.screen, key) {
+        (MACHINE, Some(key)) => find_key(app, key),
+        (MACHINE, None) => {
+            app.tree.find_here(&app.shared.machine);
+        }
+        (DYNO, Some(key)) => form_key(app, key),
+        (TUNE, Some(key)) => tune::act::edit_key(app, key),
+        (WHAT_IF, Some(key)) => whatif::act::edit_key(app, key),
+        _ => {}
+    }
+}
+
+/// Moves the cursor or the text.
+pub(super) fn step(app: &mut App, step: Step) {
+    let page = app.layout().tree_rows.height;
+    let (end, rows) = (app.text_end, step.rows(page));
+    match (app.screen, step) {
+        (MACHINE, _) => app.tree.step(rows),
+        (TUNE, Step::Pages(pages)) => scroll(&mut app.tune.detail_top, pages * 4, end),
+        (TUNE, _) => app.tune.step(&app.shared.settings, rows, 0),
+        (DYNO, Step::Pages(pages)) => scroll(&mut app.dyno.result_top, pages * 2, end),
+        (DYNO, _) => app.dyno.form.step(rows),
+        (WHAT_IF, _) => {
+            let is_shown = app.shared.experiments.shown.is_some();
+            app.whatif.experiments.step(rows, is_shown);
+        }
+        _ => {}
+    }
+}
+
+/// Takes what the screen should show.
+pub(super) fn take(app: &mut App, screen: ScreenId, subject: &Subject) {
+    match (screen, subject) {
+        (MACHINE, Subject::Node(node, drive)) => {
+            let machine = app.shared.machine.clone();
+            app.refresh();
+            if !app.tree.reveal(&machine, *node, drive.as_ref()) {
+                app.tree.unfold_all();
+                app.refresh();
+                app.tree.reveal(&machine, *node, drive.as_ref());
+            }
+        }
+        (TUNE, Subject::Setting(device, setting)) => {
+            let matrix = &app.shared.settings.matrix;
+            let row = matrix.devices.iter().position(|one| one == device);
+            let column = matrix.columns.iter().position(|one| one.id == *setting);
+            (app.tune.row, app.tune.column) =
+                (row.unwrap_or(app.tune.row), column.unwrap_or(app.tune.column));
+        }
+        (WHAT_IF, Subject::Finding(finding)) => {
+            app.whatif.experiments.select_for(*finding);
+        }
+        _ => {}
+    }
+}
+
+/// The mark behind its name in the tabs.
+pub(crate) fn tab_mark(app: &App, screen: ScreenId) -> Option<String> {
+    let is_marked = match screen {
+        TUNE if app.shared.standing() + app.shared.settings.staged.len() > 0 => return Some("*".to_owned()),
+        DYNO => app.shared.tests.running().is_some(),
+        WHAT_IF => app.shared.experiments.running().is_some(),
+        _ => false,
+    };
+    is_marked.then(|| "●".to_owned())
+}
+
+/// A press in the screen's area.
+pub(super) fn press(app: &mut App, hit: &Hit) -> Vec<Effect> {
+    match *hit {
+        Hit::TreeRow(index) if index < app.tree.rows.len() => {
+            let again = app.tree.selected == index;
+            app.tree.select(index);
+            let row = app.tree.row();
+            if row.is_some_and(|row| row.open == Some(false))
+                || (again && row.is_some_and(|r| r.open.is_some()))
+            {
+                app.tree.toggle();
+            } else if again {
+                return details(app);
+            }
+        }
+        Hit::Cell(row, column) => {
+            app.tune.edit = None;
+            if (app.tune.row, Some(app.tune.column)) == (row, column) {
+                return nothing(tune::act::choose(app, 1));
+            }
+            app.tune.row = row;
+            match column {
+                Some(column) => app.tune.column = column,
+                None => return nothing(tune::act::mark(app)),
+            }
+        }
+        Hit::Experiment(index) if index < app.whatif.experiments.list.len() => {
+            if app.whatif.experiments.selected == index {
+                return whatif::act::begin(app);
+            }
+            app.whatif.experiments.selected = index;
+        }
+        Hit::Findings => return app.show(ScreenId("findings"), None),
+        Hit::Facts => return details(app),
+        Hit::Field(index) => {
+            app.dyno.form.edit = None;
+            let again = app.dyno.form.at == index;
+            app.dyno.form.at = index;
+            if again && !app.dyno.form.step_choice(1) {
+                app.dyno.form.begin_edit();
+            }
+        }
+        Hit::Curve => app.dyno.curve = app.dyno.curve.next(),
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// Settings belong to the experiment in progress until it ends.
+fn unless_held(app: &mut App, run: Run) -> Vec<Effect> {
+    if app.shared.experiments.running().is_some() {
+        app.tell("An experiment has hold of the settings: x ends it and puts them back");
+        return Vec::new();
+    }
+    run(app)
+}
+
+fn sort(app: &mut App) -> Vec<Effect> {
+    app.tree.next_sort();
+    app.tell(format!("Siblings stand {}", app.tree.sort.name().replacen("bus", "in bus", 1)));
+    Vec::new()
+}
+
+/// Opens the slots page with the card of the tree's row.
+fn move_this(app: &mut App) -> Vec<Effect> {
+    let node = app.tree.row().and_then(|row| {
+        // Rows that stand for several drives have no place of their own.
+        let first = row.drives.first().and_then(|name| app.shared.machine.drive(name)?.node);
+        row.node.or(first)
+    });
+    app.show(ScreenId("slots"), node.map(|node| Subject::Node(node, None)))
+}
+
+fn choose(app: &mut App, step: isize) -> Vec<Effect> {
+    if !app.dyno.form.step_choice(step) {
+        app.tell("This field has no choices: Enter opens it for text");
+    }
+    Vec::new()
+}
+
+fn mark(app: &mut App) -> Vec<Effect> {
+    let drives = app.tree.row().map(|row| row.drives.clone()).unwrap_or_default();
+    app.shared.mark_all_of(&drives);
+    if drives.is_empty() {
+        app.tell("No drive at or below this row");
+    } else {
+        let text = match app.shared.marks.len() {
+            0 => "No drive is marked: a test runs on every hardware drive".to_owned(),
+            1 => "1 drive marked for the test".to_owned(),
+            n => format!("{n} drives marked for the test"),
+        };
+        app.tell(text);
+        if app.tree.row().is_some_and(TreeRow::is_drive) {
+            app.tree.step_drive(1);
+        }
+    }
+    Vec::new()
+}
+
+fn details(app: &mut App) -> Vec<Effect> {
+    let closed = app.tree.row().is_some_and(|row| row.open == Some(false) || row.node.is_none());
+    if !(closed && app.tree.toggle()) {
+        return app.lay(Overlay::Facts(0));
+    }
+    Vec::new()
+}
+
+pub(super) fn run(app: &mut App) -> Vec<Effect> {
+    if app.screen == WHAT_IF {
+        return whatif::act::begin(app);
+    }
+    if app.shared.experiments.running().is_some() {
+        app.tell("An experiment is running: x ends it and puts everything back");
+        return Vec::new();
+    }
+    if !app.shared.can_test() {
+        app.tell("The drives of a capture are not here to be tested; --demo shows a test on simulated ones");
+        return Vec::new();
+    }
+    if app.shared.tests.running().is_some() {
+        app.tell("A test is running: x stops it");
+        return Vec::new();
+    }
+    let targets = dyno::targets(&app.dyno.form, &app.shared.marks, &app.shared.machine);
+    let workload = dyno::workload(&app.dyno.form, targets);
+    if let Err(wrong) = workload.validate() {
+        app.warn(wrong.to_string());
+        return Vec::new();
+    }
+    let expected = crate::capacity::expected(&app.shared.machine, &app.shared.limits, &workload);
+    let watch = crate::findings::validity::Watch::begin(&app.shared.machine, &workload);
+    app.shared.tests.begin(Test::new(workload.clone(), expected, watch));
+    app.dyno.show_newest();
+    app.hear(News::Record);
+    app.judge();
+    vec![Effect::StartRun(Box::new(workload))]
+}
+
+fn pause(app: &mut App) -> Vec<Effect> {
+    use crate::model::RunState;
+    match app.shared.tests.running().map(|test| test.state) {
+        Some(RunState::Paused) => vec![Effect::ResumeRun],
+        Some(_) => vec![Effect::PauseRun],
+        None => {
+            app.tell("No test is running: r starts one");
+            Vec::new()
+        }
+    }
+}
+
+pub(super) fn stop(app: &mut App) -> Vec<Effect> {
+    if let Some(effects) = whatif::act::stop(app) {
+        return effects;
+    }
+    let Some(test) = app.shared.tests.running_mut() else {
+        app.tell("No test is running: r starts one");
+        return Vec::new();
+    };
+    test.stopping = true;
+    vec![Effect::StopRun]
+}
+
+fn find_key(app: &mut App, key: Key) {
+    match key {
+        Key::Esc => app.tree.find = None,
+        Key::Enter => app.tree.close_find(&app.shared.machine),
+        Key::Down | Key::Tab => app.tree.find_next(&app.shared.machine, 1),
+        Key::Up | Key::BackTab => app.tree.find_next(&app.shared.machine, -1),
+        key => {
+            let Some(input) = app.tree.find.as_mut() else { return };
+            edit(input, key);
+            if !app.tree.find_here(&app.shared.machine) {
+                app.tell("No such row");
+            }
+        }
+    }
+}
+
+fn form_key(app: &mut App, key: Key) {
+    let form = &mut app.dyno.form;
+    match key {
+        Key::Esc => form.edit = None,
+        Key::Enter | Key::Tab | Key::Down => {
+            if let Err(wrong) = form.accept_edit() {
+                app.warn(wrong);
+            } else if key != Key::Enter {
+                form.step(1);
+            }
+        }
+        key => {
+            if let Some(input) = form.edit.as_mut() {
+                edit(input, key);
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The screens, one folder each, and the widgets they share. A new screen is a folder and its lines here.
+
+pub mod widgets;
+pub mod findings;
+pub mod sheet;
+pub mod slots;
+
+use ratatui::layout::{Position, Rect};
+use tui_input::Input;
+
+use self::widgets::paint::{Brush, Piece};
+use crate::ui::{About, Asks, Key, ScreenId, Shared, Subject, command::Row};
+
+/// What a command of a screen does.
+pub type Run<S> = fn(&mut S, &Shared) -> Asks;
+
+/// What has changed of what several screens see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News {
+    /// The machine was read again, or its settings were.
+    Machine,
+    /// Rates are written in other units.
+    Units,
+    /// The machine was judged again.
+    Findings,
+    /// What a sheet records: a run or an experiment ended, settings changed.
+    Record,
+}
+
+/// How far a movement goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Rows up (negative) or down.
+    Rows(isize),
+    /// Pages up or down.
+    Pages(isize),
+    /// To the first (negative) or the last row.
+    End(isize),
+}
+
+impl Step {
+    /// Rows, where a page has `height` of them.
+    pub fn rows(self, height: u16) -> isize {
+        match self {
+            Self::Rows(rows) => rows,
+            Self::Pages(pages) => pages * isize::from(height.max(2).cast_signed() - 1),
+            Self::End(side) => side * (isize::MAX / 2),
+        }
+    }
+}
+
+/// A screen: its own state. What it does not own it reads from [`Shared`] and asks for.
+pub trait Screen {
+    /// Draws it.
+    fn draw(&self, shared: &Shared, area: Rect, brush: &mut Brush<'_>);
+
+    /// Moves the cursor or the text.
+    fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks;
+
+    /// The left button was pressed at a cell of its area.
+    fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks;
+
+    /// The wheel was turned up (negative) or down.
+    fn wheel(&mut self, step: isize, shared: &Shared, area: Rect) -> Asks {
+        self.step(Step::Rows(step), shared, area)
+    }
+
+    /// Something has changed, whether it is shown or not.
+    fn hear(&mut self, _news: News, _shared: &Shared) {}
+
+    /// Makes what follows from the state, after every message while it is shown.
+    fn refresh(&mut self, _shared: &Shared, _area: Rect) -> Asks {
+        Asks::new()
+    }
+
+    /// Takes what it should show.
+    fn take(&mut self, _subject: &Subject, _shared: &Shared) -> Asks {
+        Asks::new()
+    }
+
+    /// Goes back by one step of its own; `None` when there is none and the screen is left.
+    fn back(&mut self, _shared: &Shared) -> Option<Asks> {
+        None
+    }
+
+    /// The mark behind its name in the tabs.
+    fn mark(&self, _shared: &Shared) -> Option<String> {
+        None
+    }
+
+    /// The text field that is open: keys are text then.
+    fn field(&mut self) -> Option<&mut Input> {
+        None
+    }
+
+    /// A key while its field is open, or after text was pasted into it (no key).
+    fn field_key(&mut self, _key: Option<Key>, _shared: &Shared) -> Asks {
+        Asks::new()
+    }
+
+    /// What the footer says while its field is open.
+    fn field_hints(&self) -> Vec<Piece> {
+        Vec::new()
+    }
+
+    /// What it lays over the screens, as `Ask::Open` asked for.
+    fn over(&self, _shared: &Shared, _width: u16) -> Option<Over> {
+        None
+    }
+
+    /// A key while that lies over the screens; `command` is what it means on the screen below.
+    fn over_key(&mut self, _key: Key, _command: Option<&str>, _shared: &Shared, _rows: u16) -> Asks {
+        Asks::new()
+    }
+}
+
+/// A text over the screens.
+#[derive(Debug, Clone)]
+pub struct Over {
+    /// Its heading.
+    pub title: String,
+    /// Its lines.
+    pub lines: Vec<Vec<Piece>>,
+    /// The first line shown.
+    pub top: usize,
+    /// Columns and rows it takes at most.
+    pub size: (u16, u16),
+}
+
+/// Makes the struct of all states and the dispatch from one list.
+macro_rules! screens {
+    ($($name:ident: $State:ident,)*) => {
+        /// The states of all screens.
+        #[derive(Debug, Clone, Default)]
+        #[expect(missing_docs, reason = "each is described in its folder")]
+        pub struct Screens {
+            $(pub $name: $name::$State,)*
+        }
+
+        /// All screens, in the order of their tabs.
+        pub const SCREENS: &[About] = &[$($name::ABOUT),*];
+
+        impl Screens {
+            /// One screen.
+            pub fn get(&self, id: ScreenId) -> Option<&dyn Screen> {
+                $(if id == $name::ABOUT.id { return Some(&self.$name); })*
+                None
+            }
+
+            /// One screen, to be changed.
+            pub fn get_mut(&mut self, id: ScreenId) -> Option<&mut dyn Screen> {
+                $(if id == $name::ABOUT.id { return Some(&mut self.$name); })*
+                None
+            }
+
+            /// Tells all of them what has changed.
+            pub fn hear(&mut self, news: News, shared: &Shared) {
+                $(self.$name.hear(news, shared);)*
+            }
+
+            /// Carries out a command of a screen.
+            pub fn run(&mut self, id: ScreenId, name: &str, shared: &Shared) -> Option<Asks> {
+                $(if id == $name::ABOUT.id {
+                    let command = $name::COMMANDS.iter().find(|command| command.row.name == name)?;
+                    return Some((command.run)(&mut self.$name, shared));
+                })*
+                None
+            }
+        }
+
+        /// The commands of all screens.
+        pub fn rows() -> Vec<(ScreenId, Row)> {
+            let mut rows = Vec::new();
+            $(rows.extend($name::COMMANDS.iter().map(|command| ($name::ABOUT.id, command.row)));)*
+            rows
+        }
+    };
+}
+
+screens! {
+    findings: Findings,
+    sheet: Sheet,
+    slots: Slots,
+}

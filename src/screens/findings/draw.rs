@@ -1,0 +1,134 @@
+//! The list of findings, and all about the selected one.
+
+use ratatui::layout::Rect;
+
+use super::{Areas, Findings};
+use crate::{
+    findings::{Finding, Gain, Risk},
+    screens::widgets::{
+        findings::{line_of, mark, short_gain, summary},
+        paint::{Brush, Piece, piece, width, wrap},
+    },
+    ui::{Shared, theme::Meaning},
+    units::{UnitSystem, counted},
+};
+
+pub(super) fn draw(state: &Findings, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    let areas = Areas::new(shared, area);
+    list(state, shared, &areas, brush);
+    detail(state, shared, areas.detail, brush);
+}
+
+fn list(state: &Findings, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
+    let panel = areas.list;
+    let note = if panel.width >= 100 { vec![piece("what it would win", Meaning::Quiet)] } else { Vec::new() };
+    let title =
+        vec![piece("Findings", Meaning::Heading), piece(format!("  {}", summary(shared)), Meaning::Quiet)];
+    brush.panel(panel, &title, &note);
+    let area = areas.rows;
+    for (y, (index, finding)) in
+        (area.y..area.bottom()).zip(shared.findings.list.iter().enumerate().skip(state.top))
+    {
+        let row = Rect { y, height: 1, ..area };
+        row_of(shared, brush, row, finding, index == state.selected);
+    }
+    let seen = state.top + usize::from(area.height);
+    let hidden = shared.findings.list.len().saturating_sub(seen);
+    if brush.boxed && hidden > 0 {
+        let word = format!(" ↓ {hidden} more ");
+        brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
+    }
+}
+
+fn row_of(shared: &Shared, brush: &mut Brush<'_>, row: Rect, finding: &Finding, selected: bool) {
+    let won = vec![piece(short_gain(shared.units, &finding.gain), Meaning::Figure)];
+    let room = row.width.saturating_sub(4 + width(&won) + 2);
+    if selected {
+        brush.text(row.x, row.y, 1, "›", Meaning::Brand);
+    }
+    line_of(brush, Rect { x: row.x + 2, width: room + 2, ..row }, finding, selected);
+    brush.write_right(row.right(), row.y, &won);
+}
+
+fn detail(state: &Findings, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
+    let Some(finding) = state.finding(shared) else {
+        let inner = brush.panel(panel, &[piece("Nothing found", Meaning::Heading)], &[]);
+        brush.text(
+            inner.x,
+            inner.y,
+            inner.width,
+            "Nothing was seen that holds this machine back.",
+            Meaning::Quiet,
+        );
+        return;
+    };
+    let inner = brush.panel(panel, &[piece(finding.id.0, Meaning::Heading)], &[]);
+    let lines = detail_lines(shared, finding, inner.width);
+    let (_, below) = brush.lines(inner, &lines, state.detail_top);
+    if below > 0 && brush.boxed {
+        let word = format!(" PgDn: {} ", counted(below, "more line"));
+        brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
+    }
+}
+
+const LABEL: u16 = 10;
+
+/// All about a finding, in lines of at most `width` cells.
+pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Vec<Vec<Piece>> {
+    let mut lines = Vec::new();
+    let (symbol, meaning) = mark(finding.severity);
+    for (index, text) in wrap(&finding.title, width.saturating_sub(2)).into_iter().enumerate() {
+        let lead = if index == 0 { symbol } else { " " };
+        lines.push(vec![piece(format!("{lead} "), meaning), piece(text, Meaning::Figure)]);
+    }
+    lines.push(Vec::new());
+    field(&mut lines, "wins", &gain_words(shared.units, &finding.gain), Meaning::Text, width);
+    field(&mut lines, "do", &finding.remedy.text, Meaning::Text, width);
+    if let Some(command) = &finding.remedy.command {
+        field(&mut lines, "", command, Meaning::Key, width);
+    }
+    let risk = finding.remedy.risk;
+    let danger = if risk == Risk::DestroysData { Meaning::Problem } else { Meaning::Text };
+    field(&mut lines, "risk", &format!("{}: {}", risk.name(), risk.meaning()), danger, width);
+    field(&mut lines, "why", &finding.why, Meaning::Text, width);
+    field(&mut lines, "wrong if", &finding.wrong_if, Meaning::Quiet, width);
+    lines.push(Vec::new());
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for proof in &finding.evidence {
+        let pair = (proof.path.as_str(), proof.value.as_str());
+        if seen.contains(&pair) {
+            continue;
+        }
+        let label = if seen.is_empty() { "read" } else { "" };
+        field(&mut lines, label, &proof.value, Meaning::Text, width);
+        field(&mut lines, "", &proof.path, Meaning::Quiet, width);
+        seen.push(pair);
+    }
+    if !shared.findings.not_judged.is_empty() {
+        let ids: Vec<_> = shared.findings.not_judged.iter().map(|id| id.0).collect();
+        lines.push(Vec::new());
+        let text = format!("Not judged while no test runs: {}.", ids.join(", "));
+        lines.extend(wrap(&text, width).into_iter().map(|line| vec![piece(line, Meaning::Quiet)]));
+    }
+    lines
+}
+
+fn gain_words(units: UnitSystem, gain: &Gain) -> String {
+    let figure = short_gain(units, gain);
+    let said = if figure.is_empty() { gain.text.clone() } else { format!("about {figure}") };
+    match (gain.estimate, gain.source.is_empty()) {
+        (_, true) => said,
+        (true, false) => format!("{said}, an estimate: {}", gain.source),
+        (false, false) => format!("{said}; {}", gain.source),
+    }
+}
+
+fn field(lines: &mut Vec<Vec<Piece>>, label: &str, value: &str, meaning: Meaning, width: u16) {
+    for (index, text) in wrap(value, width.saturating_sub(LABEL)).into_iter().enumerate() {
+        let name = if index == 0 { label } else { "" };
+        lines.push(vec![
+            piece(format!("{name:<wide$}", wide = usize::from(LABEL)), Meaning::Quiet),
+            piece(text, meaning),
+        ]);
+    }
+}

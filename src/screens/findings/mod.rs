@@ -1,0 +1,114 @@
+//! The findings screen: what was found as a list, and all about the selected one below it.
+
+mod draw;
+mod update;
+
+use ratatui::layout::{Constraint, Layout, Rect};
+
+use super::{
+    Run,
+    widgets::{paint::inner, scroll::kept_in_sight},
+};
+use crate::{
+    findings::{Finding, Subject},
+    model::FindingId,
+    ui::{
+        About, Command,
+        Key::{self, Char},
+        ScreenId, Shared,
+        command::command,
+        theme::Meaning,
+    },
+};
+
+pub(super) const ABOUT: About = About {
+    id: ScreenId("findings"),
+    digit: '2',
+    name: "Findings",
+    help: "Show the findings: what holds this machine back, and what to do",
+    purpose: "What holds this machine back, most costly first: what was read, what it costs, what to do at which risk.",
+    has_mark: true,
+    marks: &[
+        ("▲", Meaning::Problem, "high: costs at least 15 % of what the machine could do, or data is at risk"),
+        ("!", Meaning::Warning, "warning: costs something on this machine"),
+        ("·", Meaning::Quiet, "information: worth knowing; what every machine has as delivered is one row"),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const COMMANDS: &[Command<Run<Findings>>] = &[
+    command(330, &[Key::Enter], "show there", "show there", "Go to the place on the machine screen that the finding is about", Findings::go_there),
+    command(600, &[Char('w')], "what if", "prove", "Open what would prove the finding: its experiment, or its card in another slot", Findings::prove),
+];
+
+/// The screen's state.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    /// Index of the selected one.
+    pub selected: usize,
+    /// Index of the first one shown.
+    top: usize,
+    /// Lines by which the text about the selected one is scrolled down.
+    pub detail_top: usize,
+    /// What the selected one is, whatever its index.
+    about: Option<(FindingId, Vec<Subject>)>,
+}
+
+impl Findings {
+    /// The selected one.
+    pub fn finding<'a>(&self, shared: &'a Shared) -> Option<&'a Finding> {
+        shared.findings.list.get(self.selected)
+    }
+
+    /// Selects the one at `index`, or the last.
+    fn select(&mut self, index: usize, shared: &Shared) {
+        self.selected = index.min(shared.findings.list.len().saturating_sub(1));
+        self.detail_top = 0;
+        self.remember(shared);
+    }
+
+    /// Remembers what the selected one is.
+    fn remember(&mut self, shared: &Shared) {
+        self.about = self.finding(shared).map(|finding| (finding.id, finding.subjects.clone()));
+    }
+
+    /// Keeps the selection on the finding it was on.
+    fn follow(&mut self, shared: &Shared) {
+        let about = self.about.take();
+        let same = |finding: &Finding| {
+            about.as_ref().is_some_and(|(id, subjects)| finding.id == *id && finding.subjects == *subjects)
+        };
+        match shared.findings.list.iter().position(same) {
+            Some(at) => self.selected = at,
+            None => self.select(self.selected, shared),
+        }
+        self.remember(shared);
+    }
+
+    /// Keeps the selected one in sight.
+    fn scroll(&mut self, shared: &Shared, area: Rect) {
+        let rows = Areas::new(shared, area).rows.height;
+        self.top = kept_in_sight(self.top, self.selected, shared.findings.list.len(), rows);
+    }
+}
+
+/// Where everything is.
+struct Areas {
+    /// The list's panel.
+    list: Rect,
+    /// Its rows.
+    rows: Rect,
+    /// The panel about the selected one.
+    detail: Rect,
+}
+
+impl Areas {
+    /// The list is as high as it needs to be, up to half of the area.
+    fn new(shared: &Shared, area: Rect) -> Self {
+        let frame = if shared.is_boxed() { 2 } else { 1 };
+        let rows = u16::try_from(shared.findings.list.len().max(1)).unwrap_or(u16::MAX);
+        let height = rows.saturating_add(frame).min(area.height / 2);
+        let [list, detail] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area);
+        Self { list, rows: inner(list, shared.is_boxed()), detail }
+    }
+}

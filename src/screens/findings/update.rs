@@ -1,0 +1,118 @@
+//! What keys and the mouse do on the findings screen.
+
+use ratatui::layout::{Position, Rect};
+
+use super::{Areas, Findings, draw};
+use crate::{
+    experiment::EXPERIMENTS,
+    findings::{Subject as About, SubjectKind},
+    model::NodeIndex,
+    screens::{
+        News, Screen, Step,
+        widgets::{
+            paint::{Brush, inner},
+            scroll::scrolled,
+        },
+    },
+    ui::{Ask, Asks, ScreenId, Shared, SharedChange, Subject, ask::tell},
+};
+
+/// Findings that a card in another slot would do away with: whether it would is seen on the slots page.
+const MOVES: [&str; 2] = ["shared-root-complex", "slot-limited"];
+
+impl Screen for Findings {
+    fn draw(&self, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+        draw::draw(self, shared, area, brush);
+    }
+
+    fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
+        let detail = Areas::new(shared, area).detail;
+        match (step, self.finding(shared)) {
+            (Step::Pages(_), Some(finding)) => {
+                let inside = inner(detail, shared.is_boxed());
+                let lines = draw::detail_lines(shared, finding, inside.width).len();
+                self.detail_top = scrolled(self.detail_top, step.rows(detail.height), lines, inside.height);
+            }
+            (Step::Pages(_), None) => {}
+            _ => self.select(self.selected.saturating_add_signed(step.rows(0)), shared),
+        }
+        Asks::new()
+    }
+
+    fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
+        let rows = Areas::new(shared, area).rows;
+        let index = self.top + usize::from(at.y.saturating_sub(rows.y));
+        if !rows.contains(at) || index >= shared.findings.list.len() {
+            return Asks::new();
+        }
+        if index == self.selected {
+            return self.go_there(shared);
+        }
+        self.select(index, shared);
+        Asks::new()
+    }
+
+    fn hear(&mut self, news: News, shared: &Shared) {
+        if news == News::Findings {
+            self.follow(shared);
+        }
+    }
+
+    fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
+        self.scroll(shared, area);
+        Asks::new()
+    }
+
+    fn mark(&self, shared: &Shared) -> Option<String> {
+        match shared.findings.loud().count() {
+            0 => None,
+            loud @ 1..=9 => Some(loud.to_string()),
+            _ => Some("+".to_owned()),
+        }
+    }
+}
+
+impl Findings {
+    /// What the selected one is about and has a place in the tree, the first of its subjects.
+    fn place<'a>(&self, shared: &'a Shared) -> Option<(&'a About, NodeIndex)> {
+        let subjects = &self.finding(shared)?.subjects;
+        subjects.iter().find_map(|subject| Some((subject, subject.node(&shared.machine)?)))
+    }
+
+    /// Shows where on the machine screen the selected finding is.
+    pub(super) fn go_there(&mut self, shared: &Shared) -> Asks {
+        let Some((subject, node)) = self.place(shared) else {
+            return vec![tell("This one is about the machine as a whole: it has no place in the tree")];
+        };
+        let drive = shared.machine.drives.iter().find(|drive| drive.name.as_str() == subject.name);
+        let subject = Subject::Node(node, drive.map(|drive| drive.name.clone()));
+        vec![Ask::Show(ScreenId("machine"), Some(subject))]
+    }
+
+    /// Opens what would prove the selected finding: the slots page with its card, or the experiment.
+    pub(super) fn prove(&mut self, shared: &Shared) -> Asks {
+        let Some(finding) = self.finding(shared).map(|finding| finding.id) else { return Asks::new() };
+        let experiments = ScreenId("what-if");
+        if MOVES.contains(&finding.0) {
+            let subject = self.place(shared).map(|(subject, node)| match subject.kind {
+                SubjectKind::RootComplex => Subject::Crowded(node),
+                _ => Subject::Node(node, None),
+            });
+            // Esc leads from there to the experiments; what would be measured is selected then.
+            return vec![
+                Ask::Hand(experiments, Subject::Finding(finding)),
+                Ask::Show(ScreenId("slots"), subject),
+            ];
+        }
+        if shared.experiments.running().is_some() {
+            return vec![tell("An experiment is running: x ends it")];
+        }
+        if !EXPERIMENTS.iter().any(|row| row.proves.contains(&finding.0)) {
+            return vec![tell(format!("No experiment on this machine proves {}", finding.0))];
+        }
+        vec![
+            Ask::Change(SharedChange::CloseExperiment),
+            Ask::Show(experiments, Some(Subject::Finding(finding))),
+        ]
+    }
+}

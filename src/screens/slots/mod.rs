@@ -1,0 +1,172 @@
+//! The slots page: cards moved in thought. What is picked up, where the cursor would put it, what that would change.
+
+mod draw;
+mod update;
+
+use ratatui::layout::{Constraint, Layout, Rect};
+
+use super::{Run, widgets::paint::inner};
+use crate::{
+    capacity::{self, Total, slots},
+    machine::{Machine, NodeKind, pci::NodeAddress},
+    model::NodeIndex,
+    report::whatif::rows::{self, Row},
+    ui::{
+        About, Command,
+        Key::{self, Char},
+        ScreenId, Shared,
+        command::{command, pair},
+        theme::Meaning,
+    },
+    units::TransferRate,
+    whatif::{self, Move, MoveError, Prediction},
+};
+
+pub(super) const ABOUT: About = About {
+    id: ScreenId("slots"),
+    digit: '5',
+    name: "Slots",
+    help: "",
+    purpose: "Cards moved in thought: pick one up, see what it would change in another slot, put it down. Nothing is touched.",
+    has_mark: false,
+    marks: &[
+        ("▸ ●", Meaning::Marked, "what moves: where it is today, where it would be"),
+        ("◂", Meaning::Warning, "what gives way and takes its place in return"),
+        ("4.92", Meaning::Figure, "what a drive gets with all drives busy, of what its path carries"),
+        ("7.14", Meaning::Good, "more than today; in the colour of problems, less"),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const COMMANDS: &[Command<Run<Slots>>] = &[
+    command(390, &[Char(' ')], "pick up", "pick up", "Pick up the card of this row; again: this drive alone; again: put it back", Slots::pick_up),
+    command(400, &[Key::Enter], "put down", "put down", "Put what is carried into this slot, or below this root complex", Slots::put_down),
+    pair("+ -", command(410, &[Char('-')], "slot speed", "slower slot", "A slot one generation slower for what is picked up", |slots, shared| slots.slot_speed(-1, shared))),
+    command(420, &[Char('+'), Char('=')], "", "faster slot", "A slot one generation faster for what is picked up", |slots, shared| slots.slot_speed(1, shared)),
+    command(430, &[Char('b')], "best move", "best move", "The move that wins most away from the crowded root complex", Slots::best_move),
+    command(440, &[Char('t')], "try live", "try live", "Stage the slower link on the tune screen, where it is applied and put back", Slots::try_live),
+];
+
+/// Something picked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picked {
+    /// The device or, to take it alone from its card, its port.
+    pub node: NodeIndex,
+    /// What moves: functions right behind their ports.
+    pub functions: Vec<NodeIndex>,
+    /// Where it was put; `None` while it is carried or stays in its slot.
+    pub under: Option<NodeIndex>,
+    /// Whether it is put down: the cursor moves without it.
+    pub dropped: bool,
+    /// What its slot runs at, if that was changed.
+    pub speed: Option<TransferRate>,
+}
+
+/// The page's state.
+#[derive(Debug, Clone, Default)]
+pub struct Slots {
+    /// Today's rows.
+    pub today: Vec<Row>,
+    /// The rows of the machine as it would be; none while nothing is moved.
+    pub then: Vec<Row>,
+    /// The row the cursor is on.
+    pub selected: usize,
+    /// The first row shown.
+    pub top: usize,
+    /// Lines by which the text is scrolled down.
+    pub detail_top: usize,
+    /// What is picked up.
+    pub picked: Option<Picked>,
+    /// What the move would change, or why it cannot be.
+    pub prediction: Option<Result<Box<Prediction>, MoveError>>,
+    /// What all drives read at once today.
+    pub total: Option<Total>,
+    /// The addresses of the machine that indices point into.
+    seen: Vec<NodeAddress>,
+}
+
+impl Slots {
+    /// Takes a machine that was read: another one makes the move void.
+    fn read(&mut self, shared: &Shared) {
+        let addresses: Vec<NodeAddress> = shared.machine.pci.nodes.iter().map(|node| node.address).collect();
+        if self.seen != addresses {
+            *self = Self { seen: addresses, ..Self::default() };
+        }
+        self.predict(shared);
+    }
+
+    /// How many rows the longer side has.
+    fn rows(&self) -> usize {
+        self.today.len().max(self.then.len())
+    }
+
+    /// The row under the cursor.
+    fn row(&self) -> Option<&Row> {
+        self.today.get(self.selected)
+    }
+
+    /// What the move would change, where it can be made.
+    fn made(&self) -> Option<&Prediction> {
+        self.prediction.as_ref()?.as_ref().ok().map(AsRef::as_ref)
+    }
+
+    /// Whether something is in the hand.
+    pub fn is_carrying(&self) -> bool {
+        self.picked.as_ref().is_some_and(|picked| !picked.dropped)
+    }
+
+    /// What is asked for, if enough is.
+    fn asked(&self) -> Option<Move> {
+        let picked = self.picked.as_ref()?;
+        let is_move = picked.under.is_some() || picked.speed.is_some();
+        is_move.then(|| Move { devices: vec![picked.node], under: picked.under, speed: picked.speed })
+    }
+
+    /// The place a row stands for: a root complex, or the port that something is or could be plugged into.
+    fn place(machine: &Machine, row: &Row) -> Option<NodeIndex> {
+        let tree = &machine.pci;
+        let node = tree.node(row.node);
+        let is_place = node.kind == NodeKind::RootComplex || slots::is_slot(tree, row.node);
+        if is_place { Some(row.node) } else { node.parent.filter(|port| slots::is_slot(tree, *port)) }
+    }
+
+    /// Predicts what the move would change.
+    fn predict(&mut self, shared: &Shared) {
+        let (machine, limits, units) = (&shared.machine, &shared.limits, shared.units);
+        self.prediction =
+            self.asked().map(|asked| whatif::predict(machine, limits, &asked, units).map(Box::new));
+        let total = capacity::total_in(machine, limits, units);
+        let made = self.made();
+        let today = rows::today(machine, limits, &total, made, rows::Slots::All);
+        self.then = made.map_or_else(Vec::new, |made| rows::then(made, rows::Slots::All));
+        self.today = today;
+        self.total = Some(total);
+        self.selected = self.selected.min(self.today.len().saturating_sub(1));
+    }
+}
+
+/// Where everything is.
+struct Areas {
+    /// Today's slots and what is in them.
+    today: Rect,
+    /// Their rows.
+    rows: Rect,
+    /// The same after a move.
+    then: Rect,
+    /// What the move changes.
+    text: Rect,
+}
+
+impl Areas {
+    /// Both trees beside each other, as high as they need to be while the text keeps a third of the area.
+    fn new(state: &Slots, shared: &Shared, area: Rect) -> Self {
+        let frame = if shared.is_boxed() { 2 } else { 1 };
+        let rows = u16::try_from(state.rows().max(1)).unwrap_or(u16::MAX);
+        let most = area.height - (area.height / 3).max(5);
+        let height = rows.saturating_add(frame).min(most);
+        let [trees, text] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area);
+        let halves = [Constraint::Length(area.width / 2), Constraint::Fill(1)];
+        let [today, then] = Layout::horizontal(halves).areas(trees);
+        Self { today, rows: inner(today, shared.is_boxed()), then, text }
+    }
+}

@@ -1,0 +1,246 @@
+//! What keys and the mouse do on the slots page.
+
+use ratatui::layout::{Position, Rect};
+
+use super::{Areas, Picked, Slots, draw};
+use crate::{
+    machine::NodeKind,
+    model::{NodeIndex, SettingId},
+    screens::{
+        News, Screen, Step,
+        widgets::{
+            paint::Brush,
+            scroll::{kept_in_sight, scrolled},
+        },
+    },
+    tune::Device,
+    ui::{
+        Ask, Asks, ScreenId, Shared, SharedChange, Subject,
+        ask::{tell, warn},
+        settings::staged,
+    },
+    units::TransferRate,
+    whatif,
+};
+
+impl Screen for Slots {
+    fn draw(&self, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+        draw::draw(self, shared, area, brush);
+    }
+
+    fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
+        if let Step::Pages(pages) = step {
+            let (rest, lines) = draw::words(self, shared, Areas::new(self, shared, area).text);
+            self.detail_top = scrolled(self.detail_top, 4 * pages, lines.len(), rest.height);
+        } else {
+            let last = self.today.len().saturating_sub(1);
+            self.selected = self.selected.saturating_add_signed(step.rows(0)).min(last);
+            self.carry(shared);
+        }
+        Asks::new()
+    }
+
+    /// Puts the cursor on a row; a press on the row it is on picks up or puts down.
+    fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
+        let rows = Areas::new(self, shared, area).rows;
+        let index = self.top + usize::from(at.y.saturating_sub(rows.y));
+        if !rows.contains(at) || index >= self.today.len() {
+            return Asks::new();
+        }
+        if self.selected != index {
+            self.selected = index;
+            self.carry(shared);
+            Asks::new()
+        } else if self.is_carrying() {
+            self.put_down(shared)
+        } else {
+            self.pick_up(shared)
+        }
+    }
+
+    fn hear(&mut self, news: News, shared: &Shared) {
+        if matches!(news, News::Machine | News::Units) {
+            self.read(shared);
+        }
+    }
+
+    fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
+        let rows = Areas::new(self, shared, area).rows.height;
+        self.top = kept_in_sight(self.top, self.selected, self.rows(), rows);
+        Asks::new()
+    }
+
+    fn take(&mut self, subject: &Subject, shared: &Shared) -> Asks {
+        match *subject {
+            Subject::Crowded(root) => self.best(root, shared),
+            Subject::Node(node, _) => {
+                let is_device = shared.machine.pci.node(node).kind != NodeKind::RootComplex;
+                let asks = if is_device { self.lift(node, shared) } else { Asks::new() };
+                self.select(node);
+                asks
+            }
+            Subject::Finding(_) | Subject::Setting(..) => Asks::new(),
+        }
+    }
+
+    fn back(&mut self, shared: &Shared) -> Option<Asks> {
+        self.put_back(shared).then(Asks::new)
+    }
+}
+
+impl Slots {
+    /// What is carried goes where the cursor is.
+    fn carry(&mut self, shared: &Shared) {
+        let place = self.row().and_then(|row| Self::place(&shared.machine, row));
+        if let Some(picked) = self.picked.as_mut().filter(|picked| !picked.dropped) {
+            picked.under = place;
+            self.renew(shared);
+        }
+    }
+
+    /// Predicts anew after the move has changed.
+    fn renew(&mut self, shared: &Shared) {
+        self.detail_top = 0;
+        self.predict(shared);
+    }
+
+    /// Picks up what is under the cursor, with its card; once more, it alone; once more, nothing. Elsewhere, puts it down.
+    pub(super) fn pick_up(&mut self, shared: &Shared) -> Asks {
+        let Some(device) = self.row().map(|row| row.node) else { return Asks::new() };
+        let carried = self.picked.as_ref().filter(|picked| !picked.dropped);
+        match carried.map(|picked| (picked.functions.contains(&device), picked.functions.len())) {
+            None => self.lift(device, shared),
+            Some((false, _)) => self.put_down(shared),
+            Some((true, 1)) => {
+                self.put_back(shared);
+                Asks::new()
+            }
+            // The port stands for the device alone, which makes a difference only on a card.
+            Some((true, _)) => {
+                let port = shared.machine.pci.node(device).parent;
+                self.lift(port.unwrap_or(device), shared)
+            }
+        }
+    }
+
+    fn lift(&mut self, node: NodeIndex, shared: &Shared) -> Asks {
+        match whatif::what_moves(&shared.machine, node) {
+            Ok(functions) => {
+                self.picked = Some(Picked { node, functions, under: None, dropped: false, speed: None });
+                self.renew(shared);
+                Asks::new()
+            }
+            Err(why) => vec![warn(format!("{}; {}", why.wrong, why.fix))],
+        }
+    }
+
+    /// Puts down what is carried where the cursor is.
+    pub(super) fn put_down(&mut self, shared: &Shared) -> Asks {
+        match self.picked.as_mut().filter(|picked| !picked.dropped) {
+            Some(picked) if picked.under.is_some() || picked.speed.is_some() => {
+                picked.dropped = true;
+                Asks::new()
+            }
+            Some(_) => vec![tell("Move to where it should go first: a root complex or a slot")],
+            None => self.pick_up(shared),
+        }
+    }
+
+    /// Puts everything back; whether there was anything.
+    fn put_back(&mut self, shared: &Shared) -> bool {
+        let had = self.picked.take().is_some();
+        if had {
+            self.renew(shared);
+        }
+        had
+    }
+
+    /// Lowers or raises the generation of the slot that what was picked up goes to.
+    pub(super) fn slot_speed(&mut self, step: i8, shared: &Shared) -> Asks {
+        let mut asks = if self.picked.is_none() { self.pick_up(shared) } else { Asks::new() };
+        let machine = &shared.machine;
+        let Some(picked) = self.picked.as_mut() else { return asks };
+        let today = picked.functions.first().and_then(|function| {
+            let port = machine.pci.node(*function).parent?;
+            machine.pci.node(port).link.as_ref()?.max_speed.get()
+        });
+        let now = picked.speed.or(today).map_or(4, TransferRate::generation);
+        let wanted = TransferRate::from_code(now.saturating_add_signed(step));
+        picked.speed =
+            wanted.filter(|speed| Some(*speed) != today).or(wanted.filter(|_| picked.under.is_some()));
+        if wanted.is_none() {
+            asks.push(tell("PCI Express has generations 1 to 6"));
+        } else {
+            self.renew(shared);
+        }
+        asks
+    }
+
+    /// Puts the cursor on a node's row, or on that of what was picked up.
+    fn select(&mut self, node: NodeIndex) {
+        let picked = self.picked.as_ref().map_or(&[][..], |picked| &picked.functions);
+        let at = self.today.iter().position(|row| row.node == node);
+        self.selected = at
+            .or_else(|| self.today.iter().position(|row| picked.contains(&row.node)))
+            .unwrap_or(self.selected);
+    }
+
+    /// The move that wins most, away from the most expensive bottleneck, else from the root complex under the cursor.
+    pub(super) fn best_move(&mut self, shared: &Shared) -> Asks {
+        let tree = &shared.machine.pci;
+        let crowded = shared.bottlenecks.first().map(|bottleneck| tree.root_of(bottleneck.node));
+        let root = crowded.or_else(|| self.row().map(|row| tree.root_of(row.node)));
+        root.map_or_else(Asks::new, |root| self.best(root, shared))
+    }
+
+    fn best(&mut self, root: NodeIndex, shared: &Shared) -> Asks {
+        let Some(asked) = whatif::best_away_from(&shared.machine, root) else {
+            return vec![tell("No root complex without drives has a slot for one of its cards")];
+        };
+        let Some(device) = asked.devices.first().copied() else { return Asks::new() };
+        let asks = self.lift(device, shared);
+        if let Some(picked) = &mut self.picked {
+            (picked.under, picked.dropped) = (asked.under, true);
+        }
+        self.renew(shared);
+        if let Some(under) = asked.under {
+            self.select(under);
+        }
+        asks
+    }
+
+    /// Stages the link speed that was asked for on the tune screen, where it can be applied and put back.
+    pub(super) fn try_live(&mut self, shared: &Shared) -> Asks {
+        let Some((picked, speed)) = self.picked.as_ref().and_then(|picked| Some((picked, picked.speed?)))
+        else {
+            return vec![tell("Choose a slower slot first, with -: only a link's speed can be tried live")];
+        };
+        if picked.under.is_some() {
+            return vec![tell("A card that is moved cannot be tried live: only a slower slot where it is")];
+        }
+        let (functions, machine) = (&picked.functions, &shared.machine);
+        let drives =
+            machine.hardware_drives().filter(|drive| drive.node.is_some_and(|at| functions.contains(&at)));
+        let devices: Vec<Device> = drives.map(|drive| Device::Drive(drive.name.clone())).collect();
+        let port = functions.first().and_then(|function| machine.pci.node(*function).parent);
+        let most = port.and_then(|port| machine.pci.node(port).link.as_ref()?.max_speed.get());
+        let below = most.map_or(0, |most| most.generation().saturating_sub(speed.generation()));
+        let matrix = &shared.settings.matrix;
+        let setting = matrix.columns.iter().find(|setting| setting.id == SettingId("link_speed"));
+        let device = matrix.devices.iter().find(|device| devices.contains(device)).cloned();
+        let Some((setting, device)) = setting.zip(device) else {
+            return vec![tell(
+                "The kernel offers no cooling device for this port (kernel 6.13 on): it cannot be tried live",
+            )];
+        };
+        let cell = Subject::Setting(device, setting.id);
+        match staged(machine, setting, &devices, &below.to_string()) {
+            Ok(new) => vec![
+                Ask::Change(SharedChange::Stage(setting.id, devices, new)),
+                Ask::Show(ScreenId("tune"), Some(cell)),
+                tell("Staged: a reviews the writes and applies them; they can be put back"),
+            ],
+            Err(why) => vec![Ask::Hand(ScreenId("tune"), cell), warn(why)],
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What several screens draw.
+
+pub mod paint;
+pub mod scroll;
+pub mod words;
+pub mod findings;
+pub mod graph;
+pub mod heat;

@@ -1,0 +1,75 @@
+//! How findings are written in a line, the same on every screen.
+
+use ratatui::layout::Rect;
+
+use super::{
+    paint::{Brush, fit, piece, width},
+    words::{iops, rate},
+};
+use crate::{
+    findings::{Finding, Gain},
+    model::Severity,
+    ui::{Shared, theme::Meaning},
+    units::UnitSystem,
+};
+
+/// The mark of a severity: told by its shape, not by its colour alone.
+pub const fn mark(severity: Severity) -> (&'static str, Meaning) {
+    match severity {
+        Severity::High => ("▲", Meaning::Problem),
+        Severity::Warning => ("!", Meaning::Warning),
+        Severity::Info => ("·", Meaning::Quiet),
+    }
+}
+
+/// `3 found, 1 high` beside the title.
+pub fn summary(shared: &Shared) -> String {
+    let number =
+        |severity| shared.findings.list.iter().filter(|finding| finding.severity == severity).count();
+    let words = [
+        (number(Severity::High), "high"),
+        (number(Severity::Warning), "warning"),
+        (number(Severity::Info), "to know"),
+    ];
+    let parts: Vec<_> =
+        words.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    parts.join(", ")
+}
+
+/// Mark and title in one row.
+pub fn line_of(brush: &mut Brush<'_>, row: Rect, finding: &Finding, selected: bool) {
+    let (symbol, meaning) = mark(finding.severity);
+    let title = fit(&finding.title, row.width.saturating_sub(2));
+    let weight = if finding.severity == Severity::Info { Meaning::Quiet } else { Meaning::Text };
+    brush.text(row.x, row.y, 1, symbol, meaning);
+    let end = brush.text(row.x + 2, row.y, row.width.saturating_sub(2), &title, weight);
+    if selected {
+        brush.shade(Rect { x: row.x + 2, width: end.saturating_sub(row.x + 2), ..row }, Meaning::Selected);
+    }
+}
+
+/// `+17.7 GB/s`; nothing where nobody knows.
+pub fn short_gain(units: UnitSystem, gain: &Gain) -> String {
+    match (gain.bytes_per_second, gain.iops) {
+        (Some(bytes), _) => format!("+{}", rate(units, bytes)),
+        (None, Some(count)) => format!("+{}", iops(count)),
+        (None, None) => String::new(),
+    }
+}
+
+/// The panel of findings on the machine screen: as many as there are rows, the most costly first.
+pub fn strip(shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
+    let mut shown: Vec<&Finding> = shared.findings.loud().collect();
+    let quiet = shared.findings.list.iter().filter(|finding| finding.severity == Severity::Info);
+    shown.extend(quiet);
+    for (y, finding) in (area.y..area.bottom()).zip(shown) {
+        let row = Rect { y, height: 1, ..area };
+        let won = vec![piece(short_gain(shared.units, &finding.gain), Meaning::Figure)];
+        let room = row.width.saturating_sub(width(&won) + 2);
+        line_of(brush, Rect { width: room, ..row }, finding, false);
+        brush.write_right(row.right(), y, &won);
+    }
+    if shared.findings.list.is_empty() {
+        brush.text(area.x, area.y, area.width, "Nothing found that holds this machine back.", Meaning::Quiet);
+    }
+}

@@ -1,0 +1,89 @@
+//! [`Ask`]: what a screen asks for that is not its own.
+
+use super::{effect::Effect, screen::ScreenId, settings::Staged};
+use crate::{
+    experiment::Plan,
+    model::{DriveName, FindingId, NodeIndex, SettingId},
+    tune::Device,
+};
+
+/// Something a screen asks for. `app` grants it, in order.
+#[derive(Debug, Clone)]
+pub enum Ask {
+    /// Something to be done outside the state.
+    Effect(Effect),
+    /// A line for the user.
+    Notice(Notice),
+    /// Another screen, with what it should show.
+    Show(ScreenId, Option<Subject>),
+    /// A subject for another screen, which is not shown yet.
+    Hand(ScreenId, Subject),
+    /// A change of what several screens see.
+    Change(SharedChange),
+}
+
+/// Everything asked for, in order.
+pub type Asks = Vec<Ask>;
+
+/// A line for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// What it says.
+    pub text: String,
+    /// Whether something went wrong.
+    pub problem: bool,
+}
+
+/// What a screen is shown for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// A node of the PCI tree, or one of its drives.
+    Node(NodeIndex, Option<DriveName>),
+    /// A root complex whose drives share too little.
+    Crowded(NodeIndex),
+    /// A finding.
+    Finding(FindingId),
+    /// A cell of the matrix of settings.
+    Setting(Device, SettingId),
+}
+
+/// A change of what several screens see.
+#[derive(Debug, Clone)]
+pub enum SharedChange {
+    /// Marks the drive for tests, or takes its mark.
+    Mark(DriveName),
+    /// Marks all of these, or unmarks them when all are marked.
+    MarkAll(Vec<DriveName>),
+    /// The drive the tree's cursor is on.
+    Cursor(Option<DriveName>),
+    /// These values wait to be applied, in place of those for the same setting and devices.
+    Stage(SettingId, Vec<Device>, Vec<Staged>),
+    /// Nothing waits for these devices' setting any more.
+    Unstage(SettingId, Vec<Device>),
+    /// Nothing waits to be applied any more.
+    UnstageAll,
+    /// An answer about settings is awaited.
+    AwaitSettings,
+    /// Leave when everything is put back.
+    LeaveWhenBack,
+    /// The test in progress was asked to end.
+    EndTest,
+    /// An experiment begins.
+    BeginExperiment(Box<Plan>),
+    /// The experiment in progress was asked to end.
+    EndExperiment,
+    /// The experiment that ended is not shown any more.
+    CloseExperiment,
+    /// Puts an experiment of this start into the sheet, or leaves it out.
+    TurnExperiment(usize),
+}
+
+/// Tells the user something.
+pub fn tell(text: impl Into<String>) -> Ask {
+    Ask::Notice(Notice { text: text.into(), problem: false })
+}
+
+/// Tells the user that something went wrong.
+pub fn warn(text: impl Into<String>) -> Ask {
+    Ask::Notice(Notice { text: text.into(), problem: true })
+}

@@ -1,0 +1,49 @@
+//! [`Judged`]: the findings of the machine as it is now, and where the tree marks them.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    findings::{self, Evidence, Finding, SubjectKind},
+    machine::Machine,
+    model::{FindingId, NodeIndex, Severity},
+};
+
+/// What holds the machine back, most costly first.
+#[derive(Debug, Clone, Default)]
+pub struct Judged {
+    /// All findings, in order.
+    pub list: Vec<Finding>,
+    /// What needs a running test to be judged, while none runs.
+    pub not_judged: Vec<FindingId>,
+    /// Nodes of the tree that a finding above information points at, in order.
+    pub marked: BTreeMap<NodeIndex, Severity>,
+}
+
+impl Judged {
+    /// What the evidence says.
+    pub fn new(evidence: &Evidence<'_>) -> Self {
+        let list = findings::check(evidence);
+        let not_judged = findings::not_judged(evidence, &list);
+        Self { marked: marked(evidence.machine, &list), list, not_judged }
+    }
+
+    /// Those that are more than information.
+    pub fn loud(&self) -> impl Iterator<Item = &Finding> {
+        self.list.iter().filter(|finding| finding.severity > Severity::Info)
+    }
+}
+
+/// Where the marks of findings stand: at the place the drives share, if it is about one, else at each drive.
+fn marked(machine: &Machine, list: &[Finding]) -> BTreeMap<NodeIndex, Severity> {
+    use SubjectKind::{Device, RootComplex};
+    let mut nodes: BTreeMap<NodeIndex, Severity> = BTreeMap::new();
+    for finding in list.iter().filter(|finding| finding.severity > Severity::Info) {
+        let places = finding.subjects.iter().filter(|subject| matches!(subject.kind, Device | RootComplex));
+        let places: Vec<_> = places.filter_map(|subject| subject.node(machine)).collect();
+        for node in if places.is_empty() { finding.nodes(machine) } else { places } {
+            let worst = nodes.entry(node).or_insert(finding.severity);
+            *worst = finding.severity.max(*worst);
+        }
+    }
+    nodes
+}

@@ -1,0 +1,26 @@
+//! [`ScreenId`]: which screen; [`About`]: what the frame says of one.
+
+use super::theme::Meaning;
+
+/// A screen, by its word in `iodyno render`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScreenId(pub &'static str);
+
+/// What the frame says of a screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct About {
+    /// Which screen.
+    pub id: ScreenId,
+    /// Its digit; fixed for good. A screen with the digit of one before it is a page of that one and has no tab.
+    pub digit: char,
+    /// What the tab says.
+    pub name: &'static str,
+    /// What the command that shows it does.
+    pub help: &'static str,
+    /// What the screen is for, one sentence.
+    pub purpose: &'static str,
+    /// Whether its tab has room for a mark behind its name.
+    pub has_mark: bool,
+    /// The marks that its help explains.
+    pub marks: &'static [(&'static str, Meaning, &'static str)],
+}

@@ -1,0 +1,244 @@
+//! [`Settings`]: the matrix of devices by settings, what is staged, what stands changed.
+
+use crate::{
+    machine::Machine,
+    model::SettingId,
+    tune::{
+        Change, Device, Outcome, SETTINGS, Setting,
+        cell::Cell,
+        ledger::{Entry, Ledger},
+        settings::{Risk, rank},
+        tuner::{Restored, planned},
+        undo::Step,
+    },
+};
+
+/// Drives by settings.
+#[derive(Debug, Clone, Default)]
+pub struct Matrix {
+    /// The rows: drives in their order, then the processors.
+    pub devices: Vec<Device>,
+    /// The columns: settings that any of them has.
+    pub columns: Vec<&'static Setting>,
+    /// By row and column; `None` where a device has no such setting.
+    pub cells: Vec<Vec<Option<Cell>>>,
+}
+
+impl std::fmt::Debug for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.id.0)
+    }
+}
+
+/// A value that waits to be applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Staged {
+    /// On what.
+    pub device: Device,
+    /// Which setting.
+    pub setting: SettingId,
+    /// The value.
+    pub value: String,
+    /// The writes it takes.
+    pub changes: Vec<Change>,
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Done {
+    /// A change, or why nothing was written.
+    Made(Change, Result<Outcome, String>),
+    /// A value put back, or not.
+    Restored(Step, Restored),
+}
+
+/// Settings, what waits to be applied and what was done.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// What there is.
+    pub matrix: Matrix,
+    /// What waits to be applied, in the order of the writes.
+    pub staged: Vec<Staged>,
+    /// What stands changed since boot.
+    pub ledger: Ledger,
+    /// This run's session.
+    pub session: Option<String>,
+    /// Sessions that died with changes standing.
+    pub dead: Vec<String>,
+    /// What the last writes came to.
+    pub done: Vec<Done>,
+    /// An answer is awaited.
+    pub busy: bool,
+    /// Leave when everything is put back.
+    pub leaving: bool,
+}
+
+impl Settings {
+    /// Takes a new reading of the machine.
+    pub fn read(&mut self, machine: &Machine) {
+        let drives = machine.drives.iter().map(|drive| Device::Drive(drive.name.clone()));
+        let devices: Vec<Device> = drives.chain([Device::Cpu]).collect();
+        let all: Vec<Vec<Option<Cell>>> = devices
+            .iter()
+            .map(|device| SETTINGS.iter().map(|row| Cell::of(machine, &self.ledger, device, row)).collect())
+            .collect();
+        let has = |column: usize| all.iter().any(|row| row[column].is_some());
+        let kept: Vec<usize> = (0..SETTINGS.len()).filter(|column| has(*column)).collect();
+        let row_of = |row: Vec<Option<Cell>>| -> Vec<Option<Cell>> {
+            row.into_iter().enumerate().filter(|(at, _)| kept.contains(at)).map(|(_, cell)| cell).collect()
+        };
+        let columns: Vec<&'static Setting> = kept.iter().map(|column| &SETTINGS[*column]).collect();
+        let cells: Vec<_> = all.into_iter().map(row_of).collect();
+        // A device without any setting has no row.
+        let (devices, cells) =
+            devices.into_iter().zip(cells).filter(|(_, row)| row.iter().any(Option::is_some)).unzip();
+        self.matrix = Matrix { devices, columns, cells };
+        let devices = &self.matrix.devices;
+        self.staged.retain(|staged| devices.contains(&staged.device));
+    }
+
+    /// The cell at a place.
+    pub fn cell_at(&self, row: usize, column: usize) -> Option<&Cell> {
+        self.matrix.cells.get(row)?.get(column)?.as_ref()
+    }
+
+    /// What is staged for a device's setting.
+    pub fn staged_for(&self, device: &Device, setting: SettingId) -> Option<&Staged> {
+        self.staged.iter().find(|staged| staged.device == *device && staged.setting == setting)
+    }
+
+    /// What the last write of a device's setting came to.
+    pub fn last_of(&self, device: &Device, setting: SettingId) -> Option<&Done> {
+        self.done.iter().rev().find(|done| match done {
+            Done::Made(change, _) => change.device == *device && change.setting == setting,
+            Done::Restored(step, _) => step.device.name == device.to_string() && step.setting == setting.0,
+        })
+    }
+
+    /// What a cell says: its value, with `old→new` where one is staged, and marks behind it: `*` changed since iodyno
+    /// found it, `~` not the kernel's default.
+    pub fn text(&self, row: usize, column: usize) -> String {
+        let (Some(device), Some(setting)) = (self.matrix.devices.get(row), self.matrix.columns.get(column))
+        else {
+            return String::new();
+        };
+        let Some(cell) = self.cell_at(row, column) else { return "-".to_owned() };
+        let value = cell.value.as_ref().map_or("?", |value| value.as_str());
+        if let Some(staged) = self.staged_for(device, setting.id) {
+            return format!("{value}→{}", staged.value);
+        }
+        let mark = match (cell.is_changed(), cell.is_unusual()) {
+            (true, _) => "*",
+            (_, true) => "~",
+            _ => "",
+        };
+        format!("{value}{mark}")
+    }
+
+    /// Every write that is staged, in order.
+    pub fn writes(&self) -> Vec<Change> {
+        self.staged.iter().flat_map(|staged| staged.changes.iter().cloned()).collect()
+    }
+
+    /// What this run changed and what still stands so.
+    pub fn own(&self) -> impl Iterator<Item = &Entry> {
+        let session = self.session.as_ref();
+        self.ledger.entries.iter().filter(move |entry| session.is_some_and(|id| entry.open.contains_key(id)))
+    }
+
+    /// What sessions that died changed and what still stands so.
+    pub fn left_behind(&self) -> impl Iterator<Item = &Entry> {
+        self.ledger.entries.iter().filter(|entry| self.dead.iter().any(|id| entry.open.contains_key(id)))
+    }
+
+    /// Stages values, in place of those for the same setting and devices; one that takes no write is not staged.
+    pub fn stage(&mut self, setting: SettingId, devices: &[Device], new: Vec<Staged>) {
+        self.unstage(setting, devices);
+        self.staged.extend(new.into_iter().filter(|staged| !staged.changes.is_empty()));
+        // The scheduler resets others, so it is written first.
+        self.staged.sort_by_key(|staged| rank(staged.setting.0));
+    }
+
+    /// Drops what is staged for these devices' setting; whether there was anything.
+    pub fn unstage(&mut self, setting: SettingId, devices: &[Device]) -> bool {
+        let before = self.staged.len();
+        self.staged.retain(|staged| staged.setting != setting || !devices.contains(&staged.device));
+        self.staged.len() < before
+    }
+}
+
+/// A value for some devices, with the writes it takes.
+///
+/// # Errors
+/// Why it cannot be asked for on the first device that cannot take it.
+pub fn staged(
+    machine: &Machine,
+    setting: &Setting,
+    devices: &[Device],
+    value: &str,
+) -> Result<Vec<Staged>, String> {
+    refuse(setting)?;
+    let one = |device: &Device| {
+        let mut changes = planned(machine, device, setting, value).map_err(|error| error.to_string())?;
+        changes.retain(|change| change.from != change.to);
+        Ok(Staged { device: device.clone(), setting: setting.id, value: value.to_owned(), changes })
+    };
+    devices.iter().map(one).collect()
+}
+
+impl Done {
+    /// Whether it is what was asked for.
+    pub fn is_good(&self) -> bool {
+        match self {
+            Self::Made(_, outcome) => *outcome == Ok(Outcome::Accepted),
+            Self::Restored(_, restored) => matches!(restored, Restored::Back | Restored::AlreadyThere),
+        }
+    }
+
+    /// From where to where.
+    pub fn step(&self) -> String {
+        match self {
+            Self::Made(change, _) => format!("{} → {}", change.from, change.to),
+            Self::Restored(step, _) => format!("↩ {}", step.target),
+        }
+    }
+
+    /// On what, which setting, from where to where.
+    pub fn what(&self) -> String {
+        match self {
+            Self::Made(change, _) => {
+                format!("{} {} {}", change.device, change.setting.0, self.step())
+            }
+            Self::Restored(step, _) => format!("{} {} {}", step.device.name, step.setting, self.step()),
+        }
+    }
+
+    /// What came of it.
+    pub fn came_to(&self) -> String {
+        match self {
+            Self::Made(_, Ok(outcome)) => outcome.to_string(),
+            Self::Made(_, Err(why)) => format!("not written: {why}"),
+            Self::Restored(_, Restored::Back) => "back".to_owned(),
+            Self::Restored(_, Restored::AlreadyThere) => "was so already".to_owned(),
+            Self::Restored(_, Restored::Meddled(now)) => format!("left alone: somebody else set {now}"),
+            Self::Restored(_, Restored::Failed(why)) => format!("not back: {why}"),
+            Self::Restored(_, Restored::Gone) => "its drive is gone".to_owned(),
+            Self::Restored(_, Restored::Doubtful(drives)) => {
+                format!("not undone: may be {} now, look", drives.join(" or "))
+            }
+            Self::Restored(_, Restored::Refused(why)) => format!("not undone: {why}"),
+        }
+    }
+}
+
+/// A staged change is written to a file; what takes more than that is not staged here.
+fn refuse(setting: &Setting) -> Result<(), String> {
+    match setting.risk {
+        Risk::Live => Ok(()),
+        Risk::Shown => Err(format!("{} is shown only: a wrong belief there loses data", setting.label)),
+        Risk::Rebind => Err(format!(
+            "{} are made when the driver probes a drive: `iodyno tune set DRIVE {}=N --rebind`, or boot with nvme.{}=N",
+            setting.label, setting.id.0, setting.id.0
+        )),
+    }
+}

@@ -1,0 +1,209 @@
+//! [`Shared`]: what several screens see. Changed by `app` alone.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use super::{
+    ask::SharedChange,
+    experiments::Experiments,
+    history::Tests,
+    judged::Judged,
+    load::Load,
+    message::{Kept, MachineRead},
+    settings::Settings,
+};
+use crate::{
+    capacity::bottleneck::Bottleneck,
+    counters::Rates,
+    findings::{Evidence, Load as TestLoad},
+    machine::Machine,
+    model::{DriveName, Limits, Problem},
+    report::dossier::Provenance,
+    text::Label,
+    units::UnitSystem,
+};
+
+/// Where the machine on the screen comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mode {
+    /// This computer.
+    Live,
+    /// A built-in demo, by name: its drives are simulated.
+    Demo(Label),
+    /// A capture, by file name.
+    Capture(Label),
+    /// A folder of files, by name.
+    Folder(Label),
+}
+
+impl Mode {
+    /// What a sheet says of it.
+    pub fn provenance(&self) -> Provenance {
+        match self {
+            Self::Live => Provenance::Live,
+            Self::Demo(name) => Provenance::Demo(name.clone()),
+            Self::Capture(_) => Provenance::Capture,
+            Self::Folder(_) => Provenance::Folder,
+        }
+    }
+}
+
+/// What several screens see.
+#[derive(Debug, Clone)]
+pub struct Shared {
+    /// Where the machine comes from.
+    pub mode: Mode,
+    /// The machine.
+    pub machine: Arc<Machine>,
+    /// What could not be read of it.
+    pub problems: Vec<Problem>,
+    /// What its places can carry.
+    pub limits: Arc<Limits>,
+    /// Columns and rows of the terminal.
+    pub size: (u16, u16),
+    /// Time since the program started.
+    pub now: Duration,
+    /// GB/s or GiB/s.
+    pub units: UnitSystem,
+    /// What the counters said last.
+    pub rates: Option<Rates>,
+    /// What every drive reads now.
+    pub load: Load,
+    /// What holds the machine back, the most expensive first.
+    pub bottlenecks: Vec<Bottleneck>,
+    /// What was found.
+    pub findings: Judged,
+    /// Drives marked for tests and for changes of settings.
+    pub marks: BTreeSet<DriveName>,
+    /// The drive the tree's cursor is on.
+    pub cursor: Option<DriveName>,
+    /// The test in progress and those before it.
+    pub tests: Tests,
+    /// The experiment in progress and those before it.
+    pub experiments: Experiments,
+    /// Runs and experiments that were kept before this start.
+    pub kept: Kept,
+    /// Settings, staged changes, what stands changed.
+    pub settings: Settings,
+}
+
+impl Shared {
+    /// What is known when the program starts.
+    pub fn new(mode: Mode, read: MachineRead, size: (u16, u16)) -> Self {
+        let mut shared = Self {
+            mode,
+            machine: read.machine,
+            problems: read.problems,
+            limits: read.limits,
+            size,
+            now: Duration::ZERO,
+            units: UnitSystem::default(),
+            rates: None,
+            load: Load::default(),
+            bottlenecks: Vec::new(),
+            findings: Judged::default(),
+            marks: BTreeSet::new(),
+            cursor: None,
+            tests: Tests::default(),
+            experiments: Experiments::default(),
+            kept: Kept::default(),
+            settings: Settings::default(),
+        };
+        shared.settings.read(&shared.machine);
+        shared.judge();
+        shared
+    }
+
+    /// Whether panels have boxes; on smaller terminals a rule at the top is all a panel gets.
+    pub fn is_boxed(&self) -> bool {
+        self.size.1 >= 30 && self.size.0 >= 100
+    }
+
+    /// Whether this machine's drives can be tested: the live one's and a demo's simulated ones.
+    pub fn can_test(&self) -> bool {
+        matches!(self.mode, Mode::Live | Mode::Demo(_))
+    }
+
+    /// Whether the figures on the screen come from simulated drives.
+    pub fn is_simulated(&self) -> bool {
+        matches!(self.mode, Mode::Demo(_))
+    }
+
+    /// Whether changes can be made: simulated ones on a demo, real ones as root.
+    pub fn can_tune(&self) -> bool {
+        match self.mode {
+            Mode::Demo(_) => true,
+            Mode::Live => self.machine.host.root.get() == Some(true),
+            Mode::Capture(_) | Mode::Folder(_) => false,
+        }
+    }
+
+    /// Why changes cannot be made here, if they cannot.
+    pub fn why_not_tune(&self) -> Option<&'static str> {
+        match self.mode {
+            _ if self.can_tune() => None,
+            Mode::Live => Some("needs root"),
+            _ => Some("not this machine"),
+        }
+    }
+
+    /// Settings this run changed that still stand so.
+    pub fn standing(&self) -> usize {
+        self.settings.own().count()
+    }
+
+    /// Looks for findings again: after a new reading, new counters, a test that began or ended.
+    pub fn judge(&mut self) {
+        // A test that failed says nothing about the machine.
+        let test = self.tests.all.back().filter(|test| !matches!(test.result, Some(Err(_))));
+        let load = test.map(|test| TestLoad {
+            workload: &test.workload,
+            summary: test.summary(),
+            watch: Some(&test.watch),
+        });
+        // What a test does to the machine is judged by what was counted while it ran.
+        let rates = test.map_or(self.rates.as_ref(), |test| test.watch.rates());
+        let (machine, limits, units) = (&self.machine, &self.limits, self.units);
+        self.findings = Judged::new(&Evidence { machine, limits, rates, load, units });
+    }
+
+    /// Marks all of `drives`, or unmarks them when they are all marked.
+    pub fn mark_all_of(&mut self, drives: &[DriveName]) {
+        if drives.iter().all(|drive| self.marks.contains(drive)) {
+            for drive in drives {
+                self.marks.remove(drive);
+            }
+        } else {
+            self.marks.extend(drives.iter().cloned());
+        }
+    }
+
+    /// Makes a change that a screen asked for.
+    pub fn apply(&mut self, change: SharedChange) {
+        use SharedChange as Change;
+        match change {
+            Change::Mark(drive) => self.mark_all_of(&[drive]),
+            Change::MarkAll(drives) => self.mark_all_of(&drives),
+            Change::Cursor(drive) => self.cursor = drive,
+            Change::Stage(setting, devices, new) => self.settings.stage(setting, &devices, new),
+            Change::Unstage(setting, devices) => {
+                self.settings.unstage(setting, &devices);
+            }
+            Change::UnstageAll => self.settings.staged.clear(),
+            Change::AwaitSettings => self.settings.busy = true,
+            Change::LeaveWhenBack => self.settings.leaving = true,
+            Change::EndTest => {
+                if let Some(test) = self.tests.running_mut() {
+                    test.stopping = true;
+                }
+            }
+            Change::BeginExperiment(plan) => self.experiments.begin(*plan),
+            Change::EndExperiment => self.experiments.stopping = true,
+            Change::CloseExperiment => self.experiments.shown = None,
+            Change::TurnExperiment(own) => {
+                if !self.experiments.posted.remove(&own) {
+                    self.experiments.posted.insert(own);
+                }
+            }
+        }
+    }
+}
