@@ -5,7 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use iodyno::{
     experiment::{
@@ -17,7 +17,7 @@ use iodyno::{
     },
     machine::Drive,
     model::{Metric, Target, Verdict, options::Given},
-    runtime::{desk::Desk, experiment::simulate},
+    runtime::{experiment, startup},
     source::{self, origin::Origin},
 };
 
@@ -33,7 +33,7 @@ fn asking(options: &str) -> Wishes {
 fn run(demo: &str, id: &str, drives: usize, wishes: &Wishes) -> Account {
     let origin = Origin::Demo(demo.to_owned());
     let root = origin.open().unwrap();
-    let desk = Desk::new(&origin, &root).unwrap();
+    let service = startup::settings(&origin, &root).unwrap();
     let machine = source::read_machine(&*root).0;
     let row = table::find(id).unwrap();
     let all = machine.hardware_drives().map(Drive::target);
@@ -46,10 +46,10 @@ fn run(demo: &str, id: &str, drives: usize, wishes: &Wishes) -> Account {
     let scene = Scene { machine: &machine, targets: &targets, simulated: true, wishes };
     let terms = Terms { measured: Duration::from_secs(1), ..Terms::default() };
     let plan = row.plan(&scene, terms).unwrap();
-    let before = desk.read().machine;
-    let account = simulate(plan, &desk, &*root, |_| {});
+    let before = service.read().0;
+    let account = experiment::run(plan, &service, &root, |_| true).0;
     assert_eq!(account.restored, Some(true), "{id}");
-    assert_eq!(*before, *Arc::clone(&desk.read().machine), "{id}: every setting is as it was");
+    assert_eq!(before, service.read().0, "{id}: every setting is as it was");
     assert_eq!(account.ending, Some(Ending::Narrow), "{id}");
     assert_eq!((account.rounds, account.thrown_out.len()), (8, 0), "{id}");
     account

@@ -320,7 +320,7 @@ fn leaving_with_changes_asks_and_exports_rules() {
     assert!(shown(&headless).contains("keep, and print udev rules"), "{}", shown(&headless));
     press(&mut headless, "e");
     assert!(headless.has_left());
-    let rules = &headless.last_words;
+    let rules = headless.last_words();
     assert!(
         rules.contains("ATTR{queue/scheduler}=\"mq-deadline\"") && rules.contains("of a demo"),
         "{rules}"
@@ -328,7 +328,7 @@ fn leaving_with_changes_asks_and_exports_rules() {
 
     let mut headless = open("laptop");
     press(&mut headless, "3+a<Enter>qu");
-    assert!(headless.has_left() && headless.last_words.is_empty());
+    assert!(headless.has_left() && headless.last_words().is_empty());
     assert_eq!(headless.app.shared.standing(), 0);
 }
 
@@ -341,7 +341,7 @@ fn a_capture_turns_what_is_staged_into_commands() {
     assert!(picture.contains("not this machine: the commands"), "{picture}");
     press(&mut headless, "<Enter>");
     assert!(headless.has_left());
-    let commands = &headless.last_words;
+    let commands = headless.last_words();
     assert!(commands.starts_with("echo '") && commands.contains("| sudo tee '/sys/"), "{commands}");
 }
 
@@ -443,8 +443,8 @@ fn a_sheet_is_chosen_and_what_is_seen_is_copied() {
     assert!(picture.contains("## 10 drives on AMD Ryzen Threadripper PRO 3955WX"), "{picture}");
     press(&mut headless, "y");
     assert!(shown(&headless).contains("bytes of Markdown sent to the terminal's clipboard; w saves them"));
-    assert_eq!(headless.copied, headless.app.screens.sheet.text);
-    let whole = headless.copied.clone();
+    assert_eq!(headless.copied(), headless.app.screens.sheet.text);
+    let whole = headless.copied().to_owned();
     assert!(whole.contains("SIMULATED") && whole.contains("p99.9") && !whole.contains("linux02"));
 
     press(&mut headless, "j<Space>");
@@ -528,7 +528,7 @@ fn what_an_experiment_measured_stands_in_the_rule_that_keeps_its_winner() {
     let picture = shown(&headless);
     assert!(picture.contains("readahead help or harm") && picture.contains("0 KiB is better"), "{picture}");
     press(&mut headless, "Kqe");
-    let rules = &headless.last_words;
+    let rules = headless.last_words();
     assert!(rules.contains("read_ahead_kb}=\"0\""), "{rules}");
     assert!(rules.contains("# measured against 128: SIMULATED, 1."), "{rules}");
     assert!(

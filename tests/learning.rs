@@ -13,7 +13,7 @@ use iodyno::{
     load::{Engine, Simulated},
     machine::{Machine, Measured},
     model::{Basis, Completion, EngineKind, RunState, RunSummary, Workload},
-    runtime::{opening, session},
+    runtime::{clock::Clock, startup},
     source::{self, capture::TextRoot, demo, origin::Origin},
     store,
     units::Bytes,
@@ -26,7 +26,7 @@ const KHZ: u64 = 4_000_000;
 /// A machine of its own on the screen, with one drive marked.
 fn screen() -> App {
     let root = Origin::Demo("x570".to_owned()).open().unwrap();
-    let mut app = App::new(Mode::Live, opening::read(&*root), (120, 40));
+    let mut app = App::new(Mode::Live, startup::read(&*root), (120, 40));
     let drive = app.shared.machine.hardware_drives().next().unwrap().name.clone();
     app.shared.marks.insert(drive);
     app.dyno.form.workload.runtime = Some(RUNTIME);
@@ -37,7 +37,7 @@ fn screen() -> App {
 fn test(app: &mut App, change: impl Fn(&mut RunSummary)) -> Option<Vec<Measured>> {
     let effects = update(app, Message::Key(Key::Char('r')));
     let Some(Effect::StartRun(workload)) = effects.into_iter().next() else { panic!("it starts a test") };
-    let start: Instant = session::now();
+    let start: Instant = Clock::counted().now();
     let mut running =
         Simulated::new(&app.shared.machine, &app.shared.limits, 1).start(&workload, start).unwrap();
     let mut sample = running.sample(start + RUNTIME);

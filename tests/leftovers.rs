@@ -21,13 +21,13 @@ use std::{
 
 use iodyno::{
     model::DriveName,
-    runtime::desk::Desk,
+    runtime::startup,
     source::origin::Origin,
     tune::{
         Device, Live, Outcome, Tuner, Wanted,
         journal::{Journal, Purpose},
         settings::find,
-        tuner::changes,
+        tuner::planned,
     },
 };
 use loop_device::{LoopDevice, Queue};
@@ -42,7 +42,7 @@ fn what_a_screen_changed_is_named_by_others_while_it_runs_and_after_it_was_kille
     let (journal, before) = (Journal::new(state.path()), device.setting("read_ahead_kb"));
     let tuner = Tuner::open(&journal, &Live, Purpose::Screen, boot.trim(), &|| 1).unwrap();
     let (row, name) = (find("read_ahead_kb").unwrap(), Device::Drive(DriveName::new(&device.name)));
-    for change in changes(&machine, &Live, &name, row, "64").unwrap() {
+    for change in planned(&machine, &name, row, "64").unwrap() {
         assert_eq!(tuner.apply(&machine, &change).unwrap(), Outcome::Accepted);
     }
     let running = text(&iodyno(state.path(), &["tune", "undo", "--all"]));
@@ -64,10 +64,10 @@ fn what_a_screen_changed_is_named_by_others_while_it_runs_and_after_it_was_kille
 fn hold_settings_until_killed() {
     let Some(drive) = std::env::var_os("IODYNO_HOLD") else { return };
     let drive = Device::Drive(DriveName::new(drive.to_str().unwrap()));
-    let desk = Desk::new(&Origin::Live, &Origin::Live.open().unwrap()).unwrap();
-    let hold = desk.hold().unwrap();
+    let service = startup::settings(&Origin::Live, &Origin::Live.open().unwrap()).unwrap();
+    let guard = service.guard().unwrap();
     let wanted = |id, value| Wanted::new(drive.clone(), find(id).unwrap(), value);
-    hold.set(&[wanted("scheduler", "mq-deadline"), wanted("read_ahead_kb", "512")]).unwrap();
+    guard.set(&[wanted("scheduler", "mq-deadline"), wanted("read_ahead_kb", "512")]).unwrap();
     println!("held");
     std::thread::sleep(Duration::from_mins(10));
 }

@@ -14,7 +14,7 @@ use iodyno::{
         dossier::{Dossier, Material, Provenance},
         sheet::{BOX, Choice, Format, text},
     },
-    runtime::{opening, rehearsal},
+    runtime::{run::simulate, startup},
     source::{SysRoot, capture::TextRoot, demo::DEMOS},
     store,
     text::Label,
@@ -35,14 +35,14 @@ fn machines() -> Vec<(&'static str, MachineRead)> {
 }
 
 fn read(capture: &str) -> MachineRead {
-    opening::read(&TextRoot::parse(capture).unwrap() as &dyn SysRoot)
+    startup::read(&TextRoot::parse(capture).unwrap() as &dyn SysRoot)
 }
 
 /// A test of all drives, one of which is a file on it by what its path says.
 fn record(read: &MachineRead, file: Option<&str>) -> RunRecord {
     let targets: Vec<Target> = read.machine.hardware_drives().map(Drive::target).collect();
     let workload = Workload { targets, runtime: Some(Duration::from_secs(6)), ..Workload::default() };
-    let mut record = rehearsal::run(read, &workload).unwrap();
+    let mut record = simulate(read, workload).unwrap();
     if let Some(file) = file {
         let RunSummary { workload, targets, .. } = &mut record.run;
         workload.targets[0].path = file.into();

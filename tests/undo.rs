@@ -27,11 +27,11 @@ use iodyno::{
     source::capture::TextRoot,
     tune::{
         Actuator, Device, Outcome, SETTINGS, Tuner,
+        fake_kernel::FakeKernel,
         journal::{Journal, Purpose},
         ledger::Ledger,
-        pretend::Pretend,
         settings::Proof,
-        tuner::{changes, is_whole},
+        tuner::{is_whole, planned},
         undo::Which,
     },
 };
@@ -145,7 +145,7 @@ fn runtime_power_of_a_pci_function_is_changed_read_back_and_undone() {
 }
 
 /// The demo's files, with those added that none of the machines behind the demos had.
-fn fake_root() -> (Machine, Pretend) {
+fn fake_root() -> (Machine, FakeKernel) {
     let demo = iodyno::source::demo::find("x570").unwrap();
     let mut capture = TextRoot::parse(&demo.capture()).unwrap().capture().clone();
     let cooling = "/sys/devices/virtual/thermal/cooling_device9";
@@ -171,7 +171,7 @@ fn fake_root() -> (Machine, Pretend) {
     thermal.list = Some(Ok(vec!["cooling_device9".to_owned()]));
     let root = TextRoot::from(capture);
     let (machine, _) = iodyno::source::read_machine(&root);
-    let kernel = iodyno::runtime::pretend_root::kernel(&root, &machine);
+    let kernel = iodyno::runtime::demo_root::kernel(&root, &machine);
     (machine, kernel)
 }
 
@@ -187,7 +187,7 @@ fn what_no_device_was_at_hand_for_is_changed_read_back_and_undone_on_a_fake_root
             other => panic!("{other} is proved nowhere"),
         };
         let tuner = Tuner::open(&journal, &kernel, Purpose::Screen, "b", &|| 1).unwrap();
-        let planned = changes(&machine, &kernel, &device, row, value).unwrap();
+        let planned = planned(&machine, &device, row, value).unwrap();
         assert!(!planned.is_empty(), "{}", row.id.0);
         for change in &planned {
             assert_eq!(tuner.apply(&machine, change).unwrap(), Outcome::Accepted, "{}", row.id.0);

@@ -12,7 +12,10 @@ use std::{
 use iodyno::{
     load::RealEngine,
     model::{RunState, Target, Workload},
-    runtime::session::Session,
+    runtime::{
+        clock::Clock,
+        session::{Session, TestFiles},
+    },
 };
 use serde_json::Value;
 
@@ -164,7 +167,8 @@ pub fn run_no_ops(file: &Path, seconds: u64, workers: u32) -> String {
         runtime: Some(Duration::from_secs(seconds)),
         ..Workload::default()
     };
-    let session = Session::start(Arc::new(RealEngine::of_no_ops()), workload);
+    let engine = Arc::new(RealEngine::of_no_ops());
+    let session = Session::start(engine, workload, TestFiles::default(), Clock::real()).unwrap();
     while session.sample().state != RunState::Ended {
         thread::sleep(Duration::from_millis(50));
     }

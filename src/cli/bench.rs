@@ -1,13 +1,9 @@
 //! `iodyno bench`: a read test without a screen, in fio's words.
-//!
-//! Here: choosing engine and targets, a row a second, the end by time or by signal. Not here: reading (`load`), what is
-//! printed (`report`).
 
 mod arguments;
 mod arithmetic;
 mod job_options;
 pub mod jobfile;
-pub(super) mod targets;
 
 use std::{
     fs,
@@ -17,8 +13,6 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
-    time::{Duration, Instant},
 };
 
 pub use arguments::BenchArgs;
@@ -28,34 +22,27 @@ use self::arguments::Asked;
 use self::jobfile::{JobFile, Keywords};
 use super::{Complaint, Failure, Status, failure, print, say, signals};
 use crate::{
-    app::MachineRead,
-    capacity::{self, Expected},
-    counters::{Counters, Rates, rates},
-    findings::validity::{OwnReads, Watch},
-    load::{Engine, LoadError, RealEngine, Simulated},
+    capacity,
+    load::LoadError,
     machine::Machine,
-    model::{DriveName, RunRecord, RunSample, RunState, RunSummary, Seconds, TargetSummary, Workload},
+    model::{DriveName, RunSample, RunState, TargetSummary, Workload},
     report::{
         self,
-        dstat::{HEADING, Row},
+        dstat::{self, HEADING},
         fio_json::{Finished, FioDocument},
     },
     runtime::{
-        demo_counters::DemoCounters,
-        opening, places,
-        session::{Session, now},
+        clock::Clock,
+        run::{Ended, Look, Row, Testbed},
+        run_history,
+        session::TestFiles,
+        startup,
     },
-    source::{self, SysRoot, origin::Origin},
-    store,
+    source::origin::Origin,
     text::Label,
     units,
 };
 
-/// How often a run is looked at: how soon a signal and the end are noticed.
-const LOOK: Duration = Duration::from_millis(25);
-/// The time of a row, and the least that the last row of a run may have.
-const ROW: Duration = Duration::from_secs(1);
-const LAST_ROW: Duration = Duration::from_millis(900);
 /// Rows under one heading.
 const ROWS: usize = 22;
 
@@ -90,25 +77,24 @@ impl Planned {
 
 /// Runs `iodyno bench`.
 pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
+    let captured = || {
+        let fix = "leave --open and --sysroot out, or use --demo for a simulated test";
+        Complaint::new("bench", "a captured machine cannot be tested", fix)
+    };
     if !origin.is_live() && !origin.is_demo() {
-        return Err(Complaint::new(
-            "bench",
-            "a captured machine cannot be tested",
-            "leave --open and --sysroot out, or use --demo for a simulated test",
-        )
-        .into());
+        return Err(captured().into());
     }
     let root = origin.open()?;
-    let read = opening::read(&*root);
+    let bed = Testbed::new(origin, &root, startup::read(&*root), Clock::real()).ok_or_else(captured)?;
     let JobFile { runs, unsupported: left_out, mut notes } = match args.job_file() {
-        Some(path) => from_job_file(path, args, &read.machine)?,
+        Some(path) => from_job_file(path, args, &bed.read.machine)?,
         None => JobFile {
             runs: vec![Planned { keep: args.keep(), ..Planned::of(&args.asked(), args.job_name()) }],
             unsupported: Vec::new(),
             notes: Vec::new(),
         },
     };
-    let bench = Bench { args, origin, read, root, signal: signals::signals()? };
+    let bench = Bench { args, bed, signal: signals::signals()? };
     for note in args.notes() {
         say(&note);
         notes.push(note);
@@ -181,97 +167,59 @@ fn from_job_file(path: &Path, args: &BenchArgs, machine: &Machine) -> Result<Job
 /// The machine that is tested, and how.
 struct Bench<'a> {
     args: &'a BenchArgs,
-    origin: &'a Origin,
-    root: Arc<dyn SysRoot>,
-    read: MachineRead,
+    bed: Testbed,
     signal: Arc<AtomicUsize>,
 }
 
 impl Bench<'_> {
     /// The run with the drive of each target, checked.
     fn targets_of(&self, mut planned: Planned) -> Result<Planned, Failure> {
-        if self.origin.is_live() {
-            places::find_drives(&mut planned.workload, &*self.root, &self.read.machine);
-        } else {
-            targets::name_drives(&mut planned.workload, &self.read.machine)?;
-            planned.names.resize(planned.workload.targets.len(), self.args.job_name().to_owned());
-        }
+        self.bed.resolve(&mut planned.workload)?;
+        planned.names.resize(planned.workload.targets.len(), self.args.job_name().to_owned());
         planned.workload.validate()?;
         Ok(planned)
     }
 
     /// Starts a run, prints rows while it goes, then its summary. No run comes of one that was stopped before its start.
     fn carry_out(&self, planned: Planned) -> Result<(Status, Option<Finished>), Failure> {
-        let (machine, limits) = (&self.read.machine, &self.read.limits);
         let Planned { workload, names, keep } = planned;
-        let expected = capacity::expected(machine, limits, &workload);
-        let engine: Arc<dyn Engine> = if self.origin.is_live() {
-            Arc::new(RealEngine::on(machine))
-        } else {
-            Arc::new(Simulated::new(machine, limits, workload.seed))
-        };
-        let live = self.origin.is_live().then_some(&*self.root);
-        let demo = opening::demo_counters(self.origin, &*self.root, &self.read);
-        let mut rows = Rows::new(live, demo, machine, Watch::begin(machine, &workload));
-        rows.quiet = self.args.json();
-        rows.begin(&workload);
-        let session =
-            if keep { Session::start_and_keep(engine, workload) } else { Session::start(engine, workload) };
-        loop {
-            thread::sleep(LOOK);
-            let sample = session.sample();
-            let ends = sample.state == RunState::Ended || self.signal.load(Ordering::Relaxed) != 0;
-            rows.look(&sample, ends)?;
-            if ends {
-                break;
-            }
-        }
-        let outcome = session.finish();
+        let expected = self.bed.expected(&workload);
+        let mut rows = Rows::new(self.args.json(), &self.bed.read.machine);
+        let stops = |_| self.signal.load(Ordering::Relaxed) != 0;
+        let ended = self.bed.run(workload, TestFiles::kept(keep), stops, |look| rows.look(look));
         let stopped = u8::try_from(self.signal.load(Ordering::Relaxed)).ok().filter(|number| *number != 0);
         let status = stopped.map_or(Status::Done, Status::Stopped);
-        match outcome {
-            Ok(mut run) => {
-                self.learn(&rows.watch, &mut run);
-                if self.origin.is_live() {
-                    self.keep(&run, &expected, rows.seconds);
-                }
-                if !self.args.json() {
-                    print(&format!("\n{}", report::summary::text(&run, &expected)))?;
-                }
-                Ok((status, Some(Finished { run, names, expected, seconds: rows.each })))
-            }
-            Err(LoadError::Stopped) if stopped.is_some() => Ok((status, None)),
-            Err(error) => Err(anyhow::Error::new(error).into()),
-        }
-    }
-
-    /// Says what is wrong with the result, and keeps what it teaches about the machine.
-    fn learn(&self, watch: &Watch, run: &mut RunSummary) {
-        let (machine, limits) = (&self.read.machine, &self.read.limits);
-        let live = self.origin.is_live();
-        // Heat is as it is now.
-        let after = if live { opening::read(&*self.root).machine } else { Arc::clone(machine) };
-        watch.judge(&after, run);
-        let learned = if live {
-            capacity::learned(machine, limits, run, watch.beside(&after, run))
-        } else {
-            Vec::new()
+        let mut ended: Ended = match ended {
+            Err(Stop::Load(LoadError::Stopped)) if stopped.is_some() => return Ok((status, None)),
+            Err(Stop::Load(error)) => return Err(error.into()),
+            Err(Stop::Print(failure)) => return Err(failure),
+            Ok(ended) => ended,
         };
-        for sentence in capacity::refutations(machine, limits, &learned) {
+        let learned = self.bed.judge(&mut ended);
+        for sentence in capacity::refutations(&self.bed.read.machine, &self.bed.read.limits, &learned) {
             say(&sentence);
         }
-        if let Err(error) = store::remember(&store::folder(), &learned) {
-            say(&format!("{}: {error}; the measured limit is not remembered", store::folder().display()));
+        let mut kept = vec![run_history::remember(&learned)];
+        if !self.bed.simulated() {
+            kept.push(run_history::keep(&self.bed.record(&ended, &expected)));
         }
+        kept.into_iter().filter_map(Result::err).for_each(|error| say(&error.to_string()));
+        if !self.args.json() {
+            print(&format!("\n{}", report::summary::text(&ended.run, &expected)))?;
+        }
+        Ok((status, Some(Finished { run: ended.run, names, expected, seconds: ended.each })))
     }
+}
 
-    /// Keeps a run for sheets made later.
-    fn keep(&self, run: &RunSummary, expected: &[Option<Expected>], seconds: Seconds) {
-        let boot = self.read.machine.host.boot_id.value();
-        let record = RunRecord::new(boot, run.clone(), expected, seconds);
-        if let Err(error) = store::keep(&store::folder(), &record) {
-            say(&format!("{}: {error}; a sheet will not have this run", store::folder().display()));
-        }
+/// Why a run has no result.
+enum Stop {
+    Load(LoadError),
+    Print(Failure),
+}
+
+impl From<LoadError> for Stop {
+    fn from(error: LoadError) -> Self {
+        Self::Load(error)
     }
 }
 
@@ -298,125 +246,37 @@ fn judged<'a>(targets: impl Iterator<Item = &'a TargetSummary> + Clone) -> Resul
 }
 
 /// The rows of a run, one a second.
-struct Rows<'a> {
-    /// Where counters come from; nothing in a demo.
-    root: Option<&'a dyn SysRoot>,
-    /// What a demo's counters would show.
-    demo: Option<DemoCounters>,
-    /// What went on beside the test.
-    watch: Watch,
-    /// Its rate, second by second.
-    seconds: Seconds,
-    /// Each target's.
-    each: Vec<Seconds>,
-    /// Looks without printing: for JSON.
+struct Rows {
+    /// Prints nothing: for JSON.
     quiet: bool,
     drives: Vec<DriveName>,
-    previous: Option<Look>,
     printed: usize,
 }
 
-/// What was seen at one moment.
-struct Look {
-    at: Instant,
-    counters: Option<Counters>,
-    sample: RunSample,
-}
-
-impl<'a> Rows<'a> {
-    fn new(
-        root: Option<&'a dyn SysRoot>,
-        demo: Option<DemoCounters>,
-        machine: &Machine,
-        watch: Watch,
-    ) -> Self {
+impl Rows {
+    fn new(quiet: bool, machine: &Machine) -> Self {
         let drives = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
-        let seconds = Seconds::default();
-        let each = Vec::new();
-        Self { root, demo, watch, seconds, each, quiet: false, drives, previous: None, printed: 0 }
+        Self { quiet, drives, printed: 0 }
     }
 
-    /// The test begins.
-    fn begin(&mut self, workload: &Workload) {
-        if let Some(demo) = &mut self.demo {
-            demo.begin(workload);
-        }
-    }
-
-    /// Looks at the counters when reads begin to count, every second, and when the run `ends`. Prints a row for each second,
-    /// or nearly one at the end.
-    fn look(&mut self, sample: &RunSample, ends: bool) -> Result<(), Failure> {
-        self.seconds.take(sample);
-        self.each.resize_with(sample.targets.len(), Seconds::default);
-        for (seconds, target) in self.each.iter_mut().zip(&sample.targets) {
-            seconds.take_bytes(sample.state, sample.at, target.bytes);
-        }
-        if self.demo.is_some() {
-            return self.look_at_demo(sample);
-        }
-        let at = now();
-        let begins = sample.state == RunState::Running && !self.counts();
-        let previous = self.previous.as_ref();
-        if !begins && !ends && previous.is_some_and(|look| at.duration_since(look.at) < ROW) {
-            return Ok(());
-        }
-        if let Some(preparing) = &sample.preparing {
-            if previous.is_some() {
-                progress(preparing);
+    fn look(&mut self, look: &Look) -> Result<(), Stop> {
+        let rates = match &look.row {
+            Some(Row::Preparing(busy_with)) => {
+                progress(busy_with);
+                return Ok(());
             }
-            self.previous = Some(Look { at, counters: None, sample: sample.clone() });
-            return Ok(());
-        }
-        let look = Look { at, counters: self.root.map(source::counters::read), sample: sample.clone() };
-        if let Some(before) = self.previous.replace(look) {
-            self.take(&before, ends)?;
-        }
-        Ok(())
-    }
-
-    /// Whether the last look was at reads that count.
-    fn counts(&self) -> bool {
-        self.previous.as_ref().is_some_and(|look| look.sample.state == RunState::Running)
-    }
-
-    /// Takes the stretch between a look and the one that followed it.
-    fn take(&mut self, before: &Look, ends: bool) -> Result<(), Failure> {
-        let Some(look) = &self.previous else { return Ok(()) };
-        let Some((earlier, later)) = before.counters.as_ref().zip(look.counters.as_ref()) else {
-            return Ok(());
+            Some(Row::Rates(rates)) if !self.quiet => rates,
+            _ => return Ok(()),
         };
-        let elapsed = look.at - before.at;
-        let (rates, sample) = (rates(earlier, later, elapsed), look.sample.clone());
-        if before.sample.state == RunState::Running {
-            self.watch.take(&rates, &OwnReads::between(&before.sample, &sample));
-        }
-        let least = if ends { LAST_ROW } else { ROW };
-        if elapsed < least { Ok(()) } else { self.show(&rates, &sample) }
-    }
-
-    fn look_at_demo(&mut self, sample: &RunSample) -> Result<(), Failure> {
-        let Some((rates, own)) = self.demo.as_mut().and_then(|demo| demo.look(sample)) else { return Ok(()) };
-        if sample.state == RunState::Running && sample.at >= rates.elapsed {
-            self.watch.take(&rates, &own);
-        }
-        self.show(&rates, sample)
-    }
-
-    fn show(&mut self, rates: &Rates, sample: &RunSample) -> Result<(), Failure> {
-        if self.quiet {
-            return Ok(());
-        }
-        let row = Row::of_rates(rates, &tested(sample, &self.drives));
+        let sample = &look.sample;
+        let row = dstat::Row::of_rates(rates, &tested(sample, &self.drives));
+        let mut text = String::new();
         if self.printed.is_multiple_of(ROWS) {
-            let simulated = if sample.simulated { "SIMULATED\n" } else { "" };
-            print(&format!("{simulated}{HEADING}"))?;
+            text = format!("{}{HEADING}", if sample.simulated { "SIMULATED\n" } else { "" });
         }
         self.printed += 1;
-        let state = match sample.state {
-            RunState::Ramping => "  not counted yet",
-            _ => "",
-        };
-        print(&format!("{}{state}\n", row.line())).map(drop)
+        let state = if sample.state == RunState::Ramping { "  not counted yet" } else { "" };
+        print(&format!("{text}{}{state}\n", row.line())).map(drop).map_err(Stop::Print)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
         json,
         sheet::{self, Choice},
     },
-    runtime::opening,
+    runtime::startup,
     source::{
         capture::{MAGIC, format::MOST_TEXT},
         origin::Origin,
@@ -87,7 +87,7 @@ fn side(path: &Path) -> Result<Side, Failure> {
 
 fn of_capture(path: &Path) -> Result<String, Failure> {
     let root = Origin::Capture(path.to_owned()).open()?;
-    let read = opening::read_or_refuse(&*root)?;
+    let read = startup::read_or_refuse(&*root)?;
     let dossier = Dossier::new(&Material {
         provenance: &Mode::Capture(Label::new(&path.to_string_lossy())).provenance(),
         machine: &read.machine,

@@ -1,15 +1,11 @@
 //! `iodyno experiment`: questions answered without a screen.
-//!
-//! Here: the options, the terms, a line a round, the end by itself or by a signal. Not here: what is compared
-//! (`experiment`), how it is carried out (`runtime::experiment`), what is printed (`report::experiment`).
 
-use std::{sync::atomic::Ordering, thread, time::Duration};
-
-use super::{
-    Complaint, Failure, Status,
-    bench::{OptionArgs, targets},
-    columns, print, signals, tune,
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
+
+use super::{Complaint, Failure, Status, bench::OptionArgs, columns, print, say, signals, tune};
 use crate::{
     experiment::{
         Account, EXPERIMENTS, Experiment, Plan, Scene, Terms,
@@ -18,17 +14,12 @@ use crate::{
         table,
     },
     machine::Machine,
-    model::{ExperimentRecord, Metric, Target, Workload, fio},
+    model::{Metric, Target, Workload, fio},
     report::{experiment as text, json},
-    runtime::{
-        desk::Desk,
-        experiment::{LOOK, Underway, simulate},
-        places,
-        session::now,
-    },
+    runtime::{experiment, run_history, startup, target_resolver},
     source::{SysRoot, origin::Origin},
-    store,
     text::Label,
+    tune::SettingsService,
 };
 use clap::{Args, Subcommand};
 
@@ -173,9 +164,9 @@ impl On {
         let targets = named.into_iter().map(|path| Target { path, drive: None }).collect();
         let mut workload = Workload { targets, ..Workload::default() };
         if origin.is_demo() {
-            targets::name_drives(&mut workload, machine)?;
+            target_resolver::name_drives(&mut workload, machine)?;
         } else {
-            places::find_drives(&mut workload, root, machine);
+            target_resolver::find_drives(&mut workload, root, machine);
         }
         if self.filename.is_none() && row.subject == Subject::OneDrive {
             workload.targets.truncate(1);
@@ -208,10 +199,10 @@ impl RunArgs {
         let plan = row.plan(&scene, self.terms()).map_err(|needs| {
             Complaint::new(&self.name, format!("needs {needs}"), "see `iodyno experiment list`")
         })?;
+        let service = startup::settings(origin, &root).filter(|service| service.boot.is_some());
         let cannot =
             || Complaint::new("experiment", "this machine's boot id cannot be read", "is /proc mounted?");
-        let desk = Desk::new(origin, &root).ok_or_else(cannot)?;
-        self.carry_out(plan, &desk, &*root)
+        self.carry_out(plan, &service.ok_or_else(cannot)?, &root)
     }
 
     fn wishes(&self) -> Wishes {
@@ -231,29 +222,25 @@ impl RunArgs {
     }
 
     /// Until it ends by itself or by a signal; either way everything is put back before a word is said.
-    fn carry_out(&self, plan: Plan, desk: &Desk, root: &dyn SysRoot) -> Result<Status, Failure> {
+    fn carry_out(
+        &self,
+        plan: Plan,
+        service: &Arc<SettingsService>,
+        root: &Arc<dyn SysRoot>,
+    ) -> Result<Status, Failure> {
         let signal = signals::signals()?;
         let mut rounds = Rounds { quiet: self.json, counted: 0, thrown_out: 0, failed: None };
         rounds.begin(&plan);
-        let (account, started) = if plan.simulated {
-            (simulate(plan, desk, root, |account| rounds.look(account)), 0)
-        } else {
-            let mut underway = Underway::on(plan, desk, root);
-            let mut asked = false;
-            while !underway.account().has_ended() {
-                thread::sleep(LOOK);
-                // A reader that went away, as at the end of a pipe, ends it too.
-                if !asked && (signal.load(Ordering::Relaxed) != 0 || rounds.failed.is_some()) {
-                    asked = true;
-                    underway.stop();
-                }
-                underway.look(now());
-                rounds.look(underway.account());
-            }
-            (underway.account().clone(), underway.started())
-        };
+        let (account, started) = experiment::run(plan, service, root, |account| {
+            rounds.look(account);
+            // A reader that went away, as at the end of a pipe, ends it too.
+            signal.load(Ordering::Relaxed) == 0 && rounds.failed.is_none()
+        });
         if account.has_result() && !account.plan.simulated {
-            keep(&account.record(Some(&Label::new(desk.boot())), started));
+            let boot = service.boot.as_deref().map(Label::new);
+            if let Err(error) = run_history::keep(&account.record(boot.as_ref(), started)) {
+                say(&error.to_string());
+            }
         }
         if let Some(failure) = rounds.failed {
             return Err(failure);
@@ -269,13 +256,6 @@ impl RunArgs {
         })?;
         let stopped = u8::try_from(signal.load(Ordering::Relaxed)).ok().filter(|number| *number != 0);
         Ok(stopped.map_or_else(|| status(&account), Status::Stopped))
-    }
-}
-
-/// Keeps an experiment for sheets made later.
-fn keep(record: &ExperimentRecord) {
-    if let Err(error) = store::keep(&store::folder(), record) {
-        super::say(&format!("{}: {error}; a sheet will not have this", store::folder().display()));
     }
 }
 

@@ -17,6 +17,7 @@ use clap::{
 
 use super::CommandLine;
 use crate::{
+    load::LoadError,
     model::WorkloadError,
     source::origin::OpenError,
     text::Label,
@@ -106,6 +107,12 @@ impl From<Complaint> for Failure {
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         Self::Said(Complaint::new(error.path, error.wrong, error.fix))
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        Self::Said(Complaint::from_line(&error.to_string()))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     capacity,
     findings::{self, Evidence},
     report::prometheus::{self, Metrics},
-    runtime::recall::recall,
+    runtime::run_history::recall,
     source::{self, origin::Origin},
 };
 

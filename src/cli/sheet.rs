@@ -1,6 +1,4 @@
 //! `iodyno sheet`: what goes into a forum post.
-//!
-//! Here: the command's options, and where its runs come from. Not here: what it says (`report::sheet`).
 
 use std::sync::Arc;
 
@@ -21,15 +19,13 @@ use crate::{
         sheet::{self, Choice, PARTS, Part},
     },
     runtime::{
-        desk::Desk,
-        experiment::simulate,
-        opening,
-        recall::{MOST, Unreadable, recall},
-        rehearsal,
+        experiment,
+        run::simulate,
+        run_history::{HistoryError, MOST, recall},
+        startup,
     },
     source::{SysRoot, origin::Origin},
-    store,
-    tune::{journal::Journal, ledger::Ledger},
+    tune::ledger::Ledger,
     units::Bytes,
     view::{self, picture, theme::Theme},
 };
@@ -98,13 +94,13 @@ fn part(word: &str) -> Result<Part, String> {
 /// Reads the machine and prints its sheet.
 pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> {
     let root = origin.open()?;
-    let read = opening::read_or_refuse(&*root)?;
+    let read = startup::read_or_refuse(&*root)?;
     let results = results(args, origin, &root, &read)?;
     let dossier = Dossier::new(&Material {
-        provenance: &opening::mode(origin).provenance(),
+        provenance: &startup::mode(origin).provenance(),
         machine: &read.machine,
         problems: &read.problems,
-        ledger: &ledger(origin, &read.machine),
+        ledger: &ledger(origin, &root),
         watch: None,
         runs: &results.runs,
         experiments: &results.experiments,
@@ -135,7 +131,7 @@ fn results(
     if !origin.is_live() {
         return Ok(Kept::default());
     }
-    let kept = recall(&read.machine, args.runs).unwrap_or_else(|Unreadable { path, error }| {
+    let kept = recall(&read.machine, args.runs).unwrap_or_else(|HistoryError { path, error, .. }| {
         say(&format!("{}: {}; the sheet is without runs and experiments", path.display(), words(&error)));
         Kept::default()
     });
@@ -149,7 +145,7 @@ fn simulated_runs(read: &MachineRead) -> Result<Vec<RunRecord>, Failure> {
     let sizes = [Bytes(512 << 10), Bytes(4 << 10)];
     let run = |block_size| {
         let workload = Workload { targets: targets.clone(), block_size, ..Workload::default() };
-        rehearsal::run(read, &workload).map_err(|error| Failure::from(anyhow::Error::new(error)))
+        simulate(read, workload).map_err(Failure::from)
     };
     sizes.into_iter().map(run).collect()
 }
@@ -162,7 +158,7 @@ fn simulated_experiment(
 ) -> Option<ExperimentRecord> {
     let findings = findings::check(&Evidence::at_rest(&read.machine, &read.limits));
     let proves = |finding: &Finding| EXPERIMENTS.iter().find(|row| row.proves.contains(&finding.id.0));
-    let desk = Desk::new(origin, root)?;
+    let service = startup::settings(origin, root)?;
     let targets = all_drives(&read.machine);
     let wishes = Wishes::default();
     let plan = |row: &'static Experiment| {
@@ -172,7 +168,7 @@ fn simulated_experiment(
         row.plan(&scene, Terms::default()).ok()
     };
     let plan = findings.iter().filter_map(proves).find_map(plan);
-    plan.map(|plan| simulate(plan, &desk, &**root, |_| {}).record(None, 0))
+    plan.map(|plan| experiment::run(plan, &service, root, |_| true).0.record(None, 0))
 }
 
 /// Every hardware drive.
@@ -181,10 +177,7 @@ fn all_drives(machine: &Machine) -> Vec<Target> {
 }
 
 /// What stands changed on this machine since it started; nothing where the journal cannot be read, which is reported before.
-fn ledger(origin: &Origin, machine: &Machine) -> Ledger {
-    let boot = machine.host.boot_id.value().filter(|_| origin.is_live());
-    let contents = Journal::new(store::folder()).contents();
-    boot.zip(contents.ok())
-        .map(|(boot, contents)| Ledger::of(&contents.records, boot.as_str()))
-        .unwrap_or_default()
+fn ledger(origin: &Origin, root: &Arc<dyn SysRoot>) -> Ledger {
+    let service = startup::settings(origin, root);
+    service.and_then(|service| service.ledger().ok()).unwrap_or_default()
 }

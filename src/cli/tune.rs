@@ -1,7 +1,4 @@
 //! `iodyno tune`: settings listed, set, undone, exported.
-//!
-//! Here: the command's options and its effects in order. Not here: what a setting is (`tune::settings`), how it is
-//! undone (`tune::undo`), how the lists look (`report::tune`).
 
 mod rebind;
 
@@ -16,16 +13,16 @@ use super::{Complaint, Failure, Status, print, say};
 use crate::{
     machine::Machine,
     report::tune::{self as report, Row},
-    runtime::desk::{Desk, unix_millis},
+    runtime::startup,
     source::{SysRoot, origin::Origin, read_machine},
     store,
     text::Label,
     tune::{
-        Actuator, Change, Device, Live, Outcome, SETTINGS, Setting, Tuner,
+        Actuator, Change, Device, Live, Outcome, SETTINGS, Setting, SettingsService, Wanted,
         journal::{Journal, JournalError, Purpose},
         ledger::{Entry, Ledger},
         persist, settings,
-        tuner::{changes, is_whole},
+        tuner::is_whole,
         undo::{Which, file_of},
     },
 };
@@ -100,10 +97,8 @@ enum Form {
 /// Everything a tune command works with.
 struct Bench {
     machine: Machine,
-    journal: Journal,
-    /// `None` without /proc: changes of this boot are not known then.
-    boot: Option<String>,
-    live: bool,
+    /// Of this machine alone.
+    service: Option<Arc<SettingsService>>,
 }
 
 /// Runs the command. Status 1 when something was asked for and did not become so.
@@ -115,9 +110,8 @@ pub fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
     }
     let root = origin.open()?;
     let (machine, _) = read_machine(&*root);
-    let journal = Journal::new(store::folder());
-    let boot = machine.host.boot_id.value().map(ToString::to_string);
-    let bench = Bench { machine, journal, boot, live: origin.is_live() };
+    let service = startup::settings(origin, &root).filter(|_| origin.is_live());
+    let bench = Bench { machine, service };
     match &args.action {
         Action::List { device, json } => bench.list(device.as_deref(), *json),
         Action::Set { device, values, dry_run, rebind } => {
@@ -140,23 +134,23 @@ pub(super) enum Need {
 
 /// Reports what a killed experiment left changed, and writes nothing: for commands that only read.
 pub(super) fn note(origin: &Origin, need: Need) -> Result<(), Failure> {
-    let Some(desk) = desk(origin)? else { return Ok(()) };
-    let notes = desk.damage().and_then(|damage| Ok((damage, desk.leftovers()?)));
+    let Some(service) = service(origin)? else { return Ok(()) };
+    let notes = service.damage().and_then(|damage| Ok((damage, service.leftovers()?)));
     if let Some((damage, leftovers)) = known(notes, need)? {
         damage.iter().chain(&leftovers).for_each(|line| say(line));
     }
     Ok(())
 }
 
-/// Where settings of this machine are changed; `None` on others. Reports a state folder that is not used.
-fn desk(origin: &Origin) -> Result<Option<Arc<Desk>>, Failure> {
+/// What changes settings of this machine; `None` on others. Reports a state folder that is not used.
+fn service(origin: &Origin) -> Result<Option<Arc<SettingsService>>, Failure> {
     if !origin.is_live() {
         return Ok(None);
     }
     if let Some(line) = store::passed_over() {
         say(&line);
     }
-    Ok(Desk::new(origin, &origin.open()?))
+    Ok(startup::settings(origin, &origin.open()?))
 }
 
 /// What the journal says; `None` where it says nothing and the command goes on.
@@ -172,12 +166,12 @@ fn known<T>(read: Result<T, JournalError>, need: Need) -> Result<Option<T>, Fail
 
 /// Puts back what needs no question, as after an experiment that was killed, before anything is changed.
 pub(super) fn recover(origin: &Origin, need: Need) -> Result<(), Failure> {
-    let Some(desk) = desk(origin)? else { return Ok(()) };
-    let Some(damage) = known(desk.damage(), need)? else { return Ok(()) };
+    let Some(service) = service(origin)? else { return Ok(()) };
+    let Some(damage) = known(service.damage(), need)? else { return Ok(()) };
     for line in damage {
         say(&line);
     }
-    let report = desk.recover()?;
+    let report = service.recover()?;
     if !report.is_empty() {
         let told = report::restored(&report, false);
         // Standard output is the command's own.
@@ -194,18 +188,11 @@ impl TuneArgs {
 }
 
 impl Bench {
-    /// What stands changed in this boot.
-    fn ledger(&self) -> Result<Ledger, Failure> {
-        Ok(Ledger::of(&self.journal.contents()?.records, self.boot()?))
-    }
-
-    /// The same for a list, which goes without where the journal cannot be read.
-    fn ledger_if_known(&self) -> Ledger {
-        if self.live { self.ledger().unwrap_or_default() } else { Ledger::default() }
-    }
-
-    fn boot(&self) -> Result<&str, JournalError> {
-        self.boot.as_deref().ok_or(JournalError::NoBoot)
+    /// The service, where settings can be changed.
+    fn service(&self) -> Result<&SettingsService, Failure> {
+        let fix = "leave out --demo, --open and --sysroot";
+        let wrong = "only this machine can be tuned, not a demo, capture or folder";
+        Ok(self.service.as_deref().ok_or_else(|| Complaint::new("tune", wrong, fix))?)
     }
 
     fn device(&self, name: &str) -> Result<Device, Failure> {
@@ -234,10 +221,11 @@ impl Bench {
                 .chain([Device::Cpu])
                 .collect(),
         };
-        let ledger = self.ledger_if_known();
+        // A list goes without where the journal cannot be read.
+        let ledger = self.service.as_ref().and_then(|service| service.ledger().ok()).unwrap_or_default();
         let rows: Vec<Row> = devices
             .iter()
-            .flat_map(|device| report::rows(&self.machine, &ledger, device, self.live))
+            .flat_map(|device| report::rows(&self.machine, &ledger, device, self.service.is_some()))
             .collect();
         let text = if json { report::json(&rows) } else { report::table(&rows) };
         print(&text)
@@ -250,93 +238,90 @@ impl Bench {
         dry_run: bool,
         rebind: Option<&dyn SysRoot>,
     ) -> Result<Status, Failure> {
-        self.refuse_unless_live()?;
+        let service = self.service()?;
         let device = self.device(device)?;
-        let wanted = values.iter().map(|text| assignment(text)).collect::<Result<Vec<_>, Failure>>()?;
-        // Everything is checked before anything is written; the scheduler goes first, since it resets others.
-        let mut planned = Vec::new();
-        for (row, value) in &wanted {
-            planned.push((*row, value.as_str(), changes(&self.machine, &Live, &device, row, value)?));
-        }
-        planned.sort_by_key(|(row, ..)| row.rank());
+        let wanted = values.iter().map(|text| assignment(&device, text));
+        let mut wanted = wanted.collect::<Result<Vec<_>, Failure>>()?;
+        wanted.sort_by_key(|wanted| wanted.setting.rank());
+        // Everything is checked before anything is written.
+        let planned = service.plan(&wanted)?;
+        let new: Vec<Change> = planned.iter().filter(|change| change.from != change.to).cloned().collect();
         if let Some(root) = rebind {
-            let [(Setting { id: settings::POLL_QUEUES, .. }, queues, changes)] = planned.as_slice() else {
+            let [Wanted { setting: Setting { id: settings::POLL_QUEUES, .. }, value, .. }] = &wanted[..]
+            else {
                 let fix = "write poll_queues=N and nothing else with it";
                 return Err(Complaint::new("--rebind", "is for poll_queues alone", fix).into());
             };
-            return self.rebind(root, &device, queues, changes, dry_run);
+            return self.rebind(root, &device, value, new, dry_run);
         }
-        let all_there = planned.iter().all(|(.., changes)| changes.is_empty());
-        if !dry_run && !all_there && self.may_write() {
-            return self.apply(&device, &planned);
+        if !dry_run && !new.is_empty() && service.may_write {
+            return self.apply(service, &wanted, planned);
         }
-        for (row, value, changes) in &planned {
-            print(&if changes.is_empty() {
-                report::already_there(&device, row, value)
+        for Wanted { device, setting, value } in &wanted {
+            let is_its = |change: &&Change| change.setting == setting.id && change.to == *value;
+            let commands: Vec<Change> = new.iter().filter(is_its).cloned().collect();
+            print(&if commands.is_empty() {
+                report::already_there(device, setting, value)
             } else {
-                report::commands(changes)
+                report::commands(&commands)
             })?;
         }
-        if dry_run || all_there { Ok(Status::Done) } else { Err(needs_root("tune set")) }
+        if dry_run || new.is_empty() { Ok(Status::Done) } else { Err(needs_root("tune set")) }
     }
 
-    /// Makes planned changes one after the other. Each is planned anew before it is made, for the one before may have
-    /// reset what it is about.
-    fn apply(&self, device: &Device, planned: &[(&Setting, &str, Vec<Change>)]) -> Result<Status, Failure> {
-        let tuner = self.open()?;
-        let mut all = true;
-        for (row, value, _) in planned {
-            let outcomes = changes(&self.machine, &Live, device, row, value).and_then(|changes| {
-                let apply = |change: Change| Ok((tuner.apply(&self.machine, &change)?, change));
-                changes.into_iter().map(apply).collect::<Result<Vec<_>, _>>()
-            });
-            let outcomes = match outcomes {
-                Ok(outcomes) => outcomes,
-                Err(error) => {
-                    tuner.keep()?;
-                    return Err(error.into());
-                }
-            };
-            if outcomes.is_empty() {
-                print(&report::already_there(device, row, value))?;
-            }
-            for (outcome, change) in outcomes {
-                all &= outcome == Outcome::Accepted;
-                print(&report::applied(&change, &outcome))?;
-            }
+    /// Makes planned changes one after the other, and keeps them.
+    fn apply(
+        &self,
+        service: &SettingsService,
+        wanted: &[Wanted],
+        planned: Vec<Change>,
+    ) -> Result<Status, Failure> {
+        let tuner = service.open(Purpose::Command)?;
+        let (mut all, mut made, mut failed) = (true, Vec::new(), None);
+        for (change, outcome) in service.apply(&tuner, planned) {
+            let Ok(outcome) = outcome.map_err(|error| failed = Some(error)) else { break };
+            all &= outcome == Outcome::Accepted;
+            print(&report::applied(&change, &outcome))?;
+            made.push(change.setting);
         }
         tuner.keep()?;
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        for Wanted { device, setting, value } in wanted.iter().filter(|one| !made.contains(&one.setting.id)) {
+            print(&report::already_there(device, setting, value))?;
+        }
         Ok(if all { Status::Done } else { Status::No })
     }
 
     fn undo(&self, device: Option<&str>, all: bool, force: bool, dry_run: bool) -> Result<Status, Failure> {
-        self.refuse_unless_live()?;
+        let service = self.service()?;
         let device = device.map(|name| self.device(name)).transpose()?;
-        let ledger = self.ledger()?;
+        let ledger = service.ledger()?;
         let name =
             |entry: &Entry| Label::new(&format!("{} {}", entry.device.name, entry.setting)).to_string();
-        let held: Vec<String> = ledger.held(&self.journal).map(name).collect();
+        let held: Vec<String> = ledger.held(&service.journal).map(name).collect();
         if !held.is_empty() {
             say(&format!(
                 "{} changed by an iodyno that still runs: undo it there, or end it",
                 held.join(", ")
             ));
         }
-        let ledger = ledger.without_living(&self.journal, None);
+        let ledger = ledger.without_living(&service.journal, None);
         let dead: Vec<&str> =
-            ledger.sessions.keys().map(String::as_str).filter(|id| self.journal.is_dead(id)).collect();
+            ledger.sessions.keys().map(String::as_str).filter(|id| service.journal.is_dead(id)).collect();
         let which = match &device {
             Some(device) => Which::On(device),
             None if all => Which::All,
             None => Which::Sessions(&dead),
         };
         let (steps, left) = crate::tune::undo::plan(&ledger, &which, &self.machine);
-        if dry_run || !(steps.is_empty() || self.may_write()) {
+        if dry_run || !(steps.is_empty() || service.may_write) {
             print(&report::undo_commands(&steps, &left))?;
             return if dry_run { Ok(Status::Done) } else { Err(needs_root("tune undo")) };
         }
-        let tuner = self.open()?;
-        let restored = tuner.undo(&self.machine, &ledger, &which, force)?;
+        let tuner = service.open(Purpose::Command)?;
+        let restored = service.undo(&tuner, &which, force)?;
         tuner.keep()?;
         if !restored.is_empty() || held.is_empty() {
             print(&report::restored(&restored, !all && device.is_none() && !ledger.entries.is_empty()))?;
@@ -345,17 +330,19 @@ impl Bench {
     }
 
     fn show_journal(&self, json: bool) -> Result<Status, Failure> {
-        let records = self.journal.contents()?.records;
+        let journal = Journal::new(store::folder());
+        let records = journal.contents()?.records;
+        let boot = self.machine.host.boot_id.value().map_or("", Label::as_str);
         let text = if json {
             report::journal_json(&records)
         } else {
-            report::journal(&records, self.boot.as_deref().unwrap_or_default(), &self.journal.path())
+            report::journal(&records, boot, &journal.path())
         };
         print(&text)
     }
 
     fn export(&self, form: Form) -> Result<Status, Failure> {
-        let ledger = if self.live { self.ledger()? } else { Ledger::default() };
+        let ledger = self.service.as_ref().map_or(Ok(Ledger::default()), |service| service.ledger())?;
         // Of what is no setting nothing is shown.
         let now = |entry: &Entry| Live.read(&file_of(entry, &self.machine).ok()?).ok();
         let export = match form {
@@ -371,23 +358,6 @@ impl Bench {
         }
         Ok(Status::Done)
     }
-
-    fn open(&self) -> Result<Tuner<'_>, JournalError> {
-        Tuner::open(&self.journal, &Live, Purpose::Command, self.boot()?, &unix_millis)
-    }
-
-    fn may_write(&self) -> bool {
-        self.machine.host.root.get() == Some(true)
-    }
-
-    fn refuse_unless_live(&self) -> Result<(), Failure> {
-        if self.live {
-            return Ok(());
-        }
-        let fix = "leave out --demo, --open and --sysroot";
-        Err(Complaint::new("tune", "only this machine can be tuned, not a demo, capture or folder", fix)
-            .into())
-    }
 }
 
 fn needs_root(command: &str) -> Failure {
@@ -395,7 +365,7 @@ fn needs_root(command: &str) -> Failure {
     Complaint::new(command, "settings are root's to write, nothing was changed", fix).into()
 }
 
-fn assignment(text: &str) -> Result<(&'static Setting, String), Failure> {
+fn assignment(device: &Device, text: &str) -> Result<Wanted, Failure> {
     let (name, value) = text
         .split_once('=')
         .ok_or_else(|| Complaint::new(text, "is no SETTING=VALUE", "write scheduler=none"))?;
@@ -403,5 +373,5 @@ fn assignment(text: &str) -> Result<(&'static Setting, String), Failure> {
         let known: Vec<_> = SETTINGS.iter().map(|row| row.id.0).collect();
         Complaint::new(name, "no setting of that name", format!("there are {}", known.join(" ")))
     })?;
-    Ok((row, value.to_owned()))
+    Ok(Wanted::new(device.clone(), row, value))
 }

@@ -14,42 +14,34 @@ use crate::{
 const ROW: Duration = Duration::from_secs(1);
 
 /// Counters of a machine that is only simulated.
-pub struct DemoCounters {
+pub(super) struct DemoCounters {
     machine: Arc<Machine>,
     limits: Arc<Limits>,
     memory: Option<Memory>,
-    test: Option<(Workload, Option<RunSample>)>,
+    workload: Workload,
+    before: Option<RunSample>,
 }
 
 impl DemoCounters {
-    /// Counters of the demo's machine, with its memory as it was captured.
-    pub fn new(read: &MachineRead, memory: Option<Memory>) -> Self {
-        Self { machine: Arc::clone(&read.machine), limits: Arc::clone(&read.limits), memory, test: None }
-    }
-
-    /// The machine's settings changed.
-    pub fn renew(&mut self, read: &MachineRead) {
-        (self.machine, self.limits) = (Arc::clone(&read.machine), Arc::clone(&read.limits));
-    }
-
-    /// A test begins.
-    pub fn begin(&mut self, workload: &Workload) {
-        self.test = Some((workload.clone(), None));
+    /// Counters of the demo's machine, with its memory as it was captured, while this test runs.
+    pub(super) fn new(read: &MachineRead, memory: Option<Memory>, workload: Workload) -> Self {
+        let (machine, limits) = (Arc::clone(&read.machine), Arc::clone(&read.limits));
+        Self { machine, limits, memory, workload, before: None }
     }
 
     /// Takes a look at the test; the rates of the last second when one has gone by, and what the test read in it.
-    pub fn look(&mut self, sample: &RunSample) -> Option<(Rates, OwnReads)> {
-        let (workload, before) = self.test.as_mut()?;
-        let Some(earlier) = before else {
-            *before = Some(sample.clone());
+    pub(super) fn look(&mut self, sample: &RunSample) -> Option<(Rates, OwnReads)> {
+        let Some(earlier) = &self.before else {
+            self.before = Some(sample.clone());
             return None;
         };
         if sample.at < earlier.at + ROW {
             return None;
         }
-        let rates = simulated::rates(&self.machine, &self.limits, workload, self.memory, earlier, sample);
+        let rates =
+            simulated::rates(&self.machine, &self.limits, &self.workload, self.memory, earlier, sample);
         let own = OwnReads::between(earlier, sample);
-        *before = Some(sample.clone());
+        self.before = Some(sample.clone());
         Some((rates, own))
     }
 }

@@ -1,231 +1,385 @@
-//! Carrying effects out: the test under way, and its looks ten times a second.
+//! [`Effects`]: the one interpreter of effects, over a clock (real or counted) and a terminal (real or none).
 
 use std::{
+    io,
     path::Path,
-    sync::{Arc, mpsc::Sender},
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, Sender},
+    },
     thread,
     time::{Duration, Instant},
 };
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
 use super::{
-    demo_counters::DemoCounters,
+    clipboard,
+    clock::Clock,
+    experiment_thread,
     input::Outside,
-    now, opening, places,
-    proving::Proving,
-    recall::{MOST, recall},
+    run::{Row, Run, Testbed},
+    run_history::{self, MOST},
+    sampler::Sampler,
     saving,
-    session::Session,
-    tuning::Tuning,
+    session::TestFiles,
+    settings_thread, startup,
+    terminal::Screen,
+    worker::Worker,
 };
 use crate::{
-    app::{Effect, MachineRead, Message},
-    load::Engine,
-    machine::{Machine, Measured},
-    model::{RunState, Workload},
-    source::SysRoot,
+    app::{App, Effect, MachineRead, Message, tune::answer::Undoing, update},
+    load::LoadError,
+    model::{RunSummary, Workload},
+    source::{SysRoot, origin::Origin},
     store,
+    view::{picture, theme::Theme},
 };
 
 /// Between two looks at a test.
 pub const LOOK: Duration = Duration::from_millis(100);
 
-/// What carries effects out.
+/// How the program is left.
+#[derive(Debug, Clone, Default)]
+pub struct Leaving {
+    /// The exit status: 0, or 128 and the signal.
+    pub status: u8,
+    /// Printed when the terminal is given back.
+    pub last_words: String,
+    /// Whether the user decided what becomes of changed settings.
+    by_user: bool,
+}
+
+/// Carries effects out. Without a terminal nothing is written to disk, no setting of a live machine is changed, and
+/// everything is done at once, in the order in which it was asked for.
 pub struct Effects {
-    // Dropped first: an experiment puts its settings back before the session of the screen ends.
-    proving: Option<Proving>,
-    tuning: Option<Tuning>,
-    engine: Option<Arc<dyn Engine>>,
-    counters: Option<DemoCounters>,
-    root: Option<Arc<dyn SysRoot>>,
-    sender: Sender<Outside>,
-    started: Instant,
-    session: Option<Session>,
+    /// Given back first, then tests end.
+    pub(super) screen: Option<Screen>,
+    // An experiment restores its settings before the session of the screen ends.
+    experiments: Option<Worker<experiment_thread::Request>>,
+    settings: Option<Worker<settings_thread::Request>>,
+    run: Option<Run>,
+    testbed: Option<Testbed>,
+    /// Where a live machine is read again.
+    live: Option<Arc<dyn SysRoot>>,
+    pub(super) sampler: Option<Sampler>,
+    pub(super) clock: Clock,
     look_at: Instant,
+    sender: Sender<Outside>,
+    receiver: Receiver<Outside>,
+    /// How the program is left, once it is.
+    pub(super) leaving: Option<Leaving>,
+    /// The text that was copied last.
+    pub(super) copied: String,
 }
 
 impl Effects {
-    /// With the engine that tests this machine, if it can be tested, and where it is read again when a test has ended, if
-    /// a test changes what is read.
-    pub fn new(
-        (tuning, proving): (Option<Tuning>, Option<Proving>),
-        engine: Option<Arc<dyn Engine>>,
-        counters: Option<DemoCounters>,
-        root: Option<Arc<dyn SysRoot>>,
-        sender: Sender<Outside>,
-        started: Instant,
+    /// For a machine that was read into `app`.
+    pub(super) fn new(
+        origin: &Origin,
+        root: Arc<dyn SysRoot>,
+        app: &App,
+        screen: Option<Screen>,
+        clock: Clock,
+        (sender, receiver): (Sender<Outside>, Receiver<Outside>),
     ) -> Self {
-        Self { proving, tuning, engine, counters, root, sender, started, session: None, look_at: started }
-    }
-
-    /// Carries out an effect of changes to settings; gives back what is none.
-    pub fn tune(&mut self, effect: Effect) -> Option<Effect> {
-        let Some(tuning) = &mut self.tuning else { return Some(effect) };
-        match effect {
-            Effect::ApplyChanges(changes) => tuning.apply(changes),
-            Effect::UndoChanges(which) => tuning.undo(which),
-            Effect::KeepDead(sessions) => tuning.keep_dead(sessions),
-            Effect::KeepChanges => tuning.keep(),
-            other => return Some(other),
-        }
-        None
-    }
-
-    /// Carries out an effect of an experiment; gives back what is none.
-    pub fn prove(&mut self, effect: Effect) -> Option<Effect> {
-        let Some(proving) = &self.proving else { return Some(effect) };
-        match effect {
-            Effect::BeginExperiment(plan) => proving.begin(*plan),
-            Effect::StopExperiment => proving.stop(),
-            Effect::MeasureLonger(time) => proving.longer(time),
-            other => return Some(other),
-        }
-        None
-    }
-
-    /// Puts back what this run changed: the end was not the user's word.
-    pub fn put_back(&mut self) {
-        if let Some(proving) = &mut self.proving {
-            proving.end();
-        }
-        if let Some(tuning) = &mut self.tuning {
-            tuning.put_back();
-        }
-    }
-
-    /// Settings changed: drives are tested as they are now.
-    pub fn renew(&mut self, read: &MachineRead) {
-        if let Some(counters) = &mut self.counters {
-            counters.renew(read);
-        }
-        self.engine = self.engine.as_deref().map(|engine| opening::renewed(engine, read));
-    }
-
-    /// Carries out an effect of a test; others are the main loop's.
-    pub fn test(&mut self, effect: Effect) {
-        match (effect, &self.session) {
-            (Effect::StartRun(workload), _) => self.start(*workload),
-            (Effect::PauseRun, Some(session)) => session.pause(),
-            (Effect::ResumeRun, Some(session)) => session.resume(),
-            (Effect::StopRun, Some(session)) => session.stop(),
-            _ => {}
-        }
-    }
-
-    fn start(&mut self, mut workload: Workload) {
-        match &self.engine {
-            Some(engine) => {
-                if let Some(root) = &self.root {
-                    for target in workload.targets.iter_mut().filter(|target| target.drive.is_none()) {
-                        target.drive = places::drive_of(&target.path, &**root);
-                    }
-                }
-                if let Some(counters) = &mut self.counters {
-                    counters.begin(&workload);
-                }
-                self.session = Some(Session::start(Arc::clone(engine), workload));
-                self.look_at = now() + LOOK;
-            }
-            None => self.tell(Err("the drives of a capture are not here; nothing can be tested".to_owned())),
-        }
-    }
-
-    fn tell(&self, result: Result<crate::model::RunSummary, String>) {
-        // Nobody listens only when the program ends.
-        let _ = self.sender.send(Outside::Message(Message::RunEnded(Box::new(result), now() - self.started)));
-    }
-
-    /// Keeps what a test measured; the answer comes when it is on disk, or could not be put there.
-    pub fn remember(&self, limits: Vec<Measured>) {
-        let sender = self.sender.clone();
-        thread::spawn(move || {
-            let folder = store::folder();
-            let kept = store::remember(&folder, &limits).map_err(|error| {
-                format!(
-                    "{}: {error}; the measured limit is not remembered",
-                    store::measured_limits(&folder).display()
-                )
-            });
-            let _ = sender.send(Outside::Message(Message::Remembered(kept)));
+        let inline = screen.is_none();
+        let read = MachineRead {
+            machine: Arc::clone(&app.shared.machine),
+            problems: app.shared.problems.clone(),
+            limits: Arc::clone(&app.shared.limits),
+        };
+        // Pictures of a live machine never change it.
+        let service = startup::settings(origin, &root).filter(|_| origin.is_demo() || !inline);
+        let experiments = service.clone().map(|service| {
+            let (sender, clock, root) = (sender.clone(), clock.clone(), Arc::clone(&root));
+            let time = clock.clone();
+            experiment_thread::start(service, root, clock, inline, move |progress| {
+                send(&sender, Message::Progress(Box::new(progress), time.elapsed()));
+            })
         });
+        let settings = service.map(|service| {
+            let sender = sender.clone();
+            settings_thread::start(service, inline, move |answer| {
+                send(&sender, Message::Tuned(Box::new(answer)));
+            })
+        });
+        let mut effects = Self {
+            screen,
+            experiments,
+            settings,
+            run: None,
+            testbed: Testbed::new(origin, &root, read, clock.clone()),
+            live: origin.is_live().then_some(root),
+            sampler: None,
+            look_at: clock.now(),
+            clock,
+            sender,
+            receiver,
+            leaving: None,
+            copied: String::new(),
+        };
+        if origin.is_live() {
+            let machine = Arc::clone(&app.shared.machine);
+            effects.beside(move || {
+                let kept = run_history::recall(&machine, MOST).map_err(|error| error.to_string());
+                Some(Message::Recalled(Box::new(kept)))
+            });
+        }
+        if !inline {
+            effects.tune(settings_thread::Request::Look);
+        }
+        effects
+    }
+
+    /// The next thing from outside; `None` when there was none within `most`, or when it was time to look at the test.
+    pub(super) fn next(&self, most: Duration) -> Option<Outside> {
+        let due = self.run.as_ref().map(|_| self.look_at.saturating_duration_since(self.clock.now()));
+        match self.receiver.recv_timeout(due.map_or(most, |due| due.min(most))) {
+            Ok(outside) => Some(outside),
+            Err(RecvTimeoutError::Timeout) => None,
+            // Not while there is a sender of our own.
+            Err(RecvTimeoutError::Disconnected) => Some(Outside::Signal(SIGHUP)),
+        }
+    }
+
+    /// Takes something from outside.
+    pub(super) fn take(&mut self, app: &mut App, outside: Outside) -> io::Result<()> {
+        match outside {
+            Outside::Message(message) => self.send(app, message),
+            Outside::Stop => {
+                self.carry_out(app, Effect::Suspend)?;
+                self.tick(app);
+                Ok(())
+            }
+            Outside::Signal(signal) => {
+                self.leaving = Some(Leaving { status: status_of(signal), ..Leaving::default() });
+                Ok(())
+            }
+        }
+    }
+
+    /// Hands a message to the state and carries out what it asks for.
+    pub(super) fn send(&mut self, app: &mut App, message: Message) -> io::Result<()> {
+        if let Message::Tuned(answer) = &message
+            && let (Some(read), Some(testbed)) = (&answer.machine, &mut self.testbed)
+        {
+            testbed.renew(read);
+        }
+        for effect in update(app, message) {
+            self.carry_out(app, effect)?;
+            if self.leaving.is_some() {
+                return Ok(());
+            }
+        }
+        self.drain(app)
+    }
+
+    /// Tells the state the time.
+    pub(super) fn tick(&self, app: &mut App) {
+        update(app, Message::Tick(self.clock.elapsed()));
+    }
+
+    /// Looks at the test if it is time; whether it was.
+    pub(super) fn look_if_due(&mut self, app: &mut App) -> io::Result<bool> {
+        let due = self.run.is_some() && self.clock.now() >= self.look_at;
+        if due {
+            self.look(app)?;
+        }
+        Ok(due)
+    }
+
+    /// Looks at the test, and where there is no screen at the experiment.
+    pub(super) fn look(&mut self, app: &mut App) -> io::Result<()> {
+        self.look_at_run(app)?;
+        if let Some(experiments) = &mut self.experiments {
+            experiments.look();
+        }
+        self.drain(app)
+    }
+
+    fn carry_out(&mut self, app: &mut App, effect: Effect) -> io::Result<()> {
+        match effect {
+            Effect::StartRun(workload) => return self.start(app, *workload),
+            Effect::PauseRun => self.run.iter().for_each(|run| run.pause(true)),
+            Effect::ResumeRun => self.run.iter().for_each(|run| run.pause(false)),
+            Effect::StopRun => {
+                self.run.iter().for_each(Run::stop);
+                return self.look_at_run(app);
+            }
+            Effect::BeginExperiment(plan) => self.prove(experiment_thread::Request::Begin(plan)),
+            Effect::StopExperiment => self.prove(experiment_thread::Request::Stop),
+            Effect::MeasureLonger(time) => self.prove(experiment_thread::Request::Longer(time)),
+            Effect::ApplyChanges(changes) => self.tune(settings_thread::Request::Apply(changes)),
+            Effect::UndoChanges(which) => self.tune(settings_thread::Request::Undo(which)),
+            Effect::KeepDead(sessions) => self.tune(settings_thread::Request::KeepDead(sessions)),
+            Effect::KeepChanges => {
+                self.tune(settings_thread::Request::Keep);
+                self.settings.iter_mut().for_each(Worker::end);
+            }
+            Effect::SavePicture => {
+                let theme = self.screen.as_ref().map_or(Theme::COLOUR, Screen::theme);
+                let picture = picture::of(app, theme);
+                self.save(app.screen.0, "svg", move || picture::svg(&picture));
+            }
+            Effect::Save(text, extension) => self.save("sheet", extension, move || text),
+            Effect::Remember(limits) => self.beside_on_disk(move || {
+                let kept = run_history::remember(&limits).map_err(|error| error.to_string());
+                Some(Message::Remembered(kept))
+            }),
+            Effect::KeepRun(record) => self.keep(record),
+            Effect::KeepExperiment(record) => self.keep(record),
+            Effect::Copy(text, format) => {
+                let sent = match &mut self.screen {
+                    Some(screen) => screen.copy(&text, format)?,
+                    None => {
+                        clipboard::sequence(&text, false).map(|_| clipboard::sent(text.len(), format, false))
+                    }
+                };
+                self.copied = text;
+                return self.send(app, Message::Copied(sent));
+            }
+            Effect::ReadMachine => self.sampler.iter().for_each(Sampler::ask),
+            Effect::Redraw => return self.screen.as_mut().map_or(Ok(()), Screen::forget),
+            Effect::Suspend => return self.screen.as_mut().map_or(Ok(()), Screen::suspend),
+            Effect::Quit => self.leave(0, String::new(), true),
+            Effect::QuitWith(last_words) => self.leave(0, last_words, true),
+            Effect::Interrupt => self.leave(status_of(SIGINT), String::new(), false),
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, status: u8, last_words: String, by_user: bool) {
+        self.leaving = Some(Leaving { status, last_words, by_user });
+    }
+
+    fn prove(&mut self, request: experiment_thread::Request) {
+        if let Some(experiments) = &mut self.experiments {
+            experiments.ask(request);
+        }
+    }
+
+    fn tune(&mut self, request: settings_thread::Request) {
+        if let Some(settings) = &mut self.settings {
+            settings.ask(request);
+        }
+    }
+
+    fn start(&mut self, app: &mut App, workload: Workload) -> io::Result<()> {
+        let Some(testbed) = &self.testbed else {
+            let why = "the drives of a capture are not here; nothing can be tested".to_owned();
+            return self.end(app, Err(why));
+        };
+        // The counters of a live machine are the sampler's.
+        match testbed.start(workload, TestFiles::default(), false) {
+            Ok(run) => {
+                self.run = Some(run);
+                self.look_at = self.clock.now() + LOOK;
+                Ok(())
+            }
+            Err(error) => self.end(app, Err(error.to_string())),
+        }
+    }
+
+    fn end(&mut self, app: &mut App, result: Result<RunSummary, String>) -> io::Result<()> {
+        self.send(app, Message::RunEnded(Box::new(result), self.clock.elapsed()))
+    }
+
+    /// Looks at the test; one that ended is summed up beside the screen.
+    fn look_at_run(&mut self, app: &mut App) -> io::Result<()> {
+        let Some(run) = &mut self.run else { return Ok(()) };
+        let (look, at) = (run.look(false), self.clock.elapsed());
+        self.look_at = self.clock.now() + LOOK;
+        self.send(app, Message::Sample(Box::new(look.sample), at))?;
+        if let Some(Row::Rates(rates)) = look.row {
+            self.send(app, Message::Rates(rates, at))?;
+        }
+        if look.ends
+            && let Some(run) = self.run.take()
+        {
+            let (clock, live, sender) = (self.clock.clone(), self.live.clone(), self.sender.clone());
+            self.beside(move || {
+                let result =
+                    run.finish().map(|ended| ended.run).map_err(|error: LoadError| error.to_string());
+                let at = clock.elapsed();
+                // Heat, and the drives' thermal counters, are judged as the test left them.
+                if let Some(root) = live {
+                    send(&sender, Message::Machine(Box::new(startup::read(&*root))));
+                }
+                Some(Message::RunEnded(Box::new(result), at))
+            });
+        }
+        self.drain(app)
+    }
+
+    /// Takes what was answered at once: without a screen, everything.
+    pub(super) fn drain(&mut self, app: &mut App) -> io::Result<()> {
+        while self.screen.is_none()
+            && let Ok(outside) = self.receiver.try_recv()
+        {
+            self.take(app, outside)?;
+        }
+        Ok(())
+    }
+
+    /// Does something on a thread of its own, or at once where there is no screen; its message is taken when it is done.
+    fn beside(&self, job: impl FnOnce() -> Option<Message> + Send + 'static) {
+        let sender = self.sender.clone();
+        let job = move || job().into_iter().for_each(|message| send(&sender, message));
+        if self.screen.is_some() {
+            thread::spawn(job);
+        } else {
+            job();
+        }
+    }
+
+    /// The same for what is written to disk.
+    fn beside_on_disk(&self, job: impl FnOnce() -> Option<Message> + Send + 'static) {
+        if self.screen.is_some() {
+            self.beside(job);
+        }
     }
 
     /// Makes a text and saves it under a name of its own in the folder iodyno was started in.
-    pub fn save(
-        &self,
-        word: &'static str,
-        ending: &'static str,
-        text: impl FnOnce() -> String + Send + 'static,
-    ) {
-        let sender = self.sender.clone();
-        thread::spawn(move || {
-            let saved = saving::save(Path::new("."), word, ending, &text());
-            let _ = sender.send(Outside::Message(Message::Saved(saved)));
+    fn save(&self, word: &'static str, ending: &'static str, text: impl FnOnce() -> String + Send + 'static) {
+        self.beside_on_disk(move || {
+            Some(Message::Saved(saving::save(Path::new("."), word, ending, &text())))
         });
     }
 
     /// Keeps a run or an experiment for sheets made later; there is an answer only when that fails.
-    pub fn keep<T: store::Kept + Send + 'static>(&self, record: T) {
-        let sender = self.sender.clone();
-        thread::spawn(move || {
-            let folder = store::folder();
-            if let Err(error) = store::keep(&folder, &record) {
-                let line =
-                    format!("{}: {error}; sheets made later lack it", store::file::<T>(&folder).display());
-                // Nobody listens only when the program ends.
-                let _ = sender.send(Outside::Message(Message::Remembered(Err(line))));
-            }
+    fn keep<T: store::Kept + Send + 'static>(&self, record: Box<T>) {
+        self.beside_on_disk(move || {
+            let failed = run_history::keep(&*record).err()?;
+            Some(Message::Remembered(Err(failed.to_string())))
         });
     }
+}
 
-    /// Looks for what was kept before this start.
-    pub fn recall(&self, machine: Arc<Machine>) {
-        let sender = self.sender.clone();
-        thread::spawn(move || {
-            let kept = recall(&machine, MOST).map_err(|error| error.to_string());
-            // Nobody listens only when the program ends.
-            let _ = sender.send(Outside::Message(Message::Recalled(Box::new(kept))));
-        });
-    }
-
-    /// Answers a copy.
-    pub fn copied(&self, told: Result<String, String>) {
-        // Nobody listens only when the program ends.
-        let _ = self.sender.send(Outside::Message(Message::Copied(told)));
-    }
-
-    /// When the test wants to be looked at next.
-    pub fn due(&self) -> Option<Instant> {
-        self.session.as_ref().map(|_| self.look_at)
-    }
-
-    /// Looks at the test if it is time; a test that ended is summed up beside the screen.
-    pub fn look(&mut self) -> Option<Message> {
-        let at = now();
-        let session = self.session.as_ref().filter(|_| at >= self.look_at)?;
-        self.look_at = at + LOOK;
-        let sample = session.sample();
-        let rates = self.counters.as_mut().and_then(|counters| counters.look(&sample));
-        if let Some((rates, _)) = rates {
-            let message = Message::Rates(Box::new(rates), at - self.started);
-            // Nobody listens only when the program ends.
-            let _ = self.sender.send(Outside::Message(message));
+impl Drop for Effects {
+    /// Unless the user left, be the end a signal, an error of the terminal or a panic, the settings that this run changed
+    /// are restored.
+    fn drop(&mut self) {
+        if self.leaving.as_ref().is_some_and(|leaving| leaving.by_user) {
+            return;
         }
-        if sample.state == RunState::Ended
-            && let Some(session) = self.session.take()
-        {
-            let (sender, started, root) = (self.sender.clone(), self.started, self.root.clone());
-            thread::spawn(move || {
-                let result = session.finish().map_err(|error| error.to_string());
-                let ended = now() - started;
-                // Heat, and the drives' thermal counters, are judged as the test left them.
-                if let Some(root) = root {
-                    let read = Message::Machine(Box::new(opening::read(&*root)));
-                    let _ = sender.send(Outside::Message(read));
-                }
-                let message = Message::RunEnded(Box::new(result), ended);
-                let _ = sender.send(Outside::Message(message));
-            });
-        }
-        Some(Message::Sample(Box::new(sample), at - self.started))
+        self.experiments.iter_mut().for_each(Worker::end);
+        self.tune(settings_thread::Request::Undo(Undoing::Own));
+        self.settings.iter_mut().for_each(Worker::end);
+    }
+}
+
+fn send(sender: &Sender<Outside>, message: Message) {
+    // Nobody listens only when the program ends.
+    let _ = sender.send(Outside::Message(message));
+}
+
+/// 128 and the number of the signal, as shells report it.
+pub(super) fn status_of(signal: i32) -> u8 {
+    match signal {
+        SIGINT => 130,
+        SIGTERM => 143,
+        SIGHUP => 129,
+        _ => 1,
     }
 }

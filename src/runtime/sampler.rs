@@ -8,10 +8,10 @@ use std::{
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use super::{input::Outside, now, opening};
+use super::{clock::Clock, input::Outside, startup};
 use crate::{
     app::Message,
     counters::{self, Counters},
@@ -34,12 +34,12 @@ impl Sampler {
     pub fn start(
         root: Arc<dyn SysRoot>,
         sender: Sender<Outside>,
-        started: Instant,
+        clock: Clock,
         over: Arc<AtomicBool>,
     ) -> Self {
         let (asked, asking) = mpsc::channel();
         let idle_states = Arc::new(AtomicBool::new(false));
-        let watch = Watch { root, sender, started, over, idle_states: Arc::clone(&idle_states) };
+        let watch = Watch { root, sender, clock, over, idle_states: Arc::clone(&idle_states) };
         thread::spawn(move || watch.run(&asking));
         Self { asked, idle_states }
     }
@@ -59,7 +59,7 @@ impl Sampler {
 struct Watch {
     root: Arc<dyn SysRoot>,
     sender: Sender<Outside>,
-    started: Instant,
+    clock: Clock,
     over: Arc<AtomicBool>,
     idle_states: Arc<AtomicBool>,
 }
@@ -76,7 +76,7 @@ impl Watch {
 
     fn run(&self, asking: &Receiver<()>) {
         let mut counted = self.count();
-        let mut counted_at = now();
+        let mut counted_at = self.clock.elapsed();
         // The machine was read before this thread began: what changed since then shows at the first look.
         let mut links = Vec::new();
         let mut read_at = counted_at;
@@ -89,17 +89,17 @@ impl Watch {
             if self.over.load(Ordering::Relaxed) {
                 return;
             }
-            let at = now();
+            let at = self.clock.elapsed();
             let seen = self.count();
             let rates = counters::rates(&counted, &seen, at - counted_at);
             (counted, counted_at) = (seen, at);
-            if !self.tell(Message::Rates(Box::new(rates), at - self.started)) {
+            if !self.tell(Message::Rates(Box::new(rates), at)) {
                 return;
             }
             let seen = signature(&*self.root);
             if asked || seen != links || at - read_at >= WHOLE {
                 (links, read_at) = (seen, at);
-                if !self.tell(Message::Machine(Box::new(opening::read(&*self.root)))) {
+                if !self.tell(Message::Machine(Box::new(startup::read(&*self.root)))) {
                     return;
                 }
             }
@@ -136,7 +136,7 @@ mod tests {
         let root = Origin::Demo("laptop".to_owned()).open().unwrap();
         let (sender, told) = mpsc::channel();
         let over = Arc::new(AtomicBool::new(false));
-        let _sampler = Sampler::start(root, sender, now(), Arc::clone(&over));
+        let _sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over));
         let messages: Vec<_> = told.iter().take(2).collect();
         over.store(true, Ordering::Relaxed);
         assert!(matches!(

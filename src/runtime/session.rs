@@ -1,7 +1,4 @@
-//! [`Session`]: one test from the first check of its targets to its summary, for the screen and the command line alike.
-//!
-//! Here: the thread that prepares, and what happens between start and summary. Not here: reading (`load`), drawing,
-//! deciding what to run.
+//! [`Session`]: one run of an engine, from the first check of its targets to its summary.
 
 use std::{
     sync::{
@@ -9,29 +6,42 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use super::clock::Clock;
 use crate::{
     load::{Engine, LaidOut, LoadError, Running, lay_out},
-    model::{RunSample, RunState, RunSummary, TargetSample, Workload},
+    model::{LatencySummary, RunSample, RunState, RunSummary, TargetSample, Workload},
     text::Label,
     units::Bytes,
 };
 
-/// A test under way. Nothing but [`Session::finish`] blocks. Dropping it stops the test and puts everything back.
-#[derive(Debug)]
+/// A run in progress. Nothing but [`Session::finish`] blocks. Dropping it stops the run and removes what was laid out.
 pub struct Session {
     shared: Arc<Shared>,
     preparing: Option<JoinHandle<()>>,
 }
 
-#[derive(Debug)]
+/// The files laid out for one run or for several; removed with the last clone, unless they are to be kept.
+#[derive(Debug, Clone, Default)]
+pub struct TestFiles {
+    laid_out: Arc<Mutex<Vec<LaidOut>>>,
+    keep: bool,
+}
+
+impl TestFiles {
+    /// Files that stay, if `keep`.
+    pub fn kept(keep: bool) -> Self {
+        Self { keep, ..Self::default() }
+    }
+}
+
 struct Shared {
     workload: Workload,
     simulated: bool,
-    /// Whether files laid out stay.
-    keep: bool,
+    clock: Clock,
+    files: TestFiles,
     /// Asked to stop: preparations look at it between steps.
     stop: AtomicBool,
     state: Mutex<State>,
@@ -43,55 +53,43 @@ enum State {
         busy_with: String,
         hold: bool,
     },
-    Running(Box<dyn Running>, Vec<LaidOut>),
+    Running(Box<dyn Running>),
     Failed(LoadError),
     /// Summed up already.
     Over,
 }
 
-impl std::fmt::Debug for State {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Preparing { .. } => "Preparing",
-            Self::Running(..) => "Running",
-            Self::Failed(_) => "Failed",
-            Self::Over => "Over",
-        })
-    }
-}
-
 impl Session {
-    /// Starts a test: a thread of its own prepares it and sets it going.
+    /// Starts a run. A thread of its own prepares it and sets it going; simulated drives need none.
     ///
-    /// A test that cannot run ends at once; [`Session::finish`] then says why.
-    pub fn start(engine: Arc<dyn Engine>, workload: Workload) -> Self {
-        Self::begin(engine, workload, false)
-    }
-
-    /// The same, but files laid out for it stay.
-    pub fn start_and_keep(engine: Arc<dyn Engine>, workload: Workload) -> Self {
-        Self::begin(engine, workload, true)
-    }
-
-    fn begin(engine: Arc<dyn Engine>, workload: Workload, keep: bool) -> Self {
-        let shared = Arc::new(Shared {
-            simulated: engine.simulated(),
-            keep,
-            stop: AtomicBool::new(false),
-            state: Mutex::new(State::Preparing { busy_with: "opening the targets".to_owned(), hold: false }),
-            workload,
-        });
-        let preparing = thread::spawn({
+    /// # Errors
+    /// What is known at once. A run that cannot be prepared ends early; [`Session::finish`] then says why.
+    pub fn start(
+        engine: Arc<dyn Engine>,
+        workload: Workload,
+        files: TestFiles,
+        clock: Clock,
+    ) -> Result<Self, LoadError> {
+        workload.validate()?;
+        let simulated = engine.simulated();
+        let state = if simulated {
+            State::Running(engine.start(&workload, clock.now())?)
+        } else {
+            State::Preparing { busy_with: "opening the targets".to_owned(), hold: false }
+        };
+        let (stop, state) = (AtomicBool::new(false), Mutex::new(state));
+        let shared = Arc::new(Shared { workload, simulated, clock, files, stop, state });
+        let preparing = (!simulated).then(|| {
             let shared = Arc::clone(&shared);
-            move || prepare(&shared, &*engine)
+            thread::spawn(move || prepare(&shared, &*engine))
         });
-        Self { shared, preparing: Some(preparing) }
+        Ok(Self { shared, preparing })
     }
 
-    /// A look at the test; [`RunState::Ended`] when there is nothing left but to [`Session::finish`] it.
+    /// A look at the run; [`RunState::Ended`] when there is nothing left but to [`Session::finish`] it.
     pub fn sample(&self) -> RunSample {
         match &mut *self.shared.lock() {
-            State::Running(running, _) => running.sample(now()),
+            State::Running(running) => running.sample(self.shared.clock.now()),
             State::Preparing { busy_with, .. } => {
                 self.shared.blank(RunState::Preparing, Some(busy_with.clone()))
             }
@@ -99,34 +97,22 @@ impl Session {
         }
     }
 
-    /// What is being tested.
-    pub fn workload(&self) -> &Workload {
-        &self.shared.workload
-    }
-
-    /// Holds the workers.
-    pub fn pause(&self) {
+    /// Holds the workers, or lets them go on.
+    pub fn pause(&self, holds: bool) {
+        let now = self.shared.clock.now();
         match &mut *self.shared.lock() {
-            State::Running(running, _) => running.pause(now()),
-            State::Preparing { hold, .. } => *hold = true,
+            State::Running(running) if holds => running.pause(now),
+            State::Running(running) => running.resume(now),
+            State::Preparing { hold, .. } => *hold = holds,
             State::Failed(_) | State::Over => {}
         }
     }
 
-    /// Lets them go on.
-    pub fn resume(&self) {
-        match &mut *self.shared.lock() {
-            State::Running(running, _) => running.resume(now()),
-            State::Preparing { hold, .. } => *hold = false,
-            State::Failed(_) | State::Over => {}
-        }
-    }
-
-    /// Ends the test before its time.
+    /// Ends the run before its time.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
-        if let State::Running(running, _) = &mut *self.shared.lock() {
-            running.stop(now());
+        if let State::Running(running) = &mut *self.shared.lock() {
+            running.stop(self.shared.clock.now());
         }
     }
 
@@ -143,11 +129,7 @@ impl Session {
         }
         let state = std::mem::replace(&mut *self.shared.lock(), State::Over);
         match state {
-            State::Running(running, laid_out) => {
-                let summary = running.finish(now());
-                drop(laid_out);
-                Ok(summary)
-            }
+            State::Running(running) => Ok(running.finish(self.shared.clock.now())),
             State::Failed(error) => Err(error),
             State::Preparing { .. } | State::Over => Err(LoadError::Stopped),
         }
@@ -156,9 +138,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if self.preparing.is_some() {
-            let _ = self.conclude();
-        }
+        let _ = self.conclude();
     }
 }
 
@@ -179,7 +159,7 @@ impl Shared {
             ios: 0,
             bytes: 0,
             errors: 0,
-            latency: crate::model::LatencySummary::default(),
+            latency: LatencySummary::default(),
             failed: None,
         });
         RunSample {
@@ -195,34 +175,33 @@ impl Shared {
 
 /// Everything before the first read, and setting it going.
 fn prepare(shared: &Shared, engine: &dyn Engine) {
-    let started = shared.workload.validate().map_err(LoadError::from).and_then(|()| {
-        let laid_out = if shared.simulated { Vec::new() } else { lay_out_missing(shared)? };
+    let started = lay_out_missing(shared).and_then(|()| {
         if shared.stopped() {
             return Err(LoadError::Stopped);
         }
-        Ok((engine.start(&shared.workload, now())?, laid_out))
+        engine.start(&shared.workload, shared.clock.now())
     });
     let mut state = shared.lock();
     let hold = matches!(*state, State::Preparing { hold: true, .. });
     *state = match started {
-        Ok((mut running, laid_out)) => {
+        Ok(mut running) => {
             if hold {
-                running.pause(now());
+                running.pause(shared.clock.now());
             }
             if shared.stopped() {
-                running.stop(now());
+                running.stop(shared.clock.now());
             }
-            State::Running(running, laid_out)
+            State::Running(running)
         }
         Err(error) => State::Failed(error),
     };
 }
 
-/// Lays out the targets that are not there, if the workload says how big: `--filename PATH --size 1G`.
-fn lay_out_missing(shared: &Shared) -> Result<Vec<LaidOut>, LoadError> {
-    let Some(size) = shared.workload.size else { return Ok(Vec::new()) };
+/// Lays out the targets that are not there, if the workload says how big: `--filename PATH --size 1G`. A file reaches from
+/// its beginning to the end of what is read.
+fn lay_out_missing(shared: &Shared) -> Result<(), LoadError> {
+    let Some(size) = shared.workload.size else { return Ok(()) };
     let size = Bytes(size.0.saturating_add(shared.workload.offset.0));
-    let mut laid_out = Vec::new();
     for target in &shared.workload.targets {
         let path = target.path.as_path();
         // What a path into /dev names is a device that is not there, never a file to be made.
@@ -230,26 +209,26 @@ fn lay_out_missing(shared: &Shared) -> Result<Vec<LaidOut>, LoadError> {
             continue;
         }
         let name = Label::new(&path.to_string_lossy());
-        laid_out.push(lay_out(path, size, shared.workload.seed, shared.keep, &mut |done| {
+        let file = lay_out(path, size, shared.workload.seed, shared.files.keep, &mut |done| {
             if let State::Preparing { busy_with, .. } = &mut *shared.lock() {
                 *busy_with = format!("laying out {name}, {} of {} MiB", done.0 >> 20, size.0 >> 20);
             }
             !shared.stopped()
-        })?);
+        })?;
+        shared.files.laid_out.lock().unwrap_or_else(PoisonError::into_inner).push(file);
     }
-    Ok(laid_out)
-}
-
-/// The clock that runs are timed by.
-#[expect(clippy::disallowed_methods, reason = "the session is where a run's clock is read")]
-pub fn now() -> Instant {
-    Instant::now()
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{load::RealEngine, model::Target};
+
+    fn start(workload: Workload) -> Session {
+        let (engine, clock) = (Arc::new(RealEngine::default()), Clock::real());
+        Session::start(engine, workload, TestFiles::default(), clock).unwrap()
+    }
 
     fn workload(path: std::path::PathBuf) -> Workload {
         Workload {
@@ -275,7 +254,7 @@ mod tests {
     fn a_missing_file_is_laid_out_read_and_removed() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = folder.path().join("iodyno.test");
-        let session = Session::start(Arc::new(RealEngine::default()), workload(path.clone()));
+        let session = start(workload(path.clone()));
         wait_for(&session, |sample| sample.state == RunState::Running);
         assert!(path.exists());
         wait_for(&session, |sample| sample.state == RunState::Ended);
@@ -291,17 +270,17 @@ mod tests {
         let mut long = workload(path.clone());
         long.runtime = None;
         long.size = Some(Bytes(1 << 30));
-        let laying_out = Session::start(Arc::new(RealEngine::default()), long.clone());
+        let laying_out = start(long.clone());
         wait_for(&laying_out, |sample| sample.preparing.as_ref().is_some_and(|p| p.contains("laying out")));
         assert_eq!(laying_out.finish().unwrap_err(), LoadError::Stopped);
         assert!(!path.exists());
 
         long.size = Some(Bytes(16 << 20));
         long.runtime = Some(Duration::from_secs(100));
-        let running = Session::start(Arc::new(RealEngine::default()), long);
+        let running = start(long);
         wait_for(&running, |sample| sample.state == RunState::Running);
-        running.pause();
-        running.resume();
+        running.pause(true);
+        running.pause(false);
         running.stop();
         assert!(running.finish().unwrap().interrupted);
         assert!(!path.exists());
@@ -309,10 +288,32 @@ mod tests {
 
     #[test]
     fn a_test_that_cannot_run_ends_at_once_and_says_why() {
-        let session = Session::start(Arc::new(RealEngine::default()), workload("/nowhere/file".into()));
+        let session = start(workload("/nowhere/file".into()));
         wait_for(&session, |sample| sample.state == RunState::Ended);
         let error = session.finish().unwrap_err().to_string();
         assert!(error.starts_with("/nowhere/file: ") && error.contains("ENOENT"), "{error}");
-        drop(Session::start(Arc::new(RealEngine::default()), Workload::default()));
+        let engine = Arc::new(RealEngine::default());
+        let nothing = Session::start(engine, Workload::default(), TestFiles::default(), Clock::real());
+        assert!(nothing.is_err(), "a workload without targets");
+    }
+
+    #[test]
+    fn several_runs_share_a_file_that_reaches_from_its_beginning_to_the_end_of_what_is_read() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("iodyno.test");
+        let (files, mut made) = (TestFiles::default(), None);
+        for _ in 0..2 {
+            let mut workload = workload(path.clone());
+            (workload.runtime, workload.offset) = (Some(Duration::from_millis(50)), Bytes(1 << 20));
+            let engine = Arc::new(RealEngine::default());
+            let session = Session::start(engine, workload, files.clone(), Clock::real()).unwrap();
+            wait_for(&session, |sample| sample.state == RunState::Ended);
+            assert!(session.finish().unwrap().targets[0].ios > 0);
+            let metadata = path.metadata().unwrap();
+            assert_eq!(metadata.len(), 17 << 20);
+            assert_eq!(*made.get_or_insert(metadata.modified().unwrap()), metadata.modified().unwrap());
+        }
+        drop(files);
+        assert!(!path.exists());
     }
 }

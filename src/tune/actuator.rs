@@ -9,6 +9,7 @@ use std::{
     collections::BTreeMap,
     fs::{self, OpenOptions},
     io::{self, Read, Write},
+    ops::Deref,
     os::unix::fs::OpenOptionsExt,
     sync::Mutex,
     thread,
@@ -27,6 +28,20 @@ pub trait Actuator {
 
     /// Waits as long as another program takes to write a value back that it saw changed.
     fn settle(&self) {}
+}
+
+impl<P: Deref<Target: Actuator>> Actuator for P {
+    fn read(&self, file: &str) -> io::Result<String> {
+        (**self).read(file)
+    }
+
+    fn write(&self, file: &str, value: &str) -> io::Result<()> {
+        (**self).write(file, value)
+    }
+
+    fn settle(&self) {
+        (**self).settle();
+    }
 }
 
 /// What a device's driver reads while it has none.

@@ -96,11 +96,11 @@ pub fn is_whole(report: &[(Step, Restored)]) -> bool {
 
 /// Makes and unmakes changes in one session.
 pub struct Tuner<'a> {
-    actuator: &'a dyn Actuator,
+    actuator: Box<dyn Actuator + 'a>,
     journal: Journal,
     session: Session,
     boot: String,
-    clock: &'a dyn Fn() -> i64,
+    clock: Box<dyn Fn() -> i64 + 'a>,
     /// What files read after a change of this session to something else had reset them.
     reset: RefCell<BTreeMap<String, String>>,
 }
@@ -109,14 +109,20 @@ impl<'a> Tuner<'a> {
     /// Opens a session. `clock` gives Unix milliseconds.
     pub fn open(
         journal: &Journal,
-        actuator: &'a dyn Actuator,
+        actuator: impl Actuator + 'a,
         purpose: Purpose,
         boot: &str,
-        clock: &'a dyn Fn() -> i64,
+        clock: impl Fn() -> i64 + 'a,
     ) -> Result<Self, JournalError> {
         let session = journal.open(purpose, boot, clock())?;
-        let reset = RefCell::default();
-        Ok(Self { actuator, journal: journal.clone(), session, boot: boot.to_owned(), clock, reset })
+        Ok(Self {
+            actuator: Box::new(actuator),
+            journal: journal.clone(),
+            session,
+            boot: boot.to_owned(),
+            clock: Box::new(clock),
+            reset: RefCell::default(),
+        })
     }
 
     /// Makes one change. What the kernel made of it is the answer; an error means that nothing was written.
@@ -336,26 +342,8 @@ impl<'a> Tuner<'a> {
     }
 }
 
-/// The changes that setting `id` to `value` on `device` takes: one for each file, none where it has the value already.
-/// What is there now is asked of the actuator, not of the machine, which may be seconds old.
-pub fn changes(
-    machine: &Machine,
-    actuator: &dyn Actuator,
-    device: &Device,
-    setting: &Setting,
-    value: &str,
-) -> Result<Vec<Change>, TuneError> {
-    let mut changes = planned(machine, device, setting, value)?;
-    for change in &mut changes {
-        let file = &change.file;
-        change.from =
-            actuator.read(file).map_err(|error| TuneError::Unreadable { file: file.clone(), error })?;
-    }
-    changes.retain(|change| change.from != change.to);
-    Ok(changes)
-}
-
-/// The same from the machine as it was read, a change for every file, also where nothing would change.
+/// The changes that setting a value on `device` takes, from the machine as it was read: one for every file, also where
+/// nothing would change.
 pub fn planned(
     machine: &Machine,
     device: &Device,

@@ -6,14 +6,14 @@ use super::{Bench, Complaint, Failure, Status, print};
 use crate::{
     model::DriveName,
     report::tune as report,
-    runtime::desk::came_back_as,
     source::{
         SysRoot,
         open_files::{self, Number},
         read_machine,
     },
     tune::{
-        Change, Device, Outcome,
+        Change, Device, Outcome, SettingsService,
+        journal::Purpose,
         rebind::{self, Rebind, RebindError},
         undo::Which,
     },
@@ -26,7 +26,7 @@ impl Bench {
         root: &dyn SysRoot,
         device: &Device,
         queues: &str,
-        changes: &[Change],
+        changes: Vec<Change>,
         dry_run: bool,
     ) -> Result<Status, Failure> {
         let Device::Drive(drive) = device else {
@@ -36,7 +36,7 @@ impl Bench {
         };
         let planned = checked(root, drive)?;
         if dry_run {
-            return print(&format!("{}{}", report::commands(changes), planned.commands()));
+            return print(&format!("{}{}", report::commands(&changes), planned.commands()));
         }
         print(&format!(
             "{drive} ({}) at {} leaves the nvme driver and comes back with {queues} poll queues asked for;\nwith it {}. \
@@ -52,25 +52,30 @@ impl Bench {
                 Complaint::new(drive.as_str(), "was not confirmed", "type its name when asked").into()
             );
         }
-        let tuner = self.open()?;
-        for change in changes {
-            let outcome = tuner.apply(&self.machine, change)?;
-            print(&report::applied(change, &outcome))?;
-            if outcome != Outcome::Accepted {
-                tuner.close()?;
-                return Ok(Status::No);
+        let service = self.service()?;
+        let tuner = service.open(Purpose::Command)?;
+        let mut accepted = true;
+        for (change, outcome) in service.apply(&tuner, changes) {
+            let outcome = outcome?;
+            print(&report::applied(&change, &outcome))?;
+            accepted = outcome == Outcome::Accepted;
+            if !accepted {
+                break;
             }
+        }
+        if !accepted {
+            tuner.close()?;
+            return Ok(Status::No);
         }
         // Somebody may have taken it while the question stood.
         let now = checked(root, drive).and_then(|now| unclaimed(root, now));
         if let Err(error) = now.and_then(|now| Ok(now.carry_out(&tuner, &self.machine)?)) {
-            let ledger = self.ledger()?;
-            tuner.undo(&self.machine, &ledger, &Which::Sessions(&[tuner.session()]), false)?;
+            service.undo(&tuner, &Which::Sessions(&[tuner.session()]), false)?;
             tuner.close()?;
             return Err(error);
         }
         tuner.keep()?;
-        came_back(root, &planned, queues)
+        came_back(service, &planned, queues)
     }
 }
 
@@ -104,8 +109,8 @@ fn unclaimed(root: &dyn SysRoot, planned: Rebind) -> Result<Rebind, Failure> {
 }
 
 /// Waits for the drive, whatever its name is now, and says what it has become.
-fn came_back(root: &dyn SysRoot, planned: &Rebind, queues: &str) -> Result<Status, Failure> {
-    let back = came_back_as(root, &planned.identity);
+fn came_back(service: &SettingsService, planned: &Rebind, queues: &str) -> Result<Status, Failure> {
+    let back = service.wait_for(&planned.identity);
     let Some((name, polled, counted)) = back.as_ref().and_then(|drive| {
         let counted = drive.queue.hardware_queues.get().map_or(String::new(), |q| {
             format!(", {} default, {} read, {} poll queues", q.default, q.read, q.poll)

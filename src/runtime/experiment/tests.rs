@@ -6,6 +6,7 @@ use std::sync::{
 use super::*;
 use crate::{
     experiment::{Scene, Terms, account::Ending, plan::Wishes, table},
+    load::Running,
     model::WorkloadError,
     source::origin::Origin,
     tune::journal,
@@ -13,7 +14,7 @@ use crate::{
 
 /// Simulated drives that look, before they read, at what the settings are, and fail when they are told to.
 struct Watchful {
-    desk: Arc<Desk>,
+    service: Arc<SettingsService>,
     inner: Arc<dyn Engine>,
     file: String,
     seen: Mutex<Vec<(String, bool)>>,
@@ -28,9 +29,9 @@ impl Engine for Watchful {
     }
 
     fn start(&self, workload: &Workload, now: Instant) -> Result<Box<dyn Running>, LoadError> {
-        let value = self.desk.actuator().read(&self.file).unwrap();
+        let value = self.service.actuator.read(&self.file).unwrap();
         // What was changed stands in the journal before anything is read.
-        let noted = !self.desk.ledger().unwrap().entries.is_empty();
+        let noted = !self.service.ledger().unwrap().entries.is_empty();
         self.seen.lock().unwrap().push((value, noted));
         if self.starts.fetch_add(1, Ordering::Relaxed) == self.fails {
             let error = WorkloadError { option: "bs", wrong: "fails".to_owned(), fix: "wait".to_owned() };
@@ -41,7 +42,7 @@ impl Engine for Watchful {
 }
 
 struct Scenery {
-    desk: Arc<Desk>,
+    service: Arc<SettingsService>,
     root: Arc<dyn SysRoot>,
     plan: Plan,
     file: String,
@@ -51,22 +52,22 @@ struct Scenery {
 fn scenery() -> Scenery {
     let origin = Origin::Demo("threadripper-after".to_owned());
     let root = origin.open().unwrap();
-    let desk = Desk::new(&origin, &root).unwrap();
-    let machine = desk.read().machine;
+    let service = startup::settings(&origin, &root).unwrap();
+    let (machine, _) = service.read();
     let drive = machine.hardware_drives().next().unwrap();
     let file = drive.queue.scheduler.path().to_string();
     let targets = [drive.target()];
     let wishes = Wishes::default();
     let scene = Scene { machine: &machine, targets: &targets, simulated: true, wishes: &wishes };
     let plan = table::find("scheduler").unwrap().plan(&scene, Terms::default()).unwrap();
-    Scenery { desk, root, plan, file }
+    Scenery { service, root, plan, file }
 }
 
 impl Scenery {
     fn watchful(&self, fails: usize) -> Arc<Watchful> {
         Arc::new(Watchful {
-            desk: Arc::clone(&self.desk),
-            inner: opening::simulated(&self.desk.read()),
+            service: Arc::clone(&self.service),
+            inner: startup::simulated(&startup::with_limits(self.service.read())),
             file: self.file.clone(),
             seen: Mutex::default(),
             fails,
@@ -74,25 +75,26 @@ impl Scenery {
         })
     }
 
-    fn underway(&self, engine: &Arc<Watchful>) -> Underway<'_> {
+    fn underway(&self, engine: &Arc<Watchful>) -> Underway {
         let engine: Arc<dyn Engine> = Arc::<Watchful>::clone(engine);
-        let machine = self.desk.read().machine;
-        Underway::new(self.plan.clone(), &self.desk, &*self.root, machine, Reader::Engine(engine))
+        let (machine, clock) = (Arc::new(self.service.read().0), Clock::counted());
+        let reader = Reader::Engine(engine);
+        Underway::with(self.plan.clone(), &self.service, &self.root, clock, machine, reader)
     }
 
     fn scheduler(&self) -> String {
-        self.desk.actuator().read(&self.file).unwrap()
+        self.service.actuator.read(&self.file).unwrap()
     }
 }
 
 /// Goes on until it has ended, or for so many looks.
-fn go_on(underway: &mut Underway<'_>, most: usize) {
-    let begun = crate::runtime::now();
-    for look in 0..most {
+fn go_on(underway: &mut Underway, most: usize) {
+    for _ in 0..most {
         if underway.account().has_ended() {
             return;
         }
-        underway.look(begun + Duration::from_millis(500) * u32::try_from(look).unwrap());
+        underway.look();
+        underway.clock.pass(Duration::from_millis(500));
     }
 }
 
@@ -113,7 +115,7 @@ fn every_run_reads_with_its_arms_settings_and_each_change_is_undone_before_the_n
         );
     }
     assert_eq!(seen.iter().filter(|(value, _)| value == "mq-deadline").count(), 9);
-    let records = scenery.desk.journal().read().unwrap();
+    let records = scenery.service.journal.read().unwrap();
     let steps: Vec<&str> = records
         .iter()
         .filter_map(|record| match &record.event {
@@ -147,7 +149,7 @@ fn a_run_that_fails_is_restored_and_its_round_thrown_out() {
 #[test]
 fn dropped_or_stopped_at_any_moment_everything_is_as_it_was() {
     let scenery = scenery();
-    let before = scenery.desk.read().machine;
+    let before = scenery.service.read();
     let mut met = 0;
     for looks in 1..40 {
         let engine = scenery.watchful(usize::MAX);
@@ -161,7 +163,7 @@ fn dropped_or_stopped_at_any_moment_everything_is_as_it_was() {
             assert_eq!(underway.account().restored, Some(true));
         }
         drop(underway);
-        assert_eq!(*scenery.desk.read().machine, *before, "after {looks} looks");
+        assert_eq!(scenery.service.read(), before, "after {looks} looks");
     }
     assert!(met > 5, "changed settings were met {met} times");
 }

@@ -126,11 +126,11 @@ fn a_change_planned_before_another_reset_its_file_is_made_all_the_same() {
     with_tuner(&kernel, |journal, tuner| {
         let device = Device::Drive(crate::model::DriveName::new("loop7"));
         let found = machine(&kernel);
-        let planned = |id, value| {
+        let plan = |id, value| {
             let row = find(id).unwrap();
-            changes(&found, &kernel, &device, row, value).unwrap().remove(0)
+            planned(&found, &device, row, value).unwrap().remove(0)
         };
-        for change in [planned("scheduler", "mq-deadline"), planned("nr_requests", "64")] {
+        for change in [plan("scheduler", "mq-deadline"), plan("nr_requests", "64")] {
             assert_eq!(tuner.apply(&found, &change).unwrap(), Outcome::Accepted);
         }
         assert_eq!(kernel.files()["/sys/q/nr_requests"], "64");
@@ -331,7 +331,7 @@ fn of_two_drives_with_one_serial_number_the_changed_one_is_put_back_and_told_of(
     let second = Device::Drive(crate::model::DriveName::new("nvme1n1"));
     let machine = twins(&kernel);
     let row = find("scheduler").unwrap();
-    for change in changes(&machine, &kernel, &second, row, "mq-deadline").unwrap() {
+    for change in planned(&machine, &second, row, "mq-deadline").unwrap() {
         assert_eq!(tuner.apply(&machine, &change).unwrap(), Outcome::Accepted);
     }
     put("nvme0n1", "kyber");

@@ -1,4 +1,4 @@
-//! [`Awake`]: keeps processors out of sleep, as latency-critical programs ask the kernel to.
+//! [`CpuDmaLatency`]: keeps processors out of sleep, as latency-critical programs ask the kernel to.
 //!
 //! The kernel's file for it, `/dev/cpu_dma_latency` (`Documentation/power/pm_qos_interface.rst`), is no storage device: what
 //! is written is the longest wake-up allowed, and the wish ends with the file descriptor, so that even a kill undoes it.
@@ -13,11 +13,11 @@ pub const FILE: &str = "/dev/cpu_dma_latency";
 
 /// Processors stay awake until this is dropped.
 #[derive(Debug)]
-pub struct Awake {
+pub struct CpuDmaLatency {
     _wish: File,
 }
 
-impl Awake {
+impl CpuDmaLatency {
     /// Asks for wake-ups of no more than 0 microseconds.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! [`PretendRoot`]: a demo's files with the settings changed over them, so that its machine is read again as a live one
+//! [`DemoRoot`]: a demo's files with the settings changed over them, so that its machine is read again as a live one
 //! would be.
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -6,24 +6,24 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     machine::Machine,
     source::{SysRoot, root::RootError},
-    tune::{Device, SETTINGS, pretend::Pretend},
+    tune::{Device, SETTINGS, fake_kernel::FakeKernel},
 };
 
 /// A root whose settings are those of a pretended kernel.
-pub struct PretendRoot {
+pub struct DemoRoot {
     inner: Arc<dyn SysRoot>,
-    kernel: Arc<Pretend>,
+    kernel: Arc<FakeKernel>,
 }
 
-impl PretendRoot {
+impl DemoRoot {
     /// Over `inner`.
-    pub fn new(inner: Arc<dyn SysRoot>, kernel: Arc<Pretend>) -> Self {
+    pub fn new(inner: Arc<dyn SysRoot>, kernel: Arc<FakeKernel>) -> Self {
         Self { inner, kernel }
     }
 }
 
 /// The kernel of a demo: its settings as they were captured.
-pub fn kernel(root: &dyn SysRoot, machine: &Machine) -> Pretend {
+pub fn kernel(root: &dyn SysRoot, machine: &Machine) -> FakeKernel {
     let drives = machine.drives.iter().map(|drive| Device::Drive(drive.name.clone()));
     let devices: Vec<Device> = drives.chain([Device::Cpu]).collect();
     let readings =
@@ -38,10 +38,10 @@ pub fn kernel(root: &dyn SysRoot, machine: &Machine) -> Pretend {
             Some((path, String::from_utf8_lossy(&content).trim().to_owned()))
         })
         .collect();
-    Pretend::new(files)
+    FakeKernel::new(files)
 }
 
-impl SysRoot for PretendRoot {
+impl SysRoot for DemoRoot {
     fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
         match self.kernel.content(path) {
             Some(content) => Ok(content.into_bytes()),
@@ -70,6 +70,7 @@ mod tests {
         load::{Engine, Simulated},
         machine::Drive,
         model::{Completion, RunSummary, Workload},
+        runtime::clock::Clock,
         source::{self, origin::Origin},
         tune::actuator::Actuator,
     };
@@ -78,14 +79,14 @@ mod tests {
     fn a_demo_polls_once_its_driver_has_poll_queues_and_says_so_before() {
         let inner = Origin::Demo("x570".to_owned()).open().unwrap();
         let kernel = Arc::new(kernel(&*inner, &source::read_machine(&*inner).0));
-        let root = PretendRoot::new(inner, Arc::clone(&kernel));
+        let root = DemoRoot::new(inner, Arc::clone(&kernel));
         let run = || -> RunSummary {
             let (machine, _) = source::read_machine(&root);
             let nvme = machine.hardware_drives().filter(|drive| drive.nvme.is_some());
             let targets = nvme.map(Drive::target);
             let workload = Workload { targets: targets.collect(), hipri: true, ..Workload::default() };
             let simulated = Simulated::new(&machine, &capacity::limits(&machine), 1);
-            let now = crate::runtime::session::now();
+            let now = Clock::counted().now();
             simulated.start(&workload, now).unwrap().finish(now)
         };
         let before = run().effective;

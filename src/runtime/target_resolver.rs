@@ -1,6 +1,4 @@
-//! Which drives of this machine paths are, or lie on.
-//!
-//! Not here: opening them (`load`), the names of a demo's drives (`cli`).
+//! Which drives the targets of a test are, or lie on.
 
 use std::{
     fs::Metadata,
@@ -11,22 +9,44 @@ use std::{
 use rustix::fs::{major, minor};
 
 use crate::{
-    machine::Machine,
+    load::LoadError,
+    machine::{Drive, Machine},
     model::{DriveName, Workload},
     source::{SysRoot, root::resolve},
+    text::Label,
 };
 
-/// Fills in the drive of each target of this machine, where it can be told.
+/// Fills in the drive of each target of this machine that has none yet, where it can be told.
 pub fn find_drives(workload: &mut Workload, root: &dyn SysRoot, machine: &Machine) {
-    for target in &mut workload.targets {
+    for target in workload.targets.iter_mut().filter(|target| target.drive.is_none()) {
         let by_commands = machine.drive_of_generic(&target.path).map(|drive| drive.name.clone());
         target.drive =
             by_commands.or_else(|| drive_of(&target.path, root).filter(|name| machine.drive(name).is_some()));
     }
 }
 
+/// Takes `/dev/NAME` and NAME as drives of a demo; all its hardware drives when none is named.
+pub fn name_drives(workload: &mut Workload, machine: &Machine) -> Result<(), LoadError> {
+    if workload.targets.is_empty() {
+        workload.targets = machine.hardware_drives().map(Drive::target).collect();
+    }
+    for target in workload.targets.iter_mut().filter(|target| target.drive.is_none()) {
+        let path = target.path.to_string_lossy();
+        let name = DriveName::new(path.strip_prefix("/dev/").unwrap_or(&path));
+        if machine.drive(&name).is_none() {
+            return Err(LoadError::Target {
+                path: Label::new(&format!("--filename {path}")),
+                wrong: "the demo has no such drive".to_owned(),
+                fix: "`iodyno drives --demo` lists those it has".to_owned(),
+            });
+        }
+        target.drive = Some(name);
+    }
+    Ok(())
+}
+
 /// The drive that a device is or has a part of, or that a file (or the folder it is going to be in) lies on.
-pub fn drive_of(path: &Path, root: &dyn SysRoot) -> Option<DriveName> {
+fn drive_of(path: &Path, root: &dyn SysRoot) -> Option<DriveName> {
     let folder = || path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let metadata = path.metadata().or_else(|_| folder().metadata()).ok()?;
     drive_numbered(device_number(&metadata), root)

@@ -1,4 +1,4 @@
-//! [`Pretend`]: a kernel that exists in memory only and answers as the real one was seen to, for demos.
+//! [`FakeKernel`]: a kernel that exists in memory only and answers as the real one was seen to, for demos.
 
 use std::{
     collections::BTreeMap,
@@ -11,14 +11,14 @@ use super::actuator::{Actuator, current_word};
 /// Files with their contents. Writing one does what Linux 6.12 does: unknown schedulers are EINVAL and a new one resets
 /// `nr_requests`, poll queues make drives polled, `read_ahead_kb` is rounded down to the page, `nr_requests` has a least and a most.
 #[derive(Debug, Default)]
-pub struct Pretend {
+pub struct FakeKernel {
     files: Mutex<BTreeMap<String, String>>,
 }
 
 /// Tags of an NVMe queue as delivered: without a scheduler, `nr_requests` is that and no more.
 const TAGS: u64 = 1023;
 
-impl Pretend {
+impl FakeKernel {
     /// With these files.
     pub fn new(files: BTreeMap<String, String>) -> Self {
         Self { files: Mutex::new(files) }
@@ -30,7 +30,7 @@ impl Pretend {
     }
 }
 
-impl Actuator for Pretend {
+impl Actuator for FakeKernel {
     fn read(&self, file: &str) -> io::Result<String> {
         let content = self.content(file).ok_or(io::ErrorKind::NotFound)?;
         Ok(current_word(&content).to_owned())
@@ -87,7 +87,7 @@ fn taken(name: &str, value: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn kernel() -> Pretend {
+    fn kernel() -> FakeKernel {
         let files = [
             ("/q/scheduler", "[none] mq-deadline"),
             ("/q/nr_requests", "1023"),
@@ -95,7 +95,7 @@ mod tests {
             ("/q/io_poll", "0"),
             ("/module/nvme/parameters/poll_queues", "0"),
         ];
-        Pretend::new(files.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect())
+        FakeKernel::new(files.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect())
     }
 
     #[test]

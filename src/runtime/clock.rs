@@ -1,0 +1,63 @@
+//! [`Clock`]: the machine's, or one that is only counted, so that the same keys give the same picture.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// A clock; clones show the same time.
+#[derive(Debug, Clone)]
+pub struct Clock {
+    started: Instant,
+    /// Nanoseconds that were counted; `None` for the machine's clock.
+    counted: Option<Arc<AtomicU64>>,
+}
+
+impl Clock {
+    /// The machine's clock.
+    pub fn real() -> Self {
+        Self { started: now(), counted: None }
+    }
+
+    /// A clock that stands still between calls of [`Self::pass`].
+    pub fn counted() -> Self {
+        Self { started: now(), counted: Some(Arc::default()) }
+    }
+
+    /// Real for what takes its time, counted for what is simulated.
+    pub fn of(simulated: bool) -> Self {
+        if simulated { Self::counted() } else { Self::real() }
+    }
+
+    /// The time now.
+    pub fn now(&self) -> Instant {
+        match &self.counted {
+            Some(nanos) => self.started + Duration::from_nanos(nanos.load(Ordering::Relaxed)),
+            None => now(),
+        }
+    }
+
+    /// Time since the clock was made.
+    pub fn elapsed(&self) -> Duration {
+        self.now() - self.started
+    }
+
+    /// Lets time pass: sleeps, or counts.
+    pub fn pass(&self, time: Duration) {
+        match &self.counted {
+            Some(nanos) => {
+                nanos.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(0), Ordering::Relaxed);
+            }
+            None => thread::sleep(time),
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the runtime is where the clock is read")]
+fn now() -> Instant {
+    Instant::now()
+}

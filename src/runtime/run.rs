@@ -1,0 +1,299 @@
+//! [`Run`]: the one way to run a test, for the screen, `render`, `bench`, `sheet --simulate` and experiments.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use super::{
+    clock::Clock,
+    demo_counters::DemoCounters,
+    session::{Session, TestFiles},
+    startup, target_resolver,
+};
+use crate::{
+    app::MachineRead,
+    capacity::{self, Expected},
+    counters::{Counters, Memory, Rates, rates},
+    findings::validity::{OwnReads, Watch},
+    load::{Engine, LoadError, RealEngine},
+    machine::{Machine, Measured},
+    model::{RunRecord, RunSample, RunState, RunSummary, Seconds, Workload},
+    source::{self, SysRoot, origin::Origin},
+};
+
+/// Between two looks at a test: how soon its end, or a signal, is noticed.
+pub(crate) const LOOK: Duration = Duration::from_millis(25);
+/// The time of a row of counters, and the least that the last row of a run may have.
+const ROW: Duration = Duration::from_secs(1);
+const LAST_ROW: Duration = Duration::from_millis(900);
+
+/// The machine whose drives are tested, and the engine that reads them.
+pub struct Testbed {
+    /// The machine.
+    pub read: MachineRead,
+    /// Where this machine is read; a demo's drives are simulated.
+    root: Option<Arc<dyn SysRoot>>,
+    engine: Arc<dyn Engine>,
+    /// Of a demo, as it was captured.
+    memory: Option<Memory>,
+    clock: Clock,
+}
+
+impl Testbed {
+    /// This machine, or a demo with simulated drives; `None` where the drives are elsewhere.
+    pub fn new(origin: &Origin, root: &Arc<dyn SysRoot>, read: MachineRead, clock: Clock) -> Option<Self> {
+        match origin {
+            Origin::Live => {
+                let engine = Arc::new(RealEngine::on(&read.machine));
+                Some(Self { read, root: Some(Arc::clone(root)), engine, memory: None, clock })
+            }
+            Origin::Demo(_) => {
+                let memory = source::counters::read(&**root).memory;
+                Some(Self { memory, ..Self::simulating(read, clock) })
+            }
+            Origin::Capture(_) | Origin::Sysroot(_) => None,
+        }
+    }
+
+    fn simulating(read: MachineRead, clock: Clock) -> Self {
+        let engine = startup::simulated(&read);
+        Self { read, root: None, engine, memory: None, clock }
+    }
+
+    /// Whether a model makes the figures.
+    pub fn simulated(&self) -> bool {
+        self.root.is_none()
+    }
+
+    /// Settings changed: drives are tested as they are now.
+    pub fn renew(&mut self, read: &MachineRead) {
+        self.read = read.clone();
+        self.engine = match self.root {
+            Some(_) => Arc::new(RealEngine::on(&read.machine)),
+            None => startup::simulated(read),
+        };
+    }
+
+    /// Fills in the drive of each target, where it can be told.
+    ///
+    /// # Errors
+    /// A target that is no drive of a demo.
+    pub fn resolve(&self, workload: &mut Workload) -> Result<(), LoadError> {
+        let machine = &self.read.machine;
+        match &self.root {
+            Some(root) => target_resolver::find_drives(workload, &**root, machine),
+            None => target_resolver::name_drives(workload, machine)?,
+        }
+        Ok(())
+    }
+
+    /// What each target should reach by the machine's limits.
+    pub fn expected(&self, workload: &Workload) -> Vec<Option<Expected>> {
+        capacity::expected(&self.read.machine, &self.read.limits, workload)
+    }
+
+    /// Starts a run, with rows of counters where they are simulated or wanted.
+    pub fn start(&self, mut workload: Workload, files: TestFiles, counts: bool) -> Result<Run, LoadError> {
+        self.resolve(&mut workload)?;
+        let rows = match &self.root {
+            Some(root) => counts.then(|| Rows::of(root, ROW)),
+            None => Some(Rows::Demo(DemoCounters::new(&self.read, self.memory, workload.clone()))),
+        };
+        let (engine, clock) = (Arc::clone(&self.engine), self.clock.clone());
+        Run::start(engine, workload, &self.read.machine, files, clock, rows)
+    }
+
+    /// Runs a workload to its end, or until `stops`; `told` takes each look.
+    pub fn run<E: From<LoadError>>(
+        &self,
+        workload: Workload,
+        files: TestFiles,
+        stops: impl Fn(Duration) -> bool,
+        mut told: impl FnMut(&Look) -> Result<(), E>,
+    ) -> Result<Ended, E> {
+        let mut run = self.start(workload, files, true)?;
+        let begun = self.clock.now();
+        loop {
+            self.clock.pass(LOOK);
+            let look = run.look(stops(self.clock.now() - begun));
+            told(&look)?;
+            if look.ends {
+                return Ok(run.finish()?);
+            }
+        }
+    }
+
+    /// Judges a run that has ended; what it teaches about the machine.
+    pub fn judge(&self, ended: &mut Ended) -> Vec<Measured> {
+        // Heat is as it is now.
+        let now = self.root.as_ref().map(|root| startup::read(&**root).machine);
+        let after = now.as_ref().unwrap_or(&self.read.machine);
+        ended.watch.judge(after, &mut ended.run);
+        let beside = ended.watch.beside(after, &ended.run);
+        capacity::learned(&self.read.machine, &self.read.limits, &ended.run, beside)
+    }
+
+    /// A run as it is kept.
+    pub fn record(&self, ended: &Ended, expected: &[Option<Expected>]) -> RunRecord {
+        let boot = self.read.machine.host.boot_id.value();
+        RunRecord::new(boot, ended.run.clone(), expected, ended.seconds.clone())
+    }
+}
+
+/// Runs a workload on the simulated drives of a demo, without waiting for it.
+pub fn simulate(read: &MachineRead, workload: Workload) -> Result<RunRecord, LoadError> {
+    /// One without an end of its own never would.
+    const LONGEST: Duration = Duration::from_hours(1);
+    let bed = Testbed::simulating(read.clone(), Clock::counted());
+    let expected = bed.expected(&workload);
+    let ended =
+        bed.run(workload, TestFiles::default(), |time| time >= LONGEST, |_| Ok::<_, LoadError>(()))?;
+    Ok(bed.record(&ended, &expected))
+}
+
+/// A test in progress. Dropped, it stops.
+pub struct Run {
+    session: Session,
+    clock: Clock,
+    rows: Option<Rows>,
+    watch: Watch,
+    seconds: Seconds,
+    each: Vec<Seconds>,
+}
+
+/// A look at a test.
+pub struct Look {
+    /// What was read so far.
+    pub sample: RunSample,
+    /// What came of the counters in the last second.
+    pub row: Option<Row>,
+    /// Whether it is the last one.
+    pub ends: bool,
+}
+
+/// What there is to say once a second.
+pub enum Row {
+    /// What happened per second.
+    Rates(Box<Rates>),
+    /// What the run is busy with before it reads.
+    Preparing(String),
+}
+
+/// A run that has ended.
+pub struct Ended {
+    /// Its result.
+    pub run: RunSummary,
+    /// What went on beside it.
+    pub watch: Watch,
+    /// Its rate, second by second.
+    pub seconds: Seconds,
+    /// Each target's.
+    pub each: Vec<Seconds>,
+}
+
+impl Run {
+    /// Starts a run of an engine on a machine that was read just before.
+    pub(super) fn start(
+        engine: Arc<dyn Engine>,
+        workload: Workload,
+        machine: &Machine,
+        files: TestFiles,
+        clock: Clock,
+        rows: Option<Rows>,
+    ) -> Result<Self, LoadError> {
+        let watch = Watch::begin(machine, &workload);
+        let session = Session::start(engine, workload, files, clock.clone())?;
+        Ok(Self { session, clock, rows, watch, seconds: Seconds::default(), each: Vec::new() })
+    }
+
+    /// What was read so far.
+    pub fn sample(&self) -> RunSample {
+        self.session.sample()
+    }
+
+    /// A look at the test, the last one if it has ended or `ends` now.
+    pub fn look(&mut self, ends: bool) -> Look {
+        let sample = self.sample();
+        let ends = ends || sample.state == RunState::Ended;
+        self.seconds.take(&sample);
+        self.each.resize_with(sample.targets.len(), Seconds::default);
+        for (seconds, target) in self.each.iter_mut().zip(&sample.targets) {
+            seconds.take_bytes(sample.state, sample.at, target.bytes);
+        }
+        let rows = self.rows.as_mut();
+        let row = rows.and_then(|rows| rows.look(&sample, ends, self.clock.now(), &mut self.watch));
+        Look { sample, row, ends }
+    }
+
+    /// Holds the workers, or lets them go on.
+    pub fn pause(&self, holds: bool) {
+        self.session.pause(holds);
+    }
+
+    /// Ends it before its time.
+    pub fn stop(&self) {
+        self.session.stop();
+    }
+
+    /// Stops what still runs and sums up.
+    pub fn finish(self) -> Result<Ended, LoadError> {
+        let Self { session, watch, seconds, each, .. } = self;
+        Ok(Ended { run: session.finish()?, watch, seconds, each })
+    }
+}
+
+/// Counters while a test runs.
+pub(super) enum Rows {
+    Demo(DemoCounters),
+    Kernel { root: Arc<dyn SysRoot>, every: Duration, previous: Option<Moment> },
+}
+
+/// What was counted at one moment.
+pub(super) struct Moment {
+    at: Instant,
+    counters: Option<Counters>,
+    sample: RunSample,
+}
+
+impl Rows {
+    /// Rows of the kernel's counters.
+    pub(super) fn of(root: &Arc<dyn SysRoot>, every: Duration) -> Self {
+        Self::Kernel { root: Arc::clone(root), every, previous: None }
+    }
+
+    /// Looks at the counters when reads begin to count, every second, and when the run `ends`. Gives a row for each second,
+    /// or nearly one at the end.
+    fn look(&mut self, sample: &RunSample, ends: bool, now: Instant, watch: &mut Watch) -> Option<Row> {
+        let (root, every, previous) = match self {
+            Self::Demo(counters) => {
+                let (rates, own) = counters.look(sample)?;
+                if sample.state == RunState::Running && sample.at >= rates.elapsed {
+                    watch.take(&rates, &own);
+                }
+                return Some(Row::Rates(Box::new(rates)));
+            }
+            Self::Kernel { root, every, previous } => (root, *every, previous),
+        };
+        let counts = |moment: &Moment| moment.sample.state == RunState::Running;
+        let begins = sample.state == RunState::Running && !previous.as_ref().is_some_and(counts);
+        let due = previous.as_ref().is_none_or(|moment| now - moment.at >= every);
+        if !begins && !ends && !due {
+            return None;
+        }
+        let counters =
+            sample.preparing.is_none().then(|| source::counters::read_without_idle_states(&**root));
+        let before = previous.replace(Moment { at: now, counters, sample: sample.clone() })?;
+        if let Some(busy_with) = &sample.preparing {
+            return Some(Row::Preparing(busy_with.clone()));
+        }
+        let later = previous.as_ref()?.counters.as_ref()?;
+        let elapsed = now - before.at;
+        let rates = rates(before.counters.as_ref()?, later, elapsed);
+        if counts(&before) {
+            watch.take(&rates, &OwnReads::between(&before.sample, sample));
+        }
+        let least = if ends { LAST_ROW } else { ROW };
+        (elapsed >= least).then(|| Row::Rates(Box::new(rates)))
+    }
+}

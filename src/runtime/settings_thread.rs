@@ -1,0 +1,116 @@
+//! The screen's requests to the [`SettingsService`], carried out in one session of the journal.
+
+use std::sync::Arc;
+
+use super::{startup, worker::Worker};
+use crate::{
+    app::tune::answer::{Answer, Undoing},
+    tune::{Change, SettingsService, Tuner, journal::Purpose, tuner::TuneError, undo::Which},
+};
+
+/// Something to be done to settings.
+pub(super) enum Request {
+    /// See what stands changed; what a dead experiment changed is restored.
+    Look,
+    Apply(Vec<Change>),
+    Undo(Undoing),
+    /// What these dead sessions changed stays.
+    KeepDead(Vec<String>),
+    /// The session ends; what it changed stays.
+    Keep,
+}
+
+/// Starts a worker for them; every request is answered once.
+pub(super) fn start(
+    service: Arc<SettingsService>,
+    inline: bool,
+    answer: impl Fn(Answer) + Send + 'static,
+) -> Worker<Request> {
+    Worker::start(inline, move || {
+        let mut session = Session { service, tuner: None };
+        move |request: Option<Request>| {
+            request.into_iter().for_each(|request| answer(session.answer(request)));
+            false
+        }
+    })
+}
+
+struct Session {
+    service: Arc<SettingsService>,
+    /// Opened at the first change.
+    tuner: Option<Tuner<'static>>,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // What still stands is offered at the next start.
+        let _ = self.tuner.take().map(Tuner::close);
+    }
+}
+
+impl Session {
+    fn answer(&mut self, request: Request) -> Answer {
+        let mut answer = Answer::default();
+        if let Err(error) = self.carry_out(request, &mut answer) {
+            answer.error = Some(error.to_string());
+        }
+        if let Err(error) = self.account(&mut answer) {
+            answer.error.get_or_insert(error.to_string());
+        }
+        answer
+    }
+
+    fn carry_out(&mut self, request: Request, answer: &mut Answer) -> Result<(), TuneError> {
+        let service = Arc::clone(&self.service);
+        match request {
+            Request::Look => {
+                answer.restored = service.recover()?;
+                answer.error = service.damage()?.into_iter().next();
+                if answer.restored.is_empty() {
+                    return Ok(());
+                }
+            }
+            Request::Apply(changes) => {
+                let made = service.apply(self.tuner()?, changes);
+                let words = |error: TuneError| error.to_string();
+                answer.made = made.map(|(change, outcome)| (change, outcome.map_err(words))).collect();
+            }
+            // Nothing was changed, so there is no session to begin.
+            Request::Undo(Undoing::Own) if self.tuner.is_none() => return Ok(()),
+            Request::Undo(which) => {
+                let tuner = self.tuner()?;
+                let own = [tuner.session()];
+                let dead: Vec<&str>;
+                let which = match &which {
+                    Undoing::Own => Which::Sessions(&own),
+                    Undoing::Files(files) => Which::Files(files),
+                    Undoing::Sessions(sessions) => {
+                        let ids = sessions.iter().map(String::as_str);
+                        dead = ids.filter(|id| service.journal.is_dead(id)).collect();
+                        Which::Sessions(&dead)
+                    }
+                };
+                answer.restored = service.undo(tuner, &which, false)?;
+            }
+            Request::KeepDead(sessions) => return Ok(service.keep_dead(sessions)?),
+            Request::Keep => return self.tuner.take().map_or(Ok(()), Tuner::keep),
+        }
+        answer.machine = Some(startup::with_limits(service.read()));
+        Ok(())
+    }
+
+    fn tuner(&mut self) -> Result<&Tuner<'static>, TuneError> {
+        match &mut self.tuner {
+            Some(tuner) => Ok(tuner),
+            none => Ok(none.insert(self.service.open(Purpose::Screen)?)),
+        }
+    }
+
+    fn account(&self, answer: &mut Answer) -> Result<(), TuneError> {
+        answer.session = self.tuner.as_ref().map(|tuner| tuner.session().to_owned());
+        answer.ledger = self.service.ledger()?;
+        let own = answer.session.as_ref();
+        answer.dead = self.service.dead()?.1.into_iter().filter(|id| Some(id) != own).collect();
+        Ok(())
+    }
+}

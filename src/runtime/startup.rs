@@ -1,0 +1,93 @@
+//! From an origin to the first state: the machine with its limits, the mode, the service that changes its settings.
+
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use super::demo_root::{self, DemoRoot};
+use crate::{
+    app::{MachineRead, Mode},
+    capacity,
+    load::{Engine, Simulated},
+    machine::Machine,
+    model::Problem,
+    source::{
+        self, SysRoot,
+        origin::{OpenError, Origin},
+    },
+    store,
+    text::Label,
+    tune::{Live, SettingsService, journal::Journal},
+};
+
+/// The seed of every demo's simulated drives: the same keys give the same picture.
+const SEED: u64 = 0x1007_d140;
+
+/// Reads a machine, with what follows from it.
+pub fn read(root: &dyn SysRoot) -> MachineRead {
+    with_limits(source::read_machine(root))
+}
+
+/// Reads a machine to show or judge it.
+///
+/// # Errors
+/// Nothing of it could be read.
+pub fn read_or_refuse(root: &dyn SysRoot) -> Result<MachineRead, OpenError> {
+    source::read_or_refuse(root).map(with_limits)
+}
+
+/// A machine that was read, with what follows from it.
+pub fn with_limits((machine, problems): (Machine, Vec<Problem>)) -> MachineRead {
+    let limits = capacity::limits(&machine);
+    MachineRead { machine: Arc::new(machine), problems, limits: Arc::new(limits) }
+}
+
+/// The mode the title bar shows.
+pub fn mode(origin: &Origin) -> Mode {
+    match origin {
+        Origin::Live => Mode::Live,
+        Origin::Demo(name) => Mode::Demo(Label::new(name)),
+        Origin::Capture(path) => Mode::Capture(Label::new(&path.to_string_lossy())),
+        Origin::Sysroot(path) => Mode::Folder(Label::new(&path.to_string_lossy())),
+    }
+}
+
+/// The simulated drives of a demo as its settings are now.
+pub fn simulated(read: &MachineRead) -> Arc<dyn Engine> {
+    Arc::new(Simulated::new(&read.machine, &read.limits, SEED))
+}
+
+/// What changes settings of this machine, or of a demo, whose kernel exists in memory and whose journal ends with the
+/// program. `None` for machines that are not here.
+pub fn settings(origin: &Origin, root: &Arc<dyn SysRoot>) -> Option<Arc<SettingsService>> {
+    let service = if origin.is_demo() {
+        let kernel = Arc::new(demo_root::kernel(&**root, &source::read_machine(&**root).0));
+        let demo = DemoRoot::new(Arc::clone(root), Arc::clone(&kernel));
+        SettingsService {
+            actuator: kernel,
+            journal: Journal::in_memory(),
+            boot: Some("demo".to_owned()),
+            may_write: true,
+            machine: Box::new(move || source::read_machine(&demo)),
+            clock: unix_millis,
+        }
+    } else {
+        let root = Arc::clone(root);
+        SettingsService {
+            actuator: Arc::new(Live),
+            journal: Journal::new(store::folder()),
+            boot: source::host::boot_id(&*root).value().map(ToString::to_string),
+            may_write: rustix::process::geteuid().is_root(),
+            machine: Box::new(move || source::read_machine(&*root)),
+            clock: unix_millis,
+        }
+    };
+    (origin.is_live() || origin.is_demo()).then(|| Arc::new(service))
+}
+
+/// Milliseconds since 1970.
+pub(super) fn unix_millis() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,374 @@
+//! [`SettingsService`]: the one way to plan, apply and undo settings, and to recover what dead sessions left.
+//!
+//! An experiment takes a guard, sets the values of an arm, runs its test, restores, sets the next arm, and ends:
+//!
+//! ```no_run
+//! # use iodyno::{model::DriveName, runtime::startup, source::origin::Origin};
+//! # use iodyno::tune::{Device, Wanted, settings, tuner};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let origin = Origin::Live;
+//! let service = startup::settings(&origin, &origin.open()?).ok_or("settings of this machine cannot be changed")?;
+//! let guard = service.guard()?;
+//! let drive = Device::Drive(DriveName::new("nvme0n1"));
+//! let row = settings::find("scheduler").ok_or("no such setting")?;
+//! for (change, outcome) in guard.set(&[Wanted::new(drive, row, "mq-deadline")])? {
+//!     println!("{} {}: {outcome}", change.device, change.setting.0);
+//! }
+//! // ... the arm's test ...
+//! assert!(tuner::is_whole(&guard.restore()?), "every file reads again what it read before");
+//! let report = guard.end()?;
+//! # let _ = report;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Changes of a guard do not stay: dropping it restores them; if the process is killed, the next start restores them from
+//! the journal without asking.
+
+use std::{sync::Arc, thread, time::Duration};
+
+use super::{
+    Actuator, Change, Device, Identity, Outcome, Restored, Tuner, Wanted,
+    device::DRIVER,
+    journal::{Event, Gain, Journal, JournalError, Purpose, Record},
+    ledger::{Entry, Ledger},
+    settings::{rank, resets},
+    tuner::{TuneError, planned},
+    undo::{Step, Which},
+};
+use crate::{
+    machine::{Drive, Machine},
+    model::{Problem, SettingId},
+};
+
+/// Files that were to be restored, each with its result.
+pub type Report = Vec<(Step, Restored)>;
+
+/// Reads the machine whose settings are changed.
+pub type ReadMachine = Box<dyn Fn() -> (Machine, Vec<Problem>) + Send + Sync>;
+
+/// Changes settings of one machine, in sessions of one journal.
+pub struct SettingsService {
+    /// What reads and writes settings.
+    pub actuator: Arc<dyn Actuator + Send + Sync>,
+    /// The journal.
+    pub journal: Journal,
+    /// The id of this boot, without which nothing is changed.
+    pub boot: Option<String>,
+    /// Whether settings can be written: by root, and on a demo.
+    pub may_write: bool,
+    /// Reads the machine as it is now.
+    pub machine: ReadMachine,
+    /// Unix milliseconds.
+    pub clock: fn() -> i64,
+}
+
+impl SettingsService {
+    /// The machine as it is now, and what could not be read of it.
+    pub fn read(&self) -> (Machine, Vec<Problem>) {
+        (self.machine)()
+    }
+
+    fn boot(&self) -> Result<&str, JournalError> {
+        self.boot.as_deref().ok_or(JournalError::NoBoot)
+    }
+
+    /// Begins a session.
+    pub fn open(&self, purpose: Purpose) -> Result<Tuner<'static>, JournalError> {
+        Tuner::open(&self.journal, Arc::clone(&self.actuator), purpose, self.boot()?, self.clock)
+    }
+
+    /// What stands changed, as far as the journal's lines are whole.
+    pub fn ledger(&self) -> Result<Ledger, JournalError> {
+        Ok(Ledger::of(&self.journal.contents()?.records, self.boot()?))
+    }
+
+    /// The journal's damaged lines, a sentence each.
+    pub fn damage(&self) -> Result<Vec<String>, JournalError> {
+        let path = self.journal.path();
+        let damaged = self.journal.contents()?.damaged;
+        Ok(damaged.iter().map(|damage| format!("{}: {damage}", path.display())).collect())
+    }
+
+    /// What killed experiments and screens left changed, a line each, with the command that undoes it; for commands that
+    /// only read, and restore nothing.
+    pub fn leftovers(&self) -> Result<Vec<String>, JournalError> {
+        let (experiments, screens) = self.dead()?;
+        if experiments.is_empty() && screens.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ledger = self.ledger()?;
+        let words = |entry: &Entry| format!("{} {} (was {})", entry.device.name, entry.setting, entry.found);
+        let line = |(what, dead): (&str, Vec<String>)| {
+            let left = |entry: &&Entry| dead.iter().any(|id| entry.open.contains_key(id));
+            let left: Vec<String> = ledger.entries.iter().filter(left).map(words).collect();
+            let told = || {
+                let left = left.join(", ");
+                format!("{what} was killed and left changed: {left}; `iodyno tune undo` undoes it")
+            };
+            (!left.is_empty()).then(told)
+        };
+        Ok([("an experiment", experiments), ("iodyno", screens)].into_iter().filter_map(line).collect())
+    }
+
+    /// Sessions that died with changes standing: those whose changes are restored without asking, and those whose changes
+    /// are offered. None where the boot is not known.
+    pub fn dead(&self) -> Result<(Vec<String>, Vec<String>), JournalError> {
+        if self.boot.is_none() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let ledger = self.ledger()?;
+        let dead = ledger.sessions.keys().filter(|id| self.journal.is_dead(id)).cloned();
+        Ok(dead.partition(|id| ledger.is_unasked(id)))
+    }
+
+    /// Restores what needs no question; nothing where nothing may be written.
+    pub fn recover(&self) -> Result<Report, TuneError> {
+        let (unasked, _) = self.dead()?;
+        if unasked.is_empty() || !self.may_write {
+            return Ok(Report::new());
+        }
+        let tuner = self.open(Purpose::Experiment)?;
+        let sessions: Vec<&str> = unasked.iter().map(String::as_str).collect();
+        let report = self.undo(&tuner, &Which::Sessions(&sessions), false)?;
+        tuner.keep()?;
+        for (step, _) in
+            report.iter().filter(|(step, what)| step.setting == DRIVER.0 && *what == Restored::Back)
+        {
+            // Who reads the machine next should find the drive there.
+            let _late = self.wait_for(&step.device);
+        }
+        Ok(report)
+    }
+
+    /// The changes that these values take, checked, the scheduler first since it resets others: one for each file, also
+    /// where it has the value already.
+    pub fn plan(&self, wanted: &[Wanted]) -> Result<Vec<Change>, TuneError> {
+        let (machine, _) = self.read();
+        let mut changes = Vec::new();
+        for Wanted { device, setting, value } in wanted {
+            changes.extend(planned(&machine, device, setting, value)?);
+        }
+        for change in &mut changes {
+            // The machine may have been read a moment ago.
+            change.from = self.read_file(&change.file)?;
+        }
+        changes.sort_by_key(|change| rank(change.setting.0));
+        Ok(changes)
+    }
+
+    fn read_file(&self, file: &str) -> Result<String, TuneError> {
+        self.actuator.read(file).map_err(|error| TuneError::Unreadable { file: file.to_owned(), error })
+    }
+
+    /// Makes changes one by one as the result is taken, the scheduler first; an error means that a file was not written.
+    /// A file that a change before has reset is read again. Files that have the value already are passed over.
+    pub fn apply(
+        &self,
+        tuner: &Tuner<'_>,
+        mut changes: Vec<Change>,
+    ) -> impl Iterator<Item = (Change, Result<Outcome, TuneError>)> {
+        changes.sort_by_key(|change| rank(change.setting.0));
+        let (machine, _) = self.read();
+        let mut written: Vec<Change> = Vec::new();
+        changes.into_iter().filter_map(move |mut change| {
+            let is_new = change.from != change.to;
+            let reset = written.iter().any(|other| {
+                let resets = other.device == change.device && resets(other.setting.0, change.setting.0);
+                resets || other.file == change.file
+            });
+            if reset && let Ok(now) = self.actuator.read(&change.file) {
+                change.from = now;
+            }
+            if change.from == change.to {
+                return is_new.then_some((change, Ok(Outcome::Accepted)));
+            }
+            let outcome = tuner.apply(&machine, &change);
+            if matches!(outcome, Ok(Outcome::Accepted | Outcome::Adjusted { .. } | Outcome::Changed { .. })) {
+                written.push(change.clone());
+            }
+            Some((change, outcome))
+        })
+    }
+
+    /// Undoes in a session, all but what other living sessions have under their hands. Values that others changed are left
+    /// alone unless `force`.
+    pub fn undo(&self, tuner: &Tuner<'_>, which: &Which<'_>, force: bool) -> Result<Report, TuneError> {
+        let ledger = self.ledger()?.without_living(&self.journal, Some(tuner.session()));
+        let (machine, _) = self.read();
+        tuner.undo(&machine, &ledger, which, force)
+    }
+
+    /// What these dead sessions changed stays.
+    pub fn keep_dead(&self, sessions: Vec<String>) -> Result<(), JournalError> {
+        let boot = self.boot()?;
+        sessions.into_iter().try_for_each(|session| {
+            let time = (self.clock)();
+            self.journal.append(&Record { time, boot: boot.to_owned(), session, event: Event::Keep })
+        })
+    }
+
+    /// Begins to change settings for an experiment.
+    ///
+    /// # Errors
+    /// Without the right to write settings, or where the journal cannot be written.
+    pub fn guard(self: &Arc<Self>) -> Result<SettingsGuard, TuneError> {
+        if !self.may_write {
+            return Err(TuneError::NeedsRoot);
+        }
+        Ok(SettingsGuard { service: Arc::clone(self), tuner: Some(self.open(Purpose::Experiment)?) })
+    }
+
+    /// The drive, when its driver has it again, whatever its name is now; `None` when it has not come within 15 s.
+    pub fn wait_for(&self, identity: &Identity) -> Option<Drive> {
+        (0..75).find_map(|_| {
+            thread::sleep(Duration::from_millis(200));
+            let (machine, _) = self.read();
+            identity.find(&machine).filter(|drive| drive.queue.io_poll.get().is_some()).cloned()
+        })
+    }
+}
+
+/// The settings of an experiment: changed for an arm, restored between arms and at the end, and after a kill by the next
+/// start.
+pub struct SettingsGuard {
+    service: Arc<SettingsService>,
+    /// Until the guard has ended.
+    tuner: Option<Tuner<'static>>,
+}
+
+impl SettingsGuard {
+    /// Makes every setting wanted so; each file that had another value with what the kernel made of it, read back.
+    ///
+    /// # Errors
+    /// A value that cannot be asked for: nothing is written then. A write that could not be journaled, or a file that
+    /// others changed meanwhile: what was written before it stands until [`Self::restore`].
+    pub fn set(&self, wanted: &[Wanted]) -> Result<Vec<(Change, Outcome)>, TuneError> {
+        let Some(tuner) = &self.tuner else { return Ok(Vec::new()) };
+        let changes = self.service.plan(wanted)?;
+        self.service.apply(tuner, changes).map(|(change, outcome)| Ok((change, outcome?))).collect()
+    }
+
+    /// Restores everything this guard changed, and verifies it. The guard goes on.
+    ///
+    /// # Errors
+    /// A journal that cannot be read or written.
+    pub fn restore(&self) -> Result<Report, TuneError> {
+        let Some(tuner) = &self.tuner else { return Ok(Report::new()) };
+        self.service.undo(tuner, &Which::Sessions(&[tuner.session()]), false)
+    }
+
+    /// Notes in the journal what a setting was measured to be worth, for the rules that `tune export udev` writes: the
+    /// value it was compared with, the value measured, the result in words.
+    ///
+    /// # Errors
+    /// A journal that cannot be written.
+    pub fn note(
+        &self,
+        device: &Device,
+        setting: SettingId,
+        [old, new, words]: [String; 3],
+    ) -> Result<(), TuneError> {
+        let Some(tuner) = &self.tuner else { return Ok(()) };
+        let device = Identity::of(&self.service.read().0, device);
+        Ok(tuner.note(Gain { device, setting: setting.0.to_owned(), old, new, words })?)
+    }
+
+    /// Restores everything and ends the session. What could not be restored, as the report says, is tried once more at the
+    /// next start.
+    ///
+    /// # Errors
+    /// As for [`Self::restore`].
+    pub fn end(mut self) -> Result<Report, TuneError> {
+        let report = self.restore();
+        if let Some(tuner) = self.tuner.take() {
+            tuner.close()?;
+        }
+        report
+    }
+}
+
+impl Drop for SettingsGuard {
+    fn drop(&mut self) {
+        if self.tuner.is_some() {
+            // What cannot be restored here, the next start restores.
+            let _ = self.restore();
+            let _ = self.tuner.take().map(Tuner::close);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::DriveName,
+        runtime::startup,
+        source::origin::Origin,
+        tune::{settings::find, tuner::is_whole},
+    };
+
+    fn service() -> Arc<SettingsService> {
+        let origin = Origin::Demo("threadripper-before".to_owned());
+        startup::settings(&origin, &origin.open().unwrap()).unwrap()
+    }
+
+    fn wanted(drive: &str, id: &str, value: &str) -> Wanted {
+        Wanted::new(Device::Drive(DriveName::new(drive)), find(id).unwrap(), value)
+    }
+
+    #[test]
+    fn a_guard_sets_arms_and_leaves_everything_as_it_was() {
+        let service = service();
+        let before = service.read().0;
+        let guard = service.guard().unwrap();
+        let arm = [
+            wanted("nvme0n1", "nr_requests", "64"),
+            wanted("nvme0n1", "scheduler", "mq-deadline"),
+            wanted("nvme1n1", "read_ahead_kb", "4099"),
+            wanted("nvme1n1", "scheduler", "none"),
+        ];
+        let made = guard.set(&arm).unwrap();
+        let outcomes: Vec<_> = made.iter().map(|(change, outcome)| (change.setting.0, outcome)).collect();
+        assert_eq!(
+            outcomes,
+            [
+                ("scheduler", &Outcome::Accepted),
+                ("read_ahead_kb", &Outcome::Adjusted { now: "4096".into() }),
+                ("nr_requests", &Outcome::Accepted),
+            ],
+            "the scheduler first, what is so already not at all"
+        );
+        assert!(is_whole(&guard.restore().unwrap()));
+        let words = ["none", "mq-deadline", "0.5 times the reads per second"].map(str::to_owned);
+        guard.note(&arm[1].device, arm[1].setting.id, words).unwrap();
+        assert_eq!(service.read().0, before, "between two arms");
+        guard.set(&arm[..2]).unwrap();
+        let report = guard.end().unwrap();
+        assert!(is_whole(&report) && report.len() == 2, "{report:?}");
+        assert_eq!(service.read().0, before);
+        assert_eq!(service.dead().unwrap(), (vec![], vec![]));
+        let ledger = service.ledger().unwrap();
+        let device = Identity::of(&before, &arm[1].device);
+        assert!(
+            ledger
+                .gain(&device, "scheduler", "mq-deadline")
+                .is_some_and(|gain| gain.words.starts_with("0.5"))
+        );
+        assert_eq!(ledger.gain(&device, "scheduler", "none"), None);
+    }
+
+    #[test]
+    fn a_wrong_value_writes_nothing_and_a_dropped_guard_restores() {
+        let service = service();
+        let before = service.read().0;
+        let guard = service.guard().unwrap();
+        let arm = [wanted("nvme0n1", "scheduler", "mq-deadline"), wanted("nvme0n1", "nomerges", "7")];
+        assert!(matches!(guard.set(&arm), Err(TuneError::BadValue { .. })));
+        assert_eq!(service.read().0, before);
+        guard.set(&arm[..1]).unwrap();
+        assert_ne!(service.read().0, before);
+        drop(guard);
+        assert_eq!(service.read().0, before);
+    }
+}
