@@ -33,7 +33,7 @@ const EVERYWHERE: &[Command<Run>] = &[
     command(620, &[Key::PageDown], "", "page down", "Move down by a page", |app| act::step(app, Step::Pages(1))),
     command(630, &[Key::Home, Char('g')], "", "first", "Go to the first row", |app| act::step(app, Step::End(-1))),
     command(640, &[Key::End, Char('G')], "", "last", "Go to the last row", |app| act::step(app, Step::End(1))),
-    command(650, &[Char('u')], "units", "units", "Switch every rate between GB/s (powers of ten) and GiB/s (powers of two)", |app| app.switch_units()),
+    command(650, &[Char('u')], "units", "units", "Switch every rate between GB/s (powers of ten) and GiB/s (powers of two)", App::switch_units),
     command(660, &[Char('?')], "", "help", "Explain this screen: its keys and its marks", |app| app.lay(Overlay::Help(0))),
     command(670, &[Char(':')], "palette", "palette", "Find a command by its name", |app| app.lay(Overlay::Palette(Palette::default()))),
     command(680, &[Key::Esc], "", "back", "Go back: close what is open, leave the field", act::back),

@@ -20,6 +20,9 @@ use crate::{
 /// What a command does.
 pub(super) type Run = fn(&mut App) -> Vec<Effect>;
 
+/// What a command brings about that changes the state alone.
+const NOTHING: Vec<Effect> = Vec::new();
+
 pub(super) const SCREENS: &[About] = &[
     About {
         id: MACHINE,
@@ -94,28 +97,28 @@ pub(super) const SCREENS: &[About] = &[
 
 #[rustfmt::skip]
 const MACHINE_COMMANDS: &[Command<Run>] = &[
-    pair("←→", command(240, &[Key::Left, Char('h')], "fold", "fold", "Fold the row, or go to the one it hangs under", |app| nothing(app.tree.left()))),
-    command(250, &[Key::Right, Char('l')], "", "unfold", "Unfold the row, or go to the first one below it", |app| nothing(app.tree.right())),
-    command(280, &[Char('n')], "next drive", "next drive", "Jump to the next drive", |app| nothing(app.tree.step_drive(1))),
-    command(290, &[Char('N')], "", "previous drive", "Jump to the drive before", |app| nothing(app.tree.step_drive(-1))),
+    pair("←→", command(240, &[Key::Left, Char('h')], "fold", "fold", "Fold the row, or go to the one it hangs under", |app| { app.tree.left(); NOTHING })),
+    command(250, &[Key::Right, Char('l')], "", "unfold", "Unfold the row, or go to the first one below it", |app| { app.tree.right(); NOTHING }),
+    command(280, &[Char('n')], "next drive", "next drive", "Jump to the next drive", |app| { app.tree.step_drive(1); NOTHING }),
+    command(290, &[Char('N')], "", "previous drive", "Jump to the drive before", |app| { app.tree.step_drive(-1); NOTHING }),
     command(300, &[Char(' ')], "mark", "mark", "Mark the drive for the test, or every drive below this row", mark),
     command(320, &[Key::Enter], "details", "details", "Everything about the selected row; a folded one opens", details),
-    command(350, &[Char('/')], "find", "find", "Find by name, model, address or driver; Enter keeps the match, arrows go to the next", |app| nothing(app.tree.open_find())),
+    command(350, &[Char('/')], "find", "find", "Find by name, model, address or driver; Enter keeps the match, arrows go to the next", |app| { app.tree.open_find(); NOTHING }),
     command(360, &[Char('s')], "sort", "sort", "Sort siblings by bus, by load, by name", sort),
-    command(370, &[Char('z')], "all devices", "every device", "Show every device, or fold the ones that do not matter here", |app| nothing(app.tree.everything = !app.tree.everything)),
-    command(380, &[Char('p')], "paths", "paths", "Show the path each value was read from", |app| nothing(app.tree.paths = !app.tree.paths)),
+    command(370, &[Char('z')], "all devices", "every device", "Show every device, or fold the ones that do not matter here", |app| { app.tree.everything = !app.tree.everything; NOTHING }),
+    command(380, &[Char('p')], "paths", "paths", "Show the path each value was read from", |app| { app.tree.paths = !app.tree.paths; NOTHING }),
     command(450, &[Char('w')], "what if", "what if", "Pick up the card of this row in thought, to see it in another slot", move_this),
 ];
 
 #[rustfmt::skip]
 const TUNE_COMMANDS: &[Command<Run>] = &[
-    command(150, &[Key::Left, Char('h')], "", "setting before", "Go to the setting on the left", |app| nothing(app.tune.step(&app.shared.settings, 0, -1))),
-    command(160, &[Key::Right, Char('l')], "", "setting after", "Go to the setting on the right", |app| nothing(app.tune.step(&app.shared.settings, 0, 1))),
-    pair("+ -", command(170, &[Char('+'), Char('=')], "change", "next value", "Stage the next of the cell's usual values", |app| nothing(tune::act::choose(app, 1)))),
-    command(180, &[Char('-')], "", "value before", "Stage the one before", |app| nothing(tune::act::choose(app, -1))),
-    command(190, &[Key::Enter], "write", "write", "Write a value into the cell; Enter stages it, Esc leaves it as it was", |app| nothing(tune::act::edit(app))),
-    command(200, &[Char(' ')], "mark", "mark row", "Mark the drive: a change in a marked row goes to every marked drive", |app| nothing(tune::act::mark(app))),
-    command(210, &[Char('a')], "apply", "apply", "Review the exact writes that are staged, then apply them", |app| unless_held(app, |app| nothing(tune::act::review(app)))),
+    command(150, &[Key::Left, Char('h')], "", "setting before", "Go to the setting on the left", |app| { app.tune.step(&app.shared.settings, 0, -1); NOTHING }),
+    command(160, &[Key::Right, Char('l')], "", "setting after", "Go to the setting on the right", |app| { app.tune.step(&app.shared.settings, 0, 1); NOTHING }),
+    pair("+ -", command(170, &[Char('+'), Char('=')], "change", "next value", "Stage the next of the cell's usual values", |app| { tune::act::choose(app, 1); NOTHING })),
+    command(180, &[Char('-')], "", "value before", "Stage the one before", |app| { tune::act::choose(app, -1); NOTHING }),
+    command(190, &[Key::Enter], "write", "write", "Write a value into the cell; Enter stages it, Esc leaves it as it was", |app| { tune::act::edit(app); NOTHING }),
+    command(200, &[Char(' ')], "mark", "mark row", "Mark the drive: a change in a marked row goes to every marked drive", |app| { tune::act::mark(app); NOTHING }),
+    command(210, &[Char('a')], "apply", "apply", "Review the exact writes that are staged, then apply them", |app| unless_held(app, |app| { tune::act::review(app); NOTHING })),
     command(220, &[Key::Backspace, Key::Delete], "take back", "take back", "Drop what is staged in the cell, or put back what iodyno found there", |app| unless_held(app, tune::act::take_back)),
     command(230, &[Char('U')], "undo all", "undo all", "Put back everything this run has changed, the scheduler first, and verify it", |app| unless_held(app, tune::act::undo_all)),
 ];
@@ -125,27 +128,22 @@ const DYNO_COMMANDS: &[Command<Run>] = &[
     command(110, &[Char(' ')], "pause", "pause", "Pause the test, or let it go on", pause),
     pair("←→", command(260, &[Key::Left, Char('h')], "change", "choice before", "The choice before in the field", |app| choose(app, -1))),
     command(270, &[Key::Right, Char('l')], "", "choice after", "The next choice in the field", |app| choose(app, 1)),
-    command(340, &[Key::Enter], "edit", "edit", "Write into the field; Enter takes it, Esc leaves it as it was", |app| nothing(app.dyno.form.begin_edit())),
-    command(460, &[Char('c')], "curve", "curve", "Show another curve: throughput, IOPS, latency", |app| nothing(app.dyno.curve = app.dyno.curve.next())),
-    pair("[ ]", command(510, &[Char('[')], "older run", "older run", "Show the run before", |app| nothing(app.dyno.step_history(1, app.shared.tests.all.len())))),
-    command(520, &[Char(']')], "", "newer run", "Show the run after", |app| nothing(app.dyno.step_history(-1, app.shared.tests.all.len()))),
+    command(340, &[Key::Enter], "edit", "edit", "Write into the field; Enter takes it, Esc leaves it as it was", |app| { app.dyno.form.begin_edit(); NOTHING }),
+    command(460, &[Char('c')], "curve", "curve", "Show another curve: throughput, IOPS, latency", |app| { app.dyno.curve = app.dyno.curve.next(); NOTHING }),
+    pair("[ ]", command(510, &[Char('[')], "older run", "older run", "Show the run before", |app| { app.dyno.step_history(1, app.shared.tests.all.len()); NOTHING })),
+    command(520, &[Char(']')], "", "newer run", "Show the run after", |app| { app.dyno.step_history(-1, app.shared.tests.all.len()); NOTHING }),
 ];
 
 #[rustfmt::skip]
 const WHATIF_COMMANDS: &[Command<Run>] = &[
     command(530, &[Key::Enter], "begin", "begin", "Begin the selected experiment; it says first what it changes and puts it back", whatif::act::begin),
     command(540, &[Char('w')], "slots", "slots", "Show the slots page: cards moved to other slots in thought", |app| app.show(ScreenId("slots"), None)),
-    command(550, &[Char('e')], "own arms", "own arms", "Write the two arms of your own question: LABEL: scheduler=none bs=4k iodepth=32", |app| nothing(whatif::act::write_arms(app))),
+    command(550, &[Char('e')], "own arms", "own arms", "Write the two arms of your own question: LABEL: scheduler=none bs=4k iodepth=32", |app| { whatif::act::write_arms(app); NOTHING }),
     command(560, &[Char('m')], "longer", "measure longer", "Give an experiment that has ended more rounds", whatif::act::longer),
     command(570, &[Char('K')], "keep winner", "keep winner", "Write the winner's settings, to stay until they are undone", whatif::act::keep),
     command(580, &[Char('s')], "to sheet", "to sheet", "Put the verdict into the sheet, or leave it out again", whatif::act::to_sheet),
     command(590, &[Char('b')], "put back", "put back", "Put back what was kept of an experiment", whatif::act::put_back),
 ];
-
-/// A command that asks for nothing.
-fn nothing((): ()) -> Vec<Effect> {
-    Vec::new()
-}
 
 /// The commands of a screen.
 pub(super) fn commands(screen: ScreenId) -> &'static [Command<Run>] {
@@ -262,12 +260,14 @@ pub(super) fn press(app: &mut App, hit: &Hit) -> Vec<Effect> {
         Hit::Cell(row, column) => {
             app.tune.edit = None;
             if (app.tune.row, Some(app.tune.column)) == (row, column) {
-                return nothing(tune::act::choose(app, 1));
+                tune::act::choose(app, 1);
+                return NOTHING;
             }
             app.tune.row = row;
-            match column {
-                Some(column) => app.tune.column = column,
-                None => return nothing(tune::act::mark(app)),
+            if let Some(column) = column {
+                app.tune.column = column;
+            } else {
+                tune::act::mark(app);
             }
         }
         Hit::Experiment(index) if index < app.whatif.experiments.list.len() => {

@@ -242,12 +242,11 @@ pub fn take(app: &mut App, answer: Answer) -> Vec<Effect> {
     if !done.is_empty() {
         tune.done = done;
     }
-    match answer.machine {
-        Some(read) => app.take_machine(read),
-        None => {
-            app.shared.settings.read(&app.shared.machine);
-            app.tune.follow(&app.shared.settings);
-        }
+    if let Some(read) = answer.machine {
+        app.take_machine(read);
+    } else {
+        app.shared.settings.read(&app.shared.machine);
+        app.tune.follow(&app.shared.settings);
     }
     if leaving {
         return vec![Effect::KeepChanges, Effect::Quit];

@@ -157,13 +157,10 @@ impl Sheet {
 
     /// Makes the text if there is none, and lines of it that fit.
     fn make(&mut self, shared: &Shared, area: Rect) {
-        let dossier = match self.dossier.take() {
-            Some(dossier) => dossier,
-            None => {
-                self.text.clear();
-                Arc::new(self.record(shared))
-            }
-        };
+        let dossier = self.dossier.take().unwrap_or_else(|| {
+            self.text.clear();
+            Arc::new(self.record(shared))
+        });
         if self.text.is_empty() {
             self.text = sheet::text(&dossier, &self.chosen(&dossier), self.format);
         }
