@@ -11,7 +11,7 @@ pub mod actuator;
 pub mod cpu_dma_latency;
 pub mod fake_kernel;
 pub mod journal;
-pub mod ledger;
+pub mod change_log;
 pub mod undo;
 pub mod tuner;
 pub mod service;

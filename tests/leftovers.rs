@@ -40,7 +40,7 @@ fn what_a_screen_changed_is_named_by_others_while_it_runs_and_after_it_was_kille
     let (machine, _) = iodyno::source::read_machine(&*Origin::Live.open().unwrap());
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     let (journal, before) = (Journal::new(state.path()), device.setting("read_ahead_kb"));
-    let tuner = Tuner::open(&journal, &Live, Purpose::Screen, boot.trim(), &|| 1).unwrap();
+    let tuner = Tuner::open(&journal, Live, Purpose::Screen, boot.trim(), || 1).unwrap();
     let (row, name) = (find("read_ahead_kb").unwrap(), Device::Drive(DriveName::new(&device.name)));
     for change in planned(&machine, &name, row, "64").unwrap() {
         assert_eq!(tuner.apply(&machine, &change).unwrap(), Outcome::Accepted);

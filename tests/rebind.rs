@@ -13,9 +13,9 @@ use iodyno::{
     source::{origin::Origin, read_machine},
     tune::{
         Actuator, Change, Device, Tuner,
+        change_log::ChangeLog,
         device::DRIVER,
         journal::{Journal, Purpose},
-        ledger::Ledger,
         rebind::{Rebind, RebindError, plan},
         settings,
         tuner::is_whole,
@@ -100,8 +100,7 @@ fn poll_queues(
     machine: &Machine,
     rebind: &Rebind,
 ) -> Result<(), RebindError> {
-    let tuner =
-        Tuner::open(journal, kernel, Purpose::Command, "boot", &|| 1).expect("the journal is written");
+    let tuner = Tuner::open(journal, kernel, Purpose::Command, "boot", || 1).expect("the journal is written");
     let parameter = Change {
         device: Device::Drive(rebind.drive.clone()),
         identity: rebind.identity.clone(),
@@ -153,7 +152,7 @@ fn a_driver_that_will_not_let_go_ends_it_and_one_that_will_not_take_back_is_told
     let error = poll_queues(&journal, &lost, &machine, &rebind).expect_err("refused").to_string();
     let fix = format!("echo '{}' | sudo tee '/sys/bus/pci/drivers/nvme/bind'", rebind.address);
     assert!(error.contains(&fix), "{error}");
-    let ledger = Ledger::of(&journal.read().expect("it is whole"), "boot");
+    let ledger = ChangeLog::of(&journal.read().expect("it is whole"), "boot");
     let away = ledger.entries.iter().find(|entry| entry.setting == DRIVER.0).expect("the journal knows");
     assert!(
         away.open.contains_key(&away.by) && ledger.is_unasked(&away.by),
@@ -177,11 +176,11 @@ fn killed_at_any_step_the_drive_is_bound_again_by_the_next_start() {
         let is_away = kernel.files()[&driver(&rebind)] == "none";
         assert_eq!(is_away, matches!(kill, Kill::After(1) | Kill::Before(2)), "{kill:?}");
         kernel.kill = Kill::Never;
-        let ledger = Ledger::of(&journal.read().expect("it is whole"), "boot");
+        let ledger = ChangeLog::of(&journal.read().expect("it is whole"), "boot");
         let dead: Vec<&str> = ledger.sessions.keys().map(String::as_str).collect();
         assert!(dead.iter().all(|session| journal.is_dead(session)), "{kill:?}");
         assert!(!is_away || dead.iter().any(|session| ledger.is_unasked(session)), "{kill:?}: a drive waits");
-        let tuner = Tuner::open(&journal, &kernel, Purpose::Command, "boot", &|| 2).expect("a session");
+        let tuner = Tuner::open(&journal, &kernel, Purpose::Command, "boot", || 2).expect("a session");
         let report = tuner.undo(&without, &ledger, &Which::Sessions(&dead), false).expect("it is undone");
         assert!(is_whole(&report), "{kill:?}: {report:?}");
         assert_eq!(kernel.files(), before, "{kill:?}");
@@ -191,7 +190,7 @@ fn killed_at_any_step_the_drive_is_bound_again_by_the_next_start() {
             !is_away || last.starts_with("nvme > "),
             "{kill:?}: the parameter, then the driver: {order:?}"
         );
-        let ledger = Ledger::of(&journal.read().expect("it is whole"), "boot");
+        let ledger = ChangeLog::of(&journal.read().expect("it is whole"), "boot");
         assert_eq!(ledger.entries, [], "{kill:?}");
     }
 }

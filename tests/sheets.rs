@@ -18,7 +18,7 @@ use iodyno::{
     source::{SysRoot, capture::TextRoot, demo::DEMOS},
     store,
     text::Label,
-    tune::ledger::Ledger,
+    tune::change_log::ChangeLog,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -103,7 +103,7 @@ fn with_experiments(
         provenance,
         machine: &read.machine,
         problems: &read.problems,
-        ledger: &Ledger::default(),
+        ledger: &ChangeLog::default(),
         watch: None,
         runs,
         experiments,

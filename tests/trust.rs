@@ -23,8 +23,8 @@ use iodyno::{
     source::{origin::Origin, read_machine},
     tune::{
         Device, Identity, SETTINGS,
+        change_log::ChangeLog,
         journal::{self, Event, Purpose, Record},
-        ledger::Ledger,
         undo::{Which, plan},
     },
 };
@@ -401,7 +401,7 @@ fn undo_stays_within_the_table(machine: &Machine, files: &BTreeSet<String>, cont
     let boots: BTreeSet<&str> = records.iter().map(|record| record.boot.as_str()).collect();
     let mut steps = 0;
     for boot in boots {
-        let ledger = Ledger::of(&records, boot);
+        let ledger = ChangeLog::of(&records, boot);
         let sessions: Vec<&str> = records.iter().map(|record| record.session.as_str()).collect();
         for which in [Which::All, Which::On(&Device::Cpu), Which::Sessions(&sessions)] {
             for step in plan(&ledger, &which, machine).0 {

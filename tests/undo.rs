@@ -27,9 +27,9 @@ use iodyno::{
     source::capture::TextRoot,
     tune::{
         Actuator, Device, Outcome, SETTINGS, Tuner,
+        change_log::ChangeLog,
         fake_kernel::FakeKernel,
         journal::{Journal, Purpose},
-        ledger::Ledger,
         settings::Proof,
         tuner::{is_whole, planned},
         undo::Which,
@@ -186,14 +186,14 @@ fn what_no_device_was_at_hand_for_is_changed_read_back_and_undone_on_a_fake_root
             "link_speed" => (Device::Drive(DriveName::new("nvme0n1")), "2"),
             other => panic!("{other} is proved nowhere"),
         };
-        let tuner = Tuner::open(&journal, &kernel, Purpose::Screen, "b", &|| 1).unwrap();
+        let tuner = Tuner::open(&journal, &kernel, Purpose::Screen, "b", || 1).unwrap();
         let planned = planned(&machine, &device, row, value).unwrap();
         assert!(!planned.is_empty(), "{}", row.id.0);
         for change in &planned {
             assert_eq!(tuner.apply(&machine, change).unwrap(), Outcome::Accepted, "{}", row.id.0);
             assert_eq!(kernel.read(&change.file).unwrap(), value);
         }
-        let ledger = Ledger::of(&journal.read().unwrap(), "b");
+        let ledger = ChangeLog::of(&journal.read().unwrap(), "b");
         let report = tuner.undo(&machine, &ledger, &Which::All, false).unwrap();
         assert!(report.len() == planned.len() && is_whole(&report), "{}: {report:?}", row.id.0);
         for change in &planned {

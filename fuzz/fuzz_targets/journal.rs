@@ -9,7 +9,7 @@ use iodyno::{
     tune::{
         Device, SETTINGS,
         journal::parse,
-        ledger::Ledger,
+        change_log::ChangeLog,
         undo::{Which, plan},
     },
 };
@@ -34,7 +34,7 @@ fuzz_target!(|content: &[u8]| {
     let (machine, files) = scene();
     let records = parse(content).records;
     for boot in records.iter().map(|record| record.boot.as_str()).collect::<BTreeSet<_>>() {
-        for step in plan(&Ledger::of(&records, boot), &Which::All, machine).0 {
+        for step in plan(&ChangeLog::of(&records, boot), &Which::All, machine).0 {
             assert!(files.contains(&step.file) || step.setting == "driver", "{step:?}");
             assert!(step.target.bytes().all(|byte| byte.is_ascii_graphic()), "{step:?}");
         }

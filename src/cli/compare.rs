@@ -25,7 +25,7 @@ use crate::{
         origin::Origin,
     },
     text::Label,
-    tune::ledger::Ledger,
+    tune::change_log::ChangeLog,
 };
 
 /// Options of `iodyno compare`.
@@ -92,7 +92,7 @@ fn of_capture(path: &Path) -> Result<String, Failure> {
         provenance: &Mode::Capture(Label::new(&path.to_string_lossy())).provenance(),
         machine: &read.machine,
         problems: &read.problems,
-        ledger: &Ledger::default(),
+        ledger: &ChangeLog::default(),
         watch: None,
         runs: &[],
         experiments: &[],

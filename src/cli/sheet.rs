@@ -25,7 +25,7 @@ use crate::{
         startup,
     },
     source::{SysRoot, origin::Origin},
-    tune::ledger::Ledger,
+    tune::change_log::ChangeLog,
     units::Bytes,
     view::{self, picture, theme::Theme},
 };
@@ -177,7 +177,7 @@ fn all_drives(machine: &Machine) -> Vec<Target> {
 }
 
 /// What stands changed on this machine since it started; nothing where the journal cannot be read, which is reported before.
-fn ledger(origin: &Origin, root: &Arc<dyn SysRoot>) -> Ledger {
+fn ledger(origin: &Origin, root: &Arc<dyn SysRoot>) -> ChangeLog {
     let service = startup::settings(origin, root);
-    service.and_then(|service| service.ledger().ok()).unwrap_or_default()
+    service.and_then(|service| service.change_log().ok()).unwrap_or_default()
 }

@@ -19,8 +19,8 @@ use crate::{
     text::Label,
     tune::{
         Actuator, Change, Device, Live, Outcome, SETTINGS, Setting, SettingsService, Wanted,
+        change_log::{ChangeLog, Entry},
         journal::{Journal, JournalError, Purpose},
-        ledger::{Entry, Ledger},
         persist, settings,
         tuner::is_whole,
         undo::{Which, file_of},
@@ -222,7 +222,7 @@ impl Bench {
                 .collect(),
         };
         // A list goes without where the journal cannot be read.
-        let ledger = self.service.as_ref().and_then(|service| service.ledger().ok()).unwrap_or_default();
+        let ledger = self.service.as_ref().and_then(|service| service.change_log().ok()).unwrap_or_default();
         let rows: Vec<Row> = devices
             .iter()
             .flat_map(|device| report::rows(&self.machine, &ledger, device, self.service.is_some()))
@@ -255,7 +255,7 @@ impl Bench {
             return self.rebind(root, &device, value, new, dry_run);
         }
         if !dry_run && !new.is_empty() && service.may_write {
-            return self.apply(service, &wanted, planned);
+            return apply(service, &wanted, planned);
         }
         for Wanted { device, setting, value } in &wanted {
             let is_its = |change: &&Change| change.setting == setting.id && change.to == *value;
@@ -269,35 +269,10 @@ impl Bench {
         if dry_run || new.is_empty() { Ok(Status::Done) } else { Err(needs_root("tune set")) }
     }
 
-    /// Makes planned changes one after the other, and keeps them.
-    fn apply(
-        &self,
-        service: &SettingsService,
-        wanted: &[Wanted],
-        planned: Vec<Change>,
-    ) -> Result<Status, Failure> {
-        let tuner = service.open(Purpose::Command)?;
-        let (mut all, mut made, mut failed) = (true, Vec::new(), None);
-        for (change, outcome) in service.apply(&tuner, planned) {
-            let Ok(outcome) = outcome.map_err(|error| failed = Some(error)) else { break };
-            all &= outcome == Outcome::Accepted;
-            print(&report::applied(&change, &outcome))?;
-            made.push(change.setting);
-        }
-        tuner.keep()?;
-        if let Some(error) = failed {
-            return Err(error.into());
-        }
-        for Wanted { device, setting, value } in wanted.iter().filter(|one| !made.contains(&one.setting.id)) {
-            print(&report::already_there(device, setting, value))?;
-        }
-        Ok(if all { Status::Done } else { Status::No })
-    }
-
     fn undo(&self, device: Option<&str>, all: bool, force: bool, dry_run: bool) -> Result<Status, Failure> {
         let service = self.service()?;
         let device = device.map(|name| self.device(name)).transpose()?;
-        let ledger = service.ledger()?;
+        let ledger = service.change_log()?;
         let name =
             |entry: &Entry| Label::new(&format!("{} {}", entry.device.name, entry.setting)).to_string();
         let held: Vec<String> = ledger.held(&service.journal).map(name).collect();
@@ -342,7 +317,8 @@ impl Bench {
     }
 
     fn export(&self, form: Form) -> Result<Status, Failure> {
-        let ledger = self.service.as_ref().map_or(Ok(Ledger::default()), |service| service.ledger())?;
+        let ledger =
+            self.service.as_ref().map_or(Ok(ChangeLog::default()), |service| service.change_log())?;
         // Of what is no setting nothing is shown.
         let now = |entry: &Entry| Live.read(&file_of(entry, &self.machine).ok()?).ok();
         let export = match form {
@@ -358,6 +334,26 @@ impl Bench {
         }
         Ok(Status::Done)
     }
+}
+
+/// Makes planned changes one after the other, and keeps them.
+fn apply(service: &SettingsService, wanted: &[Wanted], planned: Vec<Change>) -> Result<Status, Failure> {
+    let tuner = service.open(Purpose::Command)?;
+    let (mut all, mut made, mut failed) = (true, Vec::new(), None);
+    for (change, outcome) in service.apply(&tuner, planned) {
+        let Ok(outcome) = outcome.map_err(|error| failed = Some(error)) else { break };
+        all &= outcome == Outcome::Accepted;
+        print(&report::applied(&change, &outcome))?;
+        made.push(change.setting);
+    }
+    tuner.keep()?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    for Wanted { device, setting, value } in wanted.iter().filter(|one| !made.contains(&one.setting.id)) {
+        print(&report::already_there(device, setting, value))?;
+    }
+    Ok(if all { Status::Done } else { Status::No })
 }
 
 fn needs_root(command: &str) -> Failure {

@@ -10,7 +10,7 @@ use crate::{
     model::{ExperimentRecord, Limits, Problem, RunRecord},
     redact::Redactor,
     text::Label,
-    tune::{Device, ledger::Ledger},
+    tune::{Device, change_log::ChangeLog},
 };
 
 use super::tune::{Row, rows};
@@ -38,7 +38,7 @@ pub struct Material<'a> {
     /// What could not be read of it.
     pub problems: &'a [Problem],
     /// What stands changed since boot.
-    pub ledger: &'a Ledger,
+    pub ledger: &'a ChangeLog,
     /// What went on beside the last run, if somebody watched.
     pub watch: Option<&'a Watch>,
     /// Runs, the oldest first.

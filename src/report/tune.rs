@@ -14,8 +14,8 @@ use crate::{
         Change, Device, Outcome, SETTINGS, Setting,
         cell::Cell,
         change,
+        change_log::{ChangeLog, Entry},
         journal::{Event, Record},
-        ledger::{Entry, Ledger},
         settings::{POLL_QUEUES, Risk, Value},
         tuner::Restored,
         undo::Step,
@@ -49,11 +49,11 @@ pub struct Row {
 }
 
 /// The settings a device has.
-pub fn rows(machine: &Machine, ledger: &Ledger, device: &Device, live: bool) -> Vec<Row> {
+pub fn rows(machine: &Machine, ledger: &ChangeLog, device: &Device, live: bool) -> Vec<Row> {
     SETTINGS.iter().filter_map(|row| one(machine, ledger, device, row, live)).collect()
 }
 
-fn one(machine: &Machine, ledger: &Ledger, device: &Device, row: &Setting, live: bool) -> Option<Row> {
+fn one(machine: &Machine, ledger: &ChangeLog, device: &Device, row: &Setting, live: bool) -> Option<Row> {
     let cell = Cell::of(machine, ledger, device, row)?;
     let why_not = why_not(machine, row, &(row.read)(machine, device), live);
     // A long range is not its usual values.
@@ -182,7 +182,7 @@ fn became(step: &Step, restored: &Restored) -> String {
         }
         Restored::Back => format!("is {target} again"),
         Restored::AlreadyThere => format!("was {target} already"),
-        Restored::Meddled(now) => {
+        Restored::ModifiedExternally(now) => {
             format!(
                 "reads {}, which somebody else set; left alone, --force puts {target} back",
                 Label::new(now)

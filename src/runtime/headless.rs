@@ -30,7 +30,7 @@ impl Headless {
         let mut app = App::new(startup::mode(origin), startup::read_or_refuse(&*root)?, size);
         let clock = Clock::of(!origin.is_live());
         let mut effects = Effects::new(origin, root, &app, None, clock, mpsc::channel());
-        done(effects.drain(&mut app));
+        done(&effects.drain(&mut app));
         Ok(Self { app, effects })
     }
 
@@ -56,7 +56,7 @@ impl Headless {
 
     /// Hands a message to the state and carries out what it asks for.
     pub fn send(&mut self, message: Message) {
-        done(self.effects.send(&mut self.app, message));
+        done(&self.effects.send(&mut self.app, message));
     }
 
     /// Lets time go on.
@@ -65,7 +65,7 @@ impl Headless {
         while !self.has_left() && self.effects.clock.elapsed() < until {
             self.effects.clock.pass(LOOK.min(until.saturating_sub(self.effects.clock.elapsed())));
             self.effects.tick(&mut self.app);
-            done(self.effects.look(&mut self.app));
+            done(&self.effects.look(&mut self.app));
         }
     }
 
@@ -76,6 +76,6 @@ impl Headless {
 }
 
 /// Only a terminal refuses what it is asked for.
-fn done(result: io::Result<()>) {
+fn done(result: &io::Result<()>) {
     debug_assert!(result.is_ok(), "{result:?}");
 }

@@ -91,13 +91,13 @@ impl Watch {
             }
             let at = self.clock.elapsed();
             let seen = self.count();
-            let rates = counters::rates(&counted, &seen, at - counted_at);
+            let rates = counters::rates(&counted, &seen, at.saturating_sub(counted_at));
             (counted, counted_at) = (seen, at);
             if !self.tell(Message::Rates(Box::new(rates), at)) {
                 return;
             }
             let seen = signature(&*self.root);
-            if asked || seen != links || at - read_at >= WHOLE {
+            if asked || seen != links || at >= read_at + WHOLE {
                 (links, read_at) = (seen, at);
                 if !self.tell(Message::Machine(Box::new(startup::read(&*self.root)))) {
                     return;

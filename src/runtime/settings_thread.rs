@@ -29,7 +29,9 @@ pub(super) fn start(
     Worker::start(inline, move || {
         let mut session = Session { service, tuner: None };
         move |request: Option<Request>| {
-            request.into_iter().for_each(|request| answer(session.answer(request)));
+            if let Some(request) = request {
+                answer(session.answer(request));
+            }
             false
         }
     })
@@ -108,7 +110,7 @@ impl Session {
 
     fn account(&self, answer: &mut Answer) -> Result<(), TuneError> {
         answer.session = self.tuner.as_ref().map(|tuner| tuner.session().to_owned());
-        answer.ledger = self.service.ledger()?;
+        answer.ledger = self.service.change_log()?;
         let own = answer.session.as_ref();
         answer.dead = self.service.dead()?.1.into_iter().filter(|id| Some(id) != own).collect();
         Ok(())

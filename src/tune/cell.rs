@@ -1,8 +1,8 @@
 //! [`Cell`]: what one setting is on one device, for a list or a matrix. Pure.
 
 use super::{
+    change_log::ChangeLog,
     device::Device,
-    ledger::Ledger,
     settings::{Range, Setting, Value},
 };
 use crate::{
@@ -35,7 +35,7 @@ pub const DIFFER: &str = "differ";
 
 impl Cell {
     /// The setting on the device; `None` where the device has no such thing.
-    pub fn of(machine: &Machine, ledger: &Ledger, device: &Device, row: &Setting) -> Option<Self> {
+    pub fn of(machine: &Machine, ledger: &ChangeLog, device: &Device, row: &Setting) -> Option<Self> {
         let readings = (row.read)(machine, device);
         let values: Vec<&Value> = readings.iter().filter_map(Reading::value).collect();
         let same = values.windows(2).all(|pair| pair[0].text == pair[1].text);

@@ -29,9 +29,9 @@ use std::{sync::Arc, thread, time::Duration};
 
 use super::{
     Actuator, Change, Device, Identity, Outcome, Restored, Tuner, Wanted,
+    change_log::{ChangeLog, Entry},
     device::DRIVER,
     journal::{Event, Gain, Journal, JournalError, Purpose, Record},
-    ledger::{Entry, Ledger},
     settings::{rank, resets},
     tuner::{TuneError, planned},
     undo::{Step, Which},
@@ -79,8 +79,8 @@ impl SettingsService {
     }
 
     /// What stands changed, as far as the journal's lines are whole.
-    pub fn ledger(&self) -> Result<Ledger, JournalError> {
-        Ok(Ledger::of(&self.journal.contents()?.records, self.boot()?))
+    pub fn change_log(&self) -> Result<ChangeLog, JournalError> {
+        Ok(ChangeLog::of(&self.journal.contents()?.records, self.boot()?))
     }
 
     /// The journal's damaged lines, a sentence each.
@@ -97,7 +97,7 @@ impl SettingsService {
         if experiments.is_empty() && screens.is_empty() {
             return Ok(Vec::new());
         }
-        let ledger = self.ledger()?;
+        let ledger = self.change_log()?;
         let words = |entry: &Entry| format!("{} {} (was {})", entry.device.name, entry.setting, entry.found);
         let line = |(what, dead): (&str, Vec<String>)| {
             let left = |entry: &&Entry| dead.iter().any(|id| entry.open.contains_key(id));
@@ -117,7 +117,7 @@ impl SettingsService {
         if self.boot.is_none() {
             return Ok((Vec::new(), Vec::new()));
         }
-        let ledger = self.ledger()?;
+        let ledger = self.change_log()?;
         let dead = ledger.sessions.keys().filter(|id| self.journal.is_dead(id)).cloned();
         Ok(dead.partition(|id| ledger.is_unasked(id)))
     }
@@ -194,7 +194,7 @@ impl SettingsService {
     /// Undoes in a session, all but what other living sessions have under their hands. Values that others changed are left
     /// alone unless `force`.
     pub fn undo(&self, tuner: &Tuner<'_>, which: &Which<'_>, force: bool) -> Result<Report, TuneError> {
-        let ledger = self.ledger()?.without_living(&self.journal, Some(tuner.session()));
+        let ledger = self.change_log()?.without_living(&self.journal, Some(tuner.session()));
         let (machine, _) = self.read();
         tuner.undo(&machine, &ledger, which, force)
     }
@@ -348,7 +348,7 @@ mod tests {
         assert!(is_whole(&report) && report.len() == 2, "{report:?}");
         assert_eq!(service.read().0, before);
         assert_eq!(service.dead().unwrap(), (vec![], vec![]));
-        let ledger = service.ledger().unwrap();
+        let ledger = service.change_log().unwrap();
         let device = Identity::of(&before, &arm[1].device);
         assert!(
             ledger

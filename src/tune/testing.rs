@@ -8,9 +8,9 @@ use crate::{
     text::Label,
     tune::{
         change::Outcome,
+        change_log::ChangeLog,
         device::Identity,
         journal::{Event, Record},
-        ledger::Ledger,
     },
 };
 
@@ -27,7 +27,7 @@ pub fn change(file: &str, old: &str, new: &str) -> Event {
 }
 
 /// The account of changes, each device, setting, value before and value after, all accepted.
-pub fn ledger_of(changes: &[(&str, &str, &str, &str)]) -> Ledger {
+pub fn ledger_of(changes: &[(&str, &str, &str, &str)]) -> ChangeLog {
     let record = |event| Record { time: 0, boot: "b".into(), session: "1".into(), event };
     let records: Vec<Record> = changes
         .iter()
@@ -47,7 +47,7 @@ pub fn ledger_of(changes: &[(&str, &str, &str, &str)]) -> Ledger {
         })
         .map(record)
         .collect();
-    Ledger::of(&records, "b")
+    ChangeLog::of(&records, "b")
 }
 
 fn none<T>() -> Reading<T> {

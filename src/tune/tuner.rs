@@ -6,9 +6,9 @@ pub use super::undo::Restored;
 use super::{
     actuator::Actuator,
     change::{Change, Outcome},
+    change_log::ChangeLog,
     device::{Device, Identity},
     journal::{Affected, Event, Gain, Journal, JournalError, Purpose, Session},
-    ledger::Ledger,
     settings::{SETTINGS, Setting, Value, find, validate},
     undo::{Step, Which, plan},
 };
@@ -49,7 +49,7 @@ pub enum TuneError {
     #[error(
         "{file}: reads {now} where {expected} was expected; somebody else changed it, look again before writing"
     )]
-    Meddled {
+    ModifiedExternally {
         /// The file.
         file: String,
         /// What it reads.
@@ -132,7 +132,11 @@ impl<'a> Tuner<'a> {
         let now = self.actuator.read(&change.file).map_err(unreadable)?;
         // A change of this session may have reset the file, as a new scheduler does: that is no stranger's doing.
         if now != change.from && self.reset.borrow().get(&change.file) != Some(&now) {
-            return Err(TuneError::Meddled { file: change.file.clone(), now, expected: change.from.clone() });
+            return Err(TuneError::ModifiedExternally {
+                file: change.file.clone(),
+                now,
+                expected: change.from.clone(),
+            });
         }
         let affected = self.affected(machine, change);
         self.record(Event::Change {
@@ -158,7 +162,7 @@ impl<'a> Tuner<'a> {
     pub fn undo(
         &self,
         machine: &Machine,
-        ledger: &Ledger,
+        ledger: &ChangeLog,
         which: &Which<'_>,
         force: bool,
     ) -> Result<Vec<(Step, Restored)>, TuneError> {
@@ -239,7 +243,7 @@ impl<'a> Tuner<'a> {
             // If it cannot be written, the stranger sees what the kernel made of it.
             let _ = self.actuator.write(&step.file, &value);
         }
-        if step.stays { Restored::AlreadyThere } else { Restored::Meddled(value) }
+        if step.stays { Restored::AlreadyThere } else { Restored::ModifiedExternally(value) }
     }
 
     fn restore(&self, step: &Step, steps: &[Step], force: bool) -> Result<Restored, JournalError> {
@@ -251,7 +255,7 @@ impl<'a> Tuner<'a> {
             return Ok(Restored::AlreadyThere);
         }
         if !force && !step.expected.contains(&now) {
-            return Ok(Restored::Meddled(now));
+            return Ok(Restored::ModifiedExternally(now));
         }
         if !step.stays {
             let beside = steps.iter().filter(|other| step.may_reset(other));

@@ -5,8 +5,8 @@
 
 use super::{
     actuator::{NO_DRIVER, function_of, is_driver_name},
+    change_log::{ChangeLog, Entry},
     device::{DRIVER, Device, Identity, Located},
-    ledger::{Entry, Ledger},
     settings::{POLL_QUEUES, Risk, Setting, Value, find, poll_queues, rank, resets, take_back},
 };
 use crate::{machine::Machine, model::Reading, text::Label};
@@ -53,7 +53,7 @@ pub enum Restored {
     /// It already had it.
     AlreadyThere,
     /// Somebody else changed it; it reads this and was left alone.
-    Meddled(String),
+    ModifiedExternally(String),
     /// It could not be read, written or did not keep the value; in words.
     Failed(String),
     /// Its drive is gone.
@@ -90,7 +90,7 @@ impl Step {
 
 /// The files to put back, those that reset others before what they reset; and the entries that are not put back, with the
 /// reason. Files that are not meant and might be reset along with one that is have a step of their own, that they stay.
-pub fn plan(ledger: &Ledger, which: &Which<'_>, machine: &Machine) -> (Vec<Step>, Vec<(Entry, Restored)>) {
+pub fn plan(ledger: &ChangeLog, which: &Which<'_>, machine: &Machine) -> (Vec<Step>, Vec<(Entry, Restored)>) {
     let meant: Vec<&Entry> =
         ledger.entries.iter().filter(|entry| target(entry, which, ledger, machine).is_some()).collect();
     let beside = ledger.entries.iter().chain(&ledger.companions).filter(|entry| {
@@ -126,7 +126,7 @@ pub fn plan(ledger: &Ledger, which: &Which<'_>, machine: &Machine) -> (Vec<Step>
 }
 
 /// What an entry goes back to, if it is meant. A file that is named takes along what was changed with it alone.
-fn target(entry: &Entry, which: &Which<'_>, ledger: &Ledger, machine: &Machine) -> Option<String> {
+fn target(entry: &Entry, which: &Which<'_>, ledger: &ChangeLog, machine: &Machine) -> Option<String> {
     let is_meant = match which {
         Which::All => true,
         Which::On(device) => is_on(entry, device, machine),

@@ -1,7 +1,7 @@
 //! What the runtime is asked to change, and what it answers.
 
 use crate::{
-    tune::{Change, Outcome, ledger::Ledger, tuner::Restored, undo::Step},
+    tune::{Change, Outcome, change_log::ChangeLog, tuner::Restored, undo::Step},
     ui::MachineRead,
 };
 
@@ -20,7 +20,7 @@ pub enum Undoing {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answer {
     /// What stands changed now.
-    pub ledger: Ledger,
+    pub ledger: ChangeLog,
     /// This run's session, once it has one.
     pub session: Option<String>,
     /// Sessions that died with changes standing.

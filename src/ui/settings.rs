@@ -6,7 +6,7 @@ use crate::{
     tune::{
         Change, Device, Outcome, SETTINGS, Setting,
         cell::Cell,
-        ledger::{Entry, Ledger},
+        change_log::{ChangeLog, Entry},
         settings::{Risk, rank},
         tuner::{Restored, planned},
         undo::Step,
@@ -60,7 +60,7 @@ pub struct Settings {
     /// What waits to be applied, in the order of the writes.
     pub staged: Vec<Staged>,
     /// What stands changed since boot.
-    pub ledger: Ledger,
+    pub ledger: ChangeLog,
     /// This run's session.
     pub session: Option<String>,
     /// Sessions that died with changes standing.
@@ -220,7 +220,9 @@ impl Done {
             Self::Made(_, Err(why)) => format!("not written: {why}"),
             Self::Restored(_, Restored::Back) => "back".to_owned(),
             Self::Restored(_, Restored::AlreadyThere) => "was so already".to_owned(),
-            Self::Restored(_, Restored::Meddled(now)) => format!("left alone: somebody else set {now}"),
+            Self::Restored(_, Restored::ModifiedExternally(now)) => {
+                format!("left alone: somebody else set {now}")
+            }
             Self::Restored(_, Restored::Failed(why)) => format!("not back: {why}"),
             Self::Restored(_, Restored::Gone) => "its drive is gone".to_owned(),
             Self::Restored(_, Restored::Doubtful(drives)) => {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     app::{App, tune::act::grouped},
-    tune::ledger::Entry,
+    tune::change_log::Entry,
     units::counted,
 };
 

@@ -31,7 +31,7 @@ impl Engine for Watchful {
     fn start(&self, workload: &Workload, now: Instant) -> Result<Box<dyn Running>, LoadError> {
         let value = self.service.actuator.read(&self.file).unwrap();
         // What was changed stands in the journal before anything is read.
-        let noted = !self.service.ledger().unwrap().entries.is_empty();
+        let noted = !self.service.change_log().unwrap().entries.is_empty();
         self.seen.lock().unwrap().push((value, noted));
         if self.starts.fetch_add(1, Ordering::Relaxed) == self.fails {
             let error = WorkloadError { option: "bs", wrong: "fails".to_owned(), fix: "wait".to_owned() };

@@ -6,14 +6,14 @@ use super::Export;
 use crate::{
     text::Label,
     tune::{
-        ledger::{Entry, Ledger},
+        change_log::{ChangeLog, Entry},
         settings::{Argument, find},
     },
 };
 
 /// Arguments for the kernel's command line, one a line, each below the change it stands for and whom it goes for: an
 /// argument sets a default, never one drive.
-pub fn kernel_arguments(ledger: &Ledger, value: impl Fn(&Entry) -> Option<String>) -> Export {
+pub fn kernel_arguments(ledger: &ChangeLog, value: impl Fn(&Entry) -> Option<String>) -> Export {
     let mut export = Export::default();
     let mut given: BTreeMap<String, String> = BTreeMap::new();
     let mut seen: Vec<(&str, &str)> = Vec::new();

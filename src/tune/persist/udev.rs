@@ -8,7 +8,7 @@ use crate::{
     machine::{Drive, DriveKind, Machine},
     text::Label,
     tune::{
-        ledger::{Entry, Ledger},
+        change_log::{ChangeLog, Entry},
         settings::{POLL_QUEUES, Scope, Setting, find, rank},
     },
 };
@@ -26,7 +26,7 @@ struct Place {
 
 /// Rules that set what stands changed. Drives are matched by serial number, or, without one, by model; what has no name
 /// that lasts is left out.
-pub fn udev_rules(machine: &Machine, ledger: &Ledger, value: impl Fn(&Entry) -> Option<String>) -> Export {
+pub fn udev_rules(machine: &Machine, ledger: &ChangeLog, value: impl Fn(&Entry) -> Option<String>) -> Export {
     let mut export = Export::default();
     let mut blocks: Vec<(Place, String)> = Vec::new();
     let mut seen: Vec<(&str, &str)> = Vec::new();
@@ -86,7 +86,7 @@ fn placed(
 }
 
 /// Comment and rule of one setting.
-fn rule(ledger: &Ledger, entry: &Entry, row: &Setting, place: &Place, now: &str) -> String {
+fn rule(ledger: &ChangeLog, entry: &Entry, row: &Setting, place: &Place, now: &str) -> String {
     let why = row.help.split_inclusive(". ").next().unwrap_or_default().trim_end();
     let mut text = format!("# {}: was {}, set to {now}. {why}\n", entry.setting, Label::new(&entry.found));
     if let Some(gain) = ledger.gain(&entry.device, &entry.setting, now) {
@@ -175,7 +175,7 @@ mod tests {
     };
 
     /// An NVMe drive with an awkward model and serial, and a ledger of changes to it.
-    fn scene(changes: &[(&str, &str, &str)]) -> (Machine, Ledger) {
+    fn scene(changes: &[(&str, &str, &str)]) -> (Machine, ChangeLog) {
         let mut machine = machine_with_queue("nvme0n1", &std::collections::BTreeMap::new());
         machine.drives[0].kind = DriveKind::Nvme;
         machine.drives[0].model = Reading::known("/m", "Samsung \"980\"".into());
@@ -190,7 +190,7 @@ mod tests {
         (machine, ledger)
     }
 
-    fn exported(machine: &Machine, ledger: &Ledger) -> Export {
+    fn exported(machine: &Machine, ledger: &ChangeLog) -> Export {
         udev_rules(machine, ledger, |entry| entry.last.last().cloned())
     }
 

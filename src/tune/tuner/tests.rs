@@ -63,7 +63,7 @@ fn with_tuner(kernel: &Kernel, test: impl FnOnce(&Journal, Tuner<'_>)) {
         time.set(time.get() + 1);
         time.get()
     };
-    let tuner = Tuner::open(&journal, kernel, Purpose::Screen, "boot", &clock).unwrap();
+    let tuner = Tuner::open(&journal, kernel, Purpose::Screen, "boot", clock).unwrap();
     test(&journal, tuner);
 }
 
@@ -109,13 +109,13 @@ fn undo_puts_back_the_scheduler_and_what_it_reset() {
         set(&kernel, &tuner, "read_ahead_kb", "512");
         set(&kernel, &tuner, "scheduler", "mq-deadline");
         assert_eq!(kernel.files()["/sys/q/nr_requests"], "256", "the kernel resets it");
-        let ledger = Ledger::of(&journal.read().unwrap(), "boot");
+        let ledger = ChangeLog::of(&journal.read().unwrap(), "boot");
         let report = tuner.undo(&machine(&kernel), &ledger, &Which::All, false).unwrap();
         assert_eq!(report[0].0.setting, "scheduler");
         assert_eq!(report.len(), 3);
         assert!(report.iter().all(|(_, restored)| *restored == Restored::Back), "{report:?}");
         assert_eq!(kernel.files(), before);
-        assert_eq!(Ledger::of(&journal.read().unwrap(), "boot"), Ledger::default());
+        assert_eq!(ChangeLog::of(&journal.read().unwrap(), "boot"), ChangeLog::default());
     });
 }
 
@@ -134,7 +134,7 @@ fn a_change_planned_before_another_reset_its_file_is_made_all_the_same() {
             assert_eq!(tuner.apply(&found, &change).unwrap(), Outcome::Accepted);
         }
         assert_eq!(kernel.files()["/sys/q/nr_requests"], "64");
-        let ledger = Ledger::of(&journal.read().unwrap(), "boot");
+        let ledger = ChangeLog::of(&journal.read().unwrap(), "boot");
         tuner.undo(&found, &ledger, &Which::All, false).unwrap();
         assert_eq!(kernel.files(), before);
     });
@@ -146,9 +146,9 @@ fn a_stranger_s_value_is_left_alone_unless_forced() {
     with_tuner(&kernel, |journal, tuner| {
         set(&kernel, &tuner, "read_ahead_kb", "512");
         kernel.write("/sys/q/read_ahead_kb", "64").unwrap();
-        let ledger = Ledger::of(&journal.read().unwrap(), "boot");
+        let ledger = ChangeLog::of(&journal.read().unwrap(), "boot");
         let report = tuner.undo(&machine(&kernel), &ledger, &Which::All, false).unwrap();
-        assert_eq!(report[0].1, Restored::Meddled("64".into()));
+        assert_eq!(report[0].1, Restored::ModifiedExternally("64".into()));
         assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "64");
         let report = tuner.undo(&machine(&kernel), &ledger, &Which::All, true).unwrap();
         assert_eq!(report[0].1, Restored::Back);
@@ -157,7 +157,7 @@ fn a_stranger_s_value_is_left_alone_unless_forced() {
 }
 
 fn undone(kernel: &Kernel, journal: &Journal, tuner: &Tuner<'_>, which: &Which<'_>) -> Vec<(Step, Restored)> {
-    let ledger = Ledger::of(&journal.read().unwrap(), "boot");
+    let ledger = ChangeLog::of(&journal.read().unwrap(), "boot");
     tuner.undo(&machine(kernel), &ledger, which, false).unwrap()
 }
 
@@ -198,13 +198,13 @@ fn an_undo_that_is_killed_is_finished_by_the_next() {
         tuner.keep().unwrap();
         // As an undo leaves it that is killed between its write and its word that it is done.
         let clock = || 7;
-        let killed = Tuner::open(journal, &kernel, Purpose::Command, "boot", &clock).unwrap();
-        let ledger = Ledger::of(&journal.read().unwrap(), "boot");
+        let killed = Tuner::open(journal, &kernel, Purpose::Command, "boot", clock).unwrap();
+        let ledger = ChangeLog::of(&journal.read().unwrap(), "boot");
         let (steps, _) = plan(&ledger, &Which::All, &machine(&kernel));
         killed.restore(&steps[0], &steps, false).unwrap();
         assert_eq!(kernel.files()["/sys/q/nr_requests"], "256", "reset, and not yet put back");
         drop(killed);
-        let next = Tuner::open(journal, &kernel, Purpose::Command, "boot", &clock).unwrap();
+        let next = Tuner::open(journal, &kernel, Purpose::Command, "boot", clock).unwrap();
         let report = undone(&kernel, journal, &next, &Which::All);
         assert!(is_whole(&report), "{session}: {report:?}");
         assert_eq!(kernel.files(), before);
@@ -277,7 +277,7 @@ fn what_another_program_writes_is_told_apart_from_what_the_kernel_makes_of_a_val
         let contested = Contested { kernel: Kernel::new(FILES), writes: Cell::new(0), at_once, then };
         let clock = || 1;
         let journal = Journal::in_memory();
-        let tuner = Tuner::open(&journal, &contested, Purpose::Screen, "boot", &clock).unwrap();
+        let tuner = Tuner::open(&journal, &contested, Purpose::Screen, "boot", clock).unwrap();
         let made = change(&contested.kernel, &tuner, "read_ahead_kb", "128", to).unwrap();
         assert_eq!(made, outcome, "{to}");
         assert!(
@@ -285,10 +285,14 @@ fn what_another_program_writes_is_told_apart_from_what_the_kernel_makes_of_a_val
                 || !made.to_string().contains("kernel")
         );
         let now = contested.read("/sys/q/read_ahead_kb").unwrap();
-        let ledger = Ledger::of(&journal.read().unwrap(), "boot");
+        let ledger = ChangeLog::of(&journal.read().unwrap(), "boot");
         let report = tuner.undo(&machine(&contested.kernel), &ledger, &Which::All, false).unwrap();
         if matches!(made, Outcome::Changed { .. }) && now != "128" {
-            assert_eq!(report[0].1, Restored::Meddled(now), "what another program set is left alone");
+            assert_eq!(
+                report[0].1,
+                Restored::ModifiedExternally(now),
+                "what another program set is left alone"
+            );
         }
     }
 }
@@ -327,7 +331,7 @@ fn of_two_drives_with_one_serial_number_the_changed_one_is_put_back_and_told_of(
     put("nvme1n1", "none");
     let journal = Journal::in_memory();
     let clock = || 1;
-    let tuner = Tuner::open(&journal, &kernel, Purpose::Screen, "boot", &clock).unwrap();
+    let tuner = Tuner::open(&journal, &kernel, Purpose::Screen, "boot", clock).unwrap();
     let second = Device::Drive(crate::model::DriveName::new("nvme1n1"));
     let machine = twins(&kernel);
     let row = find("scheduler").unwrap();
@@ -335,7 +339,7 @@ fn of_two_drives_with_one_serial_number_the_changed_one_is_put_back_and_told_of(
         assert_eq!(tuner.apply(&machine, &change).unwrap(), Outcome::Accepted);
     }
     put("nvme0n1", "kyber");
-    let ledger = || Ledger::of(&journal.read().unwrap(), "boot");
+    let ledger = || ChangeLog::of(&journal.read().unwrap(), "boot");
     let first = Device::Drive(crate::model::DriveName::new("nvme0n1"));
     assert_eq!(plan(&ledger(), &Which::On(&first), &machine).0, [], "the twin was not changed");
     let (steps, left) = plan(&ledger(), &Which::On(&second), &machine);
@@ -358,7 +362,7 @@ fn a_value_that_moved_since_it_was_looked_at_is_not_overwritten() {
     with_tuner(&kernel, |_, tuner| {
         assert!(matches!(
             change(&kernel, &tuner, "read_ahead_kb", "64", "256"),
-            Err(TuneError::Meddled { .. })
+            Err(TuneError::ModifiedExternally { .. })
         ));
         assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "128");
     });

@@ -1,4 +1,4 @@
-//! [`Ledger`]: the pure account of what stands changed, made from the journal's records.
+//! [`ChangeLog`]: the pure account of what stands changed, made from the journal's records.
 //!
 //! Not here: the records and their file (`journal`), putting anything back (`undo`, `tuner`).
 
@@ -74,7 +74,7 @@ impl OpenSessions {
 
 /// What stands changed in this boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Ledger {
+pub struct ChangeLog {
     /// By file, in the order of their first change.
     pub entries: Vec<Entry>,
     /// Files that are as they were found and might not stay so when one of those entries is put back.
@@ -85,7 +85,7 @@ pub struct Ledger {
     pub gains: Vec<Gain>,
 }
 
-impl Ledger {
+impl ChangeLog {
     /// The account of all records of this boot; what was changed before it is gone with it.
     pub fn of(records: &[Record], boot: &str) -> Self {
         let mut ledger = Self::default();
@@ -299,7 +299,7 @@ mod tests {
             "2-b",
             vec![change("/f", "256", "512"), accepted("/f"), change("/g", "0", "2"), accepted("/g")],
         ));
-        let ledger = Ledger::of(&all, "b");
+        let ledger = ChangeLog::of(&all, "b");
         assert_eq!(ledger.found("/f"), Some("128"));
         assert_eq!(ledger.entries[0].last, ["512"]);
         assert_eq!(ledger.entries[0].before(&["2-b"]), Some("256"));
@@ -313,23 +313,23 @@ mod tests {
             "2-b",
             vec![Event::Undone { file: "/f".into(), value: "128".into(), sessions: vec![] }, Event::Keep],
         ));
-        let ledger = Ledger::of(&all, "b");
+        let ledger = ChangeLog::of(&all, "b");
         assert_eq!(ledger.found("/f"), None);
         assert_eq!(ledger.found("/g"), Some("0"), "kept is still changed");
         assert!(ledger.entries[0].open.is_empty());
-        assert_eq!(Ledger::of(&all, "another boot"), Ledger::default());
+        assert_eq!(ChangeLog::of(&all, "another boot"), ChangeLog::default());
     }
 
     #[test]
     fn a_kill_between_the_record_and_the_write_leaves_both_values_possible() {
-        let ledger = Ledger::of(&records("1-a", vec![change("/f", "0", "1")]), "b");
+        let ledger = ChangeLog::of(&records("1-a", vec![change("/f", "0", "1")]), "b");
         assert_eq!(ledger.entries[0].last, ["0", "1"]);
         let refused = Event::Result {
             file: "/f".into(),
             outcome: Outcome::Refused { error: "EINVAL".into() },
             affected: vec![],
         };
-        let ledger = Ledger::of(&records("1-a", vec![change("/f", "0", "1"), refused]), "b");
+        let ledger = ChangeLog::of(&records("1-a", vec![change("/f", "0", "1"), refused]), "b");
         assert_eq!(ledger.entries, [], "a refused change changed nothing");
     }
 
@@ -341,7 +341,7 @@ mod tests {
             vec![change("/f", "128", "512"), accepted(), change("/f", "512", "128"), accepted(), undone()];
         // An administrator writes 776 here.
         events.extend([change("/f", "776", "64"), accepted()]);
-        let ledger = Ledger::of(&records("1-a", events), "b");
+        let ledger = ChangeLog::of(&records("1-a", events), "b");
         assert_eq!(ledger.found("/f"), Some("776"));
         assert_eq!(ledger.entries[0].before(&["1-a"]), Some("776"));
         let refused = Event::Result {
@@ -350,7 +350,7 @@ mod tests {
             affected: vec![],
         };
         let events = vec![change("/f", "128", "7"), refused, change("/f", "776", "64"), accepted()];
-        assert_eq!(Ledger::of(&records("1-a", events), "b").found("/f"), Some("776"), "nor a refused one");
+        assert_eq!(ChangeLog::of(&records("1-a", events), "b").found("/f"), Some("776"), "nor a refused one");
     }
 
     #[test]
@@ -366,7 +366,7 @@ mod tests {
         let changes = |second| {
             let first = [on(7, change("/f", "128", "512")), accepted()];
             let then = [on(second, change("/f", "4096", "64")), accepted()];
-            Ledger::of(&records("1-a", [first, then].concat()), "b").found("/f").map(str::to_owned)
+            ChangeLog::of(&records("1-a", [first, then].concat()), "b").found("/f").map(str::to_owned)
         };
         assert_eq!(changes(7).as_deref(), Some("128"));
         assert_eq!(changes(8).as_deref(), Some("4096"), "what was found on the drive before is not its own");
@@ -378,13 +378,13 @@ mod tests {
         let mut all = records("19f-1-0", vec![change("/f", "0", "1"), accepted()]);
         // The clock was set back between the two.
         all.extend(records("18a-2-0", vec![change("/f", "1", "2"), accepted()]));
-        let entry = &Ledger::of(&all, "b").entries[0];
+        let entry = &ChangeLog::of(&all, "b").entries[0];
         assert_eq!(entry.before(&["18a-2-0", "19f-1-0"]), Some("0"));
         assert_eq!(entry.open_in(&["18a-2-0", "19f-1-0"]).collect::<Vec<_>>(), ["19f-1-0", "18a-2-0"]);
         all.extend(records(
             "3-c",
             vec![Event::Undone { file: "/f".into(), value: "1".into(), sessions: vec!["18a-2-0".into()] }],
         ));
-        assert_eq!(Ledger::of(&all, "b").entries[0].by, "19f-1-0");
+        assert_eq!(ChangeLog::of(&all, "b").entries[0].by, "19f-1-0");
     }
 }
