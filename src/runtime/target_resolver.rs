@@ -70,7 +70,10 @@ mod tests {
     use rustix::fs::makedev;
 
     use super::*;
-    use crate::source::{capture::TextRoot, root::FolderRoot};
+    use crate::{
+        model::Target,
+        source::{self, capture::TextRoot, origin::Origin, root::FolderRoot},
+    };
 
     #[test]
     fn a_file_lies_on_the_drive_whose_partition_holds_it() {
@@ -117,5 +120,20 @@ mod tests {
             assert_eq!(drive(*major, *minor).as_deref(), Some(*name), "{major}:{minor}");
         }
         assert_eq!(drive(0, 40), None, "a file system's own number");
+    }
+
+    #[test]
+    fn a_generic_namespace_is_its_drive() {
+        let root = Origin::Demo("x570".to_owned()).open().unwrap();
+        let mut machine = source::read_machine(&*root).0;
+        let drive = machine.drives.iter_mut().find(|drive| drive.nvme.is_some()).unwrap();
+        drive.nvme.as_mut().unwrap().generic = Some(Label::new("/dev/ng7n1"));
+        let name = drive.name.clone();
+        let known = Target { path: "/dev/null".into(), drive: Some(DriveName::new("sda")) };
+        let targets = vec![Target { path: "/dev/ng7n1".into(), drive: None }, known.clone()];
+        let mut workload = Workload { targets, ..Workload::default() };
+        find_drives(&mut workload, &*root, &machine);
+        assert_eq!(workload.targets[0].drive, Some(name));
+        assert_eq!(workload.targets[1], known, "what is known stays");
     }
 }
