@@ -369,7 +369,7 @@ fn no_poll_queues(evidence: &Evidence) -> Vec<Detection> {
     )
     .with_evidence(proofs)
     .about(drives.iter().map(|drive| Subject::drive(drive)));
-    vec![if severity == Severity::Info { detection.as_default() } else { detection }]
+    vec![if severity == Severity::Info { detection.with_default() } else { detection }]
 }
 
 /// CPU time in percent from which a CPU counts as running the test.

@@ -186,7 +186,7 @@ impl Detection {
     }
 
     /// Marks a default that has no measured cost here.
-    pub(crate) fn as_default(mut self) -> Self {
+    pub(crate) fn with_default(mut self) -> Self {
         self.is_default = true;
         self
     }

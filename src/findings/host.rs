@@ -339,7 +339,7 @@ fn mitigations(evidence: &Evidence) -> Vec<Detection> {
             .about([Subject::cpus()])
             .with_evidence(found)
             .with_gain(Gain::words("none to be had", ""))
-            .as_default(),
+            .with_default(),
     ]
 }
 
@@ -353,7 +353,7 @@ fn smt(evidence: &Evidence) -> Vec<Detection> {
             .about([Subject::cpus()])
             .with_evidence([Proof::new(&**reading.path(), "1")])
             .with_gain(Gain::words("none to be had", ""))
-            .as_default(),
+            .with_default(),
     ]
 }
 

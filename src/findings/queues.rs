@@ -193,7 +193,7 @@ fn default_setting(
     let detection = one(Severity::Info, found, |drives| format!("{file} is {now} on {}", names(drives)));
     detection
         .map(|detection| detection.with_command(command))
-        .map(|detection| if shows { detection } else { detection.as_default() })
+        .map(|detection| if shows { detection } else { detection.with_default() })
         .into_iter()
         .collect()
 }
@@ -364,7 +364,7 @@ fn wbt(evidence: &Evidence) -> Vec<Detection> {
     let command = write_queue(&drives, "wbt_lat_usec", "0");
     one(Severity::Info, found, |drives| format!("writeback is throttled on {}", names(drives)))
         .map(|detection| detection.with_command(command))
-        .map(|detection| if shows { detection } else { detection.as_default() })
+        .map(|detection| if shows { detection } else { detection.with_default() })
         .into_iter()
         .collect()
 }
