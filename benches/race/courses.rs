@@ -1,6 +1,9 @@
 //! What is raced over, who races there, and what iodyno is to reach.
 
-use std::path::{Path, PathBuf};
+use std::{
+    iter,
+    path::{Path, PathBuf},
+};
 
 use super::{
     figures::{Bar, Rival},
@@ -22,6 +25,16 @@ const PLAIN: &str = "fio io_uring as most run it";
 const FIXED: &str = "fio io_uring, registered, fixed";
 const BATCHED: &str = "fio io_uring, registered, fixed, batches of 32";
 const T_IO_URING: &str = "t/io_uring, batches of 32";
+
+impl Course {
+    /// Other builds of iodyno instead of all competitors; nothing remains of a course that only this build can run.
+    pub fn compare(&mut self, builds: &[String]) {
+        let own = self.racers[0].clone();
+        self.racers =
+            iter::once(own.clone()).chain(builds.iter().filter_map(|build| own.of_build(build))).collect();
+        self.bars.clear();
+    }
+}
 
 /// All courses, over a file, a loop device on it where one can be made, and devices that somebody named.
 pub fn all(

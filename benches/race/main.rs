@@ -1,7 +1,8 @@
 //! Races `iodyno bench`, its latencies on, against fio and fio's `t/io_uring`, in interleaved rounds.
 //!
 //! `cargo bench --bench race -- [--rounds N] [--seconds S] [--fio PATH] [--t-io-uring PATH] [--device DEV]...
-//! [--course TEXT]...`. No-ops of the ring, then a file of 1 GiB of random data in the build folder: through the page cache
+//! [--course TEXT]... [--against PATH]...`. `--against` races other builds of iodyno instead of fio and `t/io_uring`; a
+//! course name that begins with `=` is taken as a whole. No-ops of the ring, then a file of 1 GiB of random data in the build folder: through the page cache
 //! (with one and two workers, under the screen, 16 times at once), past it, and over a loop device (root only); a new zram
 //! device, which holds nothing (root only); and the devices named, `null_blk` for instance, which are only ever read. File and
 //! loop device once more at depths 1, 4 and 12. At last latencies at half of the peak rate, and the memory of a job. The file
@@ -37,6 +38,7 @@ use rustix::mm::{self, MapFlags, ProtFlags};
 
 fn main() {
     let mut programs = Programs { fio: "fio".to_owned(), t_io_uring: None };
+    let mut builds: Vec<String> = Vec::new();
     let (mut rounds, mut seconds) = (9, 3);
     let (mut devices, mut wanted): (Vec<PathBuf>, Vec<String>) = (Vec::new(), Vec::new());
     let mut out = io::stdout();
@@ -48,6 +50,7 @@ fn main() {
             "--fio" => programs.fio = arguments.next().unwrap(),
             "--t-io-uring" => programs.t_io_uring = arguments.next(),
             "--device" => devices.extend(arguments.next().map(PathBuf::from)),
+            "--against" => builds.extend(arguments.next()),
             "--course" => wanted.extend(arguments.next()),
             NO_OPS => {
                 let mut next = || arguments.next().unwrap();
@@ -67,8 +70,13 @@ fn main() {
     let zram = Zram::new();
     devices.extend(zram.as_ref().map(|device| device.path.clone()));
     let device = loop_device.as_ref().map(|device| device.0.as_path());
-    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|text| name.contains(text));
-    for course in courses::all(&programs, &file, device, &devices, seconds) {
+    let is_meant =
+        |name: &str, text: &str| text.strip_prefix('=').map_or(name.contains(text), |whole| name == whole);
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|text| is_meant(name, text));
+    for mut course in courses::all(&programs, &file, device, &devices, seconds) {
+        if !builds.is_empty() {
+            course.compare(&builds);
+        }
         if is_wanted(&course.name) {
             out.write_all(race(&course, rounds).as_bytes()).unwrap();
         }
@@ -90,7 +98,7 @@ fn main() {
 const AGAIN: usize = 2;
 
 fn race(course: &Course, rounds: usize) -> String {
-    let names: Vec<&str> = course.racers.iter().map(|racer| racer.name).collect();
+    let names: Vec<&str> = course.racers.iter().map(|racer| racer.name.as_str()).collect();
     let everybody: Vec<usize> = (0..names.len()).collect();
     let figures = run(course, &everybody, rounds);
     let mut text = table(&course.name, &names, &figures);

@@ -34,7 +34,7 @@ pub struct Programs {
 /// One competitor on one course.
 #[derive(Clone)]
 pub struct Racer {
-    pub name: &'static str,
+    pub name: String,
     job: Job,
     way: Way,
 }
@@ -61,7 +61,7 @@ impl Programs {
         // One process reads all targets; its depth is theirs together.
         arguments.push(format!("--iodepth={}", job.depth * job.targets.len()));
         arguments.push("--output-format=json".to_owned());
-        Racer { name, job: job.clone(), way: Way::Document(self.fio.clone(), arguments) }
+        Racer { name: name.to_owned(), job: job.clone(), way: Way::Document(self.fio.clone(), arguments) }
     }
 
     /// `None` where there is none.
@@ -77,30 +77,42 @@ impl Programs {
             format!("-r{}", job.seconds),
         ]);
         arguments.extend(job.targets.iter().map(|target| target.to_string_lossy().into_owned()));
-        Some(Racer { name, job: job.clone(), way: Way::Lines(self.t_io_uring.clone()?, arguments) })
+        Some(Racer {
+            name: name.to_owned(),
+            job: job.clone(),
+            way: Way::Lines(self.t_io_uring.clone()?, arguments),
+        })
     }
 }
 
 impl Racer {
     pub fn iodyno(job: &Job) -> Self {
-        Self { name: "iodyno", job: job.clone(), way: Way::Document(own(), bench(job).collect()) }
+        Self { name: "iodyno".to_owned(), job: job.clone(), way: Way::Document(own(), bench(job).collect()) }
+    }
+
+    /// The same by another build of iodyno, its path its name; `None` where it is no program of its own.
+    pub fn of_build(&self, path: &str) -> Option<Self> {
+        let Way::Document(program, arguments) = &self.way else { return None };
+        let with = |text: &String| if *text == own() { path.to_owned() } else { text.clone() };
+        let way = Way::Document(with(program), arguments.iter().map(with).collect());
+        Some(Self { name: path.to_owned(), job: self.job.clone(), way })
     }
 
     /// With one processor to itself, so that one worker reads all targets.
     pub fn one_worker(name: &'static str, job: &Job) -> Self {
         let arguments = ["-c", "0", &own()].map(str::to_owned).into_iter().chain(bench(job)).collect();
-        Self { name, job: job.clone(), way: Way::Document("taskset".to_owned(), arguments) }
+        Self { name: name.to_owned(), job: job.clone(), way: Way::Document("taskset".to_owned(), arguments) }
     }
 
     pub fn no_ops(job: &Job) -> Self {
         let target = job.targets[0].to_string_lossy().into_owned();
         let arguments = vec![NO_OPS.to_owned(), target, job.seconds.to_string(), job.workers.to_string()];
         let this = env::current_exe().unwrap().to_string_lossy().into_owned();
-        Self { name: "iodyno", job: job.clone(), way: Way::Document(this, arguments) }
+        Self { name: "iodyno".to_owned(), job: job.clone(), way: Way::Document(this, arguments) }
     }
 
     pub fn screen(job: &Job) -> Self {
-        Self { name: "iodyno, its screen at 200x60", job: job.clone(), way: Way::Screen }
+        Self { name: "iodyno, its screen at 200x60".to_owned(), job: job.clone(), way: Way::Screen }
     }
 
     pub fn run(&self) -> Figure {
