@@ -17,7 +17,6 @@ mod placement;
 mod crew;
 mod hybrid;
 mod door;
-mod queue_pair;
 mod drain;
 mod ring;
 mod lanes;

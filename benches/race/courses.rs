@@ -44,11 +44,9 @@ pub fn all(
     devices: &[PathBuf],
     seconds: u32,
 ) -> Vec<Course> {
-    let cached =
-        Job { targets: vec![file.to_owned()], direct: false, depth: 32, workers: 1, seconds, no_ops: false };
+    let cached = Job { targets: vec![file.to_owned()], direct: false, depth: 32, workers: 1, seconds };
     let bar = |against, iops| Bar { against: Rival::Named(against), iops, process_ns: None };
     let rival = |job: &Job| programs.t_io_uring(T_IO_URING, job, 32);
-    let no_ops = Job { no_ops: true, ..cached.clone() };
     let two = |job: &Job| Job { workers: 2, ..job.clone() };
     let many = |count| Job { targets: vec![file.to_owned(); count], ..cached.clone() };
     // What is behind a loop device comes from the page cache too; a virtual disk's reads from a cache of its host.
@@ -59,9 +57,6 @@ pub fn all(
         racers.extend(further.into_iter().flatten());
         courses.push(Course { name: name.to_owned(), racers, bars, warm });
     };
-    for (name, job) in [("no-ops", no_ops.clone()), ("no-ops, 2 workers", two(&no_ops))] {
-        add(name, vec![Racer::no_ops(&job)], vec![rival(&job)], vec![bar(T_IO_URING, 0.98)], None);
-    }
     add(
         "page cache",
         [vec![Racer::iodyno(&cached)], fio(programs, &cached)].concat(),

@@ -11,8 +11,6 @@ pub struct Job {
     pub depth: usize,
     pub workers: u32,
     pub seconds: u32,
-    /// Ring no-ops instead of reads.
-    pub no_ops: bool,
 }
 
 /// The program under test.

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench race -- [--rounds N] [--seconds S] [--fio PATH] [--t-io-uring PATH] [--device DEV]...
 //! [--course TEXT]... [--against PATH]...`. `--against` races other builds of iodyno instead of fio and `t/io_uring`; a
-//! course name that begins with `=` is taken as a whole. No-ops of the ring, then a file of 1 GiB of random data in the build folder: through the page cache
+//! course name that begins with `=` is taken as a whole. A file of 1 GiB of random data in the build folder: through the page cache
 //! (with one and two workers, under the screen, 16 times at once), past it, and over a loop device (root only); a new zram
 //! device, which holds nothing (root only); and the devices named, `null_blk` for instance, which are only ever read. File and
 //! loop device once more at depths 1, 4 and 12. At last latencies at half of the peak rate, and the memory of a job. The file
@@ -33,7 +33,7 @@ use std::{
 
 use courses::Course;
 use figures::{Figure, Rival, fastest, table, verdict};
-use racers::{NO_OPS, Programs};
+use racers::Programs;
 use rustix::mm::{self, MapFlags, ProtFlags};
 
 fn main() {
@@ -52,13 +52,6 @@ fn main() {
             "--device" => devices.extend(arguments.next().map(PathBuf::from)),
             "--against" => builds.extend(arguments.next()),
             "--course" => wanted.extend(arguments.next()),
-            NO_OPS => {
-                let mut next = || arguments.next().unwrap();
-                let (file, seconds, workers) = (PathBuf::from(next()), next(), next());
-                let document = racers::run_no_ops(&file, seconds.parse().unwrap(), workers.parse().unwrap());
-                writeln!(out, "{document}").unwrap();
-                return;
-            }
             // What cargo adds.
             "--bench" => {}
             other => panic!("{other}: not an option; see the head of benches/race/main.rs"),

@@ -1,22 +1,7 @@
 //! How each competitor is told to do the same, 4 KiB random reads at some depth for each target, and what it came to.
 
-use std::{
-    env,
-    path::Path,
-    process::{Command, Output},
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::process::{Command, Output};
 
-use iodyno::{
-    load::RealEngine,
-    model::{RunState, Target, Workload},
-    runtime::{
-        clock::Clock,
-        session::{Session, TestFiles},
-    },
-};
 use serde_json::Value;
 
 use super::{
@@ -49,9 +34,6 @@ enum Way {
     Screen,
 }
 
-/// This bench as a racer: no-ops over a file, for so many seconds, by so many workers.
-pub const NO_OPS: &str = "--run-no-ops";
-
 impl Programs {
     pub fn fio(&self, name: &'static str, job: &Job, further: &[&str]) -> Racer {
         let mut arguments = job.options();
@@ -72,7 +54,6 @@ impl Programs {
             format!("-s{batch}"),
             format!("-c{batch}"),
             format!("-O{}", u8::from(job.direct)),
-            format!("-N{}", u8::from(job.no_ops)),
             format!("-n{}", job.workers),
             format!("-r{}", job.seconds),
         ]);
@@ -102,13 +83,6 @@ impl Racer {
     pub fn one_worker(name: &'static str, job: &Job) -> Self {
         let arguments = ["-c", "0", &own()].map(str::to_owned).into_iter().chain(bench(job)).collect();
         Self { name: name.to_owned(), job: job.clone(), way: Way::Document("taskset".to_owned(), arguments) }
-    }
-
-    pub fn no_ops(job: &Job) -> Self {
-        let target = job.targets[0].to_string_lossy().into_owned();
-        let arguments = vec![NO_OPS.to_owned(), target, job.seconds.to_string(), job.workers.to_string()];
-        let this = env::current_exe().unwrap().to_string_lossy().into_owned();
-        Self { name: "iodyno".to_owned(), job: job.clone(), way: Way::Document(this, arguments) }
     }
 
     pub fn screen(job: &Job) -> Self {
@@ -168,23 +142,4 @@ fn number(text: &str) -> Option<f64> {
         _ => (text, 1.0),
     };
     Some(digits.parse::<f64>().ok()? * scale)
-}
-
-/// Hands over no-ops and prints what that came to as a document of fio's shape.
-pub fn run_no_ops(file: &Path, seconds: u64, workers: u32) -> String {
-    let workload = Workload {
-        targets: vec![Target { path: file.to_owned(), drive: None }],
-        jobs: workers,
-        direct: false,
-        runtime: Some(Duration::from_secs(seconds)),
-        ..Workload::default()
-    };
-    let engine = Arc::new(RealEngine::of_no_ops());
-    let session = Session::start(engine, workload, TestFiles::default(), Clock::real()).unwrap();
-    while session.sample().state != RunState::Ended {
-        thread::sleep(Duration::from_millis(50));
-    }
-    let run = session.finish().unwrap();
-    assert!(run.targets[0].errors == 0, "{:?}", run.targets[0]);
-    serde_json::json!({ "jobs": [{ "read": { "iops": run.iops() } }] }).to_string()
 }

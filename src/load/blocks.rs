@@ -16,9 +16,6 @@ pub(super) struct Block {
 
 /// An endless series of reads within the first bytes of a target.
 pub(super) trait Blocks: Sized {
-    /// Whether there is more than one block to read.
-    const VARIES: bool = true;
-
     /// The series of job number `job` (of `workload.jobs` on its target) within `span` bytes from the workload's offset on.
     /// Jobs that read in order start evenly apart, so that none reads what another just brought into a cache.
     fn new(workload: &Workload, span: Bytes, job: u32, worker: u64) -> Self;
@@ -173,24 +170,6 @@ impl<S: Sizes> Blocks for Sequential<S> {
         let offset = if self.at + u64::from(length) <= self.end { self.at } else { self.start };
         self.at = offset + u64::from(length);
         Block { offset, length }
-    }
-}
-
-/// The same block for ever: what no-ops are given, for which fio's `t/io_uring` chooses none either.
-#[derive(Debug)]
-pub(super) struct Still(Block);
-
-impl Blocks for Still {
-    const VARIES: bool = false;
-
-    fn new(workload: &Workload, _: Bytes, _: u32, _: u64) -> Self {
-        let length = u32::try_from(workload.block_size.0).unwrap_or(u32::MAX);
-        Self(Block { offset: workload.offset.0, length })
-    }
-
-    #[inline]
-    fn next(&mut self) -> Block {
-        self.0
     }
 }
 

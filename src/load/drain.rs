@@ -3,24 +3,19 @@
 //! Closing a ring does not wait for its reads, and a ring that a thread registered outlives its descriptor. A read that the
 //! kernel still has then writes to whatever is mapped at that address next.
 
-use std::{
-    io,
-    ops::{Deref, DerefMut},
-    thread,
-    time::Duration,
-};
+use std::{io, thread, time::Duration};
 
 use io_uring::{
     IoUring, cqueue, squeue,
     types::{CancelBuilder, Timespec},
 };
 
-use super::{clock, door::Door, memory::Mapping, queue_pair::Progress};
+use super::{clock, door::enter, memory::Mapping};
 
 /// Reads in flight, and what can be done to end them.
 pub(super) trait Flight {
     /// Reads that the kernel has and has not completed.
-    fn in_flight(&self) -> u32;
+    fn in_flight(&mut self) -> u32;
 
     /// Cancels those that wait for something; a drive completes what it has been given.
     fn cancel(&self) -> io::Result<()>;
@@ -56,7 +51,7 @@ impl<F: Flight> Landing<F> {
         if std::mem::replace(&mut self.closed, true) {
             return None;
         }
-        let left = drain(&self.ring, self.patience);
+        let left = drain(&mut self.ring, self.patience);
         (left > 0).then(|| {
             self.buffers.leak();
             format!(
@@ -75,7 +70,7 @@ impl<F: Flight> Drop for Landing<F> {
 }
 
 /// Ends what is in flight: how many reads are left after `patience`.
-fn drain(flight: &impl Flight, patience: Duration) -> u32 {
+fn drain(flight: &mut impl Flight, patience: Duration) -> u32 {
     if flight.in_flight() == 0 {
         return 0;
     }
@@ -95,38 +90,25 @@ fn drain(flight: &impl Flight, patience: Duration) -> u32 {
     }
 }
 
-/// A ring of the calling thread, with its counters.
+/// A ring of the calling thread.
 pub(super) struct Ring<S: squeue::EntryMarker = squeue::Entry, C: cqueue::EntryMarker = cqueue::Entry> {
-    ring: IoUring<S, C>,
-    progress: Progress,
+    pub ring: IoUring<S, C>,
+    /// Reads put into the submission queue whose completions were not taken: set before the first, lowered after the second.
+    pub pending: u32,
 }
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
-    /// # Errors
-    /// ENOSYS before Linux 5.4, or when its counters cannot be mapped.
-    pub(super) fn new(ring: IoUring<S, C>) -> io::Result<Self> {
-        let progress = Progress::new(&ring)?;
-        Ok(Self { ring, progress })
-    }
-}
-
-impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Deref for Ring<S, C> {
-    type Target = IoUring<S, C>;
-
-    fn deref(&self) -> &IoUring<S, C> {
-        &self.ring
-    }
-}
-
-impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> DerefMut for Ring<S, C> {
-    fn deref_mut(&mut self) -> &mut IoUring<S, C> {
-        &mut self.ring
+    pub(super) fn new(ring: IoUring<S, C>) -> Self {
+        Self { ring, pending: 0 }
     }
 }
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Flight for Ring<S, C> {
-    fn in_flight(&self) -> u32 {
-        self.progress.in_flight()
+    fn in_flight(&mut self) -> u32 {
+        // A thread of the kernel's may take what is queued at any time.
+        let queued = if self.ring.params().is_setup_sqpoll() { 0 } else { self.ring.submission().len() };
+        let posted = self.ring.completion().len();
+        self.pending.saturating_sub(u32::try_from(queued + posted).unwrap_or(u32::MAX))
     }
 
     fn cancel(&self) -> io::Result<()> {
@@ -135,7 +117,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Flight for Ring<S, C> {
     }
 
     fn look(&self) -> io::Result<()> {
-        Door::new(&self.ring).enter(&self.ring.submitter(), 0, Some(0), None)
+        enter(&self.ring.submitter(), 0, Some(0), None)
     }
 }
 

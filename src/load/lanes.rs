@@ -1,6 +1,6 @@
 //! What a ring's worker reads: lanes, one for each job it serves, and the slots of their reads.
 //!
-//! Here: [`Slot`], a read that can be under way, with its submission entry made once; [`Queue`], the slots that can be
+//! Here: [`Slot`], a read that can be under way; [`Queue`], the slots that can be
 //! handed over; [`Lane`], one target's series, pace and account. Not here: the loop ([`super::worker`]).
 
 use std::{io, mem, os::fd::AsRawFd, time::Duration};
@@ -11,16 +11,17 @@ use super::{
     blocks::{Block, Blocks},
     crew::Assignment,
     pace::Pace,
-    queue_pair::Entry,
     ring::Rig,
     tally::{Failure, Shift, Tally},
 };
 use crate::{model::errno_words, text::Label};
 
-/// A read that can be under way: its entry, made once but for what it reads now, and since when it does.
-#[repr(align(128))]
+/// A read that can be under way.
 pub(super) struct Slot {
-    entry: Entry,
+    block: Block,
+    /// Its memory, and the number of the registration that holds it.
+    address: *mut u8,
+    buffer: u16,
     /// Number of its lane on its worker.
     pub lane: u32,
     /// Whether that lane is over.
@@ -33,72 +34,68 @@ impl Slot {
     /// Gives it a block to read.
     #[inline]
     pub(super) fn aim(&mut self, block: Block) {
-        (self.entry.offset, self.entry.length) = (block.offset, block.length);
+        self.block = block;
     }
 
     /// Takes the memory of another one for its own.
     #[inline]
     pub(super) fn swap_memory(&mut self, other: &mut Self) {
-        mem::swap(&mut self.entry.address, &mut other.entry.address);
-        mem::swap(&mut self.entry.buffer, &mut other.entry.buffer);
-    }
-
-    /// Turns it into a no-op that looks its file and buffer up as the read would and comes back as if it had read.
-    fn idle(&mut self, fixed_file: bool, fixed_buffer: bool) {
-        // IORING_OP_NOP; IORING_NOP_INJECT_RESULT, FILE, FIXED_FILE, FIXED_BUFFER.
-        let flags = 1 | 1 << 1 | u32::from(fixed_file) << 2 | u32::from(fixed_buffer) << 3;
-        (self.entry.operation, self.entry.flags) = (0, flags);
+        mem::swap(&mut self.address, &mut other.address);
+        mem::swap(&mut self.buffer, &mut other.buffer);
     }
 
     /// What it reads.
     #[inline]
     pub(super) fn block(&self) -> Block {
-        Block { offset: self.entry.offset, length: self.entry.length }
-    }
-
-    /// Hands it over at `now`, in this place of the submission queue.
-    #[inline]
-    pub(super) fn hand_over(&mut self, place: &mut Entry, now: u64) {
-        self.since = now;
-        *place = self.entry;
-    }
-
-    /// The same where the place holds its entry still, and nothing but its block can be another one, if that `varies`.
-    #[inline]
-    pub(super) fn hand_over_again(&mut self, place: &mut Entry, varies: bool, now: u64) {
-        self.since = now;
-        if varies {
-            (place.offset, place.length) = (self.entry.offset, self.entry.length);
-        }
+        self.block
     }
 }
 
-/// The slots of all lanes, `depth` each, in the order of the lanes, each with its piece of the buffers.
-pub(super) fn slots<B>(rig: &Rig, lanes: &[Lane<'_, B>], depth: u32, fixed_files: bool) -> Vec<Slot> {
-    let length = u32::try_from(rig.block).unwrap_or(u32::MAX);
-    let slot = |index: usize| {
-        let lane = index / depth as usize;
-        let address = rig.landing.buffers.as_ptr().wrapping_add(index * rig.block);
-        let (file, flags) = if fixed_files {
-            (i32::try_from(lane).unwrap_or(i32::MAX), squeue::Flags::FIXED_FILE)
-        } else {
-            (lanes[lane].file, squeue::Flags::empty())
-        };
-        let entry = if rig.fixed_buffers {
-            let buffer = u16::try_from(index / rig.slots_per_buffer).unwrap_or(u16::MAX);
-            opcode::ReadFixed::new(types::Fd(file), address, length, buffer).build()
-        } else {
-            opcode::Read::new(types::Fd(file), address, length).build()
-        };
-        let entry = Entry::from(entry.flags(flags).user_data(index as u64));
-        let number = u32::try_from(lane).unwrap_or(u32::MAX);
-        let mut slot = Slot { entry, lane: number, is_over: false, since: 0 };
-        if lanes[lane].no_ops {
-            slot.idle(fixed_files, rig.fixed_buffers);
-        }
-        slot
+/// The slots of `jobs` lanes, `depth` each, in the order of the lanes, each with its piece of the buffers.
+pub(super) fn slots(rig: &Rig, jobs: usize, depth: u32) -> Vec<Slot> {
+    let depth = depth as usize;
+    let slot = |index: usize| Slot {
+        block: Block { offset: 0, length: 0 },
+        address: rig.landing.buffers.as_ptr().wrapping_add(index * rig.block),
+        buffer: u16::try_from(index / rig.slots_per_buffer).unwrap_or(u16::MAX),
+        lane: u32::try_from(index / depth).unwrap_or(u32::MAX),
+        is_over: false,
+        since: 0,
     };
-    (0..lanes.len() * depth as usize).map(slot).collect()
+    (0..jobs * depth).map(slot).collect()
+}
+
+/// How a ring addresses what a lane reads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Addressing {
+    /// Descriptor of the target, or its number among the registered ones.
+    file: types::Fd,
+    flags: squeue::Flags,
+    fixed_buffers: bool,
+}
+
+impl Addressing {
+    /// Of job number `index` of a worker.
+    pub(super) fn new(assignment: &Assignment, index: usize, fixed_files: bool, fixed_buffers: bool) -> Self {
+        let (file, flags) = if fixed_files {
+            (i32::try_from(index).unwrap_or(i32::MAX), squeue::Flags::FIXED_FILE)
+        } else {
+            (assignment.target.file.as_raw_fd(), squeue::Flags::empty())
+        };
+        Self { file: types::Fd(file), flags, fixed_buffers }
+    }
+
+    /// The submission entry of slot `number`.
+    #[inline]
+    pub(super) fn entry(self, slot: &Slot, number: u32) -> squeue::Entry {
+        let Block { offset, length } = slot.block;
+        let entry = if self.fixed_buffers {
+            opcode::ReadFixed::new(self.file, slot.address, length, slot.buffer).offset(offset).build()
+        } else {
+            opcode::Read::new(self.file, slot.address, length).offset(offset).build()
+        };
+        entry.flags(self.flags).user_data(u64::from(number))
+    }
 }
 
 /// Slots that can be handed over, first in, first out, so that no lane waits for another.
@@ -165,10 +162,7 @@ impl Queue {
 
 /// One job on one target.
 pub(super) struct Lane<'a, B> {
-    /// Descriptor of its target.
-    file: i32,
-    /// No-ops instead of reads.
-    no_ops: bool,
+    pub addressing: Addressing,
     name: &'a Label,
     pub blocks: B,
     pub shift: Shift<'a>,
@@ -181,11 +175,10 @@ pub(super) struct Lane<'a, B> {
 }
 
 impl<'a, B: Blocks> Lane<'a, B> {
-    pub(super) fn new(assignment: &'a Assignment, uncounted: &'a Tally) -> Self {
+    pub(super) fn new(assignment: &'a Assignment, uncounted: &'a Tally, addressing: Addressing) -> Self {
         let Assignment { target, workload, control, epoch, tally, job, worker } = assignment;
         Self {
-            file: target.file.as_raw_fd(),
-            no_ops: target.no_ops,
+            addressing,
             name: &target.name,
             blocks: B::new(workload, target.span, *job, *worker),
             shift: Shift::new(control, *epoch, tally, uncounted).of_lane(),
@@ -311,34 +304,19 @@ mod tests {
         }
     }
 
-    fn slot(data: u64, block: Block, address: usize, buffer: u16) -> Slot {
-        let address = std::ptr::without_provenance_mut(address);
-        let entry = opcode::ReadFixed::new(types::Fd(3), address, block.length, buffer).offset(block.offset);
-        Slot { entry: entry.build().user_data(data).into(), lane: 0, is_over: false, since: 0 }
-    }
-
     const BLOCK: Block = Block { offset: 0x1234_5678_9000, length: 65536 };
     const ANOTHER: Block = Block { offset: 0x9000, length: 4096 };
 
-    #[test]
-    fn an_entry_reads_its_block_and_nothing_else_of_it_changes() {
-        let mut aimed = slot(9, ANOTHER, 0x1000, 7);
-        let mut place = Entry::default();
-        aimed.hand_over(&mut place, 4);
-        assert_eq!((place, aimed.since), (slot(9, ANOTHER, 0x1000, 7).entry, 4));
-        aimed.aim(BLOCK);
-        assert_eq!(aimed.block(), BLOCK);
-        aimed.hand_over_again(&mut place, false, 5);
-        assert_eq!((place, aimed.since), (slot(9, ANOTHER, 0x1000, 7).entry, 5));
-        aimed.hand_over_again(&mut place, true, 6);
-        assert_eq!((place, aimed.since), (slot(9, BLOCK, 0x1000, 7).entry, 6));
+    fn slot(block: Block, address: usize, buffer: u16) -> Slot {
+        let address = std::ptr::without_provenance_mut(address);
+        Slot { block, address, buffer, lane: 0, is_over: false, since: 0 }
     }
 
     #[test]
     fn two_slots_that_change_memory_change_nothing_else() {
-        let (mut one, mut other) = (slot(1, BLOCK, 0x1000, 7), slot(2, ANOTHER, 0x2000, 8));
+        let (mut one, mut other) = (slot(BLOCK, 0x1000, 7), slot(ANOTHER, 0x2000, 8));
         one.swap_memory(&mut other);
-        assert_eq!(one.entry, slot(1, BLOCK, 0x2000, 8).entry);
-        assert_eq!(other.entry, slot(2, ANOTHER, 0x1000, 7).entry);
+        let parts = |slot: &Slot| (slot.block(), slot.address.addr(), slot.buffer);
+        assert_eq!((parts(&one), parts(&other)), ((BLOCK, 0x2000, 8), (ANOTHER, 0x1000, 7)));
     }
 }

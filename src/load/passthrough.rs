@@ -21,7 +21,7 @@ use super::{
     LoadError,
     blocks::Block,
     crew::{Assignment, Granted, Ready},
-    door::Door,
+    door::enter,
     drain::{Landing, Ring},
     queued::{self, Queue},
     ring,
@@ -141,7 +141,6 @@ fn namespace(drive: &Drive, workload: &Workload) -> Result<Namespace, String> {
 /// A ring of big entries, the memory its reads land in, and what was granted.
 struct Rig {
     landing: Landing<Ring<squeue::Entry128, cqueue::Entry32>>,
-    door: Door,
     /// Bytes of a slot.
     block: usize,
     granted: Granted,
@@ -163,7 +162,7 @@ pub(super) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Loa
         fix: "use --ioengine io_uring".to_owned(),
     })?;
     // A command works on the ring's thread alone with this; where it is refused (before 5.18) nothing else changes.
-    let _ = rig.landing.ring.submitter().register_ring_fd();
+    let _ = rig.landing.ring.ring.submitter().register_ring_fd();
     let granted = rig.granted.clone();
     queued::work(assignment, ready, &mut rig, granted);
     Ok(())
@@ -229,7 +228,6 @@ impl Rig {
         let (buffers, block) = queued::buffers(workload).map_err(|error| error.to_string())?;
         let (ring, mut flags) = ring::make(workload, workload.depth, polled, &mut fallbacks)
             .map_err(|error: LoadError| error.to_string())?;
-        let ring = Ring::new(ring).map_err(|error| ring::no_ring(&error).to_string())?;
         flags.extend(["SQE128", "CQE32"].map(str::to_owned));
         if polled {
             flags.push("IOPOLL".to_owned());
@@ -251,8 +249,7 @@ impl Rig {
             template: Read::of(namespace),
             put: Vec::with_capacity(workload.depth as usize),
             lengths: vec![0; workload.depth as usize],
-            door: Door::new(&ring),
-            landing: Landing::new(ring, buffers),
+            landing: Landing::new(Ring::new(ring), buffers),
             block,
             slots_per_buffer,
         })
@@ -287,7 +284,8 @@ impl Queue for Rig {
         patience: Option<Duration>,
         done: &mut Vec<(u16, i32)>,
     ) -> io::Result<()> {
-        let Landing { ring, buffers, .. } = &mut self.landing;
+        let Landing { ring: Ring { ring, pending }, buffers, .. } = &mut self.landing;
+        *pending += u32::try_from(self.put.len()).unwrap_or(u32::MAX);
         let (submitter, mut submission, mut completion) = ring.split();
         for (slot, block) in self.put.drain(..) {
             let index = usize::from(slot);
@@ -298,10 +296,12 @@ impl Queue for Rig {
             let entry = read.entry(self.descriptor, buffer).user_data(u64::from(slot));
             // SAFETY: the slot's memory holds `block.length` bytes and stays mapped while a read is in flight (`Landing`),
             // and no other one uses it: the caller put only free slots. The queue has as many entries as slots.
-            let _ = unsafe { submission.push(&entry) };
+            while unsafe { submission.push(&entry) }.is_err() {
+                submission.sync();
+            }
         }
         submission.sync();
-        self.door.enter(&submitter, submission.len(), Some(wait), patience)?;
+        enter(&submitter, submission.len(), Some(wait), patience)?;
         submission.sync();
         completion.sync();
         for event in &mut completion {
@@ -312,6 +312,7 @@ impl Queue for Rig {
                 status @ 1.. => -errno_of_status(status),
                 errno => errno,
             };
+            *pending -= 1;
             done.push((slot, result));
         }
         Ok(())

@@ -16,7 +16,6 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub struct RealEngine {
     machine: Option<Arc<Machine>>,
-    no_ops: bool,
 }
 
 /// Most threads of a psync run; more than this, and the machine measures its scheduler.
@@ -25,13 +24,7 @@ const MOST_THREADS: u64 = 4096;
 impl RealEngine {
     /// An engine that knows which drive is which on this machine. Without that, NVMe commands are not to be had.
     pub fn on(machine: &Arc<Machine>) -> Self {
-        Self { machine: Some(Arc::clone(machine)), no_ops: false }
-    }
-
-    /// An engine whose reads by io_uring are no-ops of the ring, with the target's file and the buffers looked up as for
-    /// reads: what loop and ring cost by themselves. From Linux 6.13 on.
-    pub fn of_no_ops() -> Self {
-        Self { machine: None, no_ops: true }
+        Self { machine: Some(Arc::clone(machine)) }
     }
 
     /// Reads by NVMe commands, or by io_uring where a target takes none.
@@ -82,13 +75,7 @@ impl Engine for RealEngine {
     fn start(&self, workload: &Workload, _: Instant) -> Result<Box<dyn Running>, LoadError> {
         let machine = self.machine.as_deref();
         let crew = match workload.engine {
-            EngineKind::IoUring => {
-                let mut targets = open(workload)?;
-                for target in &mut targets {
-                    target.no_ops = self.no_ops;
-                }
-                by_ring(machine, workload, targets)
-            }
+            EngineKind::IoUring => by_ring(machine, workload, open(workload)?),
             EngineKind::IoUringCmd => self.by_commands(workload),
             EngineKind::Libaio => match libaio::available() {
                 Ok(()) => Crew::start(machine, workload, open(workload)?, 1, libaio::work),
@@ -333,7 +320,6 @@ mod tests {
             name: Label::new("pipe"),
             span: Bytes(1 << 20),
             namespace: None,
-            no_ops: false,
             doubts: Vec::new(),
         };
         let workload = workload(Path::new("pipe"));
@@ -367,22 +353,6 @@ mod tests {
         assert!(median(&rest) < median(&whole) / 2, "{rest:?} against {whole:?}");
         assert!(rest.targets[0].calls > whole.targets[0].calls * rest.targets[0].ios / whole.targets[0].ios);
         assert!(rest.effective.batch.ends_with(", exact"), "{rest:?}");
-    }
-
-    #[test]
-    fn no_ops_are_counted_as_reads_are_and_bring_nothing() {
-        let (_folder, path) = file();
-        let mut running = RealEngine::of_no_ops().start(&workload(&path), clock::now()).unwrap();
-        while running.sample(clock::now()).state != RunState::Ended {
-            thread::sleep(Duration::from_millis(5));
-        }
-        let target = running.finish(clock::now()).targets.remove(0);
-        // Kernels before 6.13 know no such no-ops, and say so of each.
-        let refused = target.first_error.as_ref().is_some_and(|error| error.as_str().starts_with("EINVAL"));
-        assert!(refused || (target.errors == 0 && target.ios > 1000), "{target:?}");
-        assert_eq!(target.bytes, target.ios * 4096);
-        // Nothing was read: the processor does far more of them than of reads.
-        assert!(refused || target.latency.is_some_and(|latency| latency.min < 1_000_000));
     }
 
     #[test]

@@ -15,7 +15,6 @@ use super::{
     drain::{Landing, Ring},
     hybrid,
     memory::Mapping,
-    queue_pair::QueuePair,
     target::Open,
 };
 use crate::{
@@ -26,7 +25,6 @@ use crate::{
 /// A ring, the memory its reads land in, and what was granted.
 pub(super) struct Rig {
     pub landing: Landing<Ring>,
-    pub queues: QueuePair,
     /// Bytes of a slot.
     pub block: usize,
     pub granted: Granted,
@@ -138,7 +136,7 @@ impl Rig {
         // Buffers may take all the locked memory there is, which other workers' rings need.
         ready.ring_made();
         let slots_per_buffer =
-            fix_buffers(&landing.ring.submitter(), workload, &landing.buffers, block, &mut fallbacks);
+            fix_buffers(&landing.ring.ring.submitter(), workload, &landing.buffers, block, &mut fallbacks);
         let fixed_buffers = slots_per_buffer.is_some();
         let slots_per_buffer = slots_per_buffer.unwrap_or(usize::MAX);
         let completion = if polled { Completion::Polled } else { Completion::Interrupts };
@@ -149,14 +147,12 @@ impl Rig {
             memory: landing.buffers.words(),
             fallbacks,
         };
-        let queues = QueuePair::new(&landing.ring).map_err(|error| no_ring(&error))?;
-        Ok(Self { landing, queues, block, granted, fixed_buffers, slots_per_buffer })
+        Ok(Self { landing, block, granted, fixed_buffers, slots_per_buffer })
     }
 }
 
 /// Adds memory for `depth` reads of `block` bytes to a ring.
 fn landing(ring: IoUring, block: usize, depth: u32) -> Result<Landing<Ring>, LoadError> {
-    let ring = Ring::new(ring).map_err(|error| no_ring(&error))?;
     let buffers = Mapping::new(block.saturating_mul(depth as usize)).map_err(|error| {
         let all = units::block_size(Bytes(block as u64 * u64::from(depth)));
         LoadError::Machine {
@@ -164,7 +160,7 @@ fn landing(ring: IoUring, block: usize, depth: u32) -> Result<Landing<Ring>, Loa
             fix: "use a smaller --bs, --iodepth or --numjobs".to_owned(),
         }
     })?;
-    Ok(Landing::new(ring, buffers))
+    Ok(Landing::new(Ring::new(ring), buffers))
 }
 
 /// Registers the targets with the ring, in their order; false, with a sentence, when the kernel will not.
@@ -184,7 +180,7 @@ pub(super) fn register_files(
 
 /// Whether a ring can be made at all.
 pub(super) fn available() -> io::Result<()> {
-    QueuePair::new(&locked_memory::retry(|| IoUring::new(2))?).map(drop)
+    locked_memory::retry(|| IoUring::new(2)).map(drop)
 }
 
 /// Makes a ring of entries of any size, with the best flags that this kernel takes, and names them.
@@ -316,8 +312,9 @@ fn unregistered_buffers(error: &io::Error, asked: usize) -> String {
 /// Reads the first block with a polling ring. The errno when the device cannot be polled.
 fn probe(landing: &mut Landing<Ring>, target: &Open, block: usize) -> Result<(), i32> {
     let length = u32::try_from(block).unwrap_or(u32::MAX);
-    let Landing { ring, buffers, .. } = landing;
+    let Landing { ring: Ring { ring, pending }, buffers, .. } = landing;
     let read = opcode::Read::new(types::Fd(target.file.as_raw_fd()), buffers.as_ptr(), length).build();
+    *pending += 1;
     // SAFETY: the first slot of the mapping has `block` bytes, and stays mapped while the read is in flight (`Landing`).
     unsafe { ring.submission().push(&read) }.map_err(|_| libc::EBUSY)?;
     loop {
@@ -329,6 +326,7 @@ fn probe(landing: &mut Landing<Ring>, target: &Open, block: usize) -> Result<(),
         }
         // A signal, or polling for longer than its time slice, ends the call without one.
         if let Some(completion) = ring.completion().next() {
+            *pending -= 1;
             return if completion.result() < 0 { Err(-completion.result()) } else { Ok(()) };
         }
     }
@@ -361,7 +359,6 @@ mod tests {
             name: Label::new("pipe"),
             span: Bytes(4096),
             namespace: None,
-            no_ops: false,
             doubts: Vec::new(),
         };
         let prober = thread::spawn(move || {

@@ -29,8 +29,6 @@ pub(super) struct Open {
     pub span: Bytes,
     /// How it is addressed by NVMe commands, where it is open for them.
     pub namespace: Option<Namespace>,
-    /// Nothing of it is read: the ring is given no-ops that look it up.
-    pub no_ops: bool,
     /// Why its figures will not be the drive's own.
     pub doubts: Vec<String>,
 }
@@ -97,7 +95,7 @@ impl Open {
                 ));
             }
         }
-        Ok(Self { file, name, span, namespace: None, no_ops: false, doubts: Vec::new() })
+        Ok(Self { file, name, span, namespace: None, doubts: Vec::new() })
     }
 }
 

@@ -8,15 +8,17 @@
 
 use std::{mem, num::NonZeroU64, os::fd::AsRawFd, time::Duration};
 
+use io_uring::{cqueue::CompletionQueue, squeue::SubmissionQueue};
+
 use super::{
     LoadError,
     batching::Batching,
-    blocks::{Blocks, One, Random, Sequential, Series, Still},
+    blocks::{Blocks, One, Random, Sequential, Series},
     control::Phase,
     crew::{Assignment, Ready},
-    door::Door,
-    lanes::{Lane, Queue, Slot, forget, give_up, slots},
-    queue_pair::{Completions, Submissions},
+    door::enter,
+    drain::{Landing, Ring},
+    lanes::{Addressing, Lane, Queue, Slot, forget, give_up, slots},
     ring::{self, Rig},
     tally::{self, Shift, Tally},
     usage,
@@ -38,12 +40,11 @@ pub(super) fn work(share: &[Assignment], ready: &Ready<'_>) -> Result<(), LoadEr
     let mut rig = Rig::new(workload, share, ready)?;
     let files: Vec<_> = share.iter().map(|assignment| assignment.target.file.as_raw_fd()).collect();
     let fixed_files = workload.register_files
-        && ring::register_files(&rig.landing.ring.submitter(), &files, &mut rig.granted.fallbacks);
+        && ring::register_files(&rig.landing.ring.ring.submitter(), &files, &mut rig.granted.fallbacks);
     if !ready.wait(rig.granted.clone()) {
         return Ok(());
     }
     let go = match (workload.pattern, workload.block_split.is_empty()) {
-        _ if first.target.no_ops => choose::<Still>,
         (Pattern::Random, true) => choose::<Random<One>>,
         (Pattern::Sequential, true) => choose::<Sequential<One>>,
         (_, false) => choose::<Series>,
@@ -71,10 +72,16 @@ fn choose<B: Blocks>(share: &[Assignment], rig: &mut Rig, fixed_files: bool) {
         (false, false, false) => read::<B, false, false, false, false>,
     };
     let (whole, uncounted) = (Tally::new(), Tally::new());
-    let mut lanes: Vec<Lane<'_, B>> =
-        share.iter().map(|assignment| Lane::new(assignment, &uncounted)).collect();
+    let mut lanes: Vec<Lane<'_, B>> = share
+        .iter()
+        .enumerate()
+        .map(|(index, assignment)| {
+            let addressing = Addressing::new(assignment, index, fixed_files, rig.fixed_buffers);
+            Lane::new(assignment, &uncounted, addressing)
+        })
+        .collect();
     let mut shift = Shift::new(control, *epoch, &whole, &uncounted);
-    let batching = go(&share[0], rig, &mut shift, &mut lanes, fixed_files);
+    let batching = go(&share[0], rig, &mut shift, &mut lanes);
     shift.close();
     for lane in &mut lanes {
         lane.shift.close();
@@ -92,15 +99,15 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool, con
     rig: &mut Rig,
     shift: &mut Shift<'_>,
     lanes: &mut [Lane<'_, B>],
-    fixed_files: bool,
 ) -> Batching {
     let Assignment { workload, epoch, tally, .. } = assignment;
-    let mut slots = slots(rig, lanes, workload.depth, fixed_files);
+    let mut slots = slots(rig, lanes.len(), workload.depth);
     let mut queue = line_up::<B, PACED>(&mut slots, lanes);
     let mut batching = Batching::new(workload, slots.len());
-    let door = Door::new(&rig.landing.ring).registered();
-    let submitter = rig.landing.ring.submitter();
-    let (mut submissions, mut completions) = rig.queues.split();
+    let Landing { ring: Ring { ring, pending }, .. } = &mut rig.landing;
+    let (mut submitter, mut submissions, mut completions) = ring.split();
+    // Spares a lookup per call; refused before 5.18.
+    let _ = submitter.register_ring_fd();
     let (mut under_way, mut round) = (0, 0);
     let mut now = epoch.elapsed();
     let mut publish_at = now;
@@ -124,13 +131,12 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool, con
         let quota = if goes { round.min(queue.len()).min(batching.submit()) } else { 0 };
         round -= quota;
         let numbers = queue.take(quota);
-        hand_over::<B, MANY>(&mut submissions, &mut slots, numbers, now);
-        // SAFETY: the memory of the slots stays mapped while a read is in flight (`Landing`), and no other one uses it: their
-        // numbers came from the queue of free ones. There are as many entries as slots.
-        unsafe { submissions.publish() };
         under_way += quota;
+        *pending = count(under_way);
+        hand_over::<B, MANY>(&mut submissions, &mut slots, lanes, numbers, now);
+        submissions.sync();
         if EXACT && quota > 0 {
-            if let Err(error) = door.enter(&submitter, submissions.queued(), None, None) {
+            if let Err(error) = enter(&submitter, submissions.len(), None, None) {
                 give_up(lanes, &error);
                 break;
             }
@@ -168,14 +174,15 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool, con
             Some(_) => Some(1),
             None => Some(batching.wait(under_way)),
         };
-        if let Err(error) = door.enter(&submitter, submissions.queued(), wait, limited) {
+        if let Err(error) = enter(&submitter, submissions.len(), wait, limited) {
             give_up(lanes, &error);
             break;
         }
-        completions.look();
+        completions.sync();
+        submissions.sync();
         let before = mem::replace(&mut now, epoch.elapsed());
         let found = reap::<B, PACED, MANY, LATENCY>(&mut completions, &mut slots, &mut queue, lanes, now);
-        completions.give_back();
+        completions.sync();
         shift.totals.calls += 1;
         shift.totals.in_flight += under_way as u64 * (now - before);
         if more {
@@ -187,6 +194,7 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool, con
             }
         }
         under_way -= found;
+        *pending = count(under_way);
         if now >= publish_at {
             publish_at = now + PUBLISHED;
             for lane in lanes.iter() {
@@ -214,20 +222,22 @@ fn line_up<B: Blocks, const PACED: bool>(slots: &mut [Slot], lanes: &mut [Lane<'
 
 /// Puts the slots of these numbers into the submission queue, `now` being when.
 #[inline(never)]
-fn hand_over<B: Blocks, const MANY: bool>(
-    submissions: &mut Submissions<'_>,
+fn hand_over<B, const MANY: bool>(
+    submissions: &mut SubmissionQueue<'_>,
     slots: &mut [Slot],
+    lanes: &[Lane<'_, B>],
     numbers: &[u32],
     now: u64,
 ) {
     for number in numbers {
-        let (place, is_there) = submissions.place(*number);
         let slot = &mut slots[*number as usize];
-        // The slots of several lanes lend each other memory.
-        if is_there && !MANY {
-            slot.hand_over_again(place, B::VARIES, now);
-        } else {
-            slot.hand_over(place, now);
+        slot.since = now;
+        let entry = lanes[if MANY { slot.lane as usize } else { 0 }].addressing.entry(slot, *number);
+        // SAFETY: the slot's memory stays mapped while a read is in flight (`Landing`), and no other read uses it: its number
+        // came from the queue of free ones.
+        while unsafe { submissions.push(&entry) }.is_err() {
+            // There are as many entries as slots: the kernel's submitting thread (SQPOLL) has not yet stored its head.
+            submissions.sync();
         }
     }
 }
@@ -235,7 +245,7 @@ fn hand_over<B: Blocks, const MANY: bool>(
 /// Counts what has come back, `now` being when: how many.
 #[inline(never)]
 fn reap<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
-    completions: &mut Completions<'_>,
+    completions: &mut CompletionQueue<'_>,
     slots: &mut [Slot],
     queue: &mut Queue,
     lanes: &mut [Lane<'_, B>],
@@ -243,10 +253,11 @@ fn reap<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
 ) -> usize {
     let mut found = 0;
     let mut group = Group::default();
-    for (data, result) in completions {
+    for event in completions {
         found += 1;
+        let result = event.result();
         #[expect(clippy::cast_possible_truncation, reason = "the slot number put there")]
-        let index = data as u32;
+        let index = event.user_data() as u32;
         let slot = &slots[index as usize];
         let number = if MANY { slot.lane } else { 0 };
         let length = slot.block().length;
@@ -265,11 +276,7 @@ fn reap<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool>(
         if PACED {
             lanes[number as usize].returned(index);
         } else if goes_on {
-            // Not when it is handed over: an entry is copied in pieces wider than the fields written here, which a processor
-            // reads back fast only when the writes are long over.
-            if B::VARIES {
-                slots[index as usize].aim(lanes[number as usize].blocks.next());
-            }
+            slots[index as usize].aim(lanes[number as usize].blocks.next());
             queue.push(index);
             if MANY {
                 lend(slots, index, queue.place(found - 1));
@@ -289,6 +296,11 @@ fn lend(slots: &mut [Slot], back: u32, next: Option<u32>) {
     {
         back.swap_memory(next);
     }
+}
+
+/// Reads in flight, as a ring counts them.
+fn count(reads: usize) -> u32 {
+    u32::try_from(reads).unwrap_or(u32::MAX)
 }
 
 /// Reads of one lane that were handed over and have come back together: they have one latency.

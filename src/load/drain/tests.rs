@@ -56,7 +56,7 @@ impl Failing {
 }
 
 impl Flight for Failing {
-    fn in_flight(&self) -> u32 {
+    fn in_flight(&mut self) -> u32 {
         *self.left.borrow()
     }
 
@@ -142,8 +142,8 @@ fn overwritten(flags: squeue::Flags) -> Option<bool> {
     unsafe { ring.submission().push(&read) }.unwrap();
     ring.submit().unwrap();
     // The ring outlives its descriptor.
-    let _number = Door::new(&ring).registered();
-    let ring = Ring::new(ring).unwrap();
+    let _ = ring.submitter().register_ring_fd();
+    let mut ring = Ring { ring, pending: 1 };
     assert_eq!(ring.in_flight(), 1);
     drop(Landing::new(ring, memory));
 
