@@ -10,13 +10,13 @@ pub(super) struct Epoch(u64);
 
 impl Epoch {
     pub(super) fn new() -> Self {
-        Self(read(ClockId::Monotonic))
+        Self(read())
     }
 
     /// Nanoseconds since then. 584 years fit.
     #[inline]
     pub(super) fn elapsed(self) -> u64 {
-        read(ClockId::Monotonic).saturating_sub(self.0)
+        read().saturating_sub(self.0)
     }
 }
 
@@ -27,14 +27,9 @@ pub(super) fn now() -> Instant {
     Instant::now()
 }
 
-/// CPU time of the calling thread so far, nanoseconds.
-pub(super) fn of_this_thread() -> u64 {
-    read(ClockId::ThreadCPUTime)
-}
-
-/// What a clock shows, nanoseconds.
+/// Nanoseconds.
 #[inline]
-fn read(clock: ClockId) -> u64 {
-    let time = clock_gettime(clock);
+fn read() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }

@@ -153,20 +153,14 @@ fn read(assignment: &Assignment, queue: &mut impl Queue, shift: &mut Shift<'_>) 
             break;
         }
         let before = mem::replace(&mut now, epoch.elapsed());
-        let found = done.len();
         for (index, result) in done.drain(..) {
             free.push(index);
             given_up |= count(shift, slots[usize::from(index)], result, now, assignment);
         }
         shift.totals.calls += 1;
         shift.totals.in_flight += under_way as u64 * (now - before);
-        if more {
-            batching.count(found);
-        } else if !limited {
-            batching.observe(found, under_way);
-            if batching.is_due(now) && batching.judge(now, usage::spent()) {
-                tally.closing().batch = Some(batching.words());
-            }
+        if !more && !limited && batching.waited(now) && batching.choose(now, usage::sleeps()) {
+            tally.closing().batch = Some(batching.words());
         }
         shift.publish();
     }

@@ -3,8 +3,6 @@
 
 use std::{fs, time::Duration};
 
-use super::{batching::Spent, clock};
-
 /// Cost of a thread since it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Usage {
@@ -14,9 +12,9 @@ pub(super) struct Usage {
     pub switches: u64,
 }
 
-/// What the calling thread has spent so far, as batching wants to know it.
-pub(super) fn spent() -> Spent {
-    Spent { cpu: clock::of_this_thread(), sleeps: rusage().ru_nvcsw.unsigned_abs() }
+/// How often the calling thread has slept so far.
+pub(super) fn sleeps() -> u64 {
+    rusage().ru_nvcsw.unsigned_abs()
 }
 
 /// What the kernel counts of the calling thread; zeros should it refuse.

@@ -185,13 +185,8 @@ fn read<B: Blocks, const PACED: bool, const MANY: bool, const LATENCY: bool, con
         completions.sync();
         shift.totals.calls += 1;
         shift.totals.in_flight += under_way as u64 * (now - before);
-        if more {
-            batching.count(found);
-        } else if limited.is_none() {
-            batching.observe(found, under_way);
-            if batching.is_due(now) && batching.judge(now, usage::spent()) {
-                tally.closing().batch = Some(batching.words());
-            }
+        if !more && limited.is_none() && batching.waited(now) && batching.choose(now, usage::sleeps()) {
+            tally.closing().batch = Some(batching.words());
         }
         under_way -= found;
         *pending = count(under_way);
