@@ -14,8 +14,8 @@ use std::{
 
 use iodyno::{
     counters,
+    engine::{offset_generator::Wyrand, stats::histogram::Histogram},
     experiment::statistics::median,
-    load::{blocks::Wyrand, histogram::Histogram},
     runtime::headless::Headless,
     source::{self, SysRoot, origin::Origin},
     view::theme::Theme,

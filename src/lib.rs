@@ -18,7 +18,7 @@ pub mod findings;
 pub mod whatif;
 pub mod tune;
 pub mod experiment;
-pub mod load;
+pub mod engine;
 pub mod report;
 pub mod ui;
 pub mod screens;

@@ -10,7 +10,7 @@ use iodyno::{
     app::{App, Effect, Message, Mode, keymap::Key, update},
     capacity,
     counters::{CpuShares, DiskRates, Rates},
-    load::{Engine, Simulated},
+    engine::{Engine, Simulated},
     machine::{Machine, Measured},
     model::{Basis, Completion, EngineKind, RunState, RunSummary, Workload},
     runtime::{clock::Clock, startup},

@@ -23,7 +23,7 @@ use self::jobfile::{JobFile, Keywords};
 use super::{Complaint, Failure, Status, failure, print, say, signals};
 use crate::{
     capacity,
-    load::LoadError,
+    engine::EngineError,
     machine::Machine,
     model::{DriveName, RunSample, RunState, TargetSummary, Workload},
     report::{
@@ -190,7 +190,7 @@ impl Bench<'_> {
         let stopped = u8::try_from(self.signal.load(Ordering::Relaxed)).ok().filter(|number| *number != 0);
         let status = stopped.map_or(Status::Done, Status::Stopped);
         let mut ended: Ended = match ended {
-            Err(Stop::Load(LoadError::Stopped)) if stopped.is_some() => return Ok((status, None)),
+            Err(Stop::Load(EngineError::Stopped)) if stopped.is_some() => return Ok((status, None)),
             Err(Stop::Load(error)) => return Err(error.into()),
             Err(Stop::Print(failure)) => return Err(failure),
             Ok(ended) => ended,
@@ -213,12 +213,12 @@ impl Bench<'_> {
 
 /// Why a run has no result.
 enum Stop {
-    Load(LoadError),
+    Load(EngineError),
     Print(Failure),
 }
 
-impl From<LoadError> for Stop {
-    fn from(error: LoadError) -> Self {
+impl From<EngineError> for Stop {
+    fn from(error: EngineError) -> Self {
         Self::Load(error)
     }
 }

@@ -17,7 +17,7 @@ use clap::{
 
 use super::CommandLine;
 use crate::{
-    load::LoadError,
+    engine::EngineError,
     model::WorkloadError,
     source::origin::OpenError,
     text::Label,
@@ -110,8 +110,8 @@ impl From<OpenError> for Failure {
     }
 }
 
-impl From<LoadError> for Failure {
-    fn from(error: LoadError) -> Self {
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
         Self::Said(Complaint::from_line(&error.to_string()))
     }
 }

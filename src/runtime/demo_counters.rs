@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     app::MachineRead,
     counters::{Memory, Rates},
+    engine::simulated,
     findings::validity::OwnReads,
-    load::simulated,
     machine::Machine,
     model::{Limits, RunSample, Workload},
 };

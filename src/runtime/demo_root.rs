@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::{
         capacity,
-        load::{Engine, Simulated},
+        engine::{Engine, Simulated},
         machine::Drive,
         model::{Completion, RunSummary, Workload},
         runtime::clock::Clock,

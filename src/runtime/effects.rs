@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     app::{App, Effect, MachineRead, Message, tune::answer::Undoing, update},
-    load::LoadError,
+    engine::EngineError,
     model::{RunSummary, Workload},
     source::{SysRoot, origin::Origin},
     store,
@@ -300,7 +300,7 @@ impl Effects {
             let (clock, live, sender) = (self.clock.clone(), self.live.clone(), self.sender.clone());
             self.beside(move || {
                 let result =
-                    run.finish().map(|ended| ended.run).map_err(|error: LoadError| error.to_string());
+                    run.finish().map(|ended| ended.run).map_err(|error: EngineError| error.to_string());
                 let at = clock.elapsed();
                 // Heat, and the drives' thermal counters, are judged as the test left them.
                 if let Some(root) = live {

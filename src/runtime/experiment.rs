@@ -14,8 +14,8 @@ use super::{
     startup,
 };
 use crate::{
+    engine::{Engine, EngineError, RealEngine},
     experiment::{Account, Action, Arm, Assignment, Driver, Event, Plan, driver::Ran, worth::worth},
-    load::{Engine, LoadError, RealEngine},
     machine::Machine,
     model::{RunSample, RunState, Workload},
     source::{self, SysRoot},
@@ -216,7 +216,7 @@ impl Underway {
         }
     }
 
-    fn start(&mut self, workload: Workload) -> Result<Run, LoadError> {
+    fn start(&mut self, workload: Workload) -> Result<Run, EngineError> {
         let engine = match &mut self.reader {
             Reader::Engine(engine) => engine,
             Reader::Demo(arms) => arms[self.arm]

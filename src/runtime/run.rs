@@ -15,8 +15,8 @@ use crate::{
     app::MachineRead,
     capacity::{self, Expected},
     counters::{Counters, Memory, Rates, rates},
+    engine::{Engine, EngineError, RealEngine},
     findings::validity::{OwnReads, Watch},
-    load::{Engine, LoadError, RealEngine},
     machine::{Machine, Measured},
     model::{RunRecord, RunSample, RunState, RunSummary, Seconds, Workload},
     source::{self, SysRoot, origin::Origin},
@@ -79,7 +79,7 @@ impl Testbed {
     ///
     /// # Errors
     /// A target that is no drive of a demo.
-    pub fn resolve(&self, workload: &mut Workload) -> Result<(), LoadError> {
+    pub fn resolve(&self, workload: &mut Workload) -> Result<(), EngineError> {
         let machine = &self.read.machine;
         match &self.root {
             Some(root) => target_resolver::find_drives(workload, &**root, machine),
@@ -94,7 +94,7 @@ impl Testbed {
     }
 
     /// Starts a run, with rows of counters where they are simulated or wanted.
-    pub fn start(&self, mut workload: Workload, files: TestFiles, counts: bool) -> Result<Run, LoadError> {
+    pub fn start(&self, mut workload: Workload, files: TestFiles, counts: bool) -> Result<Run, EngineError> {
         self.resolve(&mut workload)?;
         let rows = match &self.root {
             Some(root) => counts.then(|| Rows::of(root, ROW)),
@@ -105,7 +105,7 @@ impl Testbed {
     }
 
     /// Runs a workload to its end, or until `stops`; `told` takes each look.
-    pub fn run<E: From<LoadError>>(
+    pub fn run<E: From<EngineError>>(
         &self,
         workload: Workload,
         files: TestFiles,
@@ -142,13 +142,13 @@ impl Testbed {
 }
 
 /// Runs a workload on the simulated drives of a demo, without waiting for it.
-pub fn simulate(read: &MachineRead, workload: Workload) -> Result<RunRecord, LoadError> {
+pub fn simulate(read: &MachineRead, workload: Workload) -> Result<RunRecord, EngineError> {
     /// One without an end of its own never would.
     const LONGEST: Duration = Duration::from_hours(1);
     let bed = Testbed::simulating(read.clone(), Clock::counted());
     let expected = bed.expected(&workload);
     let ended =
-        bed.run(workload, TestFiles::default(), |time| time >= LONGEST, |_| Ok::<_, LoadError>(()))?;
+        bed.run(workload, TestFiles::default(), |time| time >= LONGEST, |_| Ok::<_, EngineError>(()))?;
     Ok(bed.record(&ended, &expected))
 }
 
@@ -201,7 +201,7 @@ impl Run {
         files: TestFiles,
         clock: Clock,
         rows: Option<Rows>,
-    ) -> Result<Self, LoadError> {
+    ) -> Result<Self, EngineError> {
         let watch = Watch::begin(machine, &workload);
         let session = Session::start(engine, workload, files, clock.clone())?;
         Ok(Self { session, clock, rows, watch, seconds: Seconds::default(), each: Vec::new() })
@@ -237,7 +237,7 @@ impl Run {
     }
 
     /// Stops what still runs and sums up.
-    pub fn finish(self) -> Result<Ended, LoadError> {
+    pub fn finish(self) -> Result<Ended, EngineError> {
         let Self { session, watch, seconds, each, .. } = self;
         Ok(Ended { run: session.finish()?, watch, seconds, each })
     }

@@ -11,7 +11,7 @@ use std::{
 
 use super::clock::Clock;
 use crate::{
-    load::{Engine, LaidOut, LoadError, Running, lay_out},
+    engine::{Engine, EngineError, LaidOut, Running, lay_out},
     model::{LatencySummary, RunSample, RunState, RunSummary, TargetSample, Workload},
     text::Label,
     units::Bytes,
@@ -54,7 +54,7 @@ enum State {
         hold: bool,
     },
     Running(Box<dyn Running>),
-    Failed(LoadError),
+    Failed(EngineError),
     /// Summed up already.
     Over,
 }
@@ -69,7 +69,7 @@ impl Session {
         workload: Workload,
         files: TestFiles,
         clock: Clock,
-    ) -> Result<Self, LoadError> {
+    ) -> Result<Self, EngineError> {
         workload.validate()?;
         let simulated = engine.simulated();
         let state = if simulated {
@@ -117,11 +117,11 @@ impl Session {
     }
 
     /// Stops what still runs and sums up.
-    pub fn finish(mut self) -> Result<RunSummary, LoadError> {
+    pub fn finish(mut self) -> Result<RunSummary, EngineError> {
         self.conclude()
     }
 
-    fn conclude(&mut self) -> Result<RunSummary, LoadError> {
+    fn conclude(&mut self) -> Result<RunSummary, EngineError> {
         self.stop();
         if let Some(thread) = self.preparing.take() {
             // A panic there left its mark in the state already: nothing runs.
@@ -131,7 +131,7 @@ impl Session {
         match state {
             State::Running(running) => Ok(running.finish(self.shared.clock.now())),
             State::Failed(error) => Err(error),
-            State::Preparing { .. } | State::Over => Err(LoadError::Stopped),
+            State::Preparing { .. } | State::Over => Err(EngineError::Stopped),
         }
     }
 }
@@ -177,7 +177,7 @@ impl Shared {
 fn prepare(shared: &Shared, engine: &dyn Engine) {
     let started = lay_out_missing(shared).and_then(|()| {
         if shared.stopped() {
-            return Err(LoadError::Stopped);
+            return Err(EngineError::Stopped);
         }
         engine.start(&shared.workload, shared.clock.now())
     });
@@ -199,7 +199,7 @@ fn prepare(shared: &Shared, engine: &dyn Engine) {
 
 /// Lays out the targets that are not there, if the workload says how big: `--filename PATH --size 1G`. A file reaches from
 /// its beginning to the end of what is read.
-fn lay_out_missing(shared: &Shared) -> Result<(), LoadError> {
+fn lay_out_missing(shared: &Shared) -> Result<(), EngineError> {
     let Some(size) = shared.workload.size else { return Ok(()) };
     let size = Bytes(size.0.saturating_add(shared.workload.offset.0));
     for target in &shared.workload.targets {
@@ -223,7 +223,7 @@ fn lay_out_missing(shared: &Shared) -> Result<(), LoadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{load::RealEngine, model::Target};
+    use crate::{engine::RealEngine, model::Target};
 
     fn start(workload: Workload) -> Session {
         let (engine, clock) = (Arc::new(RealEngine::default()), Clock::real());
@@ -272,7 +272,7 @@ mod tests {
         long.size = Some(Bytes(1 << 30));
         let laying_out = start(long.clone());
         wait_for(&laying_out, |sample| sample.preparing.as_ref().is_some_and(|p| p.contains("laying out")));
-        assert_eq!(laying_out.finish().unwrap_err(), LoadError::Stopped);
+        assert_eq!(laying_out.finish().unwrap_err(), EngineError::Stopped);
         assert!(!path.exists());
 
         long.size = Some(Bytes(16 << 20));

@@ -9,7 +9,7 @@ use super::demo_root::{self, DemoRoot};
 use crate::{
     app::{MachineRead, Mode},
     capacity,
-    load::{Engine, Simulated},
+    engine::{Engine, Simulated},
     machine::Machine,
     model::Problem,
     source::{

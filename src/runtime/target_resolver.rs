@@ -9,7 +9,7 @@ use std::{
 use rustix::fs::{major, minor};
 
 use crate::{
-    load::LoadError,
+    engine::EngineError,
     machine::{Drive, Machine},
     model::{DriveName, Workload},
     source::{SysRoot, root::resolve},
@@ -26,7 +26,7 @@ pub fn find_drives(workload: &mut Workload, root: &dyn SysRoot, machine: &Machin
 }
 
 /// Takes `/dev/NAME` and NAME as drives of a demo; all its hardware drives when none is named.
-pub fn name_drives(workload: &mut Workload, machine: &Machine) -> Result<(), LoadError> {
+pub fn name_drives(workload: &mut Workload, machine: &Machine) -> Result<(), EngineError> {
     if workload.targets.is_empty() {
         workload.targets = machine.hardware_drives().map(Drive::target).collect();
     }
@@ -34,7 +34,7 @@ pub fn name_drives(workload: &mut Workload, machine: &Machine) -> Result<(), Loa
         let path = target.path.to_string_lossy();
         let name = DriveName::new(path.strip_prefix("/dev/").unwrap_or(&path));
         if machine.drive(&name).is_none() {
-            return Err(LoadError::Target {
+            return Err(EngineError::Target {
                 path: Label::new(&format!("--filename {path}")),
                 wrong: "the demo has no such drive".to_owned(),
                 fix: "`iodyno drives --demo` lists those it has".to_owned(),

@@ -5,8 +5,8 @@ use std::sync::{
 
 use super::*;
 use crate::{
+    engine::Running,
     experiment::{Scene, Terms, account::Ending, plan::Wishes, table},
-    load::Running,
     model::WorkloadError,
     source::origin::Origin,
     tune::journal,
@@ -28,7 +28,7 @@ impl Engine for Watchful {
         true
     }
 
-    fn start(&self, workload: &Workload, now: Instant) -> Result<Box<dyn Running>, LoadError> {
+    fn start(&self, workload: &Workload, now: Instant) -> Result<Box<dyn Running>, EngineError> {
         let value = self.service.actuator.read(&self.file).unwrap();
         // What was changed stands in the journal before anything is read.
         let noted = !self.service.change_log().unwrap().entries.is_empty();

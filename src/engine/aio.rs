@@ -1,0 +1,215 @@
+//! The loop of every engine but io_uring: submit reads, wait for some, count them.
+
+pub(crate) mod libaio;
+pub(crate) mod posixaio;
+
+use std::{io, mem, time::Duration};
+
+use crate::engine::{
+    EngineError,
+    memory::Mapping,
+    offset_generator::{Block, OffsetGenerator, Series},
+    rate_limit::RateLimit,
+    stats::usage::{self, Usage},
+    stats::worker_stats::WorkerStats,
+    workers::batch_tuner::BatchTuner,
+    workers::phase_tracker::{Failure, PhaseTracker},
+    workers::run_control::Phase,
+    workers::{Assignment, EffectiveConfig, Ready},
+};
+use crate::{
+    model::{Workload, errno_words},
+    text::Label,
+};
+
+/// Several reads in flight at once, each in a slot of its own: 0 to the depth less one.
+pub(crate) trait AioQueue {
+    /// Puts a read into a slot that is free. It is in flight from the next [`Self::enter`] on.
+    fn put(&mut self, slot: u16, block: Block);
+
+    /// Submits what was put, waits for `wait` completions, for `patience` at the longest, and adds what completed to
+    /// `done`: the slot, and the bytes read or a negative errno. Being interrupted is no error.
+    fn enter(
+        &mut self,
+        wait: usize,
+        patience: Option<Duration>,
+        done: &mut Vec<(u16, i32)>,
+    ) -> io::Result<()>;
+
+    /// Waits until no read is in flight; a sentence when some are for too long, whose buffers are leaked then.
+    fn close(&mut self) -> Option<String> {
+        None
+    }
+
+    /// What threads other than the worker's have spent for it so far.
+    fn helpers(&self) -> Usage {
+        Usage::default()
+    }
+}
+
+/// A read that can be in flight.
+#[derive(Debug, Clone, Copy, Default)]
+struct Request {
+    offset: u64,
+    length: u32,
+    /// When it was submitted, nanoseconds of the run's clock.
+    since: u64,
+}
+
+/// The longest sleep of a worker with a rate limit.
+const NAP: Duration = Duration::from_millis(50);
+
+/// One piece of memory for every slot of a worker, and the bytes of a piece.
+pub(crate) fn buffers(workload: &Workload) -> Result<(Mapping, usize), EngineError> {
+    let block = usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX);
+    let buffers = Mapping::new(block.saturating_mul(workload.depth as usize)).map_err(|error| {
+        EngineError::Machine {
+            wrong: format!("no memory for {} blocks of {block} B: {error}", workload.depth),
+            fix: "use a smaller --bs, --iodepth or --numjobs".to_owned(),
+        }
+    })?;
+    Ok((buffers, block))
+}
+
+/// The work of one thread over its queue.
+pub(crate) fn work(
+    assignment: &Assignment,
+    ready: &Ready<'_>,
+    queue: &mut impl AioQueue,
+    config: EffectiveConfig,
+) {
+    if !ready.wait(config) {
+        return;
+    }
+    let uncounted = WorkerStats::new();
+    let Assignment { control, epoch, stats, .. } = assignment;
+    let mut tracker = PhaseTracker::new(control, *epoch, stats, &uncounted);
+    let tuner = read(assignment, queue, &mut tracker);
+    tracker.close();
+    stats.closing().batch = Some(tuner.words());
+    let leaked = queue.close();
+    stats.closing().leaked = leaked.map(|why| Label::new(&why));
+}
+
+/// Reads until the run stops, the amount is read or the target is given up.
+fn read(assignment: &Assignment, queue: &mut impl AioQueue, tracker: &mut PhaseTracker<'_>) -> BatchTuner {
+    let Assignment { target, workload, epoch, job, worker, stats, .. } = assignment;
+    let mut blocks = Series::new(workload, target.span, *job, *worker);
+    let mut slots = vec![Request::default(); workload.depth as usize];
+    let mut free: Vec<u16> = (0..u16::try_from(slots.len()).unwrap_or(u16::MAX)).rev().collect();
+    let mut done = Vec::with_capacity(slots.len());
+    let mut limit = RateLimit::new(workload, target.span.0, 1);
+    let mut tuner = BatchTuner::new(workload, slots.len());
+    let mut helpers = Helpers::default();
+    let (mut given_up, mut round) = (false, 0);
+    let mut now = epoch.elapsed();
+    stats.closing().batch = Some(tuner.words());
+    loop {
+        if tracker.is_stale() {
+            tracker.follow();
+            helpers.follow(tracker.phase(), queue, stats);
+        }
+        let goes = matches!(tracker.phase(), Phase::Ramp | Phase::Count) && !given_up;
+        // A round submits what was free at its beginning; what completes meanwhile is for the next one.
+        if !goes || round == 0 {
+            round = limit.quota(now).min(free.len());
+        }
+        let quota = if goes { round.min(tuner.submit()) } else { 0 };
+        round -= quota;
+        let mut bytes = 0;
+        for index in free.drain(free.len() - quota..).rev() {
+            let block = blocks.next();
+            slots[usize::from(index)] = Request { offset: block.offset, length: block.length, since: now };
+            bytes += u64::from(block.length);
+            queue.put(index, block);
+        }
+        limit.issued(quota as u64, bytes);
+        let in_flight = slots.len() - free.len();
+        if in_flight == 0 {
+            match tracker.phase() {
+                Phase::Hold if !given_up => {
+                    tracker.wait();
+                    helpers.follow(tracker.phase(), queue, stats);
+                    limit.restart();
+                }
+                Phase::Stop | Phase::Hold => break,
+                Phase::Gate | Phase::Ramp | Phase::Count => {
+                    if given_up || limit.is_exhausted() {
+                        break;
+                    }
+                    tracker.sleep(limit.next_in(now).min(NAP));
+                }
+            }
+            now = epoch.elapsed();
+            continue;
+        }
+        // No call waits until the whole round is submitted.
+        let more = goes && round > 0;
+        let limited = goes && !more && limit.is_limited() && !free.is_empty();
+        let wait = if more {
+            0
+        } else if limited {
+            1
+        } else {
+            tuner.wait(in_flight)
+        };
+        let patience = limited.then(|| limit.next_in(now).min(NAP));
+        if let Err(error) = queue.enter(wait, patience, &mut done) {
+            let words = error.raw_os_error().map_or_else(|| error.to_string(), errno_words);
+            tracker.give_up(&Label::new(&format!("{words} of the engine's call on {}", target.name)));
+            break;
+        }
+        let before = mem::replace(&mut now, epoch.elapsed());
+        for (index, result) in done.drain(..) {
+            free.push(index);
+            given_up |= count(tracker, slots[usize::from(index)], result, now, assignment);
+        }
+        tracker.totals.calls += 1;
+        tracker.totals.in_flight += in_flight as u64 * (now - before);
+        if !more && !limited && tuner.waited(now) && tuner.choose(now, usage::sleeps()) {
+            stats.closing().batch = Some(tuner.words());
+        }
+        tracker.publish();
+    }
+    helpers.follow(Phase::Stop, queue, stats);
+    tuner
+}
+
+/// Counts a completed read. Whether the target is to be given up.
+#[inline]
+fn count(
+    tracker: &mut PhaseTracker<'_>,
+    slot: Request,
+    result: i32,
+    now: u64,
+    assignment: &Assignment,
+) -> bool {
+    let Request { offset, length, since } = slot;
+    if result.cast_unsigned() == length {
+        tracker.succeeded(1, u64::from(length));
+        if assignment.workload.latency {
+            tracker.stats().latency.record(now.saturating_sub(since));
+        }
+        return false;
+    }
+    // Not the drive's fault: the block is read another time, another one first.
+    !matches!(-result, libc::EAGAIN | libc::EINTR)
+        && tracker.failed(&Failure { offset, length, result }, &assignment.target.name)
+}
+
+/// The account of a queue's own threads, for the time that counts.
+#[derive(Debug, Default)]
+struct Helpers {
+    /// What they had spent when counting began.
+    began: Option<Usage>,
+}
+
+impl Helpers {
+    fn follow(&mut self, phase: Phase, queue: &impl AioQueue, stats: &WorkerStats) {
+        if phase == Phase::Count {
+            self.began.get_or_insert_with(|| queue.helpers());
+        } else if let Some(began) = self.began.take() {
+            stats.closing().usage.add(queue.helpers().since(began));
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Linux native AIO, fio's `libaio`: `io_setup`, `io_submit`, `io_getevents` by raw system calls.
+#![expect(unsafe_code, reason = "the kernel is given control blocks with the addresses their reads land at")]
+
+use std::{io, os::fd::AsRawFd, ptr, time::Duration};
+
+use crate::engine::{
+    EngineError,
+    aio::{self, AioQueue},
+    memory::Mapping,
+    offset_generator::Block,
+    workers::{Assignment, EffectiveConfig, Ready},
+};
+use crate::model::{Completion, EngineKind, Workload, errno_words};
+
+/// `struct iocb` of `linux/aio_abi.h`: a read (`IOCB_CMD_PREAD` is 0), and which slot it belongs to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+struct Control {
+    data: u64,
+    // On big-endian machines these two change places; both stay 0.
+    key: u32,
+    rw_flags: u32,
+    opcode: Read,
+    priority: i16,
+    file: u32,
+    address: u64,
+    bytes: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    event_file: u32,
+}
+
+/// The one opcode.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(u16)]
+enum Read {
+    #[default]
+    Pread = 0,
+}
+
+/// `struct io_event`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+struct Event {
+    data: u64,
+    control: u64,
+    result: i64,
+    result2: i64,
+}
+
+/// Whether this kernel has native AIO at all.
+pub(crate) fn available() -> io::Result<()> {
+    Context::new(1).map(drop)
+}
+
+/// Why native AIO cannot be had, for the sentence about threads.
+pub(crate) fn unavailable(error: &io::Error) -> String {
+    format!(
+        "libaio is not to be had ({}): this kernel has no native AIO, or a filter of system calls hides it; threads with \
+         pread read instead",
+        words(error)
+    )
+}
+
+/// What the workload asks for and native AIO has not.
+pub(crate) fn lacks(workload: &Workload) -> Vec<String> {
+    [
+        (workload.hipri, "libaio cannot poll: completions come by interrupts"),
+        (workload.submission_poll, "libaio has no submitting thread: --sqthread_poll has no effect"),
+        (
+            workload.exact_timing,
+            "libaio is timed from before the call that hands a read over: --exact_timing has no effect",
+        ),
+        (
+            !workload.direct,
+            "libaio without direct I/O blocks: each read is done before the call that hands it over returns",
+        ),
+    ]
+    .into_iter()
+    .filter(|(asked, _)| *asked)
+    .map(|(_, sentence)| sentence.to_owned())
+    .collect()
+}
+
+/// An AIO context.
+#[derive(Debug)]
+struct Context(libc::c_ulong);
+
+impl Context {
+    fn new(depth: u32) -> io::Result<Self> {
+        let mut context: libc::c_ulong = 0;
+        // SAFETY: the context is a writable word that was set to 0, as io_setup(2) asks.
+        match unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) } {
+            0 => Ok(Self(context)),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+impl Context {
+    /// Cancels what can be cancelled and waits for the rest, however long that takes (`io_destroy(2)`; the kernel's
+    /// `fs/aio.c` waits for its last request since Linux 3.16). Whether the kernel did.
+    fn destroy(&mut self) -> bool {
+        // SAFETY: made by io_setup; 0, which no context is, once it is destroyed.
+        let destroyed = unsafe { libc::syscall(libc::SYS_io_destroy, self.0) } == 0;
+        self.0 = 0;
+        destroyed
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if self.0 != 0 {
+            self.destroy();
+        }
+    }
+}
+
+/// A context with its reads and their memory.
+struct Native {
+    context: Context,
+    controls: Vec<Control>,
+    buffers: Mapping,
+    block: usize,
+    file: u32,
+    /// Slots put and not submitted yet.
+    put: Vec<u16>,
+    /// The control blocks of one call.
+    handed: Vec<*mut Control>,
+    events: Vec<Event>,
+    /// Reads that the kernel has.
+    in_flight: usize,
+}
+
+/// The work of one thread.
+pub(crate) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), EngineError> {
+    let mut native = Native::new(assignment)?;
+    let config = EffectiveConfig {
+        engine: EngineKind::Libaio,
+        completion: Completion::Interrupts,
+        ring_flags: Vec::new(),
+        memory: native.buffers.words(),
+        fallbacks: lacks(&assignment.workload),
+    };
+    aio::work(assignment, ready, &mut native, config);
+    Ok(())
+}
+
+impl Native {
+    fn new(assignment: &Assignment) -> Result<Self, EngineError> {
+        let Assignment { workload, target, .. } = assignment;
+        let (buffers, block) = aio::buffers(workload)?;
+        let context = Context::new(workload.depth).map_err(|error| EngineError::Machine {
+            wrong: format!("libaio gives no context: {}", words(&error)),
+            fix: match error.raw_os_error() {
+                Some(libc::EAGAIN) => "raise the sysctl fs.aio-max-nr, or use fewer --iodepth and --numjobs",
+                _ => "use --ioengine io_uring or psync",
+            }
+            .to_owned(),
+        })?;
+        let depth = workload.depth as usize;
+        Ok(Self {
+            context,
+            controls: vec![Control::default(); depth],
+            buffers,
+            block,
+            file: target.file.as_raw_fd().unsigned_abs(),
+            put: Vec::with_capacity(depth),
+            handed: Vec::with_capacity(depth),
+            events: vec![Event::default(); depth],
+            in_flight: 0,
+        })
+    }
+
+    /// Hands over what was put, as far as the kernel takes it. A read that it refuses is done, with that errno.
+    fn submit(&mut self, done: &mut Vec<(u16, i32)>) -> io::Result<()> {
+        while !self.put.is_empty() {
+            self.handed.clear();
+            for slot in &self.put {
+                self.handed.push(&raw mut self.controls[usize::from(*slot)]);
+            }
+            let (count, pointers) = (self.handed.len(), self.handed.as_mut_ptr());
+            // SAFETY: `count` pointers to control blocks of slots with no read in flight, each naming a piece of a mapping
+            // that stays until the context is destroyed; the kernel copies them before it returns.
+            let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.context.0, count, pointers) };
+            match usize::try_from(taken) {
+                Ok(taken) if taken > 0 => {
+                    self.put.drain(..taken.min(count));
+                    self.in_flight += taken;
+                }
+                _ => match io::Error::last_os_error().raw_os_error() {
+                    Some(libc::EINTR) => {}
+                    // What is in flight makes room for the rest.
+                    Some(libc::EAGAIN) if self.in_flight > 0 => return Ok(()),
+                    Some(errno @ (libc::ENOSYS | libc::EFAULT)) => {
+                        return Err(io::Error::from_raw_os_error(errno));
+                    }
+                    errno => done.push((self.put.remove(0), -errno.unwrap_or(libc::EIO))),
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Native {
+    fn drop(&mut self) {
+        let _ = self.close();
+    }
+}
+
+impl AioQueue for Native {
+    /// A filter of system calls may refuse the call that waits.
+    fn close(&mut self) -> Option<String> {
+        let left = if self.context.0 == 0 || self.context.destroy() { 0 } else { self.in_flight };
+        (left > 0).then(|| {
+            self.buffers.leak();
+            format!("io_destroy was refused with {left} reads in flight: their buffers stay mapped until iodyno ends")
+        })
+    }
+
+    fn put(&mut self, slot: u16, block: Block) {
+        let index = usize::from(slot);
+        self.controls[index] = Control {
+            data: u64::from(slot),
+            file: self.file,
+            address: self.buffers.as_ptr().wrapping_add(index * self.block).addr() as u64,
+            bytes: u64::from(block.length),
+            offset: i64::try_from(block.offset).unwrap_or(i64::MAX),
+            ..Control::default()
+        };
+        self.put.push(slot);
+    }
+
+    fn enter(
+        &mut self,
+        wait: usize,
+        patience: Option<Duration>,
+        done: &mut Vec<(u16, i32)>,
+    ) -> io::Result<()> {
+        self.submit(done)?;
+        let wait = wait.saturating_sub(done.len()).min(self.in_flight);
+        let time = patience.map(|most| libc::timespec {
+            tv_sec: libc::time_t::try_from(most.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: most.subsec_nanos().into(),
+        });
+        let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+        let (most, events) = (self.events.len(), self.events.as_mut_ptr());
+        // SAFETY: `events` has room for `most` of them; the time is null or outlives the call.
+        let found =
+            unsafe { libc::syscall(libc::SYS_io_getevents, self.context.0, wait, most, events, time) };
+        let found = match usize::try_from(found) {
+            Ok(found) => found,
+            Err(_) => match io::Error::last_os_error() {
+                error if error.raw_os_error() == Some(libc::EINTR) => 0,
+                error => return Err(error),
+            },
+        };
+        self.in_flight -= found;
+        for event in &self.events[..found] {
+            #[expect(clippy::cast_possible_truncation, reason = "the slot number put there")]
+            done.push((event.data as u16, i32::try_from(event.result).unwrap_or(i32::MAX)));
+        }
+        Ok(())
+    }
+}
+
+fn words(error: &io::Error) -> String {
+    error.raw_os_error().map_or_else(|| error.to_string(), errno_words)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use super::*;
+
+    #[test]
+    fn control_blocks_and_events_are_laid_out_as_the_kernels() {
+        assert_eq!((size_of::<Control>(), size_of::<Event>()), (64, 32));
+        assert_eq!((offset_of!(Control, opcode), offset_of!(Control, file)), (16, 20));
+        assert_eq!((offset_of!(Control, address), offset_of!(Control, offset)), (24, 40));
+    }
+
+    #[test]
+    fn what_it_lacks_is_said() {
+        let asks = Workload {
+            hipri: true,
+            submission_poll: true,
+            exact_timing: true,
+            direct: false,
+            ..Workload::default()
+        };
+        assert_eq!(lacks(&asks).len(), 4);
+        assert!(lacks(&Workload::default()).is_empty());
+    }
+
+    #[test]
+    fn a_kernel_without_it_is_named() {
+        let sentence = unavailable(&io::Error::from_raw_os_error(libc::ENOSYS));
+        assert!(sentence.contains("ENOSYS") && sentence.contains("pread"), "{sentence}");
+    }
+}

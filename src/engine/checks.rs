@@ -1,0 +1,118 @@
+//! Whether a target can show what a drive can do: sparse files, zeros, caches in between.
+
+use std::os::unix::fs::MetadataExt;
+
+use crate::engine::{memory::Mapping, offset_generator::Wyrand, target::Open};
+use crate::{model::Workload, units};
+
+/// File systems that stand between a file and its drive: magic number (statfs(2)), sentence.
+const FILE_SYSTEMS: [(u64, &str); 12] = [
+    (0x0102_1994, "tmpfs is memory, not a drive"),
+    (0x8584_58f6, "ramfs is memory, not a drive"),
+    (0x794c_7630, "overlay: what is below decides; name a file on the file system below it"),
+    (0x2fc1_2fc1, "zfs caches and compresses by itself, also with direct I/O"),
+    (0x6969, "nfs: the network is measured too"),
+    (0xff53_4d42, "cifs: the network is measured too"),
+    (0xfe53_4d42, "smb: the network is measured too"),
+    (0x0102_1997, "9p: the host is measured too"),
+    (0x00c3_6400, "ceph: the network is measured too"),
+    (0x6573_5546, "fuse: a program stands between the file and its drive"),
+    (0x7371_7368, "squashfs decompresses what it reads"),
+    (0xe0f5_e1e2, "erofs may decompress what it reads"),
+];
+
+/// Blocks read to find zeros.
+const SAMPLES: u64 = 64;
+/// Bytes of each at the most.
+const LONGEST_SAMPLE: u64 = 64 << 10;
+
+/// Why figures of this target will not be the drive's own. Reads [`SAMPLES`] blocks.
+pub(crate) fn doubts(open: &Open, workload: &Workload) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if !workload.direct {
+        doubts.push("buffered reads (--direct 0) measure the page cache as well as the drive".to_owned());
+    }
+    if let Ok(metadata) = open.file.metadata()
+        && metadata.is_file()
+    {
+        let stored = metadata.blocks().saturating_mul(512);
+        // Compressed and inlined files look like this too, and are as little a measure.
+        if stored < metadata.len() - metadata.len() / 20 {
+            doubts.push(format!(
+                "sparse: {} of {} MiB are on the drive, the rest reads as zeros without it",
+                stored >> 20,
+                metadata.len() >> 20
+            ));
+        }
+        doubts.extend(file_system(open).map(str::to_owned));
+    }
+    if let Some(zeros) = zeros(open, workload)
+        && zeros * 2 >= SAMPLES
+    {
+        doubts.push(format!(
+            "{zeros} of {SAMPLES} sampled blocks of {} hold only zeros: never written, or trimmed; drives answer such \
+             reads without touching their flash",
+            units::block_size(workload.block_size)
+        ));
+    }
+    doubts
+}
+
+fn file_system(open: &Open) -> Option<&'static str> {
+    let magic = u64::try_from(rustix::fs::fstatfs(&open.file).ok()?.f_type).ok()?;
+    // Magic numbers are 32 bits, sign-extended where the field is a signed long of that size.
+    FILE_SYSTEMS.iter().find(|(number, _)| *number == magic & 0xffff_ffff).map(|(_, sentence)| *sentence)
+}
+
+/// How many of [`SAMPLES`] blocks hold only zeros; `None` when they cannot be read, which the run will say better.
+fn zeros(open: &Open, workload: &Workload) -> Option<u64> {
+    let block = workload.block_size.0.min(LONGEST_SAMPLE);
+    let mut memory = Mapping::new(usize::try_from(block).ok()?).ok()?;
+    let mut random = Wyrand::new(workload.seed, u64::MAX);
+    let mut zeros = 0;
+    for _ in 0..SAMPLES {
+        let offset = workload.offset.0 + random.below((open.span.0 / block).max(1)) * block;
+        let buffer = memory.as_mut_slice();
+        let read = rustix::io::pread(&open.file, &mut *buffer, offset).ok()?;
+        zeros += u64::from(buffer.iter().take(read).all(|byte| *byte == 0));
+    }
+    Some(zeros)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs::File, path::Path};
+
+    use super::*;
+    use crate::{engine::layout::lay_out, model::Target, units::Bytes};
+
+    fn doubts_of(path: &Path, direct: bool) -> Vec<String> {
+        let target = Target { path: path.to_owned(), drive: None };
+        let workload = Workload { targets: vec![target.clone()], direct, ..Workload::default() };
+        doubts(&Open::new(&target, &workload).unwrap(), &workload)
+    }
+
+    #[test]
+    fn sparse_files_and_zeros_are_recognised_and_laid_out_files_pass() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("sparse");
+        File::create(&path).unwrap().set_len(8 << 20).unwrap();
+        let doubts = doubts_of(&path, false);
+        assert!(doubts[0].starts_with("buffered"), "{doubts:?}");
+        assert!(doubts[1].starts_with("sparse: 0 of 8 MiB"), "{doubts:?}");
+        assert!(doubts.last().unwrap().starts_with("64 of 64 sampled blocks of 4k hold only zeros"));
+
+        let path = folder.path().join("laid-out");
+        let _laid_out = lay_out(&path, Bytes(8 << 20), 1, false, &mut |_| true).unwrap();
+        assert!(!doubts_of(&path, false).iter().any(|doubt| doubt.contains("zeros")));
+    }
+
+    #[test]
+    fn zeros_on_the_drive_are_recognised_too() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("zeros");
+        std::io::Write::write_all(&mut File::create(&path).unwrap(), &vec![0; 4 << 20]).unwrap();
+        let doubts = doubts_of(&path, false);
+        assert!(doubts.iter().any(|doubt| doubt.contains("only zeros")), "{doubts:?}");
+    }
+}

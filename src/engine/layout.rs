@@ -1,0 +1,194 @@
+//! Lays a test file out: incompressible data in a new file (`O_EXCL`), removed after the run.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{Advice, fadvise, statvfs};
+
+use crate::engine::{EngineError, offset_generator::Wyrand};
+use crate::{
+    model::errno_words,
+    text::Label,
+    units::{self, Bytes},
+};
+
+/// A file laid out. Dropping it removes the file, and only that very file, unless it is to be kept.
+#[derive(Debug)]
+pub struct LaidOut {
+    path: PathBuf,
+    /// Device and inode of the file made.
+    identity: (u64, u64),
+    keep: bool,
+}
+
+/// Bytes written at once.
+const PIECE: usize = 1 << 20;
+/// Bytes after which what was written goes to the drive, so that progress is real.
+const SYNC_EVERY: u64 = 64 << 20;
+
+/// Lays out `size` bytes at `path`, where nothing may be yet. `progress` hears the bytes written so far and says whether
+/// to go on; when not, or when anything fails, nothing is left behind.
+pub fn lay_out(
+    path: &Path,
+    size: Bytes,
+    seed: u64,
+    keep: bool,
+    progress: &mut dyn FnMut(Bytes) -> bool,
+) -> Result<LaidOut, EngineError> {
+    room_for(path, size)?;
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(|error| failed(path, &error))?;
+    let metadata = file.metadata().map_err(|error| failed(path, &error))?;
+    let mut laid_out =
+        LaidOut { path: path.to_owned(), identity: (metadata.dev(), metadata.ino()), keep: false };
+    if !fill(file, size, seed, progress).map_err(|error| failed(path, &error))? {
+        return Err(EngineError::Stopped);
+    }
+    laid_out.keep = keep;
+    Ok(laid_out)
+}
+
+/// Whether all of it was written.
+fn fill(mut file: File, size: Bytes, seed: u64, progress: &mut dyn FnMut(Bytes) -> bool) -> io::Result<bool> {
+    let mut random = Wyrand::new(seed, 0);
+    let mut piece = vec![0; PIECE];
+    let mut written = 0;
+    while written < size.0 {
+        if !progress(Bytes(written)) {
+            return Ok(false);
+        }
+        for word in piece.chunks_exact_mut(8) {
+            word.copy_from_slice(&random.next().to_le_bytes());
+        }
+        let length = usize::try_from(size.0 - written).map_or(PIECE, |left| left.min(PIECE));
+        file.write_all(&piece[..length])?;
+        written += length as u64;
+        if written.is_multiple_of(SYNC_EVERY) {
+            file.sync_data()?;
+        }
+    }
+    file.sync_all()?;
+    // Only advice: direct reads go past the cache anyway.
+    let _ = fadvise(&file, 0, None, Advice::DontNeed);
+    Ok(true)
+}
+
+fn room_for(path: &Path, size: Bytes) -> Result<(), EngineError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let free = statvfs(folder).map_err(|errno| failed(path, &errno.into()))?;
+    let free = free.f_bavail.saturating_mul(free.f_frsize);
+    // Room for the file system's own account of it.
+    if size.0.saturating_add(size.0 / 64) > free {
+        return Err(EngineError::Target {
+            path: Label::new(&path.to_string_lossy()),
+            wrong: format!("{} do not fit, {} MiB are free", units::block_size(size), free >> 20),
+            fix: "choose a smaller --size or another file system".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn failed(path: &Path, error: &io::Error) -> EngineError {
+    let errno = error.raw_os_error().unwrap_or(libc::EIO);
+    let fix = match errno {
+        libc::ENOENT | libc::ENOTDIR => "the folder it would be in is not there; make it, or choose another",
+        libc::EEXIST => "something of this name appeared meanwhile; choose another name",
+        libc::EACCES => "you may not make files there; choose another folder, or run as root",
+        libc::EROFS => "this file system is read-only; choose another",
+        libc::ENOSPC | libc::EDQUOT => "choose a smaller --size or another file system",
+        _ => "choose another place for the file",
+    };
+    EngineError::Target {
+        path: Label::new(&path.to_string_lossy()),
+        wrong: format!("no file can be laid out: {}", errno_words(errno)),
+        fix: fix.to_owned(),
+    }
+}
+
+impl LaidOut {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for LaidOut {
+    fn drop(&mut self) {
+        let same = fs::symlink_metadata(&self.path)
+            .is_ok_and(|metadata| metadata.is_file() && (metadata.dev(), metadata.ino()) == self.identity);
+        if same && !self.keep {
+            // A file that cannot be removed any more stays; its name says whose it is no more than that.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_laid_out_with_data_that_does_not_repeat_and_goes_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("iodyno.test");
+        let mut steps = Vec::new();
+        let size = Bytes(3 * PIECE as u64 + 512);
+        let laid_out = lay_out(&path, size, 1, false, &mut |done| {
+            steps.push(done.0);
+            true
+        })
+        .unwrap();
+        assert_eq!(steps, [0, 1 << 20, 2 << 20, 3 << 20]);
+        let content = fs::read(&path).unwrap();
+        assert_eq!(content.len() as u64, size.0);
+        let words: std::collections::HashSet<&[u8]> = content.chunks_exact(8).collect();
+        assert!(words.len() > content.len() / 8 - 10);
+        drop(laid_out);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_is_kept_stays_and_what_was_there_is_never_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept");
+        drop(lay_out(&path, Bytes(4096), 1, true, &mut |_| true).unwrap());
+        let before = fs::read(&path).unwrap();
+        let again = lay_out(&path, Bytes(4096), 2, false, &mut |_| true).unwrap_err().to_string();
+        assert!(again.contains("EEXIST"), "{again}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn a_file_that_took_the_place_of_ours_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let laid_out = lay_out(&path, Bytes(4096), 1, false, &mut |_| true).unwrap();
+        fs::rename(&path, folder.path().join("moved")).unwrap();
+        File::create(&path).unwrap();
+        drop(laid_out);
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn stopping_or_a_lack_of_room_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        assert_eq!(
+            lay_out(&path, Bytes(64 << 20), 1, true, &mut |done| done.0 < 2 << 20).unwrap_err(),
+            EngineError::Stopped
+        );
+        assert!(!path.exists());
+        let error = lay_out(&path, Bytes(1 << 60), 1, false, &mut |_| true).unwrap_err().to_string();
+        assert!(error.contains("do not fit"), "{error}");
+        let nowhere = lay_out(Path::new("/nowhere/file"), Bytes(1), 1, false, &mut |_| true);
+        assert!(nowhere.unwrap_err().to_string().contains("ENOENT"));
+    }
+}

@@ -1,0 +1,130 @@
+//! Read buffers: page-aligned, one mapping for all requests of a worker.
+#![expect(unsafe_code, reason = "anonymous mappings are made and unmapped by hand")]
+
+use std::{io, ptr::NonNull, slice};
+
+use rustix::mm::{self, Advice, MapFlags, ProtFlags};
+
+/// An anonymous private mapping, zeroed, in huge pages where the kernel has some.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    start: NonNull<u8>,
+    length: usize,
+    /// Bytes that are mapped: whole pages.
+    mapped: usize,
+    pages: Pages,
+    leaked: bool,
+}
+
+/// What pages a mapping is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pages {
+    /// Of the pool that an administrator set aside (`vm.nr_hugepages`).
+    Huge,
+    /// The kernel was asked to put huge ones in when it has them.
+    Transparent,
+    /// As they come.
+    Plain,
+}
+
+// SAFETY: the mapping belongs to whoever holds it, like a boxed slice; nothing in it is bound to a thread.
+unsafe impl Send for Mapping {}
+
+/// Bytes of a huge page.
+const HUGE: usize = 2 << 20;
+/// Mappings from this size on are worth a huge page: a sixteenth of it, which is 32 blocks of 4 KiB.
+const WORTH_HUGE: usize = HUGE / 16;
+
+impl Mapping {
+    /// Maps `length` bytes, at least one.
+    pub(crate) fn new(length: usize) -> io::Result<Self> {
+        let length = length.max(1);
+        if length >= WORTH_HUGE
+            && let Some(mapped) = length.checked_next_multiple_of(HUGE)
+            && let Ok(start) = map(mapped, MapFlags::HUGETLB | MapFlags::HUGE_2MB)
+        {
+            return Ok(Self { start, length, mapped, pages: Pages::Huge, leaked: false });
+        }
+        let start = map(length, MapFlags::empty())?;
+        // Where the kernel has none, plain pages do.
+        // SAFETY: advice about the mapping just made; LinuxHugepage changes no content.
+        let advised = unsafe { mm::madvise(start.as_ptr().cast(), length, Advice::LinuxHugepage) };
+        let pages = if advised.is_ok() && length >= HUGE { Pages::Transparent } else { Pages::Plain };
+        Ok(Self { start, length, mapped: length, pages, leaked: false })
+    }
+
+    /// What it is made of, in words.
+    pub(crate) fn words(&self) -> &'static str {
+        match self.pages {
+            Pages::Huge => "huge pages (2 MiB)",
+            Pages::Transparent => "transparent huge pages, as far as there are any",
+            Pages::Plain => "plain pages",
+        }
+    }
+
+    /// Its first byte.
+    pub(crate) fn as_ptr(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// How many bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Leaves it mapped for good: the kernel may still write to it.
+    pub(crate) fn leak(&mut self) {
+        self.leaked = true;
+    }
+
+    /// All of it. Only for mappings that no ring reads into.
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: `start` is the first of `length` mapped, initialised bytes, borrowed as long as `self` is.
+        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        if self.leaked {
+            return;
+        }
+        // SAFETY: exactly the mapping made in `new`, not used after this.
+        let _ = unsafe { mm::munmap(self.start.as_ptr().cast(), self.mapped) };
+    }
+}
+
+fn map(length: usize, flags: MapFlags) -> io::Result<NonNull<u8>> {
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new private mapping at an address of the kernel's choice overlaps nothing.
+    let start =
+        unsafe { mm::mmap_anonymous(std::ptr::null_mut(), length, access, MapFlags::PRIVATE | flags) }?;
+    NonNull::new(start.cast::<u8>()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mappings_are_page_aligned_zeroed_and_writable() {
+        let mut mapping = Mapping::new(3 * 4096).unwrap();
+        assert_eq!(mapping.as_ptr().addr() % 4096, 0);
+        assert!(mapping.as_mut_slice().iter().all(|byte| *byte == 0));
+        mapping.as_mut_slice()[3 * 4096 - 1] = 7;
+        assert_eq!(mapping.len(), 3 * 4096);
+        assert_eq!(mapping.words(), "plain pages", "too small for more");
+    }
+
+    #[test]
+    fn what_is_worth_it_is_mapped_in_huge_pages_or_says_what_else() {
+        let free = std::fs::read_to_string("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
+        let has_some = free.is_ok_and(|pages| pages.trim() != "0");
+        let mut mapping = Mapping::new(HUGE + 4096).unwrap();
+        mapping.as_mut_slice()[HUGE + 4095] = 7;
+        assert_eq!(mapping.len(), HUGE + 4096);
+        let said = mapping.words();
+        assert_eq!(said == "huge pages (2 MiB)", has_some, "{said}");
+        assert!(has_some || said.contains("transparent") || said.contains("plain"), "{said}");
+    }
+}

@@ -1,0 +1,392 @@
+//! Sets up a worker's ring: setup flags, registered files and buffers, the probe for polled completions.
+#![expect(unsafe_code, reason = "buffers are registered with, and reads handed to, the kernel by address")]
+
+mod drain;
+mod enter;
+mod hybrid_iopoll;
+mod job;
+pub(crate) mod passthrough;
+pub(crate) mod read_loop;
+
+use std::{
+    io,
+    os::fd::{AsRawFd, RawFd},
+};
+
+use io_uring::{Builder, IoUring, Submitter, cqueue, opcode, squeue, types};
+
+use crate::engine::{
+    EngineError,
+    memory::Mapping,
+    ring::drain::{CountedRing, GuardedRing},
+    target::Open,
+    workers::{Assignment, EffectiveConfig, Ready},
+};
+use crate::{
+    model::{Completion, EngineKind, Workload, errno_words, locked_memory},
+    units::{self, Bytes},
+};
+
+/// A ring, the memory its reads land in, and what was config.
+pub(crate) struct RingSetup {
+    pub guarded: GuardedRing<CountedRing>,
+    /// Bytes of a request.
+    pub block: usize,
+    pub config: EffectiveConfig,
+    /// Reads name buffers by their registration.
+    pub fixed_buffers: bool,
+    /// Slots whose buffers one registration holds.
+    pub slots_per_buffer: usize,
+}
+
+/// A way of setting a ring up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flag {
+    SingleIssuer,
+    DeferTaskrun,
+    NoSqarray,
+    CoopTaskrun,
+    Sqpoll,
+}
+
+/// Sets of setup flags, best first.
+const LADDER: [&[Flag]; 4] = [
+    &[Flag::SingleIssuer, Flag::DeferTaskrun, Flag::NoSqarray],
+    // Kernels before 6.6.
+    &[Flag::SingleIssuer, Flag::DeferTaskrun],
+    // Kernels before 6.1.
+    &[Flag::SingleIssuer, Flag::CoopTaskrun],
+    // Kernels before 6.0.
+    &[],
+];
+
+/// With `--sqthread_poll`, which goes with neither way of running task work.
+const POLLED_LADDER: [&[Flag]; 2] = [&[Flag::Sqpoll, Flag::SingleIssuer, Flag::NoSqarray], &[Flag::Sqpoll]];
+
+/// Milliseconds after which the kernel's submitting thread sleeps.
+const SQ_IDLE_MS: u32 = 1000;
+
+/// The longest buffer the kernel registers in one piece.
+const LONGEST_BUFFER: usize = 1 << 30;
+
+impl Flag {
+    /// Its name, the kernel's without `IORING_SETUP_`.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::SingleIssuer => "SINGLE_ISSUER",
+            Self::DeferTaskrun => "DEFER_TASKRUN",
+            Self::NoSqarray => "NO_SQARRAY",
+            Self::CoopTaskrun => "COOP_TASKRUN",
+            Self::Sqpoll => "SQPOLL",
+        }
+    }
+
+    fn set<S: squeue::EntryMarker, C: cqueue::EntryMarker>(self, builder: &mut Builder<S, C>) {
+        match self {
+            Self::SingleIssuer => builder.setup_single_issuer(),
+            Self::DeferTaskrun => builder.setup_defer_taskrun(),
+            Self::NoSqarray => builder.setup_no_sqarray(),
+            Self::CoopTaskrun => builder.setup_coop_taskrun(),
+            Self::Sqpoll => builder.setup_sqpoll(SQ_IDLE_MS),
+        };
+    }
+}
+
+impl RingSetup {
+    /// Makes the ring of the calling thread, which alone may use it, for the reads of all of `share` together.
+    pub(crate) fn new(
+        workload: &Workload,
+        share: &[Assignment],
+        ready: &Ready<'_>,
+    ) -> Result<Self, EngineError> {
+        let mut fallbacks = Vec::new();
+        let mut polled = workload.hipri;
+        let depth = workload.depth.saturating_mul(u32::try_from(share.len()).unwrap_or(u32::MAX));
+        let block = usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX);
+        let hybrid =
+            (workload.hybrid_poll && polled).then(|| locked_memory::retry(|| hybrid_iopoll::ring(depth)));
+        let slept_for = matches!(hybrid, Some(Ok(_)));
+        let (ring, mut flags) = match hybrid {
+            Some(Ok(made)) => made,
+            Some(Err(error)) => {
+                fallbacks.push(format!(
+                    "this kernel gives no ring that sleeps before it polls ({}; Linux 6.13 has them): completions are \
+                     polled for all the time",
+                    words(&error)
+                ));
+                make(workload, depth, polled, &mut fallbacks)?
+            }
+            None => make(workload, depth, polled, &mut fallbacks)?,
+        };
+        let mut guarded = guarded(ring, block, depth)?;
+        let probes = share.iter().filter(|_| workload.hipri).map(|assignment| &*assignment.target);
+        for target in probes {
+            let Err(errno) = probe(&mut guarded, target, block) else { continue };
+            fallbacks.push(format!(
+                "{} cannot be polled ({}): completions come by interrupts; polling needs a drive with poll queues \
+                 (nvme.poll_queues=N)",
+                target.name,
+                errno_words(errno)
+            ));
+            polled = false;
+            // Its locked memory is for the next one.
+            drop(guarded);
+            let made = make(workload, depth, polled, &mut fallbacks)?;
+            flags = made.1;
+            guarded = self::guarded(made.0, block, depth)?;
+            break;
+        }
+        if polled && !slept_for {
+            flags.push("IOPOLL".to_owned());
+        }
+        // Buffers may take all the locked memory there is, which other workers' rings need.
+        ready.ring_made();
+        let slots_per_buffer =
+            fix_buffers(&guarded.ring.ring.submitter(), workload, &guarded.buffers, block, &mut fallbacks);
+        let fixed_buffers = slots_per_buffer.is_some();
+        let slots_per_buffer = slots_per_buffer.unwrap_or(usize::MAX);
+        let completion = if polled { Completion::Polled } else { Completion::Interrupts };
+        let config = EffectiveConfig {
+            engine: EngineKind::IoUring,
+            completion,
+            ring_flags: flags,
+            memory: guarded.buffers.words(),
+            fallbacks,
+        };
+        Ok(Self { guarded, block, config, fixed_buffers, slots_per_buffer })
+    }
+}
+
+/// Adds memory for `depth` reads of `block` bytes to a ring.
+fn guarded(ring: IoUring, block: usize, depth: u32) -> Result<GuardedRing<CountedRing>, EngineError> {
+    let buffers = Mapping::new(block.saturating_mul(depth as usize)).map_err(|error| {
+        let all = units::block_size(Bytes(block as u64 * u64::from(depth)));
+        EngineError::Machine {
+            wrong: format!("no memory for {all} of buffers: {error}"),
+            fix: "use a smaller --bs, --iodepth or --numjobs".to_owned(),
+        }
+    })?;
+    Ok(GuardedRing::new(CountedRing::new(ring), buffers))
+}
+
+/// Registers the targets with the ring, in their order; false, with a sentence, when the kernel will not.
+pub(crate) fn register_files(
+    submitter: &Submitter<'_>,
+    files: &[RawFd],
+    fallbacks: &mut Vec<String>,
+) -> bool {
+    match submitter.register_files(files) {
+        Ok(()) => true,
+        Err(error) => {
+            fallbacks.push(format!("files cannot be registered ({}): plain ones are used", words(&error)));
+            false
+        }
+    }
+}
+
+/// Whether a ring can be made at all.
+pub(crate) fn available() -> io::Result<()> {
+    locked_memory::retry(|| IoUring::new(2)).map(drop)
+}
+
+/// Makes a ring of entries of any size, with the best flags that this kernel takes, and names them.
+pub(crate) fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
+    workload: &Workload,
+    depth: u32,
+    polled: bool,
+    fallbacks: &mut Vec<String>,
+) -> Result<(IoUring<S, C>, Vec<String>), EngineError> {
+    let names = |flags: &[Flag]| flags.iter().map(|flag| flag.name()).collect::<Vec<_>>();
+    let rungs = POLLED_LADDER.iter().filter(|_| workload.submission_poll).chain(&LADDER);
+    let mut refused: Vec<Flag> = Vec::new();
+    let mut errno = libc::EINVAL;
+    for flags in rungs {
+        let mut builder = IoUring::<S, C>::builder();
+        flags.iter().for_each(|flag| flag.set(&mut builder));
+        if polled {
+            builder.setup_iopoll();
+        }
+        match locked_memory::retry(|| builder.build(depth)) {
+            Ok(ring) => {
+                refused.retain(|flag| !flags.contains(flag));
+                if !refused.is_empty() {
+                    let instead =
+                        if flags.is_empty() { "no flags".to_owned() } else { names(flags).join(", ") };
+                    fallbacks.push(format!(
+                        "this kernel refuses rings with {} ({}): {instead} instead",
+                        names(&refused).join(", "),
+                        errno_words(errno)
+                    ));
+                }
+                return Ok((ring, names(flags).into_iter().map(str::to_owned).collect()));
+            }
+            Err(error) if is_refusal(&error, flags) => {
+                errno = error.raw_os_error().unwrap_or(errno);
+                let new: Vec<Flag> = flags.iter().filter(|flag| !refused.contains(flag)).copied().collect();
+                refused.extend(new);
+            }
+            Err(error) => return Err(no_ring(&error)),
+        }
+    }
+    Err(no_ring(&io::Error::from_raw_os_error(libc::EINVAL)))
+}
+
+/// Whether it is these flags that the kernel does not grant: it does not know them, or, before 5.11, a submitting thread
+/// is for root.
+fn is_refusal(error: &io::Error, flags: &[Flag]) -> bool {
+    match error.raw_os_error() {
+        Some(libc::EINVAL) => true,
+        Some(libc::EPERM) => flags.contains(&Flag::Sqpoll),
+        _ => false,
+    }
+}
+
+pub(crate) fn no_ring(error: &io::Error) -> EngineError {
+    let mut wrong = format!("io_uring gives no ring: {}", words(error));
+    let fix = match error.raw_os_error() {
+        Some(libc::ENOMEM) => {
+            wrong = format!("{wrong}: {}", locked_memory::used_up());
+            format!("{}, or use fewer --numjobs", locked_memory::RAISE_LIMIT)
+        }
+        Some(libc::EMFILE | libc::ENFILE) => "raise `ulimit -n`, or use fewer --numjobs".to_owned(),
+        _ => "use --ioengine psync".to_owned(),
+    };
+    EngineError::Machine { wrong, fix }
+}
+
+/// Why io_uring cannot be had, for the sentence about threads.
+pub(crate) fn unavailable(error: &io::Error) -> String {
+    let why = match error.raw_os_error() {
+        Some(libc::EPERM) => "kernel.io_uring_disabled or a security policy forbids it".to_owned(),
+        Some(libc::ENOSYS) => "this kernel has none, or a filter of system calls hides it".to_owned(),
+        Some(libc::ENOMEM) => format!("{} ({})", locked_memory::used_up(), locked_memory::RAISE_LIMIT),
+        _ => "no ring can be made".to_owned(),
+    };
+    format!(
+        "io_uring is not to be had ({}): {why}; threads with pread read instead, at a higher cost",
+        words(error)
+    )
+}
+
+/// Registers the requests of `block` bytes with the ring, if asked for: how many requests one registration holds. `None`, with a
+/// sentence, when the kernel will not.
+pub(crate) fn fix_buffers(
+    submitter: &Submitter<'_>,
+    workload: &Workload,
+    buffers: &Mapping,
+    block: usize,
+    fallbacks: &mut Vec<String>,
+) -> Option<usize> {
+    if !workload.fixed_buffers {
+        return None;
+    }
+    let requests = (LONGEST_BUFFER / block.max(1)).max(1);
+    let register = || register_buffers(submitter, buffers, block * requests);
+    // More than the limit is for privileged users, or never.
+    let may_fit = locked_memory::limit().is_none_or(|limit| buffers.len() as u64 <= limit.0);
+    match if may_fit { locked_memory::retry(register) } else { register() } {
+        Ok(()) => Some(requests),
+        Err(error) => {
+            fallbacks.push(unregistered_buffers(&error, buffers.len()));
+            None
+        }
+    }
+}
+
+fn register_buffers(submitter: &Submitter<'_>, buffers: &Mapping, piece: usize) -> io::Result<()> {
+    let vectors: Vec<libc::iovec> = (0..buffers.len())
+        .step_by(piece.max(1))
+        .map(|start| libc::iovec {
+            iov_base: buffers.as_ptr().wrapping_add(start).cast(),
+            iov_len: piece.min(buffers.len() - start),
+        })
+        .collect();
+    // SAFETY: every vector lies within the mapping, whose pages the kernel holds on to; no read is in flight when it is
+    // unmapped (`GuardedRing`).
+    unsafe { submitter.register_buffers(&vectors) }
+}
+
+fn unregistered_buffers(error: &io::Error, asked: usize) -> String {
+    let asked = units::block_size(Bytes(asked as u64));
+    let why = match error.raw_os_error() {
+        Some(libc::ENOMEM) => format!("{}; {}", locked_memory::used_up(), locked_memory::RAISE_LIMIT),
+        _ => "the kernel refuses".to_owned(),
+    };
+    format!("{asked} of buffers cannot be registered ({}): {why}; plain buffers are used", words(error))
+}
+
+/// Reads the first block with a polling ring. The errno when the device cannot be polled.
+fn probe(guarded: &mut GuardedRing<CountedRing>, target: &Open, block: usize) -> Result<(), i32> {
+    let length = u32::try_from(block).unwrap_or(u32::MAX);
+    let GuardedRing { ring: CountedRing { ring, pending }, buffers, .. } = guarded;
+    let read = opcode::Read::new(types::Fd(target.file.as_raw_fd()), buffers.as_ptr(), length).build();
+    *pending += 1;
+    // SAFETY: the first request of the mapping has `block` bytes, and stays mapped while the read is in flight (`GuardedRing`).
+    unsafe { ring.submission().push(&read) }.map_err(|_| libc::EBUSY)?;
+    loop {
+        match ring.submit_and_wait(1) {
+            Err(error) if error.raw_os_error() != Some(libc::EINTR) => {
+                return Err(error.raw_os_error().unwrap_or(libc::EIO));
+            }
+            _ => {}
+        }
+        // A signal, or polling for longer than its time slice, ends the call without one.
+        if let Some(completion) = ring.completion().next() {
+            *pending -= 1;
+            return if completion.result() < 0 { Err(-completion.result()) } else { Ok(()) };
+        }
+    }
+}
+
+fn words(error: &io::Error) -> String {
+    error.raw_os_error().map_or_else(|| error.to_string(), errno_words)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::File,
+        io::Write,
+        os::{fd::OwnedFd, unix::thread::JoinHandleExt},
+        sync::{Arc, atomic::AtomicBool},
+        thread,
+        time::Duration,
+    };
+
+    use super::*;
+    use crate::text::Label;
+
+    #[test]
+    fn signals_do_not_make_a_drive_one_that_cannot_be_polled() {
+        signal_hook::flag::register(libc::SIGUSR1, Arc::new(AtomicBool::new(false))).unwrap();
+        let (reader, mut writer) = io::pipe().unwrap();
+        let target = Open {
+            file: File::from(OwnedFd::from(reader)),
+            name: Label::new("pipe"),
+            span: Bytes(4096),
+            namespace: None,
+            doubts: Vec::new(),
+        };
+        let prober = thread::spawn(move || {
+            let mut guarded = guarded(IoUring::new(2).unwrap(), 4096, 1).unwrap();
+            probe(&mut guarded, &target, 4096)
+        });
+        for _ in 0..5 {
+            thread::sleep(Duration::from_millis(20));
+            // SAFETY: the thread has not been joined, and its signal is handled.
+            unsafe { libc::pthread_kill(prober.as_pthread_t(), libc::SIGUSR1) };
+        }
+        writer.write_all(&[7; 4096]).unwrap();
+        assert_eq!(prober.join().unwrap(), Ok(()));
+    }
+
+    #[test]
+    fn locked_memory_that_is_used_up_is_named_with_what_to_do() {
+        let short = io::Error::from_raw_os_error(libc::ENOMEM);
+        for sentence in
+            [no_ring(&short).to_string(), unavailable(&short), unregistered_buffers(&short, 131_072)]
+        {
+            assert!(sentence.contains("ENOMEM") && sentence.contains("LimitMEMLOCK="), "{sentence}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! What workers count: reads, latencies, CPU time.
+
+pub mod histogram;
+pub(crate) mod usage;
+pub(crate) mod worker_stats;

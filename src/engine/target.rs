@@ -1,0 +1,243 @@
+//! Opens targets read-only, after checks of size and alignment.
+
+use std::{
+    fs::{File, Metadata, OpenOptions},
+    io::{self, Seek, SeekFrom},
+    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    path::Path,
+};
+
+use rustix::fs::{AtFlags, StatxFlags};
+
+use super::EngineError;
+use crate::{
+    model::{Target, TargetKind, Workload, errno_words},
+    text::Label,
+    units::{self, Bytes},
+};
+
+/// A target that can be read as its workload asks.
+#[derive(Debug)]
+pub(crate) struct Open {
+    /// Opened for reading only.
+    pub file: File,
+    /// As the user named it.
+    pub name: Label,
+    /// The bytes that are read, from [`Workload::offset`] on: all there are, or `--size`.
+    pub span: Bytes,
+    /// How it is addressed by NVMe commands, where it is open for them.
+    pub namespace: Option<Namespace>,
+    /// Why its figures will not be the drive's own.
+    pub doubts: Vec<String>,
+}
+
+/// How a namespace is addressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Namespace {
+    /// Its id on its controller.
+    pub id: u32,
+    /// Bytes of a logical block, as a power of two.
+    pub block_shift: u32,
+    /// Whether its driver has queues that are polled.
+    pub has_poll_queues: bool,
+}
+
+impl Open {
+    /// Opens a target and checks that every read of `workload` fits it.
+    pub(crate) fn new(target: &Target, workload: &Workload) -> Result<Self, EngineError> {
+        let path = target.path.as_path();
+        let name = Label::new(&path.to_string_lossy());
+        let fail =
+            |wrong: String, fix: &str| EngineError::Target { path: name.clone(), wrong, fix: fix.to_owned() };
+        let metadata = path.metadata().map_err(|error| refused(path, &error))?;
+        let kind = kind(path, &metadata).map_err(|(wrong, fix)| fail(wrong.to_owned(), fix))?;
+        let mut file = open(path, workload.direct).map_err(|error| refused(path, &error))?;
+        let length = file.seek(SeekFrom::End(0)).map_err(|error| refused(path, &error))?;
+        let largest = workload.largest_block();
+        let Some(length) = length.checked_sub(workload.offset.0) else {
+            return Err(fail(
+                format!("has {}, less than --offset {}", in_bytes(length), in_bytes(workload.offset.0)),
+                "choose a smaller --offset",
+            ));
+        };
+        let behind = if workload.offset.0 == 0 { "" } else { " behind --offset" };
+        if let Some(size) = workload.size
+            && size.0 > length
+        {
+            return Err(fail(
+                format!("has {}{behind}, less than --size {}", in_bytes(length), units::block_size(size)),
+                "choose a smaller --size, or another file name to have a file laid out",
+            ));
+        }
+        let span = workload.size.unwrap_or(Bytes(length));
+        if span < largest {
+            let has = if workload.size.is_some() { "is read to" } else { "has" };
+            return Err(fail(
+                format!("{has} {}{behind}, less than one block of {}", in_bytes(span.0), in_bytes(largest.0)),
+                "choose a bigger target or a smaller --bs",
+            ));
+        }
+        if workload.direct {
+            let alignment = alignment(&file, kind);
+            let one = workload.block_split.is_empty().then_some(workload.block_size);
+            let sizes = workload.block_split.iter().map(|(size, _)| *size).chain(one);
+            for size in sizes {
+                if !size.0.is_multiple_of(alignment) {
+                    return Err(fail(
+                        format!(
+                            "{} is no multiple of its block of {}",
+                            in_bytes(size.0),
+                            in_bytes(alignment)
+                        ),
+                        &format!("use --bs {} or a multiple of it", units::block_size(Bytes(alignment))),
+                    ));
+                }
+            }
+            if !workload.offset.0.is_multiple_of(alignment) {
+                return Err(fail(
+                    format!(
+                        "--offset {} is no multiple of its block of {}",
+                        in_bytes(workload.offset.0),
+                        in_bytes(alignment)
+                    ),
+                    "choose another --offset",
+                ));
+            }
+        }
+        Ok(Self { file, name, span, namespace: None, doubts: Vec::new() })
+    }
+}
+
+/// The smallest block a direct read can have, bytes.
+fn alignment(file: &File, kind: TargetKind) -> u64 {
+    let told = match kind {
+        TargetKind::Device => rustix::fs::ioctl_blksszget(file).ok(),
+        TargetKind::File => rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)
+            .ok()
+            .filter(|answer| answer.stx_mask & StatxFlags::DIOALIGN.bits() != 0)
+            .map(|answer| answer.stx_dio_offset_align),
+    };
+    // Kernels before 6.1 do not tell for files; a wrong guess shows as EINVAL of the first read.
+    u64::from(told.filter(|bytes| *bytes > 0).unwrap_or(512))
+}
+
+fn kind(path: &Path, metadata: &Metadata) -> Result<TargetKind, (&'static str, &'static str)> {
+    let kind = metadata.file_type();
+    let is_generic = path.starts_with("/dev")
+        && path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"ng"));
+    if kind.is_block_device() {
+        Ok(TargetKind::Device)
+    } else if kind.is_file() {
+        Ok(TargetKind::File)
+    } else if kind.is_dir() {
+        Err(("is a directory", "name a file in it; with --size 1G one that is not there is laid out"))
+    } else if kind.is_char_device() && is_generic {
+        Err((
+            "is read by NVMe commands only",
+            "add --ioengine io_uring_cmd, or name the block device, such as /dev/nvme0n1",
+        ))
+    } else {
+        Err(("is neither a block device nor a regular file", "name a drive such as /dev/nvme0n1, or a file"))
+    }
+}
+
+/// Opens for reading. Never with `O_EXCL`, which would refuse mounted devices.
+fn open(path: &Path, direct: bool) -> io::Result<File> {
+    let direct = if direct { libc::O_DIRECT } else { 0 };
+    let with = |flags| OpenOptions::new().read(true).custom_flags(flags).open(path);
+    match with(direct | libc::O_NOATIME) {
+        // Only owners may leave the access time alone.
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) => with(direct),
+        result => result,
+    }
+}
+
+/// What an error of opening means, and what helps.
+pub(crate) fn refused(path: &Path, error: &io::Error) -> EngineError {
+    let errno = error.raw_os_error().unwrap_or(libc::EIO);
+    let is_device = path.starts_with("/dev");
+    let fix = match errno {
+        libc::ENOENT if is_device => "`iodyno drives` lists the drives there are",
+        libc::ENOENT => "check the path, or add --size 1G to have a file laid out there",
+        libc::EACCES if is_device => {
+            "its mode keeps you out: run as root, or test a file on it with --filename PATH --size 1G"
+        }
+        libc::EACCES => "its mode keeps you out: run as its owner or as root",
+        libc::EPERM if is_device => {
+            "a policy of this system (container, device cgroup) refuses the device even to root: test a file on it \
+             with --filename PATH --size 1G"
+        }
+        libc::EPERM => "a policy of this system refuses it; choose another file",
+        libc::EINVAL => "its file system knows no direct I/O: add --direct 0, which measures the page cache",
+        libc::ENXIO | libc::ENODEV | libc::ENOMEDIUM => "no drive answers behind this name; choose another",
+        libc::EMFILE | libc::ENFILE => "too many files are open: raise `ulimit -n` or test fewer targets",
+        _ => "choose another target",
+    };
+    EngineError::Target {
+        path: Label::new(&path.to_string_lossy()),
+        wrong: errno_words(errno),
+        fix: fix.to_owned(),
+    }
+}
+
+/// `512 B`, `4k`, `1g`: as `--bs` and `--size` take it.
+fn in_bytes(bytes: u64) -> String {
+    let short = units::block_size(Bytes(bytes));
+    if short.ends_with(|c: char| c.is_ascii_digit()) { format!("{bytes} B") } else { short }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::fs::PermissionsExt, path::PathBuf};
+
+    use super::*;
+
+    fn problem(path: &Path, change: impl FnOnce(&mut Workload)) -> String {
+        let target = Target { path: path.to_owned(), drive: None };
+        let mut workload = Workload { targets: vec![target.clone()], ..Workload::default() };
+        change(&mut workload);
+        Open::new(&target, &workload).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why_in_one_line() {
+        // Not on a tmpfs, which may know no direct I/O.
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let file = folder.path().join("file");
+        File::create(&file).unwrap().set_len(8192).unwrap();
+        assert!(problem(&folder.path().join("none"), |_| {}).contains("ENOENT"));
+        assert!(problem(folder.path(), |_| {}).contains("is a directory; name a file in it"));
+        assert!(problem(&PathBuf::from("/dev/null"), |_| {}).contains("neither a block device"));
+        let larger = problem(&file, |workload| workload.size = Some(Bytes(1 << 30)));
+        assert!(larger.contains("has 8k, less than --size 1g"), "{larger}");
+        let beyond = problem(&file, |workload| workload.offset = Bytes(1 << 20));
+        assert!(beyond.contains("has 8k, less than --offset 1m"), "{beyond}");
+        let behind = problem(&file, |workload| {
+            (workload.offset, workload.size) = (Bytes(4096), Some(Bytes(8192)));
+        });
+        assert!(behind.contains("has 4k behind --offset, less than --size 8k"), "{behind}");
+        let small = problem(&file, |workload| workload.block_size = Bytes(16384));
+        assert!(small.contains("has 8k, less than one block of 16k"), "{small}");
+    }
+
+    #[test]
+    fn mode_and_policy_are_different_answers() {
+        let words =
+            |errno| refused(Path::new("/dev/nvme0n1"), &io::Error::from_raw_os_error(errno)).to_string();
+        assert!(words(libc::EACCES).contains("mode"));
+        assert!(words(libc::EPERM).contains("policy"));
+    }
+
+    #[test]
+    fn a_file_is_opened_for_reading_only() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("file");
+        File::create(&path).unwrap().set_len(8192).unwrap();
+        path.metadata().unwrap().permissions().set_mode(0o400);
+        let target = Target { path, drive: None };
+        let open = Open::new(&target, &Workload { direct: false, ..Workload::default() }).unwrap();
+        assert_eq!(open.span, Bytes(8192));
+        let mode = rustix::fs::fcntl_getfl(&open.file).unwrap();
+        assert_eq!(mode & rustix::fs::OFlags::RWMODE, rustix::fs::OFlags::RDONLY);
+    }
+}
