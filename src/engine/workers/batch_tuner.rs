@@ -45,8 +45,8 @@ impl BatchTuner {
         let depth = depth.max(1);
         let workers = workload.jobs as usize * workload.targets.len();
         let has_cpu = thread::available_parallelism().is_ok_and(|cpus| workers <= cpus.get());
-        // Polled calls never sleep.
-        let spins = depth <= SPIN_DEPTH && has_cpu && !workload.hipri;
+        // Polled calls never sleep; the kernel's submitting thread needs the CPU itself.
+        let spins = depth <= SPIN_DEPTH && has_cpu && !workload.hipri && !workload.submission_poll;
         let pinned = workload.batch_complete_min.map(|wait| wait as usize);
         let wait = pinned.or(workload.exact_timing.then_some(1)).or(spins.then_some(0));
         let setting = |submit, part| Setting {
@@ -155,6 +155,7 @@ mod tests {
         assert_eq!([1, 4, 5].map(|depth| wait(&plain, depth)), [0, 0, 1]);
         let target = crate::model::Target { path: "a".into(), drive: None };
         assert_eq!(wait(&Workload { jobs: 100_000, targets: vec![target], ..plain.clone() }, 1), 1);
+        assert_eq!(wait(&Workload { submission_poll: true, ..plain.clone() }, 1), 1);
         assert_eq!(wait(&Workload { hipri: true, ..plain }, 1), 1);
     }
 
