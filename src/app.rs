@@ -32,7 +32,7 @@ use crate::{
     counters::Rates,
     findings::{is_depth_one, validity::Watch},
     machine::Measured,
-    model::{DriveName, RunSample, RunSummary},
+    model::{DriveName, Failed, RunSample, RunSummary},
     screens::{News, Screens},
     ui::{
         Ask, Asks, Notice, Shared, SharedChange, Subject, experiments::Progress, load::Load, message::Kept,
@@ -281,7 +281,7 @@ impl App {
     }
 
     /// What a test on this machine teaches about it.
-    fn learned(&self, result: &Result<RunSummary, String>) -> Vec<Measured> {
+    fn learned(&self, result: &Result<RunSummary, Failed>) -> Vec<Measured> {
         match (&self.shared.mode, result) {
             (Mode::Live, Ok(run)) => {
                 let beside = self.shared.tests.running().map_or_else(capacity::Beside::default, |test| {
@@ -293,7 +293,7 @@ impl App {
         }
     }
 
-    fn end_run(&mut self, mut result: Result<RunSummary, String>, now: Duration) -> Vec<Effect> {
+    fn end_run(&mut self, mut result: Result<RunSummary, Failed>, now: Duration) -> Vec<Effect> {
         if let (Ok(run), Some(test)) = (&mut result, self.shared.tests.running()) {
             test.watch.judge(&self.shared.machine, run);
         }
@@ -303,8 +303,8 @@ impl App {
             self.warn(sentence);
         }
         if let Err(why) = &result {
-            self.warn(why.clone());
-            if is_refusal(why) {
+            self.warn(why.to_string());
+            if why.is_refusal() {
                 self.offer_file();
             }
         } else if self.overlay.as_ref().is_some_and(|overlay| *overlay == Overlay::Quit) {
@@ -327,11 +327,6 @@ impl App {
         let learned = Some(learned).filter(|learned| !learned.is_empty()).map(Effect::Remember);
         learned.into_iter().chain(kept).collect()
     }
-}
-
-/// Whether a test failed because its target may not be read (EACCES, EPERM).
-fn is_refusal(why: &str) -> bool {
-    why.contains("EACCES") || why.contains("EPERM")
 }
 
 /// How the state changes: the only place where it does.
@@ -357,10 +352,12 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Remembered(Ok(())) => effects.push(Effect::ReadMachine),
         Message::Saved(Ok(name)) => app.tell(format!("Saved as {name}")),
         Message::Copied(Ok(line)) => app.tell(line),
-        Message::Remembered(Err(why)) | Message::Saved(Err(why)) | Message::Copied(Err(why)) => app.warn(why),
+        Message::Remembered(Err(why)) | Message::Saved(Err(why)) | Message::Copied(Err(why)) => {
+            app.warn(why.to_string())
+        }
         Message::Recalled(kept) => match *kept {
             Ok(kept) => app.take_kept(kept),
-            Err(why) => app.warn(why),
+            Err(why) => app.warn(why.to_string()),
         },
         Message::RunEnded(result, now) => effects = app.end_run(*result, now),
     }

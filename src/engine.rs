@@ -22,7 +22,7 @@ pub use simulated::Simulated;
 use std::time::Instant;
 
 use crate::{
-    model::{RunSample, RunSummary, Workload, WorkloadError},
+    model::{Failed, RunSample, RunSummary, Workload, WorkloadError},
     text::Label,
 };
 
@@ -71,6 +71,8 @@ pub enum EngineError {
         wrong: String,
         /// What to do.
         fix: String,
+        /// What the kernel answered, if it was asked.
+        errno: Option<i32>,
     },
     /// The machine cannot carry it out.
     #[error("{wrong}; {fix}")]
@@ -83,4 +85,14 @@ pub enum EngineError {
     /// It was stopped while it was still being prepared.
     #[error("stopped before the first read; nothing was measured")]
     Stopped,
+}
+
+impl From<EngineError> for Failed {
+    fn from(error: EngineError) -> Self {
+        let errno = match &error {
+            EngineError::Target { errno, .. } => *errno,
+            _ => None,
+        };
+        Self::new(error.to_string(), errno)
+    }
 }

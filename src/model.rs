@@ -4,6 +4,7 @@
 //! draws; those modules import this one, never the other way round.
 
 pub mod errno;
+pub mod failed;
 pub mod locked_memory;
 pub mod ids;
 pub mod reading;
@@ -20,6 +21,7 @@ pub mod experiment;
 
 pub use errno::{errno_name, errno_number, errno_words};
 pub use experiment::{ArmRecord, EffectRecord, ExperimentRecord, SettingRecord};
+pub use failed::Failed;
 pub use ids::{DriveName, ExperimentId, FindingId, NodeIndex, PciAddress, SettingId, Severity};
 pub use limit::{Basis, Limit, Limits, MeasuredPoint, ProcessorLimit};
 pub use options::Workload;

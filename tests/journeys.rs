@@ -9,7 +9,7 @@ use iodyno::{
         message::{Kept, Mouse, MouseAction},
         update,
     },
-    model::{LatencySummary, RunSample, RunState, TargetSample},
+    model::{Failed, LatencySummary, RunSample, RunState, TargetSample},
     runtime::headless::Headless,
     source::origin::Origin,
     text::Label,
@@ -552,6 +552,6 @@ fn what_was_kept_before_this_start_is_offered_with_its_time() {
     press(&mut headless, "7");
     let picture = shown(&headless);
     assert!(picture.contains("[x] run 1 (14:13 UTC):") && picture.contains("[x] run 2: 4k"), "{picture}");
-    headless.send(Message::Recalled(Box::new(Err("/x/runs: Permission denied".to_owned()))));
+    headless.send(Message::Recalled(Box::new(Err(Failed::new("/x/runs: Permission denied", None)))));
     assert!(shown(&headless).contains("/x/runs: Permission denied"), "{}", shown(&headless));
 }

@@ -156,7 +156,7 @@ fn read(assignment: &Assignment, queue: &mut impl AioQueue, tracker: &mut PhaseT
         let patience = limited.then(|| limit.next_in(now).min(NAP));
         if let Err(error) = queue.enter(wait, patience, &mut done) {
             let words = error.raw_os_error().map_or_else(|| error.to_string(), errno_words);
-            tracker.give_up(&Label::new(&format!("{words} of the engine's call on {}", target.name)));
+            tracker.give_up(&error, &Label::new(&format!("{words} of the engine's call on {}", target.name)));
             break;
         }
         let before = mem::replace(&mut now, epoch.elapsed());

@@ -91,6 +91,7 @@ fn room_for(path: &Path, size: Bytes) -> Result<(), EngineError> {
             path: Label::new(&path.to_string_lossy()),
             wrong: format!("{} do not fit, {} MiB are free", units::block_size(size), free >> 20),
             fix: "choose a smaller --size or another file system".to_owned(),
+            errno: None,
         });
     }
     Ok(())
@@ -110,6 +111,7 @@ fn failed(path: &Path, error: &io::Error) -> EngineError {
         path: Label::new(&path.to_string_lossy()),
         wrong: format!("no file can be laid out: {}", errno_words(errno)),
         fix: fix.to_owned(),
+        errno: Some(errno),
     }
 }
 

@@ -56,6 +56,7 @@ impl Simulated {
             path: Label::new(&target.path.to_string_lossy()),
             wrong: "is no drive of this demo".to_owned(),
             fix: "name one of those that `iodyno drives --demo` lists".to_owned(),
+            errno: None,
         })
     }
 }
@@ -87,6 +88,7 @@ impl Engine for Simulated {
                     path: Label::new(&target.path.to_string_lossy()),
                     wrong: "nothing is known of what this drive reaches".to_owned(),
                     fix: "choose another drive of the demo".to_owned(),
+                    errno: None,
                 })?;
                 Ok(Flow {
                     name: Label::new(&target.path.to_string_lossy()),
@@ -312,6 +314,7 @@ impl Simulation {
             runtime,
             errors: 0,
             first_error: None,
+            errno: None,
             latency: measured.then(|| latency::summary(Self::mean_latency(&self.workload, iops), ios)),
             cpu_user: busy.mul_f64(USER_SHARE),
             cpu_system: busy.mul_f64(1.0 - USER_SHARE),

@@ -47,8 +47,12 @@ impl Open {
     pub(crate) fn new(target: &Target, workload: &Workload) -> Result<Self, EngineError> {
         let path = target.path.as_path();
         let name = Label::new(&path.to_string_lossy());
-        let fail =
-            |wrong: String, fix: &str| EngineError::Target { path: name.clone(), wrong, fix: fix.to_owned() };
+        let fail = |wrong: String, fix: &str| EngineError::Target {
+            path: name.clone(),
+            wrong,
+            fix: fix.to_owned(),
+            errno: None,
+        };
         let metadata = path.metadata().map_err(|error| refused(path, &error))?;
         let kind = kind(path, &metadata).map_err(|(wrong, fix)| fail(wrong.to_owned(), fix))?;
         let mut file = open(path, workload.direct).map_err(|error| refused(path, &error))?;
@@ -177,6 +181,7 @@ pub(crate) fn refused(path: &Path, error: &io::Error) -> EngineError {
         path: Label::new(&path.to_string_lossy()),
         wrong: errno_words(errno),
         fix: fix.to_owned(),
+        errno: Some(errno),
     }
 }
 

@@ -462,6 +462,8 @@ impl TargetWorkers {
         let first = |pick: fn(&worker_stats::Closing) -> &Option<Label>| {
             closings.iter().find_map(|c| pick(c).clone())
         };
+        let first_error = closings.iter().find_map(|closing| closing.first_error.clone());
+        let errno = first_error.as_ref().map(|(errno, _)| *errno);
         let in_flight: f64 = self
             .workers
             .iter()
@@ -490,7 +492,8 @@ impl TargetWorkers {
             bytes: totals.bytes,
             runtime,
             errors: totals.errors,
-            first_error: first(|closing| &closing.first_error),
+            first_error: first_error.map(|(_, words)| words),
+            errno,
             latency: workload.latency.then(|| counts.summary()).filter(|l: &LatencySummary| l.count > 0),
             cpu_user: closings.iter().map(|closing| closing.usage.user).sum(),
             cpu_system: closings.iter().map(|closing| closing.usage.system).sum(),

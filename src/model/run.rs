@@ -151,6 +151,9 @@ pub struct TargetSummary {
     pub errors: u64,
     /// The first error in words, with errno and offset.
     pub first_error: Option<Label>,
+    /// Its errno.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errno: Option<i32>,
     /// Completion latency, if it was measured.
     pub latency: Option<LatencySummary>,
     /// CPU time of its workers in user mode and in the kernel.
@@ -293,6 +296,7 @@ pub(crate) mod testing {
             runtime: Duration::from_secs(10),
             errors: 0,
             first_error: None,
+            errno: None,
             latency: None,
             cpu_user: Duration::ZERO,
             cpu_system: Duration::ZERO,

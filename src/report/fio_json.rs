@@ -218,7 +218,7 @@ fn job(
         jobname: name.to_owned(),
         groupid: group,
         effective: run.effective.clone(),
-        error: target.first_error.as_ref().map_or(0, |_| libc::EIO.unsigned_abs()),
+        error: target.errno.map_or(0, i32::unsigned_abs),
         elapsed: target.runtime.as_secs() + 1,
         options: options(&run.workload, target, name),
         read: read(run, target, rates),
@@ -371,6 +371,16 @@ mod tests {
         assert!(job["expected"].is_null());
         assert_eq!(job["job options"]["bs"], "4k");
         assert_eq!(document["effective"]["engine"], "io_uring");
+    }
+
+    #[test]
+    fn the_error_of_a_job_is_the_errno_of_its_first_error() {
+        let mut run = run();
+        run.targets[0].first_error = Some(Label::new("ENODEV: No such device on /dev/nvme0n1 at byte 0"));
+        run.targets[0].errno = Some(libc::ENODEV);
+        let finished = Finished { run, names: vec!["test".to_owned()], expected: vec![], seconds: vec![] };
+        let document = serde_json::to_value(FioDocument::new(&[finished]).unwrap()).unwrap();
+        assert_eq!(document["jobs"][0]["error"], libc::ENODEV);
     }
 
     #[test]

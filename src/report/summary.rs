@@ -163,6 +163,7 @@ pub(super) mod tests {
                 runtime: Duration::from_secs(2),
                 errors: 0,
                 first_error: None,
+                errno: None,
                 latency: Some(LatencySummary {
                     min: 90_000,
                     max: 1_200_000,

@@ -5,6 +5,8 @@
 
 use crossterm::{Command, clipboard::CopyToClipboard};
 
+use crate::model::Failed;
+
 /// Most bytes of a text: hterm and others cut the sequence at 100 000 bytes, which are so many before base64 (osc52.sh of
 /// the Chromium project).
 pub const MOST: usize = 74_994;
@@ -14,14 +16,15 @@ pub const MOST: usize = 74_994;
 ///
 /// # Errors
 /// The line for the user when it is more than terminals take.
-pub fn sequence(text: &str, tmux: bool) -> Result<String, String> {
+pub fn sequence(text: &str, tmux: bool) -> Result<String, Failed> {
     if text.len() > MOST {
-        return Err(format!("{} bytes are more than terminals take ({MOST}); w saves them", text.len()));
+        let line = format!("{} bytes are more than terminals take ({MOST}); w saves them", text.len());
+        return Err(Failed::new(line, None));
     }
     let mut plain = String::new();
     CopyToClipboard::to_clipboard_from(text)
         .write_ansi(&mut plain)
-        .map_err(|_| "the text cannot be written for the clipboard; w saves the sheet".to_owned())?;
+        .map_err(|_| Failed::new("the text cannot be written for the clipboard; w saves the sheet", None))?;
     if !tmux {
         return Ok(plain);
     }
@@ -55,7 +58,7 @@ mod tests {
     #[test]
     fn what_is_too_long_is_not_sent() {
         assert!(sequence(&"x".repeat(MOST), false).is_ok());
-        let line = sequence(&"x".repeat(MOST + 1), false).unwrap_err();
+        let line = sequence(&"x".repeat(MOST + 1), false).unwrap_err().to_string();
         assert!(line.starts_with("74995 bytes") && line.contains("w saves"), "{line}");
     }
 
@@ -65,7 +68,7 @@ mod tests {
             let line = sent(bytes, "plain text", tmux);
             assert!(line.len() <= 78 && line.ends_with("w saves them"), "{line}");
         }
-        let refused = sequence(&"x".repeat(1_000_000), false).unwrap_err();
+        let refused = sequence(&"x".repeat(1_000_000), false).unwrap_err().to_string();
         assert!(refused.len() <= 78, "{refused}");
     }
 }

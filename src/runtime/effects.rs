@@ -29,8 +29,7 @@ use super::{
 };
 use crate::{
     app::{App, Effect, MachineRead, Message, tune::answer::Undoing, update},
-    engine::EngineError,
-    model::{RunSummary, Workload},
+    model::{Failed, RunSummary, Workload},
     source::{SysRoot, origin::Origin},
     store,
     view::{picture, theme::Theme},
@@ -122,7 +121,7 @@ impl Effects {
         if origin.is_live() {
             let machine = Arc::clone(&app.shared.machine);
             effects.beside(move || {
-                let kept = run_history::recall(&machine, MOST).map_err(|error| error.to_string());
+                let kept = run_history::recall(&machine, MOST).map_err(Failed::from);
                 Some(Message::Recalled(Box::new(kept)))
             });
         }
@@ -224,7 +223,7 @@ impl Effects {
             }
             Effect::Save(text, extension) => self.save("sheet", extension, move || text),
             Effect::Remember(limits) => self.beside_on_disk(move || {
-                let kept = run_history::remember(&limits).map_err(|error| error.to_string());
+                let kept = run_history::remember(&limits).map_err(Failed::from);
                 Some(Message::Remembered(kept))
             }),
             Effect::KeepRun(record) => self.keep(record),
@@ -267,8 +266,8 @@ impl Effects {
 
     fn start(&mut self, app: &mut App, workload: Workload) -> io::Result<()> {
         let Some(testbed) = &self.testbed else {
-            let why = "the drives of a capture are not here; nothing can be tested".to_owned();
-            return self.end(app, Err(why));
+            let why = "the drives of a capture are not here; nothing can be tested";
+            return self.end(app, Err(Failed::new(why, None)));
         };
         // The counters of a live machine are the sampler's.
         match testbed.start(workload, TestFiles::default(), false) {
@@ -277,11 +276,11 @@ impl Effects {
                 self.look_at = self.clock.now() + LOOK;
                 Ok(())
             }
-            Err(error) => self.end(app, Err(error.to_string())),
+            Err(error) => self.end(app, Err(error.into())),
         }
     }
 
-    fn end(&mut self, app: &mut App, result: Result<RunSummary, String>) -> io::Result<()> {
+    fn end(&mut self, app: &mut App, result: Result<RunSummary, Failed>) -> io::Result<()> {
         self.send(app, Message::RunEnded(Box::new(result), self.clock.elapsed()))
     }
 
@@ -299,8 +298,7 @@ impl Effects {
         {
             let (clock, live, sender) = (self.clock.clone(), self.live.clone(), self.sender.clone());
             self.beside(move || {
-                let result =
-                    run.finish().map(|ended| ended.run).map_err(|error: EngineError| error.to_string());
+                let result = run.finish().map(|ended| ended.run).map_err(Failed::from);
                 let at = clock.elapsed();
                 // Heat, and the drives' thermal counters, are judged as the test left them.
                 if let Some(root) = live {
@@ -351,7 +349,7 @@ impl Effects {
     fn keep<T: store::Kept + Send + 'static>(&self, record: Box<T>) {
         self.beside_on_disk(move || {
             let failed = run_history::keep(&*record).err()?;
-            Some(Message::Remembered(Err(failed.to_string())))
+            Some(Message::Remembered(Err(failed.into())))
         });
     }
 }

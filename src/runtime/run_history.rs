@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use crate::{
     app::message::Kept,
     machine::{Machine, Measured},
-    model::{ExperimentRecord, RunRecord},
+    model::{ExperimentRecord, Failed, RunRecord},
     store,
 };
 
@@ -23,6 +23,12 @@ pub struct HistoryError {
     pub error: io::Error,
     /// What follows from it, where it is not read.
     lost: &'static str,
+}
+
+impl From<HistoryError> for Failed {
+    fn from(error: HistoryError) -> Self {
+        Self::new(error.to_string(), error.error.raw_os_error())
+    }
 }
 
 /// The last `most` runs and as many experiments of this machine since it started.

@@ -8,12 +8,14 @@ use std::{
     path::Path,
 };
 
+use crate::model::Failed;
+
 /// Writes `text` to a new file `iodyno-WORD-DATE-TIME.ENDING` in `folder` and says its name. What is there already stays.
-pub fn save(folder: &Path, word: &str, ending: &str, text: &str) -> Result<String, String> {
+pub fn save(folder: &Path, word: &str, ending: &str, text: &str) -> Result<String, Failed> {
     save_at(folder, word, ending, text, &jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string())
 }
 
-fn save_at(folder: &Path, word: &str, ending: &str, text: &str, time: &str) -> Result<String, String> {
+fn save_at(folder: &Path, word: &str, ending: &str, text: &str, time: &str) -> Result<String, Failed> {
     let mut name = format!("iodyno-{word}-{time}.{ending}");
     for again in 2..100 {
         let path = folder.join(&name);
@@ -35,14 +37,14 @@ fn save_at(folder: &Path, word: &str, ending: &str, text: &str, time: &str) -> R
             Err(error) => return Err(refused(&path, &error)),
         }
     }
-    Err(format!(
-        "{}: there are a hundred of this second; wait for the next one",
-        folder.join(&name).display()
-    ))
+    let path = folder.join(&name);
+    let line = format!("{}: there are a hundred of this second; wait for the next one", path.display());
+    Err(Failed::new(line, None))
 }
 
-fn refused(path: &Path, error: &io::Error) -> String {
-    format!("{}: {error}; start iodyno in a folder that can be written", path.display())
+fn refused(path: &Path, error: &io::Error) -> Failed {
+    let line = format!("{}: {error}; start iodyno in a folder that can be written", path.display());
+    Failed::new(line, error.raw_os_error())
 }
 
 #[cfg(test)]
@@ -64,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_none_is_one_line_with_its_fix() {
-        let said = save(Path::new("/nowhere"), "dyno", "svg", "").unwrap_err();
+        let said = save(Path::new("/nowhere"), "dyno", "svg", "").unwrap_err().to_string();
         assert!(
             said.starts_with("/nowhere/iodyno-dyno-") && said.contains("; start iodyno in a folder"),
             "{said}"

@@ -38,6 +38,7 @@ pub fn name_drives(workload: &mut Workload, machine: &Machine) -> Result<(), Eng
                 path: Label::new(&format!("--filename {path}")),
                 wrong: "the demo has no such drive".to_owned(),
                 fix: "`iodyno drives --demo` lists those it has".to_owned(),
+                errno: None,
             });
         }
         target.drive = Some(name);

@@ -27,6 +27,7 @@ use ratatui::{Terminal, backend::CrosstermBackend};
 use super::clipboard;
 use crate::{
     app::App,
+    model::Failed,
     view::{self, theme::Theme},
 };
 
@@ -88,7 +89,7 @@ impl Screen {
     }
 
     /// Sends a text to the terminal's clipboard; the line that says so, or why not.
-    pub fn copy(&mut self, text: &str, format: &str) -> io::Result<Result<String, String>> {
+    pub fn copy(&mut self, text: &str, format: &str) -> io::Result<Result<String, Failed>> {
         let tmux = std::env::var_os("TMUX").is_some_and(|session| !session.is_empty());
         let sequence = match clipboard::sequence(text, tmux) {
             Ok(sequence) => sequence,

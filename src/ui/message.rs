@@ -6,7 +6,7 @@ use super::{answer::Answer, experiments::Progress, key::Key};
 use crate::{
     counters::Rates,
     machine::Machine,
-    model::{ExperimentRecord, Limits, Problem, RunRecord, RunSample, RunSummary},
+    model::{ExperimentRecord, Failed, Limits, Problem, RunRecord, RunSample, RunSummary},
 };
 
 /// Something that happened. Times are since the start of the program.
@@ -33,15 +33,15 @@ pub enum Message {
     /// Where the experiment stands.
     Progress(Box<Progress>, Duration),
     /// What a test measured is on disk, or the one line that says why it is not.
-    Remembered(Result<(), String>),
+    Remembered(Result<(), Failed>),
     /// A file was saved under this name, or the one line that says why it was not.
-    Saved(Result<String, String>),
+    Saved(Result<String, Failed>),
     /// What was sent to the clipboard, or why nothing was, in a line.
-    Copied(Result<String, String>),
+    Copied(Result<String, Failed>),
     /// What was kept before this start, or the one line that says why it cannot be read.
-    Recalled(Box<Result<Kept, String>>),
+    Recalled(Box<Result<Kept, Failed>>),
     /// The test ended; an error is one line with its fix.
-    RunEnded(Box<Result<RunSummary, String>>, Duration),
+    RunEnded(Box<Result<RunSummary, Failed>>, Duration),
 }
 
 /// A machine with what follows from it.

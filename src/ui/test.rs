@@ -12,7 +12,7 @@ use crate::{
     counters::Rates,
     findings::validity::{OwnReads, Watch},
     model::{
-        DriveName, LatencySummary, RunRecord, RunSample, RunState, RunSummary, Seconds, TargetSample,
+        DriveName, Failed, LatencySummary, RunRecord, RunSample, RunState, RunSummary, Seconds, TargetSample,
         TargetSummary, Workload,
     },
     text::Label,
@@ -54,7 +54,7 @@ pub struct Test {
     /// Tops of the axes: bytes per second, reads per second, nanoseconds.
     pub scales: Scales,
     /// The result, or the one line that says why there is none.
-    pub result: Option<Result<RunSummary, String>>,
+    pub result: Option<Result<RunSummary, Failed>>,
     /// Latency of all targets, a column of the heat map per entry, newest last.
     pub heat: VecDeque<(Duration, Vec<LatencySummary>)>,
 }
@@ -226,7 +226,7 @@ impl Test {
     }
 
     /// Takes the end of the test.
-    pub fn end(&mut self, result: Result<RunSummary, String>) {
+    pub fn end(&mut self, result: Result<RunSummary, Failed>) {
         self.state = RunState::Ended;
         if let Ok(summary) = &result {
             self.simulated = summary.simulated;
@@ -367,7 +367,7 @@ mod tests {
         let rates: Vec<f64> = test.total.iops.points().map(|(_, value)| value).collect();
         assert_eq!(rates, [10_000.0, 10_000.0, 10_000.0]);
         assert!(test.simulated && test.scales.iops.top() >= 10_000.0);
-        test.end(Err("/dev/nvme0n1: EACCES".into()));
+        test.end(Err(Failed::new("/dev/nvme0n1: EACCES", Some(libc::EACCES))));
         assert!(!test.is_running());
     }
 }

@@ -166,7 +166,7 @@ fn outcome(app: &App, brush: &mut Brush<'_>) {
     let inner = brush.panel(panel, &title, &[]);
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     match (&test.result, test.summary()) {
-        (Some(Err(why)), _) => lines.extend(marked("! ", Meaning::Problem, why, inner.width)),
+        (Some(Err(why)), _) => lines.extend(marked("! ", Meaning::Problem, &why.to_string(), inner.width)),
         (_, Some(summary)) => {
             lines.push(result_line(app, test, summary));
             if let Some(doubts) = doubts(summary) {

@@ -66,6 +66,7 @@ fn ended(workload: &Workload, rate: f64, wrong: &[&str]) -> RunSummary {
         runtime: Duration::from_secs(1),
         errors: 0,
         first_error: None,
+        errno: None,
         latency: None,
         cpu_user: Duration::ZERO,
         cpu_system: Duration::ZERO,

@@ -41,7 +41,8 @@ pub(crate) struct Totals {
 /// What is rarely written: errors, and the account at the end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Closing {
-    pub first_error: Option<Label>,
+    /// Its errno, and the words.
+    pub first_error: Option<(i32, Label)>,
     /// Why the worker ended before the others.
     pub failed: Option<Label>,
     /// What counting cost.

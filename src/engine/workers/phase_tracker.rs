@@ -1,6 +1,6 @@
 //! One worker's phase: which stats its reads count in, since when, and at what cost.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use crate::engine::{
     clock::Epoch,
@@ -149,7 +149,7 @@ impl<'a> PhaseTracker<'a> {
         let mut closing = self.counted.closing();
         if closing.first_error.is_none() || hopeless {
             let words = Label::new(&failure.words(target));
-            closing.first_error.get_or_insert_with(|| words.clone());
+            closing.first_error.get_or_insert_with(|| (failure.errno(), words.clone()));
             if hopeless {
                 closing.failed.get_or_insert(words);
             }
@@ -158,9 +158,10 @@ impl<'a> PhaseTracker<'a> {
     }
 
     /// The target cannot be read on, for this reason.
-    pub(crate) fn give_up(&self, why: &Label) {
+    pub(crate) fn give_up(&self, error: &io::Error, why: &Label) {
         let mut closing = self.counted.closing();
-        closing.first_error.get_or_insert_with(|| why.clone());
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        closing.first_error.get_or_insert_with(|| (errno, why.clone()));
         closing.failed.get_or_insert_with(|| why.clone());
     }
 }
@@ -177,6 +178,11 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
+    /// Its errno; fewer bytes than asked for count as EIO, as in fio.
+    const fn errno(self) -> i32 {
+        if self.result < 0 { -self.result } else { libc::EIO }
+    }
+
     /// Whether reading on makes no sense: the device is gone, or refuses every such read.
     fn is_hopeless(self) -> bool {
         matches!(
@@ -231,8 +237,8 @@ mod tests {
         let bad = Failure { offset: 4096, length: 4096, result: -libc::EIO };
         assert!(!tracker.failed(&bad, &target));
         assert_eq!(
-            stats.closing().first_error.as_ref().map(Label::as_str),
-            Some("EIO: Input/output error on /dev/nvme3n1 at byte 4096")
+            stats.closing().first_error.as_ref().map(|(errno, words)| (*errno, words.as_str())),
+            Some((libc::EIO, "EIO: Input/output error on /dev/nvme3n1 at byte 4096"))
         );
         assert!(stats.closing().failed.is_none());
         assert!(tracker.failed(&Failure { result: -libc::ENODEV, ..bad }, &target));
