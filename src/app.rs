@@ -4,7 +4,6 @@ pub mod tabs;
 pub mod commands;
 pub mod strip;
 pub mod tree;
-pub mod tune;
 pub mod dyno;
 pub mod whatif;
 pub mod old;
@@ -23,7 +22,6 @@ use self::{
     overlay::Overlay,
     strip::{Strip, StripRow},
     tree::Tree,
-    tune::Tune,
     whatif::WhatIf,
 };
 pub use crate::ui::{Effect, MachineRead, Message, Mode, ScreenId, key as keymap, message};
@@ -35,12 +33,13 @@ use crate::{
     model::{DriveName, Failed, RunSample, RunSummary},
     screens::{News, Screens},
     ui::{
-        Ask, Asks, Notice, Shared, SharedChange, Subject, experiments::Progress, load::Load, message::Kept,
+        Ask, Asks, Notice, Shared, SharedChange, Subject, answer::Answer, experiments::Progress, load::Load,
+        message::Kept, settings::Done,
     },
 };
 
 pub(crate) const MACHINE: ScreenId = ScreenId("machine");
-pub(crate) const TUNE: ScreenId = ScreenId("tune");
+const TUNE: ScreenId = ScreenId("tune");
 pub(crate) const DYNO: ScreenId = ScreenId("dyno");
 pub(crate) const WHAT_IF: ScreenId = ScreenId("what-if");
 
@@ -62,8 +61,6 @@ pub struct App {
     pub notice: Option<Notice>,
     /// The machine screen.
     pub tree: Tree,
-    /// The tune screen.
-    pub tune: Tune,
     /// The dyno screen.
     pub dyno: Dyno,
     /// The what-if screen.
@@ -83,7 +80,6 @@ impl App {
             overlay: None,
             notice: None,
             tree: Tree::default(),
-            tune: Tune::default(),
             dyno: Dyno::default(),
             whatif: WhatIf::default(),
             strip: Strip::default(),
@@ -140,6 +136,8 @@ impl App {
                 Ask::Notice(notice) => self.notice = Some(notice),
                 Ask::Show(screen, subject) => effects.extend(self.show(screen, subject)),
                 Ask::Hand(screen, subject) => effects.extend(self.hand(screen, &subject)),
+                Ask::Open(screen) => self.overlay = Some(Overlay::Screen(screen, 0)),
+                Ask::Close => self.overlay = None,
                 Ask::Change(change) => {
                     let is_recorded = matches!(change, SharedChange::TurnExperiment(_));
                     self.shared.apply(change);
@@ -155,9 +153,6 @@ impl App {
     /// Tells all screens what has changed.
     fn hear(&mut self, news: News) {
         self.screens.hear(news, &self.shared);
-        if news == News::Machine {
-            self.tune.follow(&self.shared.settings);
-        }
     }
 
     /// Makes what follows from the state: rows, bottlenecks, the screen shown.
@@ -165,8 +160,6 @@ impl App {
         let layout = self.layout();
         self.tree.refresh(&self.shared.machine, &self.shared.load, usize::from(layout.tree_rows.height));
         self.shared.cursor = self.tree.row().and_then(|row| row.drive().cloned());
-        let area = self.layout().tune_rows;
-        self.tune.scroll_to_cursor(&self.shared.settings, area.width, usize::from(area.height));
         self.refresh_whatif();
         let Shared { machine, limits, load, .. } = &self.shared;
         let reads = |drives: &[DriveName]| load.of(drives);
@@ -227,6 +220,47 @@ impl App {
         self.shared.settings.read(&self.shared.machine);
         self.hear(News::Machine);
         self.judge();
+    }
+
+    /// Takes what came of a request to change settings.
+    fn take_answer(&mut self, answer: Answer) -> Vec<Effect> {
+        let settings = &mut self.shared.settings;
+        settings.busy = false;
+        settings.ledger = answer.ledger;
+        settings.session = answer.session;
+        let first = settings.dead.is_empty() && answer.made.is_empty() && answer.restored.is_empty();
+        settings.dead = answer.dead;
+        let made = answer.made.into_iter().map(|(change, outcome)| Done::Made(change, outcome));
+        let restored = answer.restored.into_iter().map(|(step, restored)| Done::Restored(step, restored));
+        let done: Vec<Done> = made.chain(restored).collect();
+        let good = done.iter().filter(|done| done.is_good()).count();
+        let leaving = std::mem::take(&mut settings.leaving) && good == done.len() && answer.error.is_none();
+        let (all, made) = (done.len(), matches!(done.first(), Some(Done::Made(..))));
+        if !done.is_empty() {
+            settings.done = done;
+        }
+        if let Some(read) = answer.machine {
+            self.take_machine(read);
+        } else {
+            self.shared.settings.read(&self.shared.machine);
+            self.hear(News::Machine);
+        }
+        if leaving {
+            return vec![Effect::KeepChanges, Effect::Quit];
+        }
+        match answer.error {
+            Some(why) => self.warn(why),
+            None if all == 0 => {}
+            None => {
+                let verb = if made { "took hold as asked" } else { "back as found" };
+                let text = format!("{good} of {all} {verb}");
+                if good == all { self.tell(text) } else { self.warn(text) }
+            }
+        }
+        if first && self.overlay.is_none() {
+            return self.hand(TUNE, &Subject::LeftBehind);
+        }
+        Vec::new()
     }
 
     /// Whether what is going on is judged by idle states: a test that makes one read at a time.
@@ -345,7 +379,7 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
             return effects;
         }
         Message::Machine(read) => app.take_machine(*read),
-        Message::Tuned(answer) => effects = tune::act::take(app, *answer),
+        Message::Tuned(answer) => effects = app.take_answer(*answer),
         Message::Rates(rates, at) => app.take_rates(&rates, at),
         Message::Sample(sample, now) => app.take_sample(&sample, now),
         Message::Progress(progress, now) => effects = app.take_progress(*progress, now),

@@ -4,6 +4,7 @@ pub mod widgets;
 pub mod findings;
 pub mod sheet;
 pub mod slots;
+pub mod tune;
 
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
@@ -108,9 +109,10 @@ pub trait Screen {
         None
     }
 
-    /// A key while that lies over the screens; `command` is what it means on the screen below.
-    fn over_key(&mut self, _key: Key, _command: Option<&str>, _shared: &Shared, _rows: u16) -> Asks {
-        Asks::new()
+    /// A key while that lies over the screens; `command` is what it means on the screen below. `None` when it means
+    /// nothing to it, and at most moves the text.
+    fn over_key(&mut self, _key: Key, _command: Option<&str>, _shared: &Shared) -> Option<Asks> {
+        None
     }
 }
 
@@ -121,8 +123,6 @@ pub struct Over {
     pub title: String,
     /// Its lines.
     pub lines: Vec<Vec<Piece>>,
-    /// The first line shown.
-    pub top: usize,
     /// Columns and rows it takes at most.
     pub size: (u16, u16),
 }
@@ -179,6 +179,7 @@ macro_rules! screens {
 
 screens! {
     findings: Findings,
+    tune: Tune,
     sheet: Sheet,
     slots: Slots,
 }

@@ -9,8 +9,6 @@ pub mod facts_pane;
 pub mod verdict;
 pub mod strip;
 pub mod machine;
-pub mod tune;
-pub mod tune_overlay;
 pub mod dyno;
 pub mod whatif;
 pub mod form;
@@ -22,7 +20,7 @@ use ratatui::buffer::Buffer;
 
 pub use crate::ui::theme;
 use crate::{
-    app::{App, DYNO, MACHINE, TUNE, WHAT_IF},
+    app::{App, DYNO, MACHINE, WHAT_IF},
     screens::widgets::{findings, graph, heat, paint, paint::Brush, words},
 };
 use theme::Theme;
@@ -56,7 +54,6 @@ pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) -> usize {
     frame::tabs(app, &mut brush);
     match app.screen {
         MACHINE => machine::draw(app, &mut brush),
-        TUNE => tune::draw(app, &mut brush),
         DYNO => dyno::draw(app, &mut brush),
         WHAT_IF => whatif::draw(app, &mut brush),
         screen => {

@@ -304,7 +304,7 @@ fn what_the_kernel_made_of_a_value_is_said_and_one_value_is_put_back() {
     assert!(shown(&headless).contains("1 of 1 back as found"), "{}", shown(&headless));
     press(&mut headless, "<Enter><C-u>nonsense<Enter>");
     assert!(shown(&headless).contains("takes a whole number from 0"), "{}", shown(&headless));
-    assert!(headless.app.tune.edit.is_some(), "a wrong value keeps the cell open");
+    assert!(headless.app.screens.tune.edit.is_some(), "a wrong value keeps the cell open");
     press(&mut headless, "<Esc>lll<Right><Right><Right><Right><Right>+");
     assert!(
         headless.app.shared.settings.staged.is_empty(),

@@ -1,7 +1,7 @@
 //! What the commands of every screen do.
 
-use super::{App, Effect, MACHINE, WHAT_IF, old, overlay::Overlay, tabs::home, tune, whatif};
-use crate::screens::Step;
+use super::{App, Effect, MACHINE, TUNE, WHAT_IF, old, overlay::Overlay, tabs::home, whatif};
+use crate::{screens::Step, ui::Subject};
 
 /// Moves the cursor or the text of the screen shown.
 pub(super) fn step(app: &mut App, step: Step) -> Vec<Effect> {
@@ -32,7 +32,12 @@ pub(super) fn quit(app: &mut App) -> Vec<Effect> {
     if app.shared.tests.running().is_some() || app.shared.experiments.running().is_some() {
         return app.lay(Overlay::Quit);
     }
-    tune::act::quit(app)
+    leave(app)
+}
+
+/// Leaves, unless changes to settings stand: then the screen that made them asks first.
+pub(super) fn leave(app: &mut App) -> Vec<Effect> {
+    app.hand(TUNE, &Subject::Leaving)
 }
 
 /// Marks every drive, or none when all are marked.

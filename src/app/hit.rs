@@ -15,8 +15,6 @@ pub enum Hit {
     TreeRow(usize),
     /// The facts panel.
     Facts,
-    /// A cell of the matrix by row and column; without a column, the row's name.
-    Cell(usize, Option<usize>),
     /// The findings on the machine screen.
     Findings,
     /// An experiment, by index.

@@ -3,9 +3,8 @@
 use tui_input::{Input, InputRequest};
 
 use super::{
-    App, Effect, commands, old,
+    App, Effect, act, commands, old,
     overlay::{Overlay, Palette},
-    tune,
 };
 use crate::{
     screens::widgets::scroll::scroll,
@@ -79,8 +78,14 @@ fn steps(movement: &str, page: isize) -> Option<isize> {
 fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
     let Some(overlay) = app.overlay.as_mut() else { return Vec::new() };
     let meant = commands::lookup(key, app.screen).map(|row| row.name);
+    if let Overlay::Screen(id, _) = *overlay
+        && let Some(screen) = app.screens.get_mut(id)
+        && let Some(asks) = screen.over_key(key, meant, &app.shared)
+    {
+        return app.grant(asks);
+    }
     let rows = meant.and_then(|meant| steps(meant, 10));
-    if let (Overlay::Help(top) | Overlay::Facts(top) | Overlay::Review(top), Some(step)) =
+    if let (Overlay::Help(top) | Overlay::Facts(top) | Overlay::Screen(_, top), Some(step)) =
         (&mut *overlay, rows)
     {
         scroll(top, step, app.text_end);
@@ -104,17 +109,11 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
             }
         },
         Overlay::Quit => match key {
-            Key::Char('q' | 'y') | Key::Enter => return tune::act::quit(app),
+            Key::Char('q' | 'y') | Key::Enter => return act::leave(app),
             Key::Esc | Key::Char('n') => app.overlay = None,
             _ => {}
         },
-        Overlay::Review(_) => match (key, meant) {
-            (Key::Enter, _) => return tune::act::apply(app),
-            (_, Some("back" | "quit" | "apply")) => app.overlay = None,
-            _ => {}
-        },
-        Overlay::Standing => return tune::act::standing_key(app, key),
-        Overlay::LeftBehind => return tune::act::offer_key(app, key),
+        Overlay::Screen(..) => {}
     }
     Vec::new()
 }

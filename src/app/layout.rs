@@ -17,12 +17,11 @@ use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    App, DYNO, MACHINE, TUNE, WHAT_IF, commands,
+    App, DYNO, MACHINE, WHAT_IF, commands,
     dyno::{Curve, form::FIELDS},
     hit::Hit,
     overlay::Overlay,
     tabs,
-    tune::{HEADING, Tune},
 };
 use crate::{
     screens::widgets::paint,
@@ -64,16 +63,6 @@ pub struct Layout {
     pub facts: Rect,
     /// What holds the machine back.
     pub verdict: Rect,
-    /// The matrix of settings.
-    pub tune: Rect,
-    /// The rows of its headings.
-    pub tune_head: Rect,
-    /// Its rows.
-    pub tune_rows: Rect,
-    /// All about the cell under the cursor.
-    pub setting: Rect,
-    /// What is staged and what was done; nothing on narrow terminals.
-    pub staged: Rect,
     /// The workload's form.
     pub form: Rect,
     /// Its fields.
@@ -129,7 +118,6 @@ impl Layout {
         let mut layout = Self { boxed, title, tabs, body, dstat, reads, message, hints, ..Self::default() };
         match app.screen {
             MACHINE => layout.place_machine(body),
-            TUNE => layout.place_tune(body, app.shared.settings.matrix.devices.len()),
             DYNO => layout.place_dyno(body, app.dyno.shown(&app.shared.tests).map(|test| test.targets.len())),
             WHAT_IF => layout.place_whatif(body, app),
             _ => {}
@@ -155,17 +143,6 @@ impl Layout {
             self.tree_head = Rect { height: 1, y: self.tree.y, ..inner };
             self.tree_rows = inner;
         }
-    }
-
-    /// The matrix is as high as it needs to be, up to six tenths of the body.
-    fn place_tune(&mut self, body: Rect, devices: usize) {
-        let frame = HEADING + if self.boxed { 2 } else { 1 };
-        let rows = u16::try_from(devices.max(1)).unwrap_or(u16::MAX);
-        let (matrix, below) = cut_top(body, rows.saturating_add(frame).min(body.height * 6 / 10));
-        self.tune = matrix;
-        (self.tune_head, self.tune_rows) = cut_top(self.inner(matrix), HEADING);
-        (self.setting, self.staged) =
-            if body.width >= 100 { cut_left(below, body.width * 55 / 100) } else { (below, Rect::default()) };
     }
 
     /// The form beside curves, targets and the result; rows that the targets of a test do not need are the result's.
@@ -269,9 +246,6 @@ impl Layout {
         if self.form_rows.contains(at) && usize::from(row - self.form_rows.y) < FIELDS.len() {
             return Hit::Field(usize::from(row - self.form_rows.y));
         }
-        if self.tune_rows.contains(at) {
-            return self.tune_hit(app, column, row);
-        }
         if self.experiment_rows.contains(at) {
             return Hit::Experiment(app.whatif.experiments.top + usize::from(row - self.experiment_rows.y));
         }
@@ -285,22 +259,6 @@ impl Layout {
             return Hit::Curve;
         }
         Hit::Nothing
-    }
-}
-
-impl Layout {
-    fn tune_hit(&self, app: &App, column: u16, row: u16) -> Hit {
-        let row = app.tune.top + usize::from(row - self.tune_rows.y);
-        if row >= app.shared.settings.matrix.devices.len() {
-            return Hit::Nothing;
-        }
-        let x = column - self.tune_rows.x;
-        if x < Tune::name_width(&app.shared.settings) {
-            return Hit::Cell(row, None);
-        }
-        let shown = app.tune.columns_shown(&app.shared.settings, self.tune_rows.width);
-        let cell = shown.into_iter().find(|(_, from, wide)| (*from..from + wide).contains(&x));
-        cell.map_or(Hit::Nothing, |(at, ..)| Hit::Cell(row, Some(at)))
     }
 }
 
@@ -341,8 +299,10 @@ fn overlay_area(app: &App, all: Rect) -> Rect {
     let (width, height) = match app.overlay {
         None => return Rect::default(),
         Some(Overlay::Quit) => (52, 5),
-        Some(Overlay::Review(_)) => (110, 40),
-        Some(Overlay::Standing | Overlay::LeftBehind) => (76, 16),
+        Some(Overlay::Screen(id, _)) => {
+            let over = app.screens.get(id).and_then(|screen| screen.over(&app.shared, all.width));
+            over.map_or((0, 0), |over| over.size)
+        }
         Some(Overlay::Palette(_)) => (84, 22),
         Some(Overlay::Help(_)) => (100, 48),
         Some(Overlay::Facts(_)) => (96, 60),

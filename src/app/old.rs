@@ -2,7 +2,7 @@
 
 use tui_input::Input;
 
-use super::{App, DYNO, Effect, MACHINE, TUNE, WHAT_IF, dyno, hit::Hit, overlay::Overlay, tune, whatif};
+use super::{App, DYNO, Effect, MACHINE, WHAT_IF, dyno, hit::Hit, overlay::Overlay, whatif};
 use crate::report::flatten::Row as TreeRow;
 use crate::{
     screens::{News, Step, widgets::scroll::scroll},
@@ -44,25 +44,6 @@ pub(super) const SCREENS: &[About] = &[
             ("████", Meaning::Load, "load against the limit of the link it crosses"),
             ("████", Meaning::Good, "a drive that reads all its own link carries: as good as it gets"),
             ("████", Meaning::Warning, "a shared place that is full: the bottleneck"),
-        ],
-    },
-    About {
-        id: TUNE,
-        digit: '3',
-        name: "Tune",
-        help: "Show the settings: drives by settings, to be changed live and put back",
-        purpose: "Settings by drive: stage values, review the writes, apply them, see what became of each, put them back.",
-        has_mark: true,
-        marks: &[
-            ("*", Meaning::Warning, "iodyno changed it: not the value it found first since boot"),
-            ("~", Meaning::Drive, "not the kernel's default, where that is known"),
-            ("none→mq", Meaning::Marked, "staged: nothing is written before a review and Enter"),
-            ("- ?", Meaning::Quiet, "no such setting here; there, but it cannot be read"),
-            (
-                "poll queues",
-                Meaning::Quiet,
-                "are made when the driver probes a drive; never reset one probed without",
-            ),
         ],
     },
     About {
@@ -111,19 +92,6 @@ const MACHINE_COMMANDS: &[Command<Run>] = &[
 ];
 
 #[rustfmt::skip]
-const TUNE_COMMANDS: &[Command<Run>] = &[
-    command(150, &[Key::Left, Char('h')], "", "setting before", "Go to the setting on the left", |app| { app.tune.step(&app.shared.settings, 0, -1); NOTHING }),
-    command(160, &[Key::Right, Char('l')], "", "setting after", "Go to the setting on the right", |app| { app.tune.step(&app.shared.settings, 0, 1); NOTHING }),
-    pair("+ -", command(170, &[Char('+'), Char('=')], "change", "next value", "Stage the next of the cell's usual values", |app| { tune::act::choose(app, 1); NOTHING })),
-    command(180, &[Char('-')], "", "value before", "Stage the one before", |app| { tune::act::choose(app, -1); NOTHING }),
-    command(190, &[Key::Enter], "write", "write", "Write a value into the cell; Enter stages it, Esc leaves it as it was", |app| { tune::act::edit(app); NOTHING }),
-    command(200, &[Char(' ')], "mark", "mark row", "Mark the drive: a change in a marked row goes to every marked drive", |app| { tune::act::mark(app); NOTHING }),
-    command(210, &[Char('a')], "apply", "apply", "Review the exact writes that are staged, then apply them", |app| unless_held(app, |app| { tune::act::review(app); NOTHING })),
-    command(220, &[Key::Backspace, Key::Delete], "take back", "take back", "Drop what is staged in the cell, or put back what iodyno found there", |app| unless_held(app, tune::act::take_back)),
-    command(230, &[Char('U')], "undo all", "undo all", "Put back everything this run has changed, the scheduler first, and verify it", |app| unless_held(app, tune::act::undo_all)),
-];
-
-#[rustfmt::skip]
 const DYNO_COMMANDS: &[Command<Run>] = &[
     command(110, &[Char(' ')], "pause", "pause", "Pause the test, or let it go on", pause),
     pair("←→", command(260, &[Key::Left, Char('h')], "change", "choice before", "The choice before in the field", |app| choose(app, -1))),
@@ -149,7 +117,6 @@ const WHATIF_COMMANDS: &[Command<Run>] = &[
 pub(super) fn commands(screen: ScreenId) -> &'static [Command<Run>] {
     match screen {
         MACHINE => MACHINE_COMMANDS,
-        TUNE => TUNE_COMMANDS,
         DYNO => DYNO_COMMANDS,
         WHAT_IF => WHATIF_COMMANDS,
         _ => &[],
@@ -166,7 +133,6 @@ pub(super) fn rows() -> impl Iterator<Item = (ScreenId, Row)> {
 pub(super) fn field(app: &mut App) -> Option<&mut Input> {
     match app.screen {
         MACHINE => app.tree.find.as_mut(),
-        TUNE => app.tune.edit.as_mut(),
         DYNO => app.dyno.form.edit.as_mut(),
         WHAT_IF => app.whatif.experiments.edit.as_mut().map(|(_, input)| input),
         _ => None,
@@ -181,7 +147,6 @@ pub(super) fn field_key(app: &mut App, key: Option<Key>) {
             app.tree.find_here(&app.shared.machine);
         }
         (DYNO, Some(key)) => form_key(app, key),
-        (TUNE, Some(key)) => tune::act::edit_key(app, key),
         (WHAT_IF, Some(key)) => whatif::act::edit_key(app, key),
         _ => {}
     }
@@ -193,8 +158,6 @@ pub(super) fn step(app: &mut App, step: Step) {
     let (end, rows) = (app.text_end, step.rows(page));
     match (app.screen, step) {
         (MACHINE, _) => app.tree.step(rows),
-        (TUNE, Step::Pages(pages)) => scroll(&mut app.tune.detail_top, pages * 4, end),
-        (TUNE, _) => app.tune.step(&app.shared.settings, rows, 0),
         (DYNO, Step::Pages(pages)) => scroll(&mut app.dyno.result_top, pages * 2, end),
         (DYNO, _) => app.dyno.form.step(rows),
         (WHAT_IF, _) => {
@@ -217,13 +180,6 @@ pub(super) fn take(app: &mut App, screen: ScreenId, subject: &Subject) {
                 app.tree.reveal(&machine, *node, drive.as_ref());
             }
         }
-        (TUNE, Subject::Setting(device, setting)) => {
-            let matrix = &app.shared.settings.matrix;
-            let row = matrix.devices.iter().position(|one| one == device);
-            let column = matrix.columns.iter().position(|one| one.id == *setting);
-            (app.tune.row, app.tune.column) =
-                (row.unwrap_or(app.tune.row), column.unwrap_or(app.tune.column));
-        }
         (WHAT_IF, Subject::Finding(finding)) => {
             app.whatif.experiments.select_for(*finding);
         }
@@ -234,7 +190,6 @@ pub(super) fn take(app: &mut App, screen: ScreenId, subject: &Subject) {
 /// The mark behind its name in the tabs.
 pub(crate) fn tab_mark(app: &App, screen: ScreenId) -> Option<String> {
     let is_marked = match screen {
-        TUNE if app.shared.standing() + app.shared.settings.staged.len() > 0 => return Some("*".to_owned()),
         DYNO => app.shared.tests.running().is_some(),
         WHAT_IF => app.shared.experiments.running().is_some(),
         _ => false,
@@ -257,19 +212,6 @@ pub(super) fn press(app: &mut App, hit: &Hit) -> Vec<Effect> {
                 return details(app);
             }
         }
-        Hit::Cell(row, column) => {
-            app.tune.edit = None;
-            if (app.tune.row, Some(app.tune.column)) == (row, column) {
-                tune::act::choose(app, 1);
-                return NOTHING;
-            }
-            app.tune.row = row;
-            if let Some(column) = column {
-                app.tune.column = column;
-            } else {
-                tune::act::mark(app);
-            }
-        }
         Hit::Experiment(index) if index < app.whatif.experiments.list.len() => {
             if app.whatif.experiments.selected == index {
                 return whatif::act::begin(app);
@@ -290,15 +232,6 @@ pub(super) fn press(app: &mut App, hit: &Hit) -> Vec<Effect> {
         _ => {}
     }
     Vec::new()
-}
-
-/// Settings belong to the experiment in progress until it ends.
-fn unless_held(app: &mut App, run: Run) -> Vec<Effect> {
-    if app.shared.experiments.running().is_some() {
-        app.tell("An experiment has hold of the settings: x ends it and puts them back");
-        return Vec::new();
-    }
-    run(app)
 }
 
 fn sort(app: &mut App) -> Vec<Effect> {

@@ -2,6 +2,8 @@
 
 use tui_input::Input;
 
+use crate::ui::ScreenId;
+
 /// Something that lies over the screen and takes the keys.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Overlay {
@@ -13,12 +15,8 @@ pub enum Overlay {
     Facts(usize),
     /// A test runs: leave all the same?
     Quit,
-    /// The writes that are staged, before they are made; scrolled down by so many rows.
-    Review(usize),
-    /// Changes stand: keep them, undo them, export them?
-    Standing,
-    /// A session died with changes standing: undo them?
-    LeftBehind,
+    /// What a screen lays over the others; scrolled down by so many rows.
+    Screen(ScreenId, usize),
 }
 
 /// The palette: a field and the commands that match it.

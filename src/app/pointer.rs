@@ -26,13 +26,13 @@ pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
 fn wheel(app: &mut App, step: isize) -> Vec<Effect> {
     let body = app.layout().body;
     match &mut app.overlay {
-        Some(Overlay::Help(top) | Overlay::Facts(top) | Overlay::Review(top)) => {
+        Some(Overlay::Help(top) | Overlay::Facts(top) | Overlay::Screen(_, top)) => {
             scroll(top, step, app.text_end);
         }
         Some(Overlay::Palette(palette)) => {
             palette.selected = palette.selected.saturating_add_signed(step);
         }
-        Some(Overlay::Quit | Overlay::Standing | Overlay::LeftBehind) => {}
+        Some(Overlay::Quit) => {}
         None => match app.screens.get_mut(app.screen) {
             Some(screen) => {
                 let asks = screen.wheel(step, &app.shared, body);

@@ -28,10 +28,11 @@ use super::{
     worker::Worker,
 };
 use crate::{
-    app::{App, Effect, MachineRead, Message, tune::answer::Undoing, update},
+    app::{App, Effect, MachineRead, Message, update},
     model::{Failed, RunSummary, Workload},
     source::{SysRoot, origin::Origin},
     store,
+    ui::answer::Undoing,
     view::{picture, theme::Theme},
 };
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{startup, worker::Worker};
 use crate::{
-    app::tune::answer::{Answer, Undoing},
     tune::{Change, SettingsService, Tuner, journal::Purpose, tuner::TuneError, undo::Which},
+    ui::answer::{Answer, Undoing},
 };
 
 /// Something to be done to settings.

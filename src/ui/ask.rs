@@ -18,6 +18,10 @@ pub enum Ask {
     Show(ScreenId, Option<Subject>),
     /// A subject for another screen, which is not shown yet.
     Hand(ScreenId, Subject),
+    /// What this screen lays over the others.
+    Open(ScreenId),
+    /// Nothing over the screens any more.
+    Close,
     /// A change of what several screens see.
     Change(SharedChange),
 }
@@ -45,6 +49,10 @@ pub enum Subject {
     Finding(FindingId),
     /// A cell of the matrix of settings.
     Setting(Device, SettingId),
+    /// The user wants to leave.
+    Leaving,
+    /// What sessions that died left changed.
+    LeftBehind,
 }
 
 /// A change of what several screens see.

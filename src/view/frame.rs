@@ -1,11 +1,11 @@
 //! What every screen has: the title bar, the tabs, the footer with its message, the word to a terminal that is too small.
 
 use super::{
-    paint::{Brush, Piece, cells, fit, piece, width},
+    paint::{Brush, Piece, cells, fit, hints, piece, width},
     theme::Meaning,
 };
 use crate::{
-    app::{App, DYNO, MACHINE, Mode, TUNE, WHAT_IF, layout, old, tabs},
+    app::{App, DYNO, MACHINE, Mode, WHAT_IF, layout, old, tabs},
     model::RunState,
     text::Label,
     units::counted,
@@ -177,9 +177,6 @@ fn field_hints(app: &App) -> Option<Vec<Piece>> {
     let keys: &[(&str, &str)] = match app.screen {
         _ if app.overlay.is_some() => return None,
         MACHINE if app.tree.find.is_some() => &[("Enter", "keep"), ("↑↓", "other matches"), ("Esc", "leave")],
-        TUNE if app.tune.edit.is_some() => {
-            &[("Enter", "stage"), ("↑↓", "usual values"), ("Esc", "leave as it was")]
-        }
         DYNO if app.dyno.form.edit.is_some() => {
             &[("Enter", "take"), ("Tab", "take and go on"), ("Esc", "leave as it was")]
         }
@@ -197,10 +194,7 @@ fn field_hints(app: &App) -> Option<Vec<Piece>> {
         pieces.push(piece(format!("{}▏", input.value()), Meaning::Field));
         pieces.push(piece("   ", Meaning::Text));
     }
-    for (key, word) in keys {
-        pieces.push(piece(*key, Meaning::Key));
-        pieces.push(piece(format!(" {word}  "), Meaning::Quiet));
-    }
+    pieces.extend(hints(keys));
     Some(pieces)
 }
 

@@ -6,7 +6,6 @@ use super::{
     facts, facts_pane,
     paint::{Brush, Piece, fit, piece, wrap},
     theme::Meaning,
-    tune_overlay,
 };
 use crate::app::{
     App, commands,
@@ -30,17 +29,10 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
             scrolled(brush, area, &facts::heading(app, row), &lines, *top);
         }
         Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
-        Some(Overlay::Review(top)) => {
-            let (title, lines) = tune_overlay::review(app, width);
-            scrolled(brush, area, &title, &lines, *top);
-        }
-        Some(Overlay::Standing) => {
-            let (title, lines) = tune_overlay::standing(app);
-            scrolled(brush, area, &title, &lines, 0);
-        }
-        Some(Overlay::LeftBehind) => {
-            let (title, lines) = tune_overlay::left_behind(app);
-            scrolled(brush, area, &title, &lines, 0);
+        Some(Overlay::Screen(id, top)) => {
+            let over = app.screens.get(*id).and_then(|screen| screen.over(&app.shared, width));
+            let Some(over) = over else { return };
+            scrolled(brush, area, &over.title, &over.lines, *top);
         }
         Some(Overlay::Quit) => {
             let inner = open(brush, area, "A test is running");

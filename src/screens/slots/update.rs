@@ -79,7 +79,7 @@ impl Screen for Slots {
                 self.select(node);
                 asks
             }
-            Subject::Finding(_) | Subject::Setting(..) => Asks::new(),
+            _ => Asks::new(),
         }
     }
 

@@ -115,6 +115,13 @@ pub fn inner(panel: Rect, boxed: bool) -> Rect {
     }
 }
 
+/// What the footer says of keys while a field is open.
+pub fn hints(keys: &[(&str, &str)]) -> Vec<Piece> {
+    let hint =
+        |(key, word): &(&str, &str)| [piece(*key, Meaning::Key), piece(format!(" {word}  "), Meaning::Quiet)];
+    keys.iter().flat_map(hint).collect()
+}
+
 /// Writes pieces into a room; the last one is cut where it is too long.
 pub fn write_fitting(brush: &mut Brush<'_>, x: u16, y: u16, room: u16, pieces: &[Piece]) -> u16 {
     let end = x + room;

@@ -1,24 +1,24 @@
 //! What lies over the tune screen: the writes before they are made, and the questions about changes that stand.
 
-use super::{
-    paint::{Piece, piece, wrap},
-    theme::Meaning,
-};
 use crate::{
-    app::{App, tune::act::grouped},
-    tune::change_log::Entry,
+    screens::{
+        Over,
+        widgets::paint::{Piece, piece, wrap},
+    },
+    tune::{Change, change_log::Entry},
+    ui::{Shared, theme::Meaning},
     units::counted,
 };
 
 /// Columns before a file's path.
 const INDENT: u16 = 11;
 
-/// The title of the review and its lines of at most `width` cells.
-pub(super) fn review(app: &App, width: u16) -> (String, Vec<Vec<Piece>>) {
-    let writes = app.shared.settings.writes();
-    let can = app.shared.can_tune();
-    let simulated = if app.shared.is_simulated() { ", SIMULATED" } else { "" };
-    let title = match (can, app.shared.why_not_tune()) {
+/// The writes before they are made, in lines of at most `width` cells.
+pub(super) fn review(shared: &Shared, width: u16) -> Over {
+    let writes = shared.settings.writes();
+    let can = shared.can_tune();
+    let simulated = if shared.is_simulated() { ", SIMULATED" } else { "" };
+    let title = match (can, shared.why_not_tune()) {
         (false, Some(why)) => format!("{}: the commands for {}", why, counted(writes.len(), "write")),
         _ => format!("{} to make{simulated}", counted(writes.len(), "write")),
     };
@@ -47,13 +47,13 @@ pub(super) fn review(app: &App, width: u16) -> (String, Vec<Vec<Piece>>) {
             lines.extend(command.into_iter().map(|line| vec![piece(line, Meaning::Text)]));
         }
     }
-    (title, lines)
+    Over { title, lines, size: (110, 40) }
 }
 
 /// The question before leaving while changes stand.
-pub(super) fn standing(app: &App) -> (String, Vec<Vec<Piece>>) {
-    let simulated = if app.shared.is_simulated() { ", SIMULATED" } else { "" };
-    let title = format!("{} changed by this run{simulated}", counted(app.shared.standing(), "setting"));
+pub(super) fn standing(shared: &Shared) -> Over {
+    let simulated = if shared.is_simulated() { ", SIMULATED" } else { "" };
+    let title = format!("{} changed by this run{simulated}", counted(shared.standing(), "setting"));
     let mut lines = vec![
         choice("u", "undo: put back what was found, then leave"),
         choice("k", "keep: they stay until the next boot"),
@@ -61,15 +61,15 @@ pub(super) fn standing(app: &App) -> (String, Vec<Vec<Piece>>) {
         choice("Esc", "stay"),
         Vec::new(),
     ];
-    lines.extend(app.shared.settings.own().map(changed));
-    (title, lines)
+    lines.extend(shared.settings.own().map(changed));
+    Over { title, lines, size: (76, 16) }
 }
 
 /// The offer to put back what a dead session changed.
-pub(super) fn left_behind(app: &App) -> (String, Vec<Vec<Piece>>) {
+pub(super) fn left_behind(shared: &Shared) -> Over {
     let title = format!(
         "{} left changed by an iodyno that was killed",
-        counted(app.shared.settings.left_behind().count(), "setting")
+        counted(shared.settings.left_behind().count(), "setting")
     );
     let mut lines = vec![
         choice("u", "undo: put back what it found"),
@@ -77,8 +77,8 @@ pub(super) fn left_behind(app: &App) -> (String, Vec<Vec<Piece>>) {
         choice("Esc", "later; asked again at the next start"),
         Vec::new(),
     ];
-    lines.extend(app.shared.settings.left_behind().map(changed));
-    (title, lines)
+    lines.extend(shared.settings.left_behind().map(changed));
+    Over { title, lines, size: (76, 16) }
 }
 
 fn choice(key: &str, what: &str) -> Vec<Piece> {
@@ -91,4 +91,12 @@ fn changed(entry: &Entry) -> Vec<Piece> {
         piece(format!("{:<10} {:<20} ", entry.device.name, entry.setting), Meaning::Drive),
         piece(format!("found {}, now {now}", entry.found), Meaning::Text),
     ]
+}
+
+/// Writes that differ in nothing but their file, together: the first, and how many more there are.
+fn grouped(writes: &[Change]) -> Vec<(&Change, usize)> {
+    let alike = |a: &Change, b: &Change| {
+        (&a.device, a.setting, &a.from, &a.to) == (&b.device, b.setting, &b.from, &b.to)
+    };
+    writes.chunk_by(alike).filter_map(|group| Some((group.first()?, group.len() - 1))).collect()
 }

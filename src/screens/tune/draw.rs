@@ -2,37 +2,30 @@
 
 use ratatui::layout::Rect;
 
-use super::{
-    paint::{Brush, Piece, cells, fit, piece, width, wrap},
-    theme::Meaning,
-};
+use super::{Areas, Tune, differ};
 use crate::{
-    app::{
-        App,
-        tune::{act::problem_words, differ},
-    },
+    screens::widgets::paint::{Brush, Piece, cells, fit, inner, piece, width, wrap},
     tune::{
         Device, Outcome, SETTINGS, Setting,
         cell::Cell,
         settings::{Range, Risk},
     },
-    ui::settings::Done,
+    ui::{Shared, settings::Done, theme::Meaning},
     units::counted,
 };
 
-pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    matrix(app, brush);
-    setting(app, brush);
-    staged(app, brush);
+pub(super) fn draw(tune: &Tune, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    let areas = Areas::new(shared, area);
+    matrix(tune, shared, &areas, brush);
+    setting(tune, shared, areas.setting, brush);
+    staged(shared, areas.staged, brush);
 }
 
-fn matrix(app: &App, brush: &mut Brush<'_>) {
-    let (tune, settings) = (&app.tune, &app.shared.settings);
-    let panel = app.layout().tune;
-    let rows = app.layout().tune_rows;
+fn matrix(tune: &Tune, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
+    let settings = &shared.settings;
+    let (head, rows) = (areas.head, areas.rows);
     let shown = tune.columns_shown(settings, rows.width);
-    brush.panel(panel, &heading(app), &legend(app, shown.len(), usize::from(rows.height)));
-    let head = app.layout().tune_head;
+    brush.panel(areas.matrix, &heading(shared), &legend(tune, shared, shown.len(), usize::from(rows.height)));
     for (column, x, wide) in &shown {
         let Some(setting) = settings.matrix.columns.get(*column) else { continue };
         let lines = wrap(setting.label, (*wide).max(4));
@@ -45,10 +38,10 @@ fn matrix(app: &App, brush: &mut Brush<'_>) {
     for (y, (row, device)) in
         (rows.y..rows.bottom()).zip(settings.matrix.devices.iter().enumerate().skip(tune.top))
     {
-        name(app, brush, Rect { y, height: 1, ..rows }, device, row == tune.row);
+        name(shared, brush, Rect { y, height: 1, ..rows }, device, row == tune.row);
         for (column, x, wide) in &shown {
             let area = Rect { x: rows.x + x, y, width: (*wide).min(room(rows, *x)), height: 1 };
-            cell(app, brush, area, row, *column);
+            cell(tune, shared, brush, area, row, *column);
         }
     }
 }
@@ -58,31 +51,31 @@ fn room(area: Rect, x: u16) -> u16 {
 }
 
 /// `Settings  2 staged, 3 stand changed`.
-fn heading(app: &App) -> Vec<Piece> {
+fn heading(shared: &Shared) -> Vec<Piece> {
     let mut title = vec![piece("Settings", Meaning::Heading)];
-    let staged = app.shared.settings.staged.len();
+    let staged = shared.settings.staged.len();
     if staged > 0 {
         title.push(piece(format!("  {staged} staged"), Meaning::Marked));
     }
-    let standing = app.shared.standing();
+    let standing = shared.standing();
     if standing > 0 {
         title.push(piece(format!("  {} changed", counted(standing, "setting")), Meaning::Warning));
     }
-    if app.shared.settings.busy {
+    if shared.settings.busy {
         title.push(piece("  writing", Meaning::Warning));
     }
-    if let Some(why) = app.shared.why_not_tune() {
+    if let Some(why) = shared.why_not_tune() {
         title.push(piece(format!("  {why}: what is staged becomes commands"), Meaning::Quiet));
     }
     title
 }
 
 /// What the marks mean where there is room, and where in the table the screen is.
-fn legend(app: &App, shown: usize, height: usize) -> Vec<Piece> {
-    let all = app.shared.settings.matrix.columns.len();
-    let hidden = app.shared.settings.matrix.devices.len().saturating_sub(app.tune.top + height);
+fn legend(tune: &Tune, shared: &Shared, shown: usize, height: usize) -> Vec<Piece> {
+    let all = shared.settings.matrix.columns.len();
+    let hidden = shared.settings.matrix.devices.len().saturating_sub(tune.top + height);
     let mut note = Vec::new();
-    if brush_is_wide(app) {
+    if shared.size.0 >= 100 {
         note.push(piece("*", Meaning::Warning));
         note.push(piece(" changed  ", Meaning::Quiet));
         note.push(piece("~", Meaning::Drive));
@@ -92,7 +85,7 @@ fn legend(app: &App, shown: usize, height: usize) -> Vec<Piece> {
         note.push(piece(format!("  ↓ {}", counted(hidden, "more row")), Meaning::Quiet));
     }
     if shown < all {
-        let from = app.tune.left;
+        let from = tune.left;
         let before = if from > 0 { "‹ " } else { "" };
         let after = if from + shown < all { " ›" } else { "" };
         let gap = if note.is_empty() { "" } else { "  " };
@@ -102,12 +95,8 @@ fn legend(app: &App, shown: usize, height: usize) -> Vec<Piece> {
     note
 }
 
-fn brush_is_wide(app: &App) -> bool {
-    app.shared.size.0 >= 100
-}
-
-fn name(app: &App, brush: &mut Brush<'_>, row: Rect, device: &Device, selected: bool) {
-    let marked = matches!(device, Device::Drive(name) if app.shared.marks.contains(name));
+fn name(shared: &Shared, brush: &mut Brush<'_>, row: Rect, device: &Device, selected: bool) {
+    let marked = matches!(device, Device::Drive(name) if shared.marks.contains(name));
     let (symbol, meaning) = match (marked, selected) {
         (true, _) => ("●", Meaning::Marked),
         (false, true) => ("›", Meaning::Brand),
@@ -127,8 +116,8 @@ fn name(app: &App, brush: &mut Brush<'_>, row: Rect, device: &Device, selected: 
     );
 }
 
-fn cell(app: &App, brush: &mut Brush<'_>, area: Rect, row: usize, column: usize) {
-    let (tune, settings) = (&app.tune, &app.shared.settings);
+fn cell(tune: &Tune, shared: &Shared, brush: &mut Brush<'_>, area: Rect, row: usize, column: usize) {
+    let settings = &shared.settings;
     let (Some(device), Some(setting)) =
         (settings.matrix.devices.get(row), settings.matrix.columns.get(column))
     else {
@@ -159,34 +148,34 @@ fn cell(app: &App, brush: &mut Brush<'_>, area: Rect, row: usize, column: usize)
 
 const LABEL: usize = 9;
 
-fn setting(app: &App, brush: &mut Brush<'_>) {
-    let (Some(device), Some(row)) =
-        (app.tune.device(&app.shared.settings), app.tune.setting(&app.shared.settings))
-    else {
+fn setting(tune: &Tune, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
+    let Some((device, row)) = tune.device(&shared.settings).zip(tune.setting(&shared.settings)) else {
         return;
     };
     let title =
         [piece(device.to_string(), Meaning::Drive), piece(format!("  {}", row.id.0), Meaning::Heading)];
-    let inner = brush.panel(app.layout().setting, &title, &[]);
-    let lines = match app.tune.cell(&app.shared.settings) {
-        None => wrap(&format!("{device} has no such setting."), inner.width)
-            .into_iter()
-            .map(|line| vec![piece(line, Meaning::Quiet)])
-            .collect(),
-        Some(cell) => about(app, device, row, cell, inner.width),
-    };
-    let (_, below) = brush.lines(inner, &lines, app.tune.detail_top);
-    brush.more(app.layout().setting, below);
+    let inner = brush.panel(panel, &title, &[]);
+    let (_, below) = brush.lines(inner, &words(tune, shared, panel), tune.detail_top);
+    brush.more(panel, below);
 }
 
-fn about(app: &App, device: &Device, row: &Setting, cell: &Cell, width: u16) -> Vec<Vec<Piece>> {
-    let mut lines = vec![values(app, device, row, cell)];
-    if let Some(done) = app.shared.settings.last_of(device, row.id) {
+/// All about the cell under the cursor, in lines that fit the panel.
+pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>> {
+    let width = inner(panel, shared.is_boxed()).width;
+    let Some((device, row)) = tune.device(&shared.settings).zip(tune.setting(&shared.settings)) else {
+        return Vec::new();
+    };
+    let Some(cell) = tune.cell(&shared.settings) else {
+        let lines = wrap(&format!("{device} has no such setting."), width).into_iter();
+        return lines.map(|line| vec![piece(line, Meaning::Quiet)]).collect();
+    };
+    let mut lines = vec![values(tune, shared, device, row, cell)];
+    if let Some(done) = shared.settings.last_of(device, row.id) {
         let meaning = if done.is_good() { Meaning::Good } else { Meaning::Warning };
         field(&mut lines, "last", &format!("{}: {}", done.step(), done.came_to()), meaning, width);
     }
     if let Some(problem) = &cell.problem {
-        field(&mut lines, "missing", &problem_words(problem), Meaning::Quiet, width);
+        field(&mut lines, "missing", &format!("{}: {}", problem.path, problem.reason), Meaning::Quiet, width);
     }
     if differ(cell) {
         field(&mut lines, "", "its files do not agree; a change sets all of them", Meaning::Warning, width);
@@ -213,11 +202,11 @@ fn about(app: &App, device: &Device, row: &Setting, cell: &Cell, width: u16) -> 
 }
 
 /// `now none → mq-deadline on 3 drives   found none   default 128`.
-fn values(app: &App, device: &Device, row: &Setting, cell: &Cell) -> Vec<Piece> {
+fn values(tune: &Tune, shared: &Shared, device: &Device, row: &Setting, cell: &Cell) -> Vec<Piece> {
     let mut line = vec![label("now")];
     let now = cell.value.as_ref().map_or("unknown", |value| value.as_str());
     line.push(piece(now, Meaning::Figure));
-    if let Some(staged) = app.shared.settings.staged_for(device, row.id) {
+    if let Some(staged) = shared.settings.staged_for(device, row.id) {
         line.push(piece(format!(" → {}", staged.value), Meaning::Marked));
         line.push(piece(" staged", Meaning::Quiet));
     }
@@ -229,7 +218,7 @@ fn values(app: &App, device: &Device, row: &Setting, cell: &Cell) -> Vec<Piece> 
         line.push(piece("   default ", Meaning::Quiet));
         line.push(piece(default.clone(), Meaning::Text));
     }
-    let targets = app.tune_targets().len();
+    let targets = tune.targets(shared).len();
     if targets > 1 {
         line.push(piece(format!("   a change goes to {targets} marked drives"), Meaning::Marked));
     }
@@ -250,7 +239,7 @@ fn takes(row: &Setting, cell: &Cell, width: u16) -> Vec<Piece> {
         let most = if most == i64::MAX { "up".to_owned() } else { format!("to {most}") };
         line.push(piece(format!(" or any from {least} {most}"), Meaning::Quiet));
     }
-    if super::paint::width(&line) > width {
+    if self::width(&line) > width {
         line.pop();
     }
     line
@@ -276,16 +265,15 @@ fn field(lines: &mut Vec<Vec<Piece>>, name: &str, value: &str, meaning: Meaning,
 }
 
 /// What is staged, and below it what the last writes came to.
-fn staged(app: &App, brush: &mut Brush<'_>) {
-    let panel = app.layout().staged;
+fn staged(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     if panel.width == 0 {
         return;
     }
     let simulated =
-        if app.shared.is_simulated() { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
-    let title = if app.shared.settings.staged.is_empty() { "Changes" } else { "Staged" };
+        if shared.is_simulated() { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
+    let title = if shared.settings.staged.is_empty() { "Changes" } else { "Staged" };
     let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], &simulated);
-    let lines = changes(app, inner.width);
+    let lines = changes(shared, inner.width);
     for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
         brush.write(inner.x, y, inner.width, line);
     }
@@ -296,8 +284,8 @@ fn staged(app: &App, brush: &mut Brush<'_>) {
     }
 }
 
-fn changes(app: &App, room: u16) -> Vec<Vec<Piece>> {
-    let settings = &app.shared.settings;
+fn changes(shared: &Shared, room: u16) -> Vec<Vec<Piece>> {
+    let settings = &shared.settings;
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     for staged in &settings.staged {
         let from = staged.changes.first().map_or("", |change| change.from.as_str());
@@ -317,8 +305,8 @@ fn changes(app: &App, room: u16) -> Vec<Vec<Piece>> {
         lines.push(Vec::new());
     }
     lines.extend(settings.done.iter().flat_map(|done| outcome(done, room)));
-    if app.shared.standing() > 0 {
-        let text = format!(" puts back the {} this run changed", counted(app.shared.standing(), "setting"));
+    if shared.standing() > 0 {
+        let text = format!(" puts back the {} this run changed", counted(shared.standing(), "setting"));
         lines.push(vec![piece("U", Meaning::Key), piece(text, Meaning::Quiet)]);
     }
     if lines.is_empty() {

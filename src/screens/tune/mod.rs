@@ -1,0 +1,276 @@
+//! The tune screen: the matrix of devices by settings, the cursor in it, what is staged, what was done.
+
+mod draw;
+mod over;
+mod update;
+
+use ratatui::layout::{Constraint, Layout, Rect};
+use tui_input::Input;
+use unicode_width::UnicodeWidthStr;
+
+use super::{Run, widgets::paint::inner};
+use crate::{
+    model::SettingId,
+    tune::{
+        Device, Setting,
+        cell::{Cell, DIFFER},
+    },
+    ui::{
+        About, Command,
+        Key::{self, Char},
+        ScreenId, Shared,
+        command::{command, pair},
+        settings::Settings,
+        theme::Meaning,
+    },
+};
+
+pub(super) const ABOUT: About = About {
+    id: ScreenId("tune"),
+    digit: '3',
+    name: "Tune",
+    help: "Show the settings: drives by settings, to be changed live and put back",
+    purpose: "Settings by drive: stage values, review the writes, apply them, see what became of each, put them back.",
+    has_mark: true,
+    marks: &[
+        ("*", Meaning::Warning, "iodyno changed it: not the value it found first since boot"),
+        ("~", Meaning::Drive, "not the kernel's default, where that is known"),
+        ("none→mq", Meaning::Marked, "staged: nothing is written before a review and Enter"),
+        ("- ?", Meaning::Quiet, "no such setting here; there, but it cannot be read"),
+        (
+            "poll queues",
+            Meaning::Quiet,
+            "are made when the driver probes a drive; never reset one probed without",
+        ),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const COMMANDS: &[Command<Run<Tune>>] = &[
+    command(150, &[Key::Left, Char('h')], "", "setting before", "Go to the setting on the left", |tune, shared| tune.sideways(-1, shared)),
+    command(160, &[Key::Right, Char('l')], "", "setting after", "Go to the setting on the right", |tune, shared| tune.sideways(1, shared)),
+    pair("+ -", command(170, &[Char('+'), Char('=')], "change", "next value", "Stage the next of the cell's usual values", |tune, shared| tune.choose(1, shared))),
+    command(180, &[Char('-')], "", "value before", "Stage the one before", |tune, shared| tune.choose(-1, shared)),
+    command(190, &[Key::Enter], "write", "write", "Write a value into the cell; Enter stages it, Esc leaves it as it was", Tune::open),
+    command(200, &[Char(' ')], "mark", "mark row", "Mark the drive: a change in a marked row goes to every marked drive", Tune::mark_row),
+    command(210, &[Char('a')], "apply", "apply", "Review the exact writes that are staged, then apply them", |tune, shared| tune.unless_held(shared, Tune::review)),
+    command(220, &[Key::Backspace, Key::Delete], "take back", "take back", "Drop what is staged in the cell, or put back what iodyno found there", |tune, shared| tune.unless_held(shared, Tune::take_back)),
+    command(230, &[Char('U')], "undo all", "undo all", "Put back everything this run has changed, the scheduler first, and verify it", |tune, shared| tune.unless_held(shared, |_, shared| update::undo_all(shared))),
+];
+
+/// The screen's state.
+#[derive(Debug, Clone, Default)]
+pub struct Tune {
+    /// The cursor's row.
+    row: usize,
+    /// The cursor's column.
+    column: usize,
+    /// The first row shown.
+    top: usize,
+    /// The first column shown.
+    left: usize,
+    /// Lines by which the text about the cell is scrolled down.
+    detail_top: usize,
+    /// The text of the cell while it is being written.
+    pub edit: Option<Input>,
+    /// The device and the setting under the cursor.
+    under: (Option<Device>, Option<SettingId>),
+    /// What it lays over the screens when it asks for that.
+    laid: Laid,
+}
+
+/// What can lie over the screens.
+#[derive(Debug, Clone, Copy, Default)]
+enum Laid {
+    /// The writes that are staged, before they are made.
+    #[default]
+    Review,
+    /// Changes stand: keep them, undo them, export them?
+    Standing,
+    /// A session died with changes standing: undo them?
+    LeftBehind,
+}
+
+/// Cells between columns.
+const GAP: u16 = 2;
+/// Rows of a heading.
+const HEADING: u16 = 2;
+
+impl Tune {
+    /// Keeps the cursor on the device and the setting it was on, wherever they are now.
+    fn follow(&mut self, settings: &Settings) {
+        if let Some(row) =
+            settings.matrix.devices.iter().position(|device| Some(device) == self.under.0.as_ref())
+        {
+            self.row = row;
+        }
+        if let Some(column) = settings.matrix.columns.iter().position(|row| Some(row.id) == self.under.1) {
+            self.column = column;
+        }
+        self.move_by(settings, 0, 0);
+        self.remember(settings);
+    }
+
+    /// Where a change at the cursor goes: to all marked drives when the cursor is on one of them, else to its row.
+    fn targets(&self, shared: &Shared) -> Vec<Device> {
+        let settings = &shared.settings;
+        let Some(device) = self.device(settings) else { return Vec::new() };
+        let marked = |device: &&Device| matches!(device, Device::Drive(name) if shared.marks.contains(name));
+        if marked(&device) {
+            return settings.matrix.devices.iter().filter(marked).cloned().collect();
+        }
+        vec![device.clone()]
+    }
+
+    /// The device under the cursor.
+    fn device<'a>(&self, settings: &'a Settings) -> Option<&'a Device> {
+        settings.matrix.devices.get(self.row)
+    }
+
+    /// The setting under the cursor.
+    fn setting(&self, settings: &Settings) -> Option<&'static Setting> {
+        settings.matrix.columns.get(self.column).copied()
+    }
+
+    /// The cell under the cursor.
+    fn cell<'a>(&self, settings: &'a Settings) -> Option<&'a Cell> {
+        settings.cell_at(self.row, self.column)
+    }
+
+    /// Moves the cursor.
+    fn move_by(&mut self, settings: &Settings, rows: isize, columns: isize) {
+        if columns != 0 {
+            self.detail_top = 0;
+        }
+        let within =
+            |at: usize, step, count: usize| at.saturating_add_signed(step).min(count.saturating_sub(1));
+        self.row = within(self.row, rows, settings.matrix.devices.len());
+        self.column = within(self.column, columns, settings.matrix.columns.len());
+    }
+
+    /// Moves what is shown so that the cursor is among it.
+    fn scroll_to_cursor(&mut self, settings: &Settings, width: u16, height: usize) {
+        if height > 0 {
+            let lowest = settings.matrix.devices.len().saturating_sub(height);
+            self.top = self.top.clamp(self.row.saturating_sub(height - 1), self.row).min(lowest);
+        }
+        self.left = self.left.min(self.column);
+        while self.left < self.column
+            && !self.columns_shown(settings, width).iter().any(|(at, ..)| *at == self.column)
+        {
+            self.left += 1;
+        }
+        self.remember(settings);
+    }
+
+    /// Remembers what is under the cursor.
+    fn remember(&mut self, settings: &Settings) {
+        self.under = (self.device(settings).cloned(), self.setting(settings).map(|row| row.id));
+    }
+
+    /// The columns that fit into `width` cells from the first one shown on: index, first cell, cells.
+    fn columns_shown(&self, settings: &Settings, width: u16) -> Vec<(usize, u16, u16)> {
+        let mut x = Self::name_width(settings) + GAP;
+        let mut shown = Vec::new();
+        for column in self.left..settings.matrix.columns.len() {
+            let wide = Self::column_width(settings, column);
+            if x + wide > width && !shown.is_empty() {
+                break;
+            }
+            shown.push((column, x, wide));
+            x += wide + GAP;
+        }
+        shown
+    }
+
+    /// Cells of the column of names: a mark and the longest name.
+    fn name_width(settings: &Settings) -> u16 {
+        let longest = settings.matrix.devices.iter().map(|device| device.to_string().width()).max();
+        2 + u16::try_from(longest.unwrap_or(0)).unwrap_or(u16::MAX)
+    }
+
+    fn column_width(settings: &Settings, column: usize) -> u16 {
+        let heading = in_two_lines(settings.matrix.columns[column].label);
+        let widest = (0..settings.matrix.devices.len()).map(|row| settings.text(row, column).width()).max();
+        u16::try_from(heading.max(widest.unwrap_or(0))).unwrap_or(u16::MAX)
+    }
+
+    /// The choice `step` places from the one staged or there now; `None` where there are no choices.
+    fn choice(&self, settings: &Settings, step: isize) -> Option<String> {
+        let cell = self.cell(settings)?;
+        let now = match settings.staged_for(self.device(settings)?, self.setting(settings)?.id) {
+            Some(staged) => staged.value.clone(),
+            None => cell.value.as_ref().map(ToString::to_string)?,
+        };
+        let count = cell.choices.len();
+        let at = cell.choices.iter().position(|choice| *choice == now);
+        let next = match at {
+            Some(at) => at.saturating_add_signed(step).min(count.saturating_sub(1)),
+            None => nearest(&cell.choices, &now, step),
+        };
+        cell.choices.get(next).cloned()
+    }
+
+    /// The files to put back when the cell under the cursor is.
+    fn files_of_cell(&self, settings: &Settings) -> Vec<String> {
+        let mut files = self.cell(settings).map(|cell| cell.files.clone()).unwrap_or_default();
+        files.retain(|file| settings.ledger.found(file).is_some());
+        files
+    }
+}
+
+/// The least width in which a heading takes two lines.
+fn in_two_lines(heading: &str) -> usize {
+    let breaks =
+        heading.match_indices(' ').map(|(at, _)| heading[..at].width().max(heading[at + 1..].width()));
+    breaks.min().unwrap_or_else(|| heading.width()).max(4)
+}
+
+/// Where among `choices` the way from a value that is none of them leads; numbers go to the next one that way.
+fn nearest(choices: &[String], now: &str, step: isize) -> usize {
+    let Ok(now) = now.parse::<i64>() else { return 0 };
+    let number = |choice: &String| choice.parse::<i64>().ok();
+    let found = if step > 0 {
+        choices.iter().position(|choice| number(choice).is_some_and(|n| n > now))
+    } else {
+        choices.iter().rposition(|choice| number(choice).is_some_and(|n| n < now))
+    };
+    found.unwrap_or(if step > 0 { choices.len().saturating_sub(1) } else { 0 })
+}
+
+/// Whether a value stands for several that differ.
+fn differ(cell: &Cell) -> bool {
+    cell.value.as_ref().is_some_and(|value| *value == DIFFER)
+}
+
+/// Where everything is.
+struct Areas {
+    /// The matrix of settings.
+    matrix: Rect,
+    /// The rows of its headings.
+    head: Rect,
+    /// Its rows.
+    rows: Rect,
+    /// All about the cell under the cursor.
+    setting: Rect,
+    /// What is staged and what was done; nothing on narrow terminals.
+    staged: Rect,
+}
+
+impl Areas {
+    /// The matrix is as high as it needs to be, up to six tenths of the area.
+    fn new(shared: &Shared, area: Rect) -> Self {
+        let frame = HEADING + if shared.is_boxed() { 2 } else { 1 };
+        let devices = u16::try_from(shared.settings.matrix.devices.len().max(1)).unwrap_or(u16::MAX);
+        let height = devices.saturating_add(frame).min(area.height * 6 / 10);
+        let [matrix, below] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area);
+        let inside = inner(matrix, shared.is_boxed());
+        let [head, rows] = Layout::vertical([Constraint::Length(HEADING), Constraint::Fill(1)]).areas(inside);
+        let mut areas = Self { matrix, head, rows, setting: below, staged: Rect::default() };
+        if area.width >= 100 {
+            let width = Constraint::Length(area.width * 55 / 100);
+            [areas.setting, areas.staged] = Layout::horizontal([width, Constraint::Fill(1)]).areas(below);
+        }
+        areas
+    }
+}

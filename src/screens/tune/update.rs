@@ -1,0 +1,330 @@
+//! What keys and the mouse do on the tune screen: staging, the review, applying, undoing, leaving.
+
+use ratatui::layout::{Position, Rect};
+use tui_input::Input;
+
+use super::{Areas, Laid, Tune, draw, over};
+use crate::{
+    screens::{
+        News, Over, Screen, Step,
+        widgets::{
+            paint::{Brush, Piece, hints, inner},
+            scroll::scrolled,
+        },
+    },
+    tune::{Device, persist},
+    ui::{
+        Ask, Asks, Effect, Key, ScreenId, Shared,
+        SharedChange::{AwaitSettings, LeaveWhenBack, Mark, Stage, Unstage, UnstageAll},
+        Subject,
+        answer::Undoing,
+        ask::{tell, warn},
+        field,
+        settings::staged,
+    },
+};
+
+const TUNE: ScreenId = super::ABOUT.id;
+
+impl Screen for Tune {
+    fn draw(&self, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+        draw::draw(self, shared, area, brush);
+    }
+
+    fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
+        if let Step::Pages(pages) = step {
+            let panel = Areas::new(shared, area).setting;
+            let lines = draw::words(self, shared, panel).len();
+            let rows = inner(panel, shared.is_boxed()).height;
+            self.detail_top = scrolled(self.detail_top, pages * 4, lines, rows);
+        } else {
+            self.move_by(&shared.settings, step.rows(0), 0);
+        }
+        Asks::new()
+    }
+
+    /// Puts the cursor on a cell; a press on the one it is on goes to its next value, one on a name marks the row.
+    fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
+        let rows = Areas::new(shared, area).rows;
+        let row = self.top + usize::from(at.y.saturating_sub(rows.y));
+        if !rows.contains(at) || row >= shared.settings.matrix.devices.len() {
+            return Asks::new();
+        }
+        let x = at.x - rows.x;
+        if x < Self::name_width(&shared.settings) {
+            self.edit = None;
+            self.row = row;
+            return self.mark_row(shared);
+        }
+        let mut shown = self.columns_shown(&shared.settings, rows.width).into_iter();
+        let Some((column, ..)) = shown.find(|(_, from, wide)| (*from..from + wide).contains(&x)) else {
+            return Asks::new();
+        };
+        self.edit = None;
+        if (self.row, self.column) == (row, column) {
+            return self.choose(1, shared);
+        }
+        (self.row, self.column) = (row, column);
+        Asks::new()
+    }
+
+    fn hear(&mut self, news: News, shared: &Shared) {
+        if news == News::Machine {
+            self.follow(&shared.settings);
+        }
+    }
+
+    fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
+        let rows = Areas::new(shared, area).rows;
+        self.scroll_to_cursor(&shared.settings, rows.width, usize::from(rows.height));
+        Asks::new()
+    }
+
+    fn take(&mut self, subject: &Subject, shared: &Shared) -> Asks {
+        match subject {
+            Subject::Setting(device, setting) => {
+                let matrix = &shared.settings.matrix;
+                let row = matrix.devices.iter().position(|one| one == device);
+                let column = matrix.columns.iter().position(|one| one.id == *setting);
+                (self.row, self.column) = (row.unwrap_or(self.row), column.unwrap_or(self.column));
+                self.remember(&shared.settings);
+                Asks::new()
+            }
+            Subject::Leaving if shared.standing() > 0 => self.lay(Laid::Standing),
+            Subject::Leaving => vec![Ask::Effect(Effect::Quit)],
+            Subject::LeftBehind if shared.can_tune() && shared.settings.left_behind().next().is_some() => {
+                self.lay(Laid::LeftBehind)
+            }
+            _ => Asks::new(),
+        }
+    }
+
+    fn mark(&self, shared: &Shared) -> Option<String> {
+        (shared.standing() + shared.settings.staged.len() > 0).then(|| "*".to_owned())
+    }
+
+    fn field(&mut self) -> Option<&mut Input> {
+        self.edit.as_mut()
+    }
+
+    fn field_key(&mut self, key: Option<Key>, shared: &Shared) -> Asks {
+        match (key, self.edit.as_mut()) {
+            (Some(Key::Esc), _) => self.edit = None,
+            (Some(Key::Enter), Some(input)) => {
+                let value = input.value().trim().to_owned();
+                match self.staging(&value, shared) {
+                    Ok(asks) => {
+                        self.edit = None;
+                        return asks;
+                    }
+                    Err(why) => return vec![warn(why)],
+                }
+            }
+            (Some(key @ (Key::Up | Key::Down)), _) => {
+                return self.choose_in_field(if key == Key::Up { 1 } else { -1 }, shared);
+            }
+            (Some(key), Some(input)) => field::edit(input, key),
+            _ => {}
+        }
+        Asks::new()
+    }
+
+    fn field_hints(&self) -> Vec<Piece> {
+        if self.edit.is_none() {
+            return Vec::new();
+        }
+        hints(&[("Enter", "stage"), ("↑↓", "usual values"), ("Esc", "leave as it was")])
+    }
+
+    fn over(&self, shared: &Shared, width: u16) -> Option<Over> {
+        Some(match self.laid {
+            Laid::Review => over::review(shared, width),
+            Laid::Standing => over::standing(shared),
+            Laid::LeftBehind => over::left_behind(shared),
+        })
+    }
+
+    fn over_key(&mut self, key: Key, command: Option<&str>, shared: &Shared) -> Option<Asks> {
+        match self.laid {
+            Laid::Review => match (key, command) {
+                (Key::Enter, _) => Some(apply(shared)),
+                (_, Some("back" | "quit" | "apply")) => Some(vec![Ask::Close]),
+                _ => None,
+            },
+            Laid::Standing => standing_key(key, shared),
+            Laid::LeftBehind => offer_key(key, shared),
+        }
+    }
+}
+
+impl Tune {
+    fn lay(&mut self, laid: Laid) -> Asks {
+        self.laid = laid;
+        vec![Ask::Open(TUNE)]
+    }
+
+    /// Goes to a setting on the left or on the right.
+    pub(super) fn sideways(&mut self, step: isize, shared: &Shared) -> Asks {
+        self.move_by(&shared.settings, 0, step);
+        Asks::new()
+    }
+
+    /// Settings belong to the experiment in progress until it ends.
+    pub(super) fn unless_held(&mut self, shared: &Shared, run: fn(&mut Self, &Shared) -> Asks) -> Asks {
+        if shared.experiments.running().is_some() {
+            return vec![tell("An experiment has hold of the settings: x ends it and puts them back")];
+        }
+        run(self, shared)
+    }
+
+    /// Goes to the next or previous choice of the cell.
+    pub(super) fn choose(&mut self, step: isize, shared: &Shared) -> Asks {
+        match self.choice(&shared.settings, step) {
+            Some(value) => self.staging(&value, shared).unwrap_or_else(|why| vec![warn(why)]),
+            None => vec![tell("No choices here: Enter opens the cell for text")],
+        }
+    }
+
+    /// The same while the cell is open, which then has that choice for text.
+    fn choose_in_field(&mut self, step: isize, shared: &Shared) -> Asks {
+        let choice = self.choice(&shared.settings, step);
+        let asks = self.choose(step, shared);
+        let is_staged = asks.iter().any(|ask| matches!(ask, Ask::Change(_)));
+        self.edit = choice.filter(|_| is_staged).or_else(|| self.text(shared)).map(Input::new);
+        asks
+    }
+
+    /// Stages a value where a change at the cursor goes.
+    fn staging(&self, value: &str, shared: &Shared) -> Result<Asks, String> {
+        let targets = self.targets(shared);
+        let Some(setting) = self.setting(&shared.settings) else { return Ok(Asks::new()) };
+        let new = staged(&shared.machine, setting, &targets, value)?;
+        Ok(vec![Ask::Change(Stage(setting.id, targets, new))])
+    }
+
+    /// What the cell under the cursor is opened with: the value that is staged, else the one there now.
+    fn text(&self, shared: &Shared) -> Option<String> {
+        let settings = &shared.settings;
+        let (cell, setting) = self.cell(settings).zip(self.setting(settings))?;
+        let staged = self.device(settings).and_then(|device| settings.staged_for(device, setting.id));
+        let text = staged.map(|staged| staged.value.clone()).or(cell.value.as_ref().map(ToString::to_string));
+        Some(text.unwrap_or_default())
+    }
+
+    /// Opens the cell for text.
+    pub(super) fn open(&mut self, shared: &Shared) -> Asks {
+        match self.text(shared) {
+            Some(text) => self.edit = Some(Input::new(text)),
+            None => return vec![tell("This device has no such setting")],
+        }
+        Asks::new()
+    }
+
+    /// Marks the drive of the row, or takes its mark.
+    pub(super) fn mark_row(&mut self, shared: &Shared) -> Asks {
+        let Some(Device::Drive(name)) = self.device(&shared.settings).cloned() else {
+            return vec![tell("Processors are changed all at once: there is nothing to mark")];
+        };
+        self.move_by(&shared.settings, 1, 0);
+        vec![Ask::Change(Mark(name))]
+    }
+
+    /// Drops what is staged in the cell; where nothing is, puts back what iodyno found there.
+    pub(super) fn take_back(&mut self, shared: &Shared) -> Asks {
+        let targets = self.targets(shared);
+        let Some(setting) = self.setting(&shared.settings) else { return Asks::new() };
+        if targets.iter().any(|device| shared.settings.staged_for(device, setting.id).is_some()) {
+            return vec![Ask::Change(Unstage(setting.id, targets))];
+        }
+        let files = self.files_of_cell(&shared.settings);
+        if files.is_empty() {
+            return vec![tell("Nothing is staged here, and iodyno has changed nothing here")];
+        }
+        if !shared.can_tune() {
+            return vec![warn("putting it back needs root: sudo iodyno tune undo")];
+        }
+        vec![Ask::Change(AwaitSettings), Ask::Effect(Effect::UndoChanges(Undoing::Files(files)))]
+    }
+
+    /// Shows the writes that are staged.
+    pub(super) fn review(&mut self, shared: &Shared) -> Asks {
+        if shared.settings.staged.is_empty() {
+            return vec![tell("Nothing is staged: + and - go through a cell's choices, Enter opens it")];
+        }
+        self.lay(Laid::Review)
+    }
+}
+
+/// A key while the question about standing changes is open.
+fn standing_key(key: Key, shared: &Shared) -> Option<Asks> {
+    let leave_with = |effect| vec![Ask::Effect(Effect::KeepChanges), Ask::Effect(effect)];
+    Some(match key {
+        Key::Char('k') => leave_with(Effect::Quit),
+        Key::Char('u') => {
+            let mut asks = vec![Ask::Close, Ask::Change(LeaveWhenBack)];
+            asks.extend(undo_all(shared));
+            asks
+        }
+        Key::Char('e') => leave_with(Effect::QuitWith(export(shared))),
+        Key::Esc | Key::Char('q' | 'n') => vec![Ask::Close],
+        _ => return None,
+    })
+}
+
+/// Puts back everything this run changed.
+pub(super) fn undo_all(shared: &Shared) -> Asks {
+    let unstage = Ask::Change(UnstageAll);
+    if shared.standing() == 0 {
+        let why = "This run has changed nothing that still stands; Backspace puts back a single value";
+        return vec![unstage, tell(why)];
+    }
+    vec![unstage, Ask::Change(AwaitSettings), Ask::Effect(Effect::UndoChanges(Undoing::Own))]
+}
+
+/// Carries out what is staged; without the right to, leaves and prints the commands.
+fn apply(shared: &Shared) -> Asks {
+    let writes = shared.settings.writes();
+    if !shared.can_tune() {
+        let commands = writes.iter().map(|change| change.command() + "\n").collect();
+        return vec![Ask::Close, Ask::Effect(Effect::QuitWith(commands))];
+    }
+    vec![
+        Ask::Close,
+        Ask::Change(AwaitSettings),
+        Ask::Change(UnstageAll),
+        Ask::Effect(Effect::ApplyChanges(writes)),
+    ]
+}
+
+/// A key while the changes of a session that died are offered.
+fn offer_key(key: Key, shared: &Shared) -> Option<Asks> {
+    let sessions = shared.settings.dead.clone();
+    Some(match key {
+        Key::Char('u') | Key::Enter => vec![
+            Ask::Close,
+            Ask::Change(AwaitSettings),
+            Ask::Show(TUNE, None),
+            Ask::Effect(Effect::UndoChanges(Undoing::Sessions(sessions))),
+        ],
+        Key::Char('k') => vec![Ask::Close, Ask::Effect(Effect::KeepDead(sessions))],
+        Key::Esc => vec![Ask::Close],
+        _ => return None,
+    })
+}
+
+/// udev rules for what stands changed since boot, with what they leave out.
+fn export(shared: &Shared) -> String {
+    let settings = &shared.settings;
+    let now = |file: &str| {
+        let mut cells = settings.matrix.cells.iter().flatten().flatten();
+        let cell = cells.find(|cell| cell.files.iter().any(|own| own == file));
+        cell.and_then(|cell| cell.value.as_ref()).map(ToString::to_string)
+    };
+    let export = persist::udev_rules(&shared.machine, &settings.ledger, |entry| now(&entry.file));
+    let left_out = export.left_out.iter().fold(String::new(), |all, line| all + "# left out: " + line + "\n");
+    match (shared.is_simulated(), export.text.is_empty() && left_out.is_empty()) {
+        (_, true) => "# nothing stands changed since boot\n".to_owned(),
+        (true, _) => format!("# of a demo, whose drives are simulated\n{}{left_out}", export.text),
+        (false, _) => export.text + &left_out,
+    }
+}
