@@ -5,7 +5,6 @@ pub mod commands;
 pub mod strip;
 pub mod tree;
 pub mod dyno;
-pub mod whatif;
 pub mod old;
 pub mod overlay;
 pub mod layout;
@@ -22,7 +21,6 @@ use self::{
     overlay::Overlay,
     strip::{Strip, StripRow},
     tree::Tree,
-    whatif::WhatIf,
 };
 pub use crate::ui::{Effect, MachineRead, Message, Mode, ScreenId, key as keymap, message};
 use crate::{
@@ -41,7 +39,6 @@ use crate::{
 pub(crate) const MACHINE: ScreenId = ScreenId("machine");
 const TUNE: ScreenId = ScreenId("tune");
 pub(crate) const DYNO: ScreenId = ScreenId("dyno");
-pub(crate) const WHAT_IF: ScreenId = ScreenId("what-if");
 
 /// Everything the screen shows.
 #[derive(Debug, Clone)]
@@ -63,8 +60,6 @@ pub struct App {
     pub tree: Tree,
     /// The dyno screen.
     pub dyno: Dyno,
-    /// The what-if screen.
-    pub whatif: WhatIf,
     /// The strip at the foot.
     pub strip: Strip,
 }
@@ -81,7 +76,6 @@ impl App {
             notice: None,
             tree: Tree::default(),
             dyno: Dyno::default(),
-            whatif: WhatIf::default(),
             strip: Strip::default(),
         };
         for news in [News::Machine, News::Findings] {
@@ -160,7 +154,6 @@ impl App {
         let layout = self.layout();
         self.tree.refresh(&self.shared.machine, &self.shared.load, usize::from(layout.tree_rows.height));
         self.shared.cursor = self.tree.row().and_then(|row| row.drive().cloned());
-        self.refresh_whatif();
         let Shared { machine, limits, load, .. } = &self.shared;
         let reads = |drives: &[DriveName]| load.of(drives);
         let reads: Option<bottleneck::Reads> = load.is_busy().then_some(&reads);
@@ -169,12 +162,6 @@ impl App {
         let Some(screen) = self.screens.get_mut(self.screen) else { return Vec::new() };
         let asks = screen.refresh(&self.shared, body);
         self.grant(asks)
-    }
-
-    fn refresh_whatif(&mut self) {
-        self.whatif.experiments.refresh(&self.shared);
-        let height = usize::from(self.layout().experiment_rows.height);
-        self.whatif.experiments.scroll_to_selection(height);
     }
 
     /// Takes where the experiment stands; what it came to is kept, and offered for the sheet.

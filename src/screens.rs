@@ -5,6 +5,7 @@ pub mod findings;
 pub mod sheet;
 pub mod slots;
 pub mod tune;
+pub mod whatif;
 
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
@@ -77,6 +78,11 @@ pub trait Screen {
     /// Takes what it should show.
     fn take(&mut self, _subject: &Subject, _shared: &Shared) -> Asks {
         Asks::new()
+    }
+
+    /// Begins what `r` begins on this screen; `None` where that is the test.
+    fn run(&mut self, _shared: &Shared) -> Option<Asks> {
+        None
     }
 
     /// Goes back by one step of its own; `None` when there is none and the screen is left.
@@ -181,5 +187,6 @@ screens! {
     findings: Findings,
     tune: Tune,
     sheet: Sheet,
+    whatif: WhatIf,
     slots: Slots,
 }

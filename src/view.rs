@@ -10,7 +10,6 @@ pub mod verdict;
 pub mod strip;
 pub mod machine;
 pub mod dyno;
-pub mod whatif;
 pub mod form;
 pub mod targets;
 pub mod overlay;
@@ -20,7 +19,7 @@ use ratatui::buffer::Buffer;
 
 pub use crate::ui::theme;
 use crate::{
-    app::{App, DYNO, MACHINE, WHAT_IF},
+    app::{App, DYNO, MACHINE},
     screens::widgets::{findings, graph, heat, paint, paint::Brush, words},
 };
 use theme::Theme;
@@ -55,7 +54,6 @@ pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) -> usize {
     match app.screen {
         MACHINE => machine::draw(app, &mut brush),
         DYNO => dyno::draw(app, &mut brush),
-        WHAT_IF => whatif::draw(app, &mut brush),
         screen => {
             if let Some(screen) = app.screens.get(screen) {
                 screen.draw(&app.shared, layout.body, &mut brush);

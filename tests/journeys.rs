@@ -409,7 +409,7 @@ fn a_finding_leads_to_the_experiment_that_would_prove_it() {
     assert!(gain.is_some_and(|gain| (17e9..18e9).contains(&gain)), "{gain:?}");
     press(&mut headless, "<Esc><Esc>");
     assert_eq!(headless.app.screen, ScreenId("what-if"));
-    let entry = headless.app.whatif.experiments.entry().map(|entry| entry.row.id.0);
+    let entry = headless.app.screens.whatif.entry().map(|entry| entry.row.id.0);
     assert_eq!(entry, Some("drives"));
     press(&mut headless, "<Enter>");
     headless.wait(Duration::from_secs(90));

@@ -1,6 +1,6 @@
 //! What the commands of every screen do.
 
-use super::{App, Effect, MACHINE, TUNE, WHAT_IF, old, overlay::Overlay, tabs::home, whatif};
+use super::{App, Effect, MACHINE, TUNE, old, overlay::Overlay, tabs::home};
 use crate::{screens::Step, ui::Subject};
 
 /// Moves the cursor or the text of the screen shown.
@@ -16,9 +16,6 @@ pub(super) fn step(app: &mut App, step: Step) -> Vec<Effect> {
 
 /// Goes back: the screen by a step of its own, else to the screen it is a page of, else to the first one.
 pub(super) fn back(app: &mut App) -> Vec<Effect> {
-    if app.screen == WHAT_IF {
-        return whatif::act::back(app);
-    }
     if let Some(asks) = app.screens.get_mut(app.screen).and_then(|screen| screen.back(&app.shared)) {
         return app.grant(asks);
     }

@@ -17,8 +17,6 @@ pub enum Hit {
     Facts,
     /// The findings on the machine screen.
     Findings,
-    /// An experiment, by index.
-    Experiment(usize),
     /// A field of the form.
     Field(usize),
     /// A plot.

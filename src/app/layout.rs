@@ -17,7 +17,7 @@ use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    App, DYNO, MACHINE, WHAT_IF, commands,
+    App, DYNO, MACHINE, commands,
     dyno::{Curve, form::FIELDS},
     hit::Hit,
     overlay::Overlay,
@@ -73,16 +73,6 @@ pub struct Layout {
     pub plots: Vec<(Plot, Rect)>,
     /// The table of targets.
     pub targets: Rect,
-    /// The list of experiments.
-    pub experiments: Rect,
-    /// Its rows.
-    pub experiment_rows: Rect,
-    /// All about the selected one.
-    pub experiment: Rect,
-    /// The arms of the one on the screen.
-    pub arms: Rect,
-    /// Where their ratios lie, on an axis; nothing on low terminals.
-    pub intervals: Rect,
     /// The strip's table.
     pub dstat: Rect,
     /// The strip's curve.
@@ -119,7 +109,6 @@ impl Layout {
         match app.screen {
             MACHINE => layout.place_machine(body),
             DYNO => layout.place_dyno(body, app.dyno.shown(&app.shared.tests).map(|test| test.targets.len())),
-            WHAT_IF => layout.place_whatif(body, app),
             _ => {}
         }
         layout.overlay = overlay_area(app, all);
@@ -191,33 +180,6 @@ impl Layout {
         };
     }
 
-    /// The list beside what the selected one is, or below it on narrow terminals; an experiment on the screen has its
-    /// arms above, then the intervals, then the words.
-    fn place_whatif(&mut self, body: Rect, app: &App) {
-        let frame = if self.boxed { 2 } else { 1 };
-        if let Some(shown) = &app.shared.experiments.shown {
-            let arms = u16::try_from(shown.account.arms.len()).unwrap_or(u16::MAX);
-            let compared = u16::try_from(shown.account.compared().count()).unwrap_or(u16::MAX);
-            let words = if self.boxed { 9 } else { 6 };
-            let room = body.height.saturating_sub(words);
-            let axis = if self.boxed { compared.saturating_add(frame + 2) } else { 0 };
-            // Curves as high as there is room for, four rows at most.
-            let free = room.saturating_sub(frame + 1);
-            let each = (free.saturating_sub(axis) / arms.max(1)).clamp(1, 4);
-            let (upper, rest) = cut_top(body, arms.saturating_mul(each).saturating_add(frame + 1).min(room));
-            self.arms = upper;
-            let fits = rest.height >= axis.saturating_add(words);
-            (self.intervals, self.verdict) = cut_top(rest, if fits { axis } else { 0 });
-            return;
-        }
-        if body.width >= 100 {
-            (self.experiments, self.experiment) = cut_left(body, body.width * 54 / 100);
-        } else {
-            (self.experiments, self.experiment) = cut_top(body, body.height / 2);
-        }
-        self.experiment_rows = self.inner(self.experiments);
-    }
-
     /// The inside of a panel.
     fn inner(&self, panel: Rect) -> Rect {
         paint::inner(panel, self.boxed)
@@ -245,9 +207,6 @@ impl Layout {
         }
         if self.form_rows.contains(at) && usize::from(row - self.form_rows.y) < FIELDS.len() {
             return Hit::Field(usize::from(row - self.form_rows.y));
-        }
-        if self.experiment_rows.contains(at) {
-            return Hit::Experiment(app.whatif.experiments.top + usize::from(row - self.experiment_rows.y));
         }
         if app.screen == MACHINE && self.verdict.contains(at) {
             return Hit::Findings;

@@ -2,7 +2,7 @@
 
 use tui_input::Input;
 
-use super::{App, DYNO, Effect, MACHINE, WHAT_IF, dyno, hit::Hit, overlay::Overlay, whatif};
+use super::{App, DYNO, Effect, MACHINE, dyno, hit::Hit, overlay::Overlay};
 use crate::report::flatten::Row as TreeRow;
 use crate::{
     screens::{News, Step, widgets::scroll::scroll},
@@ -60,20 +60,6 @@ pub(super) const SCREENS: &[About] = &[
             ("▲", Meaning::Warning, "the figure is not the drive's own, and why"),
         ],
     },
-    About {
-        id: WHAT_IF,
-        digit: '5',
-        name: "What-if",
-        help: "Show what-if: experiments that end in a verdict",
-        purpose: "Experiments: one question, arms in interleaved rounds, a verdict; every setting is put back.",
-        has_mark: true,
-        marks: &[
-            ("▁▄█", Meaning::Brand, "the figure of a round; all arms share one scale, which begins at 0"),
-            ("┣━●━┫", Meaning::Brand, "where the ratio to the baseline lies; the dot is its middle"),
-            ("░░│░░", Meaning::Lines, "the margin around no difference"),
-            ("▲ ▼ = ?", Meaning::Text, "better, worse, no difference, open"),
-        ],
-    },
 ];
 
 #[rustfmt::skip]
@@ -102,23 +88,11 @@ const DYNO_COMMANDS: &[Command<Run>] = &[
     command(520, &[Char(']')], "", "newer run", "Show the run after", |app| { app.dyno.step_history(-1, app.shared.tests.all.len()); NOTHING }),
 ];
 
-#[rustfmt::skip]
-const WHATIF_COMMANDS: &[Command<Run>] = &[
-    command(530, &[Key::Enter], "begin", "begin", "Begin the selected experiment; it says first what it changes and puts it back", whatif::act::begin),
-    command(540, &[Char('w')], "slots", "slots", "Show the slots page: cards moved to other slots in thought", |app| app.show(ScreenId("slots"), None)),
-    command(550, &[Char('e')], "own arms", "own arms", "Write the two arms of your own question: LABEL: scheduler=none bs=4k iodepth=32", |app| { whatif::act::write_arms(app); NOTHING }),
-    command(560, &[Char('m')], "longer", "measure longer", "Give an experiment that has ended more rounds", whatif::act::longer),
-    command(570, &[Char('K')], "keep winner", "keep winner", "Write the winner's settings, to stay until they are undone", whatif::act::keep),
-    command(580, &[Char('s')], "to sheet", "to sheet", "Put the verdict into the sheet, or leave it out again", whatif::act::to_sheet),
-    command(590, &[Char('b')], "put back", "put back", "Put back what was kept of an experiment", whatif::act::put_back),
-];
-
 /// The commands of a screen.
 pub(super) fn commands(screen: ScreenId) -> &'static [Command<Run>] {
     match screen {
         MACHINE => MACHINE_COMMANDS,
         DYNO => DYNO_COMMANDS,
-        WHAT_IF => WHATIF_COMMANDS,
         _ => &[],
     }
 }
@@ -134,7 +108,6 @@ pub(super) fn field(app: &mut App) -> Option<&mut Input> {
     match app.screen {
         MACHINE => app.tree.find.as_mut(),
         DYNO => app.dyno.form.edit.as_mut(),
-        WHAT_IF => app.whatif.experiments.edit.as_mut().map(|(_, input)| input),
         _ => None,
     }
 }
@@ -147,7 +120,6 @@ pub(super) fn field_key(app: &mut App, key: Option<Key>) {
             app.tree.find_here(&app.shared.machine);
         }
         (DYNO, Some(key)) => form_key(app, key),
-        (WHAT_IF, Some(key)) => whatif::act::edit_key(app, key),
         _ => {}
     }
 }
@@ -160,10 +132,6 @@ pub(super) fn step(app: &mut App, step: Step) {
         (MACHINE, _) => app.tree.step(rows),
         (DYNO, Step::Pages(pages)) => scroll(&mut app.dyno.result_top, pages * 2, end),
         (DYNO, _) => app.dyno.form.step(rows),
-        (WHAT_IF, _) => {
-            let is_shown = app.shared.experiments.shown.is_some();
-            app.whatif.experiments.step(rows, is_shown);
-        }
         _ => {}
     }
 }
@@ -180,9 +148,6 @@ pub(super) fn take(app: &mut App, screen: ScreenId, subject: &Subject) {
                 app.tree.reveal(&machine, *node, drive.as_ref());
             }
         }
-        (WHAT_IF, Subject::Finding(finding)) => {
-            app.whatif.experiments.select_for(*finding);
-        }
         _ => {}
     }
 }
@@ -191,7 +156,6 @@ pub(super) fn take(app: &mut App, screen: ScreenId, subject: &Subject) {
 pub(crate) fn tab_mark(app: &App, screen: ScreenId) -> Option<String> {
     let is_marked = match screen {
         DYNO => app.shared.tests.running().is_some(),
-        WHAT_IF => app.shared.experiments.running().is_some(),
         _ => false,
     };
     is_marked.then(|| "●".to_owned())
@@ -211,12 +175,6 @@ pub(super) fn press(app: &mut App, hit: &Hit) -> Vec<Effect> {
             } else if again {
                 return details(app);
             }
-        }
-        Hit::Experiment(index) if index < app.whatif.experiments.list.len() => {
-            if app.whatif.experiments.selected == index {
-                return whatif::act::begin(app);
-            }
-            app.whatif.experiments.selected = index;
         }
         Hit::Findings => return app.show(ScreenId("findings"), None),
         Hit::Facts => return details(app),
@@ -285,8 +243,8 @@ fn details(app: &mut App) -> Vec<Effect> {
 }
 
 pub(super) fn run(app: &mut App) -> Vec<Effect> {
-    if app.screen == WHAT_IF {
-        return whatif::act::begin(app);
+    if let Some(asks) = app.screens.get_mut(app.screen).and_then(|screen| screen.run(&app.shared)) {
+        return app.grant(asks);
     }
     if app.shared.experiments.running().is_some() {
         app.tell("An experiment is running: x ends it and puts everything back");
@@ -328,8 +286,9 @@ fn pause(app: &mut App) -> Vec<Effect> {
 }
 
 pub(super) fn stop(app: &mut App) -> Vec<Effect> {
-    if let Some(effects) = whatif::act::stop(app) {
-        return effects;
+    if app.shared.experiments.running().is_some() {
+        app.shared.experiments.stopping = true;
+        return vec![Effect::StopExperiment];
     }
     let Some(test) = app.shared.tests.running_mut() else {
         app.tell("No test is running: r starts one");

@@ -4,11 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use super::{clock::Clock, experiment::Underway, worker::Worker};
 use crate::{
-    app::whatif::Progress,
     experiment::Plan,
     model::{Metric, TargetSample},
     source::SysRoot,
     tune::SettingsService,
+    ui::experiments::Progress,
 };
 
 /// Something to be done.

@@ -5,7 +5,7 @@ use super::{
     theme::Meaning,
 };
 use crate::{
-    app::{App, DYNO, MACHINE, Mode, WHAT_IF, layout, old, tabs},
+    app::{App, DYNO, MACHINE, Mode, layout, old, tabs},
     model::RunState,
     text::Label,
     units::counted,
@@ -179,9 +179,6 @@ fn field_hints(app: &App) -> Option<Vec<Piece>> {
         MACHINE if app.tree.find.is_some() => &[("Enter", "keep"), ("↑↓", "other matches"), ("Esc", "leave")],
         DYNO if app.dyno.form.edit.is_some() => {
             &[("Enter", "take"), ("Tab", "take and go on"), ("Esc", "leave as it was")]
-        }
-        WHAT_IF if app.whatif.experiments.edit.is_some() => {
-            &[("Enter", "take, and go on to the other arm"), ("Esc", "leave as it was")]
         }
         screen => {
             let hints = app.screens.get(screen)?.field_hints();

@@ -3,14 +3,11 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{App, whatif::Progress},
     experiment::{Account, Phase, Run, verdict::short},
     model::Verdict,
+    screens::widgets::paint::{Brush, Piece, cells, fit, piece},
+    ui::{Shared, experiments::Progress, theme::Meaning},
     units::Micros,
-    view::{
-        paint::{Brush, Piece, cells, fit, piece},
-        theme::Meaning,
-    },
 };
 
 /// Eighths of a cell, from below.
@@ -25,14 +22,14 @@ struct Columns {
     ratio: u16,
 }
 
-pub(super) fn draw(app: &App, brush: &mut Brush<'_>, shown: &Progress) {
+pub(super) fn draw(shared: &Shared, shown: &Progress, panel: Rect, brush: &mut Brush<'_>) {
     let account = &shown.account;
     let title = [
         piece(account.plan.experiment.question, Meaning::Heading),
         piece(format!("  {}", account.plan.subject()), Meaning::Quiet),
     ];
     let note = if account.plan.simulated { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
-    let inner = brush.panel(app.layout().arms, &title, &note);
+    let inner = brush.panel(panel, &title, &note);
     let columns = columns(account, inner.width);
     head(brush, inner, account, &columns);
     let rows = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
@@ -50,7 +47,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>, shown: &Progress) {
             break;
         }
         let height = each.min(rows.bottom() - y);
-        arm(app, brush, shown, index, Rect { y, height, ..rows }, &columns, most);
+        arm(shared, brush, shown, index, Rect { y, height, ..rows }, &columns, most);
     }
 }
 
@@ -78,7 +75,7 @@ fn head(brush: &mut Brush<'_>, inner: Rect, account: &Account, columns: &Columns
 }
 
 fn arm(
-    app: &App,
+    shared: &Shared,
     brush: &mut Brush<'_>,
     shown: &Progress,
     index: usize,
@@ -104,8 +101,7 @@ fn arm(
     bars(brush, curve, &account.arms[index].runs, now, most, Meaning::Curve(index));
     x += columns.curve;
     let middle = account.figure(index, |run| Some(run.value)).or(now);
-    let text =
-        middle.map_or_else(|| "-".to_owned(), |value| short(account.plan.metric, value, app.shared.units));
+    let text = middle.map_or_else(|| "-".to_owned(), |value| short(account.plan.metric, value, shared.units));
     brush.write_right(x + columns.figure - 1, y, &[piece(text, Meaning::Figure)]);
     x += columns.figure;
     if columns.cost > 0 {

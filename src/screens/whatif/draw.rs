@@ -1,36 +1,43 @@
-//! The list of experiments, and all about the selected one.
+//! The list of experiments and all about the selected one, or the one that was begun.
 
 use ratatui::layout::Rect;
 
+use super::{Entry, WhatIf, account_areas, arms, intervals, list_areas, words};
 use crate::{
-    app::{App, whatif::experiments::Entry},
     experiment::verdict::in_words,
-    view::{
-        paint::{Brush, Piece, fit, piece, wrap},
-        theme::Meaning,
-    },
+    screens::widgets::paint::{Brush, Piece, fit, piece, wrap},
+    ui::{Shared, theme::Meaning},
 };
 
-pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    let experiments = &app.whatif.experiments;
-    let panel = app.layout().experiments;
-    let here = experiments.list.iter().filter(|entry| entry.plan.is_ok()).count();
+pub(super) fn draw(state: &WhatIf, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    if let Some(shown) = &shared.experiments.shown {
+        let [upper, axis, below] = account_areas(&shown.account, shared, area);
+        arms::draw(shared, shown, upper, brush);
+        intervals::draw(&shown.account, axis, brush);
+        words::draw(state, shared, shown, below, brush);
+    } else {
+        let [panel, about] = list_areas(area);
+        list(state, panel, brush);
+        detail(state, shared, about, brush);
+    }
+}
+
+fn list(state: &WhatIf, panel: Rect, brush: &mut Brush<'_>) {
+    let here = state.list.iter().filter(|entry| entry.plan.is_ok()).count();
     let title = [
         piece("Experiments", Meaning::Heading),
-        piece(format!("  {here} of {} can be done here", experiments.list.len()), Meaning::Quiet),
+        piece(format!("  {here} of {} can be done here", state.list.len()), Meaning::Quiet),
     ];
-    brush.panel(panel, &title, &[piece("at least", Meaning::Quiet)]);
-    let area = app.layout().experiment_rows;
-    let rows = experiments.list.iter().enumerate().skip(experiments.top);
+    let area = brush.panel(panel, &title, &[piece("at least", Meaning::Quiet)]);
+    let rows = state.list.iter().enumerate().skip(state.top);
     for (y, (index, entry)) in (area.y..area.bottom()).zip(rows) {
-        row(brush, Rect { y, height: 1, ..area }, entry, index == experiments.selected);
+        row(brush, Rect { y, height: 1, ..area }, entry, index == state.selected);
     }
-    let hidden = experiments.list.len().saturating_sub(experiments.top + usize::from(area.height));
+    let hidden = state.list.len().saturating_sub(state.top + usize::from(area.height));
     if brush.boxed && hidden > 0 {
         let word = format!(" ↓ {hidden} more ");
         brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
     }
-    detail(app, brush);
 }
 
 fn row(brush: &mut Brush<'_>, row: Rect, entry: &Entry, selected: bool) {
@@ -53,20 +60,20 @@ fn row(brush: &mut Brush<'_>, row: Rect, entry: &Entry, selected: bool) {
 
 const LABEL: usize = 9;
 
-fn detail(app: &App, brush: &mut Brush<'_>) {
-    let Some(entry) = app.whatif.experiments.entry() else { return };
+fn detail(state: &WhatIf, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
+    let Some(entry) = state.entry() else { return };
     let simulated =
-        if app.shared.is_simulated() { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
-    let inner = brush.panel(app.layout().experiment, &[piece(entry.row.id.0, Meaning::Heading)], &simulated);
-    for (y, line) in (inner.y..inner.bottom()).zip(lines(app, entry, inner.width)) {
+        if shared.is_simulated() { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
+    let inner = brush.panel(panel, &[piece(entry.row.id.0, Meaning::Heading)], &simulated);
+    for (y, line) in (inner.y..inner.bottom()).zip(lines(state, entry, inner.width)) {
         brush.write(inner.x, y, inner.width, &line);
     }
-    open_field(app, brush, inner);
+    open_field(state, brush, inner);
 }
 
 /// The arm of `own` that is being written, on the last row of the panel.
-fn open_field(app: &App, brush: &mut Brush<'_>, inner: Rect) {
-    let Some((arm, input)) = &app.whatif.experiments.edit else { return };
+fn open_field(state: &WhatIf, brush: &mut Brush<'_>, inner: Rect) {
+    let Some((arm, input)) = &state.edit else { return };
     let y = inner.bottom().saturating_sub(1);
     let letter = if *arm == 0 { "A" } else { "B" };
     let wide = usize::from(inner.width.saturating_sub(3));
@@ -84,7 +91,7 @@ fn open_field(app: &App, brush: &mut Brush<'_>, inner: Rect) {
     );
 }
 
-fn lines(app: &App, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
+fn lines(state: &WhatIf, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
     let row = entry.row;
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     lines.extend(wrap(row.question, width).into_iter().map(|text| vec![piece(text, Meaning::Figure)]));
@@ -110,7 +117,7 @@ fn lines(app: &App, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
         }
     }
     if row.id.0 == "own" {
-        let [one, other] = &app.whatif.experiments.own;
+        let [one, other] = &state.own;
         field(&mut lines, "A", one, Meaning::Text, width);
         field(&mut lines, "B", other, Meaning::Text, width);
     } else if !row.needs.is_empty() {

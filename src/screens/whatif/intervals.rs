@@ -4,12 +4,12 @@ use ratatui::layout::Rect;
 
 use super::arms::word;
 use crate::{
-    app::{App, whatif::Progress},
     experiment::{Account, verdict::percent},
-    view::{
-        paint::{Brush, fit, piece},
-        theme::Meaning,
+    screens::widgets::{
+        graph::share_of,
+        paint::{Brush, cells, fit, piece},
     },
+    ui::theme::Meaning,
 };
 
 const LABEL: u16 = 18;
@@ -38,13 +38,11 @@ impl Axis {
     /// The column of a ratio.
     fn column(&self, ratio: f64) -> u16 {
         let share = ((ratio.ln() - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
-        self.x + crate::view::graph::share_of(self.width.saturating_sub(1), share)
+        self.x + share_of(self.width.saturating_sub(1), share)
     }
 }
 
-pub(super) fn draw(app: &App, brush: &mut Brush<'_>, shown: &Progress) {
-    let account = &shown.account;
-    let panel = app.layout().intervals;
+pub(super) fn draw(account: &Account, panel: Rect, brush: &mut Brush<'_>) {
     if panel.height < 4 {
         return;
     }
@@ -103,7 +101,7 @@ fn scale(brush: &mut Brush<'_>, account: &Account, axis: &Axis, y: u16) {
     brush.cell(one, y, '┴', line);
     let base = account.plan.arms.get(account.plan.baseline()).map_or("", |arm| arm.label.as_str());
     let at_one = format!(" 1 = {} ", fit(base, 20));
-    let wide = crate::view::paint::cells(&at_one);
+    let wide = cells(&at_one);
     let x = (one + 1).min((axis.x + axis.width).saturating_sub(wide));
     brush.text(x, y, wide, &at_one, Meaning::Quiet);
     let low = format!("{:.2} ", axis.low.exp());

@@ -1,33 +1,35 @@
 //! The verdict in words; while it runs, what is going on.
 
-use super::arms::word;
+use ratatui::layout::Rect;
+
+use super::{WhatIf, arms::word};
 use crate::{
-    app::{App, whatif::Progress},
     experiment::{Account, Phase, verdict},
     model::Verdict,
+    screens::widgets::paint::{Brush, Piece, piece, wrap},
+    text::Label,
+    ui::{Shared, experiments::Progress, theme::Meaning},
     units::counted,
-    view::{
-        paint::{Brush, Piece, piece, wrap},
-        theme::Meaning,
-    },
 };
 
-pub(super) fn draw(app: &App, brush: &mut Brush<'_>, shown: &Progress) {
+/// How many rows the words have inside their panel: the last one says what keys do, where there is room for it.
+pub(super) fn rows(inner: Rect) -> u16 {
+    inner.height - u16::from(inner.height >= 3)
+}
+
+pub(super) fn draw(state: &WhatIf, shared: &Shared, shown: &Progress, panel: Rect, brush: &mut Brush<'_>) {
     let account = &shown.account;
-    let panel = app.layout().verdict;
     let title = if account.has_ended() { "Verdict" } else { "So far" };
     let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], &[]);
-    let keys = keys(app, account);
-    let foot = u16::from(inner.height >= 3);
-    let rows = usize::from(inner.height - foot);
-    let lines = lines(app, shown, inner.width);
-    let top = app.whatif.experiments.words_top.min(lines.len().saturating_sub(rows));
-    for (y, line) in (inner.y..inner.bottom() - foot).zip(lines.iter().skip(top)) {
+    let rows = rows(inner);
+    let lines = lines(shared, shown, inner.width);
+    let top = state.words_top.min(lines.len().saturating_sub(usize::from(rows)));
+    for (y, line) in (inner.y..inner.y + rows).zip(lines.iter().skip(top)) {
         brush.write(inner.x, y, inner.width, line);
     }
-    let hidden = lines.len().saturating_sub(top + rows);
-    if foot == 1 {
-        brush.write(inner.x, inner.bottom() - 1, inner.width, &keys);
+    let hidden = lines.len().saturating_sub(top + usize::from(rows));
+    if rows < inner.height {
+        brush.write(inner.x, inner.bottom() - 1, inner.width, &keys(state, shared, account));
     }
     if hidden > 0 {
         let word = format!(" ↓ {hidden} more ");
@@ -35,21 +37,18 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>, shown: &Progress) {
     }
 }
 
-fn keys(app: &App, account: &Account) -> Vec<Piece> {
+fn keys(state: &WhatIf, shared: &Shared, account: &Account) -> Vec<Piece> {
     let mut keys: Vec<(&str, String)> = Vec::new();
     if account.has_ended() {
-        if !app.whatif.experiments.kept.is_empty() {
+        if !state.kept.is_empty() {
             keys.push(("b", "put back what was kept".to_owned()));
-        } else if let Some((_, winner)) = app.shared.experiments.winner() {
+        } else if let Some((_, winner)) = shared.experiments.winner() {
             keys.push(("K", format!("keep {}", account.plan.arms[winner].label)));
         }
         keys.push(("m", "measure longer".to_owned()));
-        if let Some(at) = app.shared.experiments.done_at {
-            let word = if app.shared.experiments.posted.contains(&at) {
-                "out of the sheet"
-            } else {
-                "add to the sheet"
-            };
+        if let Some(at) = shared.experiments.done_at {
+            let word =
+                if shared.experiments.posted.contains(&at) { "out of the sheet" } else { "add to the sheet" };
             keys.push(("s", word.to_owned()));
         }
         keys.push(("Esc", "back".to_owned()));
@@ -62,7 +61,7 @@ fn keys(app: &App, account: &Account) -> Vec<Piece> {
     pieces.collect()
 }
 
-fn lines(app: &App, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
+pub(super) fn lines(shared: &Shared, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
     let account = &shown.account;
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     let mut add = |mark: Piece, text: &str, meaning: Meaning| {
@@ -72,7 +71,7 @@ fn lines(app: &App, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
         }
     };
     if !account.has_ended() {
-        add(piece("  ", Meaning::Text), &going_on(app, shown), Meaning::Text);
+        add(piece("  ", Meaning::Text), &going_on(shared, shown), Meaning::Text);
     }
     for effect in &account.effects {
         let (_, meaning) = word(effect.verdict);
@@ -94,12 +93,12 @@ fn lines(app: &App, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
             counted(account.thrown_out.len(), "round"),
             out.round,
             out.arm,
-            crate::text::Label::new(&out.why)
+            Label::new(&out.why)
         );
         add(piece("! ", Meaning::Warning), &text, Meaning::Quiet);
     }
     if account.has_ended() {
-        let ending = verdict::ending(account).map(|words| crate::text::Label::new(&words).to_string());
+        let ending = verdict::ending(account).map(|words| Label::new(&words).to_string());
         let text = format!("{} {}", ending.unwrap_or_default(), verdict::restoration(account));
         let meaning = if account.restored == Some(false) { Meaning::Problem } else { Meaning::Quiet };
         add(piece("  ", Meaning::Text), text.trim(), meaning);
@@ -108,11 +107,11 @@ fn lines(app: &App, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
 }
 
 /// `Round 3: none is read. 12 s of about 10 min at most; 8 rounds at least.`
-fn going_on(app: &App, shown: &Progress) -> String {
+fn going_on(shared: &Shared, shown: &Progress) -> String {
     let account = &shown.account;
     let label = |arm: usize| account.plan.arms[arm].label.as_str();
     let what = match account.phase {
-        _ if app.shared.experiments.stopping => "ending; settings are put back".to_owned(),
+        _ if shared.experiments.stopping => "ending; settings are put back".to_owned(),
         Phase::SettingUp(arm) => format!("{} is set up", label(arm)),
         Phase::Running(arm) => format!("{} reads", label(arm)),
         Phase::Restoring(arm) => format!("put back after {}", label(arm)),

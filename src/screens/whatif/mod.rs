@@ -1,0 +1,200 @@
+//! The what-if screen: the list of experiments, or the one that was begun, up to its verdict.
+
+mod arms;
+mod draw;
+mod intervals;
+mod update;
+mod words;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use ratatui::layout::{Constraint, Layout, Rect};
+use tui_input::Input;
+
+use super::Run;
+use crate::{
+    experiment::{
+        Account, EXPERIMENTS, Experiment, Plan, Scene, Terms,
+        plan::{Subject, Wishes},
+    },
+    machine::{Drive, Machine},
+    model::{DriveName, Target},
+    ui::{
+        About, Ask, Command,
+        Key::{self, Char},
+        ScreenId, Shared,
+        command::command,
+        theme::Meaning,
+    },
+};
+
+pub(super) const ABOUT: About = About {
+    id: ScreenId("what-if"),
+    digit: '5',
+    name: "What-if",
+    help: "Show what-if: experiments that end in a verdict",
+    purpose: "Experiments: one question, arms in interleaved rounds, a verdict; every setting is put back.",
+    has_mark: true,
+    marks: &[
+        ("▁▄█", Meaning::Brand, "the figure of a round; all arms share one scale, which begins at 0"),
+        ("┣━●━┫", Meaning::Brand, "where the ratio to the baseline lies; the dot is its middle"),
+        ("░░│░░", Meaning::Lines, "the margin around no difference"),
+        ("▲ ▼ = ?", Meaning::Text, "better, worse, no difference, open"),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const COMMANDS: &[Command<Run<WhatIf>>] = &[
+    command(530, &[Key::Enter], "begin", "begin", "Begin the selected experiment; it says first what it changes and puts it back", WhatIf::begin),
+    command(540, &[Char('w')], "slots", "slots", "Show the slots page: cards moved to other slots in thought", |_, _| vec![Ask::Show(ScreenId("slots"), None)]),
+    command(550, &[Char('e')], "own arms", "own arms", "Write the two arms of your own question: LABEL: scheduler=none bs=4k iodepth=32", WhatIf::write_arms),
+    command(560, &[Char('m')], "longer", "measure longer", "Give an experiment that has ended more rounds", |_, shared| update::longer(shared)),
+    command(570, &[Char('K')], "keep winner", "keep winner", "Write the winner's settings, to stay until they are undone", WhatIf::keep),
+    command(580, &[Char('s')], "to sheet", "to sheet", "Put the verdict into the sheet, or leave it out again", |_, shared| update::to_sheet(shared)),
+    command(590, &[Char('b')], "put back", "put back", "Put back what was kept of an experiment", WhatIf::put_back),
+];
+
+/// An experiment and its plan here, or what it needs.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Its row.
+    pub row: &'static Experiment,
+    /// Its arms on this machine; else what is missing.
+    plan: Result<Plan, String>,
+}
+
+/// The screen's state.
+#[derive(Debug, Clone)]
+pub struct WhatIf {
+    /// All experiments, in the table's order.
+    list: Vec<Entry>,
+    /// Index of the selected one.
+    selected: usize,
+    /// Index of the first one shown.
+    top: usize,
+    /// The arms of `own`, as they are written.
+    own: [String; 2],
+    /// Which arm of `own` is being written, and its text.
+    edit: Option<(usize, Input)>,
+    /// Lines by which the words of the verdict are scrolled down.
+    words_top: usize,
+    /// Files that the winner was kept in.
+    kept: Vec<String>,
+    /// What the list was made for.
+    made_for: Option<MadeFor>,
+}
+
+/// What the list depends on.
+#[derive(Debug, Clone)]
+struct MadeFor {
+    machine: Arc<Machine>,
+    marks: BTreeSet<DriveName>,
+    cursor: Option<DriveName>,
+    own: [String; 2],
+}
+
+impl Default for WhatIf {
+    fn default() -> Self {
+        Self {
+            list: Vec::new(),
+            selected: 0,
+            top: 0,
+            own: ["scheduler=none".to_owned(), "scheduler=mq-deadline".to_owned()],
+            edit: None,
+            words_top: 0,
+            kept: Vec::new(),
+            made_for: None,
+        }
+    }
+}
+
+impl WhatIf {
+    /// Makes the list for a machine, the marked drives, and the one the tree's cursor is on; nothing when none changed.
+    fn make(&mut self, shared: &Shared) {
+        let Shared { machine, marks, .. } = shared;
+        let (cursor, simulated) = (shared.cursor.as_ref(), shared.is_simulated());
+        let same = self.made_for.as_ref().is_some_and(|of| {
+            Arc::ptr_eq(&of.machine, machine)
+                && of.marks == *marks
+                && of.cursor.as_ref() == cursor
+                && of.own == self.own
+        });
+        if same {
+            return;
+        }
+        let wishes = Wishes { arms: self.own.to_vec(), ..Wishes::default() };
+        let entry = |row: &'static Experiment| {
+            let targets = targets(machine, marks, cursor, row.subject);
+            let scene = Scene { machine, targets: &targets, simulated, wishes: &wishes };
+            let plan = if shared.can_test() {
+                row.plan(&scene, Terms::default())
+            } else {
+                Err("this machine, or a demo: a capture's drives are not here".to_owned())
+            };
+            Entry { row, plan }
+        };
+        self.list = EXPERIMENTS.iter().map(entry).collect();
+        self.made_for = Some(MadeFor {
+            machine: Arc::clone(machine),
+            marks: marks.clone(),
+            cursor: cursor.cloned(),
+            own: self.own.clone(),
+        });
+    }
+
+    /// The selected one.
+    pub fn entry(&self) -> Option<&Entry> {
+        self.list.get(self.selected)
+    }
+}
+
+/// What a question is asked of: the marked drives, else those it is about.
+fn targets(
+    machine: &Machine,
+    marks: &BTreeSet<DriveName>,
+    cursor: Option<&DriveName>,
+    subject: Subject,
+) -> Vec<Target> {
+    if !marks.is_empty() {
+        return machine
+            .drives
+            .iter()
+            .filter(|drive| marks.contains(&drive.name))
+            .map(Drive::target)
+            .collect();
+    }
+    let fixed = || machine.hardware_drives().filter(|drive| drive.removable.get() != Some(true));
+    match subject {
+        Subject::AllDrives => fixed().map(Drive::target).collect(),
+        Subject::OneDrive => {
+            let chosen = cursor.and_then(|name| machine.drive(name)).or_else(|| fixed().next());
+            chosen.map(Drive::target).into_iter().collect()
+        }
+    }
+}
+
+/// The list, and all about the selected one: beside it, or below it on narrow terminals.
+fn list_areas(area: Rect) -> [Rect; 2] {
+    let halves = if area.width >= 100 {
+        Layout::horizontal([Constraint::Length(area.width * 54 / 100), Constraint::Fill(1)])
+    } else {
+        Layout::vertical([Constraint::Length(area.height / 2), Constraint::Fill(1)])
+    };
+    halves.areas(area)
+}
+
+/// The arms of an experiment, their intervals (nothing on low terminals) and the words about it.
+fn account_areas(account: &Account, shared: &Shared, area: Rect) -> [Rect; 3] {
+    let boxed = shared.is_boxed();
+    let (frame, words) = if boxed { (2, 9) } else { (1, 6) };
+    let arms = u16::try_from(account.arms.len()).unwrap_or(u16::MAX);
+    let compared = u16::try_from(account.compared().count()).unwrap_or(u16::MAX);
+    let room = area.height.saturating_sub(words);
+    let axis = if boxed { compared.saturating_add(frame + 2) } else { 0 };
+    // Curves as high as there is room for, four rows at most.
+    let free = room.saturating_sub(frame + 1);
+    let each = (free.saturating_sub(axis) / arms.max(1)).clamp(1, 4);
+    let upper = arms.saturating_mul(each).saturating_add(frame + 1).min(room);
+    let axis = if area.height - upper >= axis.saturating_add(words) { axis } else { 0 };
+    Layout::vertical([Constraint::Length(upper), Constraint::Length(axis), Constraint::Fill(1)]).areas(area)
+}

@@ -1,0 +1,233 @@
+//! What keys and the mouse do on the what-if screen.
+
+use ratatui::layout::{Position, Rect};
+use tui_input::Input;
+
+use super::{WhatIf, account_areas, draw, list_areas, words};
+use crate::{
+    experiment::{EXPERIMENTS, Phase, Plan},
+    machine::Machine,
+    screens::{
+        Screen, Step,
+        widgets::{
+            paint::{Brush, Piece, inner, piece},
+            scroll::{kept_in_sight, scrolled},
+        },
+    },
+    tune::{Change, settings, tuner},
+    ui::{
+        Ask, Asks, Effect, Key, Shared, SharedChange, Subject,
+        answer::Undoing,
+        ask::{tell, warn},
+        field::edit,
+        theme::Meaning,
+    },
+};
+
+impl Screen for WhatIf {
+    fn draw(&self, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+        draw::draw(self, shared, area, brush);
+    }
+
+    fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
+        let rows = step.rows(0);
+        if let Some(shown) = &shared.experiments.shown {
+            let [.., panel] = account_areas(&shown.account, shared, area);
+            let inside = inner(panel, shared.is_boxed());
+            let lines = words::lines(shared, shown, inside.width).len();
+            self.words_top = scrolled(self.words_top, rows.clamp(-4, 4), lines, words::rows(inside));
+        } else {
+            let last = self.list.len().saturating_sub(1);
+            self.selected = self.selected.saturating_add_signed(rows).min(last);
+        }
+        Asks::new()
+    }
+
+    /// Selects an experiment; a press on the selected one begins it.
+    fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
+        let rows = inner(list_areas(area)[0], shared.is_boxed());
+        let index = self.top + usize::from(at.y.saturating_sub(rows.y));
+        if shared.experiments.shown.is_some() || !rows.contains(at) || index >= self.list.len() {
+            return Asks::new();
+        }
+        if self.selected == index {
+            return self.begin(shared);
+        }
+        self.selected = index;
+        Asks::new()
+    }
+
+    fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
+        self.make(shared);
+        let rows = inner(list_areas(area)[0], shared.is_boxed()).height;
+        self.top = kept_in_sight(self.top, self.selected, self.list.len(), rows);
+        Asks::new()
+    }
+
+    /// Selects the experiment that would prove a finding.
+    fn take(&mut self, subject: &Subject, _shared: &Shared) -> Asks {
+        if let Subject::Finding(finding) = subject {
+            let at = EXPERIMENTS.iter().position(|row| row.proves.contains(&finding.0));
+            self.selected = at.unwrap_or(self.selected);
+        }
+        Asks::new()
+    }
+
+    fn run(&mut self, shared: &Shared) -> Option<Asks> {
+        Some(self.begin(shared))
+    }
+
+    /// Ends what runs, else leaves the verdict for the list.
+    fn back(&mut self, shared: &Shared) -> Option<Asks> {
+        if shared.experiments.running().is_some() {
+            return Some(vec![
+                Ask::Change(SharedChange::EndExperiment),
+                Ask::Effect(Effect::StopExperiment),
+                tell("It ends as soon as every setting is as it was"),
+            ]);
+        }
+        shared.experiments.shown.as_ref().map(|_| vec![Ask::Change(SharedChange::CloseExperiment)])
+    }
+
+    fn mark(&self, shared: &Shared) -> Option<String> {
+        shared.experiments.running().map(|_| "●".to_owned())
+    }
+
+    fn field(&mut self) -> Option<&mut Input> {
+        self.edit.as_mut().map(|(_, input)| input)
+    }
+
+    fn field_key(&mut self, key: Option<Key>, _shared: &Shared) -> Asks {
+        let (Some((arm, input)), Some(key)) = (&mut self.edit, key) else { return Asks::new() };
+        match key {
+            Key::Esc => self.edit = None,
+            Key::Enter | Key::Tab | Key::Down => {
+                let arm = *arm;
+                input.value().trim().clone_into(&mut self.own[arm]);
+                self.edit = (arm == 0).then(|| (1, Input::new(self.own[1].clone())));
+            }
+            Key::Up | Key::BackTab if *arm == 1 => {
+                input.value().trim().clone_into(&mut self.own[1]);
+                self.edit = Some((0, Input::new(self.own[0].clone())));
+            }
+            key => edit(input, key),
+        }
+        Asks::new()
+    }
+
+    fn field_hints(&self) -> Vec<Piece> {
+        if self.edit.is_none() {
+            return Vec::new();
+        }
+        vec![
+            piece("Enter", Meaning::Key),
+            piece(" take, and go on to the other arm  ", Meaning::Quiet),
+            piece("Esc", Meaning::Key),
+            piece(" leave as it was  ", Meaning::Quiet),
+        ]
+    }
+}
+
+impl WhatIf {
+    /// Begins the selected experiment.
+    pub(super) fn begin(&mut self, shared: &Shared) -> Asks {
+        if shared.experiments.running().is_some() {
+            return vec![tell("An experiment is running: x ends it and puts everything back")];
+        }
+        if shared.tests.running().is_some() {
+            return vec![tell("A test is running: x stops it; then the experiment has the drives to itself")];
+        }
+        let Some(entry) = self.entry() else { return Asks::new() };
+        match entry.plan.clone().map(Box::new) {
+            Ok(plan) => {
+                self.words_top = 0;
+                self.kept.clear();
+                vec![
+                    Ask::Change(SharedChange::BeginExperiment(plan.clone())),
+                    Ask::Effect(Effect::BeginExperiment(plan)),
+                ]
+            }
+            Err(needs) => vec![warn(format!("{} needs {needs}", entry.row.id.0))],
+        }
+    }
+
+    /// Opens the first arm of `own` for text.
+    pub(super) fn write_arms(&mut self, shared: &Shared) -> Asks {
+        let own = self.list.iter().position(|entry| entry.row.id.0 == "own");
+        if let Some(at) = own.filter(|_| shared.experiments.shown.is_none()) {
+            self.selected = at;
+            self.edit = Some((0, Input::new(self.own[0].clone())));
+        }
+        Asks::new()
+    }
+
+    /// Writes the winner's settings, as the tune screen would.
+    pub(super) fn keep(&mut self, shared: &Shared) -> Asks {
+        let Some((_, winner)) = shared.experiments.winner() else {
+            return vec![tell("Nothing to keep: no arm that changes a setting has won")];
+        };
+        let Some(shown) = &shared.experiments.shown else { return Asks::new() };
+        match changes(&shared.machine, &shown.account.plan, winner) {
+            Ok(changes) if changes.is_empty() => {
+                vec![tell("The winner is what the machine has already")]
+            }
+            Ok(changes) => {
+                self.kept = changes.iter().map(|change| change.file.clone()).collect();
+                vec![Ask::Change(SharedChange::AwaitSettings), Ask::Effect(Effect::ApplyChanges(changes))]
+            }
+            Err(why) => vec![warn(why)],
+        }
+    }
+
+    /// Puts back what was kept.
+    pub(super) fn put_back(&mut self, _shared: &Shared) -> Asks {
+        let files = std::mem::take(&mut self.kept);
+        if files.is_empty() {
+            return vec![tell(
+                "Every setting is as it was: the experiment has put it back, and nothing was kept",
+            )];
+        }
+        vec![
+            Ask::Change(SharedChange::AwaitSettings),
+            Ask::Effect(Effect::UndoChanges(Undoing::Files(files))),
+        ]
+    }
+}
+
+/// Gives the experiment that ended as much time as it says it needs, or as much again as it had.
+pub(super) fn longer(shared: &Shared) -> Asks {
+    let shown = shared.experiments.shown.as_ref().filter(|shown| shown.account.phase == Phase::Ended);
+    let Some(shown) = shown else {
+        return vec![tell("Nothing to measure longer: Enter begins the selected experiment")];
+    };
+    let account = &shown.account;
+    let rounds = account.rounds_needed().unwrap_or(0).saturating_sub(account.rounds).clamp(8, 100);
+    vec![Ask::Effect(Effect::MeasureLonger(account.plan.round_time() * rounds))]
+}
+
+/// Puts the verdict into the sheet, or leaves it out again.
+pub(super) fn to_sheet(shared: &Shared) -> Asks {
+    let experiments = &shared.experiments;
+    let Some(at) = experiments.done_at.filter(|_| experiments.shown.is_some()) else {
+        return vec![tell("No verdict to put into the sheet: Enter begins the selected experiment")];
+    };
+    let told = if experiments.posted.contains(&at) {
+        "The sheet is without this verdict again"
+    } else {
+        "The verdict is in the sheet: 7 shows it"
+    };
+    vec![Ask::Change(SharedChange::TurnExperiment(at)), tell(told)]
+}
+
+/// What the winner's settings take, the scheduler first.
+fn changes(machine: &Machine, plan: &Plan, winner: usize) -> Result<Vec<Change>, String> {
+    let mut changes = Vec::new();
+    for set in &plan.arms[winner].settings {
+        let Some(row) = settings::find(set.setting.0) else { continue };
+        let planned = tuner::planned(machine, &set.device, row, &set.value);
+        changes.extend(planned.map_err(|error| error.to_string())?);
+    }
+    changes.retain(|change| change.from != change.to);
+    changes.sort_by_key(|change| settings::rank(change.setting.0));
+    Ok(changes)
+}
