@@ -4,7 +4,6 @@ pub mod tabs;
 pub mod commands;
 pub mod strip;
 pub mod tree;
-pub mod dyno;
 pub mod old;
 pub mod overlay;
 pub mod layout;
@@ -16,7 +15,6 @@ pub mod pointer;
 use std::time::Duration;
 
 use self::{
-    dyno::Dyno,
     layout::Layout,
     overlay::Overlay,
     strip::{Strip, StripRow},
@@ -38,7 +36,6 @@ use crate::{
 
 pub(crate) const MACHINE: ScreenId = ScreenId("machine");
 const TUNE: ScreenId = ScreenId("tune");
-pub(crate) const DYNO: ScreenId = ScreenId("dyno");
 
 /// Everything the screen shows.
 #[derive(Debug, Clone)]
@@ -58,8 +55,6 @@ pub struct App {
     pub notice: Option<Notice>,
     /// The machine screen.
     pub tree: Tree,
-    /// The dyno screen.
-    pub dyno: Dyno,
     /// The strip at the foot.
     pub strip: Strip,
 }
@@ -75,7 +70,6 @@ impl App {
             overlay: None,
             notice: None,
             tree: Tree::default(),
-            dyno: Dyno::default(),
             strip: Strip::default(),
         };
         for news in [News::Machine, News::Findings] {
@@ -133,10 +127,14 @@ impl App {
                 Ask::Open(screen) => self.overlay = Some(Overlay::Screen(screen, 0)),
                 Ask::Close => self.overlay = None,
                 Ask::Change(change) => {
-                    let is_recorded = matches!(change, SharedChange::TurnExperiment(_));
+                    let is_test = matches!(change, SharedChange::BeginTest(_));
+                    let is_recorded = is_test || matches!(change, SharedChange::TurnExperiment(_));
                     self.shared.apply(change);
                     if is_recorded {
                         self.hear(News::Record);
+                    }
+                    if is_test {
+                        self.judge();
                     }
                 }
             }
@@ -288,19 +286,6 @@ impl App {
         self.strip.push_reads(now, bytes);
     }
 
-    /// Drives that may not be read have file systems that may: a file there is offered in the form, to be taken or left.
-    fn offer_file(&mut self) {
-        let Some(test) = self.shared.tests.running() else { return };
-        let Some(offer) = dyno::file_offer(&test.workload.targets, &self.shared.machine) else { return };
-        self.screen = DYNO;
-        self.tell(format!(
-            "{} may not be read: Enter takes a file of {} on it, Esc leaves it",
-            offer.drive,
-            self.shared.units.size(offer.size)
-        ));
-        self.dyno.form.offer(&offer);
-    }
-
     /// What a test on this machine teaches about it.
     fn learned(&self, result: &Result<RunSummary, Failed>) -> Vec<Measured> {
         match (&self.shared.mode, result) {
@@ -323,10 +308,11 @@ impl App {
         for sentence in capacity::refutations(&self.shared.machine, &self.shared.limits, &learned) {
             self.warn(sentence);
         }
+        let mut effects = Vec::new();
         if let Err(why) = &result {
             self.warn(why.to_string());
             if why.is_refusal() {
-                self.offer_file();
+                effects = self.hand(ScreenId("dyno"), &Subject::Refused);
             }
         } else if self.overlay.as_ref().is_some_and(|overlay| *overlay == Overlay::Quit) {
             self.overlay = None;
@@ -346,7 +332,8 @@ impl App {
         let kept =
             kept.filter(|_| self.shared.mode == Mode::Live).map(|record| Effect::KeepRun(Box::new(record)));
         let learned = Some(learned).filter(|learned| !learned.is_empty()).map(Effect::Remember);
-        learned.into_iter().chain(kept).collect()
+        effects.extend(learned.into_iter().chain(kept));
+        effects
     }
 }
 

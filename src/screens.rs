@@ -2,6 +2,7 @@
 
 pub mod widgets;
 pub mod findings;
+pub mod dyno;
 pub mod sheet;
 pub mod slots;
 pub mod tune;
@@ -186,6 +187,7 @@ macro_rules! screens {
 screens! {
     findings: Findings,
     tune: Tune,
+    dyno: Dyno,
     sheet: Sheet,
     whatif: WhatIf,
     slots: Slots,

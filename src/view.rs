@@ -6,12 +6,8 @@ pub mod frame;
 pub mod tree_rows;
 pub mod facts;
 pub mod facts_pane;
-pub mod verdict;
 pub mod strip;
 pub mod machine;
-pub mod dyno;
-pub mod form;
-pub mod targets;
 pub mod overlay;
 pub use crate::screens::sheet::picture as sheet;
 
@@ -19,8 +15,8 @@ use ratatui::buffer::Buffer;
 
 pub use crate::ui::theme;
 use crate::{
-    app::{App, DYNO, MACHINE},
-    screens::widgets::{findings, graph, heat, paint, paint::Brush, words},
+    app::{App, MACHINE},
+    screens::widgets::{findings, graph, paint, paint::Brush, words},
 };
 use theme::Theme;
 
@@ -53,7 +49,6 @@ pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) -> usize {
     frame::tabs(app, &mut brush);
     match app.screen {
         MACHINE => machine::draw(app, &mut brush),
-        DYNO => dyno::draw(app, &mut brush),
         screen => {
             if let Some(screen) = app.screens.get(screen) {
                 screen.draw(&app.shared, layout.body, &mut brush);

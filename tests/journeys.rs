@@ -44,6 +44,7 @@ fn from_the_tree_to_a_finished_test_of_two_marked_drives() {
     assert!(picture.contains("Result") && !picture.contains("● running"), "{picture}");
     let summary = headless
         .app
+        .screens
         .dyno
         .shown(&headless.app.shared.tests)
         .and_then(|test| test.summary())
@@ -108,20 +109,20 @@ fn digits_are_commands_until_a_field_is_entered() {
     let mut headless = open("laptop");
     press(&mut headless, "4jjj<Enter><C-u>14<Enter>");
     assert_eq!(headless.app.screen, ScreenId("dyno"));
-    assert_eq!(headless.app.dyno.form.workload.depth, 14);
+    assert_eq!(headless.app.screens.dyno.form.workload.depth, 14);
     press(&mut headless, "1");
     assert_eq!(headless.app.screen, ScreenId("machine"));
     press(&mut headless, "4<Enter><C-u>99999<Enter>");
     assert!(shown(&headless).contains("99999 is out of range; use 1 to 4096"));
     press(&mut headless, "<Esc>");
-    assert_eq!(headless.app.dyno.form.workload.depth, 14, "a field that was left keeps its value");
+    assert_eq!(headless.app.screens.dyno.form.workload.depth, 14, "a field that was left keeps its value");
 }
 
 #[test]
 fn the_drive_that_a_file_lies_on_is_watched_from_its_first_look_on() {
     let mut headless = open("laptop");
-    headless.app.dyno.form.file = Some("/home/data/file".into());
-    headless.app.dyno.form.workload.runtime = None;
+    headless.app.screens.dyno.form.file = Some("/home/data/file".into());
+    headless.app.screens.dyno.form.workload.runtime = None;
     let effects = update(&mut headless.app, Message::Key(Key::Char('r')));
     let Some(Effect::StartRun(workload)) = effects.into_iter().next() else { panic!("it starts a test") };
     assert_eq!(workload.targets[0].drive, None, "only who opens the file knows");
@@ -166,6 +167,7 @@ fn a_pause_holds_the_test_and_a_stop_keeps_what_was_read() {
     headless.wait(Duration::from_secs(1));
     let summary = headless
         .app
+        .screens
         .dyno
         .shown(&headless.app.shared.tests)
         .and_then(|test| test.summary())
@@ -245,7 +247,20 @@ fn pasted_text_goes_into_the_open_field_alone() {
     press(&mut headless, "4<Enter>");
     headless.send(Message::Paste("/tmp/a\u{1b}[2Jfile\nrm".to_owned()));
     press(&mut headless, "<Enter>");
-    assert_eq!(headless.app.dyno.form.file.as_deref(), Some("/tmp/a[2Jfile".as_ref()));
+    assert_eq!(headless.app.screens.dyno.form.file.as_deref(), Some("/tmp/a[2Jfile".as_ref()));
+}
+
+#[test]
+fn where_drives_may_not_be_read_a_file_on_them_is_offered() {
+    let mut headless = open("laptop");
+    press(&mut headless, "r");
+    let refused = Err("/dev/nvme0n1: EACCES".to_owned());
+    headless.send(Message::RunEnded(Box::new(refused), Duration::from_secs(1)));
+    assert_eq!(headless.app.screen, ScreenId("dyno"));
+    assert!(shown(&headless).contains("may not be read: Enter takes a file of 1"), "{}", shown(&headless));
+    press(&mut headless, "<Enter>");
+    let form = &headless.app.screens.dyno.form;
+    assert!(form.file.as_ref().is_some_and(|file| file.ends_with("iodyno.test")), "{form:?}");
 }
 
 /// Mean IOPS of a test of the marked drives with small reads and little to wait for.
@@ -254,6 +269,7 @@ fn test_marked(headless: &mut Headless) -> f64 {
     headless.wait(Duration::from_secs(12));
     headless
         .app
+        .screens
         .dyno
         .shown(&headless.app.shared.tests)
         .and_then(|test| test.summary())

@@ -29,7 +29,7 @@ fn screen() -> App {
     let mut app = App::new(Mode::Live, startup::read(&*root), (120, 40));
     let drive = app.shared.machine.hardware_drives().next().unwrap().name.clone();
     app.shared.marks.insert(drive);
-    app.dyno.form.workload.runtime = Some(RUNTIME);
+    app.screens.dyno.form.workload.runtime = Some(RUNTIME);
     app
 }
 
@@ -94,14 +94,14 @@ fn a_full_worker_teaches_what_reads_cost_and_the_next_test_is_expected_to_cost_t
     });
     let cost = cost.unwrap();
     assert_eq!((cost.block, cost.workers, cost.hertz), (Bytes(4096), 1, KHZ as f64 * 1e3));
-    let reads = app.dyno.shown(&app.shared.tests).and_then(|test| test.summary()).unwrap().iops();
+    let reads = app.screens.dyno.shown(&app.shared.tests).and_then(|test| test.summary()).unwrap().iops();
     assert!((cost.cycles / (0.95 * cost.hertz / reads) - 1.0).abs() < 1e-3, "{cost}");
     let machine = read_again(&measured);
     let limits = capacity::limits(&machine);
     let (basis, because) = limits.processors.as_ref().unwrap().source(Bytes(4096), 1);
     assert!(basis == Basis::Measured && because.contains("measured here: 1 drive, 4k randread"), "{because}");
     let workload = Workload {
-        targets: app.dyno.shown(&app.shared.tests).unwrap().workload.targets.clone(),
+        targets: app.screens.dyno.shown(&app.shared.tests).unwrap().workload.targets.clone(),
         ..Workload::default()
     };
     let expected = capacity::expected(&machine, &limits, &workload)[0].clone().unwrap();

@@ -6,8 +6,9 @@
 use std::{fmt::Write as _, time::Duration};
 
 use iodyno::{
-    app::{ScreenId, dyno::form::FIELDS, keymap, tabs},
+    app::{ScreenId, keymap, tabs},
     runtime::headless::Headless,
+    screens::dyno::form::FIELDS,
     source::{demo::DEMOS, origin::Origin},
     view::picture::text,
     view::theme::Theme,

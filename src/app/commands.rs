@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_name_is_found_before_a_description() {
-        assert_eq!(matching(super::super::DYNO, "run")[0].name, "run");
+        assert_eq!(matching(ScreenId("dyno"), "run")[0].name, "run");
         let found = matching(super::super::MACHINE, "mark every");
         assert!(found.iter().any(|row| row.name == "mark all"));
     }

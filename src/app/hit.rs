@@ -17,10 +17,6 @@ pub enum Hit {
     Facts,
     /// The findings on the machine screen.
     Findings,
-    /// A field of the form.
-    Field(usize),
-    /// A plot.
-    Curve,
     /// A row of what lies over the screen, counted from its top edge.
     OverlayRow(usize),
 }

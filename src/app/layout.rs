@@ -7,22 +7,16 @@
 //!  │                                         │           └─────────────────────┘└─────────┘
 //!  └─────────────────────────────────────────┘           ┌ verdict ───────────────────────┐
 //!  ┌ dstat ───────────────┐┌ reads ──────────┐           └────────────────────────────────┘
-//!  └──────────────────────┘└─────────────────┘           dyno
-//!  message                                               ┌ form ─┐┌ curve ────┐┌ curve ───┐
-//!  hints                                                 ├ past ─┤├ targets ──┴──────────┤
+//!  └──────────────────────┘└─────────────────┘
+//!  message
+//!  hints
 //! ```
 //! From 30 rows on panels have boxes; below that a rule at the top is all a panel gets.
 
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
-use super::{
-    App, DYNO, MACHINE, commands,
-    dyno::{Curve, form::FIELDS},
-    hit::Hit,
-    overlay::Overlay,
-    tabs,
-};
+use super::{App, MACHINE, commands, hit::Hit, overlay::Overlay, tabs};
 use crate::{
     screens::widgets::paint,
     ui::{ScreenId, command::Row},
@@ -30,15 +24,6 @@ use crate::{
 
 /// The smallest terminal that holds a screen.
 pub const SMALLEST: (u16, u16) = (80, 24);
-
-/// What a panel of the dyno draws.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Plot {
-    /// A curve over time.
-    Curve(Curve),
-    /// Latency over time as shades.
-    Heat,
-}
 
 /// Regions of the screen. Those of the other screens are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -63,16 +48,6 @@ pub struct Layout {
     pub facts: Rect,
     /// What holds the machine back.
     pub verdict: Rect,
-    /// The workload's form.
-    pub form: Rect,
-    /// Its fields.
-    pub form_rows: Rect,
-    /// The tests before.
-    pub past: Rect,
-    /// The dyno's plots.
-    pub plots: Vec<(Plot, Rect)>,
-    /// The table of targets.
-    pub targets: Rect,
     /// The strip's table.
     pub dstat: Rect,
     /// The strip's curve.
@@ -108,7 +83,6 @@ impl Layout {
         let mut layout = Self { boxed, title, tabs, body, dstat, reads, message, hints, ..Self::default() };
         match app.screen {
             MACHINE => layout.place_machine(body),
-            DYNO => layout.place_dyno(body, app.dyno.shown(&app.shared.tests).map(|test| test.targets.len())),
             _ => {}
         }
         layout.overlay = overlay_area(app, all);
@@ -132,52 +106,6 @@ impl Layout {
             self.tree_head = Rect { height: 1, y: self.tree.y, ..inner };
             self.tree_rows = inner;
         }
-    }
-
-    /// The form beside curves, targets and the result; rows that the targets of a test do not need are the result's.
-    fn place_dyno(&mut self, body: Rect, shown: Option<usize>) {
-        /// More rows than these would leave the targets' panel behind.
-        const MORE: u16 = 4;
-        /// Rows that say what a field takes.
-        const HELP: u16 = 3;
-        /// Beside its targets: the heading, the total, what a read cost.
-        const OTHERS: usize = 3;
-        let fields = u16::try_from(FIELDS.len()).unwrap_or(u16::MAX);
-        let form_width = match body.width {
-            ..100 => 27,
-            100..160 => 35,
-            _ => 44,
-        };
-        let (left, right) = cut_left(body, form_width);
-        let frame = if self.boxed { 2 } else { 1 };
-        (self.form, self.past) = cut_top(left, fields + frame + HELP * u16::from(self.boxed));
-        self.form_rows = self.inner(self.form);
-        let (right, verdict) = cut_bottom(right, if self.boxed { 4 } else { 2 });
-        let share = if right.height >= 40 { 58 } else { 46 };
-        let (plots, targets) = cut_top(right, (right.height * share / 100).max(7));
-        let needed = shown.map(|targets| u16::try_from(targets + OTHERS).unwrap_or(u16::MAX));
-        let spare = needed.map_or(0, |rows| targets.height.saturating_sub(rows.saturating_add(frame)));
-        let (targets, more) = cut_bottom(targets, spare.min(MORE));
-        self.targets = targets;
-        self.verdict = Rect { y: more.y, height: more.height + verdict.height, ..verdict };
-        self.plots = match (right.width, right.height) {
-            (..80, _) => vec![(Plot::Curve(Curve::Throughput), plots)],
-            (_, ..40) => {
-                let (one, two) = cut_left(plots, right.width * 57 / 100);
-                vec![(Plot::Curve(Curve::Throughput), one), (Plot::Heat, two)]
-            }
-            _ => {
-                let (upper, lower) = cut_top(plots, plots.height.div_ceil(2));
-                let (one, two) = cut_left(upper, right.width / 2);
-                let (three, four) = cut_left(lower, right.width / 2);
-                vec![
-                    (Plot::Curve(Curve::Throughput), one),
-                    (Plot::Curve(Curve::Iops), two),
-                    (Plot::Curve(Curve::Latency), three),
-                    (Plot::Heat, four),
-                ]
-            }
-        };
     }
 
     /// The inside of a panel.
@@ -205,17 +133,11 @@ impl Layout {
         if self.tree_rows.contains(at) {
             return Hit::TreeRow(app.tree.top + usize::from(row - self.tree_rows.y));
         }
-        if self.form_rows.contains(at) && usize::from(row - self.form_rows.y) < FIELDS.len() {
-            return Hit::Field(usize::from(row - self.form_rows.y));
-        }
         if app.screen == MACHINE && self.verdict.contains(at) {
             return Hit::Findings;
         }
         if self.facts.contains(at) {
             return Hit::Facts;
-        }
-        if self.plots.iter().any(|(_, area)| area.contains(at)) {
-            return Hit::Curve;
         }
         Hit::Nothing
     }

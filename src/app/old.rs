@@ -2,17 +2,16 @@
 
 use tui_input::Input;
 
-use super::{App, DYNO, Effect, MACHINE, dyno, hit::Hit, overlay::Overlay};
+use super::{App, Effect, MACHINE, hit::Hit, overlay::Overlay};
 use crate::report::flatten::Row as TreeRow;
 use crate::{
-    screens::{News, Step, widgets::scroll::scroll},
+    screens::{Step, widgets::scroll::scroll},
     ui::{
         About, Command,
         Key::{self, Char},
         ScreenId, Subject,
         command::{Row, command, pair},
         field::edit,
-        test::Test,
         theme::Meaning,
     },
 };
@@ -23,44 +22,24 @@ pub(super) type Run = fn(&mut App) -> Vec<Effect>;
 /// What a command brings about that changes the state alone.
 const NOTHING: Vec<Effect> = Vec::new();
 
-pub(super) const SCREENS: &[About] = &[
-    About {
-        id: MACHINE,
-        digit: '1',
-        name: "Machine",
-        help: "Show the machine: the PCIe tree, links, limits and load",
-        purpose: "The PCIe tree of this machine: every link now and at most, and the load each place carries.",
-        has_mark: false,
-        marks: &[
-            (
-                "▲",
-                Meaning::Problem,
-                "a finding that costs at least 15 %, or a shared place that is too narrow",
-            ),
-            ("!", Meaning::Warning, "a finding that costs something; Findings tells which"),
-            ("▼", Meaning::Warning, "a drive's link runs slower or narrower than both its ends can"),
-            ("▽", Meaning::Quiet, "the slot holds the drive to less than the drive can"),
-            ("●", Meaning::Marked, "marked for the test; ○ some of the drives below are"),
-            ("████", Meaning::Load, "load against the limit of the link it crosses"),
-            ("████", Meaning::Good, "a drive that reads all its own link carries: as good as it gets"),
-            ("████", Meaning::Warning, "a shared place that is full: the bottleneck"),
-        ],
-    },
-    About {
-        id: DYNO,
-        digit: '4',
-        name: "Dyno",
-        help: "Show the dyno: read tests and their curves",
-        purpose: "Read tests: set a workload, run it on the marked drives, watch the curves.",
-        has_mark: true,
-        marks: &[
-            ("──", Meaning::Brand, "all targets together; each target has the colour of its name"),
-            ("┈┈", Meaning::Lines, "the limit of the place that is full"),
-            ("█▓▒░", Meaning::Good, "share of reads that took about that long, per moment"),
-            ("▲", Meaning::Warning, "the figure is not the drive's own, and why"),
-        ],
-    },
-];
+pub(super) const SCREENS: &[About] = &[About {
+    id: MACHINE,
+    digit: '1',
+    name: "Machine",
+    help: "Show the machine: the PCIe tree, links, limits and load",
+    purpose: "The PCIe tree of this machine: every link now and at most, and the load each place carries.",
+    has_mark: false,
+    marks: &[
+        ("▲", Meaning::Problem, "a finding that costs at least 15 %, or a shared place that is too narrow"),
+        ("!", Meaning::Warning, "a finding that costs something; Findings tells which"),
+        ("▼", Meaning::Warning, "a drive's link runs slower or narrower than both its ends can"),
+        ("▽", Meaning::Quiet, "the slot holds the drive to less than the drive can"),
+        ("●", Meaning::Marked, "marked for the test; ○ some of the drives below are"),
+        ("████", Meaning::Load, "load against the limit of the link it crosses"),
+        ("████", Meaning::Good, "a drive that reads all its own link carries: as good as it gets"),
+        ("████", Meaning::Warning, "a shared place that is full: the bottleneck"),
+    ],
+}];
 
 #[rustfmt::skip]
 const MACHINE_COMMANDS: &[Command<Run>] = &[
@@ -77,22 +56,10 @@ const MACHINE_COMMANDS: &[Command<Run>] = &[
     command(450, &[Char('w')], "what if", "what if", "Pick up the card of this row in thought, to see it in another slot", move_this),
 ];
 
-#[rustfmt::skip]
-const DYNO_COMMANDS: &[Command<Run>] = &[
-    command(110, &[Char(' ')], "pause", "pause", "Pause the test, or let it go on", pause),
-    pair("←→", command(260, &[Key::Left, Char('h')], "change", "choice before", "The choice before in the field", |app| choose(app, -1))),
-    command(270, &[Key::Right, Char('l')], "", "choice after", "The next choice in the field", |app| choose(app, 1)),
-    command(340, &[Key::Enter], "edit", "edit", "Write into the field; Enter takes it, Esc leaves it as it was", |app| { app.dyno.form.begin_edit(); NOTHING }),
-    command(460, &[Char('c')], "curve", "curve", "Show another curve: throughput, IOPS, latency", |app| { app.dyno.curve = app.dyno.curve.next(); NOTHING }),
-    pair("[ ]", command(510, &[Char('[')], "older run", "older run", "Show the run before", |app| { app.dyno.step_history(1, app.shared.tests.all.len()); NOTHING })),
-    command(520, &[Char(']')], "", "newer run", "Show the run after", |app| { app.dyno.step_history(-1, app.shared.tests.all.len()); NOTHING }),
-];
-
 /// The commands of a screen.
 pub(super) fn commands(screen: ScreenId) -> &'static [Command<Run>] {
     match screen {
         MACHINE => MACHINE_COMMANDS,
-        DYNO => DYNO_COMMANDS,
         _ => &[],
     }
 }
@@ -107,7 +74,6 @@ pub(super) fn rows() -> impl Iterator<Item = (ScreenId, Row)> {
 pub(super) fn field(app: &mut App) -> Option<&mut Input> {
     match app.screen {
         MACHINE => app.tree.find.as_mut(),
-        DYNO => app.dyno.form.edit.as_mut(),
         _ => None,
     }
 }
@@ -119,7 +85,6 @@ pub(super) fn field_key(app: &mut App, key: Option<Key>) {
         (MACHINE, None) => {
             app.tree.find_here(&app.shared.machine);
         }
-        (DYNO, Some(key)) => form_key(app, key),
         _ => {}
     }
 }
@@ -130,8 +95,6 @@ pub(super) fn step(app: &mut App, step: Step) {
     let (end, rows) = (app.text_end, step.rows(page));
     match (app.screen, step) {
         (MACHINE, _) => app.tree.step(rows),
-        (DYNO, Step::Pages(pages)) => scroll(&mut app.dyno.result_top, pages * 2, end),
-        (DYNO, _) => app.dyno.form.step(rows),
         _ => {}
     }
 }
@@ -155,7 +118,6 @@ pub(super) fn take(app: &mut App, screen: ScreenId, subject: &Subject) {
 /// The mark behind its name in the tabs.
 pub(crate) fn tab_mark(app: &App, screen: ScreenId) -> Option<String> {
     let is_marked = match screen {
-        DYNO => app.shared.tests.running().is_some(),
         _ => false,
     };
     is_marked.then(|| "●".to_owned())
@@ -178,15 +140,6 @@ pub(super) fn press(app: &mut App, hit: &Hit) -> Vec<Effect> {
         }
         Hit::Findings => return app.show(ScreenId("findings"), None),
         Hit::Facts => return details(app),
-        Hit::Field(index) => {
-            app.dyno.form.edit = None;
-            let again = app.dyno.form.at == index;
-            app.dyno.form.at = index;
-            if again && !app.dyno.form.step_choice(1) {
-                app.dyno.form.begin_edit();
-            }
-        }
-        Hit::Curve => app.dyno.curve = app.dyno.curve.next(),
         _ => {}
     }
     Vec::new()
@@ -206,13 +159,6 @@ fn move_this(app: &mut App) -> Vec<Effect> {
         row.node.or(first)
     });
     app.show(ScreenId("slots"), node.map(|node| Subject::Node(node, None)))
-}
-
-fn choose(app: &mut App, step: isize) -> Vec<Effect> {
-    if !app.dyno.form.step_choice(step) {
-        app.tell("This field has no choices: Enter opens it for text");
-    }
-    Vec::new()
 }
 
 fn mark(app: &mut App) -> Vec<Effect> {
@@ -246,43 +192,8 @@ pub(super) fn run(app: &mut App) -> Vec<Effect> {
     if let Some(asks) = app.screens.get_mut(app.screen).and_then(|screen| screen.run(&app.shared)) {
         return app.grant(asks);
     }
-    if app.shared.experiments.running().is_some() {
-        app.tell("An experiment is running: x ends it and puts everything back");
-        return Vec::new();
-    }
-    if !app.shared.can_test() {
-        app.tell("The drives of a capture are not here to be tested; --demo shows a test on simulated ones");
-        return Vec::new();
-    }
-    if app.shared.tests.running().is_some() {
-        app.tell("A test is running: x stops it");
-        return Vec::new();
-    }
-    let targets = dyno::targets(&app.dyno.form, &app.shared.marks, &app.shared.machine);
-    let workload = dyno::workload(&app.dyno.form, targets);
-    if let Err(wrong) = workload.validate() {
-        app.warn(wrong.to_string());
-        return Vec::new();
-    }
-    let expected = crate::capacity::expected(&app.shared.machine, &app.shared.limits, &workload);
-    let watch = crate::findings::validity::Watch::begin(&app.shared.machine, &workload);
-    app.shared.tests.begin(Test::new(workload.clone(), expected, watch));
-    app.dyno.show_newest();
-    app.hear(News::Record);
-    app.judge();
-    vec![Effect::StartRun(Box::new(workload))]
-}
-
-fn pause(app: &mut App) -> Vec<Effect> {
-    use crate::model::RunState;
-    match app.shared.tests.running().map(|test| test.state) {
-        Some(RunState::Paused) => vec![Effect::ResumeRun],
-        Some(_) => vec![Effect::PauseRun],
-        None => {
-            app.tell("No test is running: r starts one");
-            Vec::new()
-        }
-    }
+    let asks = app.screens.dyno.run(&app.shared);
+    app.grant(asks)
 }
 
 pub(super) fn stop(app: &mut App) -> Vec<Effect> {
@@ -309,25 +220,6 @@ fn find_key(app: &mut App, key: Key) {
             edit(input, key);
             if !app.tree.find_here(&app.shared.machine) {
                 app.tell("No such row");
-            }
-        }
-    }
-}
-
-fn form_key(app: &mut App, key: Key) {
-    let form = &mut app.dyno.form;
-    match key {
-        Key::Esc => form.edit = None,
-        Key::Enter | Key::Tab | Key::Down => {
-            if let Err(wrong) = form.accept_edit() {
-                app.warn(wrong);
-            } else if key != Key::Enter {
-                form.step(1);
-            }
-        }
-        key => {
-            if let Some(input) = form.edit.as_mut() {
-                edit(input, key);
             }
         }
     }

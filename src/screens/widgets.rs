@@ -4,5 +4,6 @@ pub mod paint;
 pub mod scroll;
 pub mod words;
 pub mod findings;
+pub mod bottleneck_panel;
 pub mod graph;
 pub mod heat;

@@ -1,6 +1,6 @@
 //! [`Ask`]: what a screen asks for that is not its own.
 
-use super::{effect::Effect, screen::ScreenId, settings::Staged};
+use super::{effect::Effect, screen::ScreenId, settings::Staged, test::Test};
 use crate::{
     experiment::Plan,
     model::{DriveName, FindingId, NodeIndex, SettingId},
@@ -53,6 +53,8 @@ pub enum Subject {
     Leaving,
     /// What sessions that died left changed.
     LeftBehind,
+    /// The test in progress, whose drives may not be read.
+    Refused,
 }
 
 /// A change of what several screens see.
@@ -74,6 +76,8 @@ pub enum SharedChange {
     AwaitSettings,
     /// Leave when everything is put back.
     LeaveWhenBack,
+    /// A test begins.
+    BeginTest(Box<Test>),
     /// The test in progress was asked to end.
     EndTest,
     /// An experiment begins.

@@ -191,6 +191,7 @@ impl Shared {
             Change::UnstageAll => self.settings.staged.clear(),
             Change::AwaitSettings => self.settings.busy = true,
             Change::LeaveWhenBack => self.settings.leaving = true,
+            Change::BeginTest(test) => self.tests.begin(*test),
             Change::EndTest => {
                 if let Some(test) = self.tests.running_mut() {
                     test.stopping = true;

@@ -5,7 +5,7 @@ use super::{
     theme::Meaning,
 };
 use crate::{
-    app::{App, DYNO, MACHINE, Mode, layout, old, tabs},
+    app::{App, MACHINE, Mode, layout, old, tabs},
     model::RunState,
     text::Label,
     units::counted,
@@ -177,9 +177,6 @@ fn field_hints(app: &App) -> Option<Vec<Piece>> {
     let keys: &[(&str, &str)] = match app.screen {
         _ if app.overlay.is_some() => return None,
         MACHINE if app.tree.find.is_some() => &[("Enter", "keep"), ("↑↓", "other matches"), ("Esc", "leave")],
-        DYNO if app.dyno.form.edit.is_some() => {
-            &[("Enter", "take"), ("Tab", "take and go on"), ("Esc", "leave as it was")]
-        }
         screen => {
             let hints = app.screens.get(screen)?.field_hints();
             return (!hints.is_empty()).then_some(hints);

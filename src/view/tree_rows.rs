@@ -14,12 +14,11 @@ use crate::{
     machine::{Drive, HopLink, Machine, hop, pci::NodeKind},
     model::{DriveName, NodeIndex},
     report::flatten::{Group, Row, RowKind, Sort},
+    screens::widgets::bottleneck_panel::FULL_MARK,
     ui::load::{LoadSource, hop_limit, possible},
     units::counted,
 };
 
-/// Something here is full, or a finding points here.
-pub const FULL_MARK: &str = "▲";
 /// A link that is slower than both its ends can be.
 pub const SLOW_MARK: char = '▼';
 /// A slot that holds a device to less than the device can.

@@ -7,13 +7,13 @@ use super::{
     jobfile::{JobFile, Keywords},
 };
 use crate::{
-    app::dyno::form::{FIELDS, Form},
     experiment::custom_arms,
     model::{
         Target, Workload,
         options::{Arm, Fio, OPTIONS, WorkloadOption, find, markdown},
     },
     report::{commands, fio_options},
+    screens::dyno::form::{FIELDS, Form},
 };
 
 #[derive(Debug, Parser)]

@@ -1,54 +1,52 @@
-//! The dyno screen: the workload's form, curves, the table of targets, what held the test back, the tests before it.
+//! How the dyno screen looks: the form, curves, the table of targets, what held the test back, the tests before it.
 
 use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::{
-    form,
-    graph::{Curve as Line, Graph},
-    heat,
-    paint::{Brush, Piece, fit, piece, wrap},
-    targets,
-    theme::Meaning,
-    tree_rows::FULL_MARK,
-    verdict,
-    words::{giga, nanoseconds, rate},
-};
+use super::{Areas, Curve, Dyno, Plot, form_panel, targets_panel};
 use crate::{
-    app::{App, dyno::Curve, layout::Plot},
     capacity::bottleneck::Bottleneck,
     model::RunSummary,
+    screens::widgets::{
+        bottleneck_panel::{self, FULL_MARK},
+        graph::{Curve as Line, Graph},
+        heat,
+        paint::{Brush, Piece, fit, piece, wrap},
+        words::{giga, nanoseconds, rate},
+    },
     ui::{
+        Shared,
         series::Series,
         test::{Curves, Test},
+        theme::Meaning,
     },
     units::count,
 };
 
-pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    form::draw(app, brush);
-    form::past(app, brush);
-    let plots = app.layout().plots.clone();
-    for (plot, area) in &plots {
+pub(super) fn draw(state: &Dyno, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    let areas = Areas::new(state, shared, area);
+    let test = state.shown(&shared.tests);
+    form_panel::draw(state, shared, &areas, brush);
+    form_panel::past(state, shared, areas.past, brush);
+    for (plot, area) in &areas.plots {
         // Where there is room for one curve only, it is the chosen one.
         let plot = match plot {
-            Plot::Curve(_) if plots.len() < 3 => Plot::Curve(app.dyno.curve),
+            Plot::Curve(_) if areas.plots.len() < 3 => Plot::Curve(state.curve),
             other => *other,
         };
-        draw_plot(app, brush, plot, *area);
+        draw_plot(test, shared, brush, plot, *area);
     }
-    targets::draw(app, brush);
-    outcome(app, brush);
+    targets_panel::draw(test, shared.units, areas.targets, brush);
+    outcome(state, shared, areas.outcome, brush);
 }
 
-fn draw_plot(app: &App, brush: &mut Brush<'_>, plot: Plot, area: Rect) {
-    let test = app.dyno.shown(&app.shared.tests);
+fn draw_plot(test: Option<&Test>, shared: &Shared, brush: &mut Brush<'_>, plot: Plot, area: Rect) {
     let title = match (plot, test) {
         (Plot::Heat, _) => {
             vec![piece("latency", Meaning::Heading), piece("  share of reads", Meaning::Quiet)]
         }
-        (Plot::Curve(curve), Some(test)) => curve_title(app, curve, test),
+        (Plot::Curve(curve), Some(test)) => curve_title(shared, curve, test),
         (Plot::Curve(curve), None) => vec![piece(curve_name(curve), Meaning::Heading)],
     };
     let note = match test {
@@ -58,14 +56,14 @@ fn draw_plot(app: &App, brush: &mut Brush<'_>, plot: Plot, area: Rect) {
     let inner = brush.panel(area, &title, &note);
     let Some(test) = test else {
         if matches!(plot, Plot::Curve(_)) {
-            empty(app, brush, inner);
+            empty(shared, brush, inner);
         }
         return;
     };
-    let now = test.total.bytes.points().next_back().map_or(app.shared.now, |(at, _)| at);
+    let now = test.total.bytes.points().next_back().map_or(shared.now, |(at, _)| at);
     match plot {
         Plot::Heat => heat::draw(test, brush, inner, now),
-        Plot::Curve(curve) => draw_curve(app, brush, curve, test, inner, now),
+        Plot::Curve(curve) => draw_curve(shared, brush, curve, test, inner, now),
     }
 }
 
@@ -77,14 +75,14 @@ const fn curve_name(curve: Curve) -> &'static str {
     }
 }
 
-fn curve_title(app: &App, curve: Curve, test: &Test) -> Vec<Piece> {
+fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
     let figure = |text: String| piece(format!("  {text}"), Meaning::Figure);
     let quiet = |text: String| piece(format!("  {text}"), Meaning::Quiet);
     let mut pieces = vec![piece(curve_name(curve), Meaning::Heading)];
     match curve {
         Curve::Throughput => {
-            pieces.push(figure(rate(app.shared.units, test.bytes_per_second())));
-            pieces.push(quiet(format!("most {}", giga(app.shared.units, test.total.bytes.most()))));
+            pieces.push(figure(rate(shared.units, test.bytes_per_second())));
+            pieces.push(quiet(format!("most {}", giga(shared.units, test.total.bytes.most()))));
         }
         Curve::Iops => {
             pieces.push(figure(format!("{} per s", count(test.iops()))));
@@ -100,8 +98,8 @@ fn curve_title(app: &App, curve: Curve, test: &Test) -> Vec<Piece> {
     pieces
 }
 
-fn empty(app: &App, brush: &mut Brush<'_>, inner: Rect) {
-    let text = if app.shared.can_test() {
+fn empty(shared: &Shared, brush: &mut Brush<'_>, inner: Rect) {
+    let text = if shared.can_test() {
         "Set the workload on the left and press r. The test only reads. Space on the machine screen marks drives for it."
     } else {
         "The drives of a capture are not here to be tested. A demo has simulated ones: iodyno --demo"
@@ -111,8 +109,8 @@ fn empty(app: &App, brush: &mut Brush<'_>, inner: Rect) {
     }
 }
 
-fn draw_curve(app: &App, brush: &mut Brush<'_>, curve: Curve, test: &Test, inner: Rect, now: Duration) {
-    let units = app.shared.units;
+fn draw_curve(shared: &Shared, brush: &mut Brush<'_>, curve: Curve, test: &Test, inner: Rect, now: Duration) {
+    let units = shared.units;
     let pick = |curves: &'_ Curves| -> Series {
         match curve {
             Curve::Throughput => curves.bytes.clone(),
@@ -145,45 +143,45 @@ fn draw_curve(app: &App, brush: &mut Brush<'_>, curve: Curve, test: &Test, inner
     };
     // The line of a limit means something where all that is drawn goes through it.
     let all = |b: &Bottleneck| b.is_full() && b.drives.len() == test.targets.len();
-    let level = app.shared.bottlenecks.iter().find(|b| curve == Curve::Throughput && all(b));
+    let level = shared.bottlenecks.iter().find(|b| curve == Curve::Throughput && all(b));
     let level = level.map(|b| (b.limit, format!("limit {}", rate(units, b.limit))));
     let level = level.filter(|_| test.is_running());
     Graph { curves, top, label: &*label, level, window: test.window() }.draw(brush, inner, now);
 }
 
 /// What came of the test, in words: while it runs, what holds it back.
-fn outcome(app: &App, brush: &mut Brush<'_>) {
-    let Some(test) = app.dyno.shown(&app.shared.tests) else {
-        verdict::draw(app, brush);
+fn outcome(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
+    let Some(test) = state.ended(shared) else {
+        bottleneck_panel::draw(shared, panel, brush);
         return;
     };
-    if test.is_running() {
-        verdict::draw(app, brush);
-        return;
-    }
-    let panel = app.layout().verdict;
     let title = [piece("Result", Meaning::Heading)];
     let inner = brush.panel(panel, &title, &[]);
+    let (top, below) = brush.lines(inner, &result(shared, test, inner.width), state.result_top);
+    if top + below > 0 {
+        let word = if below > 0 { format!("PgDn: {below} more") } else { "PgUp: more".to_owned() };
+        brush.panel(panel, &title, &[piece(word, Meaning::Quiet)]);
+    }
+}
+
+/// What came of a test that has ended, in lines of at most `width` cells.
+pub(super) fn result(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>> {
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     match (&test.result, test.summary()) {
-        (Some(Err(why)), _) => lines.extend(marked("! ", Meaning::Problem, &why.to_string(), inner.width)),
+        (Some(Err(why)), _) => lines.extend(marked("! ", Meaning::Problem, &why.to_string(), width)),
         (_, Some(summary)) => {
-            lines.push(result_line(app, test, summary));
+            lines.push(result_line(shared, test, summary));
             if let Some(doubts) = doubts(summary) {
-                lines.extend(marked(&format!("{FULL_MARK} "), Meaning::Warning, &doubts, inner.width));
+                lines.extend(marked(&format!("{FULL_MARK} "), Meaning::Warning, &doubts, width));
             }
-            lines.extend(verdict::expectations(app, test, inner.width));
+            lines.extend(bottleneck_panel::expectations(shared, test, width));
             for fallback in &summary.effective.fallbacks {
                 lines.push(vec![piece("  ", Meaning::Text), piece(fallback.clone(), Meaning::Quiet)]);
             }
         }
         _ => {}
     }
-    let (top, below) = brush.lines(inner, &lines, app.dyno.result_top);
-    if top + below > 0 {
-        let word = if below > 0 { format!("PgDn: {below} more") } else { "PgUp: more".to_owned() };
-        brush.panel(panel, &title, &[piece(word, Meaning::Quiet)]);
-    }
+    lines
 }
 
 /// A text behind a mark, in as many lines as it takes.
@@ -205,7 +203,7 @@ fn doubts(summary: &RunSummary) -> Option<String> {
     (!reasons.is_empty()).then(|| format!("not {whose}: {}", reasons.join("; ")))
 }
 
-fn result_line(app: &App, test: &Test, summary: &RunSummary) -> Vec<Piece> {
+fn result_line(shared: &Shared, test: &Test, summary: &RunSummary) -> Vec<Piece> {
     let stopped = if summary.interrupted { ", stopped early" } else { "" };
     let share = test.expected_total().filter(|expected| *expected > 0.0).map(|expected| {
         let percent = summary.bytes_per_second() / expected * 100.0;
@@ -213,7 +211,7 @@ fn result_line(app: &App, test: &Test, summary: &RunSummary) -> Vec<Piece> {
     });
     let engine = fit(&format!("{}, {}", summary.effective.engine.name(), summary.effective.batch), 60);
     vec![
-        piece(rate(app.shared.units, summary.bytes_per_second()), Meaning::Figure),
+        piece(rate(shared.units, summary.bytes_per_second()), Meaning::Figure),
         piece(format!("  {} IOPS", count(summary.iops())), Meaning::Figure),
         piece(share.unwrap_or_default(), Meaning::Text),
         piece(format!("  {}{stopped}", test.workload.title()), Meaning::Quiet),

@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::{
-    paint::{Brush, cells, fit, piece, wrap},
-    theme::Meaning,
-    words::{giga, nanoseconds},
-};
 use crate::{
-    app::App,
     capacity::bottleneck::FULL,
     model::{LatencySummary, RunSummary, TargetSummary, run::Cost},
+    screens::widgets::{
+        graph::share_of,
+        paint::{Brush, cells, fit, piece, wrap},
+        words::{giga, nanoseconds},
+    },
     ui::{
         series::Series,
         test::{TargetCurves, Test},
+        theme::Meaning,
     },
-    units::{Micros, count, counted},
+    units::{Micros, UnitSystem, count, counted},
 };
 
 /// A column of figures: heading, width, and what stands in it.
@@ -64,9 +64,7 @@ impl Places {
     }
 }
 
-pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    let panel = app.layout().targets;
-    let test = app.dyno.shown(&app.shared.tests);
+pub(super) fn draw(test: Option<&Test>, units: UnitSystem, panel: Rect, brush: &mut Brush<'_>) {
     let mut title = vec![piece("targets", Meaning::Heading)];
     if let Some(test) = test {
         let span = if test.is_running() { "latency of the last tenth of a second" } else { "the whole test" };
@@ -76,14 +74,14 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let Some(test) = test else { return };
     let longest = test.targets.iter().map(|target| cells(&name(target))).max().unwrap_or(0).max(5);
     let places = Places::new(inner.width, longest.min(inner.width / 4));
-    heading(app, brush, inner, &places);
+    heading(units, brush, inner, &places);
     let room = usize::from(inner.height.saturating_sub(2));
     let all = test.targets.len();
     let shown = if all > room { room.saturating_sub(1) } else { all };
     let mut y = inner.y + 1;
     for (index, target) in test.targets.iter().take(shown).enumerate() {
         let summary = test.summary().and_then(|summary| summary.targets.get(index));
-        let row = Row { app, test, places: &places, inner, y };
+        let row = Row { units, test, places: &places, inner, y };
         row.target(brush, index, target, summary);
         y += 1;
     }
@@ -93,7 +91,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
         y += 1;
     }
     if all > 1 {
-        Row { app, test, places: &places, inner, y }.total(brush);
+        Row { units, test, places: &places, inner, y }.total(brush);
         y += 1;
     }
     let cost = test.summary().and_then(RunSummary::cost);
@@ -161,9 +159,9 @@ fn a_call(cost: &Cost) -> String {
     format!("{what}: {ratio}")
 }
 
-fn heading(app: &App, brush: &mut Brush<'_>, inner: Rect, places: &Places) {
+fn heading(units: UnitSystem, brush: &mut Brush<'_>, inner: Rect, places: &Places) {
     let x = inner.x + places.rate;
-    let unit = app.shared.units.giga_per_second();
+    let unit = units.giga_per_second();
     brush.text(x, inner.y, 14, &format!("{unit:>5} expected"), Meaning::Quiet);
     let x = x + 15 + places.bar + u16::from(places.bar > 0);
     brush.text(x, inner.y, 7, &format!("{:>7}", "IOPS"), Meaning::Quiet);
@@ -181,7 +179,7 @@ fn name(target: &TargetCurves) -> String {
 }
 
 struct Row<'a> {
-    app: &'a App,
+    units: UnitSystem,
     test: &'a Test,
     places: &'a Places,
     inner: Rect,
@@ -246,7 +244,7 @@ impl Row<'_> {
         iops: Option<f64>,
         total: bool,
     ) -> u16 {
-        let units = self.app.shared.units;
+        let units = self.units;
         let x = self.inner.x + self.places.rate;
         let value = bytes.map_or_else(|| "-".to_owned(), |bytes| giga(units, bytes));
         let end = brush.text(x, self.y, 5, &format!("{value:>5}"), Meaning::Figure);
@@ -295,7 +293,7 @@ impl Row<'_> {
         let start = self.inner.x + self.places.name + 1;
         for (x, chunk) in (start..).zip(chunks.iter().take(width)) {
             let mean = chunk.iter().sum::<f64>() / chunk.len() as f64;
-            let level = super::graph::share_of(7, mean / series.most());
+            let level = share_of(7, mean / series.most());
             brush.cell(x, self.y, BLOCKS[usize::from(level)], brush.theme.style(meaning));
         }
     }

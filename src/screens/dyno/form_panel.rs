@@ -1,31 +1,31 @@
 //! The workload's form and the list of tests before.
 
-use super::{
-    paint::{Brush, fit, fit_end, piece, wrap},
-    theme::Meaning,
-    words::rate,
-};
+use ratatui::layout::Rect;
+
+use super::{Areas, Dyno, form::FIELDS};
 use crate::{
-    app::{
-        App,
-        dyno::{form::FIELDS, targets},
+    model::{Pattern, RunSummary},
+    screens::widgets::{
+        paint::{Brush, fit, fit_end, piece, wrap},
+        words::rate,
     },
-    units::{UnitSystem, count, counted},
+    ui::{Shared, theme::Meaning},
+    units::{UnitSystem, block_size, count, counted},
 };
 
 const LABEL: u16 = 14;
 
-pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    let form = &app.dyno.form;
-    let chosen = targets(form, &app.shared.marks, &app.shared.machine).len();
-    let what = match (&form.file, app.shared.marks.is_empty()) {
+pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
+    let form = &state.form;
+    let chosen = state.targets(shared).len();
+    let what = match (&form.file, shared.marks.is_empty()) {
         (Some(_), _) => "a file".to_owned(),
         (None, true) => format!("all {}", counted(chosen, "drive")),
         (None, false) => format!("{} marked", counted(chosen, "drive")),
     };
     let title = [piece("workload", Meaning::Heading), piece(format!("  {what}"), Meaning::Quiet)];
-    brush.panel(app.layout().form, &title, &[]);
-    let rows = app.layout().form_rows;
+    brush.panel(areas.form, &title, &[]);
+    let rows = areas.form_rows;
     for (y, (index, field)) in (rows.y..rows.bottom()).zip(FIELDS.iter().enumerate()) {
         let selected = index == form.at;
         if selected {
@@ -46,63 +46,59 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
         let meaning = if value.is_empty() { Meaning::Quiet } else { Meaning::Figure };
         let end = brush.text(x, y, room, &shown, meaning);
         if selected {
-            let area = ratatui::layout::Rect { x, y, width: end - x, height: 1 };
+            let area = Rect { x, y, width: end - x, height: 1 };
             brush.shade(area, Meaning::Selected);
         }
     }
-    help(app, brush);
+    help(state, rows, brush);
 }
 
 /// What the field takes, below the fields.
-fn help(app: &App, brush: &mut Brush<'_>) {
-    let rows = app.layout().form_rows;
+fn help(state: &Dyno, rows: Rect, brush: &mut Brush<'_>) {
     let below = rows.y + u16::try_from(FIELDS.len()).unwrap_or(0);
-    for (y, line) in (below..rows.bottom()).zip(wrap(app.dyno.form.field().help, rows.width)) {
+    for (y, line) in (below..rows.bottom()).zip(wrap(state.form.field().help, rows.width)) {
         brush.text(rows.x, y, rows.width, &line, Meaning::Quiet);
     }
 }
 
 /// Tests before, the newest first.
-pub(super) fn past(app: &App, brush: &mut Brush<'_>) {
-    let panel = app.layout().past;
+pub(super) fn past(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     if panel.height < 2 {
         return;
     }
-    let title = [
-        piece("tests", Meaning::Heading),
-        piece(format!("  {}", app.shared.tests.all.len()), Meaning::Quiet),
-    ];
+    let title =
+        [piece("tests", Meaning::Heading), piece(format!("  {}", shared.tests.all.len()), Meaning::Quiet)];
     let inner = brush.panel(panel, &title, &[]);
-    if app.shared.tests.all.is_empty() {
+    if shared.tests.all.is_empty() {
         brush.text(inner.x, inner.y, inner.width, "none yet: r runs one", Meaning::Quiet);
         return;
     }
-    for (y, (back, test)) in (inner.y..inner.bottom()).zip(app.shared.tests.all.iter().rev().enumerate()) {
-        let shown = back == app.dyno.back;
+    for (y, (back, test)) in (inner.y..inner.bottom()).zip(shared.tests.all.iter().rev().enumerate()) {
+        let is_shown = back == state.back;
         let figure = match &test.result {
             None => "running".to_owned(),
             Some(Err(_)) => "failed".to_owned(),
-            Some(Ok(summary)) => headline(app.shared.units, summary),
+            Some(Ok(summary)) => headline(shared.units, summary),
         };
         let w = &test.workload;
         let what = format!(
             "{} {} d{} j{}",
-            crate::units::block_size(w.block_size),
-            if w.pattern == crate::model::Pattern::Random { "rand" } else { "seq" },
+            block_size(w.block_size),
+            if w.pattern == Pattern::Random { "rand" } else { "seq" },
             w.depth,
             w.jobs
         );
-        if shown {
+        if is_shown {
             brush.text(inner.x, y, 1, "›", Meaning::Brand);
         }
-        let meaning = if shown { Meaning::Text } else { Meaning::Quiet };
+        let meaning = if is_shown { Meaning::Text } else { Meaning::Quiet };
         brush.text(inner.x + 2, y, inner.width - 2, &what, meaning);
         brush.write_right(inner.right(), y, &[piece(" ", Meaning::Text), piece(figure, Meaning::Figure)]);
     }
 }
 
 /// Small blocks are about reads, big ones about bytes.
-fn headline(units: UnitSystem, summary: &crate::model::RunSummary) -> String {
+fn headline(units: UnitSystem, summary: &RunSummary) -> String {
     if summary.workload.block_size.0 < 64 << 10 {
         format!("{} IOPS", count(summary.iops()))
     } else {

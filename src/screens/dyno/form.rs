@@ -1,13 +1,19 @@
 //! The workload's form: fields of options with their values as text.
 
-use std::{path::PathBuf, sync::LazyLock};
+use std::{
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
 use tui_input::Input;
 
-use crate::model::{
-    Workload,
-    fio::ValueError,
-    options::{FormField, OPTIONS, WorkloadOption, find},
+use crate::{
+    model::{
+        Workload,
+        fio::ValueError,
+        options::{FormField, OPTIONS, WorkloadOption, find},
+    },
+    units::Bytes,
 };
 
 /// The form.
@@ -147,10 +153,10 @@ impl Form {
     }
 
     /// Puts the path of a file into its field, open, to be taken or left.
-    pub fn offer(&mut self, offer: &super::FileOffer) {
+    pub fn offer(&mut self, file: &Path, size: Bytes) {
         self.at = 0;
-        self.edit = Some(Input::new(offer.path.display().to_string()));
-        self.workload.size.get_or_insert(offer.size);
+        self.edit = Some(Input::new(file.display().to_string()));
+        self.workload.size.get_or_insert(size);
     }
 
     /// Leaves the field and takes what was written.
@@ -170,7 +176,6 @@ impl Form {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Bytes;
 
     #[test]
     fn every_choice_is_taken_and_shown_as_it_was_written() {

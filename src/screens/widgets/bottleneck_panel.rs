@@ -1,35 +1,26 @@
 //! The sentence that says what holds the machine back, and what that costs.
 
+use ratatui::layout::Rect;
+
 use super::{
-    findings,
     paint::{Brush, Piece, cells, fit, piece, wrap},
-    theme::Meaning,
-    tree_rows::FULL_MARK,
     words::{basis, giga, place, rate},
 };
 use crate::{
-    app::{App, MACHINE},
     capacity::bottleneck::Bottleneck,
-    ui::{load::LoadSource, test::Test},
+    ui::{Shared, load::LoadSource, test::Test, theme::Meaning},
     units::counted,
 };
 
-pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    let panel = app.layout().verdict;
-    // At rest the machine screen tells all that was found; under load, what is full right now.
-    if app.screen == MACHINE && !app.shared.load.is_busy() {
-        let heading = [
-            piece("Findings", Meaning::Heading),
-            piece(format!("  {}", findings::summary(&app.shared)), Meaning::Quiet),
-        ];
-        let inner = brush.panel(panel, &heading, &[]);
-        findings::strip(&app.shared, brush, inner);
-        return;
-    }
+/// The mark of a place that is full.
+pub const FULL_MARK: &str = "▲";
+
+/// Draws what holds the machine back.
+pub fn draw(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     // Under load only a place that is full holds anything back.
-    let busy = app.shared.load.is_busy();
+    let busy = shared.load.is_busy();
     let found: Vec<&Bottleneck> =
-        app.shared.bottlenecks.iter().filter(|found| !busy || found.is_full()).collect();
+        shared.bottlenecks.iter().filter(|found| !busy || found.is_full()).collect();
     let mut heading = vec![piece("Held back by", Meaning::Heading)];
     if found.len() > 1 {
         heading.push(piece(format!("  {} places", found.len()), Meaning::Quiet));
@@ -37,18 +28,18 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let inner = brush.panel(panel, &heading, &[]);
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     for bottleneck in &found {
-        lines.extend(sentence(app, bottleneck, inner.width));
+        lines.extend(sentence(shared, bottleneck, inner.width));
     }
     // The first sentence first; its reason where there is room; then the next ones.
     if let Some(first) = found.first().filter(|_| lines.len() < usize::from(inner.height)) {
-        let at = sentence(app, first, inner.width).len();
+        let at = sentence(shared, first, inner.width).len();
         let room = usize::from(inner.height) - lines.len();
-        lines.splice(at..at, reason(app, first, inner.width, room));
-    } else if let Some(test) = app.shared.tests.running() {
-        lines.extend(expectations(app, test, inner.width));
+        lines.splice(at..at, reason(shared, first, inner.width, room));
+    } else if let Some(test) = shared.tests.running() {
+        lines.extend(expectations(shared, test, inner.width));
     }
     if lines.is_empty() {
-        lines.push(vec![piece(nothing(app), Meaning::Quiet)]);
+        lines.push(vec![piece(nothing(shared), Meaning::Quiet)]);
     }
     for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
         brush.write(inner.x, y, inner.width, line);
@@ -57,7 +48,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
 
 /// What the targets of a test read against what was expected, and what limits them by that expectation, one sentence for
 /// all that are limited by the same: `10 drives read 15.6 of 18.4 GB/s expected: one worker's processor, ...`.
-pub(super) fn expectations(app: &App, test: &Test, width: u16) -> Vec<Vec<Piece>> {
+pub fn expectations(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>> {
     let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
     for (index, expected) in test.expected.iter().enumerate() {
         let Some(expected) = expected else { continue };
@@ -82,7 +73,7 @@ pub(super) fn expectations(app: &App, test: &Test, width: u16) -> Vec<Vec<Piece>
             many => counted(many.len(), "drive"),
         };
         let verb = if targets.len() == 1 { "reads" } else { "read" };
-        let (reads, expected) = (giga(app.shared.units, reads), rate(app.shared.units, expected));
+        let (reads, expected) = (giga(shared.units, reads), rate(shared.units, expected));
         let text = format!("{who} {verb} {reads} of {expected} expected: {because}");
         for line in wrap(&text, width) {
             lines.push(vec![piece(line, Meaning::Text)]);
@@ -92,10 +83,10 @@ pub(super) fn expectations(app: &App, test: &Test, width: u16) -> Vec<Vec<Piece>
 }
 
 /// `▲ 8 drives share root complex 0000:40: it carries 39.4 GB/s, they could read 57.6 GB/s.   costs 18.2 GB/s`.
-fn sentence(app: &App, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
-    let units = app.shared.units;
-    let place = place(&app.shared.machine, found.node);
-    let drives = counted(app.shared.machine.count_of(&found.drives), "drive");
+fn sentence(shared: &Shared, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
+    let units = shared.units;
+    let place = place(&shared.machine, found.node);
+    let drives = counted(shared.machine.count_of(&found.drives), "drive");
     let (limit, possible) = (rate(units, found.limit), rate(units, found.possible));
     let cost = rate(units, found.cost());
     let source = basis(found.source.basis);
@@ -117,11 +108,10 @@ fn sentence(app: &App, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
 }
 
 /// Where the limit comes from, in at most `room` lines.
-fn reason(app: &App, found: &Bottleneck, width: u16, room: usize) -> Vec<Vec<Piece>> {
+fn reason(shared: &Shared, found: &Bottleneck, width: u16, room: usize) -> Vec<Vec<Piece>> {
     let limit = &found.source;
     let wide = width.saturating_sub(2);
-    let lines =
-        wrap(&format!("The limit of {}: {}", rate(app.shared.units, found.limit), limit.because), wide);
+    let lines = wrap(&format!("The limit of {}: {}", rate(shared.units, found.limit), limit.because), wide);
     let cut = lines.len() > room;
     let shown = lines.into_iter().take(room).enumerate().map(|(index, line)| {
         let line = if cut && index + 1 == room {
@@ -134,14 +124,12 @@ fn reason(app: &App, found: &Bottleneck, width: u16, room: usize) -> Vec<Vec<Pie
     shown.collect()
 }
 
-fn nothing(app: &App) -> String {
-    match app.shared.load.source {
-        LoadSource::Test if app.shared.load.is_busy() => {
+fn nothing(shared: &Shared) -> String {
+    match shared.load.source {
+        LoadSource::Test if shared.load.is_busy() => {
             "No limit is known for what is read here: no link, no published figure, no earlier test.".into()
         }
-        _ if app.shared.machine.drive_count() < 2 => {
-            "Nothing shared: this machine has one drive or none.".into()
-        }
+        _ if shared.machine.drive_count() < 2 => "Nothing shared: this machine has one drive or none.".into(),
         _ => "No place that several drives share is full.".into(),
     }
 }

@@ -1,0 +1,204 @@
+//! The dyno screen: the workload's form, the test that is shown, its curves, its targets, what came of it.
+
+mod draw;
+pub mod form;
+mod form_panel;
+mod targets_panel;
+mod update;
+
+use std::path::{Path, PathBuf};
+
+use ratatui::layout::{Constraint, Layout, Rect};
+
+use self::form::{FIELDS, Form};
+use super::{Run, widgets::paint::inner};
+use crate::{
+    machine::{Drive, Use},
+    model::{DriveName, Target},
+    ui::{
+        About, Command,
+        Key::{self, Char},
+        ScreenId, Shared,
+        command::{command, pair},
+        history::Tests,
+        test::Test,
+        theme::Meaning,
+    },
+    units::Bytes,
+};
+
+pub(super) const ABOUT: About = About {
+    id: ScreenId("dyno"),
+    digit: '4',
+    name: "Dyno",
+    help: "Show the dyno: read tests and their curves",
+    purpose: "Read tests: set a workload, run it on the marked drives, watch the curves.",
+    has_mark: true,
+    marks: &[
+        ("──", Meaning::Brand, "all targets together; each target has the colour of its name"),
+        ("┈┈", Meaning::Lines, "the limit of the place that is full"),
+        ("█▓▒░", Meaning::Good, "share of reads that took about that long, per moment"),
+        ("▲", Meaning::Warning, "the figure is not the drive's own, and why"),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const COMMANDS: &[Command<Run<Dyno>>] = &[
+    command(110, &[Char(' ')], "pause", "pause", "Pause the test, or let it go on", update::pause),
+    pair("←→", command(260, &[Key::Left, Char('h')], "change", "choice before", "The choice before in the field", |dyno, _| dyno.choose(-1))),
+    command(270, &[Key::Right, Char('l')], "", "choice after", "The next choice in the field", |dyno, _| dyno.choose(1)),
+    command(340, &[Key::Enter], "edit", "edit", "Write into the field; Enter takes it, Esc leaves it as it was", Dyno::edit),
+    command(460, &[Char('c')], "curve", "curve", "Show another curve: throughput, IOPS, latency", Dyno::next_curve),
+    pair("[ ]", command(510, &[Char('[')], "older run", "older run", "Show the run before", |dyno, shared| dyno.step_history(1, shared))),
+    command(520, &[Char(']')], "", "newer run", "Show the run after", |dyno, shared| dyno.step_history(-1, shared)),
+];
+
+/// What a curve shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Curve {
+    /// Bytes per second.
+    #[default]
+    Throughput,
+    /// Reads per second.
+    Iops,
+    /// Completion latency.
+    Latency,
+}
+
+/// What a panel draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Plot {
+    /// A curve over time.
+    Curve(Curve),
+    /// Latency over time as shades.
+    Heat,
+}
+
+/// The screen's state.
+#[derive(Debug, Clone, Default)]
+pub struct Dyno {
+    /// The workload as the form has it.
+    pub form: Form,
+    /// Which test is shown, counted from the newest.
+    back: usize,
+    /// Lines by which the words of its result are scrolled down.
+    result_top: usize,
+    /// The curve shown where there is room for one.
+    curve: Curve,
+}
+
+impl Dyno {
+    /// The test on the screen.
+    pub fn shown<'a>(&self, tests: &'a Tests) -> Option<&'a Test> {
+        tests.all.iter().rev().nth(self.back)
+    }
+
+    /// The same where it has ended: its result is shown.
+    fn ended<'a>(&self, shared: &'a Shared) -> Option<&'a Test> {
+        self.shown(&shared.tests).filter(|test| !test.is_running())
+    }
+
+    /// The targets a test would run on: the form's file, else the marked drives, else every hardware drive.
+    fn targets(&self, shared: &Shared) -> Vec<Target> {
+        if let Some(file) = &self.form.file {
+            return vec![Target { path: file.clone(), drive: None }];
+        }
+        let wanted = |drive: &&Drive| {
+            if shared.marks.is_empty() {
+                !drive.kind.is_software() && drive.removable.get() != Some(true)
+            } else {
+                shared.marks.contains(&drive.name)
+            }
+        };
+        shared.machine.drives.iter().filter(wanted).map(Drive::target).collect()
+    }
+}
+
+/// How big a file is that is read where a drive may not be.
+const FILE_SIZE: Bytes = Bytes(1 << 30);
+
+/// The file to offer where the drives of the test in progress may not be read: on the first file system of theirs.
+fn file_offer(shared: &Shared) -> Option<(&DriveName, PathBuf)> {
+    let targets = &shared.tests.running()?.workload.targets;
+    let drives = targets.iter().filter_map(|target| shared.machine.drive(target.drive.as_ref()?));
+    drives.into_iter().find_map(|drive| {
+        let point = drive.used_by.iter().find_map(Use::mount_point)?;
+        Some((&drive.name, Path::new(point.as_str()).join("iodyno.test")))
+    })
+}
+
+/// Where everything is.
+struct Areas {
+    /// The workload's form.
+    form: Rect,
+    /// Its fields.
+    form_rows: Rect,
+    /// The tests before.
+    past: Rect,
+    /// Curves and shades.
+    plots: Vec<(Plot, Rect)>,
+    /// The table of targets.
+    targets: Rect,
+    /// What came of the test, or what holds the machine back.
+    outcome: Rect,
+}
+
+impl Areas {
+    /// The form beside curves, targets and the result; rows that the targets of a test do not need are the result's.
+    fn new(state: &Dyno, shared: &Shared, area: Rect) -> Self {
+        /// More rows than these would leave the targets' panel behind.
+        const MORE: u16 = 4;
+        /// Rows that say what a field takes.
+        const HELP: u16 = 3;
+        /// Beside its targets: the heading, the total, what a read cost.
+        const OTHERS: usize = 3;
+        let boxed = shared.is_boxed();
+        let fields = u16::try_from(FIELDS.len()).unwrap_or(u16::MAX);
+        let form_width = match area.width {
+            ..100 => 27,
+            100..160 => 35,
+            _ => 44,
+        };
+        let [left, right] = columns(area, form_width);
+        let frame = if boxed { 2 } else { 1 };
+        let [form, past] = rows(left, fields + frame + HELP * u16::from(boxed));
+        let low = if boxed { 4 } else { 2 };
+        let [right, held] = rows(right, right.height.saturating_sub(low));
+        let share = if right.height >= 40 { 58 } else { 46 };
+        let [plots, below] = rows(right, (right.height * share / 100).max(7));
+        let shown = state.shown(&shared.tests).map(|test| test.targets.len());
+        let needed = shown.map(|targets| u16::try_from(targets + OTHERS).unwrap_or(u16::MAX));
+        let spare = needed.map_or(0, |rows| below.height.saturating_sub(rows.saturating_add(frame)));
+        let [targets, more] = rows(below, below.height - spare.min(MORE));
+        let outcome = Rect { y: more.y, height: more.height + held.height, ..held };
+        let plots = match (right.width, right.height) {
+            (..80, _) => vec![(Plot::Curve(Curve::Throughput), plots)],
+            (_, ..40) => {
+                let [one, two] = columns(plots, right.width * 57 / 100);
+                vec![(Plot::Curve(Curve::Throughput), one), (Plot::Heat, two)]
+            }
+            _ => {
+                let [upper, lower] = rows(plots, plots.height.div_ceil(2));
+                let [one, two] = columns(upper, right.width / 2);
+                let [three, four] = columns(lower, right.width / 2);
+                vec![
+                    (Plot::Curve(Curve::Throughput), one),
+                    (Plot::Curve(Curve::Iops), two),
+                    (Plot::Curve(Curve::Latency), three),
+                    (Plot::Heat, four),
+                ]
+            }
+        };
+        Self { form, form_rows: inner(form, boxed), past, plots, targets, outcome }
+    }
+}
+
+/// The upper part of an area, so many rows high, and the rest.
+fn rows(area: Rect, height: u16) -> [Rect; 2] {
+    Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area)
+}
+
+/// The left part of an area, so many columns wide, and the rest.
+fn columns(area: Rect, width: u16) -> [Rect; 2] {
+    Layout::horizontal([Constraint::Length(width), Constraint::Fill(1)]).areas(area)
+}

@@ -1,0 +1,177 @@
+//! What keys and the mouse do on the dyno screen.
+
+use ratatui::layout::{Position, Rect};
+use tui_input::Input;
+
+use super::{Areas, Curve, Dyno, FILE_SIZE, draw, file_offer, form::FIELDS};
+use crate::{
+    capacity,
+    findings::validity::Watch,
+    model::{RunState, Workload},
+    screens::{
+        Screen, Step,
+        widgets::{
+            paint::{Brush, Piece, inner, piece},
+            scroll::scrolled,
+        },
+    },
+    ui::{
+        Ask, Asks, Effect, Key, Shared, SharedChange, Subject,
+        ask::{tell, warn},
+        field::edit,
+        test::Test,
+        theme::Meaning,
+    },
+};
+
+impl Screen for Dyno {
+    fn draw(&self, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+        draw::draw(self, shared, area, brush);
+    }
+
+    fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
+        if let Step::Pages(pages) = step {
+            let inside = inner(Areas::new(self, shared, area).outcome, shared.is_boxed());
+            let lines = self.ended(shared).map_or(0, |test| draw::result(shared, test, inside.width).len());
+            self.result_top = scrolled(self.result_top, 2 * pages, lines, inside.height);
+        } else {
+            self.form.step(step.rows(0));
+        }
+        Asks::new()
+    }
+
+    /// Puts the cursor on a field; a press on the one it is on changes it. A press on a curve shows the next one.
+    fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
+        let areas = Areas::new(self, shared, area);
+        let index = usize::from(at.y.saturating_sub(areas.form_rows.y));
+        if areas.form_rows.contains(at) && index < FIELDS.len() {
+            self.form.edit = None;
+            let again = self.form.at == index;
+            self.form.at = index;
+            if again && !self.form.step_choice(1) {
+                self.form.begin_edit();
+            }
+        } else if areas.plots.iter().any(|(_, area)| area.contains(at)) {
+            return self.next_curve(shared);
+        }
+        Asks::new()
+    }
+
+    /// Drives that may not be read have file systems that may: a file there is offered in the form, to be taken or left.
+    fn take(&mut self, subject: &Subject, shared: &Shared) -> Asks {
+        let Some((drive, file)) = file_offer(shared).filter(|_| *subject == Subject::Refused) else {
+            return Asks::new();
+        };
+        self.form.offer(&file, FILE_SIZE);
+        let size = shared.units.size(FILE_SIZE);
+        let text = format!("{drive} may not be read: Enter takes a file of {size} on it, Esc leaves it");
+        vec![Ask::Show(super::ABOUT.id, None), tell(text)]
+    }
+
+    fn mark(&self, shared: &Shared) -> Option<String> {
+        shared.tests.running().map(|_| "●".to_owned())
+    }
+
+    fn field(&mut self) -> Option<&mut Input> {
+        self.form.edit.as_mut()
+    }
+
+    fn field_key(&mut self, key: Option<Key>, _shared: &Shared) -> Asks {
+        match key {
+            Some(Key::Esc) => self.form.edit = None,
+            Some(Key::Enter | Key::Tab | Key::Down) => {
+                if let Err(wrong) = self.form.accept_edit() {
+                    return vec![warn(wrong)];
+                }
+                if key != Some(Key::Enter) {
+                    self.form.step(1);
+                }
+            }
+            key => {
+                if let Some((key, input)) = key.zip(self.form.edit.as_mut()) {
+                    edit(input, key);
+                }
+            }
+        }
+        Asks::new()
+    }
+
+    fn field_hints(&self) -> Vec<Piece> {
+        if self.form.edit.is_none() {
+            return Vec::new();
+        }
+        let hint = |(key, word)| [piece(key, Meaning::Key), piece(format!(" {word}  "), Meaning::Quiet)];
+        let keys = [("Enter", "take"), ("Tab", "take and go on"), ("Esc", "leave as it was")];
+        keys.into_iter().flat_map(hint).collect()
+    }
+}
+
+impl Dyno {
+    /// Begins a test of what the form describes.
+    pub fn run(&mut self, shared: &Shared) -> Asks {
+        if shared.experiments.running().is_some() {
+            return vec![tell("An experiment is running: x ends it and puts everything back")];
+        }
+        if !shared.can_test() {
+            return vec![tell(
+                "The drives of a capture are not here to be tested; --demo shows a test on simulated ones",
+            )];
+        }
+        if shared.tests.running().is_some() {
+            return vec![tell("A test is running: x stops it")];
+        }
+        let workload = Workload { targets: self.targets(shared), ..self.form.workload.clone() };
+        if let Err(wrong) = workload.validate() {
+            return vec![warn(wrong.to_string())];
+        }
+        let expected = capacity::expected(&shared.machine, &shared.limits, &workload);
+        let watch = Watch::begin(&shared.machine, &workload);
+        (self.back, self.result_top) = (0, 0);
+        let test = Test::new(workload.clone(), expected, watch);
+        vec![
+            Ask::Change(SharedChange::BeginTest(Box::new(test))),
+            Ask::Effect(Effect::StartRun(Box::new(workload))),
+        ]
+    }
+
+    /// Goes to the next (1) or previous (-1) choice of the field.
+    pub(super) fn choose(&mut self, step: isize) -> Asks {
+        if self.form.step_choice(step) {
+            return Asks::new();
+        }
+        vec![tell("This field has no choices: Enter opens it for text")]
+    }
+
+    /// Opens the field for text.
+    pub(super) fn edit(&mut self, _shared: &Shared) -> Asks {
+        self.form.begin_edit();
+        Asks::new()
+    }
+
+    /// Shows the next curve.
+    pub(super) fn next_curve(&mut self, _shared: &Shared) -> Asks {
+        self.curve = match self.curve {
+            Curve::Throughput => Curve::Iops,
+            Curve::Iops => Curve::Latency,
+            Curve::Latency => Curve::Throughput,
+        };
+        Asks::new()
+    }
+
+    /// Shows the test `step` before (1) or after (-1) the one shown.
+    pub(super) fn step_history(&mut self, step: isize, shared: &Shared) -> Asks {
+        let last = shared.tests.all.len().saturating_sub(1);
+        self.back = self.back.saturating_add_signed(step).min(last);
+        self.result_top = 0;
+        Asks::new()
+    }
+}
+
+/// Pauses the test, or lets it go on.
+pub(super) fn pause(_: &mut Dyno, shared: &Shared) -> Asks {
+    vec![match shared.tests.running().map(|test| test.state) {
+        Some(RunState::Paused) => Ask::Effect(Effect::ResumeRun),
+        Some(_) => Ask::Effect(Effect::PauseRun),
+        None => tell("No test is running: r starts one"),
+    }]
+}
