@@ -3,8 +3,6 @@
 pub mod tabs;
 pub mod commands;
 pub mod strip;
-pub mod tree;
-pub mod old;
 pub mod overlay;
 pub mod layout;
 pub mod hit;
@@ -18,7 +16,6 @@ use self::{
     layout::Layout,
     overlay::Overlay,
     strip::{Strip, StripRow},
-    tree::Tree,
 };
 pub use crate::ui::{Effect, MachineRead, Message, Mode, ScreenId, key as keymap, message};
 use crate::{
@@ -53,8 +50,6 @@ pub struct App {
     pub overlay: Option<Overlay>,
     /// The line above the footer.
     pub notice: Option<Notice>,
-    /// The machine screen.
-    pub tree: Tree,
     /// The strip at the foot.
     pub strip: Strip,
 }
@@ -69,7 +64,6 @@ impl App {
             text_end: usize::MAX,
             overlay: None,
             notice: None,
-            tree: Tree::default(),
             strip: Strip::default(),
         };
         for news in [News::Machine, News::Findings] {
@@ -107,10 +101,7 @@ impl App {
     }
 
     fn hand(&mut self, screen: ScreenId, subject: &Subject) -> Vec<Effect> {
-        let Some(taker) = self.screens.get_mut(screen) else {
-            old::take(self, screen, subject);
-            return Vec::new();
-        };
+        let Some(taker) = self.screens.get_mut(screen) else { return Vec::new() };
         let asks = taker.take(subject, &self.shared);
         self.grant(asks)
     }
@@ -126,6 +117,7 @@ impl App {
                 Ask::Hand(screen, subject) => effects.extend(self.hand(screen, &subject)),
                 Ask::Open(screen) => self.overlay = Some(Overlay::Screen(screen, 0)),
                 Ask::Close => self.overlay = None,
+                Ask::Command(name) => effects.extend(commands::run(self, name)),
                 Ask::Change(change) => {
                     let is_test = matches!(change, SharedChange::BeginTest(_));
                     let is_recorded = is_test || matches!(change, SharedChange::TurnExperiment(_));
@@ -149,9 +141,6 @@ impl App {
 
     /// Makes what follows from the state: rows, bottlenecks, the screen shown.
     fn refresh(&mut self) -> Vec<Effect> {
-        let layout = self.layout();
-        self.tree.refresh(&self.shared.machine, &self.shared.load, usize::from(layout.tree_rows.height));
-        self.shared.cursor = self.tree.row().and_then(|row| row.drive().cloned());
         let Shared { machine, limits, load, .. } = &self.shared;
         let reads = |drives: &[DriveName]| load.of(drives);
         let reads: Option<bottleneck::Reads> = load.is_busy().then_some(&reads);

@@ -1,6 +1,7 @@
 //! The screens, one folder each, and the widgets they share. A new screen is a folder and its lines here.
 
 pub mod widgets;
+pub mod machine;
 pub mod findings;
 pub mod dyno;
 pub mod sheet;
@@ -185,6 +186,7 @@ macro_rules! screens {
 }
 
 screens! {
+    machine: Tree,
     findings: Findings,
     tune: Tune,
     dyno: Dyno,

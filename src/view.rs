@@ -3,11 +3,7 @@
 //! Here: [`draw`], one file per region, the theme. Not here: any change of state.
 
 pub mod frame;
-pub mod tree_rows;
-pub mod facts;
-pub mod facts_pane;
 pub mod strip;
-pub mod machine;
 pub mod overlay;
 pub use crate::screens::sheet::picture as sheet;
 
@@ -15,8 +11,8 @@ use ratatui::buffer::Buffer;
 
 pub use crate::ui::theme;
 use crate::{
-    app::{App, MACHINE},
-    screens::widgets::{findings, graph, paint, paint::Brush, words},
+    app::App,
+    screens::widgets::{graph, paint, paint::Brush, words},
 };
 use theme::Theme;
 
@@ -47,13 +43,8 @@ pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) -> usize {
     }
     frame::title(app, &mut brush);
     frame::tabs(app, &mut brush);
-    match app.screen {
-        MACHINE => machine::draw(app, &mut brush),
-        screen => {
-            if let Some(screen) = app.screens.get(screen) {
-                screen.draw(&app.shared, layout.body, &mut brush);
-            }
-        }
+    if let Some(screen) = app.screens.get(app.screen) {
+        screen.draw(&app.shared, layout.body, &mut brush);
     }
     strip::draw(app, &mut brush);
     frame::footer(app, &mut brush);

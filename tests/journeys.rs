@@ -195,11 +195,11 @@ fn finding_folding_and_details() {
     press(&mut headless, "<Enter>");
     assert!(shown(&headless).contains("Esc closes"));
     press(&mut headless, "<Esc>g");
-    let before = headless.app.tree.rows.len();
+    let before = headless.app.screens.machine.rows.len();
     press(&mut headless, "<Left>");
-    assert!(headless.app.tree.rows.len() < before, "the root complex folds");
+    assert!(headless.app.screens.machine.rows.len() < before, "the root complex folds");
     press(&mut headless, "<Right>z");
-    assert!(headless.app.tree.rows.len() > before, "every device is more than what matters");
+    assert!(headless.app.screens.machine.rows.len() > before, "every device is more than what matters");
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn the_mouse_reaches_tabs_rows_and_hints() {
         headless.send(Message::Mouse(Mouse { column, row, action: MouseAction::Press }));
     };
     click(&mut headless, "nvme3n1");
-    let selected = headless.app.tree.row().and_then(|row| row.drive()).map(ToString::to_string);
+    let selected = headless.app.screens.machine.row().and_then(|row| row.drive()).map(ToString::to_string);
     assert_eq!(selected.as_deref(), Some("nvme3n1"));
     click(&mut headless, "Dyno");
     assert_eq!(headless.app.screen, ScreenId("dyno"));
@@ -254,7 +254,7 @@ fn pasted_text_goes_into_the_open_field_alone() {
 fn where_drives_may_not_be_read_a_file_on_them_is_offered() {
     let mut headless = open("laptop");
     press(&mut headless, "r");
-    let refused = Err("/dev/nvme0n1: EACCES".to_owned());
+    let refused = Err(Failed::new("/dev/nvme0n1: EACCES", Some(libc::EACCES)));
     headless.send(Message::RunEnded(Box::new(refused), Duration::from_secs(1)));
     assert_eq!(headless.app.screen, ScreenId("dyno"));
     assert!(shown(&headless).contains("may not be read: Enter takes a file of 1"), "{}", shown(&headless));

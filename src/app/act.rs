@@ -1,17 +1,35 @@
 //! What the commands of every screen do.
 
-use super::{App, Effect, MACHINE, TUNE, old, overlay::Overlay, tabs::home};
+use super::{App, Effect, MACHINE, TUNE, overlay::Overlay, tabs::home};
 use crate::{screens::Step, ui::Subject};
 
 /// Moves the cursor or the text of the screen shown.
 pub(super) fn step(app: &mut App, step: Step) -> Vec<Effect> {
     let body = app.layout().body;
-    let Some(screen) = app.screens.get_mut(app.screen) else {
-        old::step(app, step);
-        return Vec::new();
-    };
+    let Some(screen) = app.screens.get_mut(app.screen) else { return Vec::new() };
     let asks = screen.step(step, &app.shared, body);
     app.grant(asks)
+}
+
+/// Begins what `r` begins on the screen shown; else the workload of the form.
+pub(super) fn run(app: &mut App) -> Vec<Effect> {
+    let own = app.screens.get_mut(app.screen).and_then(|screen| screen.run(&app.shared));
+    let asks = own.unwrap_or_else(|| app.screens.dyno.run(&app.shared));
+    app.grant(asks)
+}
+
+/// Stops the experiment or the test in progress.
+pub(super) fn stop(app: &mut App) -> Vec<Effect> {
+    if app.shared.experiments.running().is_some() {
+        app.shared.experiments.stopping = true;
+        return vec![Effect::StopExperiment];
+    }
+    let Some(test) = app.shared.tests.running_mut() else {
+        app.tell("No test is running: r starts one");
+        return Vec::new();
+    };
+    test.stopping = true;
+    vec![Effect::StopRun]
 }
 
 /// Goes back: the screen by a step of its own, else to the screen it is a page of, else to the first one.

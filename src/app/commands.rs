@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 
 use super::{
     App, Effect, act,
-    old::{self, Run},
     overlay::{Overlay, Palette},
     tabs::{about, neighbour, tabs},
 };
@@ -20,12 +19,15 @@ use crate::{
     },
 };
 
+/// What a command does.
+type Run = fn(&mut App) -> Vec<Effect>;
+
 #[rustfmt::skip]
 const EVERYWHERE: &[Command<Run>] = &[
     command(80, &[Key::Tab], "", "next screen", "Go to the screen on the right", |app| app.show(neighbour(app.screen, 1), None)),
     command(90, &[Key::BackTab], "", "previous screen", "Go to the screen on the left", |app| app.show(neighbour(app.screen, -1), None)),
-    command(100, &[Char('r')], "run", "run", "Run the workload on the marked drives, on all of them when none is marked", old::run),
-    command(120, &[Char('x')], "stop", "stop", "Stop the test under way; what it read so far counts", old::stop),
+    command(100, &[Char('r')], "run", "run", "Run the workload on the marked drives, on all of them when none is marked", act::run),
+    command(120, &[Char('x')], "stop", "stop", "Stop the test under way; what it read so far counts", act::stop),
     pair("↑↓", command(130, &[Key::Up, Char('k')], "move", "up", "Move up", |app| act::step(app, Step::Rows(-1)))),
     command(140, &[Key::Down, Char('j')], "", "down", "Move down", |app| act::step(app, Step::Rows(1))),
     command(310, &[Char('*')], "", "mark all", "Mark every drive, or none when all are marked", act::mark_all),
@@ -52,7 +54,7 @@ const DIGITS: [Key; 9] =
 pub fn all() -> Vec<(Option<ScreenId>, Row)> {
     let shows = tabs().into_iter().map(|about| (None, show(about.digit, about.id.0, about.help)));
     let every = EVERYWHERE.iter().map(|command| (None, command.row));
-    let own = old::rows().chain(screens::rows()).map(|(screen, row)| (Some(screen), row));
+    let own = screens::rows().into_iter().map(|(screen, row)| (Some(screen), row));
     let mut rows: Vec<_> = shows.chain(every).chain(own).collect();
     rows.sort_by_key(|(_, row)| row.place);
     rows
@@ -93,8 +95,7 @@ pub fn run(app: &mut App, name: &str) -> Vec<Effect> {
     if let Some(about) = tabs().into_iter().find(|about| about.id.0 == name) {
         return app.show(about.id, None);
     }
-    let old = old::commands(app.screen).iter();
-    if let Some(command) = EVERYWHERE.iter().chain(old).find(|command| command.row.name == name) {
+    if let Some(command) = EVERYWHERE.iter().find(|command| command.row.name == name) {
         return (command.run)(app);
     }
     let asks = app.screens.run(app.screen, name, &app.shared);

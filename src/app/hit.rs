@@ -11,12 +11,6 @@ pub enum Hit {
     Tab(ScreenId),
     /// A hint of the footer, or `? help`.
     Command(&'static str),
-    /// A row of the tree, by index.
-    TreeRow(usize),
-    /// The facts panel.
-    Facts,
-    /// The findings on the machine screen.
-    Findings,
     /// A row of what lies over the screen, counted from its top edge.
     OverlayRow(usize),
 }

@@ -3,7 +3,7 @@
 use tui_input::{Input, InputRequest};
 
 use super::{
-    App, Effect, act, commands, old,
+    App, Effect, act, commands,
     overlay::{Overlay, Palette},
 };
 use crate::{
@@ -28,17 +28,11 @@ pub fn key(app: &mut App, key: Key) -> Vec<Effect> {
 
 /// The text field that is open on the screen shown.
 fn field(app: &mut App) -> Option<&mut Input> {
-    if app.screens.get(app.screen).is_none() {
-        return old::field(app);
-    }
     app.screens.get_mut(app.screen)?.field()
 }
 
 fn field_key(app: &mut App, key: Option<Key>) -> Vec<Effect> {
-    let Some(screen) = app.screens.get_mut(app.screen) else {
-        old::field_key(app, key);
-        return Vec::new();
-    };
+    let Some(screen) = app.screens.get_mut(app.screen) else { return Vec::new() };
     let asks = screen.field_key(key, &app.shared);
     app.grant(asks)
 }
@@ -85,16 +79,13 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
         return app.grant(asks);
     }
     let rows = meant.and_then(|meant| steps(meant, 10));
-    if let (Overlay::Help(top) | Overlay::Facts(top) | Overlay::Screen(_, top), Some(step)) =
-        (&mut *overlay, rows)
-    {
+    if let (Overlay::Help(top) | Overlay::Screen(_, top), Some(step)) = (&mut *overlay, rows) {
         scroll(top, step, app.text_end);
         return Vec::new();
     }
     match overlay {
-        Overlay::Help(_) | Overlay::Facts(_) => match meant {
-            Some("paths") => app.tree.paths = !app.tree.paths,
-            Some("units") => return app.switch_units(),
+        Overlay::Help(_) => match meant {
+            Some(name @ ("paths" | "units")) => return commands::run(app, name),
             Some("back" | "help" | "quit" | "details" | "show there" | "edit" | "fold") => {
                 app.overlay = None;
             }

@@ -16,11 +16,8 @@
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
-use super::{App, MACHINE, commands, hit::Hit, overlay::Overlay, tabs};
-use crate::{
-    screens::widgets::paint,
-    ui::{ScreenId, command::Row},
-};
+use super::{App, commands, hit::Hit, overlay::Overlay, tabs};
+use crate::ui::{ScreenId, command::Row};
 
 /// The smallest terminal that holds a screen.
 pub const SMALLEST: (u16, u16) = (80, 24);
@@ -38,14 +35,6 @@ pub struct Layout {
     pub tabs: Rect,
     /// The screen's own.
     pub body: Rect,
-    /// The tree's panel.
-    pub tree: Rect,
-    /// The row of its column headings.
-    pub tree_head: Rect,
-    /// Its rows.
-    pub tree_rows: Rect,
-    /// The facts beside it.
-    pub facts: Rect,
     /// What holds the machine back.
     pub verdict: Rect,
     /// The strip's table.
@@ -81,36 +70,8 @@ impl Layout {
         let (body, strip) = cut_bottom(rest, strip_height);
         let (dstat, reads) = cut_left(strip, dstat_width(width, boxed));
         let mut layout = Self { boxed, title, tabs, body, dstat, reads, message, hints, ..Self::default() };
-        match app.screen {
-            MACHINE => layout.place_machine(body),
-            _ => {}
-        }
         layout.overlay = overlay_area(app, all);
         layout
-    }
-
-    fn place_machine(&mut self, body: Rect) {
-        let verdict_height = if self.boxed { if body.height >= 36 { 5 } else { 4 } } else { 2 };
-        let (rest, verdict) = cut_bottom(body, verdict_height);
-        self.verdict = verdict;
-        if body.width >= 100 {
-            let facts = (body.width * 31 / 100).clamp(36, 64);
-            (self.tree, self.facts) = cut_left(rest, body.width - facts);
-        } else {
-            (self.tree, self.facts) = cut_bottom(rest, 4);
-        }
-        let inner = self.inner(self.tree);
-        if self.boxed {
-            (self.tree_head, self.tree_rows) = cut_top(inner, 1);
-        } else {
-            self.tree_head = Rect { height: 1, y: self.tree.y, ..inner };
-            self.tree_rows = inner;
-        }
-    }
-
-    /// The inside of a panel.
-    fn inner(&self, panel: Rect) -> Rect {
-        paint::inner(panel, self.boxed)
     }
 
     /// What is under a cell.
@@ -129,15 +90,6 @@ impl Layout {
         if let Some((_, row)) = hints(self.hints, app.screen).into_iter().find(|(area, _)| area.contains(at))
         {
             return Hit::Command(row.name);
-        }
-        if self.tree_rows.contains(at) {
-            return Hit::TreeRow(app.tree.top + usize::from(row - self.tree_rows.y));
-        }
-        if app.screen == MACHINE && self.verdict.contains(at) {
-            return Hit::Findings;
-        }
-        if self.facts.contains(at) {
-            return Hit::Facts;
         }
         Hit::Nothing
     }
@@ -186,7 +138,6 @@ fn overlay_area(app: &App, all: Rect) -> Rect {
         }
         Some(Overlay::Palette(_)) => (84, 22),
         Some(Overlay::Help(_)) => (100, 48),
-        Some(Overlay::Facts(_)) => (96, 60),
     };
     let width = width.min(all.width.saturating_sub(4));
     let height = height.min(all.height.saturating_sub(4));

@@ -1,4 +1,4 @@
-//! What can lie over a screen: help, the palette, all facts of a row, the question before leaving.
+//! What can lie over a screen: help, the palette, texts of screens, the question before leaving.
 
 use tui_input::Input;
 
@@ -11,12 +11,10 @@ pub enum Overlay {
     Help(usize),
     /// Commands by name.
     Palette(Palette),
-    /// Everything about the selected row; scrolled down by so many rows.
-    Facts(usize),
-    /// A test runs: leave all the same?
-    Quit,
     /// What a screen lays over the others; scrolled down by so many rows.
     Screen(ScreenId, usize),
+    /// A test runs: leave all the same?
+    Quit,
 }
 
 /// The palette: a field and the commands that match it.

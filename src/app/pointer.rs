@@ -6,10 +6,9 @@ use super::{
     App, Effect, commands,
     hit::Hit,
     message::{Mouse, MouseAction},
-    old,
     overlay::Overlay,
 };
-use crate::screens::{Step, widgets::scroll::scroll};
+use crate::screens::widgets::scroll::scroll;
 
 /// The mouse did something.
 pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
@@ -26,20 +25,17 @@ pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
 fn wheel(app: &mut App, step: isize) -> Vec<Effect> {
     let body = app.layout().body;
     match &mut app.overlay {
-        Some(Overlay::Help(top) | Overlay::Facts(top) | Overlay::Screen(_, top)) => {
+        Some(Overlay::Help(top) | Overlay::Screen(_, top)) => {
             scroll(top, step, app.text_end);
         }
         Some(Overlay::Palette(palette)) => {
             palette.selected = palette.selected.saturating_add_signed(step);
         }
         Some(Overlay::Quit) => {}
-        None => match app.screens.get_mut(app.screen) {
-            Some(screen) => {
-                let asks = screen.wheel(step, &app.shared, body);
-                return app.grant(asks);
-            }
-            None => old::step(app, Step::Rows(step)),
-        },
+        None => {
+            let asks = app.screens.get_mut(app.screen).map(|screen| screen.wheel(step, &app.shared, body));
+            return app.grant(asks.unwrap_or_default());
+        }
     }
     Vec::new()
 }
@@ -61,8 +57,7 @@ fn press(app: &mut App, mouse: Mouse) -> Vec<Effect> {
             let asks = screen.press(at, &app.shared, layout.body);
             app.grant(asks)
         }
-        Some(_) => Vec::new(),
-        None => old::press(app, &hit),
+        _ => Vec::new(),
     }
 }
 

@@ -1,6 +1,5 @@
 //! The tabs: which screens there are, and the way from one to the next.
 
-use super::old;
 use crate::{
     screens::SCREENS,
     ui::{About, ScreenId},
@@ -8,7 +7,7 @@ use crate::{
 
 /// All screens, in the order of their digits; pages stand behind the screen whose digit they have.
 pub fn abouts() -> Vec<&'static About> {
-    let mut all: Vec<&About> = old::SCREENS.iter().chain(SCREENS).collect();
+    let mut all: Vec<&About> = SCREENS.iter().collect();
     all.sort_by_key(|about| about.digit);
     all
 }
@@ -28,7 +27,7 @@ pub fn pages() -> Vec<&'static About> {
 /// What the frame says of a screen.
 pub fn about(id: ScreenId) -> &'static About {
     let found = abouts().into_iter().find(|about| about.id == id);
-    found.unwrap_or(&old::SCREENS[0])
+    found.unwrap_or(&SCREENS[0])
 }
 
 /// The screen whose tab it is shown under: itself, unless it is a page.

@@ -22,6 +22,8 @@ pub enum Ask {
     Open(ScreenId),
     /// Nothing over the screens any more.
     Close,
+    /// A command of every screen, by name.
+    Command(&'static str),
     /// A change of what several screens see.
     Change(SharedChange),
 }

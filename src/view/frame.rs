@@ -1,11 +1,11 @@
 //! What every screen has: the title bar, the tabs, the footer with its message, the word to a terminal that is too small.
 
 use super::{
-    paint::{Brush, Piece, cells, fit, hints, piece, width},
+    paint::{Brush, Piece, cells, fit, piece, width},
     theme::Meaning,
 };
 use crate::{
-    app::{App, MACHINE, Mode, layout, old, tabs},
+    app::{App, Mode, layout, tabs},
     model::RunState,
     text::Label,
     units::counted,
@@ -75,7 +75,7 @@ pub(super) fn tabs(app: &App, brush: &mut Brush<'_>) {
         let name = if shown { Meaning::Brand } else { Meaning::Quiet };
         let digit = if shown { Meaning::Brand } else { Meaning::Key };
         let own = app.screens.get(screen).and_then(|screen| screen.mark(&app.shared));
-        let mark = own.or_else(|| old::tab_mark(app, screen)).unwrap_or_else(|| " ".to_owned());
+        let mark = own.unwrap_or_else(|| " ".to_owned());
         brush.write(
             area.x,
             area.y,
@@ -174,22 +174,8 @@ fn message_line(app: &App) -> Vec<Piece> {
 
 /// While a field is open, keys are text: the footer says how to leave.
 fn field_hints(app: &App) -> Option<Vec<Piece>> {
-    let keys: &[(&str, &str)] = match app.screen {
-        _ if app.overlay.is_some() => return None,
-        MACHINE if app.tree.find.is_some() => &[("Enter", "keep"), ("↑↓", "other matches"), ("Esc", "leave")],
-        screen => {
-            let hints = app.screens.get(screen)?.field_hints();
-            return (!hints.is_empty()).then_some(hints);
-        }
-    };
-    let mut pieces = Vec::new();
-    if let (MACHINE, Some(input)) = (app.screen, &app.tree.find) {
-        pieces.push(piece("find ", Meaning::Quiet));
-        pieces.push(piece(format!("{}▏", input.value()), Meaning::Field));
-        pieces.push(piece("   ", Meaning::Text));
-    }
-    pieces.extend(hints(keys));
-    Some(pieces)
+    let hints = app.screens.get(app.screen).filter(|_| app.overlay.is_none())?.field_hints();
+    (!hints.is_empty()).then_some(hints)
 }
 
 pub(super) fn too_small(app: &App, brush: &mut Brush<'_>) {

@@ -1,9 +1,8 @@
-//! What lies over a screen: help, the palette, all facts of a row, the question before leaving.
+//! What lies over a screen: help, the palette, texts of screens, the question before leaving.
 
 use ratatui::layout::Rect;
 
 use super::{
-    facts, facts_pane,
     paint::{Brush, Piece, fit, piece, wrap},
     theme::Meaning,
 };
@@ -22,18 +21,12 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
             let title = format!("{}: keys and marks", about(app.screen).name);
             scrolled(brush, area, &title, &help_lines(app, width), *top);
         }
-        Some(Overlay::Facts(top)) => {
-            let Some(row) = app.tree.row() else { return };
-            let facts = facts::of_row(app, row);
-            let lines = facts_pane::lines(&facts, width, app.tree.paths, true);
-            scrolled(brush, area, &facts::heading(app, row), &lines, *top);
-        }
-        Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
         Some(Overlay::Screen(id, top)) => {
             let over = app.screens.get(*id).and_then(|screen| screen.over(&app.shared, width));
             let Some(over) = over else { return };
             scrolled(brush, area, &over.title, &over.lines, *top);
         }
+        Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
         Some(Overlay::Quit) => {
             let inner = open(brush, area, "A test is running");
             let line = [

@@ -48,18 +48,18 @@ fn the_most_costly_finding_is_on_top_with_its_gain_on_every_size() {
 fn enter_goes_to_the_place_the_finding_is_about() {
     let app = opened("threadripper-before", (120, 40), "2<Enter>");
     assert_eq!(app.screen, ScreenId("machine"));
-    let node = app.tree.row().and_then(|row| row.node).unwrap();
+    let node = app.screens.machine.row().and_then(|row| row.node).unwrap();
     assert_eq!(app.shared.machine.pci.node(node).address.to_string(), "0000:40");
     let app = opened("laptop", (80, 24), "2j<Enter>");
-    assert_eq!(app.tree.row().unwrap().drive().unwrap().as_str(), "nvme1n1");
+    assert_eq!(app.screens.machine.row().unwrap().drive().unwrap().as_str(), "nvme1n1");
 }
 
 #[test]
 fn enter_opens_what_was_folded_on_the_way() {
     let folded = opened("laptop", (120, 40), "gh");
-    assert!(folded.tree.rows.len() < 4, "the root complex is folded");
+    assert!(folded.screens.machine.rows.len() < 4, "the root complex is folded");
     let app = opened("laptop", (120, 40), "gh2<Enter>");
-    assert_eq!(app.tree.row().unwrap().drive().unwrap().as_str(), "nvme0n1");
+    assert_eq!(app.screens.machine.row().unwrap().drive().unwrap().as_str(), "nvme0n1");
 }
 
 #[test]

@@ -3,26 +3,30 @@
 use ratatui::layout::Rect;
 
 use super::{
+    Tree,
     facts::{self, Fact},
-    paint::{Brush, Piece, fit_end, piece, wrap},
-    theme::Meaning,
 };
-use crate::app::App;
+use crate::{
+    screens::{
+        Over,
+        widgets::paint::{Brush, Piece, fit, fit_end, piece, wrap},
+    },
+    ui::{Shared, theme::Meaning},
+};
 
 const LABEL: u16 = 10;
 
-pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    let panel = app.layout().facts;
-    let Some(row) = app.tree.row() else { return };
-    let title = [piece(facts::heading(app, row), Meaning::Heading)];
-    let note = if app.tree.paths { vec![piece("with paths", Meaning::Quiet)] } else { Vec::new() };
+pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
+    let Some(row) = state.row() else { return };
+    let title = [piece(facts::heading(shared, row), Meaning::Heading)];
+    let note = if state.paths { vec![piece("with paths", Meaning::Quiet)] } else { Vec::new() };
     let inner = brush.panel(panel, &title, &note);
-    let facts = facts::of_row(app, row);
+    let facts = facts::of_row(shared, row);
     if inner.width >= 70 && inner.height <= 6 {
-        two_columns(app, brush, inner, &facts);
+        two_columns(state.paths, brush, inner, &facts);
         return;
     }
-    let lines = lines(&facts, inner.width, app.tree.paths, false);
+    let lines = lines(&facts, inner.width, state.paths, false);
     let hidden = lines.len().saturating_sub(usize::from(inner.height));
     for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
         brush.write(inner.x, y, inner.width, line);
@@ -33,8 +37,15 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     }
 }
 
+/// All of them, in lines of at most `width` cells.
+pub(super) fn over(state: &Tree, shared: &Shared, width: u16) -> Option<Over> {
+    let row = state.row()?;
+    let lines = lines(&facts::of_row(shared, row), width, state.paths, true);
+    Some(Over { title: facts::heading(shared, row), lines, size: (96, 60) })
+}
+
 /// The first facts side by side, a line each.
-fn two_columns(app: &App, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact]) {
+fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact]) {
     let half = inner.width / 2;
     let rows = usize::from(inner.height);
     let shown = facts.iter().filter(|fact| !fact.label.is_empty()).take(rows * 2);
@@ -44,8 +55,8 @@ fn two_columns(app: &App, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact]) {
         let y = (inner.y..inner.bottom()).nth(row).unwrap_or(inner.y);
         let room = half - 1;
         let value = match &fact.path {
-            Some(path) if app.tree.paths => fit_end(path, room - LABEL),
-            _ => super::paint::fit(&fact.value, room - LABEL),
+            Some(path) if paths => fit_end(path, room - LABEL),
+            _ => fit(&fact.value, room - LABEL),
         };
         brush.write(x, y, room, &[label(fact.label), piece(value, fact.meaning)]);
     }
@@ -56,7 +67,7 @@ fn label(text: &str) -> Piece {
 }
 
 /// Facts as lines of at most `width` cells, with the path under each when `paths`, and all there is to say when `whole`.
-pub(super) fn lines(facts: &[Fact], width: u16, paths: bool, whole: bool) -> Vec<Vec<Piece>> {
+fn lines(facts: &[Fact], width: u16, paths: bool, whole: bool) -> Vec<Vec<Piece>> {
     let room = width.saturating_sub(LABEL);
     let mut out = Vec::new();
     for fact in facts {

@@ -1,26 +1,19 @@
 //! The facts of a row: what is known of it, each with its unit and the path it was read from.
-//!
-//! Here: which facts there are, as text. Not here: where they stand (`facts_pane`).
 
 use std::sync::Arc;
 
-use super::{
-    theme::Meaning,
-    words::{basis, giga, iops, nanoseconds, place, rate, short_name},
-};
 use crate::{
-    app::App,
     machine::{Drive, HopLink, PciNode, Temperature, hop},
     model::{DriveName, Limit, NodeIndex, Reading},
     report::flatten::{Row, RowKind},
-    text::Label,
-    ui::load::LoadSource,
+    screens::widgets::words::{basis, giga, iops, nanoseconds, place, rate, short_name},
+    ui::{Shared, load::LoadSource, theme::Meaning},
     units::{Bytes, counted},
 };
 
 /// One fact.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fact {
+pub(super) struct Fact {
     /// What it is about; empty for a line that speaks for itself.
     pub label: &'static str,
     /// What it says, with its unit.
@@ -55,32 +48,32 @@ fn read<T>(label: &'static str, reading: &Reading<T>, show: impl FnOnce(&T) -> S
 }
 
 /// The heading for a row's facts.
-pub fn heading(app: &App, row: &Row) -> String {
+pub(super) fn heading(shared: &Shared, row: &Row) -> String {
     match (&row.kind, row.drive(), row.node) {
         (_, Some(drive), _) => drive.to_string(),
         (RowKind::Alike, ..) => format!("{} drives", row.drives.len()),
         (RowKind::Root, _, Some(node)) => {
-            format!("root complex {}", app.shared.machine.pci.node(node).address)
+            format!("root complex {}", shared.machine.pci.node(node).address)
         }
-        (_, _, Some(node)) => app.shared.machine.pci.node(node).address.to_string(),
+        (_, _, Some(node)) => shared.machine.pci.node(node).address.to_string(),
         (RowKind::Group(_), ..) => "drives without a PCI device".to_owned(),
         _ => "folded devices".to_owned(),
     }
 }
 
 /// All facts of a row, the ones people look for first.
-pub fn of_row(app: &App, row: &Row) -> Vec<Fact> {
+pub(super) fn of_row(shared: &Shared, row: &Row) -> Vec<Fact> {
     let mut facts = Vec::new();
-    if let Some(drive) = row.drive().and_then(|name| app.shared.machine.drive(name)) {
-        about_drive(app, drive, row, &mut facts);
+    if let Some(drive) = row.drive().and_then(|name| shared.machine.drive(name)) {
+        about_drive(shared, drive, row, &mut facts);
         if let Some(node) = row.node {
-            about_function(app, node, &mut facts);
+            about_function(shared, node, &mut facts);
         }
         return facts;
     }
     if let Some(node) = row.node {
-        about_node(app, node, row, &mut facts);
-        about_function(app, node, &mut facts);
+        about_node(shared, node, row, &mut facts);
+        about_function(shared, node, &mut facts);
     }
     if matches!(row.kind, RowKind::Folded { .. }) {
         facts.push(fact("", "Devices that neither hold drives nor take lanes from them."));
@@ -93,18 +86,18 @@ pub fn of_row(app: &App, row: &Row) -> Vec<Fact> {
     facts
 }
 
-fn about_drive(app: &App, drive: &Drive, row: &Row, facts: &mut Vec<Fact>) {
-    let units = app.shared.units;
+fn about_drive(shared: &Shared, drive: &Drive, row: &Row, facts: &mut Vec<Fact>) {
+    let units = shared.units;
     facts.extend(read("model", &drive.model, ToString::to_string));
     if let Some(file) = &drive.backing_file {
         facts.push(fact("file", file.to_string()));
     }
-    measured(app, drive, facts);
+    measured(shared, drive, facts);
     if let Some(node) = row.node {
-        about_link(app, node, facts);
+        about_link(shared, node, facts);
     }
-    if let Some(limit) = app.shared.limits.drive(&drive.name) {
-        facts.push(limit_fact("limit", app, limit));
+    if let Some(limit) = shared.limits.drive(&drive.name) {
+        facts.push(limit_fact("limit", shared, limit));
     }
     facts.extend(read("size", &drive.size, |size| units.size(*size)));
     facts.push(lba(drive));
@@ -137,34 +130,31 @@ fn about_drive(app: &App, drive: &Drive, row: &Row, facts: &mut Vec<Fact>) {
     facts.extend(read("affinity", &drive.queue.rq_affinity, |mode| format!("rq_affinity {mode}")));
     facts.extend(read("merges", &drive.queue.nomerges, |mode| format!("nomerges {mode}")));
     facts.extend(read("iostats", &drive.queue.iostats, ToString::to_string));
-    health(app, drive, facts);
+    health(shared, drive, facts);
 }
 
 /// What the test under way reads from the drive, against what it could.
-fn measured(app: &App, drive: &Drive, facts: &mut Vec<Fact>) {
-    if app.shared.load.source != LoadSource::Test {
+fn measured(shared: &Shared, drive: &Drive, facts: &mut Vec<Fact>) {
+    if shared.load.source != LoadSource::Test {
         return;
     }
-    let test = app.shared.tests.running();
+    let test = shared.tests.running();
     let seen = test.and_then(|t| t.targets.iter().find(|target| target.drive.as_ref() == Some(&drive.name)));
     let Some(seen) = seen else { return };
     let bytes = seen.curves.bytes.last().unwrap_or(0.0);
-    let against = app.shared.limits.drive(&drive.name).map(|limit| limit.bytes_per_second.0);
-    let of = against.map_or(String::new(), |limit| format!(" of {}", giga(app.shared.units, limit)));
-    let value = format!("{}{of} {}", giga(app.shared.units, bytes), app.shared.units.giga_per_second());
+    let against = shared.limits.drive(&drive.name).map(|limit| limit.bytes_per_second.0);
+    let of = against.map_or(String::new(), |limit| format!(" of {}", giga(shared.units, limit)));
+    let value = format!("{}{of} {}", giga(shared.units, bytes), shared.units.giga_per_second());
     facts.push(Fact { meaning: Meaning::Figure, ..fact("reads", value) });
     facts.push(fact("", iops(seen.curves.iops.last().unwrap_or(0.0))));
     if let (Some(p50), Some(p99)) = (seen.latency.percentile(50.0), seen.latency.percentile(99.0)) {
         let value = format!("{} median, {} at 99 %", nanoseconds(p50 as f64), nanoseconds(p99 as f64));
         facts.push(fact("latency", value));
     }
-    let holder = app.shared.bottlenecks.iter().find(|b| b.is_full() && b.drives.contains(&drive.name));
+    let holder = shared.bottlenecks.iter().find(|b| b.is_full() && b.drives.contains(&drive.name));
     if let Some(holder) = holder {
-        let value = format!(
-            "{}, {} at most",
-            place(&app.shared.machine, holder.node),
-            rate(app.shared.units, holder.limit)
-        );
+        let value =
+            format!("{}, {} at most", place(&shared.machine, holder.node), rate(shared.units, holder.limit));
         facts.push(Fact { meaning: Meaning::Warning, ..fact("held by", value) });
     }
     if seen.errors > 0 {
@@ -172,8 +162,8 @@ fn measured(app: &App, drive: &Drive, facts: &mut Vec<Fact>) {
     }
 }
 
-fn limit_fact(label: &'static str, app: &App, limit: &Limit) -> Fact {
-    let number = rate(app.shared.units, limit.bytes_per_second.0);
+fn limit_fact(label: &'static str, shared: &Shared, limit: &Limit) -> Fact {
+    let number = rate(shared.units, limit.bytes_per_second.0);
     let value = format!("{number}, {}", basis(limit.basis));
     Fact { more: Some(limit.because.clone()), ..fact(label, value) }
 }
@@ -228,7 +218,7 @@ fn in_use(drive: &Drive) -> Fact {
     fact("in use", all.join(", "))
 }
 
-fn health(app: &App, drive: &Drive, facts: &mut Vec<Fact>) {
+fn health(shared: &Shared, drive: &Drive, facts: &mut Vec<Fact>) {
     let Some(nvme) = &drive.nvme else { return };
     facts.extend(read("worn", &nvme.smart, |smart| {
         format!(
@@ -237,7 +227,7 @@ fn health(app: &App, drive: &Drive, facts: &mut Vec<Fact>) {
         )
     }));
     facts.extend(read("lifetime", &nvme.smart, |smart| {
-        let clamp = |bytes: u128| app.shared.units.size(Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)));
+        let clamp = |bytes: u128| shared.units.size(Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)));
         format!("{} read, {} written, {} h on", clamp(smart.read), clamp(smart.written), smart.power_on_hours)
     }));
     facts.extend(read("errors", &nvme.smart, |smart| format!("{} of media", smart.media_errors)));
@@ -249,8 +239,8 @@ fn health(app: &App, drive: &Drive, facts: &mut Vec<Fact>) {
     facts.extend(read("APST", &nvme.apst, |on| if *on { "on" } else { "off" }.to_owned()));
 }
 
-fn about_node(app: &App, index: NodeIndex, row: &Row, facts: &mut Vec<Fact>) {
-    let node = app.shared.machine.pci.node(index);
+fn about_node(shared: &Shared, index: NodeIndex, row: &Row, facts: &mut Vec<Fact>) {
+    let node = shared.machine.pci.node(index);
     let name = node.name();
     if !name.is_empty() {
         facts.push(fact("name", name));
@@ -258,16 +248,16 @@ fn about_node(app: &App, index: NodeIndex, row: &Row, facts: &mut Vec<Fact>) {
     if let Some(class) = &node.names.class {
         facts.push(Fact { path: Some(Arc::clone(node.class.path())), ..fact("class", class.to_string()) });
     }
-    about_link(app, index, facts);
-    if let Some(limit) = app.shared.limits.hop(index) {
-        facts.push(limit_fact("limit", app, limit));
+    about_link(shared, index, facts);
+    if let Some(limit) = shared.limits.hop(index) {
+        facts.push(limit_fact("limit", shared, limit));
     } else if row.kind == RowKind::Root {
         facts.push(Fact {
             meaning: Meaning::Quiet,
             ..fact("limit", "not known: nobody measured or published it")
         });
     }
-    if let Some(share) = app.shared.limits.oversubscription.get(&index).filter(|_| row.drives.len() > 1) {
+    if let Some(share) = shared.limits.oversubscription.get(&index).filter(|_| row.drives.len() > 1) {
         let meaning = if *share > 1.0 { Meaning::Warning } else { Meaning::Text };
         facts.push(Fact {
             meaning,
@@ -279,9 +269,9 @@ fn about_node(app: &App, index: NodeIndex, row: &Row, facts: &mut Vec<Fact>) {
     }
 }
 
-fn about_link(app: &App, index: NodeIndex, facts: &mut Vec<Fact>) {
-    let Some(link) = HopLink::above(&app.shared.machine, index) else { return };
-    let node = app.shared.machine.pci.node(index);
+fn about_link(shared: &Shared, index: NodeIndex, facts: &mut Vec<Fact>) {
+    let Some(link) = HopLink::above(&shared.machine, index) else { return };
+    let node = shared.machine.pci.node(index);
     let path = node.link.as_ref().map(|link| Arc::clone(link.speed.path()));
     let now = link.now.map_or_else(|| "not known".to_owned(), hop::long);
     let (value, meaning) = match link.most {
@@ -290,7 +280,7 @@ fn about_link(app: &App, index: NodeIndex, facts: &mut Vec<Fact>) {
         _ => (now, Meaning::Text),
     };
     facts.push(Fact { meaning, path, ..fact("link", value) });
-    let parent = node.parent.map(|parent| app.shared.machine.pci.node(parent));
+    let parent = node.parent.map(|parent| shared.machine.pci.node(parent));
     if let (Some(port), Some(parent)) = (link.port_most, parent) {
         let tail = if link.is_slot_limited() { ", less than the device" } else { "" };
         let path = parent.link.as_ref().map(|link| Arc::clone(link.max_speed.path()));
@@ -302,12 +292,12 @@ fn about_link(app: &App, index: NodeIndex, facts: &mut Vec<Fact>) {
 }
 
 /// What every function has: address, driver, IOMMU, configuration space.
-fn about_function(app: &App, index: NodeIndex, facts: &mut Vec<Fact>) {
-    let node: &PciNode = app.shared.machine.pci.node(index);
+fn about_function(shared: &Shared, index: NodeIndex, facts: &mut Vec<Fact>) {
+    let node: &PciNode = shared.machine.pci.node(index);
     let ids = node.vendor.get().zip(node.device.get()).map(|(v, d)| format!("  {v:04x}:{d:04x}"));
     let address = format!("{}{}", node.address, ids.unwrap_or_default());
     facts.push(Fact { path: Some(Arc::clone(&node.path)), ..fact("address", address) });
-    if !app.shared.machine.drives.iter().any(|drive| drive.node == Some(index)) {
+    if !shared.machine.drives.iter().any(|drive| drive.node == Some(index)) {
         facts.extend(read("NUMA", &node.numa_node, |numa| {
             numa.map_or_else(|| "no node, one memory".to_owned(), |numa| format!("node {numa}"))
         }));
@@ -315,7 +305,7 @@ fn about_function(app: &App, index: NodeIndex, facts: &mut Vec<Fact>) {
         facts.push(fact("chip", short_name(node)));
     }
     facts.extend(read("driver", &node.driver, ToString::to_string));
-    let domain = node.iommu_type.value().map(|kind: &Label| format!(", {kind}")).unwrap_or_default();
+    let domain = node.iommu_type.value().map(|kind| format!(", {kind}")).unwrap_or_default();
     facts.extend(read("IOMMU", &node.iommu_group, |group| format!("group {group}{domain}")));
     facts.extend(read("payload", &node.express, |express| {
         format!("MPS {} of {} B, MRRS {} B", express.payload, express.payload_supported, express.read_request)

@@ -2,27 +2,30 @@
 
 use ratatui::layout::Rect;
 
-use super::{
-    findings,
-    paint::{Brush, Piece, cells, piece, write_fitting},
-    theme::Meaning,
-    words::{giga, short_name},
-};
+use super::{Areas, Tree, search_text};
 use crate::{
-    app::{App, tree::search_text},
     capacity::bottleneck::FULL,
     machine::{Drive, HopLink, Machine, hop, pci::NodeKind},
     model::{DriveName, NodeIndex},
     report::flatten::{Group, Row, RowKind, Sort},
-    screens::widgets::bottleneck_panel::FULL_MARK,
-    ui::load::{LoadSource, hop_limit, possible},
+    screens::widgets::{
+        bottleneck_panel::FULL_MARK,
+        findings,
+        paint::{Brush, Piece, cells, piece, write_fitting},
+        words::{giga, short_name},
+    },
+    ui::{
+        Shared,
+        load::{LoadSource, hop_limit, possible},
+        theme::Meaning,
+    },
     units::counted,
 };
 
 /// A link that is slower than both its ends can be.
-pub const SLOW_MARK: char = '▼';
+const SLOW_MARK: char = '▼';
 /// A slot that holds a device to less than the device can.
-pub const SLOT_MARK: char = '▽';
+const SLOT_MARK: char = '▽';
 
 /// Where the columns stand, from the left edge of the rows.
 struct Columns {
@@ -54,36 +57,36 @@ impl Columns {
     }
 }
 
-pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
-    let (panel, head, area) = (app.layout().tree, app.layout().tree_head, app.layout().tree_rows);
+pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
+    let area = areas.rows;
     let columns = Columns::new(area);
-    brush.panel(panel, &title(app), &[]);
-    heading(app, brush, head, &columns);
-    let names = name_width(app);
-    let searched = app.tree.searched();
-    let shown = app.tree.rows.iter().enumerate().skip(app.tree.top).take(usize::from(area.height));
+    brush.panel(areas.tree, &title(state, shared), &[]);
+    heading(shared, brush, areas.head, &columns);
+    let names = name_width(shared);
+    let searched = state.searched();
+    let shown = state.rows.iter().enumerate().skip(state.top).take(usize::from(area.height));
     for (y, (index, row)) in (area.y..).zip(shown) {
-        let painter = RowPainter { app, row, columns: &columns, area, y, names };
-        painter.draw(brush, index == app.tree.selected, &searched);
+        let painter = RowPainter { shared, row, columns: &columns, area, y, names };
+        painter.draw(brush, index == state.selected, &searched);
     }
-    more_below(app, brush, area);
+    more_below(state, areas, brush);
 }
 
-fn title(app: &App) -> Vec<Piece> {
+fn title(state: &Tree, shared: &Shared) -> Vec<Piece> {
     let mut pieces = vec![piece("PCIe tree", Meaning::Heading)];
-    if app.tree.sort != Sort::Bus {
-        pieces.push(piece(format!(", siblings {}", app.tree.sort.name()), Meaning::Quiet));
+    if state.sort != Sort::Bus {
+        pieces.push(piece(format!(", siblings {}", state.sort.name()), Meaning::Quiet));
     }
-    if !app.shared.marks.is_empty() {
-        pieces.push(piece(format!("  ● {} marked", app.shared.marks.len()), Meaning::Marked));
+    if !shared.marks.is_empty() {
+        pieces.push(piece(format!("  ● {} marked", shared.marks.len()), Meaning::Marked));
     }
     pieces
 }
 
-fn heading(app: &App, brush: &mut Brush<'_>, head: Rect, columns: &Columns) {
-    let load = match app.shared.load.source {
-        LoadSource::Nothing => format!("limit {}", app.shared.units.giga_per_second()),
-        _ => format!("{} of limit", app.shared.units.giga_per_second()),
+fn heading(shared: &Shared, brush: &mut Brush<'_>, head: Rect, columns: &Columns) {
+    let load = match shared.load.source {
+        LoadSource::Nothing => format!("limit {}", shared.units.giga_per_second()),
+        _ => format!("{} of limit", shared.units.giga_per_second()),
     };
     let load = format!("{load:>12}");
     for (x, text) in [(columns.link, "GT/s now"), (columns.most, "at most"), (columns.load, load.as_str())] {
@@ -93,10 +96,10 @@ fn heading(app: &App, brush: &mut Brush<'_>, head: Rect, columns: &Columns) {
 }
 
 /// A word at the lower edge when rows are out of sight.
-fn more_below(app: &App, brush: &mut Brush<'_>, area: Rect) {
-    let seen = app.tree.top + usize::from(area.height);
-    let hidden = app.tree.rows.len().saturating_sub(seen);
-    let above = app.tree.top;
+fn more_below(state: &Tree, areas: &Areas, brush: &mut Brush<'_>) {
+    let seen = state.top + usize::from(areas.rows.height);
+    let hidden = state.rows.len().saturating_sub(seen);
+    let above = state.top;
     if !brush.boxed || hidden + above == 0 {
         return;
     }
@@ -105,18 +108,18 @@ fn more_below(app: &App, brush: &mut Brush<'_>, area: Rect) {
         (above, 0) => format!(" ↑ {above} more "),
         (above, below) => format!(" ↑ {above}  ↓ {below} more "),
     };
-    let panel = app.layout().tree;
+    let panel = areas.tree;
     brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(text, Meaning::Quiet)]);
 }
 
 /// The widest name of a drive, so that models stand in a column of their own.
-fn name_width(app: &App) -> u16 {
-    let drives = app.shared.machine.drives.iter().filter(|drive| !drive.kind.is_software());
+fn name_width(shared: &Shared) -> u16 {
+    let drives = shared.machine.drives.iter().filter(|drive| !drive.kind.is_software());
     drives.map(|drive| cells(drive.name.as_str())).max().unwrap_or(0).min(12)
 }
 
 struct RowPainter<'a> {
-    app: &'a App,
+    shared: &'a Shared,
     row: &'a Row,
     columns: &'a Columns,
     area: Rect,
@@ -133,8 +136,7 @@ impl RowPainter<'_> {
         let pieces = self.name();
         let room = (self.area.x + self.columns.name).saturating_sub(x + 1);
         x = write_fitting(brush, x, self.y, room, &pieces);
-        let found =
-            !searched.is_empty() && search_text(&self.app.shared.machine, self.row).contains(searched);
+        let found = !searched.is_empty() && search_text(&self.shared.machine, self.row).contains(searched);
         let name = Rect { x: first, y: self.y, width: x - first, height: 1 };
         if selected {
             brush.shade(name, Meaning::Selected);
@@ -149,7 +151,7 @@ impl RowPainter<'_> {
         if selected {
             brush.text(self.area.x, self.y, 1, "›", Meaning::Brand);
         }
-        let marks = &self.app.shared.marks;
+        let marks = &self.shared.marks;
         let marked = self.row.drives.iter().filter(|drive| marks.contains(*drive)).count();
         let mark = match marked {
             0 => return,
@@ -196,7 +198,7 @@ impl RowPainter<'_> {
 
     /// How many drives are below.
     fn count(&self) -> usize {
-        self.app.shared.machine.count_of(&self.row.drives)
+        self.shared.machine.count_of(&self.row.drives)
     }
 
     fn root_name(&self) -> Vec<Piece> {
@@ -206,7 +208,7 @@ impl RowPainter<'_> {
             n => format!(", {}", counted(n, "drive")),
         };
         vec![
-            piece(self.app.shared.machine.pci.node(node).address.to_string(), Meaning::Figure),
+            piece(self.shared.machine.pci.node(node).address.to_string(), Meaning::Figure),
             piece(" root complex", Meaning::Text),
             piece(drives, Meaning::Quiet),
         ]
@@ -214,7 +216,7 @@ impl RowPainter<'_> {
 
     fn device_name(&self) -> Vec<Piece> {
         let (Some(head), Some(index)) = (self.row.head, self.row.node) else { return Vec::new() };
-        let tree = &self.app.shared.machine.pci;
+        let tree = &self.shared.machine.pci;
         let mut pieces = vec![piece(format!("{} ", tree.node(head).address.place()), Meaning::Quiet)];
         let node = tree.node(index);
         if self.row.drive().is_some() {
@@ -239,13 +241,13 @@ impl RowPainter<'_> {
     /// The path by which this row reaches its drive, where there are several.
     fn path(&self) -> Option<&Drive> {
         let [name] = self.row.drives.as_slice() else { return None };
-        let machine = &self.app.shared.machine;
+        let machine = &self.shared.machine;
         machine.path_through(machine.drive(name)?, self.row.node?)
     }
 
     fn drive_name(&self) -> Vec<Piece> {
         let Some(name) = self.row.drives.first() else { return Vec::new() };
-        let model = self.app.shared.machine.drive(name).map(Drive::short_model).unwrap_or_default();
+        let model = self.shared.machine.drive(name).map(Drive::short_model).unwrap_or_default();
         let path = self.path().map_or_else(String::new, |path| format!("  path {}", path.name));
         let padded = format!("{name:<wide$}", wide = usize::from(self.names));
         vec![piece(padded, Meaning::Drive), piece(format!("{path}  {model}"), Meaning::Quiet)]
@@ -253,8 +255,8 @@ impl RowPainter<'_> {
 
     /// The mark of the worst finding here, or of a place that holds the drives below it back.
     fn finding_mark(&self, node: NodeIndex) -> Option<(&'static str, Meaning)> {
-        let worst = self.app.shared.findings.marked.get(&node).map(|severity| findings::mark(*severity));
-        let holds_back = self.app.shared.bottlenecks.iter().any(|bottleneck| bottleneck.node == node);
+        let worst = self.shared.findings.marked.get(&node).map(|severity| findings::mark(*severity));
+        let holds_back = self.shared.bottlenecks.iter().any(|bottleneck| bottleneck.node == node);
         worst.or_else(|| holds_back.then_some((FULL_MARK, Meaning::Warning)))
     }
 
@@ -264,7 +266,7 @@ impl RowPainter<'_> {
             brush.text(x, self.y, 1, mark, meaning);
         }
         let link = self.row.node.filter(|_| self.row.kind != RowKind::Drive);
-        let Some(link) = link.and_then(|node| HopLink::above(&self.app.shared.machine, node)) else { return };
+        let Some(link) = link.and_then(|node| HopLink::above(&self.shared.machine, node)) else { return };
         let judged = !self.row.drives.is_empty();
         let x = self.area.x + self.columns.link;
         let (mark, meaning) = match (judged, link.is_slow(), link.is_slot_limited()) {
@@ -284,16 +286,14 @@ impl RowPainter<'_> {
 
     fn load(&self, brush: &mut Brush<'_>) {
         let limit = self.limit();
-        let known = self.app.shared.load.source != LoadSource::Nothing && !self.row.drives.is_empty();
+        let known = self.shared.load.source != LoadSource::Nothing && !self.row.drives.is_empty();
         if limit.is_none() && !known {
             return;
         }
         // What comes by this path alone is counted at the path.
         let path = self.path().map(|path| path.name.clone());
-        let load = path.map_or_else(
-            || self.app.shared.load.of(&self.row.drives),
-            |path| self.app.shared.load.of(&[path]),
-        );
+        let load =
+            path.map_or_else(|| self.shared.load.of(&self.row.drives), |path| self.shared.load.of(&[path]));
         let share = limit.map_or(0.0, |limit| load / limit);
         let full = share >= FULL;
         let meaning = match (full, self.shares()) {
@@ -302,9 +302,9 @@ impl RowPainter<'_> {
             (false, _) => Meaning::Load,
         };
         let figure = if known && load > 1e6 { Meaning::Figure } else { Meaning::Quiet };
-        let left = if known { giga(self.app.shared.units, load) } else { String::new() };
+        let left = if known { giga(self.shared.units, load) } else { String::new() };
         let (of, limit) = match limit {
-            Some(limit) => (if known { " of " } else { "    " }, giga(self.app.shared.units, limit)),
+            Some(limit) => (if known { " of " } else { "    " }, giga(self.shared.units, limit)),
             None => ("    ", String::new()),
         };
         let x = self.area.x + self.columns.load;
@@ -319,19 +319,17 @@ impl RowPainter<'_> {
 
     /// Bytes per second this row can carry.
     fn limit(&self) -> Option<f64> {
-        let limits = &self.app.shared.limits;
+        let limits = &self.shared.limits;
         match self.row.kind {
             RowKind::Folded { .. } | RowKind::Group(_) => None,
-            RowKind::Alike => possible(&self.app.shared.machine, limits, &self.row.drives),
+            RowKind::Alike => possible(&self.shared.machine, limits, &self.row.drives),
             _ => match self.row.drive() {
-                Some(_) if self.path().is_none() => {
-                    possible(&self.app.shared.machine, limits, &self.row.drives)
-                }
+                Some(_) if self.path().is_none() => possible(&self.shared.machine, limits, &self.row.drives),
                 // A path carries what its links do, whatever other paths carry.
                 _ => self
                     .row
                     .node
-                    .and_then(|node| narrowest(&self.app.shared.machine, limits, self.row.head, node)),
+                    .and_then(|node| narrowest(&self.shared.machine, limits, self.row.head, node)),
             },
         }
     }

@@ -1,0 +1,301 @@
+//! The machine screen: the PCIe tree, the facts of the selected row, what holds the machine back.
+
+mod draw;
+mod facts;
+mod facts_pane;
+mod tree_rows;
+mod update;
+
+use std::{collections::BTreeSet, fmt::Write as _};
+
+use ratatui::layout::{Constraint, Layout, Rect};
+use tui_input::Input;
+
+use super::{
+    Run,
+    widgets::{paint::inner, scroll::kept_in_sight},
+};
+use crate::{
+    machine::Machine,
+    model::{DriveName, NodeIndex},
+    report::flatten::{self, Row, RowKey, RowKind, Sort},
+    ui::{
+        About, Asks, Command,
+        Key::{self, Char},
+        ScreenId, Shared,
+        command::{command, pair},
+        theme::Meaning,
+    },
+};
+
+pub(super) const ABOUT: About = About {
+    id: ScreenId("machine"),
+    digit: '1',
+    name: "Machine",
+    help: "Show the machine: the PCIe tree, links, limits and load",
+    purpose: "The PCIe tree of this machine: every link now and at most, and the load each place carries.",
+    has_mark: false,
+    marks: &[
+        ("▲", Meaning::Problem, "a finding that costs at least 15 %, or a shared place that is too narrow"),
+        ("!", Meaning::Warning, "a finding that costs something; Findings tells which"),
+        ("▼", Meaning::Warning, "a drive's link runs slower or narrower than both its ends can"),
+        ("▽", Meaning::Quiet, "the slot holds the drive to less than the drive can"),
+        ("●", Meaning::Marked, "marked for the test; ○ some of the drives below are"),
+        ("████", Meaning::Load, "load against the limit of the link it crosses"),
+        ("████", Meaning::Good, "a drive that reads all its own link carries: as good as it gets"),
+        ("████", Meaning::Warning, "a shared place that is full: the bottleneck"),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const COMMANDS: &[Command<Run<Tree>>] = &[
+    pair("←→", command(240, &[Key::Left, Char('h')], "fold", "fold", "Fold the row, or go to the one it hangs under", |tree, _| { tree.left(); Asks::new() })),
+    command(250, &[Key::Right, Char('l')], "", "unfold", "Unfold the row, or go to the first one below it", |tree, _| { tree.right(); Asks::new() }),
+    command(280, &[Char('n')], "next drive", "next drive", "Jump to the next drive", |tree, _| { tree.step_drive(1); Asks::new() }),
+    command(290, &[Char('N')], "", "previous drive", "Jump to the drive before", |tree, _| { tree.step_drive(-1); Asks::new() }),
+    command(300, &[Char(' ')], "mark", "mark", "Mark the drive for the test, or every drive below this row", Tree::mark),
+    command(320, &[Key::Enter], "details", "details", "Everything about the selected row; a folded one opens", Tree::details),
+    command(350, &[Char('/')], "find", "find", "Find by name, model, address or driver; Enter keeps the match, arrows go to the next", |tree, _| { tree.find = Some(Input::default()); Asks::new() }),
+    command(360, &[Char('s')], "sort", "sort", "Sort siblings by bus, by load, by name", Tree::next_sort),
+    command(370, &[Char('z')], "all devices", "every device", "Show every device, or fold the ones that do not matter here", |tree, _| { tree.everything = !tree.everything; Asks::new() }),
+    command(380, &[Char('p')], "paths", "paths", "Show the path each value was read from", |tree, _| { tree.paths = !tree.paths; Asks::new() }),
+    command(450, &[Char('w')], "what if", "what if", "Pick up the card of this row in thought, to see it in another slot", Tree::move_this),
+];
+
+/// The tree on the screen.
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    /// Rows as they stand now, top to bottom.
+    pub rows: Vec<Row>,
+    /// Index of the selected row.
+    pub selected: usize,
+    /// Index of the first row shown.
+    pub top: usize,
+    /// Rows whose folding differs from what it is by itself.
+    pub toggled: BTreeSet<RowKey>,
+    /// Nothing is folded away.
+    pub everything: bool,
+    /// The order of siblings.
+    pub sort: Sort,
+    /// Whether the facts beside the tree show the path each was read from.
+    pub paths: bool,
+    /// The field behind `/`, while it is open.
+    pub find: Option<Input>,
+    found: String,
+    selected_key: Option<RowKey>,
+    /// What is shown as soon as there are rows for it.
+    wanted: Option<(NodeIndex, Option<DriveName>)>,
+}
+
+impl Tree {
+    /// Makes the rows afresh, `height` of them to be seen, with the selection on what is wanted or on the row it was on.
+    fn make(&mut self, shared: &Shared, height: u16) {
+        self.list(shared, height);
+        if let Some((node, drive)) = self.wanted.take()
+            && !self.reveal(&shared.machine, node, drive.as_ref())
+        {
+            self.toggled.clear();
+            self.everything = true;
+            self.list(shared, height);
+            self.reveal(&shared.machine, node, drive.as_ref());
+        }
+        self.top = kept_in_sight(self.top, self.selected, self.rows.len(), height);
+    }
+
+    fn list(&mut self, shared: &Shared, height: u16) {
+        self.rows = flatten::Screen {
+            machine: &shared.machine,
+            toggled: &self.toggled,
+            everything: self.everything,
+            sort: self.sort,
+            load: &|drives| shared.load.of(drives),
+            height: usize::from(height),
+        }
+        .rows();
+        let at = self.selected_key.as_ref().and_then(|key| self.rows.iter().position(|row| row.key == *key));
+        self.selected = match (at, &self.selected_key) {
+            (Some(at), _) => at,
+            (None, None) => self.rows.iter().position(Row::is_drive).unwrap_or(0),
+            (None, Some(_)) => self.selected,
+        };
+        self.select(self.selected);
+    }
+
+    /// The selected row.
+    pub fn row(&self) -> Option<&Row> {
+        self.rows.get(self.selected)
+    }
+
+    /// Selects the row at `index`, or the last one.
+    fn select(&mut self, index: usize) {
+        let index = index.min(self.rows.len().saturating_sub(1));
+        self.selected = index;
+        self.selected_key = self.rows.get(index).map(|row| row.key.clone());
+    }
+
+    /// Selects the row that shows `node`, or `drive` where several hang on one device; false when no row does.
+    fn reveal(&mut self, machine: &Machine, node: NodeIndex, drive: Option<&DriveName>) -> bool {
+        let shows_drive = |row: &Row| row.drive().is_some_and(|own| Some(own) == drive);
+        let shows_node = |row: &Row| {
+            let ports =
+                |from| machine.pci.ancestry(from).take_while(|at| row.head != machine.pci.node(*at).parent);
+            row.node == Some(node)
+                || row.head == Some(node)
+                || row.node.is_some_and(|from| row.head.is_some() && ports(from).any(|at| at == node))
+        };
+        let at = self.rows.iter().position(shows_drive).or_else(|| self.rows.iter().position(shows_node));
+        if let Some(at) = at {
+            self.select(at);
+        }
+        at.is_some()
+    }
+
+    /// Jumps to the next (`step` 1) or previous (-1) row that stands for drives, around the corner.
+    fn step_drive(&mut self, step: isize) {
+        self.step_to(step, Row::is_drive);
+    }
+
+    fn step_to(&mut self, step: isize, wanted: impl Fn(&Row) -> bool) {
+        let count = self.rows.len().cast_signed();
+        let here = self.selected.cast_signed();
+        let next = (1..=count).map(|distance| (here + step * distance).rem_euclid(count).cast_unsigned());
+        if let Some(index) = next.into_iter().find(|index| wanted(&self.rows[*index])) {
+            self.select(index);
+        }
+    }
+
+    /// Opens or closes the selected row; false when there is nothing to open.
+    fn toggle(&mut self) -> bool {
+        let Some(row) = self.row() else { return false };
+        if row.open.is_none() {
+            return false;
+        }
+        let key = row.key.clone();
+        if !self.toggled.remove(&key) {
+            self.toggled.insert(key);
+        }
+        true
+    }
+
+    /// Left: closes an open row, else goes to the row above it in the tree.
+    fn left(&mut self) {
+        let Some(row) = self.row() else { return };
+        if row.open == Some(true) {
+            self.toggle();
+            return;
+        }
+        let depth = row.depth;
+        if let Some(above) = self.rows[..self.selected].iter().rposition(|row| row.depth < depth) {
+            self.select(above);
+        }
+    }
+
+    /// Right: opens a closed row, else goes to the first row below it in the tree.
+    fn right(&mut self) {
+        let Some(row) = self.row() else { return };
+        if row.open == Some(false) {
+            self.toggle();
+        } else if self.rows.get(self.selected + 1).is_some_and(|below| below.depth > row.depth) {
+            self.select(self.selected + 1);
+        }
+    }
+
+    /// Leaves the field; an empty one goes to the next match of what was looked for before.
+    fn close_find(&mut self, machine: &Machine) {
+        let Some(input) = self.find.take() else { return };
+        if input.value().is_empty() {
+            self.find_next(machine, 1);
+        } else {
+            input.value().clone_into(&mut self.found);
+        }
+    }
+
+    /// Selects the first row from here on that matches the field.
+    fn find_here(&mut self, machine: &Machine) -> bool {
+        let text = self.searched();
+        let matches = |row: &Row| search_text(machine, row).contains(&text);
+        if text.is_empty() || self.row().is_some_and(&matches) {
+            return true;
+        }
+        let before = self.selected;
+        self.step_to(1, matches);
+        self.selected != before
+    }
+
+    /// Goes to the next or previous match.
+    fn find_next(&mut self, machine: &Machine, step: isize) {
+        let field = self.searched();
+        let text = if field.is_empty() { self.found.to_lowercase() } else { field };
+        if !text.is_empty() {
+            self.step_to(step, |row| search_text(machine, row).contains(&text));
+        }
+    }
+
+    /// What the rows are searched for right now, in lower case; empty for nothing.
+    fn searched(&self) -> String {
+        self.find.as_ref().map(|input| input.value().to_lowercase()).unwrap_or_default()
+    }
+}
+
+/// Everything a row can be found by, in lower case.
+fn search_text(machine: &Machine, row: &Row) -> String {
+    let mut text = String::new();
+    for index in [row.head, row.node].into_iter().flatten() {
+        let node = machine.pci.node(index);
+        let driver = node.driver.value().map_or("", |driver| driver.as_str());
+        let _ = write!(text, "{} {} {driver} ", node.address, node.name());
+    }
+    if row.is_drive() {
+        for drive in row.drives.iter().filter_map(|name| machine.drive(name)) {
+            let model = drive.model.value().map_or("", |model| model.as_str());
+            let serial = drive.serial.value().map_or("", |serial| serial.as_str());
+            let _ = write!(text, "{} {model} {serial} {} ", drive.name, drive.kind.name());
+        }
+    }
+    if let RowKind::Folded { words, .. } = &row.kind {
+        text.push_str(&words.join(" "));
+    }
+    text.to_lowercase()
+}
+
+/// Where everything is.
+struct Areas {
+    /// The tree's panel.
+    tree: Rect,
+    /// The row of its column headings.
+    head: Rect,
+    /// Its rows.
+    rows: Rect,
+    /// The facts of the selected row.
+    facts: Rect,
+    /// What holds the machine back.
+    verdict: Rect,
+}
+
+impl Areas {
+    /// The facts beside the tree, or below it on narrow terminals.
+    fn new(shared: &Shared, area: Rect) -> Self {
+        use Constraint::{Fill, Length};
+        let height = match (shared.is_boxed(), area.height) {
+            (false, _) => 2,
+            (true, 36..) => 5,
+            (true, _) => 4,
+        };
+        let [rest, verdict] = Layout::vertical([Fill(1), Length(height)]).areas(area);
+        let facts = (area.width * 31 / 100).clamp(36, 64);
+        let [tree, facts] = if area.width >= 100 {
+            Layout::horizontal([Fill(1), Length(facts)]).areas(rest)
+        } else {
+            Layout::vertical([Fill(1), Length(4)]).areas(rest)
+        };
+        let inside = inner(tree, shared.is_boxed());
+        // Without a box the headings stand in the rule at the top.
+        let (head, rows) = if shared.is_boxed() {
+            let [head, rows] = Layout::vertical([Length(1), Fill(1)]).areas(inside);
+            (head, rows)
+        } else {
+            (Rect { y: tree.y, height: 1, ..inside }, inside)
+        };
+        Self { tree, head, rows, facts, verdict }
+    }
+}
