@@ -2,7 +2,8 @@
 
 pub mod tabs;
 pub mod commands;
-pub mod strip;
+pub mod frame;
+pub mod stats_bar;
 pub mod overlay;
 pub mod layout;
 pub mod hit;
@@ -15,7 +16,7 @@ use std::time::Duration;
 use self::{
     layout::Layout,
     overlay::Overlay,
-    strip::{Strip, StripRow},
+    stats_bar::{StatsBar, StatsRow},
 };
 pub use crate::ui::{Effect, MachineRead, Message, Mode, ScreenId, key as keymap, message};
 use crate::{
@@ -50,8 +51,8 @@ pub struct App {
     pub overlay: Option<Overlay>,
     /// The line above the footer.
     pub notice: Option<Notice>,
-    /// The strip at the foot.
-    pub strip: Strip,
+    /// The bar at the foot.
+    pub stats_bar: StatsBar,
 }
 
 impl App {
@@ -64,7 +65,7 @@ impl App {
             text_end: usize::MAX,
             overlay: None,
             notice: None,
-            strip: Strip::default(),
+            stats_bar: StatsBar::default(),
         };
         for news in [News::Machine, News::Findings] {
             app.hear(news);
@@ -155,7 +156,7 @@ impl App {
     fn take_progress(&mut self, progress: Progress, now: Duration) -> Vec<Effect> {
         // A demo has no counters that would show it.
         if self.shared.is_simulated() {
-            self.strip.push_reads(now, progress.reads);
+            self.stats_bar.push_reads(now, progress.reads);
         }
         let boot = self.shared.machine.host.boot_id.value();
         let Some(record) = self.shared.experiments.take(progress, boot) else { return Vec::new() };
@@ -246,15 +247,15 @@ impl App {
         // A loop device or an md array would count what the drive below it counts already.
         let hardware =
             |name: &DriveName| self.shared.machine.drive(name).is_some_and(|drive| !drive.kind.is_software());
-        let row = StripRow::from_rates(rates, hardware);
+        let row = StatsRow::from_rates(rates, hardware);
         if self.shared.tests.running().is_none() {
             self.shared.load = Load::from_rates(rates);
-            self.strip.push_reads(at, row.disk.map_or(0.0, |(read, _)| read));
+            self.stats_bar.push_reads(at, row.disk.map_or(0.0, |(read, _)| read));
         }
         if let Some(test) = self.shared.tests.running_mut() {
             test.watch(rates, at);
         }
-        self.strip.push_row(row);
+        self.stats_bar.push_row(row);
         self.shared.rates = Some(rates.clone());
         self.judge();
     }
@@ -272,7 +273,7 @@ impl App {
             .filter_map(|t| Some((t.drive.clone()?, t.curves.bytes.last().unwrap_or(0.0))));
         self.shared.load = Load::from_test(rates);
         let bytes = test.total.bytes.last().unwrap_or(0.0);
-        self.strip.push_reads(now, bytes);
+        self.stats_bar.push_reads(now, bytes);
     }
 
     /// What a test on this machine teaches about it.
@@ -310,7 +311,7 @@ impl App {
             test.end(result);
         }
         self.shared.load = Load::default();
-        self.strip.push_reads(now, 0.0);
+        self.stats_bar.push_reads(now, 0.0);
         self.judge();
         let kept = self
             .shared

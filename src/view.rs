@@ -1,9 +1,5 @@
 //! The picture: a pure function of the state and the size.
-//!
-//! Here: [`draw`], one file per region, the theme. Not here: any change of state.
 
-pub mod frame;
-pub mod strip;
 pub mod overlay;
 pub use crate::screens::sheet::picture as sheet;
 
@@ -11,8 +7,8 @@ use ratatui::buffer::Buffer;
 
 pub use crate::ui::theme;
 use crate::{
-    app::App,
-    screens::widgets::{graph, paint, paint::Brush, words},
+    app::{App, frame, stats_bar},
+    screens::widgets::{paint, paint::Brush},
 };
 use theme::Theme;
 
@@ -46,7 +42,7 @@ pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) -> usize {
     if let Some(screen) = app.screens.get(app.screen) {
         screen.draw(&app.shared, layout.body, &mut brush);
     }
-    strip::draw(app, &mut brush);
+    stats_bar::draw(app, &mut brush);
     frame::footer(app, &mut brush);
     overlay::draw(app, &mut brush);
     brush.text_end

@@ -39,7 +39,7 @@ pub struct Layout {
     pub verdict: Rect,
     /// The strip's table.
     pub dstat: Rect,
-    /// The strip's curve.
+    /// The stats bar's curve.
     pub reads: Rect,
     /// The row for a message; the same as `hints` on low terminals.
     pub message: Rect,
@@ -62,13 +62,13 @@ impl Layout {
         let (tabs, rest) = cut_top(rest, 1);
         let (rest, hints) = cut_bottom(rest, 1);
         let (rest, message) = if boxed { cut_bottom(rest, 1) } else { (rest, hints) };
-        let strip_height = match (boxed, height) {
+        let bar_height = match (boxed, height) {
             (false, _) => 4,
             (true, ..50) => 7,
             (true, _) => 9,
         };
-        let (body, strip) = cut_bottom(rest, strip_height);
-        let (dstat, reads) = cut_left(strip, dstat_width(width, boxed));
+        let (body, bar) = cut_bottom(rest, bar_height);
+        let (dstat, reads) = cut_left(bar, dstat_width(width, boxed));
         let mut layout = Self { boxed, title, tabs, body, dstat, reads, message, hints, ..Self::default() };
         layout.overlay = overlay_area(app, all);
         layout

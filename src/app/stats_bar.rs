@@ -1,22 +1,101 @@
-//! The strip at the foot of every screen: rows as dstat prints them, and the curve of all reads.
+//! The stats bar at the foot of every screen: a row a second as dstat prints it, and the curve of all reads.
+
+use std::{collections::VecDeque, time::Duration};
 
 use ratatui::layout::Rect;
 
-use super::{
-    graph::{Curve, Graph},
-    paint::{Brush, cells, piece},
-    theme::Meaning,
-    words::{giga, rate},
-};
+use super::{App, Mode};
 use crate::{
-    app::{App, Mode, strip::StripRow},
-    ui::series::WINDOW,
+    counters::{CpuShares, Memory, Rates},
+    screens::widgets::{
+        graph::{Curve, Graph},
+        paint::{Brush, cells, piece},
+        words::{giga, rate},
+    },
+    ui::{
+        series::{Scale, Series, WINDOW},
+        theme::Meaning,
+    },
 };
+
+/// How many rows are kept.
+const KEPT: usize = 60;
+
+/// One second. What nobody counted is `None`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct StatsRow {
+    /// Runnable processes.
+    pub running: Option<u64>,
+    /// Blocked processes.
+    pub blocked: Option<u64>,
+    /// New processes per second.
+    pub forks: Option<f64>,
+    /// Shares of all CPUs, percent.
+    pub cpu: Option<CpuShares>,
+    /// Memory.
+    pub memory: Option<Memory>,
+    /// Reads and writes per second of all drives.
+    pub io: Option<(f64, f64)>,
+    /// Bytes read and written per second of all drives.
+    pub disk: Option<(f64, f64)>,
+}
+
+/// What the bar shows.
+#[derive(Debug, Clone)]
+pub struct StatsBar {
+    /// Rows, newest last.
+    pub rows: VecDeque<StatsRow>,
+    /// Bytes read per second of all drives.
+    pub reads: Series,
+    /// The top of its axis.
+    pub scale: Scale,
+}
+
+impl StatsRow {
+    /// From counters; `is_whole` tells hardware drives from the software ones that would count the same bytes twice.
+    pub fn from_rates(rates: &Rates, is_whole: impl Fn(&crate::model::DriveName) -> bool) -> Self {
+        let disks = || rates.disks.iter().filter(|(name, _)| is_whole(name)).map(|(_, disk)| disk);
+        let counted = !rates.disks.is_empty();
+        Self {
+            running: rates.running,
+            blocked: rates.blocked,
+            forks: rates.forks,
+            cpu: rates.cpu,
+            memory: rates.memory,
+            io: counted.then(|| (disks().map(|d| d.reads).sum(), disks().map(|d| d.writes).sum())),
+            disk: counted
+                .then(|| (disks().map(|d| d.read_bytes).sum(), disks().map(|d| d.written_bytes).sum())),
+        }
+    }
+}
+
+impl Default for StatsBar {
+    fn default() -> Self {
+        // 0.1 GB/s: what an idle machine reads now and then stays near the ground.
+        Self { rows: VecDeque::new(), reads: Series::default(), scale: Scale::new(1e8) }
+    }
+}
+
+impl StatsBar {
+    /// Adds a row.
+    pub fn push_row(&mut self, row: StatsRow) {
+        self.rows.push_back(row);
+        while self.rows.len() > KEPT {
+            self.rows.pop_front();
+        }
+    }
+
+    /// Adds a point to the curve.
+    pub fn push_reads(&mut self, now: Duration, bytes_per_second: f64) {
+        self.reads.push(now, bytes_per_second);
+        self.scale.fit(now, self.reads.window_most());
+    }
+}
 
 /// A group of dstat's columns.
 struct Group {
     heading: &'static str,
-    cells: fn(&StripRow) -> Vec<Option<f64>>,
+    cells: fn(&StatsRow) -> Vec<Option<f64>>,
     format: fn(f64) -> String,
     width: usize,
 }
@@ -48,7 +127,7 @@ const GROUPS: &[Group] = &[
         heading: " used  free  buff  cach",
         cells: |row| {
             let memory = row.memory;
-            let bytes = |of: fn(&crate::counters::Memory) -> u64| memory.as_ref().map(|m| of(m) as f64);
+            let bytes = |of: fn(&Memory) -> u64| memory.as_ref().map(|m| of(m) as f64);
             vec![bytes(|m| m.used), bytes(|m| m.free), bytes(|m| m.buffers), bytes(|m| m.cached)]
         },
         format: binary,
@@ -77,7 +156,7 @@ fn groups(width: u16) -> &'static [usize] {
     }
 }
 
-pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
+pub(crate) fn draw(app: &App, brush: &mut Brush<'_>) {
     let (left, right) = (app.layout().dstat, app.layout().reads);
     let width = brush.inner(left).width;
     let shown = groups(width);
@@ -101,7 +180,7 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[usize]) {
         shown.iter().filter_map(|at| GROUPS.get(*at)).map(|group| group.heading).collect();
     brush.text(inner.x, inner.y, inner.width, &heading.join("|"), Meaning::Quiet);
     let body = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
-    if app.strip.rows.is_empty() {
+    if app.stats_bar.rows.is_empty() {
         let text = match app.shared.mode {
             Mode::Capture(_) | Mode::Folder(_) => "A capture holds one moment: it has no live counters.",
             Mode::Demo(_) => "A demo has counters while a test runs: r",
@@ -111,8 +190,8 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[usize]) {
         return;
     }
     let rows = usize::from(body.height);
-    let newest = app.strip.rows.len().saturating_sub(rows);
-    for (y, row) in (body.y..).zip(app.strip.rows.iter().skip(newest)) {
+    let newest = app.stats_bar.rows.len().saturating_sub(rows);
+    for (y, row) in (body.y..).zip(app.stats_bar.rows.iter().skip(newest)) {
         let mut x = body.x;
         for (index, group) in shown.iter().filter_map(|at| GROUPS.get(*at)).enumerate() {
             if index > 0 {
@@ -123,7 +202,7 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[usize]) {
     }
 }
 
-fn group_cells(brush: &mut Brush<'_>, group: &Group, row: &StripRow, x: u16, y: u16) -> u16 {
+fn group_cells(brush: &mut Brush<'_>, group: &Group, row: &StatsRow, x: u16, y: u16) -> u16 {
     let mut x = x;
     for (index, value) in (group.cells)(row).into_iter().enumerate() {
         if index > 0 {
@@ -141,20 +220,20 @@ fn group_cells(brush: &mut Brush<'_>, group: &Group, row: &StripRow, x: u16, y: 
 }
 
 fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
-    let strip = &app.strip;
+    let bar = &app.stats_bar;
     let units = app.shared.units;
     let mut title = vec![piece("reads", Meaning::Heading)];
-    if let Some(now) = strip.reads.last() {
+    if let Some(now) = bar.reads.last() {
         title.push(piece(format!("  {}", rate(units, now)), Meaning::Figure));
-        title.push(piece(format!("  most {}", giga(units, strip.reads.most())), Meaning::Quiet));
+        title.push(piece(format!("  most {}", giga(units, bar.reads.most())), Meaning::Quiet));
     } else {
         title.push(piece(format!("  {}", units.giga_per_second()), Meaning::Quiet));
     }
     let inner = brush.panel(area, &title, &[]);
-    let now = strip.reads.points().next_back().map_or(app.shared.now, |(at, _)| at);
+    let now = bar.reads.points().next_back().map_or(app.shared.now, |(at, _)| at);
     let graph = Graph {
-        curves: vec![Curve { series: &strip.reads, meaning: Meaning::Load, filled: true }],
-        top: strip.scale.top(),
+        curves: vec![Curve { series: &bar.reads, meaning: Meaning::Load, filled: true }],
+        top: bar.scale.top(),
         label: &|value| giga(units, value),
         level: None,
         window: WINDOW,
@@ -201,7 +280,7 @@ mod tests {
         assert_eq!(binary(0.0), "0");
         assert_eq!(binary(1023.0), "1.0k");
         for group in GROUPS {
-            let cells = (group.cells)(&StripRow::default()).len();
+            let cells = (group.cells)(&StatsRow::default()).len();
             assert_eq!(group.heading.len(), cells * (group.width + 1) - 1, "{}", group.heading);
         }
         for value in [1.0, 999.0, 1000.0, 1e6, 99.96 * 1024.0, 1e12, 1e15] {

@@ -1,18 +1,16 @@
 //! What every screen has: the title bar, the tabs, the footer with its message, the word to a terminal that is too small.
 
-use super::{
-    paint::{Brush, Piece, cells, fit, piece, width},
-    theme::Meaning,
-};
+use super::{App, Mode, layout, tabs};
 use crate::{
-    app::{App, Mode, layout, tabs},
     model::RunState,
+    screens::widgets::paint::{Brush, Piece, cells, fit, piece, width},
     text::Label,
+    ui::theme::Meaning,
     units::counted,
 };
 
 /// `iodyno  host · CPU · 32 CPUs · Linux 5.8.0 · 10 drives        DEMO · SIMULATED   ? help`.
-pub(super) fn title(app: &App, brush: &mut Brush<'_>) {
+pub(crate) fn title(app: &App, brush: &mut Brush<'_>) {
     let area = app.layout().title;
     let right = [
         mode(app),
@@ -69,7 +67,7 @@ fn mode(app: &App) -> Vec<Piece> {
     }
 }
 
-pub(super) fn tabs(app: &App, brush: &mut Brush<'_>) {
+pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
     for ((area, screen), tab) in layout::tabs(app.layout().tabs).into_iter().zip(tabs::tabs()) {
         let shown = tabs::home(app.screen) == screen;
         let name = if shown { Meaning::Brand } else { Meaning::Quiet };
@@ -142,7 +140,7 @@ fn experiment_line(app: &App) -> Vec<Piece> {
     ]
 }
 
-pub(super) fn footer(app: &App, brush: &mut Brush<'_>) {
+pub(crate) fn footer(app: &App, brush: &mut Brush<'_>) {
     let (message, hints) = (app.layout().message, app.layout().hints);
     let told = message_line(app);
     if !told.is_empty() && message == hints {
@@ -178,7 +176,7 @@ fn field_hints(app: &App) -> Option<Vec<Piece>> {
     (!hints.is_empty()).then_some(hints)
 }
 
-pub(super) fn too_small(app: &App, brush: &mut Brush<'_>) {
+pub(crate) fn too_small(app: &App, brush: &mut Brush<'_>) {
     let (columns, rows) = app.shared.size;
     let (wide, high) = layout::SMALLEST;
     let lines = [
