@@ -1,4 +1,4 @@
-//! Pictures of every screen of every demo, at three sizes, kept under `snapshots/`.
+//! Pictures of the screens, kept under `snapshots/`: each at three sizes in one demo, others where they differ in kind.
 //!
 //! A picture is the text of the screen, then the runs of styles in every row: column, length, style. What the terminal's
 //! own `Display` leaves out, colours and weights, is so part of what is compared.
@@ -9,7 +9,7 @@ use iodyno::{
     app::{ScreenId, keymap, tabs},
     runtime::headless::Headless,
     screens::dyno::form::FIELDS,
-    source::{demo::DEMOS, origin::Origin},
+    source::origin::Origin,
     view::picture::text,
     view::theme::Theme,
 };
@@ -73,121 +73,85 @@ fn check(name: &str, picture: &Buffer) {
     settings.bind(|| insta::assert_snapshot!(name, format!("{}\n{}", text(picture), styles(picture))));
 }
 
+/// The demo whose screens are kept at every size; others are kept where they differ in kind.
+const FIRST: &str = "threadripper-before";
+const MIDDLE: (u16, u16) = SIZES[1];
+
+fn kept(name: &str, demo: &str, screen: &'static str, size: (u16, u16), keys: &str, seconds: u64) {
+    let name = format!("{name}__{}__{}x{}", demo.replace('-', "_"), size.0, size.1);
+    check(&name, &picture(demo, ScreenId(screen), size, keys, seconds));
+}
+
 #[test]
-fn the_machine_of_every_demo() {
-    for demo in DEMOS {
-        for size in SIZES {
-            let name = format!("machine__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
-            check(&name, &picture(demo.name, ScreenId("machine"), size, "", 0));
-        }
+fn every_screen_at_three_sizes() {
+    for size in SIZES {
+        kept("machine", FIRST, "machine", size, "", 0);
+        kept("findings", FIRST, "findings", size, "", 0);
+        kept("tune", FIRST, "tune", size, "", 0);
+        kept("dyno", FIRST, "dyno", size, "jj<Enter><C-u>512k<Enter>r", 12);
+        kept("what_if", FIRST, "what-if", size, "", 0);
+        kept("sheet", FIRST, "sheet", size, "", 0);
+        kept("slots_slower", FIRST, "machine", size, "w-", 0);
     }
 }
 
 #[test]
-fn the_findings_of_every_demo() {
-    for demo in DEMOS {
-        for size in SIZES {
-            let name = format!("findings__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
-            check(&name, &picture(demo.name, ScreenId("findings"), size, "", 0));
-        }
+fn machines_of_other_kinds() {
+    for demo in ["laptop", "threadripper-after", "x570"] {
+        kept("machine", demo, "machine", MIDDLE, "", 0);
+        kept("findings", demo, "findings", MIDDLE, "", 0);
     }
-}
-
-#[test]
-fn the_dyno_of_every_demo_after_a_test_of_big_reads() {
-    for demo in DEMOS {
-        for size in SIZES {
-            let name = format!("dyno__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
-            check(&name, &picture(demo.name, ScreenId("dyno"), size, "jj<Enter><C-u>512k<Enter>r", 12));
-        }
-    }
-}
-
-#[test]
-fn the_sheet_of_every_demo() {
-    for demo in DEMOS {
-        for size in SIZES {
-            let name = format!("sheet__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
-            check(&name, &picture(demo.name, ScreenId("sheet"), size, "", 0));
-        }
-    }
+    kept("findings", "laptop", "findings", SIZES[0], "", 0);
+    kept("dyno", "laptop", "dyno", MIDDLE, "jj<Enter><C-u>512k<Enter>r", 12);
+    kept("dyno", "x570-formatted", "dyno", MIDDLE, "jj<Enter><C-u>512k<Enter>r", 12);
+    kept("sheet", "x570", "sheet", MIDDLE, "", 0);
+    kept("slots_slower", "laptop", "machine", MIDDLE, "w-", 0);
 }
 
 #[test]
 fn a_sheet_with_runs_in_every_format() {
-    for size in SIZES {
-        for (name, keys) in [("markdown", ""), ("bbcode", "f"), ("text", "ff"), ("json", "fff")] {
-            let mut headless =
-                Headless::open(&Origin::Demo("threadripper-before".to_owned()), size).expect("demos open");
-            headless.press(keymap::parse("4r").expect("keys"));
-            headless.wait(Duration::from_secs(12));
-            headless.press(keymap::parse(&format!("7jjj<Space>{keys}<PageDown>")).expect("keys"));
-            check(&format!("sheet_{name}__{}x{}", size.0, size.1), &headless.picture(Theme::COLOUR));
-        }
-    }
-}
-
-#[test]
-fn settings_of_every_demo() {
-    for demo in DEMOS {
-        for size in SIZES {
-            let name = format!("tune__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
-            check(&name, &picture(demo.name, ScreenId("tune"), size, "", 0));
-        }
+    for (name, keys) in [("markdown", ""), ("bbcode", "f"), ("text", "ff"), ("json", "fff")] {
+        let mut headless = Headless::open(&Origin::Demo(FIRST.to_owned()), MIDDLE).expect("demos open");
+        headless.press(keymap::parse("4r").expect("keys"));
+        headless.wait(Duration::from_secs(12));
+        headless.press(keymap::parse(&format!("7jjj<Space>{keys}<PageDown>")).expect("keys"));
+        check(&format!("sheet_{name}__{}x{}", MIDDLE.0, MIDDLE.1), &headless.picture(Theme::COLOUR));
     }
 }
 
 #[test]
 fn settings_staged_reviewed_and_changed() {
     let staged = "jj<Space><Space>k+l<Enter><C-u>4099<Enter>";
-    for size in SIZES {
-        for (name, keys) in [
-            ("tune_staged", staged.to_owned()),
-            ("tune_review", format!("{staged}a")),
-            ("tune_changed", format!("{staged}a<Enter>")),
-            ("tune_tested", format!("{staged}a<Enter>4r")),
-            ("tune_leaving", format!("{staged}a<Enter>q")),
-            ("tune_undone", format!("{staged}a<Enter>U")),
-        ] {
-            let seconds = if name == "tune_tested" { 12 } else { 0 };
-            let name = format!("{name}__threadripper_before__{}x{}", size.0, size.1);
-            check(&name, &picture("threadripper-before", ScreenId("tune"), size, &keys, seconds));
-        }
+    for (name, keys) in [
+        ("tune_staged", ""),
+        ("tune_review", "a"),
+        ("tune_changed", "a<Enter>"),
+        ("tune_tested", "a<Enter>4r"),
+        ("tune_leaving", "a<Enter>q"),
+        ("tune_undone", "a<Enter>U"),
+    ] {
+        let seconds = if name == "tune_tested" { 12 } else { 0 };
+        kept(name, FIRST, "tune", MIDDLE, &format!("{staged}{keys}"), seconds);
     }
+    kept("tune_review", FIRST, "tune", SIZES[0], &format!("{staged}a"), 0);
+    kept("tune_leaving", FIRST, "tune", SIZES[0], &format!("{staged}a<Enter>q"), 0);
 }
 
 #[test]
-fn experiments_of_every_demo() {
-    for demo in DEMOS {
-        for size in SIZES {
-            let name = format!("what_if__{}__{}x{}", demo.name.replace('-', "_"), size.0, size.1);
-            check(&name, &picture(demo.name, ScreenId("what-if"), size, "", 0));
-        }
-    }
-}
-
-#[test]
-fn an_experiment_under_way_and_its_verdict() {
+fn an_experiment_in_progress_and_its_verdict() {
+    kept("what_if_under_way", FIRST, "what-if", MIDDLE, "<Enter>", 24);
     for size in SIZES {
-        for (name, keys, seconds) in [
-            ("what_if_under_way", "<Enter>", 24),
-            ("what_if_verdict", "<Enter>", 60),
-            ("what_if_ladder", "jjjjjj<Enter>", 260),
-            ("what_if_drives", "jjjjjjjj<Enter>", 80),
-            ("what_if_own", "Gejj", 0),
-        ] {
-            let name = format!("{name}__threadripper_before__{}x{}", size.0, size.1);
-            check(&name, &picture("threadripper-before", ScreenId("what-if"), size, keys, seconds));
-        }
+        kept("what_if_verdict", FIRST, "what-if", size, "<Enter>", 60);
     }
+    kept("what_if_ladder", FIRST, "what-if", MIDDLE, "jjjjjj<Enter>", 260);
+    kept("what_if_drives", FIRST, "what-if", MIDDLE, "jjjjjjjj<Enter>", 80);
+    kept("what_if_own", FIRST, "what-if", MIDDLE, "Gejj", 0);
 }
 
 #[test]
 fn the_full_root_complex_under_load() {
-    for size in SIZES {
-        let name = format!("machine_under_load__threadripper_before__{}x{}", size.0, size.1);
-        let keys = "4jj<Enter><C-u>512k<Enter>1r";
-        check(&name, &picture("threadripper-before", ScreenId("machine"), size, keys, 8));
+    for size in &SIZES[..2] {
+        kept("machine_under_load", FIRST, "machine", *size, "4jj<Enter><C-u>512k<Enter>1r", 8);
     }
 }
 
@@ -196,10 +160,7 @@ fn what_lies_over_a_screen() {
     for (name, keys) in
         [("help", "?"), ("palette", ":mark"), ("details", "<Enter>"), ("paths", "p"), ("find", "/quadro")]
     {
-        check(
-            &format!("{name}__threadripper_before__120x40"),
-            &picture("threadripper-before", ScreenId("machine"), (120, 40), keys, 0),
-        );
+        kept(name, FIRST, "machine", MIDDLE, keys, 0);
     }
 }
 
@@ -230,18 +191,10 @@ fn every_size_draws_without_leaving_the_buffer() {
 
 #[test]
 fn cards_in_other_slots() {
-    for size in SIZES {
-        let (columns, rows) = size;
-        for demo in DEMOS {
-            let name = format!("slots_slower__{}__{columns}x{rows}", demo.name.replace('-', "_"));
-            check(&name, &picture(demo.name, ScreenId("machine"), size, "w-", 0));
-        }
-        for (name, keys) in
-            [("slots_best", "wb"), ("slots_carrying", "nnw<Down><Down><Down>"), ("slots_refused", "nnwgjj")]
-        {
-            let name = format!("{name}__threadripper_before__{columns}x{rows}");
-            check(&name, &picture("threadripper-before", ScreenId("machine"), size, keys, 0));
-        }
+    for (name, keys) in
+        [("slots_best", "wb"), ("slots_carrying", "nnw<Down><Down><Down>"), ("slots_refused", "nnwgjj")]
+    {
+        kept(name, FIRST, "machine", MIDDLE, keys, 0);
     }
 }
 
