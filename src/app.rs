@@ -22,7 +22,7 @@ pub use crate::ui::{Effect, MachineRead, Message, Mode, ScreenId, key as keymap,
 use crate::{
     capacity::{self, bottleneck},
     counters::Rates,
-    findings::{is_depth_one, validity::Watch},
+    findings::{is_depth_one, validity::RunMonitor},
     machine::Measured,
     model::{DriveName, Failed, RunSample, RunSummary},
     screens::{News, Screens},
@@ -264,7 +264,7 @@ impl App {
         let Some(test) = self.shared.tests.running_mut() else { return };
         if test.learn_drives(sample) {
             test.expected = capacity::expected(&self.shared.machine, &self.shared.limits, &test.workload);
-            test.watch = Watch::begin(&self.shared.machine, &test.workload);
+            test.watch = RunMonitor::begin(&self.shared.machine, &test.workload);
         }
         test.take(sample, now);
         let rates = test
@@ -280,9 +280,10 @@ impl App {
     fn learned(&self, result: &Result<RunSummary, Failed>) -> Vec<Measured> {
         match (&self.shared.mode, result) {
             (Mode::Live, Ok(run)) => {
-                let beside = self.shared.tests.running().map_or_else(capacity::Beside::default, |test| {
-                    test.watch.beside(&self.shared.machine, run)
-                });
+                let beside =
+                    self.shared.tests.running().map_or_else(capacity::SystemActivity::default, |test| {
+                        test.watch.beside(&self.shared.machine, run)
+                    });
                 capacity::learned(&self.shared.machine, &self.shared.limits, run, beside)
             }
             _ => Vec::new(),

@@ -31,7 +31,7 @@ use crate::{
 
 pub use expected::{Expected, expected};
 pub use measured::{learned, refutations};
-pub use read_cost::Beside;
+pub use read_cost::SystemActivity;
 pub use slots::Slot;
 pub use total::{Total, total, total_in};
 

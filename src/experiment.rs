@@ -11,7 +11,7 @@ pub mod account;
 pub mod verdict;
 pub(crate) mod driver;
 pub(crate) mod record;
-pub(crate) mod worth;
+pub(crate) mod measured_gain;
 
 pub use crate::model::experiment::{Run, ThrownOut};
 pub use account::{Account, ArmAccount, Phase};

@@ -1,9 +1,9 @@
 //! What limits the machine: [`FINDINGS`], one row each, and the pure checks behind them.
 //!
-//! A check reads [`Evidence`] and returns [`Detection`]s; [`check`] joins each with its row into a [`Finding`]. One file
+//! A check reads [`Inputs`] and returns [`Detection`]s; [`check`] joins each with its row into a [`Finding`]. One file
 //! per family of checks.
 
-pub(crate) mod evidence;
+pub(crate) mod inputs;
 pub(crate) mod finding;
 mod links;
 mod slot;
@@ -20,9 +20,9 @@ mod run;
 pub mod validity;
 mod defaults;
 
-pub use evidence::{Evidence, Load, is_depth_one};
 use finding::Detection;
-pub use finding::{Finding, Gain, Proof, Remedy, Risk, Subject, SubjectKind};
+pub use finding::{Evidence, Finding, Gain, Remedy, Risk, Subject, SubjectKind};
+pub use inputs::{Inputs, Load, is_depth_one};
 
 use std::fmt::Write as _;
 
@@ -51,7 +51,7 @@ pub struct Row {
     pub needs_load: bool,
     /// Whether it is a default of every machine; at rest it is folded into the row `defaults`.
     pub is_default: bool,
-    check: fn(&Evidence) -> Vec<Detection>,
+    check: fn(&Inputs) -> Vec<Detection>,
 }
 
 impl Row {
@@ -137,11 +137,11 @@ pub fn markdown() -> String {
 
 /// All findings, by gain, then severity, then id; unknown gains after known ones. Defaults of every machine are folded
 /// into one finding, `defaults`, at the end.
-pub fn check(evidence: &Evidence) -> Vec<Finding> {
+pub fn check(inputs: &Inputs) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut folded = Vec::new();
     for row in FINDINGS {
-        for detection in (row.check)(evidence) {
+        for detection in (row.check)(inputs) {
             let is_default = row.is_default && detection.is_default();
             let finding = detection.into_finding(row);
             if is_default { folded.push(finding) } else { findings.push(finding) }
@@ -153,8 +153,8 @@ pub fn check(evidence: &Evidence) -> Vec<Finding> {
 }
 
 /// The ids that need a running test, when none runs: `check` lists them as not judged.
-pub fn not_judged(evidence: &Evidence, found: &[Finding]) -> Vec<FindingId> {
-    if evidence.load.is_some() {
+pub fn not_judged(inputs: &Inputs, found: &[Finding]) -> Vec<FindingId> {
+    if inputs.load.is_some() {
         return Vec::new();
     }
     let is_found = |id| found.iter().any(|finding| finding.id == id || finding.folds.contains(&id));

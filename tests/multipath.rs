@@ -4,7 +4,7 @@
 
 use iodyno::{
     capacity,
-    findings::{self, Evidence},
+    findings::{self, Inputs},
     machine::Machine,
     model::DriveName,
     report::json::{DrivesDocument, TreeDocument},
@@ -129,7 +129,7 @@ fn settings_of_the_drive_are_those_of_its_paths_and_each_path_has_its_own() {
 fn both_paths_are_judged() {
     let machine = machine();
     let limits = capacity::limits(&machine);
-    let found = findings::check(&Evidence::at_rest(&machine, &limits));
+    let found = findings::check(&Inputs::at_rest(&machine, &limits));
     let of = |id: &str| found.iter().find(|finding| finding.id.0 == id).unwrap_or_else(|| panic!("no {id}"));
     assert!(of("link-downtrained").evidence.iter().any(|proof| proof.path.contains("0000:61:00.0")));
     let scheduler = of("scheduler");

@@ -10,7 +10,7 @@ use std::{
 
 use iodyno::{
     capacity::{self, exchange, slots},
-    findings::{self, Evidence},
+    findings::{self, Inputs},
     machine::{Machine, NodeKind, pci::NodeAddress},
     model::{DriveName, Limits, NodeIndex},
     source::{self, capture::TextRoot, demo},
@@ -191,7 +191,7 @@ fn the_finding_and_the_prediction_win_the_same() {
     let mut compared = 0;
     for (name, machine) in machines() {
         let limits = capacity::limits(&machine);
-        let found = findings::check(&Evidence::at_rest(&machine, &limits));
+        let found = findings::check(&Inputs::at_rest(&machine, &limits));
         for finding in found.iter().filter(|finding| finding.id.0 == "shared-root-complex") {
             // `Move the card with 4 drives (...) behind FIRST[ to LAST] to ROOT, port PORT: ...`
             let text = finding.remedy.text.split_once(" behind ").unwrap().1;

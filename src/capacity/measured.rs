@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Beside, Measurements, expected, flow,
+    Measurements, SystemActivity, expected, flow,
     read_cost::{self, run_label},
 };
 use crate::{
@@ -63,7 +63,12 @@ pub fn remembered(machine: &Machine) -> Measurements {
 /// reads cost, if the processors were what held it back.
 ///
 /// A test that was simulated, cut short, or is no measure of its drives teaches nothing of them.
-pub fn learned(machine: &Machine, limits: &Limits, run: &RunSummary, beside: Beside) -> Vec<Measured> {
+pub fn learned(
+    machine: &Machine,
+    limits: &Limits,
+    run: &RunSummary,
+    beside: SystemActivity,
+) -> Vec<Measured> {
     let long = |target: &TargetSummary| target.errors == 0 && target.runtime.as_secs_f64() >= LEAST_SECONDS;
     if run.simulated || !run.targets.iter().all(long) {
         return Vec::new();
@@ -302,7 +307,7 @@ mod tests {
         let mut machine = machine();
         let limits = capacity::limits(&machine);
         let exceeded = |machine: &Machine, limits: &Limits, run: &RunSummary| -> Vec<Measured> {
-            let learned = learned(machine, limits, run, Beside::default());
+            let learned = learned(machine, limits, run, SystemActivity::default());
             learned.into_iter().filter(|one| matches!(one, Measured::Exceeded(_))).collect()
         };
         assert_eq!(exceeded(&machine, &limits, &run(7_150_000_000)), [], "below the links' 7.20 GB/s");
@@ -340,7 +345,7 @@ mod tests {
         let spoilt = |spoil: &dyn Fn(&mut RunSummary)| {
             let mut run = run(5_000_000_000);
             spoil(&mut run);
-            learned(&machine, &limits, &run, Beside::default())
+            learned(&machine, &limits, &run, SystemActivity::default())
         };
         assert_eq!(spoilt(&|run| run.simulated = true), []);
         assert_eq!(spoilt(&|run| run.targets[3].invalid_because.push("zeros".into())), []);

@@ -13,7 +13,7 @@ use crate::{
 
 /// What was counted beside a test that its own account lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Beside {
+pub struct SystemActivity {
     /// Processors' time in hard and soft interrupts, seconds per second, all processors together.
     pub interrupts: f64,
     /// The clock of the fastest processor; `None` where nobody says.
@@ -42,7 +42,7 @@ const BETTER: f64 = 0.98;
 pub(super) fn learned(
     machine: &Machine,
     run: &RunSummary,
-    beside: Beside,
+    beside: SystemActivity,
     known: &[ReadCost],
 ) -> Option<ReadCost> {
     if !beside.alone
@@ -194,30 +194,31 @@ mod tests {
         run
     }
 
-    const BESIDE: Beside = Beside { interrupts: 0.15, hertz: Some(4e9), alone: true };
+    const QUIET: SystemActivity = SystemActivity { interrupts: 0.15, hertz: Some(4e9), alone: true };
 
     #[test]
     fn a_full_worker_and_its_interrupts_are_what_its_reads_cost() {
-        let cost = learned(&machine(), &run(0.2, 0.63), BESIDE, &[]).unwrap();
+        let cost = learned(&machine(), &run(0.2, 0.63), QUIET, &[]).unwrap();
         assert_eq!((cost.cycles, cost.hertz, cost.workers), (0.98 * 4e9 / 500e3, 4e9, 1));
         assert_eq!(
             cost.to_string(),
             "reads 1 4096 7840 4000000000 AMD_Ryzen_9_5950X 1 drive, 4k randread, depth 32, 1 job, Linux 6.5.5-arch1-1, 2026-09-21"
         );
-        assert_eq!(learned(&machine(), &run(0.2, 0.63), BESIDE, &[cost]), None, "known already");
+        assert_eq!(learned(&machine(), &run(0.2, 0.63), QUIET, &[cost]), None, "known already");
     }
 
     #[test]
     fn a_test_that_is_no_measure_of_the_processors_teaches_nothing() {
         let machine = machine();
-        assert_eq!(learned(&machine, &run(0.1, 0.4), BESIDE, &[]), None, "the worker waited");
-        for others in [Beside { interrupts: 0.5, ..BESIDE }, Beside { alone: false, ..BESIDE }] {
+        assert_eq!(learned(&machine, &run(0.1, 0.4), QUIET, &[]), None, "the worker waited");
+        for others in [SystemActivity { interrupts: 0.5, ..QUIET }, SystemActivity { alone: false, ..QUIET }]
+        {
             assert_eq!(learned(&machine, &run(0.2, 0.63), others, &[]), None, "interrupts of others");
         }
         let spoilt = |spoil: &dyn Fn(&mut RunSummary)| {
             let mut run = run(0.2, 0.63);
             spoil(&mut run);
-            learned(&machine, &run, BESIDE, &[])
+            learned(&machine, &run, QUIET, &[])
         };
         assert!(spoilt(&|_| {}).is_some());
         let spoils: [fn(&mut RunSummary); 11] = [
@@ -243,14 +244,14 @@ mod tests {
                 choice
             });
         }
-        assert_eq!(learned(&scheduled, &run(0.2, 0.63), BESIDE, &[]), None, "a scheduler costs too");
+        assert_eq!(learned(&scheduled, &run(0.2, 0.63), QUIET, &[]), None, "a scheduler costs too");
     }
 
     #[test]
     fn what_was_measured_counts_first_and_says_so() {
         let mut machine = machine();
         let before = capacity::limits(&machine).processors.unwrap();
-        machine.measured = vec![Measured::Reads(learned(&machine, &run(0.2, 0.63), BESIDE, &[]).unwrap())];
+        machine.measured = vec![Measured::Reads(learned(&machine, &run(0.2, 0.63), QUIET, &[]).unwrap())];
         let after = capacity::limits(&machine).processors.unwrap();
         assert!((after.iops(Bytes(4096), 1) / (500e3 / 0.98) - 1.0).abs() < 0.001);
         assert_eq!(after.source(Bytes(4096), 1).0, Basis::Measured);
@@ -267,7 +268,7 @@ mod tests {
     #[test]
     fn a_run_that_follows_is_expected_to_reach_what_was_measured() {
         let mut machine = machine();
-        machine.measured = vec![Measured::Reads(learned(&machine, &run(0.2, 0.63), BESIDE, &[]).unwrap())];
+        machine.measured = vec![Measured::Reads(learned(&machine, &run(0.2, 0.63), QUIET, &[]).unwrap())];
         let limits = capacity::limits(&machine);
         let expected = capacity::expected(&machine, &limits, &run(0.0, 0.0).workload);
         let expected = expected[0].as_ref().unwrap();

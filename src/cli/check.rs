@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use super::{Complaint, Failure, Status, columns, print};
 use crate::{
     capacity,
-    findings::{self, Evidence, FINDINGS, Finding, Row},
+    findings::{self, FINDINGS, Finding, Inputs, Row},
     model::Severity,
     report::{
         check::{self as text, CheckDocument, Verdict},
@@ -58,7 +58,7 @@ pub(super) fn run(args: &CheckArgs, origin: &Origin) -> Result<Status, Failure> 
     let root = origin.open()?;
     let (machine, problems) = source::read_or_refuse(&*root)?;
     let limits = capacity::limits(&machine);
-    let evidence = Evidence::at_rest(&machine, &limits);
+    let evidence = Inputs::at_rest(&machine, &limits);
     let findings = findings::check(&evidence);
     let not_judged = findings::not_judged(&evidence, &findings);
     let verdict =

@@ -4,7 +4,7 @@ use super::{Failure, Status, print, say};
 use crate::{
     app::message::Kept,
     capacity,
-    findings::{self, Evidence},
+    findings::{self, Inputs},
     report::prometheus::{self, Metrics},
     runtime::run_history::recall,
     source::{self, origin::Origin},
@@ -15,7 +15,7 @@ pub(super) fn run(origin: &Origin) -> Result<Status, Failure> {
     let root = origin.open()?;
     let (machine, problems) = source::read_or_refuse(&*root)?;
     let limits = capacity::limits(&machine);
-    let findings = findings::check(&Evidence::at_rest(&machine, &limits));
+    let findings = findings::check(&Inputs::at_rest(&machine, &limits));
     let kept = if origin.is_live() { recall(&machine, 1) } else { Ok(Kept::default()) };
     let kept = kept.unwrap_or_else(|error| {
         // A machine is monitored also where its runs may not be read.

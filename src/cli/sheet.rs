@@ -11,7 +11,7 @@ use crate::{
         EXPERIMENTS, Experiment, Scene, Terms,
         plan::{Subject, Wishes},
     },
-    findings::{self, Evidence, Finding},
+    findings::{self, Finding, Inputs},
     machine::{Drive, Machine},
     model::{ExperimentRecord, RunRecord, Target, Workload},
     report::{
@@ -156,7 +156,7 @@ fn simulated_experiment(
     root: &Arc<dyn SysRoot>,
     read: &MachineRead,
 ) -> Option<ExperimentRecord> {
-    let findings = findings::check(&Evidence::at_rest(&read.machine, &read.limits));
+    let findings = findings::check(&Inputs::at_rest(&read.machine, &read.limits));
     let proves = |finding: &Finding| EXPERIMENTS.iter().find(|row| row.proves.contains(&finding.id.0));
     let service = startup::settings(origin, root)?;
     let targets = all_drives(&read.machine);

@@ -1,8 +1,8 @@
 //! Drives that share the chipset's uplink with other devices.
 
 use super::{
-    Detection, Evidence, Gain, Proof, Risk, Row, Subject,
-    evidence::{names, verb},
+    Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
+    inputs::{names, verb},
 };
 use crate::{
     capacity::{
@@ -27,10 +27,10 @@ pub(super) const CHIPSET_UPLINK: Row = Row {
     ..Row::PLAIN
 };
 
-fn with_drives<'a>(evidence: &Evidence<'a>) -> Vec<(Chipset, Vec<&'a Drive>)> {
+fn with_drives<'a>(inputs: &Inputs<'a>) -> Vec<(Chipset, Vec<&'a Drive>)> {
     let mut found: Vec<(Chipset, Vec<&Drive>)> = Vec::new();
-    for drive in evidence.nvme() {
-        let Some(chipset) = drive.node.and_then(|node| chipset::above(evidence.machine, node)) else {
+    for drive in inputs.nvme() {
+        let Some(chipset) = drive.node.and_then(|node| chipset::above(inputs.machine, node)) else {
             continue;
         };
         match found.iter_mut().find(|(known, _)| known.node == chipset.node) {
@@ -42,24 +42,24 @@ fn with_drives<'a>(evidence: &Evidence<'a>) -> Vec<(Chipset, Vec<&'a Drive>)> {
 }
 
 /// Whether a node's link is the uplink of a chipset.
-pub(super) fn is_uplink(evidence: &Evidence, node: NodeIndex) -> bool {
-    with_drives(evidence).iter().any(|(chipset, _)| chipset.node == node || chipset.uplink == node)
+pub(super) fn is_uplink(inputs: &Inputs, node: NodeIndex) -> bool {
+    with_drives(inputs).iter().any(|(chipset, _)| chipset.node == node || chipset.uplink == node)
 }
 
-fn chipset_uplink(evidence: &Evidence) -> Vec<Detection> {
-    with_drives(evidence).into_iter().map(|(chipset, drives)| behind(evidence, &chipset, &drives)).collect()
+fn chipset_uplink(inputs: &Inputs) -> Vec<Detection> {
+    with_drives(inputs).into_iter().map(|(chipset, drives)| behind(inputs, &chipset, &drives)).collect()
 }
 
-fn behind(evidence: &Evidence, chipset: &Chipset, drives: &[&Drive]) -> Detection {
-    let tree = &evidence.machine.pci;
-    let uplink = evidence.limits.hop(chipset.uplink);
+fn behind(inputs: &Inputs, chipset: &Chipset, drives: &[&Drive]) -> Detection {
+    let tree = &inputs.machine.pci;
+    let uplink = inputs.limits.hop(chipset.uplink);
     // Several ports of an Intel chipset share its uplink.
-    let places = flow::places(evidence.machine, evidence.limits);
+    let places = flow::places(inputs.machine, inputs.limits);
     let place = places.into_iter().find(|place| place.ways.contains(&chipset.uplink));
-    let wanted = place.and_then(|place| flow::arriving(evidence.machine, evidence.limits, &place.ways));
+    let wanted = place.and_then(|place| flow::arriving(inputs.machine, inputs.limits, &place.ways));
     let carries = uplink.map_or_else(
         || "nobody says what its uplink carries".to_owned(),
-        |limit| format!("its uplink carries {} for all behind it", evidence.rate(limit.bytes_per_second.0)),
+        |limit| format!("its uplink carries {} for all behind it", inputs.rate(limit.bytes_per_second.0)),
     );
     let title = format!(
         "{} {} behind the chipset {}; {carries}",
@@ -71,7 +71,7 @@ fn behind(evidence: &Evidence, chipset: &Chipset, drives: &[&Drive]) -> Detectio
     // Except for rounding, a drive whose link is as fast as the uplink loses nothing while nothing else is busy.
     let (severity, gain) = match short {
         Some(short) if short > 0.01 * wanted.unwrap_or(0.0) => {
-            (evidence.weigh(short), evidence.gain(short, CHIPSET_UPLINK.source))
+            (inputs.weigh(short), inputs.gain(short, CHIPSET_UPLINK.source))
         }
         Some(_) => (
             Severity::Info,
@@ -80,12 +80,12 @@ fn behind(evidence: &Evidence, chipset: &Chipset, drives: &[&Drive]) -> Detectio
         None => (Severity::Info, Gain::unknown(CHIPSET_UPLINK.source)),
     };
     let path = &tree.node(chipset.node).path;
-    let mut proofs = vec![Proof::new(&**path, format!("the chipset, {}", tree.node(chipset.node).name()))];
-    proofs.extend(uplink.map(|limit| Proof::new(&*tree.node(chipset.uplink).path, limit.because.clone())));
-    proofs.extend(drives.iter().map(|drive| Proof::new(&*drive.path, "behind it")));
+    let mut proofs = vec![Evidence::new(&**path, format!("the chipset, {}", tree.node(chipset.node).name()))];
+    proofs.extend(uplink.map(|limit| Evidence::new(&*tree.node(chipset.uplink).path, limit.because.clone())));
+    proofs.extend(drives.iter().map(|drive| Evidence::new(&*drive.path, "behind it")));
     Detection::new(severity, title)
         .about(drives.iter().map(|drive| Subject::drive(drive)))
-        .about([Subject::of_node(evidence.machine, chipset.node)])
+        .about([Subject::of_node(inputs.machine, chipset.node)])
         .with_evidence(proofs)
         .with_gain(gain)
 }

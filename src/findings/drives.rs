@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{
-    Detection, Evidence, Gain, Proof, Risk, Row, Subject,
-    evidence::{names, shell_names, verb},
+    Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
     in_use::why_no_command,
+    inputs::{names, shell_names, verb},
 };
 use crate::{
     machine::{Drive, LbaFormat, Machine, drive::Controller},
@@ -120,9 +120,9 @@ pub(super) const APST_LATENCY: Row = Row {
 /// A drive, its LBA format in use, and the better one.
 type Formats<'a> = (&'a Drive, LbaFormat, LbaFormat);
 
-fn lba_512(evidence: &Evidence) -> Vec<Detection> {
+fn lba_512(inputs: &Inputs) -> Vec<Detection> {
     let mut groups: BTreeMap<(u8, u8), Vec<Formats>> = BTreeMap::new();
-    for drive in evidence.nvme() {
+    for drive in inputs.nvme() {
         if let Some((now, other)) = drive.better_format() {
             groups
                 .entry((now.relative_performance, other.relative_performance))
@@ -130,7 +130,7 @@ fn lba_512(evidence: &Evidence) -> Vec<Detection> {
                 .push((drive, now, other));
         }
     }
-    groups.into_values().map(|found| lba_group(evidence.machine, &found)).collect()
+    groups.into_values().map(|found| lba_group(inputs.machine, &found)).collect()
 }
 
 const PERFORMANCE: [&str; 4] = ["best", "better", "good", "degraded"];
@@ -163,7 +163,7 @@ fn lba_group(machine: &Machine, found: &[Formats]) -> Detection {
                 format.relative_performance,
                 word(format)
             );
-            Proof::new(path.clone(), value)
+            Evidence::new(path.clone(), value)
         })
     });
     Detection::new(severity, title)
@@ -222,8 +222,8 @@ fn format_command(machine: &Machine, found: &[Formats]) -> Option<String> {
 /// Degrees below the threshold at which a drive counts as near it.
 const NEAR_CELSIUS: f64 = 5.0;
 
-fn drive_hot(evidence: &Evidence) -> Vec<Detection> {
-    evidence
+fn drive_hot(inputs: &Inputs) -> Vec<Detection> {
+    inputs
         .machine
         .hardware_drives()
         .filter_map(|drive| {
@@ -240,10 +240,10 @@ fn drive_hot(evidence: &Evidence) -> Vec<Detection> {
                 (Some(max), _) if now >= max - NEAR_CELSIUS => Some(Severity::Info),
                 _ => None,
             };
-            let throttled = evidence
+            let throttled = inputs
                 .load
                 .and_then(|load| load.watch)
-                .map_or_else(Vec::new, |watch| watch.throttling(evidence.machine, &drive.name));
+                .map_or_else(Vec::new, |watch| watch.throttling(inputs.machine, &drive.name));
             let severity = heat.max((!throttled.is_empty()).then_some(Severity::Warning))?;
             let of = limit.map_or_else(String::new, |limit| format!(" of {limit:.0} °C"));
             let told = if throttled.is_empty() {
@@ -253,9 +253,9 @@ fn drive_hot(evidence: &Evidence) -> Vec<Detection> {
             };
             let title = format!("{}: {now:.0} °C{of}{told}", drive.name);
             let log = drive.nvme.as_ref().map_or("", |nvme| &**nvme.smart.path());
-            let counted = throttled.into_iter().map(|what| Proof::new(log, what));
+            let counted = throttled.into_iter().map(|what| Evidence::new(log, what));
             let degrees = |reading: &crate::model::Reading<f64>| {
-                reading.get().map(|celsius| Proof::new(&**reading.path(), format!("{celsius:.0} °C")))
+                reading.get().map(|celsius| Evidence::new(&**reading.path(), format!("{celsius:.0} °C")))
             };
             let proofs =
                 [&temperature.now, &temperature.max, &temperature.critical].into_iter().filter_map(degrees);
@@ -269,8 +269,8 @@ fn drive_hot(evidence: &Evidence) -> Vec<Detection> {
         .collect()
 }
 
-fn drive_worn(evidence: &Evidence) -> Vec<Detection> {
-    evidence
+fn drive_worn(inputs: &Inputs) -> Vec<Detection> {
+    inputs
         .nvme()
         .filter_map(|drive| {
             let reading = &drive.nvme.as_ref()?.smart;
@@ -295,7 +295,7 @@ fn drive_worn(evidence: &Evidence) -> Vec<Detection> {
             let severity = signs.iter().map(|(severity, _)| *severity).max()?;
             let said: Vec<_> = signs.iter().map(|(_, text)| text.as_str()).collect();
             let title = format!("{}: {}", drive.name, said.join(", "));
-            let proofs = signs.iter().map(|(_, text)| Proof::new(&**reading.path(), text.clone()));
+            let proofs = signs.iter().map(|(_, text)| Evidence::new(&**reading.path(), text.clone()));
             Some(Detection::new(severity, title).about([Subject::drive(drive)]).with_evidence(proofs))
         })
         .collect()
@@ -316,10 +316,10 @@ fn critical_warnings(bits: u8) -> Vec<String> {
     known.chain((unknown != 0).then(|| format!("{unknown:#04x}, which has no name"))).collect()
 }
 
-fn few_queues(evidence: &Evidence) -> Vec<Detection> {
-    let cpus = evidence.machine.processors.count();
+fn few_queues(inputs: &Inputs) -> Vec<Detection> {
+    let cpus = inputs.machine.processors.count();
     let mut groups: BTreeMap<u32, Vec<&Drive>> = BTreeMap::new();
-    for drive in evidence.nvme() {
+    for drive in inputs.nvme() {
         if let Some(queues) = drive.queue.hardware_queues.get()
             && queues.default > 0
             && (queues.default as usize) < cpus
@@ -339,14 +339,14 @@ fn few_queues(evidence: &Evidence) -> Vec<Detection> {
             Detection::new(Severity::Info, title)
                 .about(drives.iter().map(|drive| Subject::drive(drive)))
                 .with_evidence(drives.iter().map(|drive| {
-                    Proof::new(&**drive.queue.hardware_queues.path(), format!("{queues} default queues"))
+                    Evidence::new(&**drive.queue.hardware_queues.path(), format!("{queues} default queues"))
                 }))
         })
         .collect()
 }
 
-fn no_poll_queues(evidence: &Evidence) -> Vec<Detection> {
-    let without: Vec<_> = evidence
+fn no_poll_queues(inputs: &Inputs) -> Vec<Detection> {
+    let without: Vec<_> = inputs
         .nvme()
         .filter(|drive| match (drive.queue.io_poll.get(), drive.queue.hardware_queues.get()) {
             (Some(on), _) => on == 0,
@@ -357,12 +357,12 @@ fn no_poll_queues(evidence: &Evidence) -> Vec<Detection> {
     if without.is_empty() {
         return Vec::new();
     }
-    let polls = evidence.load.is_some_and(|load| load.workload.hipri);
-    let asked: Vec<_> = without.iter().filter(|drive| evidence.is_tested(&drive.name)).copied().collect();
+    let polls = inputs.load.is_some_and(|load| load.workload.hipri);
+    let asked: Vec<_> = without.iter().filter(|drive| inputs.is_tested(&drive.name)).copied().collect();
     let (drives, severity) =
         if polls && !asked.is_empty() { (asked, Severity::Warning) } else { (without, Severity::Info) };
-    let parameter = evidence.machine.host.module_parameters.get("nvme/poll_queues").and_then(Proof::of);
-    let proofs = drives.iter().filter_map(|drive| Proof::of(&drive.queue.io_poll)).chain(parameter);
+    let parameter = inputs.machine.host.module_parameters.get("nvme/poll_queues").and_then(Evidence::of);
+    let proofs = drives.iter().filter_map(|drive| Evidence::of(&drive.queue.io_poll)).chain(parameter);
     let detection = Detection::new(
         severity,
         format!("{} {} no poll queues", names(&drives), verb(&drives, "has", "have")),
@@ -375,33 +375,33 @@ fn no_poll_queues(evidence: &Evidence) -> Vec<Detection> {
 /// CPU time in percent from which a CPU counts as running the test.
 const BUSY_PERCENT: f64 = 20.0;
 
-fn remote_numa(evidence: &Evidence) -> Vec<Detection> {
-    let processors = &evidence.machine.processors;
-    let (Some(rates), true) = (evidence.rates, processors.numa.len() > 1) else { return Vec::new() };
+fn remote_numa(inputs: &Inputs) -> Vec<Detection> {
+    let processors = &inputs.machine.processors;
+    let (Some(rates), true) = (inputs.rates, processors.numa.len() > 1) else { return Vec::new() };
     let busy: Vec<_> = rates
         .cpus
         .iter()
         .filter(|(_, cpu)| cpu.usr + cpu.sys >= BUSY_PERCENT)
         .map(|(number, _)| *number)
         .collect();
-    evidence
+    inputs
         .nvme()
-        .filter(|drive| evidence.is_tested(&drive.name))
+        .filter(|drive| inputs.is_tested(&drive.name))
         .filter_map(|drive| {
             let home = drive.numa_node.get()??;
             let near = processors.numa.get(&home)?;
             if busy.is_empty() || busy.iter().any(|cpu| near.contains(cpu)) {
                 return None;
             }
-            let local = evidence.machine.pci.node(drive.node?).local_cpus.value();
+            let local = inputs.machine.pci.node(drive.node?).local_cpus.value();
             let cpus = local.map_or_else(|| format!("node {home}"), ToString::to_string);
             let title = format!("{}: on NUMA node {home}, the busy processors are not", drive.name);
             Some(
                 Detection::new(Severity::Warning, title)
                     .about([Subject::drive(drive)])
                     .with_evidence([
-                        Proof::new(&**drive.numa_node.path(), home.to_string()),
-                        Proof::new("/proc/stat", format!("busy: {}", list(&busy))),
+                        Evidence::new(&**drive.numa_node.path(), home.to_string()),
+                        Evidence::new("/proc/stat", format!("busy: {}", list(&busy))),
                     ])
                     .fill("cpus", cpus),
             )
@@ -413,38 +413,38 @@ fn list(cpus: &[u32]) -> String {
     cpus.iter().map(|cpu| format!("cpu{cpu}")).collect::<Vec<_>>().join(" ")
 }
 
-fn multipath(evidence: &Evidence) -> Vec<Detection> {
+fn multipath(inputs: &Inputs) -> Vec<Detection> {
     let paths = |drive: &Drive| drive.nvme.as_ref().map_or(0, |nvme| nvme.paths.len());
-    evidence.nvme().filter(|drive| paths(drive) > 0).map(|drive| multipath_of(evidence, drive)).collect()
+    inputs.nvme().filter(|drive| paths(drive) > 0).map(|drive| multipath_of(inputs, drive)).collect()
 }
 
-fn multipath_of(evidence: &Evidence, drive: &Drive) -> Detection {
-    let machine = evidence.machine;
+fn multipath_of(inputs: &Inputs, drive: &Drive) -> Detection {
+    let machine = inputs.machine;
     let proofs = machine.paths_of(drive).map(|path| {
         let controller = path.nvme.as_ref().map_or("?", |nvme| nvme.controller.as_str());
         let address = path.node.map(|node| format!(" at {}", machine.pci.node(node).address));
         let state = path.nvme.as_ref().and_then(|nvme| nvme.state.value());
         let state = state.map_or_else(String::new, |state| format!(", {state}"));
-        Proof::new(&*path.path, format!("{controller}{}{state}", address.unwrap_or_default()))
+        Evidence::new(&*path.path, format!("{controller}{}{state}", address.unwrap_or_default()))
     });
     let names = drive.nvme.iter().flat_map(|nvme| &nvme.paths).map(crate::model::DriveName::as_str);
     let names: Vec<_> = names.collect();
     let title = format!("{}: {} ({})", drive.name, counted(names.len(), "path"), names.join(", "));
     Detection::new(Severity::Info, title)
         .with_evidence(proofs)
-        .with_evidence([Proof::new(&*drive.path, format!("paths {}", names.join(" ")))])
+        .with_evidence([Evidence::new(&*drive.path, format!("paths {}", names.join(" ")))])
         .about([Subject::drive(drive)])
         .with_gain(Gain::words("none", ""))
 }
 
-fn apst_latency(evidence: &Evidence) -> Vec<Detection> {
-    if !evidence.is_depth_one() {
+fn apst_latency(inputs: &Inputs) -> Vec<Detection> {
+    if !inputs.is_depth_one() {
         return Vec::new();
     }
-    let parameter = evidence.machine.host.module_parameters.get("nvme_core/default_ps_max_latency_us");
-    let found: Vec<_> = evidence
+    let parameter = inputs.machine.host.module_parameters.get("nvme_core/default_ps_max_latency_us");
+    let found: Vec<_> = inputs
         .nvme()
-        .filter(|drive| evidence.is_tested(&drive.name))
+        .filter(|drive| inputs.is_tested(&drive.name))
         .filter(|drive| drive.nvme.as_ref().is_some_and(|nvme| nvme.apst.get() == Some(true)))
         .collect();
     if found.is_empty() {
@@ -453,8 +453,8 @@ fn apst_latency(evidence: &Evidence) -> Vec<Detection> {
     let proofs = found
         .iter()
         .filter_map(|drive| drive.nvme.as_ref())
-        .map(|nvme| Proof::new(&**nvme.apst.path(), "autonomous power state transitions on"))
-        .chain(parameter.and_then(Proof::of));
+        .map(|nvme| Evidence::new(&**nvme.apst.path(), "autonomous power state transitions on"))
+        .chain(parameter.and_then(Evidence::of));
     let command: Vec<_> = found
         .iter()
         .filter(|drive| shell_names(&[**drive]).is_some())

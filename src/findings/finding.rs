@@ -58,7 +58,7 @@ pub struct Subject {
 
 /// A value that was read, with its path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Proof {
+pub struct Evidence {
     /// The file, register or counter.
     pub path: String,
     /// Its value, with unit.
@@ -105,7 +105,7 @@ pub struct Finding {
     /// Why it matters.
     pub why: String,
     /// What was read.
-    pub evidence: Vec<Proof>,
+    pub evidence: Vec<Evidence>,
     /// The expected gain.
     pub gain: Gain,
     /// What to do.
@@ -123,7 +123,7 @@ pub(super) struct Detection {
     severity: Severity,
     title: String,
     subjects: Vec<Subject>,
-    evidence: Vec<Proof>,
+    evidence: Vec<Evidence>,
     gain: Option<Gain>,
     remedy: Option<&'static str>,
     fill: Vec<(&'static str, String)>,
@@ -158,7 +158,7 @@ impl Detection {
         self
     }
 
-    pub(crate) fn with_evidence(mut self, evidence: impl IntoIterator<Item = Proof>) -> Self {
+    pub(crate) fn with_evidence(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
         self.evidence.extend(evidence);
         self
     }
@@ -219,9 +219,9 @@ impl Detection {
 impl Finding {
     /// Most costly first: known gains before unknown ones, then severity, then id.
     pub(super) fn cost_order(&self, other: &Self) -> Ordering {
-        let worth = |finding: &Self| finding.gain.worth().unwrap_or(-1.0);
-        worth(other)
-            .total_cmp(&worth(self))
+        let sort_key = |finding: &Self| finding.gain.sort_key().unwrap_or(-1.0);
+        sort_key(other)
+            .total_cmp(&sort_key(self))
             .then(other.severity.cmp(&self.severity))
             .then(self.id.cmp(&other.id))
             .then_with(|| self.subjects.cmp(&other.subjects))
@@ -257,13 +257,13 @@ impl Gain {
     }
 
     /// Sort key: bytes per second, reads counted as 4 KiB each.
-    fn worth(&self) -> Option<f64> {
+    fn sort_key(&self) -> Option<f64> {
         let reads = self.iops.map(|iops| iops * 4096.0);
         self.bytes_per_second.into_iter().chain(reads).reduce(f64::max)
     }
 }
 
-impl Proof {
+impl Evidence {
     pub(crate) fn new(path: impl Into<String>, value: impl Into<String>) -> Self {
         Self { path: path.into(), value: value.into() }
     }

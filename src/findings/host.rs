@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Detection, Evidence, Gain, Proof, Risk, Row, Subject, evidence::names};
+use super::{Detection, Evidence, Gain, Inputs, Risk, Row, Subject, inputs::names};
 use crate::{
     counters::Rates,
     machine::{Cpu, Drive, IdleState, MemoryModule},
@@ -123,13 +123,13 @@ pub(super) const MEMORY_BELOW_RATING: Row = Row {
     ..Row::PLAIN
 };
 
-fn iommu_translating(evidence: &Evidence) -> Vec<Detection> {
-    let mut strict: Vec<(&Drive, Proof)> = Vec::new();
-    let mut lazy: Vec<(&Drive, Proof)> = Vec::new();
-    for drive in evidence.nvme() {
+fn iommu_translating(inputs: &Inputs) -> Vec<Detection> {
+    let mut strict: Vec<(&Drive, Evidence)> = Vec::new();
+    let mut lazy: Vec<(&Drive, Evidence)> = Vec::new();
+    for drive in inputs.nvme() {
         let Some(node) = drive.node else { continue };
-        let reading = &evidence.machine.pci.node(node).iommu_type;
-        let Some(proof) = Proof::of(reading) else { continue };
+        let reading = &inputs.machine.pci.node(node).iommu_type;
+        let Some(proof) = Evidence::of(reading) else { continue };
         match proof.value.as_str() {
             "DMA" => strict.push((drive, proof)),
             "DMA-FQ" => lazy.push((drive, proof)),
@@ -152,19 +152,19 @@ fn iommu_translating(evidence: &Evidence) -> Vec<Detection> {
     .collect()
 }
 
-fn governor(evidence: &Evidence) -> Vec<Detection> {
+fn governor(inputs: &Inputs) -> Vec<Detection> {
     let slow = |cpu: &Cpu| {
         let driver = cpu.driver.value().map_or("", Label::as_str);
         let managed = matches!(driver, "intel_pstate" | "amd-pstate-epp" | "amd_pstate_epp");
         if !managed && cpu.governor.value().is_some_and(|governor| *governor == *"powersave") {
-            return Proof::of(&cpu.governor);
+            return Evidence::of(&cpu.governor);
         }
         cpu.energy_preference
             .value()
             .filter(|preference| **preference == *"power")
-            .and(Proof::of(&cpu.energy_preference))
+            .and(Evidence::of(&cpu.energy_preference))
     };
-    let found: Vec<_> = evidence.machine.processors.cpus.iter().filter_map(slow).collect();
+    let found: Vec<_> = inputs.machine.processors.cpus.iter().filter_map(slow).collect();
     let Some(first) = found.first() else { return Vec::new() };
     let (file, count) = (first.path.rsplit('/').next().unwrap_or_default(), found.len());
     let title = format!("{file} is {} on {}", first.value, units::counted(count, "processor"));
@@ -193,18 +193,18 @@ struct Sleeper {
     state: u32,
 }
 
-fn deep_c_states(evidence: &Evidence) -> Vec<Detection> {
-    let (true, Some(rates)) = (evidence.is_depth_one(), evidence.rates) else { return Vec::new() };
-    let tested = rates.disks.iter().filter(|(name, _)| evidence.is_tested(name)).map(|(_, disk)| disk);
+fn deep_c_states(inputs: &Inputs) -> Vec<Detection> {
+    let (true, Some(rates)) = (inputs.is_depth_one(), inputs.rates) else { return Vec::new() };
+    let tested = rates.disks.iter().filter(|(name, _)| inputs.is_tested(name)).map(|(_, disk)| disk);
     // The test keeps one read in flight per drive: of several drives, the fastest is most sensitive.
     let Some(disk) = tested.max_by(|a, b| a.reads.total_cmp(&b.reads)).filter(|disk| disk.reads > 0.0) else {
         return Vec::new();
     };
-    let sleepers = sleepers(evidence, rates, disk.reads);
+    let sleepers = sleepers(inputs, rates, disk.reads);
     let Some(worst) = sleepers.iter().max_by(|a, b| a.entries.total_cmp(&b.entries)) else {
         return Vec::new();
     };
-    let states = &evidence.machine.processors.idle_states;
+    let states = &inputs.machine.processors.idle_states;
     let Some(state) = states.get(worst.state as usize) else { return Vec::new() };
     let (Some(name), Some(latency)) = (state.name.value(), state.latency_us.get()) else { return Vec::new() };
     let title = format!(
@@ -219,12 +219,12 @@ fn deep_c_states(evidence: &Evidence) -> Vec<Detection> {
     );
     let used = sleepers.iter().map(|sleeper| {
         let path = format!("/sys/devices/system/cpu/cpu{}/cpuidle/state{}/usage", sleeper.cpu, sleeper.state);
-        Proof::new(path, format!("+{}/s", units::count(sleeper.entries)))
+        Evidence::new(path, format!("+{}/s", units::count(sleeper.entries)))
     });
     vec![
         Detection::new(Severity::Info, title)
             .about(sleepers.iter().map(|sleeper| Subject::cpu(sleeper.cpu)))
-            .with_evidence([Proof::new(&**state.latency_us.path(), format!("{name} {latency} us"))])
+            .with_evidence([Evidence::new(&**state.latency_us.path(), format!("{name} {latency} us"))])
             .with_evidence(used)
             .with_gain(Gain::words(
                 format!("at most {latency} us of {read}"),
@@ -234,9 +234,9 @@ fn deep_c_states(evidence: &Evidence) -> Vec<Detection> {
 }
 
 /// The CPUs that wait for the test's reads in deep idle states.
-fn sleepers(evidence: &Evidence, rates: &Rates, reads: f64) -> Vec<Sleeper> {
+fn sleepers(inputs: &Inputs, rates: &Rates, reads: f64) -> Vec<Sleeper> {
     let is_deep = |state: &IdleState| state.latency_us.get().is_some_and(|us| us >= DEEP_MICROS);
-    let states = &evidence.machine.processors.idle_states;
+    let states = &inputs.machine.processors.idle_states;
     let deep: Vec<u32> = (0..).zip(states).filter(|(_, state)| is_deep(state)).map(|(at, _)| at).collect();
     // Columns of /proc/interrupts are the online CPUs, in order.
     rates
@@ -256,9 +256,9 @@ fn sleepers(evidence: &Evidence, rates: &Rates, reads: f64) -> Vec<Sleeper> {
 /// Share of the peak rate that memory rarely exceeds.
 const MEMORY_SHARE: f64 = 0.6;
 
-fn memory_bandwidth(evidence: &Evidence) -> Vec<Detection> {
-    let Some(memory) = &evidence.limits.memory else { return Vec::new() };
-    let Some(read) = evidence.load.and_then(|load| load.summary).map(RunSummary::bytes_per_second) else {
+fn memory_bandwidth(inputs: &Inputs) -> Vec<Detection> {
+    let Some(memory) = &inputs.limits.memory else { return Vec::new() };
+    let Some(read) = inputs.load.and_then(|load| load.summary).map(RunSummary::bytes_per_second) else {
         return Vec::new();
     };
     let peak = memory.bytes_per_second.0;
@@ -266,16 +266,16 @@ fn memory_bandwidth(evidence: &Evidence) -> Vec<Detection> {
         return Vec::new();
     }
     let percent = 100.0 * read / peak;
-    let title = format!("the test reads {}, {percent:.0} % of what memory carries", evidence.rate(read));
-    let proof = Proof::new(
-        &**evidence.machine.host.modules.path(),
-        format!("{}: {}", memory.because, evidence.rate(peak)),
+    let title = format!("the test reads {}, {percent:.0} % of what memory carries", inputs.rate(read));
+    let proof = Evidence::new(
+        &**inputs.machine.host.modules.path(),
+        format!("{}: {}", memory.because, inputs.rate(peak)),
     );
     vec![Detection::new(Severity::Warning, title).about([Subject::host()]).with_evidence([proof])]
 }
 
-fn io_uring_disabled(evidence: &Evidence) -> Vec<Detection> {
-    let host = &evidence.machine.host;
+fn io_uring_disabled(inputs: &Inputs) -> Vec<Detection> {
+    let host = &inputs.machine.host;
     let is_root = host.root.get() == Some(true);
     let switched = host.io_uring_disabled.get().filter(|level| *level > 0);
     let refused = matches!(
@@ -295,25 +295,25 @@ fn io_uring_disabled(evidence: &Evidence) -> Vec<Detection> {
     let probe = host
         .io_uring
         .problem()
-        .map(|problem| Proof::new(&*problem.path, &*problem.reason))
+        .map(|problem| Evidence::new(&*problem.path, &*problem.reason))
         .filter(|_| refused);
     vec![
         Detection::new(if harmless { Severity::Info } else { Severity::Warning }, title)
             .about([Subject::host()])
-            .with_evidence(Proof::of(&host.io_uring_disabled))
+            .with_evidence(Evidence::of(&host.io_uring_disabled))
             .with_evidence(probe)
             .with_command(switched.map(|_| "sudo sysctl kernel.io_uring_disabled=0".to_owned())),
     ]
 }
 
-fn ring_features(evidence: &Evidence) -> Vec<Detection> {
-    let reading = &evidence.machine.host.io_uring;
+fn ring_features(inputs: &Inputs) -> Vec<Detection> {
+    let reading = &inputs.machine.host.io_uring;
     let Some(ring) = reading.value().filter(|ring| !ring.refused.is_empty()) else { return Vec::new() };
     let flags: Vec<_> = ring.refused.iter().map(|(flag, _)| &**flag).collect();
     let proofs = ring
         .refused
         .iter()
-        .map(|(flag, errno)| Proof::new(&**reading.path(), format!("{flag} refused: {errno}")));
+        .map(|(flag, errno)| Evidence::new(&**reading.path(), format!("{flag} refused: {errno}")));
     vec![
         Detection::new(Severity::Info, format!("the ring goes without {}", flags.join(", ")))
             .about([Subject::host()])
@@ -321,14 +321,14 @@ fn ring_features(evidence: &Evidence) -> Vec<Detection> {
     ]
 }
 
-fn mitigations(evidence: &Evidence) -> Vec<Detection> {
-    let found: Vec<_> = evidence
+fn mitigations(inputs: &Inputs) -> Vec<Detection> {
+    let found: Vec<_> = inputs
         .machine
         .processors
         .vulnerabilities
         .values()
         .filter(|state| state.value().is_some_and(|text| text.as_str().starts_with("Mitigation")))
-        .filter_map(Proof::of)
+        .filter_map(Evidence::of)
         .collect();
     if found.is_empty() {
         return Vec::new();
@@ -343,22 +343,22 @@ fn mitigations(evidence: &Evidence) -> Vec<Detection> {
     ]
 }
 
-fn smt(evidence: &Evidence) -> Vec<Detection> {
-    let reading = &evidence.machine.processors.smt_active;
+fn smt(inputs: &Inputs) -> Vec<Detection> {
+    let reading = &inputs.machine.processors.smt_active;
     if reading.get() != Some(true) {
         return Vec::new();
     }
     vec![
         Detection::new(Severity::Info, "two threads per core")
             .about([Subject::cpus()])
-            .with_evidence([Proof::new(&**reading.path(), "1")])
+            .with_evidence([Evidence::new(&**reading.path(), "1")])
             .with_gain(Gain::words("none to be had", ""))
             .with_default(),
     ]
 }
 
-fn memory_below_rating(evidence: &Evidence) -> Vec<Detection> {
-    let reading: &Reading<Vec<MemoryModule>> = &evidence.machine.host.modules;
+fn memory_below_rating(inputs: &Inputs) -> Vec<Detection> {
+    let reading: &Reading<Vec<MemoryModule>> = &inputs.machine.host.modules;
     let mut groups: BTreeMap<(u32, u32), Vec<&MemoryModule>> = BTreeMap::new();
     for module in reading.value().into_iter().flatten() {
         if let (Some(rated), Some(now)) = (module.rated_mts, module.configured_mts)
@@ -379,7 +379,7 @@ fn memory_below_rating(evidence: &Evidence) -> Vec<Detection> {
                 .about([Subject::host()])
                 .with_gain(Gain::unknown("SMBIOS: configured against rated speed"))
                 .with_evidence(modules.iter().map(|module| {
-                    Proof::new(&**reading.path(), format!("{}: {now} of {rated} MT/s", module.locator))
+                    Evidence::new(&**reading.path(), format!("{}: {now} of {rated} MT/s", module.locator))
                 }))
         })
         .collect()

@@ -1,8 +1,8 @@
 //! Drives in use, and why a destructive command is not offered for them.
 
 use super::{
-    Detection, Evidence, Gain, Proof, Row, Subject,
-    evidence::{names, verb},
+    Detection, Evidence, Gain, Inputs, Row, Subject,
+    inputs::{names, verb},
 };
 use crate::{
     machine::{Drive, Machine},
@@ -21,14 +21,14 @@ pub(super) const IN_USE: Row = Row {
     ..Row::PLAIN
 };
 
-fn in_use(evidence: &Evidence) -> Vec<Detection> {
-    let used: Vec<_> = evidence.machine.hardware_drives().filter(|drive| !drive.used_by.is_empty()).collect();
+fn in_use(inputs: &Inputs) -> Vec<Detection> {
+    let used: Vec<_> = inputs.machine.hardware_drives().filter(|drive| !drive.used_by.is_empty()).collect();
     if used.is_empty() {
         return Vec::new();
     }
     let proofs = used
         .iter()
-        .flat_map(|drive| drive.used_by.iter().map(|using| Proof::new(&*drive.path, using.to_string())));
+        .flat_map(|drive| drive.used_by.iter().map(|using| Evidence::new(&*drive.path, using.to_string())));
     vec![
         Detection::new(Severity::Info, format!("{} {} in use", names(&used), verb(&used, "is", "are")))
             .about(used.iter().map(|drive| Subject::drive(drive)))

@@ -1,6 +1,6 @@
 //! Interrupt rates per CPU and posted MSI, judged while counters are sampled.
 
-use super::{Detection, Evidence, Gain, Proof, Risk, Row, Subject};
+use super::{Detection, Evidence, Gain, Inputs, Risk, Row, Subject};
 use crate::{
     model::{FindingId, Severity},
     units,
@@ -41,8 +41,8 @@ const MANY: f64 = 100e3;
 const MUCH_PERCENT: f64 = 30.0;
 
 /// CPUs with too many interrupts: number, interrupts per second, percent of time.
-fn loaded(evidence: &Evidence) -> Vec<(u32, Option<f64>, Option<f64>)> {
-    let Some(rates) = evidence.rates else { return Vec::new() };
+fn loaded(inputs: &Inputs) -> Vec<(u32, Option<f64>, Option<f64>)> {
+    let Some(rates) = inputs.rates else { return Vec::new() };
     let numbers = rates.cpus.keys().copied().collect::<Vec<_>>();
     let mut found = Vec::new();
     for (column, number) in numbers.iter().enumerate() {
@@ -56,8 +56,8 @@ fn loaded(evidence: &Evidence) -> Vec<(u32, Option<f64>, Option<f64>)> {
     found
 }
 
-fn interrupt_load(evidence: &Evidence) -> Vec<Detection> {
-    let found = loaded(evidence);
+fn interrupt_load(inputs: &Inputs) -> Vec<Detection> {
+    let found = loaded(inputs);
     if found.is_empty() {
         return Vec::new();
     }
@@ -69,14 +69,14 @@ fn interrupt_load(evidence: &Evidence) -> Vec<Detection> {
         units::count(most)
     );
     let counts = found.iter().filter_map(|(cpu, count, _)| {
-        count.map(|count| Proof::new("/proc/interrupts", format!("cpu{cpu}: {}/s", units::count(count))))
+        count.map(|count| Evidence::new("/proc/interrupts", format!("cpu{cpu}: {}/s", units::count(count))))
     });
     let shares = found.iter().filter_map(|(cpu, _, share)| {
-        share.map(|share| Proof::new("/proc/stat", format!("cpu{cpu}: irq and softirq {share:.0} %")))
+        share.map(|share| Evidence::new("/proc/stat", format!("cpu{cpu}: irq and softirq {share:.0} %")))
     });
-    let busiest = evidence.rates.and_then(|rates| rates.vectors.iter().max_by(|a, b| a.1.total_cmp(b.1)));
+    let busiest = inputs.rates.and_then(|rates| rates.vectors.iter().max_by(|a, b| a.1.total_cmp(b.1)));
     let vector = busiest
-        .map(|(name, rate)| Proof::new("/proc/interrupts", format!("{name}: {}/s", units::count(*rate))));
+        .map(|(name, rate)| Evidence::new("/proc/interrupts", format!("{name}: {}/s", units::count(*rate))));
     vec![
         Detection::new(Severity::Warning, title)
             .about(found.iter().map(|(cpu, ..)| Subject::cpu(*cpu)))
@@ -84,8 +84,8 @@ fn interrupt_load(evidence: &Evidence) -> Vec<Detection> {
     ]
 }
 
-fn posted_msi_off(evidence: &Evidence) -> Vec<Detection> {
-    let machine = evidence.machine;
+fn posted_msi_off(inputs: &Inputs) -> Vec<Detection> {
+    let machine = inputs.machine;
     let is_intel = machine.processors.vendor.value().is_some_and(|vendor| *vendor == *"GenuineIntel");
     let command_line = machine.host.command_line.value().map(crate::text::Label::as_str);
     let is_on = command_line.is_none_or(|line| {
@@ -95,13 +95,13 @@ fn posted_msi_off(evidence: &Evidence) -> Vec<Detection> {
                 .is_some_and(|modes| modes.split(',').any(|mode| mode == "posted_msi"))
         })
     });
-    if !is_intel || is_on || loaded(evidence).is_empty() {
+    if !is_intel || is_on || loaded(inputs).is_empty() {
         return Vec::new();
     }
     let row = &machine.interrupts.posted_msi_row;
     let proofs = [
-        Proof::new(&**machine.host.command_line.path(), "no intremap=posted_msi"),
-        Proof::new(
+        Evidence::new(&**machine.host.command_line.path(), "no intremap=posted_msi"),
+        Evidence::new(
             &**row.path(),
             match row.get() {
                 Some(true) => "a PMN row: this kernel has it",

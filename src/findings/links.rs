@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Detection, Evidence, Gain, Proof, Risk, Row, Subject, evidence::total};
+use super::{Detection, Evidence, Gain, Inputs, Risk, Row, Subject, inputs::total};
 use crate::{
     capacity::{self, link},
     machine::{Drive, Link, Machine, PciNode, hop::Pair, pci::NodeAddress},
@@ -85,7 +85,7 @@ impl Judged<'_> {
     }
 
     /// Readings of both ends for what is short: speed, width, or both.
-    fn shortfall(&self) -> Vec<Proof> {
+    fn shortfall(&self) -> Vec<Evidence> {
         let (speed, width) = (self.speed < self.both_most().0, self.width < self.both_most().1);
         let mut proofs = self.proofs();
         proofs.retain(|proof| {
@@ -94,11 +94,11 @@ impl Judged<'_> {
         proofs
     }
 
-    pub(crate) fn proofs(&self) -> Vec<Proof> {
+    pub(crate) fn proofs(&self) -> Vec<Evidence> {
         let end = |node: &PciNode| {
             let link: Option<&Link> = node.link.as_ref();
             let entry = |name: &str, value: Option<String>| {
-                value.map(|v| Proof::new(format!("{}/{name}", node.path), v))
+                value.map(|v| Evidence::new(format!("{}/{name}", node.path), v))
             };
             link.map_or_else(Vec::new, |link| {
                 [
@@ -126,11 +126,11 @@ pub(super) fn said((speed, width): (TransferRate, Lanes)) -> String {
 
 /// The link above `child`, if it means anything: not one that is emulated, inside a chip or a tunnel, not one whose
 /// limit a test exceeded, and not one of which an end does not know what it can do.
-pub(super) fn judged<'a>(evidence: &Evidence<'a>, child: NodeIndex) -> Option<Judged<'a>> {
-    let tree = &evidence.machine.pci;
+pub(super) fn judged<'a>(inputs: &Inputs<'a>, child: NodeIndex) -> Option<Judged<'a>> {
+    let tree = &inputs.machine.pci;
     let device = tree.node(child);
     let port = tree.node(device.parent?);
-    if !link::is_real(tree, child) || evidence.limits.refuted.contains_key(&child) {
+    if !link::is_real(tree, child) || inputs.limits.refuted.contains_key(&child) {
         return None;
     }
     let most = |link: &Link| Some((link.max_speed.get()?, link.max_width.get()?));
@@ -140,24 +140,24 @@ pub(super) fn judged<'a>(evidence: &Evidence<'a>, child: NodeIndex) -> Option<Ju
 }
 
 /// Links on the path of a hardware drive, without duplicates.
-pub(super) fn on_the_way<'a>(evidence: &Evidence<'a>) -> Vec<Judged<'a>> {
-    let tree = &evidence.machine.pci;
-    let mut nodes: Vec<_> = evidence
+pub(super) fn on_the_way<'a>(inputs: &Inputs<'a>) -> Vec<Judged<'a>> {
+    let tree = &inputs.machine.pci;
+    let mut nodes: Vec<_> = inputs
         .machine
         .hardware_drives()
-        .flat_map(|drive| evidence.machine.functions_of(drive))
+        .flat_map(|drive| inputs.machine.functions_of(drive))
         .filter(|node| !tree.node(*node).is_emulated())
         .flat_map(|node| tree.whole_ancestry(node).collect::<Vec<_>>())
         .collect();
     nodes.sort_unstable();
     nodes.dedup();
-    nodes.into_iter().filter_map(|node| judged(evidence, node)).collect()
+    nodes.into_iter().filter_map(|node| judged(inputs, node)).collect()
 }
 
 /// The machine with these links at other speeds and widths; `None` if their current limit is unknown.
-pub(super) fn retrained(evidence: &Evidence, links: &[(NodeIndex, Pair)]) -> Option<Machine> {
-    links.iter().any(|(child, _)| evidence.limits.hop(*child).is_some()).then_some(())?;
-    let mut machine = evidence.machine.clone();
+pub(super) fn retrained(inputs: &Inputs, links: &[(NodeIndex, Pair)]) -> Option<Machine> {
+    links.iter().any(|(child, _)| inputs.limits.hop(*child).is_some()).then_some(())?;
+    let mut machine = inputs.machine.clone();
     for (child, (speed, width)) in links {
         let port = machine.pci.node(*child).parent;
         for NodeIndex(end) in port.into_iter().chain([*child]) {
@@ -174,10 +174,10 @@ pub(super) fn retrained(evidence: &Evidence, links: &[(NodeIndex, Pair)]) -> Opt
 pub(super) const NOTHING: f64 = 1e3;
 
 /// The gain of all drives together on the machine `then`, and its severity; an unknown gain is a warning.
-pub(super) fn weighed(evidence: &Evidence, then: Option<&Machine>, source: &str) -> (Severity, Gain) {
-    let gain = then.map(|then| total(then, &capacity::limits(then)) - evidence.total());
+pub(super) fn weighed(inputs: &Inputs, then: Option<&Machine>, source: &str) -> (Severity, Gain) {
+    let gain = then.map(|then| total(then, &capacity::limits(then)) - inputs.total());
     match gain {
-        Some(rate) if rate > NOTHING => (evidence.weigh(rate), evidence.gain(rate, source)),
+        Some(rate) if rate > NOTHING => (inputs.weigh(rate), inputs.gain(rate, source)),
         Some(_) => (Severity::Info, Gain::words("nothing: something else is slower", source)),
         None => (Severity::Warning, Gain::unknown(source)),
     }
@@ -185,39 +185,39 @@ pub(super) fn weighed(evidence: &Evidence, then: Option<&Machine>, source: &str)
 
 /// The same for a fault: if another bottleneck hides the gain of all drives together, the gain of a single drive
 /// counts.
-fn weighed_alone(evidence: &Evidence, then: Option<&Machine>, source: &str) -> (Severity, Gain) {
-    let (severity, gain) = weighed(evidence, then, source);
-    let alone = then.map_or(0.0, |then| gain_alone(evidence, then));
+fn weighed_alone(inputs: &Inputs, then: Option<&Machine>, source: &str) -> (Severity, Gain) {
+    let (severity, gain) = weighed(inputs, then, source);
+    let alone = then.map_or(0.0, |then| gain_alone(inputs, then));
     if gain.bytes_per_second.is_some() || alone <= NOTHING {
         return (severity, gain);
     }
-    let rate = evidence.rate(alone);
+    let rate = inputs.rate(alone);
     let text = format!("about +{rate} for a drive that is busy alone; nothing with all of them busy");
     (Severity::Warning, Gain { estimate: true, ..Gain::words(text, source) })
 }
 
 /// The largest gain of a single drive.
-fn gain_alone(evidence: &Evidence, then: &Machine) -> f64 {
+fn gain_alone(inputs: &Inputs, then: &Machine) -> f64 {
     let limits = capacity::limits(then);
     let rate =
         |limits: &Limits, drive: &Drive| limits.drive(&drive.name).map(|limit| limit.bytes_per_second.0);
-    let drives = evidence.machine.hardware_drives();
-    drives.filter_map(|drive| Some(rate(&limits, drive)? - rate(evidence.limits, drive)?)).fold(0.0, f64::max)
+    let drives = inputs.machine.hardware_drives();
+    drives.filter_map(|drive| Some(rate(&limits, drive)? - rate(inputs.limits, drive)?)).fold(0.0, f64::max)
 }
 
 /// Whether the drive, or a path to it, is attached to this function.
-fn is_at(evidence: &Evidence, drive: &Drive, function: NodeIndex) -> bool {
-    evidence.machine.functions_of(drive).contains(&function)
+fn is_at(inputs: &Inputs, drive: &Drive, function: NodeIndex) -> bool {
+    inputs.machine.functions_of(drive).contains(&function)
 }
 
 /// The drives behind the links, or the device itself if it is a switch.
-pub(super) fn subjects(evidence: &Evidence, links: &[Judged]) -> Vec<Subject> {
+pub(super) fn subjects(inputs: &Inputs, links: &[Judged]) -> Vec<Subject> {
     let mut subjects = Vec::new();
     for link in links {
         let drives: Vec<_> =
-            evidence.machine.hardware_drives().filter(|drive| is_at(evidence, drive, link.child)).collect();
+            inputs.machine.hardware_drives().filter(|drive| is_at(inputs, drive, link.child)).collect();
         if drives.is_empty() {
-            subjects.push(Subject::of_node(evidence.machine, link.child));
+            subjects.push(Subject::of_node(inputs.machine, link.child));
         }
         subjects.extend(drives.into_iter().map(Subject::drive));
     }
@@ -231,10 +231,10 @@ pub(super) fn subject_words(subjects: &[Subject]) -> String {
     }
 }
 
-fn link_downtrained(evidence: &Evidence) -> Vec<Detection> {
+fn link_downtrained(inputs: &Inputs) -> Vec<Detection> {
     // Links in the same state are one finding.
     let mut groups: BTreeMap<_, Vec<Judged>> = BTreeMap::new();
-    for link in on_the_way(evidence).into_iter().filter(Judged::is_below) {
+    for link in on_the_way(inputs).into_iter().filter(Judged::is_below) {
         let narrow = link.width < link.both_most().1;
         if link.cap().is_some() && !narrow {
             continue; // link-capped-by-software tells that.
@@ -244,9 +244,9 @@ fn link_downtrained(evidence: &Evidence) -> Vec<Detection> {
     groups
         .into_iter()
         .map(|((now, most), links)| {
-            let then = retrained(evidence, &links.iter().map(|link| (link.child, most)).collect::<Vec<_>>());
-            let about = subjects(evidence, &links);
-            let (severity, gain) = weighed_alone(evidence, then.as_ref(), LINK_DOWNTRAINED.source);
+            let then = retrained(inputs, &links.iter().map(|link| (link.child, most)).collect::<Vec<_>>());
+            let about = subjects(inputs, &links);
+            let (severity, gain) = weighed_alone(inputs, then.as_ref(), LINK_DOWNTRAINED.source);
             let ends = links
                 .first()
                 .map(|link| {
@@ -269,8 +269,11 @@ fn link_downtrained(evidence: &Evidence) -> Vec<Detection> {
                 .about(about)
                 .with_evidence(links.iter().flat_map(Judged::shortfall))
                 .with_evidence(links.iter().flat_map(|link| error_counts(&[link.device, link.port])))
-                .with_evidence(links.iter().filter(|link| is_awake(evidence, link)).map(|link| {
-                    Proof::new(&*link.device.path, "read while a test ran on the drive: the link was awake")
+                .with_evidence(links.iter().filter(|link| is_awake(inputs, link)).map(|link| {
+                    Evidence::new(
+                        &*link.device.path,
+                        "read while a test ran on the drive: the link was awake",
+                    )
                 }))
                 .with_gain(gain)
                 .fill("blame", ends)
@@ -279,31 +282,31 @@ fn link_downtrained(evidence: &Evidence) -> Vec<Detection> {
 }
 
 /// Whether a test runs on a drive behind a link, which keeps the link out of low-power states.
-fn is_awake(evidence: &Evidence, link: &Judged) -> bool {
-    let runs = evidence.load.is_some_and(|load| load.summary.is_none());
-    runs && evidence.machine.drives_below(link.child).iter().any(|drive| evidence.is_tested(&drive.name))
+fn is_awake(inputs: &Inputs, link: &Judged) -> bool {
+    let runs = inputs.load.is_some_and(|load| load.summary.is_none());
+    runs && inputs.machine.drives_below(link.child).iter().any(|drive| inputs.is_tested(&drive.name))
 }
 
 /// Correctable errors since boot of each end that counted any.
-fn error_counts(ends: &[&PciNode]) -> Vec<Proof> {
+fn error_counts(ends: &[&PciNode]) -> Vec<Evidence> {
     ends.iter()
         .filter_map(|node| {
             let total =
                 node.aer_correctable.value()?.get("TOTAL_ERR_COR").copied().filter(|total| *total > 0)?;
-            Some(Proof::new(&**node.aer_correctable.path(), format!("TOTAL_ERR_COR {total} since boot")))
+            Some(Evidence::new(&**node.aer_correctable.path(), format!("TOTAL_ERR_COR {total} since boot")))
         })
         .collect()
 }
 
-fn link_capped_by_software(evidence: &Evidence) -> Vec<Detection> {
-    on_the_way(evidence)
+fn link_capped_by_software(inputs: &Inputs) -> Vec<Detection> {
+    on_the_way(inputs)
         .into_iter()
         .filter_map(|link| {
             let cap = link.cap()?;
             let most = link.both_most();
             let (severity, gain) = if link.speed < most.0 {
-                let then = retrained(evidence, &[(link.child, (most.0, link.width))]);
-                weighed(evidence, then.as_ref(), LINK_CAPPED_BY_SOFTWARE.source)
+                let then = retrained(inputs, &[(link.child, (most.0, link.width))]);
+                weighed(inputs, then.as_ref(), LINK_CAPPED_BY_SOFTWARE.source)
             } else {
                 // The target takes effect at the next training.
                 (
@@ -311,15 +314,17 @@ fn link_capped_by_software(evidence: &Evidence) -> Vec<Detection> {
                     Gain::words("none until the link trains again", LINK_CAPPED_BY_SOFTWARE.source),
                 )
             };
-            let about = subjects(evidence, std::slice::from_ref(&link));
+            let about = subjects(inputs, std::slice::from_ref(&link));
             let title = format!(
                 "{}: the port {} is told {cap}, both ends can do {}",
                 subject_words(&about),
                 link.port.address,
                 most.0
             );
-            let target =
-                Proof::new(format!("{}/config LnkCtl2", link.port.path), format!("Target Link Speed {cap}"));
+            let target = Evidence::new(
+                format!("{}/config LnkCtl2", link.port.path),
+                format!("Target Link Speed {cap}"),
+            );
             let mut detection = Detection::new(severity, title)
                 .about(about)
                 .with_evidence([target])
@@ -330,7 +335,7 @@ fn link_capped_by_software(evidence: &Evidence) -> Vec<Detection> {
                 && state > 0
             {
                 detection = detection
-                    .with_evidence([Proof::new(format!("{path}/cur_state"), format!("{state} of {most}"))])
+                    .with_evidence([Evidence::new(format!("{path}/cur_state"), format!("{state} of {most}"))])
                     .with_remedy("The port's cooling device slows it down: set it to 0.", Risk::Live)
                     .with_command(Some(format!("echo 0 | sudo tee {path}/cur_state")));
             }
@@ -339,9 +344,9 @@ fn link_capped_by_software(evidence: &Evidence) -> Vec<Detection> {
         .collect()
 }
 
-fn link_errors(evidence: &Evidence) -> Vec<Detection> {
-    let Some(rates) = evidence.rates else { return Vec::new() };
-    on_the_way(evidence)
+fn link_errors(inputs: &Inputs) -> Vec<Detection> {
+    let Some(rates) = inputs.rates else { return Vec::new() };
+    on_the_way(inputs)
         .into_iter()
         .filter_map(|link| {
             let counted: Vec<_> = [link.device, link.port]
@@ -354,11 +359,14 @@ fn link_errors(evidence: &Evidence) -> Vec<Detection> {
                 .collect();
             let worst = counted.iter().map(|(_, rate)| *rate).reduce(f64::max)?;
             let severity = if worst > 1.0 { Severity::Warning } else { Severity::Info };
-            let about = subjects(evidence, std::slice::from_ref(&link));
+            let about = subjects(inputs, std::slice::from_ref(&link));
             let title =
                 format!("{}: {worst:.1} correctable errors per second on its link", subject_words(&about));
             let proofs = counted.iter().map(|(end, rate)| {
-                Proof::new(format!("{}/aer_dev_correctable", end.path), format!("TOTAL_ERR_COR +{rate:.1}/s"))
+                Evidence::new(
+                    format!("{}/aer_dev_correctable", end.path),
+                    format!("TOTAL_ERR_COR +{rate:.1}/s"),
+                )
             });
             Some(Detection::new(severity, title).about(about).with_evidence(proofs))
         })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Detection, Evidence, Proof, Risk, Row, Subject, evidence::names, links::weighed};
+use super::{Detection, Evidence, Inputs, Risk, Row, Subject, inputs::names, links::weighed};
 use crate::{
     machine::{Drive, Machine, drive, pci::Express},
     model::{FindingId, NodeIndex, Severity},
@@ -30,8 +30,8 @@ pub(super) const RELAXED_ORDERING_OFF: Row = Row {
     why: "Writes of the drive may not pass one another on their way to memory; on some platforms that costs throughput.",
     remedy: "Worth knowing only: the kernel clears it where a root port handles it badly.",
     wrong_if: "The drive never asks for relaxed ordering anyway.",
-    check: |evidence| {
-        register(evidence, ("does not use relaxed ordering", "do not use relaxed ordering"), |express| {
+    check: |inputs| {
+        register(inputs, ("does not use relaxed ordering", "do not use relaxed ordering"), |express| {
             (!express.relaxed_ordering).then(|| "DevCtl RlxdOrd-".to_owned())
         })
     },
@@ -45,8 +45,8 @@ pub(super) const EXT_TAGS_OFF: Row = Row {
     why: "At most 32 requests of the drive to memory can be under way; that binds on long paths.",
     remedy: "Worth knowing only: the kernel enables them where every port above agrees.",
     wrong_if: "The drive uses fewer tags than that.",
-    check: |evidence| {
-        register(evidence, ("has extended tags off", "have extended tags off"), |express| {
+    check: |inputs| {
+        register(inputs, ("has extended tags off", "have extended tags off"), |express| {
             (express.extended_tags_supported && !express.extended_tags).then(|| "DevCtl ExtTag-".to_owned())
         })
     },
@@ -60,8 +60,8 @@ pub(super) const READ_REQUEST: Row = Row {
     why: "It bounds what the drive fetches from memory at once: commands and the data of writes. Reads do not depend on it.",
     remedy: "Worth knowing only.",
     wrong_if: "Only reads are of interest.",
-    check: |evidence| {
-        register(evidence, ("fetches less than 512 B at once", "fetch less than 512 B at once"), |express| {
+    check: |inputs| {
+        register(inputs, ("fetches less than 512 B at once", "fetch less than 512 B at once"), |express| {
             (express.read_request < 512).then(|| format!("DevCtl MaxReadReq {} bytes", express.read_request))
         })
     },
@@ -86,13 +86,13 @@ fn payload_share(payload: u16) -> f64 {
     f64::from(payload) / (f64::from(payload) + 24.0)
 }
 
-/// A drive whose packets are too small, its node, and the evidence of every hop.
-type SmallPackets<'a> = (&'a Drive, NodeIndex, Vec<Proof>);
+/// A drive whose packets are too small, its node, and the inputs of every hop.
+type SmallPackets<'a> = (&'a Drive, NodeIndex, Vec<Evidence>);
 
-fn payload_size(evidence: &Evidence) -> Vec<Detection> {
-    let tree = &evidence.machine.pci;
+fn payload_size(inputs: &Inputs) -> Vec<Detection> {
+    let tree = &inputs.machine.pci;
     let mut groups: BTreeMap<(u16, u16), Vec<SmallPackets>> = BTreeMap::new();
-    for drive in evidence.nvme() {
+    for drive in inputs.nvme() {
         let Some(node) = drive.node else { continue };
         let path: Vec<_> = tree.ancestry(node).map(|at| tree.node(at)).filter(|n| n.link.is_some()).collect();
         let known: Vec<_> = path.iter().filter_map(|n| Some((*n, n.express.value()?))).collect();
@@ -104,7 +104,7 @@ fn payload_size(evidence: &Evidence) -> Vec<Detection> {
         if set > 0 && set < could {
             let proofs = known.iter().map(|(n, e)| {
                 let value = format!("MaxPayload {} of {} bytes", e.payload, e.payload_supported);
-                Proof::new(format!("{}/config DevCtl", n.path), value)
+                Evidence::new(format!("{}/config DevCtl", n.path), value)
             });
             groups.entry((set, could)).or_default().push((drive, node, proofs.collect()));
         }
@@ -114,8 +114,8 @@ fn payload_size(evidence: &Evidence) -> Vec<Detection> {
         .map(|((set, could), found)| {
             let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
             let ratio = payload_share(could) / payload_share(set);
-            let then = with_payload(evidence.machine, found.iter().map(|(_, node, _)| *node), could);
-            let (severity, gain) = weighed(evidence, Some(&then), PAYLOAD_SIZE.source);
+            let then = with_payload(inputs.machine, found.iter().map(|(_, node, _)| *node), could);
+            let (severity, gain) = weighed(inputs, Some(&then), PAYLOAD_SIZE.source);
             let percent = (ratio - 1.0) * 100.0;
             let title = format!(
                 "{}: packets of {set} B where every hop could carry {could} B (+{percent:.1} %)",
@@ -142,16 +142,16 @@ fn with_payload(machine: &Machine, functions: impl Iterator<Item = NodeIndex>, p
 
 /// One detection of all NVMe drives whose Device Control `wrong` complains about.
 fn register(
-    evidence: &Evidence,
+    inputs: &Inputs,
     what: (&str, &str),
     wrong: impl Fn(&Express) -> Option<String>,
 ) -> Vec<Detection> {
-    let found: Vec<_> = evidence
+    let found: Vec<_> = inputs
         .nvme()
         .filter_map(|drive| {
-            let node = evidence.machine.pci.node(drive.node?);
+            let node = inputs.machine.pci.node(drive.node?);
             let value = wrong(node.express.value()?)?;
-            Some((drive, Proof::new(format!("{}/config DevCtl", node.path), value)))
+            Some((drive, Evidence::new(format!("{}/config DevCtl", node.path), value)))
         })
         .collect();
     if found.is_empty() {
@@ -166,20 +166,20 @@ fn register(
     ]
 }
 
-fn aspm_on(evidence: &Evidence) -> Vec<Detection> {
-    if !evidence.is_depth_one() {
+fn aspm_on(inputs: &Inputs) -> Vec<Detection> {
+    if !inputs.is_depth_one() {
         return Vec::new();
     }
-    let found: Vec<_> = evidence
+    let found: Vec<_> = inputs
         .nvme()
-        .filter(|drive| evidence.is_tested(&drive.name))
+        .filter(|drive| inputs.is_tested(&drive.name))
         .filter_map(|drive| {
-            let node = evidence.machine.pci.node(drive.node?);
+            let node = inputs.machine.pci.node(drive.node?);
             let on: Vec<_> = node
                 .aspm
                 .iter()
                 .filter(|(name, state)| name.starts_with("l1") && state.get() == Some(true))
-                .map(|(_, state)| Proof::new(&**state.path(), "1"))
+                .map(|(_, state)| Evidence::new(&**state.path(), "1"))
                 .collect();
             (!on.is_empty()).then_some((drive, node, on))
         })

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Detection, Evidence, Gain, Proof, Risk, Row, Subject,
-    evidence::{names, verb, write_queue},
+    Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
     in_use::why_no_command,
+    inputs::{names, verb, write_queue},
     rules,
 };
 use crate::{
@@ -148,19 +148,19 @@ fn where_number<'a>(
     drives: impl Iterator<Item = &'a Drive>,
     read: impl Fn(&Queue) -> &Reading<u64>,
     wrong: impl Fn(u64) -> bool,
-) -> Vec<(&'a Drive, Proof)> {
+) -> Vec<(&'a Drive, Evidence)> {
     drives
         .filter_map(|drive| {
             let reading = read(&drive.queue);
             reading.get().filter(|value| wrong(*value))?;
-            Some((drive, Proof::of(reading)?))
+            Some((drive, Evidence::of(reading)?))
         })
         .collect()
 }
 
 fn one(
     severity: Severity,
-    found: Vec<(&Drive, Proof)>,
+    found: Vec<(&Drive, Evidence)>,
     title: impl FnOnce(&[&Drive]) -> String,
 ) -> Option<Detection> {
     if found.is_empty() {
@@ -176,16 +176,16 @@ fn one(
 
 /// A default of every machine: information at rest, and a separate finding on the tested drives if it `counts` there.
 fn default_setting(
-    evidence: &Evidence,
+    inputs: &Inputs,
     counts: bool,
     file: &str,
     value: &str,
     read: impl Fn(&Queue) -> &Reading<u64>,
     wrong: impl Fn(u64) -> bool,
 ) -> Vec<Detection> {
-    let found = where_number(evidence.nvme_queues(), read, wrong);
+    let found = where_number(inputs.nvme_queues(), read, wrong);
     let (tested, resting): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|(drive, _)| counts && evidence.is_tested(&drive.name));
+        found.into_iter().partition(|(drive, _)| counts && inputs.is_tested(&drive.name));
     let (found, shows) = if tested.is_empty() { (resting, false) } else { (tested, true) };
     let now = found.first().map_or(String::new(), |(_, proof)| proof.value.clone());
     let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
@@ -198,9 +198,9 @@ fn default_setting(
         .collect()
 }
 
-fn scheduler(evidence: &Evidence) -> Vec<Detection> {
-    let mut groups: BTreeMap<String, Vec<(&Drive, Proof)>> = BTreeMap::new();
-    for drive in evidence.nvme_queues() {
+fn scheduler(inputs: &Inputs) -> Vec<Detection> {
+    let mut groups: BTreeMap<String, Vec<(&Drive, Evidence)>> = BTreeMap::new();
+    for drive in inputs.nvme_queues() {
         let reading = &drive.queue.scheduler;
         let Some(choice) = reading.value().filter(|choice| choice.current != *"none") else { continue };
         let words: Vec<_> = choice
@@ -211,7 +211,7 @@ fn scheduler(evidence: &Evidence) -> Vec<Detection> {
         groups
             .entry(choice.current.to_string())
             .or_default()
-            .push((drive, Proof::new(&**reading.path(), words.join(" "))));
+            .push((drive, Evidence::new(&**reading.path(), words.join(" "))));
     }
     groups
         .into_iter()
@@ -220,7 +220,7 @@ fn scheduler(evidence: &Evidence) -> Vec<Detection> {
             let severity = if name == "kyber" { Severity::Info } else { Severity::Warning };
             let source =
                 if name == "kyber" { "about 3 % of throughput, by reputation" } else { SCHEDULER.source };
-            let rule = drives.iter().find_map(|drive| rules::rule_for(evidence, drive, "scheduler"));
+            let rule = drives.iter().find_map(|drive| rules::rule_for(inputs, drive, "scheduler"));
             let rule =
                 rule.map(|rule| format!(" and change the rule that sets it, {}:{}", rule.path, rule.line));
             let detection = one(severity, found, |drives| {
@@ -236,21 +236,20 @@ fn scheduler(evidence: &Evidence) -> Vec<Detection> {
         .collect()
 }
 
-fn readahead(evidence: &Evidence) -> Vec<Detection> {
-    let counts = evidence
-        .load
-        .is_some_and(|load| !load.workload.direct && load.workload.pattern == Pattern::Sequential);
-    default_setting(evidence, counts, "read_ahead_kb", "1024", |queue| &queue.read_ahead_kb, |kib| kib <= 128)
+fn readahead(inputs: &Inputs) -> Vec<Detection> {
+    let counts =
+        inputs.load.is_some_and(|load| !load.workload.direct && load.workload.pattern == Pattern::Sequential);
+    default_setting(inputs, counts, "read_ahead_kb", "1024", |queue| &queue.read_ahead_kb, |kib| kib <= 128)
 }
 
-fn max_sectors(evidence: &Evidence) -> Vec<Detection> {
-    let Some(load) = evidence.load else { return Vec::new() };
+fn max_sectors(inputs: &Inputs) -> Vec<Detection> {
+    let Some(load) = inputs.load else { return Vec::new() };
     let block = load.workload.largest_block();
-    let found: Vec<_> = evidence
+    let found: Vec<_> = inputs
         .machine
         .hardware_drives()
-        .chain(&evidence.machine.paths)
-        .filter(|drive| evidence.is_tested(&drive.name))
+        .chain(&inputs.machine.paths)
+        .filter(|drive| inputs.is_tested(&drive.name))
         .filter_map(|drive| {
             let (now, most) = (drive.queue.max_sectors_kb.get()?, drive.queue.max_hw_sectors_kb.get()?);
             (now < most && block.0 > now * 1024).then_some((drive, now, most))
@@ -263,24 +262,24 @@ fn max_sectors(evidence: &Evidence) -> Vec<Detection> {
                 format!("{}: reads of {} are split at {now} KiB", drive.name, units::block_size(block));
             Detection::new(Severity::Info, title)
                 .about([Subject::drive(drive)])
-                .with_evidence(Proof::of(&drive.queue.max_sectors_kb))
-                .with_evidence(Proof::of(&drive.queue.max_hw_sectors_kb))
+                .with_evidence(Evidence::of(&drive.queue.max_sectors_kb))
+                .with_evidence(Evidence::of(&drive.queue.max_hw_sectors_kb))
                 .with_command(write_queue(&[drive], "max_sectors_kb", &most.to_string()))
         })
         .collect()
 }
 
-fn hw_sectors_below_mdts(evidence: &Evidence) -> Vec<Detection> {
-    let mut groups: BTreeMap<(u64, u64), Vec<(&Drive, Proof)>> = BTreeMap::new();
-    for drive in evidence.nvme() {
+fn hw_sectors_below_mdts(inputs: &Inputs) -> Vec<Detection> {
+    let mut groups: BTreeMap<(u64, u64), Vec<(&Drive, Evidence)>> = BTreeMap::new();
+    for drive in inputs.nvme() {
         let translated = drive.node.is_some_and(|node| {
-            let kind = evidence.machine.pci.node(node).iommu_type.value();
+            let kind = inputs.machine.pci.node(node).iommu_type.value();
             kind.is_some_and(|kind| kind.as_str().starts_with("DMA"))
         });
         let mdts = drive.nvme.as_ref().and_then(|nvme| nvme.identity.value()?.largest_transfer);
         if let (Some(kib), Some(Bytes(mdts)), true) = (drive.queue.max_hw_sectors_kb.get(), mdts, translated)
             && kib * 1024 < mdts
-            && let Some(proof) = Proof::of(&drive.queue.max_hw_sectors_kb)
+            && let Some(proof) = Evidence::of(&drive.queue.max_hw_sectors_kb)
         {
             groups.entry((kib, mdts / 1024)).or_default().push((drive, proof));
         }
@@ -292,7 +291,7 @@ fn hw_sectors_below_mdts(evidence: &Evidence) -> Vec<Detection> {
                 .first()
                 .and_then(|(drive, _)| drive.nvme.as_ref())
                 .map(|nvme| nvme.identity.path().to_string());
-            let extra = identity.map(|path| Proof::new(path, format!("MDTS {mdts} KiB")));
+            let extra = identity.map(|path| Evidence::new(path, format!("MDTS {mdts} KiB")));
             let detection = one(Severity::Info, found, |drives| {
                 format!("{}: {kib} KiB at once, the drive takes {mdts} KiB", names(drives))
             })?;
@@ -301,11 +300,11 @@ fn hw_sectors_below_mdts(evidence: &Evidence) -> Vec<Detection> {
         .collect()
 }
 
-fn nr_requests(evidence: &Evidence) -> Vec<Detection> {
-    let Some(load) = evidence.load else { return Vec::new() };
+fn nr_requests(inputs: &Inputs) -> Vec<Detection> {
+    let Some(load) = inputs.load else { return Vec::new() };
     let depth = u64::from(load.workload.depth);
-    let queues = evidence.machine.hardware_drives().chain(&evidence.machine.paths);
-    let tested = queues.filter(|drive| evidence.is_tested(&drive.name));
+    let queues = inputs.machine.hardware_drives().chain(&inputs.machine.paths);
+    let tested = queues.filter(|drive| inputs.is_tested(&drive.name));
     let found = where_number(tested, |queue| &queue.nr_requests, |requests| requests < depth);
     let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
     let command = write_queue(&drives, "nr_requests", &depth.to_string());
@@ -316,15 +315,15 @@ fn nr_requests(evidence: &Evidence) -> Vec<Detection> {
         .collect()
 }
 
-fn iostats(evidence: &Evidence) -> Vec<Detection> {
-    default_setting(evidence, evidence.is_cpu_full(), "iostats", "0", |queue| &queue.iostats, |on| on == 1)
+fn iostats(inputs: &Inputs) -> Vec<Detection> {
+    default_setting(inputs, inputs.is_cpu_full(), "iostats", "0", |queue| &queue.iostats, |on| on == 1)
 }
 
-fn nomerges(evidence: &Evidence) -> Vec<Detection> {
-    let random = evidence.load.is_some_and(|load| load.workload.pattern == Pattern::Random);
+fn nomerges(inputs: &Inputs) -> Vec<Detection> {
+    let random = inputs.load.is_some_and(|load| load.workload.pattern == Pattern::Random);
     default_setting(
-        evidence,
-        random && evidence.is_cpu_full(),
+        inputs,
+        random && inputs.is_cpu_full(),
         "nomerges",
         "2",
         |queue| &queue.nomerges,
@@ -332,28 +331,28 @@ fn nomerges(evidence: &Evidence) -> Vec<Detection> {
     )
 }
 
-fn rq_affinity(evidence: &Evidence) -> Vec<Detection> {
-    let piled = evidence.rates.is_some_and(|rates| {
+fn rq_affinity(inputs: &Inputs) -> Vec<Detection> {
+    let piled = inputs.rates.is_some_and(|rates| {
         let saturated = rates.cpus.values().any(|cpu| cpu.idl < 5.0 && cpu.irq > 30.0);
         saturated && rates.cpus.values().any(|cpu| cpu.idl > 50.0)
     });
-    default_setting(evidence, piled, "rq_affinity", "2", |queue| &queue.rq_affinity, |level| level == 1)
+    default_setting(inputs, piled, "rq_affinity", "2", |queue| &queue.rq_affinity, |level| level == 1)
 }
 
 /// Bytes per second from which a drive counts as written to.
 const WRITES: f64 = 10e6;
 
-fn wbt(evidence: &Evidence) -> Vec<Detection> {
-    let found: Vec<_> = evidence
+fn wbt(inputs: &Inputs) -> Vec<Detection> {
+    let found: Vec<_> = inputs
         .nvme()
         .filter_map(|drive| {
             let reading = &drive.queue.wbt_lat_usec;
             let value = reading.get().filter(|micros| *micros > 0)?;
-            Some((drive, Proof::new(&**reading.path(), format!("{value} us"))))
+            Some((drive, Evidence::new(&**reading.path(), format!("{value} us"))))
         })
         .collect();
     let is_written = |drive: &Drive| {
-        evidence
+        inputs
             .rates
             .and_then(|rates| rates.disks.get(&drive.name))
             .is_some_and(|disk| disk.written_bytes >= WRITES)
@@ -372,8 +371,8 @@ fn wbt(evidence: &Evidence) -> Vec<Detection> {
 /// Smaller partitions are boot code that no test reads (the BIOS boot partition starts at sector 34).
 const SMALL_PARTITION: Bytes = Bytes(16 << 20);
 
-fn misaligned(evidence: &Evidence) -> Vec<Detection> {
-    evidence
+fn misaligned(inputs: &Inputs) -> Vec<Detection> {
+    inputs
         .machine
         .hardware_drives()
         .filter_map(|drive| {
@@ -383,7 +382,7 @@ fn misaligned(evidence: &Evidence) -> Vec<Detection> {
                 .filter(|part| part.size.get().is_some_and(|size| size > SMALL_PARTITION))
                 .filter_map(|part| {
                     let start = part.start.get().filter(|start| start.0 % 4096 != 0)?;
-                    Some(Proof::new(
+                    Some(Evidence::new(
                         &**part.start.path(),
                         format!("{} starts at byte {}", part.name, start.0),
                     ))
@@ -394,13 +393,13 @@ fn misaligned(evidence: &Evidence) -> Vec<Detection> {
                     .alignment_offset
                     .get()
                     .filter(|offset| *offset != 0)
-                    .and(Proof::of(&drive.alignment_offset)),
+                    .and(Evidence::of(&drive.alignment_offset)),
             );
             if proofs.is_empty() {
                 return None;
             }
             let title = format!("{}: not aligned to 4096 B", drive.name);
-            let remedy = match why_no_command(evidence.machine, drive, false) {
+            let remedy = match why_no_command(inputs.machine, drive, false) {
                 None => "Repartition, starting at 1 MiB; that destroys what is on it.".to_owned(),
                 Some(why) => {
                     format!("Repartitioning, starting at 1 MiB, would cure it and destroys what is on it; not now: {why}.")

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Detection, Evidence, Proof, Row, Subject, evidence::names};
+use super::{Detection, Evidence, Inputs, Row, Subject, inputs::names};
 use crate::{
     machine::{Drive, Machine, SettingRule},
     model::{FindingId, Reading, Severity},
@@ -11,7 +11,7 @@ use crate::{
 
 /// The current value of a setting, and the choices its file offers, if any.
 struct Now {
-    proof: Proof,
+    proof: Evidence,
     offered: Vec<Label>,
 }
 
@@ -28,8 +28,8 @@ pub(super) const RULE_REVERTS: Row = Row {
 };
 
 /// The last effective rule for a setting of a drive.
-pub(super) fn rule_for<'a>(evidence: &Evidence<'a>, drive: &Drive, setting: &str) -> Option<&'a SettingRule> {
-    last(evidence.machine, setting, |rule| rule.applies_to(drive))
+pub(super) fn rule_for<'a>(inputs: &Inputs<'a>, drive: &Drive, setting: &str) -> Option<&'a SettingRule> {
+    last(inputs.machine, setting, |rule| rule.applies_to(drive))
 }
 
 fn last<'a>(
@@ -45,7 +45,7 @@ fn last<'a>(
 impl Now {
     fn of<T: ToString>(reading: &Reading<T>) -> Option<Self> {
         let value = reading.value()?.to_string();
-        Some(Self { proof: Proof::new(&**reading.path(), value), offered: Vec::new() })
+        Some(Self { proof: Evidence::new(&**reading.path(), value), offered: Vec::new() })
     }
 
     /// Of a drive, or of the PCI function it hangs on.
@@ -55,7 +55,7 @@ impl Now {
         match setting {
             "scheduler" => {
                 let choice = queue.scheduler.value()?;
-                let proof = Proof::new(&**queue.scheduler.path(), choice.current.to_string());
+                let proof = Evidence::new(&**queue.scheduler.path(), choice.current.to_string());
                 Some(Self { proof, offered: choice.choices.clone() })
             }
             "read_ahead_kb" => Self::of(&queue.read_ahead_kb),
@@ -72,7 +72,7 @@ impl Now {
                 let aspm = node?.aspm.get("l1_aspm")?;
                 let on = aspm.get()?;
                 Some(Self {
-                    proof: Proof::new(&**aspm.path(), u8::from(on).to_string()),
+                    proof: Evidence::new(&**aspm.path(), u8::from(on).to_string()),
                     offered: Vec::new(),
                 })
             }
@@ -110,11 +110,11 @@ impl Now {
     }
 }
 
-fn rule_reverts(evidence: &Evidence) -> Vec<Detection> {
-    let mut settings: Vec<&str> = evidence.machine.rules.iter().map(|rule| rule.setting.as_str()).collect();
+fn rule_reverts(inputs: &Inputs) -> Vec<Detection> {
+    let mut settings: Vec<&str> = inputs.machine.rules.iter().map(|rule| rule.setting.as_str()).collect();
     settings.sort_unstable();
     settings.dedup();
-    let of_drives = reverted_drives(evidence, &settings).into_iter().filter_map(|((.., setting), found)| {
+    let of_drives = reverted_drives(inputs, &settings).into_iter().filter_map(|((.., setting), found)| {
         let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
         let (_, rule, now, left) = found.first()?;
         let about = detection(&names(&drives), setting, now, rule, left);
@@ -122,8 +122,8 @@ fn rule_reverts(evidence: &Evidence) -> Vec<Detection> {
         Some(about.with_evidence(found.iter().map(|(_, _, now, _)| now.clone())).with_evidence([proof(rule)]))
     });
     let of_machine = settings.iter().filter_map(|setting| {
-        let rule = last(evidence.machine, setting, |_| true)?;
-        let now = Now::of_machine(evidence.machine, rule)?;
+        let rule = last(inputs.machine, setting, |_| true)?;
+        let now = Now::of_machine(inputs.machine, rule)?;
         let left = now.reverted_by(rule, None)?;
         let (who, subject) = match *setting {
             "poll_queues" => ("nvme driver", Subject::host()),
@@ -136,18 +136,18 @@ fn rule_reverts(evidence: &Evidence) -> Vec<Detection> {
 }
 
 /// A drive, the rule that reverts it, the current value, and the value after the rule.
-type Reverted<'a> = (&'a Drive, &'a SettingRule, Proof, String);
+type Reverted<'a> = (&'a Drive, &'a SettingRule, Evidence, String);
 
 /// Drives that a rule reverts, grouped by rule.
 fn reverted_drives<'a>(
-    evidence: &Evidence<'a>,
+    inputs: &Inputs<'a>,
     settings: &[&'a str],
 ) -> BTreeMap<(&'a str, usize, &'a str), Vec<Reverted<'a>>> {
     let mut groups: BTreeMap<_, Vec<Reverted>> = BTreeMap::new();
-    for drive in evidence.machine.hardware_drives() {
+    for drive in inputs.machine.hardware_drives() {
         for setting in settings {
-            let Some(rule) = rule_for(evidence, drive, setting) else { continue };
-            let Some(now) = Now::of_drive(evidence.machine, drive, setting) else { continue };
+            let Some(rule) = rule_for(inputs, drive, setting) else { continue };
+            let Some(now) = Now::of_drive(inputs.machine, drive, setting) else { continue };
             let most = drive.queue.max_hw_sectors_kb.get().filter(|_| *setting == "max_sectors_kb");
             if let Some(left) = now.reverted_by(rule, most) {
                 let group = groups.entry((&*rule.path, rule.line, *setting)).or_default();
@@ -158,12 +158,12 @@ fn reverted_drives<'a>(
     groups
 }
 
-fn detection(who: &str, setting: &str, now: &Proof, rule: &SettingRule, left: &str) -> Detection {
+fn detection(who: &str, setting: &str, now: &Evidence, rule: &SettingRule, left: &str) -> Detection {
     let place = format!("{} {}:{}", rule.kind.name(), rule.path, rule.line);
     let title = format!("{who}: {setting} is {}, but {place} sets {left}", now.value);
     Detection::new(Severity::Info, title)
 }
 
-fn proof(rule: &SettingRule) -> Proof {
-    Proof::new(format!("{}:{}", rule.path, rule.line), rule.text.to_string())
+fn proof(rule: &SettingRule) -> Evidence {
+    Evidence::new(format!("{}:{}", rule.path, rule.line), rule.text.to_string())
 }

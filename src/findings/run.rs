@@ -1,6 +1,6 @@
 //! Whether the figure of a test is the drives' own.
 
-use super::{Detection, Evidence, Gain, Proof, Row, Subject};
+use super::{Detection, Evidence, Gain, Inputs, Row, Subject};
 use crate::{
     machine::Drive,
     model::{DriveName, FindingId, Severity, TargetSummary},
@@ -19,21 +19,21 @@ pub(super) const TEST_NOT_VALID: Row = Row {
     ..Row::PLAIN
 };
 
-fn test_not_valid(evidence: &Evidence) -> Vec<Detection> {
-    let Some(load) = evidence.load else { return Vec::new() };
+fn test_not_valid(inputs: &Inputs) -> Vec<Detection> {
+    let Some(load) = inputs.load else { return Vec::new() };
     let mut found = Vec::new();
     for target in load.summary.into_iter().flat_map(|summary| &summary.targets) {
         let reasons: Vec<_> = target.invalid_because.clone();
         if !reasons.is_empty() {
-            found.push(invalid(evidence, target, &reasons));
+            found.push(invalid(inputs, target, &reasons));
         }
     }
-    if evidence.is_cpu_full() && load.summary.is_none() {
+    if inputs.is_cpu_full() && load.summary.is_none() {
         let title = "every processor is busy: the test measures them, not the drives";
         found.push(
             Detection::new(Severity::Info, title)
                 .about([Subject::cpus()])
-                .with_evidence([Proof::new("/proc/stat", "idle and waiting below 5 %")])
+                .with_evidence([Evidence::new("/proc/stat", "idle and waiting below 5 %")])
                 .with_gain(Gain::words("none", ""))
                 .fill("remedy", "Fewer workers, bigger blocks, or polled completions."),
         );
@@ -41,16 +41,15 @@ fn test_not_valid(evidence: &Evidence) -> Vec<Detection> {
     found
 }
 
-fn invalid(evidence: &Evidence, target: &TargetSummary, reasons: &[String]) -> Detection {
-    let drive: Option<&Drive> =
-        target.drive.as_ref().and_then(|name: &DriveName| evidence.machine.drive(name));
+fn invalid(inputs: &Inputs, target: &TargetSummary, reasons: &[String]) -> Detection {
+    let drive: Option<&Drive> = target.drive.as_ref().and_then(|name: &DriveName| inputs.machine.drive(name));
     let about = drive.map_or_else(Subject::host, Subject::drive);
     Detection::new(
         Severity::Warning,
         format!("{}: not the drive's own figure: {}", target.name, reasons.join("; ")),
     )
     .about([about])
-    .with_evidence(reasons.iter().map(|reason| Proof::new(target.name.as_str(), reason.clone())))
+    .with_evidence(reasons.iter().map(|reason| Evidence::new(target.name.as_str(), reason.clone())))
     .with_gain(Gain::words("none", ""))
     .fill("remedy", "Test again without that, or take the figure for what it is.")
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Detection, Evidence, Gain, Risk, Row, Subject, chipset,
-    evidence::total,
+    Detection, Gain, Inputs, Risk, Row, Subject, chipset,
+    inputs::total,
     links::{self, Judged, NOTHING, raw, said, subject_words, subjects},
 };
 use crate::{
@@ -41,18 +41,18 @@ enum Narrow {
     Uplink { switch: NodeIndex, device: Pair },
 }
 
-fn slot_limited(evidence: &Evidence) -> Vec<Detection> {
-    let tree = &evidence.machine.pci;
+fn slot_limited(inputs: &Inputs) -> Vec<Detection> {
+    let tree = &inputs.machine.pci;
     let mut found: BTreeMap<Narrow, Vec<Judged>> = BTreeMap::new();
-    for drive in evidence.nvme() {
+    for drive in inputs.nvme() {
         let Some(node) = drive.node.filter(|node| !tree.node(*node).is_emulated()) else { continue };
-        let least = evidence.limits.path(node).and_then(|path| path.node);
-        let own = links::judged(evidence, node);
-        let Some((own, hop)) = own.zip(least.and_then(|least| links::judged(evidence, least))) else {
+        let least = inputs.limits.path(node).and_then(|path| path.node);
+        let own = links::judged(inputs, node);
+        let Some((own, hop)) = own.zip(least.and_then(|least| links::judged(inputs, least))) else {
             continue;
         };
         // Other findings cover faulty links and shared chipsets.
-        if raw(hop.both_most()) >= raw(own.device_most) || chipset::is_uplink(evidence, hop.child) {
+        if raw(hop.both_most()) >= raw(own.device_most) || chipset::is_uplink(inputs, hop.child) {
             continue;
         }
         let narrow = if hop.child == node {
@@ -65,35 +65,35 @@ fn slot_limited(evidence: &Evidence) -> Vec<Detection> {
             links.push(own);
         }
     }
-    found.into_iter().map(|(narrow, held)| told(evidence, &narrow, &held)).collect()
+    found.into_iter().map(|(narrow, held)| told(inputs, &narrow, &held)).collect()
 }
 
-fn told(evidence: &Evidence, narrow: &Narrow, held: &[Judged]) -> Detection {
-    let drives = subjects(evidence, held);
+fn told(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
+    let drives = subjects(inputs, held);
     let names = subject_words(&drives);
     let many = if held.len() == 1 { "the drive" } else { "the drives" };
     let own_ports: Vec<NodeIndex> =
-        held.iter().filter_map(|link| port_of(evidence.machine, link.child)).collect();
+        held.iter().filter_map(|link| port_of(inputs.machine, link.child)).collect();
     let (detection, offer) = match narrow {
         Narrow::Slot { device, most } => {
             let title = format!("{names}: could do {}, the slot gives {}", said(*device), said(*most));
             let proofs = held.iter().flat_map(Judged::proofs);
             let detection = Detection::new(Severity::Info, title).about(drives).with_evidence(proofs);
-            (detection.fill("what", many), best_offer(evidence, &own_ports))
+            (detection.fill("what", many), best_offer(inputs, &own_ports))
         }
         Narrow::Uplink { switch, device } => {
-            let hop = links::judged(evidence, *switch);
+            let hop = links::judged(inputs, *switch);
             let most = hop.as_ref().map_or_else(String::new, |hop| said(hop.both_most()));
-            let address = evidence.machine.pci.node(*switch).address;
+            let address = inputs.machine.pci.node(*switch).address;
             let title =
                 format!("{names}: could do {}, the link above switch {address} gives {most}", said(*device));
             let detection = Detection::new(Severity::Info, title)
-                .about([Subject::of_node(evidence.machine, *switch)])
+                .about([Subject::of_node(inputs.machine, *switch)])
                 .about(drives)
                 .with_evidence(hop.iter().flat_map(Judged::proofs))
                 .with_evidence(held.iter().flat_map(Judged::proofs));
-            let card = port_of(evidence.machine, *switch).and_then(|port| best_offer(evidence, &[port]));
-            let apart = best_offer(evidence, &own_ports);
+            let card = port_of(inputs.machine, *switch).and_then(|port| best_offer(inputs, &[port]));
+            let apart = best_offer(inputs, &own_ports);
             let gain = |offer: &Option<Offer>| offer.as_ref().map_or(0.0, |offer| offer.gain);
             if gain(&card) >= gain(&apart) {
                 (detection.fill("what", format!("the card with switch {address}")), card)
@@ -103,19 +103,19 @@ fn told(evidence: &Evidence, narrow: &Narrow, held: &[Judged]) -> Detection {
         }
     };
     if let Some(offer) = offer {
-        let gain = evidence.gain(offer.gain, SLOT_LIMITED.source);
+        let gain = inputs.gain(offer.gain, SLOT_LIMITED.source);
         return detection
-            .with_severity(evidence.weigh(offer.gain))
+            .with_severity(inputs.weigh(offer.gain))
             .with_gain(gain)
             .fill("target", offer.target);
     }
-    let loss = loss(evidence, narrow, held, None);
-    let faster = fastest_port(evidence.machine)
-        .map(|port| (port, self::loss(evidence, narrow, held, Some(port))))
+    let loss = loss(inputs, narrow, held, None);
+    let faster = fastest_port(inputs.machine)
+        .map(|port| (port, self::loss(inputs, narrow, held, Some(port))))
         .filter(|(_, gain)| *gain > NOTHING);
     match faster {
         Some((port, gain)) => detection
-            .with_gain(evidence.gain(gain, SLOT_LIMITED.source))
+            .with_gain(inputs.gain(gain, SLOT_LIMITED.source))
             .fill("port", said(port))
             .with_remedy(
                 "No free slot would give more. A port of this machine can do {port}: let {what} change places with what \
@@ -123,7 +123,7 @@ fn told(evidence: &Evidence, narrow: &Narrow, held: &[Judged]) -> Detection {
                 Risk::Hardware,
             ),
         None if loss > NOTHING => {
-            let text = format!("none on this machine; a faster slot would bring {}", evidence.rate(loss));
+            let text = format!("none on this machine; a faster slot would bring {}", inputs.rate(loss));
             detection
                 .with_gain(Gain::words(text, SLOT_LIMITED.source))
                 .with_remedy("No slot of this machine is faster; nothing is wrong.", Risk::None)
@@ -143,9 +143,9 @@ fn fastest_port(machine: &Machine) -> Option<Pair> {
 
 /// What all drives at once would read more if the hop let through what the drives' own links could, or a slot in its
 /// place could.
-fn loss(evidence: &Evidence, narrow: &Narrow, held: &[Judged], slot: Option<Pair>) -> f64 {
+fn loss(inputs: &Inputs, narrow: &Narrow, held: &[Judged], slot: Option<Pair>) -> f64 {
     let rate = |machine: &Machine| total(machine, &capacity::limits(machine));
-    let run_at = |pairs: Vec<(NodeIndex, Pair)>| links::retrained(evidence, &pairs);
+    let run_at = |pairs: Vec<(NodeIndex, Pair)>| links::retrained(inputs, &pairs);
     let difference = match narrow {
         Narrow::Slot { device, most } => {
             let at = |pair: Pair| run_at(held.iter().map(|link| (link.child, pair)).collect());
@@ -154,7 +154,7 @@ fn loss(evidence: &Evidence, narrow: &Narrow, held: &[Judged], slot: Option<Pair
         }
         // The link above a switch moves with its card: only a free slot can replace it.
         Narrow::Uplink { .. } if slot.is_some() => None,
-        Narrow::Uplink { switch, .. } => links::judged(evidence, *switch)
+        Narrow::Uplink { switch, .. } => links::judged(inputs, *switch)
             .and_then(|hop| run_at(vec![(*switch, hop.both_most())]))
             .map(|now| total(&now, &capacity::limits_without(&now, &[*switch])) - rate(&now)),
     };
@@ -177,9 +177,9 @@ const MOST: usize = 8;
 
 /// Where to move what is on these ports, one after the other, so that all drives at once read most; `None` if no free
 /// slot gives more.
-fn best_offer(evidence: &Evidence, ports: &[NodeIndex]) -> Option<Offer> {
-    let now = evidence.total();
-    let mut then = Exchanged::nothing(evidence.machine);
+fn best_offer(inputs: &Inputs, ports: &[NodeIndex]) -> Option<Offer> {
+    let now = inputs.total();
+    let mut then = Exchanged::nothing(inputs.machine);
     let mut reached = now;
     let mut targets = Vec::new();
     for port in ports.iter().take(MOST) {
@@ -196,9 +196,9 @@ fn best_offer(evidence: &Evidence, ports: &[NodeIndex]) -> Option<Offer> {
             let most = most_of(machine, free).map_or_else(String::new, |most| format!(" ({})", said(most)));
             let was = then.was.get(free.0).copied().flatten();
             let address =
-                was.map_or(machine.pci.node(free).address, |was| evidence.machine.pci.node(was).address);
+                was.map_or(machine.pci.node(free).address, |was| inputs.machine.pci.node(was).address);
             targets.push(format!("{address}{most}"));
-            then = std::mem::replace(&mut then, Exchanged::nothing(evidence.machine)).then(next);
+            then = std::mem::replace(&mut then, Exchanged::nothing(inputs.machine)).then(next);
             reached = rate;
         }
     }

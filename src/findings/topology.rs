@@ -1,8 +1,8 @@
 //! The tree: shared root complexes and hops, bifurcation, VMD.
 
 use super::{
-    Detection, Evidence, Gain, Proof, Risk, Row, Subject, chipset,
-    evidence::{count_drives, names},
+    Detection, Evidence, Gain, Inputs, Risk, Row, Subject, chipset,
+    inputs::{count_drives, names},
 };
 use crate::{
     capacity::{
@@ -78,8 +78,8 @@ struct Card<'a> {
     wants: f64,
 }
 
-fn cards<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Vec<Card<'a>> {
-    let tree = &evidence.machine.pci;
+fn cards<'a>(inputs: &Inputs<'a>, root: NodeIndex) -> Vec<Card<'a>> {
+    let tree = &inputs.machine.pci;
     // On the root bus, or on a root bus of VMD below it.
     let of_root = |slot: &Slot| {
         let bus = tree.node(slot.ports[0]).parent;
@@ -87,25 +87,25 @@ fn cards<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Vec<Card<'a>> {
             tree.node(bus).kind == NodeKind::RootComplex && tree.outermost_root(bus) == root
         })
     };
-    let slots = slots::all(evidence.machine).into_iter().filter(of_root);
+    let slots = slots::all(inputs.machine).into_iter().filter(of_root);
     let card = |slot: Slot| {
-        let below = slot.ports.iter().flat_map(|port| evidence.machine.drives_below(*port));
-        let drives: Vec<_> = below.filter(|drive| is_real_nvme(evidence, drive)).collect();
+        let below = slot.ports.iter().flat_map(|port| inputs.machine.drives_below(*port));
+        let drives: Vec<_> = below.filter(|drive| is_real_nvme(inputs, drive)).collect();
         // Demand through the ports, limited by their own links.
-        let wants = flow::arriving(evidence.machine, evidence.limits, &slot.ports).unwrap_or(0.0);
+        let wants = flow::arriving(inputs.machine, inputs.limits, &slot.ports).unwrap_or(0.0);
         Card { slot, drives, wants }
     };
     slots.map(card).filter(|card| !card.drives.is_empty()).collect()
 }
 
-fn is_real_nvme(evidence: &Evidence, drive: &Drive) -> bool {
-    let is_emulated = |node: NodeIndex| evidence.machine.pci.node(node).is_emulated();
+fn is_real_nvme(inputs: &Inputs, drive: &Drive) -> bool {
+    let is_emulated = |node: NodeIndex| inputs.machine.pci.node(node).is_emulated();
     drive.kind == DriveKind::Nvme && !drive.node.is_some_and(is_emulated)
 }
 
 /// Root complexes that are not below a device (VMD).
-fn tops(evidence: &Evidence) -> impl Iterator<Item = NodeIndex> {
-    let tree = &evidence.machine.pci;
+fn tops(inputs: &Inputs) -> impl Iterator<Item = NodeIndex> {
+    let tree = &inputs.machine.pci;
     tree.roots().filter(|root| tree.node(*root).parent.is_none())
 }
 
@@ -119,16 +119,16 @@ struct Offer<'a> {
 
 /// The best move of a card from `root` to a root complex without drives: the one with the highest rate there. Its gain
 /// is the difference of both machines' rates.
-fn best_offer<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Option<Offer<'a>> {
-    let machine = evidence.machine;
-    let own = |node| evidence.limits.hop(node).map_or(f64::INFINITY, |limit| limit.bytes_per_second.0);
+fn best_offer<'a>(inputs: &Inputs<'a>, root: NodeIndex) -> Option<Offer<'a>> {
+    let machine = inputs.machine;
+    let own = |node| inputs.limits.hop(node).map_or(f64::INFINITY, |limit| limit.bytes_per_second.0);
     let carries_none = |target: &NodeIndex| {
-        !evidence.machine.drives_below(*target).iter().any(|drive| is_real_nvme(evidence, drive))
+        !inputs.machine.drives_below(*target).iter().any(|drive| is_real_nvme(inputs, drive))
     };
-    let targets = tops(evidence).filter(|node| *node != root);
+    let targets = tops(inputs).filter(|node| *node != root);
     let mut best: Option<(f64, Card, NodeIndex, Slot)> = None;
     for target in targets.filter(carries_none) {
-        for card in cards(evidence, root) {
+        for card in cards(inputs, root) {
             let arrives = own(target).min(card.wants);
             let is_better = best.as_ref().is_none_or(|(most, ..)| arrives > *most);
             let Some(slot) = slots::best_below(machine, target, &card.slot, &[]).filter(|_| is_better) else {
@@ -142,31 +142,31 @@ fn best_offer<'a>(evidence: &Evidence<'a>, root: NodeIndex) -> Option<Offer<'a>>
     let (_, card, target, slot) = best?;
     let then = exchange(machine, &card.slot, &slot).machine;
     let total = |machine, limits| capacity::total(machine, limits).bytes_per_second.map(|rate| rate.0);
-    let gain = total(&then, &capacity::limits(&then)).zip(total(machine, evidence.limits));
+    let gain = total(&then, &capacity::limits(&then)).zip(total(machine, inputs.limits));
     Some(Offer { card, target, port: slot.ports[0], gain: gain.map(|(then, now)| then - now) })
 }
 
 /// Lanes of one x16 slot: with fewer lanes of drives a root complex is hardly the limit.
 const ONE_SLOT: u32 = 16;
 
-fn shared_root_complex(evidence: &Evidence) -> Vec<Detection> {
-    tops(evidence).filter_map(|root| bunched_under(evidence, root)).collect()
+fn shared_root_complex(inputs: &Inputs) -> Vec<Detection> {
+    tops(inputs).filter_map(|root| bunched_under(inputs, root)).collect()
 }
 
-fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Detection> {
-    let tree = &evidence.machine.pci;
-    let here = cards(evidence, root);
+fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
+    let tree = &inputs.machine.pci;
+    let here = cards(inputs, root);
     if here.len() < 2 {
         return None;
     }
     let drives: Vec<_> = here.iter().flat_map(|card| card.drives.iter().copied()).collect();
     let wanted: f64 = here.iter().map(|card| card.wants).sum();
     let lanes: u32 = here.iter().map(|card| card.slot.needs(tree)).sum();
-    let limit = evidence.limits.hop(root);
+    let limit = inputs.limits.hop(root);
     if limit.map_or(lanes <= ONE_SLOT, |limit| wanted <= limit.bytes_per_second.0) {
         return None;
     }
-    let offer = best_offer(evidence, root)?;
+    let offer = best_offer(inputs, root)?;
     let (name, target) = (tree.node(root).address, tree.node(offer.target).address);
     let title = format!("{} share root complex {name} while {target} carries none", count_drives(&drives));
     let ports: Vec<_> =
@@ -174,17 +174,18 @@ fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Detection> {
     let moved = format!("the card with {} behind {}", names(&offer.card.drives), range(&ports));
     let mut proofs = Vec::new();
     if wanted > 0.0 {
-        proofs.push(Proof::new(
+        proofs.push(Evidence::new(
             &*tree.node(root).path,
-            format!("its drives want {} together", evidence.rate(wanted)),
+            format!("its drives want {} together", inputs.rate(wanted)),
         ));
     }
     proofs.extend(limit.map(|limit| {
-        let value = format!("carries {}, {}", evidence.rate(limit.bytes_per_second.0), limit.because);
-        Proof::new(&*tree.node(root).path, value)
+        let value = format!("carries {}, {}", inputs.rate(limit.bytes_per_second.0), limit.because);
+        Evidence::new(&*tree.node(root).path, value)
     }));
-    proofs.push(Proof::new(&*tree.node(offer.target).path, "no drive below"));
-    proofs.extend(drives.iter().map(|drive| Proof::new(&*drive.path, format!("under root complex {name}"))));
+    proofs.push(Evidence::new(&*tree.node(offer.target).path, "no drive below"));
+    proofs
+        .extend(drives.iter().map(|drive| Evidence::new(&*drive.path, format!("under root complex {name}"))));
     let (severity, gain) = match (limit, offer.gain) {
         (Some(limit), Some(gain)) => {
             let word = match limit.basis {
@@ -192,11 +193,8 @@ fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Detection> {
                 Basis::Published => "published",
                 Basis::Link | Basis::Table => "known",
             };
-            let carries = format!("{word} {}", evidence.rate(limit.bytes_per_second.0));
-            (
-                evidence.weigh(gain),
-                evidence.gain(gain, SHARED_ROOT_COMPLEX.source.replace("{basis}", &carries)),
-            )
+            let carries = format!("{word} {}", inputs.rate(limit.bytes_per_second.0));
+            (inputs.weigh(gain), inputs.gain(gain, SHARED_ROOT_COMPLEX.source.replace("{basis}", &carries)))
         }
         _ => (
             Severity::Warning,
@@ -210,7 +208,7 @@ fn bunched_under(evidence: &Evidence, root: NodeIndex) -> Option<Detection> {
     };
     Some(
         Detection::new(severity, title)
-            .about([Subject::of_node(evidence.machine, root)])
+            .about([Subject::of_node(inputs.machine, root)])
             .about(drives.into_iter().map(Subject::drive))
             .with_evidence(proofs)
             .with_gain(gain)
@@ -228,36 +226,36 @@ fn range(ports: &[String]) -> String {
     }
 }
 
-fn oversubscribed_hop(evidence: &Evidence) -> Vec<Detection> {
-    let told: Vec<_> = shared_root_complexes(evidence);
-    let mut short = bottleneck::find(evidence.machine, evidence.limits, None);
-    short.retain(|short| !told.contains(&short.node) && !chipset::is_uplink(evidence, short.node));
+fn oversubscribed_hop(inputs: &Inputs) -> Vec<Detection> {
+    let told: Vec<_> = shared_root_complexes(inputs);
+    let mut short = bottleneck::find(inputs.machine, inputs.limits, None);
+    short.retain(|short| !told.contains(&short.node) && !chipset::is_uplink(inputs, short.node));
     short.sort_by_key(|short| short.node);
-    short.iter().map(|short| oversubscribed(evidence, short)).collect()
+    short.iter().map(|short| oversubscribed(inputs, short)).collect()
 }
 
-fn oversubscribed(evidence: &Evidence, short: &Bottleneck) -> Detection {
-    let tree = &evidence.machine.pci;
+fn oversubscribed(inputs: &Inputs, short: &Bottleneck) -> Detection {
+    let tree = &inputs.machine.pci;
     let ratio = short.possible / short.limit;
-    let drives: Vec<&Drive> = short.drives.iter().filter_map(|name| evidence.machine.drive(name)).collect();
+    let drives: Vec<&Drive> = short.drives.iter().filter_map(|name| inputs.machine.drive(name)).collect();
     let trusted = drives.iter().all(|drive| drive.node.is_some_and(|at| both_ends_known(tree, at)));
     let severity = if ratio > 1.5 && trusted { Severity::Warning } else { Severity::Info };
     let node = tree.node(short.node);
     let title =
         format!("{} together want {ratio:.2} times what {} carries", count_drives(&drives), node.address);
     let gain = Gain {
-        text: format!("about +{} with all of them busy", evidence.rate(short.cost())),
-        ..evidence.gain(short.cost(), OVERSUBSCRIBED_HOP.source)
+        text: format!("about +{} with all of them busy", inputs.rate(short.cost())),
+        ..inputs.gain(short.cost(), OVERSUBSCRIBED_HOP.source)
     };
     Detection::new(severity, title)
-        .about([Subject::of_node(evidence.machine, short.node)])
+        .about([Subject::of_node(inputs.machine, short.node)])
         .about(drives.into_iter().map(Subject::drive))
         .with_evidence([
-            Proof::new(
+            Evidence::new(
                 &*node.path,
-                format!("carries {} ({})", evidence.rate(short.limit), short.source.because),
+                format!("carries {} ({})", inputs.rate(short.limit), short.source.because),
             ),
-            Proof::new(&*node.path, format!("drives below could read {}", evidence.rate(short.possible))),
+            Evidence::new(&*node.path, format!("drives below could read {}", inputs.rate(short.possible))),
         ])
         .with_gain(gain)
 }
@@ -271,13 +269,13 @@ fn both_ends_known(tree: &PciTree, node: NodeIndex) -> bool {
 }
 
 /// Root complexes that `shared-root-complex` reports.
-fn shared_root_complexes(evidence: &Evidence) -> Vec<NodeIndex> {
-    evidence.machine.pci.roots().filter(|root| bunched_under(evidence, *root).is_some()).collect()
+fn shared_root_complexes(inputs: &Inputs) -> Vec<NodeIndex> {
+    inputs.machine.pci.roots().filter(|root| bunched_under(inputs, *root).is_some()).collect()
 }
 
-fn bifurcation_missing(evidence: &Evidence) -> Vec<Detection> {
-    let tree = &evidence.machine.pci;
-    evidence
+fn bifurcation_missing(inputs: &Inputs) -> Vec<Detection> {
+    let tree = &inputs.machine.pci;
+    inputs
         .nvme()
         .filter_map(|drive| {
             let node = tree.node(drive.node?);
@@ -294,17 +292,17 @@ fn bifurcation_missing(evidence: &Evidence) -> Vec<Detection> {
                     let title =
                         format!("{}: one {own} drive in the {slot} slot {}", drive.name, port.address);
                     Detection::new(Severity::Info, title).about([Subject::drive(drive)]).with_evidence([
-                        Proof::new(format!("{}/max_link_width", port.path), slot.0.to_string()),
-                        Proof::new(format!("{}/max_link_width", node.path), own.0.to_string()),
+                        Evidence::new(format!("{}/max_link_width", port.path), slot.0.to_string()),
+                        Evidence::new(format!("{}/max_link_width", node.path), own.0.to_string()),
                     ])
                 })
         })
         .collect()
 }
 
-fn behind_vmd(evidence: &Evidence) -> Vec<Detection> {
-    let tree = &evidence.machine.pci;
-    let found: Vec<_> = evidence
+fn behind_vmd(inputs: &Inputs) -> Vec<Detection> {
+    let tree = &inputs.machine.pci;
+    let found: Vec<_> = inputs
         .nvme()
         .filter(|drive| {
             let Some(at) = drive.node else { return false };
@@ -321,6 +319,8 @@ fn behind_vmd(evidence: &Evidence) -> Vec<Detection> {
     vec![
         Detection::new(Severity::Info, title)
             .about(found.iter().map(|drive| Subject::drive(drive)))
-            .with_evidence(found.iter().map(|drive| Proof::new(&*drive.path, "PCI domain 0x10000 or above"))),
+            .with_evidence(
+                found.iter().map(|drive| Evidence::new(&*drive.path, "PCI domain 0x10000 or above")),
+            ),
     ]
 }

@@ -1,9 +1,9 @@
-//! [`Watch`]: other activity during a test, and whether the test's figure is valid.
+//! [`RunMonitor`]: other activity during a test, and whether the test's figure is valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    capacity::{self, Beside},
+    capacity::{self, SystemActivity},
     counters::{DiskRates, Rates},
     machine::{Drive, IoLimit, LimitKind, Machine, Smart},
     model::{DriveName, RunSample, RunSummary, TargetSummary, Workload},
@@ -75,14 +75,14 @@ impl OwnReads {
 
 /// Rates during a test, and the SMART logs of its drives before it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Watch {
+pub struct RunMonitor {
     seen: Option<Rates>,
     /// The test's own reads during `seen`.
     own: OwnReads,
     health: BTreeMap<DriveName, Smart>,
 }
 
-impl Watch {
+impl RunMonitor {
     /// Starts monitoring a test, on a machine that was read just before.
     pub fn begin(machine: &Machine, workload: &Workload) -> Self {
         let health = |name: &DriveName| {
@@ -105,12 +105,12 @@ impl Watch {
     }
 
     /// Other activity during a finished test.
-    pub(crate) fn beside(&self, machine: &Machine, run: &RunSummary) -> Beside {
-        let Some(seen) = &self.seen else { return Beside::default() };
+    pub(crate) fn beside(&self, machine: &Machine, run: &RunSummary) -> SystemActivity {
+        let Some(seen) = &self.seen else { return SystemActivity::default() };
         let interrupts = seen.cpu.map_or(0.0, |cpu| cpu.irq / 100.0 * seen.cpus.len() as f64);
         let mut drives = run.targets.iter().filter_map(|target| target.drive.as_ref());
         let alone = drives.all(|drive| self.others(machine, run, drive) == Others::default());
-        Beside { interrupts, hertz: seen.clock_khz.map(|khz| khz as f64 * 1e3), alone }
+        SystemActivity { interrupts, hertz: seen.clock_khz.map(|khz| khz as f64 * 1e3), alone }
     }
 
     /// I/O of other processes on a drive during the test, relative to the test's own reads; noise is ignored.
@@ -331,7 +331,7 @@ mod tests {
             disks: BTreeMap::from([(DriveName::new("nvme0n1"), disk)]),
             ..Rates::default()
         };
-        let mut watch = Watch::default();
+        let mut watch = RunMonitor::default();
         (0..10).for_each(|_| watch.take(&rates, &own(100e6)));
         let mut run = run();
         watch.judge(&machine, &mut run);
@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(doubts(100e6, 0.0, 90.0, 40.0), Vec::<String>::new());
         assert_eq!(doubts(104e6, 0.5e6, 90.0, 40.0), Vec::<String>::new(), "noise");
         let mut alone = run();
-        Watch::default()
+        RunMonitor::default()
             .judge(&source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap()).0, &mut alone);
         assert_eq!(alone, run(), "nothing seen, nothing said");
     }
@@ -354,7 +354,7 @@ mod tests {
         let controller =
             machine.drive(&DriveName::new("nvme0n1")).unwrap().nvme.as_ref().unwrap().controller.clone();
         let rate = |queue: &str, rate: f64| (Label::new(&format!("{controller}{queue}")), rate);
-        let mut watch = Watch::default();
+        let mut watch = RunMonitor::default();
         let vectors = [rate("q0", 5000.0), rate("q1", 8000.0), rate("q12", 4000.0), rate("0q1", 7000.0)];
         let rates =
             Rates { elapsed: Duration::from_secs(2), vectors: BTreeMap::from(vectors), ..Rates::default() };
@@ -382,7 +382,7 @@ mod tests {
             });
         };
         change(&mut machine, &|smart| (smart.warning_minutes, smart.thermal_transitions) = (90, (4, 2)));
-        let watch = Watch::begin(&machine, &run().workload);
+        let watch = RunMonitor::begin(&machine, &run().workload);
         assert_eq!(watch.throttling(&machine, &name), [""; 0]);
         change(&mut machine, &|smart| (smart.warning_minutes, smart.thermal_transitions) = (91, (7, 2)));
         let words = ["throttled lightly 3 times", "above its warning temperature for 1 minute"];
@@ -428,7 +428,7 @@ mod tests {
                 disks: BTreeMap::from([(name.clone(), disk)]),
                 ..Rates::default()
             };
-            let mut watch = Watch::default();
+            let mut watch = RunMonitor::default();
             watch.take(&rates, &own(own_bytes));
             let mut run = run();
             change(&mut run);
@@ -460,7 +460,7 @@ mod tests {
         let disk = DiskRates { read_bytes: 200e6, ..DiskRates::default() };
         let disks = BTreeMap::from([(name.clone(), disk)]);
         let rates = Rates { elapsed: Duration::from_secs(1), disks, ..Rates::default() };
-        let mut watch = Watch::default();
+        let mut watch = RunMonitor::default();
         let half = |name: &str| (Some(DriveName::new(name)), 1000.0, 100e6);
         watch.take(&rates, &OwnReads::of([half("nvme0n1"), half("dm-0")]));
         let mut run = crate::model::run::testing::run(&["nvme0n1", "dm-0"], 100_000_000, Workload::default());
@@ -487,7 +487,7 @@ mod tests {
         ];
         // 24.4 k IOPS, 100 MB/s.
         let mut run = run();
-        Watch::default().judge(&machine, &mut run);
+        RunMonitor::default().judge(&machine, &mut run);
         assert_eq!(
             run.targets[0].invalid_because,
             ["a cgroup limits reads of nvme0n1 to 25.0 k IOPS (/sys/fs/cgroup/a/io.max)"]
@@ -500,6 +500,6 @@ mod tests {
                  (/sys/fs/cgroup/a/b/io.latency)"
             ]
         );
-        assert_eq!(Watch::default().disturbed(&machine, &run), [[""; 0]], "the same in every round");
+        assert_eq!(RunMonitor::default().disturbed(&machine, &run), [[""; 0]], "the same in every round");
     }
 }

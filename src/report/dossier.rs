@@ -5,7 +5,7 @@
 
 use crate::{
     capacity,
-    findings::{self, Evidence, Finding, Load, validity::Watch},
+    findings::{self, Finding, Inputs, Load, validity::RunMonitor},
     machine::Machine,
     model::{ExperimentRecord, Limits, Problem, RunRecord},
     redact::Redactor,
@@ -40,7 +40,7 @@ pub struct Material<'a> {
     /// What stands changed since boot.
     pub ledger: &'a ChangeLog,
     /// What went on beside the last run, if somebody watched.
-    pub watch: Option<&'a Watch>,
+    pub watch: Option<&'a RunMonitor>,
     /// Runs, the oldest first.
     pub runs: &'a [RunRecord],
     /// Experiments, the oldest first.
@@ -96,8 +96,8 @@ impl Dossier {
             summary: Some(&record.run),
             watch: material.watch,
         });
-        let rates = material.watch.and_then(Watch::rates);
-        let evidence = Evidence { rates, load, ..Evidence::at_rest(&machine, &limits) };
+        let rates = material.watch.and_then(RunMonitor::rates);
+        let evidence = Inputs { rates, load, ..Inputs::at_rest(&machine, &limits) };
         let findings = findings::check(&evidence);
         let live = *material.provenance == Provenance::Live;
         let drives = machine.hardware_drives().map(|drive| Device::Drive(drive.name.clone()));

@@ -15,7 +15,9 @@ use super::{
 };
 use crate::{
     engine::{Engine, EngineError, RealEngine},
-    experiment::{Account, Action, Arm, Assignment, Driver, Event, Plan, driver::Ran, worth::worth},
+    experiment::{
+        Account, Action, Arm, Assignment, Driver, Event, Plan, driver::Ran, measured_gain::measured_gains,
+    },
     machine::Machine,
     model::{RunSample, RunState, Workload},
     source::{self, SysRoot},
@@ -180,7 +182,7 @@ impl Underway {
             let row = settings::find(set.setting.0)?;
             Some((row.read)(&self.machine, &set.device).first()?.value()?.text.to_string())
         };
-        for measured in worth(self.account(), found) {
+        for measured in measured_gains(self.account(), found) {
             let Assignment { device, setting, value } = measured.winner;
             // Without the note a rule only lacks a comment.
             let _ = guard.note(&device, setting, [measured.old, value, measured.words]);

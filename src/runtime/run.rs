@@ -16,7 +16,7 @@ use crate::{
     capacity::{self, Expected},
     counters::{Counters, Memory, Rates, rates},
     engine::{Engine, EngineError, RealEngine},
-    findings::validity::{OwnReads, Watch},
+    findings::validity::{OwnReads, RunMonitor},
     machine::{Machine, Measured},
     model::{RunRecord, RunSample, RunState, RunSummary, Seconds, Workload},
     source::{self, SysRoot, origin::Origin},
@@ -157,7 +157,7 @@ pub struct Run {
     session: Session,
     clock: Clock,
     rows: Option<Rows>,
-    watch: Watch,
+    watch: RunMonitor,
     seconds: Seconds,
     each: Vec<Seconds>,
 }
@@ -185,7 +185,7 @@ pub struct Ended {
     /// Its result.
     pub run: RunSummary,
     /// What went on beside it.
-    pub watch: Watch,
+    pub watch: RunMonitor,
     /// Its rate, second by second.
     pub seconds: Seconds,
     /// Each target's.
@@ -202,7 +202,7 @@ impl Run {
         clock: Clock,
         rows: Option<Rows>,
     ) -> Result<Self, EngineError> {
-        let watch = Watch::begin(machine, &workload);
+        let watch = RunMonitor::begin(machine, &workload);
         let session = Session::start(engine, workload, files, clock.clone())?;
         Ok(Self { session, clock, rows, watch, seconds: Seconds::default(), each: Vec::new() })
     }
@@ -264,7 +264,7 @@ impl Rows {
 
     /// Looks at the counters when reads begin to count, every second, and when the run `ends`. Gives a row for each second,
     /// or nearly one at the end.
-    fn look(&mut self, sample: &RunSample, ends: bool, now: Instant, watch: &mut Watch) -> Option<Row> {
+    fn look(&mut self, sample: &RunSample, ends: bool, now: Instant, watch: &mut RunMonitor) -> Option<Row> {
         let (root, every, previous) = match self {
             Self::Demo(counters) => {
                 let (rates, own) = counters.look(sample)?;

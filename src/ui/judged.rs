@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    findings::{self, Evidence, Finding, SubjectKind},
+    findings::{self, Finding, Inputs, SubjectKind},
     machine::Machine,
     model::{FindingId, NodeIndex, Severity},
 };
@@ -21,7 +21,7 @@ pub struct Judged {
 
 impl Judged {
     /// What the evidence says.
-    pub fn new(evidence: &Evidence<'_>) -> Self {
+    pub fn new(evidence: &Inputs<'_>) -> Self {
         let list = findings::check(evidence);
         let not_judged = findings::not_judged(evidence, &list);
         Self { marked: marked(evidence.machine, &list), list, not_judged }

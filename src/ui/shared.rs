@@ -14,7 +14,7 @@ use super::{
 use crate::{
     capacity::bottleneck::Bottleneck,
     counters::Rates,
-    findings::{Evidence, Load as TestLoad},
+    findings::{Inputs, Load as TestLoad},
     machine::Machine,
     model::{DriveName, Limits, Problem},
     report::dossier::Provenance,
@@ -163,7 +163,7 @@ impl Shared {
         // What a test does to the machine is judged by what was counted while it ran.
         let rates = test.map_or(self.rates.as_ref(), |test| test.watch.rates());
         let (machine, limits, units) = (&self.machine, &self.limits, self.units);
-        self.findings = Judged::new(&Evidence { machine, limits, rates, load, units });
+        self.findings = Judged::new(&Inputs { machine, limits, rates, load, units });
     }
 
     /// Marks all of `drives`, or unmarks them when they are all marked.

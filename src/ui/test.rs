@@ -10,7 +10,7 @@ use self::stretches::Stretches;
 use crate::{
     capacity::Expected,
     counters::Rates,
-    findings::validity::{OwnReads, Watch},
+    findings::validity::{OwnReads, RunMonitor},
     model::{
         DriveName, Failed, LatencySummary, RunRecord, RunSample, RunState, RunSummary, Seconds, TargetSample,
         TargetSummary, Workload,
@@ -30,7 +30,7 @@ pub struct Test {
     /// What each target should reach by the machine's limits; `None` where nothing is known to limit it.
     pub expected: Vec<Option<Expected>>,
     /// What went on beside it.
-    pub watch: Watch,
+    pub watch: RunMonitor,
     /// What was counted, until it is known what the test read in that time.
     seen: Stretches,
     /// Its rate, second by second.
@@ -103,7 +103,7 @@ pub struct TargetCurves {
 
 impl Test {
     /// A test that was just asked for, with what is expected of it.
-    pub fn new(workload: Workload, expected: Vec<Option<Expected>>, watch: Watch) -> Self {
+    pub fn new(workload: Workload, expected: Vec<Option<Expected>>, watch: RunMonitor) -> Self {
         let targets = workload.targets.iter().map(|target| TargetCurves {
             name: Label::new(&target.path.to_string_lossy()),
             drive: target.drive.clone(),
@@ -334,7 +334,7 @@ mod tests {
     fn a_pause_of_a_simulated_test_adds_no_reads_of_others() {
         let target = Target { path: "/dev/nvme0n1".into(), drive: Some(DriveName::new("nvme0n1")) };
         let workload = Workload { targets: vec![target], ..Workload::default() };
-        let mut test = Test::new(workload, Vec::new(), Watch::default());
+        let mut test = Test::new(workload, Vec::new(), RunMonitor::default());
         let rates = |ios: f64| {
             let disk = DiskRates { reads: ios, read_bytes: ios * 4096.0, ..DiskRates::default() };
             let disks = BTreeMap::from([(DriveName::new("nvme0n1"), disk)]);
@@ -360,7 +360,7 @@ mod tests {
             targets: vec![Target { path: "/dev/nvme0n1".into(), drive: None }],
             ..Workload::default()
         };
-        let mut test = Test::new(workload, Vec::new(), Watch::default());
+        let mut test = Test::new(workload, Vec::new(), RunMonitor::default());
         for (now, at, ios) in [(100, 100, 1000), (200, 200, 2000), (900, 200, 2000), (1000, 300, 3000)] {
             test.take(&sample(at, ios), Duration::from_millis(now));
         }

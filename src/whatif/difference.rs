@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Assumption, Move, MoveError, Moved, moved};
 use crate::{
     capacity::{self, Total},
-    findings::{self, Evidence, Finding, Subject, SubjectKind},
+    findings::{self, Finding, Inputs, Subject, SubjectKind},
     machine::{Drive, Machine},
     model::{DriveName, FindingId, Limits, NodeIndex},
     units::{BytesPerSecond, UnitSystem},
@@ -67,7 +67,7 @@ pub fn predict(
     let limits_then = capacity::limits(then);
     let (before, after) =
         (capacity::total_in(machine, limits, units), capacity::total_in(then, &limits_then, units));
-    let judged = |machine, limits| findings::check(&Evidence { units, ..Evidence::at_rest(machine, limits) });
+    let judged = |machine, limits| findings::check(&Inputs { units, ..Inputs::at_rest(machine, limits) });
     let (today, later) = (judged(machine, limits), judged(then, &limits_then));
     let keys = |findings: &[Finding], of: &dyn Fn(&Subject) -> Subject| -> Vec<Key> {
         findings.iter().map(|finding| key(finding, of)).collect()

@@ -131,16 +131,16 @@ fn memory_is_judged_by_its_channels_not_its_modules() {
 fn at_rest_what_needs_a_test_is_named_as_not_judged() {
     use iodyno::{
         capacity,
-        findings::{self, Evidence, Load},
+        findings::{self, Inputs, Load},
     };
     let machine = x570().machine();
     let limits = capacity::limits(&machine);
-    let rest = Evidence::at_rest(&machine, &limits);
+    let rest = Inputs::at_rest(&machine, &limits);
     let ids: Vec<_> = findings::not_judged(&rest, &findings::check(&rest)).iter().map(|id| id.0).collect();
     for id in ["link-errors", "interrupt-load", "drive-hot", "test-not-valid"] {
         assert!(ids.contains(&id), "{id} in {ids:?}");
     }
     let workload = Workload::default();
-    let busy = Evidence { load: Some(Load { workload: &workload, summary: None, watch: None }), ..rest };
+    let busy = Inputs { load: Some(Load { workload: &workload, summary: None, watch: None }), ..rest };
     assert!(findings::not_judged(&busy, &findings::check(&busy)).is_empty());
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use iodyno::{
     capacity,
     counters::{CpuShares, DiskRates, Rates},
-    findings::{self, Evidence, Finding, Load, validity::Watch},
+    findings::{self, Finding, Inputs, Load, validity::RunMonitor},
     machine::Machine,
     model::{DriveName, Limits, RunSummary, Severity, Target, Workload},
     source::{
@@ -61,7 +61,7 @@ pub struct Scene {
     rates: Option<Rates>,
     workload: Option<Workload>,
     summary: Option<RunSummary>,
-    watch: Option<Watch>,
+    watch: Option<RunMonitor>,
     change: Vec<fn(&mut Machine)>,
 }
 
@@ -279,7 +279,7 @@ impl Scene {
 
     /// Somebody has watched since the test began; what is changed after this happens while it runs.
     pub fn watched(mut self) -> Self {
-        self.watch = self.workload.as_ref().map(|workload| Watch::begin(&self.machine(), workload));
+        self.watch = self.workload.as_ref().map(|workload| RunMonitor::begin(&self.machine(), workload));
         self
     }
 
@@ -307,7 +307,7 @@ impl Scene {
             summary: self.summary.as_ref(),
             watch: self.watch.as_ref(),
         });
-        findings::check(&Evidence {
+        findings::check(&Inputs {
             machine: &machine,
             limits: &limits,
             rates: self.rates.as_ref(),

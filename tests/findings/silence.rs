@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use iodyno::{
     capacity,
-    findings::{self, Evidence, Finding},
+    findings::{self, Finding, Inputs},
     machine::{DriveKind, Machine},
     model::{NodeIndex, Reading, Severity},
     source::demo::DEMOS,
@@ -29,7 +29,7 @@ fn link() -> impl Strategy<Value = (TransferRate, Lanes)> {
 
 fn look(machine: &Machine) -> Vec<Finding> {
     let limits = capacity::limits(machine);
-    findings::check(&Evidence::at_rest(machine, &limits))
+    findings::check(&Inputs::at_rest(machine, &limits))
 }
 
 fn severity(found: &[Finding], id: &str) -> Option<Severity> {

@@ -6,7 +6,7 @@ use tui_input::Input;
 use super::{Areas, Curve, Dyno, FILE_SIZE, draw, file_offer, form::FIELDS};
 use crate::{
     capacity,
-    findings::validity::Watch,
+    findings::validity::RunMonitor,
     model::{RunState, Workload},
     screens::{
         Screen, Step,
@@ -125,7 +125,7 @@ impl Dyno {
             return vec![warn(wrong.to_string())];
         }
         let expected = capacity::expected(&shared.machine, &shared.limits, &workload);
-        let watch = Watch::begin(&shared.machine, &workload);
+        let watch = RunMonitor::begin(&shared.machine, &workload);
         (self.back, self.result_top) = (0, 0);
         let test = Test::new(workload.clone(), expected, watch);
         vec![

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use crate::{
     counters::Rates,
-    findings::validity::{OwnReads, Watch},
+    findings::validity::{OwnReads, RunMonitor},
     model::{DriveName, RunSample, RunState},
 };
 
@@ -45,7 +45,7 @@ impl Stretches {
     }
 
     /// Gives `watch` each stretch that lies between two looks, with what the test read in it.
-    pub(super) fn settle(&mut self, watch: &mut Watch) {
+    pub(super) fn settle(&mut self, watch: &mut RunMonitor) {
         let Some((first, last)) = self.looks.front().zip(self.looks.back()) else {
             self.waiting.clear();
             return;
@@ -114,7 +114,7 @@ mod tests {
     fn doubts(shown: f64) -> Vec<String> {
         let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
         let read = |ms: u64| 50 * ms.saturating_sub(1030).pow(2);
-        let (mut stretches, mut watch) = (Stretches::default(), Watch::default());
+        let (mut stretches, mut watch) = (Stretches::default(), RunMonitor::default());
         for ms in (930..6000).step_by(10) {
             if ms % 1000 == 0 {
                 let bytes = shown * (read(ms) - read(ms - 1000)) as f64;

@@ -1,4 +1,4 @@
-//! [`Evidence`]: what checks read, and helpers that several checks share.
+//! [`Inputs`]: what checks read, and helpers that several checks share.
 
 use crate::{
     capacity,
@@ -8,11 +8,11 @@ use crate::{
     units::{BytesPerSecond, UnitSystem, counted},
 };
 
-use super::{Gain, validity::Watch};
+use super::{Gain, validity::RunMonitor};
 
 /// The inputs of checks.
 #[derive(Debug, Clone, Copy)]
-pub struct Evidence<'a> {
+pub struct Inputs<'a> {
     /// The machine.
     pub machine: &'a Machine,
     /// The limits of its hops, paths and drives.
@@ -33,7 +33,7 @@ pub struct Load<'a> {
     /// Its result, once it ended.
     pub summary: Option<&'a RunSummary>,
     /// Other activity during it, if monitored.
-    pub watch: Option<&'a Watch>,
+    pub watch: Option<&'a RunMonitor>,
 }
 
 /// Whether a test keeps one read in flight per drive.
@@ -41,7 +41,7 @@ pub fn is_depth_one(workload: &Workload) -> bool {
     workload.depth == 1 && workload.jobs == 1
 }
 
-impl<'a> Evidence<'a> {
+impl<'a> Inputs<'a> {
     /// A machine without counters and tests.
     pub const fn at_rest(machine: &'a Machine, limits: &'a Limits) -> Self {
         Self { machine, limits, rates: None, load: None, units: UnitSystem::Decimal }

@@ -5,7 +5,7 @@ use crate::model::{Effect, Verdict};
 
 /// A setting of the winner.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Worth {
+pub struct MeasuredGain {
     /// The setting with its value.
     pub winner: Assignment,
     /// The value it was compared with.
@@ -16,7 +16,10 @@ pub struct Worth {
 
 /// The measured gain of each setting of the winner over the arm with the values that the machine had (`found`), else
 /// over the one it beats by most. Empty while nothing is answered, and where arms differ in more than settings.
-pub(crate) fn worth(account: &Account, found: impl Fn(&Assignment) -> Option<String>) -> Vec<Worth> {
+pub(crate) fn measured_gains(
+    account: &Account,
+    found: impl Fn(&Assignment) -> Option<String>,
+) -> Vec<MeasuredGain> {
     let arms = &account.plan.arms;
     let Some((winner, rival, effect)) = rivals(account, &found) else { return Vec::new() };
     let (best, other) = (&arms[winner], &arms[rival]);
@@ -34,7 +37,10 @@ pub(crate) fn worth(account: &Account, found: impl Fn(&Assignment) -> Option<Str
     ids.dedup();
     let together = if ids.len() > 1 { format!(", {} together", ids.join(" and ")) } else { String::new() };
     let words = format!("{}{together}", words(account, effect, effect.arm == winner));
-    changed.into_iter().map(|(set, old)| Worth { winner: set.clone(), old, words: words.clone() }).collect()
+    changed
+        .into_iter()
+        .map(|(set, old)| MeasuredGain { winner: set.clone(), old, words: words.clone() })
+        .collect()
 }
 
 /// The winner, the arm it is held against, and the effect that compares them.
@@ -138,7 +144,7 @@ mod tests {
     fn the_baseline_that_won_is_held_against_what_the_machine_had_else_against_the_worst() {
         let account = account([(0.5, Verdict::Slower), (0.4, Verdict::Slower)]);
         let had = |value: &'static str| move |_: &Assignment| Some(value.to_owned());
-        let against = |value| worth(&account, had(value));
+        let against = |value| measured_gains(&account, had(value));
         let one = &against("mq-deadline")[..];
         assert_eq!(
             (one.len(), one[0].winner.value.as_str(), one[0].old.as_str()),
@@ -156,14 +162,15 @@ mod tests {
     fn a_winner_is_held_against_the_baseline_and_no_difference_is_called_one() {
         let better = account([(1.1, Verdict::Faster), (0.9, Verdict::Slower)]);
         let found = |_: &Assignment| None;
-        let one = worth(&better, found);
+        let one = measured_gains(&better, found);
         assert_eq!((one[0].winner.value.as_str(), one[0].old.as_str()), ("mq-deadline", "none"));
         assert!(
             one[0].words.starts_with("1.100 times the reads per second [1.089, 1.111]"),
             "{}",
             one[0].words
         );
-        let same = worth(&account([(1.001, Verdict::NoDifference), (1.0, Verdict::NoDifference)]), found);
+        let same =
+            measured_gains(&account([(1.001, Verdict::NoDifference), (1.0, Verdict::NoDifference)]), found);
         assert!(
             same[0].words.starts_with("no difference of 2.0 % or more, 0.999 times"),
             "{}",
@@ -175,9 +182,9 @@ mod tests {
     fn what_is_open_or_differs_in_its_workload_is_worth_no_word() {
         let found = |_: &Assignment| None;
         let open = account([(1.1, Verdict::Inconclusive), (0.9, Verdict::Invalid)]);
-        assert_eq!(worth(&open, found), []);
+        assert_eq!(measured_gains(&open, found), []);
         let mut other = account([(1.1, Verdict::Faster), (0.9, Verdict::Slower)]);
         other.plan.arms[1].workload.depth = 1;
-        assert_eq!(worth(&other, found), []);
+        assert_eq!(measured_gains(&other, found), []);
     }
 }
