@@ -227,7 +227,7 @@ impl App {
             Some(why) => self.warn(why),
             None if all == 0 => {}
             None => {
-                let verb = if made { "took hold as asked" } else { "back as found" };
+                let verb = if made { "applied" } else { "restored" };
                 let text = format!("{good} of {all} {verb}");
                 if good == all { self.tell(text) } else { self.warn(text) }
             }
@@ -352,7 +352,7 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Saved(Ok(name)) => app.tell(format!("Saved as {name}")),
         Message::Copied(Ok(line)) => app.tell(line),
         Message::Remembered(Err(why)) | Message::Saved(Err(why)) | Message::Copied(Err(why)) => {
-            app.warn(why.to_string())
+            app.warn(why.to_string());
         }
         Message::Recalled(kept) => match *kept {
             Ok(kept) => app.take_kept(kept),

@@ -40,9 +40,9 @@ use crate::{
     name = "iodyno",
     version,
     about = "A dynamometer for storage",
-    long_about = "A dynamometer for storage: maps the PCIe tree of this machine, says what holds its drives back, and \
-                  runs io_uring read tests under rolling graphs.\n\nWithout a command it opens the screen. No \
-                  device is ever opened for writing.",
+    long_about = "A dynamometer for storage: maps the PCIe tree of this machine, names what limits its drives, and \
+                  runs io_uring read tests.\n\nWithout a command it opens the full screen. No \
+                  device is opened for writing.",
     disable_help_subcommand = true,
     // `iodyno --demo tree` means the command, not a demo of that name.
     subcommand_precedence_over_arg = true
@@ -57,49 +57,49 @@ pub struct CommandLine {
 /// Which machine is read: this one, unless one of these says otherwise.
 #[derive(Debug, Args)]
 struct OriginOptions {
-    /// A built-in machine instead of this one; `iodyno demos` lists them
+    /// Use a built-in machine; `iodyno demos` lists them
     #[arg(long, global = true, value_name = "NAME", help_heading = "Machine")]
     #[expect(clippy::option_option, reason = "absent, `--demo` alone and `--demo NAME` are three things")]
     demo: Option<Option<String>>,
-    /// A machine captured with `iodyno capture`; `-` reads standard input
+    /// Use a capture made by `iodyno capture`; `-` is standard input
     #[arg(long, global = true, value_name = "FILE", help_heading = "Machine")]
     open: Option<PathBuf>,
-    /// A machine's files: DIR/sys and DIR/proc instead of /sys and /proc
+    /// Read DIR/sys and DIR/proc instead of /sys and /proc
     #[arg(long, global = true, value_name = "DIR", help_heading = "Machine")]
     sysroot: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// The PCI tree, with links, limits and drives
+    /// Show the PCIe tree with links, limits and drives
     Tree(Format),
-    /// The drives, with formats, queues, temperatures, settings and what uses them
+    /// List drives with formats, queues, temperatures, settings and users
     Drives(Format),
-    /// What holds the machine back, most costly first
+    /// List what limits this machine, most costly first
     Check(check::CheckArgs),
-    /// A read test without the screen, with fio's options
+    /// Run a read test with fio's options
     Bench(Box<bench::BenchArgs>),
-    /// Questions answered by interleaved runs: what a setting or a workload is worth on this machine
+    /// Compare settings or workloads in interleaved runs
     Experiment(experiment::ExperimentArgs),
-    /// Settings: list, change live, undo, export
+    /// List, change, undo and export settings
     Tune(tune::TuneArgs),
-    /// What a drive or card would do in another slot, and what it would change
+    /// Compute rates and findings with a drive or card in another slot
     Whatif(whatif::WhatifArgs),
-    /// Draws a screen as text, without a terminal
+    /// Print a screen as text, ANSI or SVG
     Render(render::RenderArgs),
-    /// Everything that was read of the machine, as one text file that --open reads
+    /// Save everything read from this machine in one text file for --open
     Capture(capture::CaptureArgs),
-    /// What goes into a forum post: machine, tree, findings, settings, runs
+    /// Print a summary to post: machine, tree, findings, settings, runs
     Sheet(sheet::SheetArgs),
-    /// Two sheets or captures: what changed, and whether it got slower
+    /// Compare two sheets or captures; exit status 1 if a run got slower
     Compare(compare::CompareArgs),
-    /// The built-in machines
+    /// List the built-in machines
     Demos(Format),
-    /// The machine in Prometheus' text format, for the textfile collector
+    /// Print metrics in Prometheus' text format, for the textfile collector
     Metrics,
-    /// Completions for a shell
+    /// Print shell completions
     Completions(pages::CompletionArgs),
-    /// The manual page of iodyno, or of one of its commands
+    /// Print the manual page of iodyno or of one command
     Man(pages::ManArgs),
 }
 
@@ -121,7 +121,7 @@ impl Command {
 /// How a command prints.
 #[derive(Debug, Clone, Copy, Args)]
 struct Format {
-    /// One JSON document instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -179,7 +179,7 @@ impl OriginOptions {
                 let second = if demo.is_some() && open.is_some() { "--open" } else { "--sysroot" };
                 Err(Complaint::new(
                     second,
-                    "another machine was named already",
+                    "conflicts with another machine option",
                     "keep one of --demo, --open and --sysroot",
                 ))
             }
@@ -196,7 +196,7 @@ fn screen(origin: &Origin) -> Result<ExitCode, Failure> {
         if !is_terminal {
             return Err(Complaint::new(
                 name,
-                "no terminal, and the screen needs one",
+                "not a terminal, which the screen needs",
                 "use `iodyno tree`, or `iodyno --help` for the other commands",
             )
             .into());

@@ -83,7 +83,7 @@ pub enum EngineError {
         fix: String,
     },
     /// It was stopped while it was still being prepared.
-    #[error("stopped before the first read; nothing was measured")]
+    #[error("stopped before the first read, nothing was measured; run it again")]
     Stopped,
 }
 

@@ -128,7 +128,7 @@ pub(crate) fn row(id: &str) -> Option<&'static Row> {
 
 /// The table for `docs/findings.md`.
 pub fn markdown() -> String {
-    let mut text = String::from("| finding | fires when | to cure it |\n|---|---|---|\n");
+    let mut text = String::from("| finding | fires when | remedy |\n|---|---|---|\n");
     for row in FINDINGS {
         let _infallible = writeln!(text, "| `{}` | {} | {} |", row.id.0, row.fires, row.risk.name());
     }

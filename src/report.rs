@@ -30,9 +30,7 @@ fn needs_root(problems: &[Problem], command: &str) -> String {
     let denied = problems.iter().filter(|problem| problem.kind == ProblemKind::Denied).count();
     match denied {
         0 => String::new(),
-        1 => format!("\n1 value may not be read; run it as root. `iodyno {command} --json` names it.\n"),
-        _ => format!(
-            "\n{denied} values may not be read; run it as root. `iodyno {command} --json` names them.\n"
-        ),
+        1 => format!("\n1 value needs root. `iodyno {command} --json` names it.\n"),
+        _ => format!("\n{denied} values need root. `iodyno {command} --json` names them.\n"),
     }
 }

@@ -55,7 +55,7 @@ pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     let clock = Clock::real();
     if !io::stdout().is_terminal() {
         anyhow::bail!(
-            "standard output: is no terminal; use `iodyno tree`, `iodyno drives`, `iodyno check` or `iodyno bench`, \
+            "standard output: is not a terminal; use `iodyno tree`, `iodyno drives`, `iodyno check` or `iodyno bench`, \
              or `iodyno render machine` for a picture"
         );
     }

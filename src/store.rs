@@ -75,7 +75,7 @@ pub(crate) fn state_folder(caller: &Caller<'_>) -> Chosen {
             .unwrap_or_else(|| PathBuf::from("/tmp"))
             .join("iodyno")
     });
-    let passed_over = passed_over.map(|why| format!("{why}; {} is used instead", folder.display()));
+    let passed_over = passed_over.map(|why| format!("{why}; using {}", folder.display()));
     Chosen { folder, passed_over }
 }
 

@@ -132,12 +132,12 @@ fn unit_of(machine: &Machine, node: NodeIndex) -> Result<Unit, MoveError> {
         Some(slot) => Ok(Unit { named: vec![node], functions: slot.content(tree), whole_slot: true }),
         None if tree.node(node).kind == NodeKind::RootComplex => Err(MoveError::of_move(
             &address,
-            "a root complex is part of the processor",
+            "a root complex is part of the CPU",
             "name a drive, a card or a port below it",
         )),
         None => Err(MoveError::of_move(
             &address,
-            "it is in no slot: part of the processor, the chipset or the board",
+            "it is in no slot: part of the CPU, the chipset or the board",
             ask::movable(machine),
         )),
     }
@@ -170,7 +170,7 @@ fn all_moved(machine: &Machine, asked: &Move, units: &[Unit]) -> Result<Moved, M
     if let Some(port) = asked.under.filter(|under| units.len() > 1 && slots::is_slot(tree, *under)) {
         return Err(MoveError::of_under(
             &tree.node(port).address,
-            format!("it is one slot, and {} things are to go there", units.len()),
+            format!("it is one slot for {} cards", units.len()),
             "name a root complex or a switch, or move one at a time",
         ));
     }
@@ -239,7 +239,7 @@ impl Moving {
         }
         let from = self.slot(unit);
         let gone =
-            || MoveError::of_under(&address, "what moved before took this place away", "move one at a time");
+            || MoveError::of_under(&address, "an earlier move removed this slot", "move one at a time");
         let place = self.then.now(under).ok_or_else(gone)?;
         let to = self.destination(machine, &from, place).map_err(|why| why.named(address))?;
         let Some(to) = to else { return Ok(()) };

@@ -173,7 +173,7 @@ fn a_target_whose_reads_fail_is_an_answer_of_no_and_one_that_gives_nothing_canno
     let output = bench(Path::new("/sys/kernel/uevent_seqnum"), &["--direct=0", "--runtime=1", "--json"]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.starts_with("iodyno: /sys/kernel/uevent_seqnum: no read of it succeeded: "), "{said}");
+    assert!(said.starts_with("iodyno: /sys/kernel/uevent_seqnum: no read succeeded: "), "{said}");
     assert_eq!(said.lines().count(), 1);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_ne!(document["jobs"][0]["error"], 0, "the document is there all the same");
@@ -244,11 +244,11 @@ fn what_cannot_be_read_is_one_line_that_says_what_to_do() {
     assert!(refusal(&folder.path().join("none"), &[]).contains("ENOENT"));
     assert!(refusal(&path, &["--bs=2m"]).contains("less than one block of 2m"));
     assert!(refusal(&path, &["--size=1g"]).contains("less than --size 1g"));
-    assert!(refusal(&path, &["--rw=randwrite"]).contains("only ever reads"));
-    assert!(refusal(&path, &["--overwrite=1"]).contains("only ever reads"));
+    assert!(refusal(&path, &["--rw=randwrite"]).contains("iodyno only reads"));
+    assert!(refusal(&path, &["--overwrite=1"]).contains("iodyno only reads"));
     assert!(refusal(&path, &["--ioengine=mmap"]).contains("use one of io_uring, io_uring_cmd, libaio"));
     assert!(refusal(&path, &["--offset=2m"]).contains("has 1m, less than --offset 2m"));
-    assert!(refusal(&path, &["--cpus_allowed=70000"]).contains("no list of numbers"));
+    assert!(refusal(&path, &["--cpus_allowed=70000"]).contains("not a list of numbers"));
     assert!(refusal(&path, &["--bs=100"]).contains("multiple of 512"));
 }
 
@@ -272,7 +272,7 @@ fn sparse_files_are_flagged() {
     let document = json(&path, &["--runtime=1"]);
     assert_eq!(document["jobs"][0]["valid"], false);
     let doubts = document["jobs"][0]["invalid_because"].to_string();
-    assert!(doubts.contains("sparse") && doubts.contains("only zeros"), "{doubts}");
+    assert!(doubts.contains("sparse") && doubts.contains("all zeros"), "{doubts}");
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn with_little_locked_memory_rings_are_used_all_the_same() {
         assert_eq!(effective["engine"], "io_uring", "run {number} of {runs}: {effective}");
         // 32 blocks of 4 KiB are more than the limit: unregistered, and said to be.
         let said = effective["fallbacks"].to_string();
-        assert!(said.contains("cannot be registered (ENOMEM") && said.contains("LimitMEMLOCK="), "{said}");
+        assert!(said.contains("of buffers (ENOMEM") && said.contains("LimitMEMLOCK="), "{said}");
         assert_eq!(refused_of_rings(&as_nobody(&["check", "--json"])), unlimited);
     }
 }

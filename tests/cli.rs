@@ -65,9 +65,9 @@ fn what_is_wrong_with_the_arguments_is_one_line_with_status_2() {
         (&["tre"], "tre: no such command; did you mean tree?"),
         (&["tree", "--jsn"], "--jsn: no such option; did you mean --json?"),
         (&["tree", "--zzz=1"], "--zzz: no such option; see `iodyno tree --help`"),
-        (&["tree", "word"], "word: one word too many; see `iodyno tree --help`"),
-        (&["--open"], "--open: it needs a value; see `iodyno --help`"),
-        (&["tree", "--json=yes"], "--json yes: it takes no such value; see `iodyno tree --help`"),
+        (&["tree", "word"], "word: unexpected argument; see `iodyno tree --help`"),
+        (&["--open"], "--open: needs a value; see `iodyno --help`"),
+        (&["tree", "--json=yes"], "--json yes: unexpected value; see `iodyno tree --help`"),
         (&["tree", "--json", "--json"], "--json: given twice; leave one out"),
         (&["--demo=none", "tree"], "--demo none: no such demo; `iodyno demos` lists them"),
         (
@@ -76,15 +76,15 @@ fn what_is_wrong_with_the_arguments_is_one_line_with_status_2() {
         ),
         (
             &["--demo", "--open", "x", "tree"],
-            "--open: another machine was named already; keep one of --demo, --open and --sysroot",
+            "--open: conflicts with another machine option; keep one of --demo, --open and --sysroot",
         ),
         (
             &["--open", "x", "tree", "--sysroot", "y"],
-            "--sysroot: another machine was named already; keep one of --demo, --open and --sysroot",
+            "--sysroot: conflicts with another machine option; keep one of --demo, --open and --sysroot",
         ),
         (
             &["sheet", "--format", "html"],
-            "--format html: no such value; use one of markdown, bbcode, text, json, svg",
+            "--format html: is not a valid value; use one of markdown, bbcode, text, json, svg",
         ),
         (
             &["sheet", "--only", "tree,bios"],
@@ -92,7 +92,7 @@ fn what_is_wrong_with_the_arguments_is_one_line_with_status_2() {
         ),
         (
             &["sheet", "--simulate", "--open", "examples/shared.capture"],
-            "--simulate: only a demo's drives are simulated; run `iodyno bench`: its runs are in the next sheet",
+            "--simulate: works with demos only; run `iodyno bench`, then print the sheet",
         ),
         (
             &["compare", "/nowhere", "x"],
@@ -100,16 +100,16 @@ fn what_is_wrong_with_the_arguments_is_one_line_with_status_2() {
         ),
         (
             &["compare", "README.md", "README.md"],
-            "README.md: is no sheet in JSON (line 1, column 1); make a sheet with `iodyno sheet --format json` or a \
+            "README.md: is not a JSON sheet (line 1, column 1); make a sheet with `iodyno sheet --format json` or a \
              capture with `iodyno capture`",
         ),
         (
             &["compare", "a", "b", "--margin", "much"],
-            "--margin much: no share of a rate; write a number from 0 to 99, 2 for instance",
+            "--margin much: not a percentage; use 0 to 99, such as 2",
         ),
         (
             &["compare", "--demo", "x570", "--", "a", "b"],
-            "compare: it reads no machine; name two files: sheets in JSON or captures",
+            "compare: takes no machine option; name two files, sheets in JSON or captures",
         ),
         (&["--zz\u{1b}[2J\u{202e}"], "--zz\u{fffd}: no such option; see `iodyno --help`"),
     ] {
@@ -125,7 +125,7 @@ fn what_is_wrong_with_the_arguments_is_one_line_with_status_2() {
 #[test]
 fn without_a_terminal_it_names_a_command_that_needs_none() {
     let line = complaint(&run(&[]));
-    assert!(line.starts_with("standard output: no terminal") && line.contains("`iodyno tree`"), "{line}");
+    assert!(line.starts_with("standard output: not a terminal") && line.contains("`iodyno tree`"), "{line}");
     assert_eq!(complaint(&run(&["--demo"])), line);
 }
 
@@ -399,12 +399,11 @@ fn a_capture_replaces_captures_and_nothing_else() {
 
     std::fs::write(path("letter"), "Dear Sir,\n").unwrap();
     assert!(
-        complaint(&capture(&path("letter")))
-            .ends_with("is there already and is no capture; choose another name")
+        complaint(&capture(&path("letter"))).ends_with("exists and is not a capture; choose another name")
     );
     assert_eq!(std::fs::read(path("letter")).unwrap(), b"Dear Sir,\n");
 
-    assert!(complaint(&capture("/dev/null")).starts_with("/dev/null: is no regular file"));
+    assert!(complaint(&capture("/dev/null")).starts_with("/dev/null: is not a regular file"));
     assert!(complaint(&capture(&path("no/such/folder"))).contains("No such file or directory"));
 
     std::os::unix::fs::symlink("new", path("link")).unwrap();

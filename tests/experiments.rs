@@ -278,8 +278,8 @@ fn text_says_that_it_is_simulated_and_what_it_means() {
     let (out, _, status) = iodyno(&["experiment", "run", "direct", "--demo", "threadripper-after"]);
     assert_eq!(status, Some(0));
     assert!(out.starts_with("SIMULATED  What does the page cache cost?"), "{out}");
-    assert!(out.contains("buffered is worse: 0.4") && out.contains("could have been seen."), "{out}");
-    assert!(out.trim_end().ends_with("Every setting is as it was. All figures are SIMULATED."), "{out}");
+    assert!(out.contains("buffered is worse: 0.4") && out.contains("is detectable."), "{out}");
+    assert!(out.trim_end().ends_with("Every setting is restored. All figures are SIMULATED."), "{out}");
 }
 
 #[test]
@@ -287,12 +287,12 @@ fn what_cannot_be_is_one_line() {
     for (args, words) in [
         (&["run", "colour", "--demo"][..], "colour: no such experiment; there are scheduler"),
         (&["run", "governor", "--demo"], "governor: needs a real machine"),
-        (&["run", "jobs", "--demo", "--filename", "/dev/nothing"], "the demo has no such drive"),
-        (&["run", "jobs", "--demo", "--margin", "2"], "no share; write it as 2% or 0.02"),
+        (&["run", "jobs", "--demo", "--filename", "/dev/nothing"], "no such drive in the demo"),
+        (&["run", "jobs", "--demo", "--margin", "2"], "not a share; use 2% or 0.02"),
         (&["run", "jobs", "--demo", "--rounds", "3"], "--rounds 3"),
-        (&["run", "jobs", "--demo", "--arm", "bs=4k"], "--arm: jobs has arms of its own"),
+        (&["run", "jobs", "--demo", "--arm", "bs=4k"], "--arm: jobs has fixed arms"),
         (&["run", "own", "--demo", "--arm", "bs=4k", "--arm", "bs=4q"], "own: needs another bs"),
-        (&["run", "jobs"], "--filename: no drive or file to read from"),
+        (&["run", "jobs"], "--filename: no drive or file to read"),
         (&["run", "jobs", "--filename", "/nowhere/file", "--max-time", "1"], "/nowhere/file: ENOENT"),
     ] {
         let (out, error, status) = iodyno(&[&["experiment"][..], args].concat());

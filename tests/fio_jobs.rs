@@ -110,8 +110,8 @@ fn a_job_file_that_asks_for_more_is_refused_in_one_line_or_runs_what_it_can() {
     let refused = bench(folder.path(), &["--fio", "job.fio", "--json"]);
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0));
     let said = String::from_utf8(refused.stderr).unwrap();
-    let line = "iodyno: job.fio: [global] line 6: exitall is not supported; [bad] rw=write: it would write, and iodyno \
-                only ever reads; use randread or read; change the file, or add --ignore-unsupported to run the rest\n";
+    let line = "iodyno: job.fio: [global] line 6: exitall is not supported; [bad] rw=write: would write, and iodyno \
+                only reads; use randread or read; change the file, or add --ignore-unsupported to run the rest\n";
     assert_eq!(said, line);
 
     let output = bench(folder.path(), &["--fio", "job.fio", "--json", "--ignore-unsupported"]);
@@ -127,7 +127,7 @@ fn a_job_file_that_asks_for_more_is_refused_in_one_line_or_runs_what_it_can() {
     assert!(said.contains("job.fio: left out: [global] line 6: exitall is not supported\n"), "{said}");
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["left_out"][0], "[global] line 6: exitall is not supported");
-    assert!(document["left_out"][1].as_str().unwrap().starts_with("[bad] rw=write: it would write"));
+    assert!(document["left_out"][1].as_str().unwrap().starts_with("[bad] rw=write: would write"));
     assert!(document["notes"][0].as_str().unwrap().contains("random offsets may repeat"), "{document}");
     let group = |job: usize| document["jobs"][job]["groupid"].as_u64();
     assert_eq!((group(0), group(1), group(2)), (Some(0), Some(0), Some(1)));
@@ -182,11 +182,11 @@ fn a_job_file_that_gives_nothing_to_run_is_one_line() {
     for (name, line) in [
         (
             "job.fio",
-            "iodyno: job.fio: [w] rw=write: it would write, and iodyno only ever reads; use randread or read; change the file, or add --ignore-unsupported to run the rest\n",
+            "iodyno: job.fio: [w] rw=write: would write, and iodyno only reads; use randread or read; change the file, or add --ignore-unsupported to run the rest\n",
         ),
         (
             "none.fio",
-            "iodyno: none.fio: No such file or directory; name a job file that can be read, or - for standard input\n",
+            "iodyno: none.fio: No such file or directory; name a readable job file, or - for standard input\n",
         ),
     ] {
         let output = bench(folder.path(), &["--fio", name]);

@@ -296,14 +296,14 @@ fn two_drives_are_changed_tested_undone_and_the_screen_is_left() {
     );
     press(&mut headless, "<Enter>");
     let picture = shown(&headless);
-    assert!(picture.contains("2 of 2 took hold as asked") && picture.contains("mq-deadline*"), "{picture}");
+    assert!(picture.contains("2 of 2 applied") && picture.contains("mq-deadline*"), "{picture}");
     assert!(picture.contains("256*"), "the kernel reset nr_requests along with it: {picture}");
     let slow = test_marked(&mut headless);
     assert!(slow < 0.9 * fast, "a scheduler costs: {slow} against {fast}");
     press(&mut headless, "q");
     assert!(!headless.has_left() && shown(&headless).contains("changed by this run, SIMULATED"));
     press(&mut headless, "<Esc>3U");
-    assert!(shown(&headless).contains("4 of 4 back as found"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("4 of 4 restored"), "{}", shown(&headless));
     assert_eq!(headless.app.shared.machine, before, "undone exactly");
     assert!((test_marked(&mut headless) - fast).abs() < 1.0, "as fast as before");
     press(&mut headless, "q");
@@ -315,9 +315,9 @@ fn what_the_kernel_made_of_a_value_is_said_and_one_value_is_put_back() {
     let mut headless = open("x570");
     press(&mut headless, "3l<Enter><C-u>4099<Enter>a<Enter>");
     assert!(shown(&headless).contains("adjusted by the kernel to 4096"), "{}", shown(&headless));
-    assert!(shown(&headless).contains("found 128*"));
+    assert!(shown(&headless).contains("before 128*"));
     press(&mut headless, "<BS>");
-    assert!(shown(&headless).contains("1 of 1 back as found"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("1 of 1 restored"), "{}", shown(&headless));
     press(&mut headless, "<Enter><C-u>nonsense<Enter>");
     assert!(shown(&headless).contains("takes a whole number from 0"), "{}", shown(&headless));
     assert!(headless.app.screens.tune.edit.is_some(), "a wrong value keeps the cell open");
@@ -375,15 +375,15 @@ fn an_experiment_ends_in_a_verdict_whose_winner_is_kept_and_put_back() {
     headless.wait(Duration::from_secs(12));
     assert!(shown(&headless).contains("● experiment  own"), "{}", shown(&headless));
     press(&mut headless, "3a");
-    assert!(shown(&headless).contains("has hold of the settings"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("is changing settings"), "{}", shown(&headless));
     press(&mut headless, "5");
     headless.wait(Duration::from_mins(1));
     let picture = shown(&headless);
-    assert!(picture.contains("B is worse") && picture.contains("Every setting is as it was."), "{picture}");
+    assert!(picture.contains("B is worse") && picture.contains("Every setting is restored."), "{picture}");
     assert_eq!(scheduler(&headless).as_deref(), Some("none"));
     press(&mut headless, "K");
     assert_eq!(scheduler(&headless).as_deref(), Some("mq-deadline"), "{}", shown(&headless));
-    assert!(shown(&headless).contains("put back what was kept"));
+    assert!(shown(&headless).contains("undo what was kept"));
     press(&mut headless, "b");
     assert_eq!(scheduler(&headless).as_deref(), Some("none"), "{}", shown(&headless));
     let rounds = |headless: &Headless| {
@@ -410,7 +410,7 @@ fn an_experiment_that_is_ended_puts_everything_back_and_leaving_asks_first() {
     press(&mut headless, "<Esc>x");
     headless.wait(Duration::from_secs(1));
     let picture = shown(&headless);
-    assert!(picture.contains("It was stopped. Every setting is as it was."), "{picture}");
+    assert!(picture.contains("It was stopped. Every setting is restored."), "{picture}");
 }
 
 #[test]
@@ -458,7 +458,7 @@ fn a_sheet_is_chosen_and_what_is_seen_is_copied() {
     assert!(picture.contains("[x] machine") && picture.contains("[x] run 1: 4k randread"), "{picture}");
     assert!(picture.contains("## 10 drives on AMD Ryzen Threadripper PRO 3955WX"), "{picture}");
     press(&mut headless, "y");
-    assert!(shown(&headless).contains("bytes of Markdown sent to the terminal's clipboard; w saves them"));
+    assert!(shown(&headless).contains("bytes of Markdown sent to the terminal's clipboard; w saves a file"));
     assert_eq!(headless.copied(), headless.app.screens.sheet.text);
     let whole = headless.copied().to_owned();
     assert!(whole.contains("SIMULATED") && whole.contains("p99.9") && !whole.contains("linux02"));
@@ -478,9 +478,9 @@ fn a_sheet_is_chosen_and_what_is_seen_is_copied() {
     press(&mut headless, "<PageDown>");
     assert!(headless.app.screens.sheet.top > before);
     press(&mut headless, "gG");
-    assert!(shown(&headless).contains("are left out or"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("are omitted or"), "{}", shown(&headless));
     press(&mut headless, "fy");
-    assert!(shown(&headless).contains("bytes are more than terminals take"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("bytes exceed the terminals' limit"), "{}", shown(&headless));
 }
 
 #[test]
@@ -508,7 +508,7 @@ fn names_are_in_a_sheet_when_their_box_is_checked() {
 fn a_verdict_goes_into_the_sheet_and_comes_out_again() {
     let mut headless = open("x570");
     press(&mut headless, "5s");
-    assert!(shown(&headless).contains("No verdict to put into the sheet"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("No verdict to add to the sheet"), "{}", shown(&headless));
     press(&mut headless, "<Enter>");
     headless.wait(Duration::from_mins(2));
     let picture = shown(&headless);
@@ -517,7 +517,7 @@ fn a_verdict_goes_into_the_sheet_and_comes_out_again() {
     assert!(shown(&headless).contains("[ ] experiment 1: scheduler"), "{}", shown(&headless));
     assert!(!headless.app.screens.sheet.text.contains("### Experiments"));
     press(&mut headless, "5s");
-    assert!(shown(&headless).contains("The verdict is in the sheet"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("Verdict added to the sheet"), "{}", shown(&headless));
     press(&mut headless, "7");
     let sheet = &headless.app.screens.sheet.text;
     assert!(shown(&headless).contains("[x] experiment 1: scheduler"), "{}", shown(&headless));
@@ -531,7 +531,7 @@ fn a_verdict_goes_into_the_sheet_and_comes_out_again() {
     }
     press(&mut headless, "5m");
     headless.wait(Duration::from_mins(2));
-    assert!(shown(&headless).contains("s out of the sheet"), "it stays in: {}", shown(&headless));
+    assert!(shown(&headless).contains("s remove from the sheet"), "it stays in: {}", shown(&headless));
     press(&mut headless, "s7");
     assert!(!headless.app.screens.sheet.text.contains("### Experiments"));
 }
@@ -546,7 +546,7 @@ fn what_an_experiment_measured_stands_in_the_rule_that_keeps_its_winner() {
     press(&mut headless, "Kqe");
     let rules = headless.last_words();
     assert!(rules.contains("read_ahead_kb}=\"0\""), "{rules}");
-    assert!(rules.contains("# measured against 128: SIMULATED, 1."), "{rules}");
+    assert!(rules.contains("# compared with 128: SIMULATED, 1."), "{rules}");
     assert!(
         rules.contains("times the bytes per second [") && rules.contains("of experiment readahead"),
         "{rules}"
@@ -564,7 +564,11 @@ fn what_was_kept_before_this_start_is_offered_with_its_time() {
     record.run.started = 1_790_000_000;
     let kept = Kept { runs: vec![record], experiments: Vec::new(), foreign: 2 };
     headless.send(Message::Recalled(Box::new(Ok(kept))));
-    assert!(shown(&headless).contains("2 earlier runs were kept by another version"), "{}", shown(&headless));
+    assert!(
+        shown(&headless).contains("2 earlier runs were stored by another version"),
+        "{}",
+        shown(&headless)
+    );
     press(&mut headless, "7");
     let picture = shown(&headless);
     assert!(picture.contains("[x] run 1 (14:13 UTC):") && picture.contains("[x] run 2: 4k"), "{picture}");

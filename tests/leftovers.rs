@@ -46,13 +46,13 @@ fn what_a_screen_changed_is_named_by_others_while_it_runs_and_after_it_was_kille
         assert_eq!(tuner.apply(&machine, &change).unwrap(), Outcome::Accepted);
     }
     let running = text(&iodyno(state.path(), &["tune", "undo", "--all"]));
-    assert!(running.contains("read_ahead_kb changed by an iodyno that still runs"), "{running}");
+    assert!(running.contains("read_ahead_kb changed by an iodyno still running"), "{running}");
     assert!(!running.contains("nothing stands changed"), "{running}");
     assert!(!text(&iodyno(state.path(), &["check"])).contains("was killed"));
     // Its lock goes with it, and no record says that it ended.
     drop(tuner);
     let left = text(&iodyno(state.path(), &["check"]));
-    assert!(left.contains("iodyno was killed and left changed"), "{left}");
+    assert!(left.contains("iodyno was killed and left settings changed"), "{left}");
     assert_eq!(device.setting("read_ahead_kb").as_deref(), Some("64"));
     assert!(iodyno(state.path(), &["tune", "undo"]).status.success(), "as the line says");
     assert_eq!(device.setting("read_ahead_kb"), before);
@@ -101,7 +101,8 @@ fn an_experiment_that_was_killed_is_undone_by_the_next_change_without_asking() {
     let output = iodyno(state.path(), start);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains("was killed in the middle of its work") && said.contains("scheduler: is none again"),
+        said.contains("was killed before it restored settings")
+            && said.contains("scheduler: restored to none"),
         "{said}"
     );
     assert_eq!(device.read_settings(), before);
@@ -177,7 +178,7 @@ fn two_killed_sessions_whose_clock_went_back_are_undone_in_the_order_they_wrote(
         .collect();
     fs::write(&journal, open).unwrap();
     let undone = iodyno(state.path(), &["tune", "undo"]);
-    assert!(text(&undone).contains("nomerges: is 0 again"), "{}", text(&undone));
+    assert!(text(&undone).contains("nomerges: restored to 0"), "{}", text(&undone));
     assert_eq!(device.setting("nomerges").as_deref(), Some("0"));
 }
 

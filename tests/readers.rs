@@ -185,13 +185,13 @@ fn root_complexes_without_devices_are_told_too_and_in_bus_order() {
 #[test]
 fn odd_link_words_are_quoted_and_never_a_zero() {
     for (file, word, reason) in [
-        ("current_link_width", "0", "\"0\": no PCI Express link width"),
-        ("current_link_width", "63", "\"63\": no PCI Express link width"),
-        ("max_link_width", "255", "\"255\": no PCI Express link width"),
-        ("max_link_width", "x4", "\"x4\": no number in range"),
-        ("current_link_speed", "Unknown", "\"Unknown\": no PCI Express link speed"),
-        ("max_link_speed", "Unknown speed", "\"Unknown speed\": no PCI Express link speed"),
-        ("max_link_speed", "\u{1b}[2J", "\"\u{fffd}[2J\": no PCI Express link speed"),
+        ("current_link_width", "0", "\"0\": not a PCI Express link width"),
+        ("current_link_width", "63", "\"63\": not a PCI Express link width"),
+        ("max_link_width", "255", "\"255\": not a PCI Express link width"),
+        ("max_link_width", "x4", "\"x4\": not a number in range"),
+        ("current_link_speed", "Unknown", "\"Unknown\": not a PCI Express link speed"),
+        ("max_link_speed", "Unknown speed", "\"Unknown speed\": not a PCI Express link speed"),
+        ("max_link_speed", "\u{1b}[2J", "\"\u{fffd}[2J\": not a PCI Express link speed"),
     ] {
         let (tree, problems) = read(&one_drive().file(&format!("{DRIVE}/{file}"), format!("{word}\n")));
         assert_eq!(problems, []);

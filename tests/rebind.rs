@@ -146,7 +146,7 @@ fn a_driver_that_will_not_let_go_ends_it_and_one_that_will_not_take_back_is_told
     let journal = Journal::new(folder.path());
     let stuck = Kernel::new(&rebind, "none", Kill::Never);
     let error = poll_queues(&journal, &stuck, &machine, &rebind).expect_err("refused").to_string();
-    assert!(error.contains("EBUSY") && error.contains("left as it is"), "{error}");
+    assert!(error.contains("EBUSY") && error.contains("nothing was changed"), "{error}");
     assert_eq!(stuck.files()[&driver(&rebind)], "nvme");
     let lost = Kernel::new(&rebind, "nvme", Kill::Never);
     let error = poll_queues(&journal, &lost, &machine, &rebind).expect_err("refused").to_string();
@@ -214,6 +214,6 @@ fn what_is_used_stays_where_it_is() {
     drive.users_unread = Reading::<()>::denied("/proc/7/fd", "EACCES").problem().into_iter().collect();
     let refused = plan(&Machine { drives: vec![drive.clone()], ..self::machine() }, &name);
     let error = refused.expect_err("perhaps used").to_string();
-    assert!(error.contains("whether it is used cannot be told (/proc/7/fd: EACCES)"), "{error}");
+    assert!(error.contains("its users cannot be read (/proc/7/fd: EACCES)"), "{error}");
     assert!(matches!(plan(&machine, &DriveName::new("loop0")), Err(RebindError::NotNvme(..))));
 }

@@ -42,14 +42,14 @@ fn gain(headless: &Headless) -> Option<f64> {
 fn a_card_is_carried_from_the_machine_to_where_it_wins_and_put_back() {
     let mut headless = open("nnw");
     assert_eq!(headless.app.screen, ScreenId("slots"));
-    assert!(shown(&headless).contains("carrying the card with nvme0n1 to nvme3n1"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("moving the card with nvme0n1 to nvme3n1"), "{}", shown(&headless));
     assert_eq!(gain(&headless), None, "nothing is predicted before it goes anywhere");
     press(&mut headless, "<End><Up>");
     assert_eq!(gain(&headless), Some(17.7), "over the root complex 0000:60");
     press(&mut headless, "<Enter><Up><Up>");
     assert_eq!(gain(&headless), Some(17.7), "put down, it stays when the cursor goes on");
     let picture = shown(&headless);
-    for words in ["moved the card", "under 0000:60", "+17.7 GB/s", "✓ gone", "◂ ├ 01.1 NVIDIA Quadro P620"]
+    for words in ["moved the card", "under 0000:60", "+17.7 GB/s", "✓ fixed", "◂ ├ 01.1 NVIDIA Quadro P620"]
     {
         assert!(picture.contains(words), "{words}: {picture}");
     }
@@ -78,7 +78,7 @@ fn the_experiments_lead_to_the_page_and_it_leads_back() {
 #[test]
 fn a_drive_is_taken_alone_from_its_card_and_then_put_back() {
     let mut headless = open("nnw<Space>");
-    assert!(shown(&headless).contains("carrying nvme0n1 "), "{}", shown(&headless));
+    assert!(shown(&headless).contains("moving nvme0n1 "), "{}", shown(&headless));
     press(&mut headless, "<End><Up>");
     assert_eq!(gain(&headless), Some(7.1), "what one drive reads beside seven");
     press(&mut headless, "<Home><Down><Down><Down><Space>");
@@ -96,7 +96,7 @@ fn what_cannot_be_says_why_and_what_can() {
         "{picture}"
     );
     press(&mut headless, "<Esc>t");
-    assert!(shown(&headless).contains("Choose a slower slot first"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("Choose a slower slot with - first"), "{}", shown(&headless));
     press(&mut headless, "j----");
     assert!(shown(&headless).contains("generations 1 to 6"), "{}", shown(&headless));
 }
@@ -116,7 +116,7 @@ fn the_best_move_is_one_key_and_the_mouse_does_the_rest() {
     };
     click(&mut headless, "nvme5n1");
     click(&mut headless, "nvme5n1");
-    assert!(shown(&headless).contains("carrying the card with nvme4n1 to nvme7n1"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("moving the card with nvme4n1 to nvme7n1"), "{}", shown(&headless));
     click(&mut headless, "NVIDIA Quadro P620");
     assert_eq!(gain(&headless), Some(17.7), "the other card wins the same");
     click(&mut headless, "NVIDIA Quadro P620");

@@ -210,7 +210,7 @@ fn change_the_scheduler(terminal: &mut Terminal, device: &LoopDevice) {
     terminal.wait_for_text("1 write to make");
     assert_eq!(device.setting("scheduler").as_deref(), Some("none"), "nothing is written before Enter");
     terminal.press("\r");
-    terminal.wait_for_text("1 of 1 took hold as asked");
+    terminal.wait_for_text("1 of 1 applied");
     assert_eq!(device.setting("scheduler").as_deref(), Some("mq-deadline"));
 }
 
@@ -223,7 +223,7 @@ fn settings_of_a_real_device_are_changed_undone_and_put_back_after_every_end() {
     let mut terminal = on_the_scheduler_of(&device, state.path());
     change_the_scheduler(&mut terminal, &device);
     terminal.press("U");
-    terminal.wait_for_text("back as found");
+    terminal.wait_for_text("restored");
     assert_eq!(device.read_settings(), before, "undone");
     change_the_scheduler(&mut terminal, &device);
     terminal.press("q");
@@ -251,7 +251,7 @@ fn settings_of_a_real_device_are_changed_undone_and_put_back_after_every_end() {
     let mut terminal = Terminal::start_with(&[], state.path());
     terminal.wait_for_text("left changed by an iodyno that was killed");
     terminal.press("u");
-    terminal.wait_for_text("back as found");
+    terminal.wait_for_text("restored");
     assert_eq!(device.read_settings(), before, "put back at the next start");
     terminal.press("q");
     terminal.ends_with(0);

@@ -155,7 +155,7 @@ fn a_value_that_the_setting_does_not_take_is_refused() {
     assert_eq!(undone.status.code(), Some(1));
     let said = text(&undone);
     assert!(
-        said.contains("nomerges: left alone: takes a whole number from 0 to 2; 7 was not written"),
+        said.contains("nomerges: not restored: takes a whole number from 0 to 2; 7 was not written"),
         "{said}"
     );
     assert_eq!(device.setting("nomerges").as_deref(), Some("2"));
@@ -184,14 +184,14 @@ fn a_session_name_is_no_path_and_pipes_and_links_are_refused_at_once() {
     };
     fs::remove_file(&journal).unwrap();
     pipe(&journal);
-    refused("journal.jsonl: is no regular file");
+    refused("journal.jsonl: is not a regular file");
     fs::remove_file(&journal).unwrap();
     symlink("/etc/passwd", &journal).unwrap();
-    refused("journal.jsonl: is a link");
+    refused("journal.jsonl: is a symbolic link");
     let alias = folder.path().join("alias");
     symlink(&state, &alias).unwrap();
     let said = text(&iodyno(&alias, &["tune", "undo", "--all"]));
-    assert!(said.contains("alias: is a link"), "{said}");
+    assert!(said.contains("alias: is a symbolic link"), "{said}");
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn a_read_only_sys_is_not_called_writable() {
     for row in document["settings"].as_array().unwrap() {
         assert_eq!(row["writable"], false, "{row}");
         let why = row["why_not"].as_str().unwrap();
-        assert!(row["value"].is_null() || why.contains("/sys is read-only") || why == "shown only", "{row}");
+        assert!(row["value"].is_null() || why.contains("/sys is read-only") || why == "not tunable", "{row}");
     }
 }
 

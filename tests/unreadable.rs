@@ -50,11 +50,11 @@ fn an_empty_sys_is_refused_by_every_command_that_reads_a_machine() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(folder.path().join("sys")).unwrap();
     fs::create_dir_all(folder.path().join("proc")).unwrap();
-    refused(["--sysroot", folder.path().to_str().unwrap()], "nothing of a machine can be read");
+    refused(["--sysroot", folder.path().to_str().unwrap()], "cannot read this machine");
     for listed in ["sys/bus/pci/devices", "sys/block"] {
         fs::create_dir_all(folder.path().join(listed)).unwrap();
     }
-    let listed = "neither PCI devices nor block devices are listed";
+    let listed = "contains no PCI and no block devices";
     refused(["--sysroot", folder.path().to_str().unwrap()], listed);
 }
 
@@ -70,7 +70,10 @@ fn a_sys_that_may_not_be_read_is_refused() {
          link /sys/bus/pci/devices/0000:00:01.0 ../../../devices/pci0000:00/0000:00:01.0\n\
          dir {device}\n  class\nfail read {device}/class EACCES\nfail read {device}/vendor EACCES\ndir /sys/block\n"
     );
-    refused(["--open", &capture(folder.path(), &silent)], &format!("{device}/vendor: nothing of a machine"));
+    refused(
+        ["--open", &capture(folder.path(), &silent)],
+        &format!("{device}/vendor: cannot read this machine"),
+    );
     // With a drive there is something to judge, and what is not judged stands above the verdict.
     let disk = "/sys/devices/virtual/block/sda";
     let drive = silent.replace("dir /sys/block\n", "dir /sys/block\n  sda\n")
@@ -80,8 +83,8 @@ fn a_sys_that_may_not_be_read_is_refused() {
     let some = capture(folder.path(), &drive);
     let (status, out, _) = texts(&iodyno(["--open", &some], "check"));
     assert_eq!(status, Some(0));
-    let warned = format!("1 of 1 PCI devices could not be read and are not judged ({device}/vendor: EACCES");
-    assert!(out.find(&warned) < out.find("nothing seen") && out.contains(&warned), "{out}");
+    let warned = format!("1 of 1 PCI devices could not be read and are not checked ({device}/vendor: EACCES");
+    assert!(out.find(&warned) < out.find("no limiting findings") && out.contains(&warned), "{out}");
 }
 
 #[test]

@@ -26,11 +26,11 @@ type Run = fn(&mut App) -> Vec<Effect>;
 const EVERYWHERE: &[Command<Run>] = &[
     command(80, &[Key::Tab], "", "next screen", "Go to the screen on the right", |app| app.show(neighbour(app.screen, 1), None)),
     command(90, &[Key::BackTab], "", "previous screen", "Go to the screen on the left", |app| app.show(neighbour(app.screen, -1), None)),
-    command(100, &[Char('r')], "run", "run", "Run the workload on the marked drives, on all of them when none is marked", act::run),
-    command(120, &[Char('x')], "stop", "stop", "Stop the test under way; what it read so far counts", act::stop),
+    command(100, &[Char('r')], "run", "run", "Run the workload on the marked drives, or on all if none is marked", act::run),
+    command(120, &[Char('x')], "stop", "stop", "Stop the running test; its result so far counts", act::stop),
     pair("↑↓", command(130, &[Key::Up, Char('k')], "move", "up", "Move up", |app| act::step(app, Step::Rows(-1)))),
     command(140, &[Key::Down, Char('j')], "", "down", "Move down", |app| act::step(app, Step::Rows(1))),
-    command(310, &[Char('*')], "", "mark all", "Mark every drive, or none when all are marked", act::mark_all),
+    command(310, &[Char('*')], "", "mark all", "Mark every drive, or unmark all", act::mark_all),
     command(610, &[Key::PageUp], "", "page up", "Move up by a page", |app| act::step(app, Step::Pages(-1))),
     command(620, &[Key::PageDown], "", "page down", "Move down by a page", |app| act::step(app, Step::Pages(1))),
     command(630, &[Key::Home, Char('g')], "", "first", "Go to the first row", |app| act::step(app, Step::End(-1))),
@@ -38,12 +38,12 @@ const EVERYWHERE: &[Command<Run>] = &[
     command(650, &[Char('u')], "units", "units", "Switch every rate between GB/s (powers of ten) and GiB/s (powers of two)", App::switch_units),
     command(660, &[Char('?')], "", "help", "Explain this screen: its keys and its marks", |app| app.lay(Overlay::Help(0))),
     command(670, &[Char(':')], "palette", "palette", "Find a command by its name", |app| app.lay(Overlay::Palette(Palette::default()))),
-    command(680, &[Key::Esc], "", "back", "Go back: close what is open, leave the field", act::back),
-    command(690, &[Ctrl('l')], "", "redraw", "Draw the screen afresh and read the machine again", |_| vec![Effect::Redraw, Effect::ReadMachine]),
-    command(700, &[Ctrl('p')], "", "screenshot", "Save this screen as a picture (SVG) in the folder iodyno was started in", |_| vec![Effect::SavePicture]),
-    command(710, &[Ctrl('z')], "", "suspend", "Back to the shell; fg returns", |_| vec![Effect::Suspend]),
-    command(720, &[Char('q')], "quit", "quit", "Leave; asks while a test runs or changes to settings stand", act::quit),
-    command(730, &[Ctrl('c')], "", "leave at once", "Stop everything and leave without asking", |_| vec![Effect::Interrupt]),
+    command(680, &[Key::Esc], "", "back", "Close the overlay or field, or go back", act::back),
+    command(690, &[Ctrl('l')], "", "redraw", "Redraw the screen and read the machine again", |_| vec![Effect::Redraw, Effect::ReadMachine]),
+    command(700, &[Ctrl('p')], "", "screenshot", "Save this screen as SVG in the current directory", |_| vec![Effect::SavePicture]),
+    command(710, &[Ctrl('z')], "", "suspend", "Suspend to the shell; fg resumes", |_| vec![Effect::Suspend]),
+    command(720, &[Char('q')], "quit", "quit", "Quit; asks if a test is running or settings are changed", act::quit),
+    command(730, &[Ctrl('c')], "", "quit now", "Stop everything and quit without asking", |_| vec![Effect::Interrupt]),
 ];
 
 /// `1` to `9`, for the commands that show a screen.

@@ -47,7 +47,7 @@ pub fn paste(app: &mut App, text: &str) -> Vec<Effect> {
         None => field(app),
     };
     let Some(open) = open else {
-        app.tell("Nothing takes text here: open a field first");
+        app.tell("No field is open for text");
         return Vec::new();
     };
     for c in line.chars().take(4096) {

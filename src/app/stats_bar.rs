@@ -182,9 +182,9 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[usize]) {
     let body = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
     if app.stats_bar.rows.is_empty() {
         let text = match app.shared.mode {
-            Mode::Capture(_) | Mode::Folder(_) => "A capture holds one moment: it has no live counters.",
-            Mode::Demo(_) => "A demo has counters while a test runs: r",
-            Mode::Live => "Counting; the first row comes after a second.",
+            Mode::Capture(_) | Mode::Folder(_) => "A capture has no live counters.",
+            Mode::Demo(_) => "No counters until a test runs: press r",
+            Mode::Live => "Counting; first row after one second.",
         };
         brush.text(body.x, body.y, body.width, text, Meaning::Quiet);
         return;
@@ -225,7 +225,7 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let mut title = vec![piece("reads", Meaning::Heading)];
     if let Some(now) = bar.reads.last() {
         title.push(piece(format!("  {}", rate(units, now)), Meaning::Figure));
-        title.push(piece(format!("  most {}", giga(units, bar.reads.most())), Meaning::Quiet));
+        title.push(piece(format!("  max {}", giga(units, bar.reads.most())), Meaning::Quiet));
     } else {
         title.push(piece(format!("  {}", units.giga_per_second()), Meaning::Quiet));
     }

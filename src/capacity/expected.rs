@@ -237,10 +237,10 @@ fn shared_processors(
             let own = f64::from(workload.jobs.min(processors.threads));
             let jobs =
                 if workload.jobs == 1 { "1 worker".to_owned() } else { format!("{} workers", workload.jobs) };
-            add(own * processors.hertz, vec![(*flow, *cost)], format!("{jobs} at {cost:.0} cycles a read"));
+            add(own * processors.hertz, vec![(*flow, *cost)], format!("{jobs} at {cost:.0} cycles per read"));
         }
     }
-    let words = format!("{threads} hardware threads full");
+    let words = format!("all {threads} hardware threads busy");
     add(f64::from(threads) * processors.hertz, known, words);
 }
 

@@ -100,7 +100,7 @@ pub fn is_real(tree: &PciTree, index: NodeIndex) -> bool {
 pub fn no_limit(tree: &PciTree, index: NodeIndex) -> Option<String> {
     let node = tree.node(index);
     if node.is_emulated() {
-        return Some("the hypervisor emulates this device, and its link is made up".to_owned());
+        return Some("the hypervisor emulates this device and its link".to_owned());
     }
     fake(tree, index).or_else(|| {
         is_tunnelled(tree, index).then(|| {
@@ -131,7 +131,7 @@ fn fake(tree: &PciTree, index: NodeIndex) -> Option<String> {
     let no_slot = above.express.value().is_some_and(|express| !express.slot_implemented)
         && matches!(above.kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
     (no_slot && !leads_to_drives() && chipset::of_port(node).is_none())
-        .then(|| format!("port {} has no slot: its link is inside a chip or not told truly", above.address))
+        .then(|| format!("port {} has no slot: its link is inside a chip or misreported", above.address))
 }
 
 /// The row of a port that leads to the inside of a chip.

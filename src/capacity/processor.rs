@@ -27,11 +27,11 @@ pub(super) fn published(machine: &Machine) -> Option<ProcessorLimit> {
     });
     let row = named.or_else(|| costs.processor.first())?;
     let (hertz, because) = if named.is_some() {
-        (row.hertz, format!("this processor, {} ({})", row.model, row.source))
+        (row.hertz, format!("this CPU, {} ({})", row.model, row.source))
     } else {
         let hertz = clock(machine)?;
         let because = format!(
-            "cost on another processor, {}, at this one's {:.1} GHz ({})",
+            "cost on another CPU, {}, at this one's {:.1} GHz ({})",
             row.model,
             hertz / 1e9,
             row.source

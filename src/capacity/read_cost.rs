@@ -163,7 +163,7 @@ pub(super) fn corrected(published: ProcessorLimit, costs: &[ReadCost]) -> Proces
         alone: curve(false, &published.alone),
         together: curve(true, &published.together),
         basis: Basis::Published,
-        because: format!("an estimate: corrected by what was measured here, {}", published.because),
+        because: format!("an estimate: corrected by rates measured here, {}", published.because),
         measured: costs.iter().map(point).collect(),
     }
 }
@@ -275,7 +275,7 @@ mod tests {
         assert!((expected.iops / (500e3 / 0.98) - 1.0).abs() < 0.001, "{expected:?}");
         assert_eq!(expected.basis, Basis::Measured);
         assert!(
-            expected.because.starts_with("1 worker at 7840 cycles a read, measured here: 1 drive"),
+            expected.because.starts_with("1 worker at 7840 cycles per read, measured here: 1 drive"),
             "{expected:?}"
         );
     }

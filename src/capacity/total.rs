@@ -55,10 +55,10 @@ pub fn total_in(machine: &Machine, limits: &Limits, units: UnitSystem) -> Total 
     let sum = BytesPerSecond(shares.values().map(|share| share.bytes_per_second.0).sum());
     let unknown = unknown_roots(machine, &unlimited);
     let because = match (unknown.as_slice(), shares.is_empty()) {
-        (_, true) => "nothing is known of what any drive can read".to_owned(),
+        (_, true) => "no drive has a known limit".to_owned(),
         ([], false) => reasons(machine, &shares, units),
         (roots, false) => format!(
-            "nobody has measured or published what root complex {} carries; links and drives alone would allow {}",
+            "no measured or published limit of root complex {}; links and drives alone would allow {}",
             roots.join(", "),
             units.rate(sum)
         ),
@@ -83,11 +83,8 @@ pub fn with_sisters<'a>(machine: &Machine, limits: &'a Limits) -> Cow<'a, Limits
         let (sister, limit) = sisters
             .filter_map(|other| Some((other, measured(other)?)))
             .max_by(|(_, a), (_, b)| a.bytes_per_second.0.total_cmp(&b.bytes_per_second.0))?;
-        let because = format!(
-            "taken for what {} of the same kind carried: {}",
-            tree.node(sister).address,
-            limit.because
-        );
+        let because =
+            format!("assumed from {} of the same kind: {}", tree.node(sister).address, limit.because);
         Some((root, Limit { because, node: Some(root), ..limit.clone() }))
     };
     let unknown = |root: &NodeIndex| limits.hop(*root).is_none() && bridge(*root).is_some();
@@ -135,6 +132,6 @@ fn reasons(machine: &Machine, shares: &BTreeMap<DriveName, Expected>, units: Uni
         format!("{drives} {noun} {}: {because}", units.rate(BytesPerSecond(rate)))
     });
     let unknown = drive::count(machine.hardware_drives().filter(|drive| !shares.contains_key(&drive.name)));
-    let rest = (unknown > 0).then(|| format!("{unknown} of which nothing is known are not counted"));
+    let rest = (unknown > 0).then(|| format!("{unknown} with unknown limits are not counted"));
     words.chain(rest).collect::<Vec<_>>().join("; ")
 }

@@ -133,11 +133,7 @@ fn from_job_file(path: &Path, args: &BenchArgs, machine: &Machine) -> Result<Job
     let text =
         if path == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
     let text = text.map_err(|error| {
-        Complaint::new(
-            &name,
-            failure::words(&error),
-            "name a job file that can be read, or - for standard input",
-        )
+        Complaint::new(&name, failure::words(&error), "name a readable job file, or - for standard input")
     })?;
     let variable = |variable: &str| std::env::var(variable).ok();
     let mut file = JobFile::parse(&text, variable, Keywords::of(machine));
@@ -146,11 +142,11 @@ fn from_job_file(path: &Path, args: &BenchArgs, machine: &Machine) -> Result<Job
         return Err(Complaint::new(&name, file.unsupported.join("; "), fix).into());
     }
     if file.runs.is_empty() {
-        let wrong = ["no section of it can be run".to_owned()].into_iter().chain(file.unsupported);
+        let wrong = ["no section can be run".to_owned()].into_iter().chain(file.unsupported);
         return Err(Complaint::new(
             &name,
             wrong.collect::<Vec<_>>().join("; "),
-            "give it a section with rw=read or rw=randread and a filename",
+            "add a section with rw=read or rw=randread and a filename",
         )
         .into());
     }
@@ -229,16 +225,16 @@ fn judged<'a>(targets: impl Iterator<Item = &'a TargetSummary> + Clone) -> Resul
     if let Some(target) = unread.next() {
         let error = target.first_error.as_ref().map(Label::to_string);
         let fix = if error.is_some() {
-            "look into the kernel's log, and test other targets"
+            "check `dmesg`, or test other targets"
         } else {
             "use a longer --runtime, or a smaller --bs or --iodepth"
         };
         let more = match unread.count() {
             0 => String::new(),
-            more => format!(", nor of {}", units::counted(more, "more target")),
+            more => format!(", nor from {}", units::counted(more, "more target")),
         };
-        let why = error.unwrap_or_else(|| "no read completed within the run".to_owned());
-        let wrong = format!("no read of it succeeded{more}: {why}");
+        let why = error.unwrap_or_else(|| "no read completed during the run".to_owned());
+        let wrong = format!("no read succeeded{more}: {why}");
         return Err(Complaint::new(target.name.as_str(), wrong, fix).into());
     }
     let sound = targets.into_iter().all(|target| target.errors == 0 && target.first_error.is_none());

@@ -29,9 +29,9 @@ use crate::{
 /// Options of `iodyno capture`.
 #[derive(Debug, Args)]
 pub(super) struct CaptureArgs {
-    /// Where to write it; standard output without it or with `-`
+    /// Output file; default or `-` is standard output
     file: Option<PathBuf>,
-    /// Keep serials, host and user names, mount paths and addresses as they are
+    /// Keep serials, host and user names, mount paths and addresses
     #[arg(long)]
     with_serials: bool,
 }
@@ -57,18 +57,14 @@ pub(super) fn run(origin: &Origin, args: &CaptureArgs) -> Result<Status, Failure
 /// replaced, and nothing but a regular file.
 fn replace(path: &Path, text: &str) -> Result<(), Complaint> {
     let complain = |wrong: &str, fix: &str| Complaint::new(path.to_string_lossy(), wrong, fix);
-    let failed =
-        |error: &io::Error| complain(&words(error), "choose a folder and a name that can be written");
+    let failed = |error: &io::Error| complain(&words(error), "choose a writable folder and file name");
     // A link stays a link: the file it leads to is the one replaced.
     let target = match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
-            return Err(complain(
-                "is no regular file",
-                "name a new file, or leave it out for standard output",
-            ));
+            return Err(complain("is not a regular file", "name a new file, or none for standard output"));
         }
         Ok(_) if !is_ours(path).map_err(|error| failed(&error))? => {
-            return Err(complain("is there already and is no capture", "choose another name"));
+            return Err(complain("exists and is not a capture", "choose another name"));
         }
         Ok(_) => fs::canonicalize(path).map_err(|error| failed(&error))?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),

@@ -17,13 +17,13 @@ use crate::{
 /// Options of `iodyno check`.
 #[derive(Debug, Clone, Args)]
 pub(super) struct CheckArgs {
-    /// One JSON document instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
-    /// Exit with status 1 when something at least this severe is found
+    /// Exit with status 1 on a finding of at least this severity
     #[arg(long, value_name = "SEVERITY")]
     fail_on: Option<Threshold>,
-    /// Say what one finding means, and what it found here
+    /// Explain one finding and what it found here
     #[arg(long, value_name = "ID", conflicts_with = "json")]
     explain: Option<String>,
 }
@@ -79,10 +79,6 @@ fn fails(threshold: Option<Threshold>, findings: &[Finding]) -> bool {
 fn row_named(id: &str) -> Result<&'static Row, Complaint> {
     findings::row(id).ok_or_else(|| {
         let ids: Vec<_> = FINDINGS.iter().map(|row| row.id.0).collect();
-        Complaint::new(
-            format!("--explain {id}"),
-            "no finding has that id",
-            format!("use one of {}", ids.join(", ")),
-        )
+        Complaint::new(format!("--explain {id}"), "no such finding", format!("use one of {}", ids.join(", ")))
     })
 }

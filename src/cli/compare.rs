@@ -31,17 +31,17 @@ use crate::{
 /// Options of `iodyno compare`.
 #[derive(Debug, Args)]
 pub(super) struct CompareArgs {
-    /// Before: a sheet in JSON, or a capture
+    /// The older sheet (JSON) or capture
     before: PathBuf,
-    /// After: likewise
+    /// The newer sheet (JSON) or capture
     after: PathBuf,
-    /// Percent that a run may lose before it counts as slower, and the exit status is 1
+    /// Loss in percent above which a run counts as slower and the exit status is 1
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
     margin: f64,
-    /// How it is written
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     format: Format,
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long)]
     json: bool,
 }
@@ -50,14 +50,14 @@ fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).parse::<f64>().ok();
     number
         .filter(|number| (0.0..100.0).contains(number))
-        .ok_or_else(|| "no share of a rate; write a number from 0 to 99, 2 for instance".to_owned())
+        .ok_or_else(|| "not a percentage; use 0 to 99, such as 2".to_owned())
 }
 
 /// Compares the two files. Status 1 when a run got slower by more than the margin.
 pub(super) fn run(args: &CompareArgs, origin: &Origin) -> Result<Status, Failure> {
     if !origin.is_live() {
-        let fix = "name two files: sheets in JSON or captures";
-        return Err(Complaint::new("compare", "it reads no machine", fix).into());
+        let fix = "name two files, sheets in JSON or captures";
+        return Err(Complaint::new("compare", "takes no machine option", fix).into());
     }
     let (before, after) = (side(&args.before)?, side(&args.after)?);
     let comparison = Comparison::new(&before, &after, args.margin / 100.0);
@@ -80,7 +80,7 @@ fn side(path: &Path) -> Result<Side, Failure> {
     let text = if bytes.starts_with(MAGIC.as_bytes()) {
         of_capture(path)?
     } else {
-        String::from_utf8(bytes).map_err(|_| complain("is no UTF-8", fix))?
+        String::from_utf8(bytes).map_err(|_| complain("is not UTF-8", fix))?
     };
     Side::parse(&text).map_err(|wrong| complain(&wrong.to_string(), fix))
 }

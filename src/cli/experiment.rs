@@ -32,22 +32,22 @@ pub struct ExperimentArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Lists the experiments: the question, how long it takes, what it needs
+    /// List experiments with their question, duration and needs
     List {
         #[command(flatten)]
         on: On,
-        /// One JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Runs one and says what came of it; every setting is put back
+    /// Run one and print its verdict; all settings are restored
     Run(Box<RunArgs>),
 }
 
 /// What is read.
 #[derive(Debug, Args)]
 struct On {
-    /// Drives and files to read, `A:B`; in a demo those the question is about, unless named
+    /// Drives and files to read, `A:B`; in a demo, default those the question is about
     #[arg(long, value_name = "PATHS")]
     filename: Option<String>,
 }
@@ -55,41 +55,41 @@ struct On {
 #[derive(Debug, Args)]
 #[command(rename_all = "snake_case")]
 struct RunArgs {
-    /// Its name, as `iodyno experiment list` says
+    /// A name that `iodyno experiment list` prints
     name: String,
     #[command(flatten)]
     on: On,
-    /// Differences below this share are none: 2% or 0.02
+    /// Smallest difference that counts: 2% or 0.02
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
     margin: f64,
-    /// How sure intervals are: 95% or 0.95
+    /// Confidence level of intervals: 95% or 0.95
     #[arg(long, value_name = "SHARE", default_value = "95%", value_parser = share)]
     confidence: f64,
-    /// How long a run is counted: 2, 500ms
+    /// Measured time per run: 2, 500ms
     #[arg(long, value_name = "TIME", default_value = "2", value_parser = fio::time)]
     runtime: Duration,
-    /// Time of a run that is not counted before
+    /// Warm-up of each run
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = fio::time)]
     ramp_time: Duration,
-    /// Fewest rounds, 8 or more
+    /// Minimum rounds, 8 or more
     #[arg(long, value_name = "N", default_value_t = Terms::FEWEST_ROUNDS,
         value_parser = clap::value_parser!(u32).range(i64::from(Terms::FEWEST_ROUNDS)..=100_000))]
     rounds: u32,
-    /// When it ends at the latest: 10m
+    /// Maximum duration: 10m
     #[arg(long = "max-time", value_name = "TIME", default_value = "10m", value_parser = fio::time)]
     max_time: Duration,
-    /// Seed of the order of arms
+    /// Seed for the order of arms
     #[arg(long, value_name = "N")]
     randseed: Option<u64>,
     /// An arm of `own`: "LABEL: scheduler=none bs=4k iodepth=32"; twice or more
     #[arg(long = "arm", value_name = "ARM")]
     arms: Vec<String>,
-    /// What arms are compared by instead: iops, `bytes_per_second`, `cpu_ns_per_io`, `latency_p99`
+    /// Compared metric: iops, `bytes_per_second`, `cpu_ns_per_io`, `latency_p99`
     #[arg(long, value_name = "FIGURE", value_parser = metric)]
     metric: Option<Metric>,
     #[command(flatten)]
     every_arm: OptionArgs<true>,
-    /// One JSON document instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -99,7 +99,7 @@ fn share(text: &str) -> Result<f64, String> {
     let share = number.trim().parse::<f64>().ok().map(|number| number / unit);
     share
         .filter(|share| (0.000_1..0.999_9).contains(share))
-        .ok_or_else(|| "no share; write it as 2% or 0.02".to_owned())
+        .ok_or_else(|| "not a share; use 2% or 0.02".to_owned())
 }
 
 fn metric(text: &str) -> Result<Metric, String> {
@@ -138,7 +138,7 @@ fn list(on: &On, json: bool, origin: &Origin) -> Result<Status, Failure> {
             let plan = if origin.is_live() || origin.is_demo() {
                 row.plan(&scene, Terms::default())
             } else {
-                Err("this machine, or a demo: a capture's drives are not here".to_owned())
+                Err("this machine or a demo: a capture's drives are not here".to_owned())
             };
             Ok((row, plan))
         })
@@ -184,14 +184,14 @@ impl RunArgs {
         let row = table::find(&self.name).ok_or_else(unknown)?;
         if !self.arms.is_empty() && row.id.0 != "own" {
             let fix = "use `experiment run own`, or leave --arm out";
-            return Err(Complaint::new("--arm", format!("{} has arms of its own", self.name), fix).into());
+            return Err(Complaint::new("--arm", format!("{} has fixed arms", self.name), fix).into());
         }
         let root = origin.open()?;
         let (machine, _) = crate::source::read_machine(&*root);
         let targets = self.on.targets(origin, &*root, &machine, row)?;
         if targets.is_empty() {
-            let fix = "name one: --filename /dev/nvme0n1";
-            return Err(Complaint::new("--filename", "no drive or file to read from", fix).into());
+            let fix = "add --filename /dev/nvme0n1";
+            return Err(Complaint::new("--filename", "no drive or file to read", fix).into());
         }
         let wishes = self.wishes();
         let scene =
@@ -200,8 +200,7 @@ impl RunArgs {
             Complaint::new(&self.name, format!("needs {needs}"), "see `iodyno experiment list`")
         })?;
         let service = startup::settings(origin, &root).filter(|service| service.boot.is_some());
-        let cannot =
-            || Complaint::new("experiment", "this machine's boot id cannot be read", "is /proc mounted?");
+        let cannot = || Complaint::new("experiment", "this machine's boot id cannot be read", "mount /proc");
         self.carry_out(plan, &service.ok_or_else(cannot)?, &root)
     }
 

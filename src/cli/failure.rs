@@ -214,19 +214,19 @@ fn complaint(error: &clap::Error, help: &str) -> Complaint {
         ErrorKind::UnknownArgument if about.starts_with('-') => {
             Complaint::new(about, "no such option", meant(ContextKind::SuggestedArg).unwrap_or(see))
         }
-        ErrorKind::UnknownArgument => Complaint::new(about, "one word too many", see),
-        ErrorKind::InvalidValue if value.is_none() => Complaint::new(about, "it needs a value", see),
+        ErrorKind::UnknownArgument => Complaint::new(about, "unexpected argument", see),
+        ErrorKind::InvalidValue if value.is_none() => Complaint::new(about, "needs a value", see),
         ErrorKind::InvalidValue => {
             let fix = match (meant(ContextKind::SuggestedValue), context(ContextKind::ValidValue)) {
                 (Some(close), _) => close,
                 (None, Some(valid)) => format!("use one of {valid}"),
                 (None, None) => see,
             };
-            Complaint::new(with_value(&about, value), "no such value", fix)
+            Complaint::new(with_value(&about, value), "is not a valid value", fix)
         }
         ErrorKind::ValueValidation => {
             let why = std::error::Error::source(error)
-                .map_or_else(|| "cannot be used".to_owned(), ToString::to_string);
+                .map_or_else(|| "is not valid".to_owned(), ToString::to_string);
             let (wrong, fix) = why.split_once("; ").unwrap_or((&why, &see));
             Complaint::new(with_value(&about, value), wrong, fix)
         }
@@ -235,17 +235,19 @@ fn complaint(error: &clap::Error, help: &str) -> Complaint {
             let wrong = if other == option || other.is_empty() {
                 "given twice".to_owned()
             } else {
-                format!("cannot go with {other}")
+                format!("conflicts with {other}")
             };
             Complaint::new(about, wrong, "leave one out")
         }
-        ErrorKind::MissingRequiredArgument => Complaint::new(option, "it is needed", see),
-        ErrorKind::TooManyValues => Complaint::new(with_value(&about, value), "it takes no such value", see),
-        ErrorKind::InvalidUtf8 => Complaint::new("the arguments", "no UTF-8", "only file names may be"),
+        ErrorKind::MissingRequiredArgument => Complaint::new(option, "is required", see),
+        ErrorKind::TooManyValues => Complaint::new(with_value(&about, value), "unexpected value", see),
+        ErrorKind::InvalidUtf8 => {
+            Complaint::new("arguments", "not UTF-8", "only file names may be other than UTF-8")
+        }
         _ => {
             let said = error.to_string();
             let first = said.lines().next().unwrap_or_default();
-            Complaint::new("the arguments", first.strip_prefix("error: ").unwrap_or(first), see)
+            Complaint::new("arguments", first.strip_prefix("error: ").unwrap_or(first), see)
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn run(origin: &Origin) -> Result<Status, Failure> {
     let kept = if origin.is_live() { recall(&machine, 1) } else { Ok(Kept::default()) };
     let kept = kept.unwrap_or_else(|error| {
         // A machine is monitored also where its runs may not be read.
-        say(&format!("{error}; metrics are without the last run"));
+        say(&format!("{error}; metrics of the last run are missing"));
         Kept::default()
     });
     print(&prometheus::text(&Metrics {

@@ -14,7 +14,7 @@ use super::{CommandLine, Complaint, Failure, Status, print};
 /// `iodyno man`.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ManArgs {
-    /// The page of one command; without it that of iodyno itself
+    /// A command; default the page of iodyno itself
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
 }
@@ -22,7 +22,7 @@ pub(super) struct ManArgs {
 /// `iodyno completions`.
 #[derive(Debug, Clone, Args)]
 pub(super) struct CompletionArgs {
-    /// The shell they are for
+    /// Shell to print completions for
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -50,11 +50,11 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("0", "Done. A closed pipe is no error."),
             (
                 "1",
-                "The answer is no: check --fail-on found something, an experiment was inconclusive or invalid, compare \
-                 found the second one slower.",
+                "The answer is no: check --fail-on had findings, an experiment was inconclusive or invalid, compare \
+                 found a slower run.",
             ),
-            ("2", "It could not be done; one line on standard error names the path or option and the fix."),
-            ("129, 130, 143", "Ended by SIGHUP, SIGINT, SIGTERM, after everything was put back."),
+            ("2", "Failed; one line on standard error names the path or option and the fix."),
+            ("129, 130, 143", "Ended by SIGHUP, SIGINT or SIGTERM, after settings were restored."),
         ],
     ),
     (
@@ -62,15 +62,15 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "IODYNO_STATE_DIR",
-                "The state folder instead of the usual one. It must belong to the user iodyno runs as, who alone gets \
-                 rights on it. Under sudo, doas and pkexec a folder of another user is not used, nor XDG_STATE_HOME and \
+                "The state folder instead of the default. It must belong to the user running iodyno, who alone gets \
+                 access to it. Under sudo, doas and pkexec, another user's folder is not used, nor XDG_STATE_HOME and \
                  HOME of another user.",
             ),
             (
                 "XDG_STATE_HOME",
-                "Where the state folder of users other than root is; ~/.local/state without it.",
+                "Parent of the state folder of users other than root; default ~/.local/state.",
             ),
-            ("NO_COLOR", "Set to anything but nothing: no colours."),
+            ("NO_COLOR", "If set and not empty: no colours."),
         ],
     ),
     (
@@ -78,9 +78,9 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "/var/lib/iodyno",
-                "The state folder of root: the journal of changed settings, measured limits, runs.",
+                "Root's state folder: the journal of changed settings, measured limits, runs.",
             ),
-            ("/sys, /proc", "Where machines are read, and settings written; nothing else is written to."),
+            ("/sys, /proc", "Source of all readings; settings are written here and nowhere else."),
         ],
     ),
 ];
@@ -116,11 +116,7 @@ fn page(command: Option<&str>) -> Result<String, Failure> {
 fn named(whole: &Command, name: &str) -> Result<Command, Complaint> {
     whole.find_subcommand(name).cloned().ok_or_else(|| {
         let known: Vec<&str> = whole.get_subcommands().map(Command::get_name).collect();
-        Complaint::new(
-            format!("man {name}"),
-            "there is no such command",
-            format!("use one of {}", known.join(", ")),
-        )
+        Complaint::new(format!("man {name}"), "no such command", format!("use one of {}", known.join(", ")))
     })
 }
 
@@ -153,7 +149,7 @@ mod tests {
     #[test]
     fn an_unknown_command_has_no_page() {
         let Err(Failure::Said(complaint)) = page(Some("nothing")) else { panic!() };
-        assert!(complaint.to_string().starts_with("man nothing: there is no such command; use one of tree,"));
+        assert!(complaint.to_string().starts_with("man nothing: no such command; use one of tree,"));
     }
 
     #[test]

@@ -26,16 +26,16 @@ pub struct RenderArgs {
     /// The screen: machine, findings, tune, dyno...
     #[arg(default_value = "machine", value_parser = screen)]
     pub screen: ScreenId,
-    /// Columns and rows
+    /// Size in columns and rows
     #[arg(long, default_value = "120x40", value_name = "WxH")]
     pub size: Size,
-    /// Keys pressed before: letters, and names such as `<Enter>` `<Space>` `<C-c>`
+    /// Keys to press first: letters, and names such as `<Enter>` `<Space>` `<C-c>`
     #[arg(long, default_value = "", value_name = "KEYS")]
     pub keys: Keys,
-    /// Plain text, text with the colours of a terminal, or a picture
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Seconds that pass after the keys; a demo's clock is only counted
+    /// Seconds after the keys; simulated in a demo
     #[arg(long, default_value_t = 0.0, value_name = "N")]
     pub seconds: f64,
 }
@@ -43,15 +43,15 @@ pub struct RenderArgs {
 /// How a picture is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Characters alone.
+    /// Plain text.
     Text,
-    /// With ANSI escape sequences for colours.
+    /// Text with ANSI colours.
     Ansi,
-    /// A picture, as a terminal shows it.
+    /// SVG picture of the terminal.
     Svg,
 }
 
-/// Columns and rows.
+/// Size in columns and rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size(pub u16, pub u16);
 
@@ -69,7 +69,7 @@ impl FromStr for Keys {
 
 /// A size that makes no sense.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("write columns and rows from 1x1 to 500x200, {}x{} for instance", SMALLEST.0, SMALLEST.1)]
+#[error("use columns and rows from 1x1 to 500x200, such as {}x{}", SMALLEST.0, SMALLEST.1)]
 pub struct BadSize;
 
 impl FromStr for Size {

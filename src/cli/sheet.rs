@@ -33,19 +33,19 @@ use crate::{
 /// Options of `iodyno sheet`.
 #[derive(Debug, Args)]
 pub(super) struct SheetArgs {
-    /// How it is written
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Markdown)]
     format: Format,
-    /// Only these parts, with commas between them: machine, tree, findings, settings, runs, experiments, commands, versions
+    /// Parts to print, comma-separated: machine, tree, findings, settings, runs, experiments, commands, versions
     #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = part)]
     only: Vec<Part>,
-    /// The last runs and experiments of this machine since it started; of a demo there are none
+    /// Number of recent runs and experiments of this boot to include; none in a demo
     #[arg(long, value_name = "N", default_value_t = MOST)]
     runs: usize,
-    /// With simulated tests of all drives, and the experiment that would prove the first finding; for demos alone
+    /// Add simulated tests of all drives and the experiment for the first finding; demos only
     #[arg(long)]
     simulate: bool,
-    /// Keep serials, host and user names, mount paths and addresses as they are
+    /// Keep serials, host and user names, mount paths and addresses
     #[arg(long)]
     with_serials: bool,
 }
@@ -61,7 +61,7 @@ pub(super) enum Format {
     Text,
     /// For `iodyno compare` and scripts
     Json,
-    /// A picture of the text
+    /// SVG picture of the text
     Svg,
 }
 
@@ -122,8 +122,8 @@ fn results(
 ) -> Result<Kept, Failure> {
     if args.simulate {
         if !origin.is_demo() {
-            let fix = "run `iodyno bench`: its runs are in the next sheet";
-            return Err(Complaint::new("--simulate", "only a demo's drives are simulated", fix).into());
+            let fix = "run `iodyno bench`, then print the sheet";
+            return Err(Complaint::new("--simulate", "works with demos only", fix).into());
         }
         let experiments = simulated_experiment(origin, root, read).into_iter().collect();
         return Ok(Kept { runs: simulated_runs(read)?, experiments, foreign: 0 });
@@ -132,7 +132,7 @@ fn results(
         return Ok(Kept::default());
     }
     let kept = recall(&read.machine, args.runs).unwrap_or_else(|HistoryError { path, error, .. }| {
-        say(&format!("{}: {}; the sheet is without runs and experiments", path.display(), words(&error)));
+        say(&format!("{}: {}; the sheet lacks runs and experiments", path.display(), words(&error)));
         Kept::default()
     });
     kept.note().iter().for_each(|note| say(note));

@@ -15,7 +15,7 @@ pub(super) fn signals() -> Result<Arc<AtomicUsize>, Complaint> {
     for number in [SIGINT, SIGTERM, SIGHUP] {
         let value = usize::try_from(number).unwrap_or_default();
         flag::register_usize(number, Arc::clone(&signal), value).map_err(|error| {
-            Complaint::new("signals", error.to_string(), "run it where signals can be caught")
+            Complaint::new("signals", error.to_string(), "run it where signal handlers can be installed")
         })?;
     }
     Ok(signal)

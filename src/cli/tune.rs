@@ -36,52 +36,52 @@ pub struct TuneArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Lists settings: value now, value found, kernel's default, and whether it can be changed
+    /// List settings with current, previous and default values
     List {
-        /// Drive name, PCI address or `cpu`; all drives and the processors without it
+        /// Drive name, PCI address or `cpu`; default all drives and the CPUs
         device: Option<String>,
-        /// One JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Changes settings: what was there, what was asked, what was read back; and keeps them
+    /// Change settings; print old, requested and actual value
     Set {
         /// Drive name, PCI address or `cpu`
         device: String,
         /// SETTING=VALUE, one or more
         #[arg(required = true, value_name = "SETTING=VALUE")]
         values: Vec<String>,
-        /// Print what would be written, and write nothing
+        /// Print commands and write nothing
         #[arg(long)]
         dry_run: bool,
-        /// With `poll_queues`: have the driver probe the drive again, which must be used by nothing; asks for its name
+        /// With `poll_queues`: rebind the drive to its driver; it must not be in use; asks for its name
         #[arg(long)]
         rebind: bool,
     },
-    /// Puts settings back to what iodyno found after boot
+    /// Restore settings to their values before iodyno
     Undo {
-        /// Only on this drive, PCI address or `cpu`
+        /// Only this drive, PCI address or `cpu`
         #[arg(conflicts_with = "all")]
         device: Option<String>,
-        /// On every device, kept changes too
+        /// All devices, including kept changes
         #[arg(long)]
         all: bool,
-        /// Also where somebody else has changed the value since
+        /// Also values that another program has changed since
         #[arg(long)]
         force: bool,
-        /// Print what would be written, and write nothing
+        /// Print commands and write nothing
         #[arg(long)]
         dry_run: bool,
     },
-    /// Shows every change since boot and before
+    /// Show all recorded changes
     Journal {
-        /// One JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Prints what stands changed in a form that outlives the boot; installs nothing
+    /// Print changed settings as configuration that survives a reboot; installs nothing
     Export {
-        /// The form
+        /// Export format
         form: Form,
     },
 }
@@ -90,7 +90,7 @@ enum Action {
 enum Form {
     /// udev rules
     Udev,
-    /// Arguments for the kernel's command line
+    /// Kernel command-line arguments
     KernelArgs,
 }
 
@@ -175,7 +175,7 @@ pub(super) fn recover(origin: &Origin, need: Need) -> Result<(), Failure> {
     if !report.is_empty() {
         let told = report::restored(&report, false);
         // Standard output is the command's own.
-        let _ = write!(io::stderr(), "an iodyno was killed in the middle of its work; put back:\n{told}");
+        let _ = write!(io::stderr(), "iodyno was killed before it restored settings; restored now:\n{told}");
     }
     Ok(())
 }
@@ -249,8 +249,8 @@ impl Bench {
         if let Some(root) = rebind {
             let [Wanted { setting: Setting { id: settings::POLL_QUEUES, .. }, value, .. }] = &wanted[..]
             else {
-                let fix = "write poll_queues=N and nothing else with it";
-                return Err(Complaint::new("--rebind", "is for poll_queues alone", fix).into());
+                let fix = "use poll_queues=N alone";
+                return Err(Complaint::new("--rebind", "works with poll_queues only", fix).into());
             };
             return self.rebind(root, &device, value, new, dry_run);
         }
@@ -277,10 +277,7 @@ impl Bench {
             |entry: &Entry| Label::new(&format!("{} {}", entry.device.name, entry.setting)).to_string();
         let held: Vec<String> = ledger.held(&service.journal).map(name).collect();
         if !held.is_empty() {
-            say(&format!(
-                "{} changed by an iodyno that still runs: undo it there, or end it",
-                held.join(", ")
-            ));
+            say(&format!("{} changed by an iodyno still running; undo it there or quit it", held.join(", ")));
         }
         let ledger = ledger.without_living(&service.journal, None);
         let dead: Vec<&str> =
@@ -330,7 +327,7 @@ impl Bench {
             print(&format!("# left out: {}\n", Label::new(line)))?;
         }
         if export.text.is_empty() && export.left_out.is_empty() {
-            print("# nothing stands changed since boot\n")?;
+            print("# no settings changed since boot\n")?;
         }
         Ok(Status::Done)
     }
@@ -357,17 +354,17 @@ fn apply(service: &SettingsService, wanted: &[Wanted], planned: Vec<Change>) -> 
 }
 
 fn needs_root(command: &str) -> Failure {
-    let fix = "the commands printed do the same, or run it with sudo";
-    Complaint::new(command, "settings are root's to write, nothing was changed", fix).into()
+    let fix = "run it with sudo, or run the printed commands as root";
+    Complaint::new(command, "needs root; nothing was changed", fix).into()
 }
 
 fn assignment(device: &Device, text: &str) -> Result<Wanted, Failure> {
     let (name, value) = text
         .split_once('=')
-        .ok_or_else(|| Complaint::new(text, "is no SETTING=VALUE", "write scheduler=none"))?;
+        .ok_or_else(|| Complaint::new(text, "is not SETTING=VALUE", "use scheduler=none"))?;
     let row = settings::find(name).ok_or_else(|| {
         let known: Vec<_> = SETTINGS.iter().map(|row| row.id.0).collect();
-        Complaint::new(name, "no setting of that name", format!("there are {}", known.join(" ")))
+        Complaint::new(name, "no such setting", format!("there are {}", known.join(" ")))
     })?;
     Ok(Wanted::new(device.clone(), row, value))
 }

@@ -17,15 +17,15 @@ use crate::{
 /// Options of `iodyno whatif`.
 #[derive(Debug, Clone, Args)]
 pub(super) struct WhatifArgs {
-    /// What moves: addresses or drive names with commas between, or a range in bus order, 0000:41:00.0-0000:44:00.0.
-    /// A drive takes its card along; a port gives what is plugged into it alone
+    /// What to move: addresses or drive names, comma-separated, or a range in bus order, 0000:41:00.0-0000:44:00.0.
+    /// A drive moves with its card; a port moves only what is plugged into it
     #[arg(long = "move", value_name = "ADDRESSES")]
     devices: String,
-    /// Where to: a root complex, switch or port; or a slower or faster slot, gen3, or both, 0000:60@gen3. What is in the
-    /// way changes places
+    /// Target: a root complex, switch or port; or a link speed, gen3; or both, 0000:60@gen3. A card in the
+    /// way is swapped
     #[arg(long, value_name = "ADDRESS")]
     under: String,
-    /// One JSON document instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }

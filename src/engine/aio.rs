@@ -64,7 +64,7 @@ pub(crate) fn buffers(workload: &Workload) -> Result<(Mapping, usize), EngineErr
     let block = usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX);
     let buffers = Mapping::new(block.saturating_mul(workload.depth as usize)).map_err(|error| {
         EngineError::Machine {
-            wrong: format!("no memory for {} blocks of {block} B: {error}", workload.depth),
+            wrong: format!("cannot allocate {} blocks of {block} B: {error}", workload.depth),
             fix: "use a smaller --bs, --iodepth or --numjobs".to_owned(),
         }
     })?;
@@ -156,7 +156,8 @@ fn read(assignment: &Assignment, queue: &mut impl AioQueue, tracker: &mut PhaseT
         let patience = limited.then(|| limit.next_in(now).min(NAP));
         if let Err(error) = queue.enter(wait, patience, &mut done) {
             let words = error.raw_os_error().map_or_else(|| error.to_string(), errno_words);
-            tracker.give_up(&error, &Label::new(&format!("{words} of the engine's call on {}", target.name)));
+            tracker
+                .give_up(&error, &Label::new(&format!("the engine failed with {words} on {}", target.name)));
             break;
         }
         let before = mem::replace(&mut now, epoch.elapsed());

@@ -9,16 +9,16 @@ use crate::{model::Workload, units};
 const FILE_SYSTEMS: [(u64, &str); 12] = [
     (0x0102_1994, "tmpfs is memory, not a drive"),
     (0x8584_58f6, "ramfs is memory, not a drive"),
-    (0x794c_7630, "overlay: what is below decides; name a file on the file system below it"),
-    (0x2fc1_2fc1, "zfs caches and compresses by itself, also with direct I/O"),
-    (0x6969, "nfs: the network is measured too"),
-    (0xff53_4d42, "cifs: the network is measured too"),
-    (0xfe53_4d42, "smb: the network is measured too"),
-    (0x0102_1997, "9p: the host is measured too"),
-    (0x00c3_6400, "ceph: the network is measured too"),
-    (0x6573_5546, "fuse: a program stands between the file and its drive"),
-    (0x7371_7368, "squashfs decompresses what it reads"),
-    (0xe0f5_e1e2, "erofs may decompress what it reads"),
+    (0x794c_7630, "overlay: a layer over other file systems; name a file on the lower one"),
+    (0x2fc1_2fc1, "zfs caches and compresses, also with O_DIRECT"),
+    (0x6969, "nfs: this includes the network"),
+    (0xff53_4d42, "cifs: this includes the network"),
+    (0xfe53_4d42, "smb: this includes the network"),
+    (0x0102_1997, "9p: this includes the host"),
+    (0x00c3_6400, "ceph: this includes the network"),
+    (0x6573_5546, "fuse: a user-space program serves the file"),
+    (0x7371_7368, "squashfs decompresses data"),
+    (0xe0f5_e1e2, "erofs may decompress data"),
 ];
 
 /// Blocks read to find zeros.
@@ -30,7 +30,7 @@ const LONGEST_SAMPLE: u64 = 64 << 10;
 pub(crate) fn doubts(open: &Open, workload: &Workload) -> Vec<String> {
     let mut doubts = Vec::new();
     if !workload.direct {
-        doubts.push("buffered reads (--direct 0) measure the page cache as well as the drive".to_owned());
+        doubts.push("buffered reads (--direct 0) also measure the page cache".to_owned());
     }
     if let Ok(metadata) = open.file.metadata()
         && metadata.is_file()
@@ -39,7 +39,7 @@ pub(crate) fn doubts(open: &Open, workload: &Workload) -> Vec<String> {
         // Compressed and inlined files look like this too, and are as little a measure.
         if stored < metadata.len() - metadata.len() / 20 {
             doubts.push(format!(
-                "sparse: {} of {} MiB are on the drive, the rest reads as zeros without it",
+                "sparse: {} of {} MiB are on the drive, the rest is holes",
                 stored >> 20,
                 metadata.len() >> 20
             ));
@@ -50,8 +50,8 @@ pub(crate) fn doubts(open: &Open, workload: &Workload) -> Vec<String> {
         && zeros * 2 >= SAMPLES
     {
         doubts.push(format!(
-            "{zeros} of {SAMPLES} sampled blocks of {} hold only zeros: never written, or trimmed; drives answer such \
-             reads without touching their flash",
+            "{zeros} of {SAMPLES} sampled blocks of {} are all zeros, unwritten or trimmed: drives answer those \
+             without reading flash",
             units::block_size(workload.block_size)
         ));
     }
@@ -100,7 +100,7 @@ mod tests {
         let doubts = doubts_of(&path, false);
         assert!(doubts[0].starts_with("buffered"), "{doubts:?}");
         assert!(doubts[1].starts_with("sparse: 0 of 8 MiB"), "{doubts:?}");
-        assert!(doubts.last().unwrap().starts_with("64 of 64 sampled blocks of 4k hold only zeros"));
+        assert!(doubts.last().unwrap().starts_with("64 of 64 sampled blocks of 4k are all zeros"));
 
         let path = folder.path().join("laid-out");
         let _laid_out = lay_out(&path, Bytes(8 << 20), 1, false, &mut |_| true).unwrap();
@@ -113,6 +113,6 @@ mod tests {
         let path = folder.path().join("zeros");
         std::io::Write::write_all(&mut File::create(&path).unwrap(), &vec![0; 4 << 20]).unwrap();
         let doubts = doubts_of(&path, false);
-        assert!(doubts.iter().any(|doubt| doubt.contains("only zeros")), "{doubts:?}");
+        assert!(doubts.iter().any(|doubt| doubt.contains("all zeros")), "{doubts:?}");
     }
 }

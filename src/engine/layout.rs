@@ -100,16 +100,16 @@ fn room_for(path: &Path, size: Bytes) -> Result<(), EngineError> {
 fn failed(path: &Path, error: &io::Error) -> EngineError {
     let errno = error.raw_os_error().unwrap_or(libc::EIO);
     let fix = match errno {
-        libc::ENOENT | libc::ENOTDIR => "the folder it would be in is not there; make it, or choose another",
-        libc::EEXIST => "something of this name appeared meanwhile; choose another name",
-        libc::EACCES => "you may not make files there; choose another folder, or run as root",
-        libc::EROFS => "this file system is read-only; choose another",
+        libc::ENOENT | libc::ENOTDIR => "its folder does not exist: create it or choose another",
+        libc::EEXIST => "a file of this name appeared meanwhile: choose another name",
+        libc::EACCES => "no permission to create files there: choose another folder or run as root",
+        libc::EROFS => "the file system is read-only: choose another",
         libc::ENOSPC | libc::EDQUOT => "choose a smaller --size or another file system",
-        _ => "choose another place for the file",
+        _ => "choose another path for the file",
     };
     EngineError::Target {
         path: Label::new(&path.to_string_lossy()),
-        wrong: format!("no file can be laid out: {}", errno_words(errno)),
+        wrong: format!("cannot lay out the file: {}", errno_words(errno)),
         fix: fix.to_owned(),
         errno: Some(errno),
     }

@@ -57,8 +57,8 @@ impl Mapping {
     pub(crate) fn words(&self) -> &'static str {
         match self.pages {
             Pages::Huge => "huge pages (2 MiB)",
-            Pages::Transparent => "transparent huge pages, as far as there are any",
-            Pages::Plain => "plain pages",
+            Pages::Transparent => "transparent huge pages where available",
+            Pages::Plain => "base pages",
         }
     }
 
@@ -113,7 +113,7 @@ mod tests {
         assert!(mapping.as_mut_slice().iter().all(|byte| *byte == 0));
         mapping.as_mut_slice()[3 * 4096 - 1] = 7;
         assert_eq!(mapping.len(), 3 * 4096);
-        assert_eq!(mapping.words(), "plain pages", "too small for more");
+        assert_eq!(mapping.words(), "base pages", "too small for more");
     }
 
     #[test]

@@ -22,15 +22,12 @@ const NAP: Duration = Duration::from_millis(50);
 /// What the workload asks for and pread has not.
 fn lacks(workload: &Workload) -> Vec<String> {
     [
-        (workload.hipri, "pread cannot poll: completions come by interrupts"),
-        (workload.submission_poll, "pread has no submitting thread: --sqthread_poll has no effect"),
-        (
-            workload.exact_timing,
-            "pread is timed from before the call that hands a read over: --exact_timing has no effect",
-        ),
+        (workload.hipri, "pread cannot poll: completions use interrupts"),
+        (workload.submission_poll, "pread has no SQPOLL thread: --sqthread_poll has no effect"),
+        (workload.exact_timing, "pread latency starts before the call: --exact_timing has no effect"),
         (
             workload.depth > 1,
-            "psync reads with --iodepth threads per job; fio's psync has one I/O in flight per job, whatever iodepth",
+            "psync uses --iodepth threads per job; fio's psync has one I/O in flight per job at any iodepth",
         ),
     ]
     .into_iter()
@@ -44,7 +41,7 @@ pub(crate) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Eng
     let Assignment { target, workload, control, epoch, stats, job, worker } = assignment;
     let length = usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX);
     let mut memory = Mapping::new(length).map_err(|error| EngineError::Machine {
-        wrong: format!("no memory for a block: {error}"),
+        wrong: format!("cannot allocate a block: {error}"),
         fix: "use a smaller --bs or fewer --iodepth and --numjobs".to_owned(),
     })?;
     let mut series = Series::new(workload, target.span, *job, *worker);
@@ -109,7 +106,7 @@ pub(crate) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Eng
         tracker.publish();
     }
     tracker.close();
-    stats.closing().batch = Some("one read a call".to_owned());
+    stats.closing().batch = Some("one read per call".to_owned());
     Ok(())
 }
 

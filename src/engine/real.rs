@@ -45,16 +45,18 @@ impl RealEngine {
         };
         let mut targets = opened()?;
         let converted = targets.iter_mut().try_for_each(|open| {
-            let machine = machine.ok_or_else(|| "which drive it is cannot be told".to_owned());
-            machine.and_then(|machine| passthrough::convert(open, &blocks, machine)).map_err(|why| {
-                format!("{} cannot be read by NVMe commands: {why}; io_uring reads instead", open.name)
-            })
+            let machine = machine.ok_or_else(|| "its drive is unknown".to_owned());
+            machine
+                .and_then(|machine| passthrough::convert(open, &blocks, machine))
+                .map_err(|why| format!("NVMe passthrough cannot read {}: {why}; using io_uring", open.name))
         });
         match converted {
             Ok(()) => {
                 let mut pool = WorkerPool::start(machine, workload, targets, 1, passthrough::work)?;
                 if !workload.direct {
-                    pool.explain("NVMe commands know no page cache: --direct 0 has no effect".to_owned());
+                    pool.explain(
+                        "NVMe passthrough bypasses the page cache: --direct 0 has no effect".to_owned(),
+                    );
                 }
                 Ok(pool)
             }
@@ -85,7 +87,7 @@ impl Engine for RealEngine {
             EngineKind::Posixaio => WorkerPool::start(machine, workload, open(workload)?, 1, posixaio::work),
             EngineKind::Simulated => Err(WorkloadError {
                 option: "ioengine",
-                wrong: "a simulated engine reads no drives of this machine".to_owned(),
+                wrong: "the simulated engine cannot read this machine's drives".to_owned(),
                 fix: "use io_uring".to_owned(),
             }
             .into()),
@@ -135,8 +137,8 @@ fn with_threads(
     if threads > MOST_THREADS {
         return Err(WorkloadError {
             option: "iodepth",
-            wrong: format!("{threads} reads under way would need as many threads without io_uring"),
-            fix: format!("use fewer --iodepth and --numjobs, {MOST_THREADS} together at most"),
+            wrong: format!("{threads} reads in flight need as many threads without io_uring"),
+            fix: format!("lower --iodepth or --numjobs to {MOST_THREADS} threads at most"),
         }
         .into());
     }
@@ -383,10 +385,7 @@ mod tests {
         assert_eq!(summary.effective.engine, EngineKind::IoUring);
         assert!(summary.targets[0].ios > 10);
         let said = &summary.effective.fallbacks[0];
-        assert!(
-            said.contains("cannot be read by NVMe commands") && said.contains("io_uring reads"),
-            "{said}"
-        );
+        assert!(said.contains("NVMe passthrough cannot read") && said.contains("using io_uring"), "{said}");
         assert!(summary.workload.direct, "commands and what stands in for them go past the cache");
     }
 
@@ -437,7 +436,7 @@ mod tests {
         let words = short.first_error.as_ref().unwrap().as_str();
         assert!(words.contains("0 of 4096 bytes") && words.contains("target at byte "), "{words}");
         assert!(
-            short.invalid_because.iter().any(|why| why.starts_with("given up")),
+            short.invalid_because.iter().any(|why| why.starts_with("aborted")),
             "{:?}",
             short.invalid_because
         );

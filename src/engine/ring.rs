@@ -110,8 +110,8 @@ impl RingSetup {
             Some(Ok(made)) => made,
             Some(Err(error)) => {
                 fallbacks.push(format!(
-                    "this kernel gives no ring that sleeps before it polls ({}; Linux 6.13 has them): completions are \
-                     polled for all the time",
+                    "hybrid polling is missing ({}; Linux 6.13 has it): completions are \
+                     polled without sleeping",
                     words(&error)
                 ));
                 make(workload, depth, polled, &mut fallbacks)?
@@ -123,7 +123,7 @@ impl RingSetup {
         for target in probes {
             let Err(errno) = probe(&mut guarded, target, block) else { continue };
             fallbacks.push(format!(
-                "{} cannot be polled ({}): completions come by interrupts; polling needs a drive with poll queues \
+                "{} cannot be polled ({}): completions use interrupts; polling needs a drive with poll queues \
                  (nvme.poll_queues=N)",
                 target.name,
                 errno_words(errno)
@@ -162,7 +162,7 @@ fn guarded(ring: IoUring, block: usize, depth: u32) -> Result<GuardedRing<Counte
     let buffers = Mapping::new(block.saturating_mul(depth as usize)).map_err(|error| {
         let all = units::block_size(Bytes(block as u64 * u64::from(depth)));
         EngineError::Machine {
-            wrong: format!("no memory for {all} of buffers: {error}"),
+            wrong: format!("cannot allocate {all} of buffers: {error}"),
             fix: "use a smaller --bs, --iodepth or --numjobs".to_owned(),
         }
     })?;
@@ -178,7 +178,7 @@ pub(crate) fn register_files(
     match submitter.register_files(files) {
         Ok(()) => true,
         Err(error) => {
-            fallbacks.push(format!("files cannot be registered ({}): plain ones are used", words(&error)));
+            fallbacks.push(format!("files cannot be registered ({}): using plain ones", words(&error)));
             false
         }
     }
@@ -213,7 +213,7 @@ pub(crate) fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
                     let instead =
                         if flags.is_empty() { "no flags".to_owned() } else { names(flags).join(", ") };
                     fallbacks.push(format!(
-                        "this kernel refuses rings with {} ({}): {instead} instead",
+                        "this kernel refuses io_uring with {} ({}): using {instead}",
                         names(&refused).join(", "),
                         errno_words(errno)
                     ));
@@ -242,7 +242,7 @@ fn is_refusal(error: &io::Error, flags: &[Flag]) -> bool {
 }
 
 pub(crate) fn no_ring(error: &io::Error) -> EngineError {
-    let mut wrong = format!("io_uring gives no ring: {}", words(error));
+    let mut wrong = format!("io_uring_setup failed: {}", words(error));
     let fix = match error.raw_os_error() {
         Some(libc::ENOMEM) => {
             wrong = format!("{wrong}: {}", locked_memory::used_up());
@@ -257,15 +257,12 @@ pub(crate) fn no_ring(error: &io::Error) -> EngineError {
 /// Why io_uring cannot be had, for the sentence about threads.
 pub(crate) fn unavailable(error: &io::Error) -> String {
     let why = match error.raw_os_error() {
-        Some(libc::EPERM) => "kernel.io_uring_disabled or a security policy forbids it".to_owned(),
-        Some(libc::ENOSYS) => "this kernel has none, or a filter of system calls hides it".to_owned(),
+        Some(libc::EPERM) => "forbidden by kernel.io_uring_disabled or a security policy".to_owned(),
+        Some(libc::ENOSYS) => "this kernel lacks it, or seccomp blocks it".to_owned(),
         Some(libc::ENOMEM) => format!("{} ({})", locked_memory::used_up(), locked_memory::RAISE_LIMIT),
-        _ => "no ring can be made".to_owned(),
+        _ => "io_uring_setup failed".to_owned(),
     };
-    format!(
-        "io_uring is not to be had ({}): {why}; threads with pread read instead, at a higher cost",
-        words(error)
-    )
+    format!("io_uring is not available ({}): {why}; using threads with pread, at a higher cost", words(error))
 }
 
 /// Registers the requests of `block` bytes with the ring, if asked for: how many requests one registration holds. `None`, with a
@@ -310,9 +307,9 @@ fn unregistered_buffers(error: &io::Error, asked: usize) -> String {
     let asked = units::block_size(Bytes(asked as u64));
     let why = match error.raw_os_error() {
         Some(libc::ENOMEM) => format!("{}; {}", locked_memory::used_up(), locked_memory::RAISE_LIMIT),
-        _ => "the kernel refuses".to_owned(),
+        _ => "the kernel refused".to_owned(),
     };
-    format!("{asked} of buffers cannot be registered ({}): {why}; plain buffers are used", words(error))
+    format!("cannot register {asked} of buffers ({}): {why}; plain buffers are used", words(error))
 }
 
 /// Reads the first block with a polling ring. The errno when the device cannot be polled.

@@ -54,8 +54,8 @@ impl Simulated {
         let named = target.drive.as_ref().and_then(|name| self.machine.drive(name));
         named.or_else(by_path).ok_or_else(|| EngineError::Target {
             path: Label::new(&target.path.to_string_lossy()),
-            wrong: "is no drive of this demo".to_owned(),
-            fix: "name one of those that `iodyno drives --demo` lists".to_owned(),
+            wrong: "not a drive of this demo".to_owned(),
+            fix: "name one that `iodyno drives --demo` lists".to_owned(),
             errno: None,
         })
     }
@@ -86,7 +86,7 @@ impl Engine for Simulated {
                 let expected = expected.filter(|expected| expected.iops.is_finite() && expected.iops > 0.0);
                 let expected = expected.ok_or_else(|| EngineError::Target {
                     path: Label::new(&target.path.to_string_lossy()),
-                    wrong: "nothing is known of what this drive reaches".to_owned(),
+                    wrong: "the speed of this drive is unknown".to_owned(),
                     fix: "choose another drive of the demo".to_owned(),
                     errno: None,
                 })?;
@@ -342,18 +342,16 @@ fn effective(workload: &Workload, drives: &[&Drive]) -> Effective {
         .map(|drive| drive.name.as_str())
         .collect();
     let mut fallbacks =
-        vec!["no device was read: the capacity model of this machine made the figures".to_owned()];
+        vec!["no device was read: figures come from the capacity model of this machine".to_owned()];
     if !without.is_empty() {
-        fallbacks.push(format!("no poll queues on {}: completions by interrupts", without.join(", ")));
+        fallbacks.push(format!("no poll queues on {}: completions use interrupts", without.join(", ")));
     }
     match workload.engine {
         EngineKind::IoUringCmd => {
-            fallbacks.push(
-                "what NVMe commands spare is not published: they cost here what io_uring costs".to_owned(),
-            );
+            fallbacks.push("no published cost of NVMe passthrough: simulated at that of io_uring".to_owned());
         }
         EngineKind::Posixaio => {
-            fallbacks.push("posixaio: the C library reads one block of a file after the other".to_owned());
+            fallbacks.push("posixaio: the C library serializes reads of a file".to_owned());
         }
         EngineKind::IoUring | EngineKind::Libaio | EngineKind::Psync | EngineKind::Simulated => {}
     }

@@ -70,7 +70,7 @@ impl Open {
         {
             return Err(fail(
                 format!("has {}{behind}, less than --size {}", in_bytes(length), units::block_size(size)),
-                "choose a smaller --size, or another file name to have a file laid out",
+                "choose a smaller --size, or a new file name to lay a file out",
             ));
         }
         let span = workload.size.unwrap_or(Bytes(length));
@@ -89,7 +89,7 @@ impl Open {
                 if !size.0.is_multiple_of(alignment) {
                     return Err(fail(
                         format!(
-                            "{} is no multiple of its block of {}",
+                            "{} is not a multiple of its block size {}",
                             in_bytes(size.0),
                             in_bytes(alignment)
                         ),
@@ -100,7 +100,7 @@ impl Open {
             if !workload.offset.0.is_multiple_of(alignment) {
                 return Err(fail(
                     format!(
-                        "--offset {} is no multiple of its block of {}",
+                        "--offset {} is not a multiple of its block size {}",
                         in_bytes(workload.offset.0),
                         in_bytes(alignment)
                     ),
@@ -134,10 +134,10 @@ fn kind(path: &Path, metadata: &Metadata) -> Result<TargetKind, (&'static str, &
     } else if kind.is_file() {
         Ok(TargetKind::File)
     } else if kind.is_dir() {
-        Err(("is a directory", "name a file in it; with --size 1G one that is not there is laid out"))
+        Err(("is a directory", "name a file in it; --size 1G lays out a new one"))
     } else if kind.is_char_device() && is_generic {
         Err((
-            "is read by NVMe commands only",
+            "works with NVMe passthrough only",
             "add --ioengine io_uring_cmd, or name the block device, such as /dev/nvme0n1",
         ))
     } else {
@@ -161,19 +161,19 @@ pub(crate) fn refused(path: &Path, error: &io::Error) -> EngineError {
     let errno = error.raw_os_error().unwrap_or(libc::EIO);
     let is_device = path.starts_with("/dev");
     let fix = match errno {
-        libc::ENOENT if is_device => "`iodyno drives` lists the drives there are",
-        libc::ENOENT => "check the path, or add --size 1G to have a file laid out there",
+        libc::ENOENT if is_device => "`iodyno drives` lists drives",
+        libc::ENOENT => "check the path, or add --size 1G to lay a file out there",
         libc::EACCES if is_device => {
-            "its mode keeps you out: run as root, or test a file on it with --filename PATH --size 1G"
+            "no permission: run as root, or test a file on it with --filename PATH --size 1G"
         }
-        libc::EACCES => "its mode keeps you out: run as its owner or as root",
+        libc::EACCES => "no permission: run as its owner or as root",
         libc::EPERM if is_device => {
-            "a policy of this system (container, device cgroup) refuses the device even to root: test a file on it \
+            "a policy (container, device cgroup) forbids the device even to root: test a file on it \
              with --filename PATH --size 1G"
         }
-        libc::EPERM => "a policy of this system refuses it; choose another file",
-        libc::EINVAL => "its file system knows no direct I/O: add --direct 0, which measures the page cache",
-        libc::ENXIO | libc::ENODEV | libc::ENOMEDIUM => "no drive answers behind this name; choose another",
+        libc::EPERM => "a security policy forbids it: choose another file",
+        libc::EINVAL => "its file system lacks O_DIRECT: add --direct 0, which measures the page cache",
+        libc::ENXIO | libc::ENODEV | libc::ENOMEDIUM => "no drive responds at this path: choose another",
         libc::EMFILE | libc::ENFILE => "too many files are open: raise `ulimit -n` or test fewer targets",
         _ => "choose another target",
     };
@@ -229,7 +229,7 @@ mod tests {
     fn mode_and_policy_are_different_answers() {
         let words =
             |errno| refused(Path::new("/dev/nvme0n1"), &io::Error::from_raw_os_error(errno)).to_string();
-        assert!(words(libc::EACCES).contains("mode"));
+        assert!(words(libc::EACCES).contains("no permission"));
         assert!(words(libc::EPERM).contains("policy"));
     }
 

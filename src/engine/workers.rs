@@ -366,7 +366,7 @@ fn processors() -> usize {
 
 fn no_thread(error: &io::Error) -> EngineError {
     EngineError::Machine {
-        wrong: format!("a worker thread cannot be made: {error}"),
+        wrong: format!("cannot start a worker thread: {error}"),
         fix: "use fewer --numjobs, or raise `ulimit -u`".to_owned(),
     }
 }
@@ -419,7 +419,7 @@ impl Running for WorkerPool {
                 summary.drive.clone_from(&target.drive);
                 if left > 0 {
                     summary.invalid_because.push(format!(
-                        "{left} workers still waited for reads {} ms after the stop: a drive hangs, or is throttled",
+                        "{left} workers had reads in flight {} ms after the stop: a drive hangs or is throttled",
                         PATIENCE.as_millis()
                     ));
                 }
@@ -473,7 +473,7 @@ impl TargetWorkers {
             .sum();
         let mut invalid_because = self.open.doubts.clone();
         if let Some(failed) = first(|closing| &closing.failed) {
-            invalid_because.push(format!("given up: {failed}"));
+            invalid_because.push(format!("aborted: {failed}"));
         } else if totals.errors > 0 {
             invalid_because.push(format!("{} reads failed", totals.errors));
         } else if totals.ios == 0 {
@@ -482,8 +482,7 @@ impl TargetWorkers {
         invalid_because.extend(first(|closing| &closing.leaked).map(|why| why.to_string()));
         if runtime < SHORTEST {
             let ms = runtime.as_millis();
-            invalid_because
-                .push(format!("counted for {ms} ms only; a second is the least that says something"));
+            invalid_because.push(format!("measured for {ms} ms only; at least 1 s is needed"));
         }
         TargetSummary {
             name: self.open.name.clone(),

@@ -31,7 +31,7 @@ fn first_is_baseline(mut arms: Vec<Arm>) -> Vec<Arm> {
 fn tunable<'a>(scene: &Scene<'a>) -> Result<Vec<&'a Drive>, String> {
     let drives = scene.drives();
     if drives.is_empty() {
-        return Err("a drive; these targets lie on none that is known".to_owned());
+        return Err("a known drive; these targets are on none".to_owned());
     }
     may_write(scene)?;
     Ok(drives)
@@ -47,7 +47,7 @@ fn may_write(scene: &Scene<'_>) -> Result<(), String> {
 /// Refuses a simulated drive, whose model does not cover `what`.
 fn not_simulated(scene: &Scene<'_>, what: &str) -> Result<(), String> {
     if scene.simulated {
-        return Err(format!("a real machine: nobody published what {what} costs on this one"));
+        return Err(format!("a real machine: the cost of {what} is not published"));
     }
     Ok(())
 }
@@ -64,8 +64,7 @@ fn common(scene: &Scene<'_>, drives: &[&Drive], setting: SettingId) -> Option<St
 }
 
 fn found(scene: &Scene<'_>, drives: &[&Drive], setting: SettingId) -> Result<String, String> {
-    common(scene, drives, setting)
-        .ok_or_else(|| format!("drives that all have the same {}, to begin with", setting.0))
+    common(scene, drives, setting).ok_or_else(|| format!("drives that all start with the same {}", setting.0))
 }
 
 /// One arm per value of a setting; the current value is the baseline.
@@ -138,7 +137,7 @@ pub(super) fn polled(scene: &Scene<'_>, work: &Workload) -> Arms {
 pub(super) fn jobs(scene: &Scene<'_>, work: &Workload) -> Arms {
     let most = scene.processors();
     if most < 2 {
-        return Err("two processors".to_owned());
+        return Err("two CPUs".to_owned());
     }
     let arm = |jobs| {
         let label = if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") };
@@ -290,17 +289,17 @@ pub(super) fn nodes(scene: &Scene<'_>, work: &Workload) -> Arms {
     let nodes = &scene.machine.processors.numa;
     let nodes: Vec<u32> = nodes.iter().filter(|(_, cpus)| !cpus.is_empty()).map(|(node, _)| *node).collect();
     if nodes.len() < 2 {
-        return Err("two NUMA nodes with processors; this machine has one".to_owned());
+        return Err("two NUMA nodes with CPUs; this machine has one".to_owned());
     }
     not_simulated(scene, "reading from another NUMA node")?;
     let homes: BTreeSet<Option<u32>> =
         scene.drives().iter().map(|drive| drive.numa_node.get().flatten()).collect();
     let near = match homes.first() {
         Some(Some(home)) if homes.len() == 1 && nodes.contains(home) => *home,
-        _ => return Err("drives near one and the same NUMA node; mark those of one node".to_owned()),
+        _ => return Err("drives of one NUMA node; mark those of one node".to_owned()),
     };
     let arm = |node| {
-        let side = if node == near { "near" } else { "far" };
+        let side = if node == near { "local" } else { "remote" };
         Arm::new(format!("{side} node {node}"), Workload { numa_cpu_nodes: vec![node], ..work.clone() })
     };
     let far = nodes.iter().filter(|node| **node != near);
@@ -308,7 +307,7 @@ pub(super) fn nodes(scene: &Scene<'_>, work: &Workload) -> Arms {
 }
 
 pub(super) fn no_merges(scene: &Scene<'_>, work: &Workload) -> Arms {
-    not_simulated(scene, "looking for requests to merge")?;
+    not_simulated(scene, "merge lookups")?;
     values(scene, work, SettingId("nomerges"), &["0", "2"], "")
 }
 
@@ -318,7 +317,7 @@ pub(super) fn statistics(scene: &Scene<'_>, work: &Workload) -> Arms {
 }
 
 pub(super) fn affinity(scene: &Scene<'_>, work: &Workload) -> Arms {
-    not_simulated(scene, "completing on another processor")?;
+    not_simulated(scene, "completing on another CPU")?;
     values(scene, work, SettingId("rq_affinity"), &["1", "2", "0"], "")
 }
 
@@ -332,15 +331,15 @@ pub(super) fn max_sectors(scene: &Scene<'_>, work: &Workload) -> Arms {
 }
 
 pub(super) fn idle_states(scene: &Scene<'_>, work: &Workload) -> Arms {
-    not_simulated(scene, "waking a processor")?;
+    not_simulated(scene, "waking a CPU")?;
     may_write(scene)?;
     let deepest =
         scene.machine.processors.idle_states.iter().filter_map(|state| state.latency_us.get()).max();
     if deepest.is_none_or(|us| us == 0) {
-        return Err("processors with idle states; this kernel shows none (cpuidle)".to_owned());
+        return Err("CPUs with idle states; this kernel shows none (cpuidle)".to_owned());
     }
-    let held = Arm { awake: true, ..Arm::new("held awake", work.clone()) };
-    Ok(first_is_baseline(vec![Arm::new("free to sleep", work.clone()), held]))
+    let held = Arm { awake: true, ..Arm::new("C-states off", work.clone()) };
+    Ok(first_is_baseline(vec![Arm::new("C-states on", work.clone()), held]))
 }
 
 pub(super) fn governors(scene: &Scene<'_>, work: &Workload) -> Arms {
@@ -349,7 +348,7 @@ pub(super) fn governors(scene: &Scene<'_>, work: &Workload) -> Arms {
     let row = settings::find(GOVERNOR.0).filter(|row| row.risk == Risk::Live);
     let readings = row.map(|row| (row.read)(scene.machine, &Device::Cpu)).unwrap_or_default();
     let first = readings.first().and_then(|reading| reading.value());
-    let first = first.ok_or("processors whose clock the kernel governs (cpufreq)")?;
+    let first = first.ok_or("CPUs with a cpufreq governor")?;
     let now = first.text.to_string();
     let others = first.choices.iter().map(ToString::to_string).filter(|word| *word != now);
     let arm = |value: String| Arm {

@@ -77,7 +77,7 @@ pub(super) fn arm(scene: &Scene<'_>, work: &Workload, index: usize, text: &str) 
         let Some(row) = settings::find(name) else { continue };
         let devices = devices(scene, row);
         if devices.is_empty() {
-            return Err(format!("a drive that has {name}; these targets lie on none"));
+            return Err(format!("a drive that has {name}; these targets are on none"));
         }
         arm.settings.extend(devices.into_iter().map(|device| Assignment {
             device,
@@ -133,11 +133,11 @@ mod tests {
     fn a_word_that_makes_no_sense_is_named_with_what_would() {
         for (text, words) in [
             ("scheduler", "\"scheduler\" written as NAME=VALUE"),
-            ("bs=4q", "another bs: no size"),
+            ("bs=4q", "another bs: not a size"),
             ("iodepth=0", "another iodepth: 0 is out of range; use 1 to 4096"),
             ("iodepth_batch_submit=0", "another iodepth_batch_submit: 0 is out of range"),
             ("colour=red", "in place of \"colour\""),
-            ("rw=write", "only ever reads"),
+            ("rw=write", "iodyno only reads"),
             ("poll_queues=2", "in place of \"poll_queues\""),
             ("write_cache=x", "in place of"),
         ] {

@@ -268,7 +268,7 @@ impl Driver {
         }
         let changed = ran.clock.zip(usual).filter(|(clock, usual)| (clock / usual - 1.0).abs() > CLOCK);
         let clock = changed.map(|(clock, usual)| {
-            format!("the processors ran at {:.2} GHz instead of {:.2}", clock / 1e6, usual / 1e6)
+            format!("the CPUs ran at {:.2} GHz instead of {:.2}", clock / 1e6, usual / 1e6)
         });
         if let Some(why) = ran.disturbed.first().cloned().or(clock) {
             self.spoilt.get_or_insert((arm, why));

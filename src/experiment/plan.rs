@@ -103,7 +103,7 @@ pub struct Terms {
     pub least_rounds: u32,
     /// No round starts after this time.
     pub most_time: Duration,
-    /// Seed of the order of arms and of block offsets.
+    /// Seed for the order of arms and of block offsets.
     pub seed: u64,
 }
 

@@ -15,12 +15,12 @@ pub fn sentence(account: &Account, effect: &Effect) -> String {
         Verdict::Faster => "is better",
         Verdict::Slower => "is worse",
         Verdict::NoDifference => "makes no difference",
-        Verdict::Inconclusive => "is undecided",
-        Verdict::Invalid => "cannot be judged",
+        Verdict::Inconclusive => "is inconclusive",
+        Verdict::Invalid => "is invalid",
     };
     let rounds = counted(account.rounds as usize, "round");
     format!(
-        "{} {word}: {:.3} of {} [{:.3}, {:.3}] at {:.0} %, {rounds}, {} thrown out; {} could have been seen.",
+        "{} {word}: {:.3} times {} [{:.3}, {:.3}] at {:.0} %, {rounds}, {} discarded; {} is detectable.",
         arm.label,
         effect.ratio,
         against(account, effect.arm),
@@ -39,7 +39,7 @@ pub(crate) fn against(account: &Account, arm: usize) -> String {
         [] => String::new(),
         [(base, factor)] if (*factor - 1.0).abs() < 1e-9 => arms[*base].label.clone(),
         [(base, factor)] => format!("{factor:.0} times {}", arms[*base].label),
-        many => format!("what its {} drives do alone", many.len()),
+        many => format!("the sum of its {} drives alone", many.len()),
     }
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn meaning(account: &Account, effect: &Effect) -> String {
         Verdict::Faster => row.if_better,
         Verdict::Slower => row.if_worse,
         Verdict::NoDifference => row.if_same,
-        Verdict::Invalid => "Too many rounds were disturbed: let the machine rest, then measure again.",
+        Verdict::Invalid => "Too many rounds were disturbed: stop other load, then measure again.",
         Verdict::Inconclusive => return longer(account),
     };
     let filled = template.replace("{arm}", &account.plan.arms[effect.arm].label);
@@ -72,9 +72,7 @@ fn longer(account: &Account) -> String {
         }
         (Some(_), Some(_)) => {
             let margin = percent(account.plan.terms.margin);
-            format!(
-                "The difference is about as big as the margin of {margin}: a smaller margin would tell it from none."
-            )
+            format!("The difference is close to the margin of {margin}: use a smaller margin.")
         }
         _ => "There are too few rounds for an interval.".to_owned(),
     }
@@ -82,8 +80,8 @@ fn longer(account: &Account) -> String {
 
 pub(crate) fn ending(account: &Account) -> Option<String> {
     Some(match account.ending.as_ref()? {
-        Ending::Narrow => format!("Every interval is within {} of its middle.", percent(account.narrow())),
-        Ending::TimeUp => "The time was up.".to_owned(),
+        Ending::Narrow => format!("Every interval is within ±{}.", percent(account.narrow())),
+        Ending::TimeUp => "The time limit was reached.".to_owned(),
         Ending::Stopped => "It was stopped.".to_owned(),
         Ending::Failed(why) => why.clone(),
     })
@@ -91,8 +89,8 @@ pub(crate) fn ending(account: &Account) -> Option<String> {
 
 pub(crate) const fn restoration(account: &Account) -> &'static str {
     match account.restored {
-        Some(true) => "Every setting is as it was.",
-        Some(false) => "NOT every setting is as it was: `iodyno tune undo --all` puts them back.",
+        Some(true) => "Every setting is restored.",
+        Some(false) => "NOT every setting is restored: `iodyno tune undo --all` restores them.",
         None => "",
     }
 }
@@ -131,7 +129,7 @@ pub(crate) fn figure(metric: Metric, value: f64, units: UnitSystem) -> String {
     match metric {
         Metric::Iops => format!("{} IOPS", count(value)),
         Metric::BytesPerSecond => units.rate(BytesPerSecond(value)),
-        Metric::CpuNsPerIo => format!("{} CPU a read", Micros(value / 1e3)),
-        Metric::LatencyP99 => format!("{} at 99 %", Micros(value / 1e3)),
+        Metric::CpuNsPerIo => format!("{} CPU/read", Micros(value / 1e3)),
+        Metric::LatencyP99 => format!("{} p99", Micros(value / 1e3)),
     }
 }

@@ -17,10 +17,10 @@ pub(super) const CHIPSET_UPLINK: Row = Row {
     id: FindingId("chipset-uplink"),
     title: "drive behind the chipset",
     fires: "an NVMe drive has a chipset above it: AMD's by the id of its upstream port, Intel's by the id of its LPC or eSPI bridge",
-    why: "Everything behind a chipset shares its one link to the processor: the drive, USB, SATA, the network, other slots.",
+    why: "All devices behind a chipset share its one link to the CPU: the drive, USB, SATA, the network, other slots.",
     source: "computed from the uplink and the links below it",
-    remedy: "Put the drive into an M.2 slot of the processor, or a card in one of its slots; which ones those are, the board's \
-             manual says.",
+    remedy: "Move the drive to an M.2 slot of the CPU, or a card to one of its slots; the board's manual \
+             lists them.",
     risk: Risk::Hardware,
     wrong_if: "Nothing else behind the chipset is busy while the drive is.",
     check: chipset_uplink,
@@ -58,13 +58,13 @@ fn behind(inputs: &Inputs, chipset: &Chipset, drives: &[&Drive]) -> Detection {
     let place = places.into_iter().find(|place| place.ways.contains(&chipset.uplink));
     let wanted = place.and_then(|place| flow::arriving(inputs.machine, inputs.limits, &place.ways));
     let carries = uplink.map_or_else(
-        || "nobody says what its uplink carries".to_owned(),
+        || "the limit of its uplink is unknown".to_owned(),
         |limit| format!("its uplink carries {} for all behind it", inputs.rate(limit.bytes_per_second.0)),
     );
     let title = format!(
         "{} {} behind the chipset {}; {carries}",
         names(drives),
-        verb(drives, "hangs", "hang"),
+        verb(drives, "is", "are"),
         chipset.name
     );
     let short = uplink.zip(wanted).map(|(limit, wanted)| wanted - limit.bytes_per_second.0);

@@ -8,11 +8,11 @@ use crate::{
 
 pub(super) const DEFAULTS: Row = Row {
     id: FindingId("defaults"),
-    title: "settings as delivered",
-    fires: "any finding that every machine has as delivered, while no workload shows that it costs something",
-    why: "Each has its price under some workload; none matters by itself.",
-    remedy: "Leave them; run the test that matters to you and look again.",
-    wrong_if: "A workload that iodyno does not see runs into one of them.",
+    title: "default settings",
+    fires: "any finding that every machine has by default, while no workload shows a cost",
+    why: "Each costs something under some workload; none matters by itself.",
+    remedy: "Leave them; run your workload and check again.",
+    wrong_if: "A workload unknown to iodyno is limited by one of them.",
     ..Row::PLAIN
 };
 
@@ -41,6 +41,6 @@ pub(super) fn fold(findings: Vec<Finding>) -> Option<Finding> {
     folded.subjects.dedup();
     folded.folds.dedup();
     let ids: Vec<_> = folded.folds.iter().map(|id| id.0).collect();
-    folded.title = format!("{} as delivered: {}", counted(ids.len(), "setting"), ids.join(", "));
+    folded.title = format!("{} at default: {}", counted(ids.len(), "setting"), ids.join(", "));
     Some(folded)
 }

@@ -15,15 +15,15 @@ use crate::{
 
 pub(super) const LBA_512: Row = Row {
     id: FindingId("lba-512"),
-    title: "512 B blocks although 4096 B are offered",
+    title: "512 B blocks, 4096 B available",
     fires: "an NVMe namespace uses 512 B blocks and offers a format with 4096 B data, the same metadata and no worse relative \
             performance: a warning when the drive itself rates it better, information when equal",
-    why: "Many drives handle 4096 B blocks with less work inside. The drive's own rating (relative performance, 0 best to 3 \
-          degraded) is all that is known before it is measured.",
+    why: "Many drives process 4096 B blocks with less internal work. The drive's relative performance (0 best to 3 \
+          degraded) is the only figure before a test.",
     source: "the drive's own relative performance (Identify Namespace, LBAF)",
     remedy: "{remedy}",
     risk: Risk::DestroysData,
-    wrong_if: "Drives rate formats carelessly; only a test before and after shows what it is worth.",
+    wrong_if: "Drives rate formats carelessly; only a test before and after shows the gain.",
     check: lba_512,
     ..Row::PLAIN
 };
@@ -34,7 +34,7 @@ pub(super) const DRIVE_HOT: Row = Row {
     fires: "temp1_input is within 5 degrees of temp1_max, or the thermal counters of the SMART log moved during a test: transitions of \
             thermal management, minutes above the warning or critical temperature",
     why: "A hot drive throttles: a test on it measures the cooling.",
-    remedy: "Give it air or a heat sink; discard results taken meanwhile.",
+    remedy: "Add airflow or a heat sink; discard results taken while hot.",
     risk: Risk::Hardware,
     wrong_if: "The sensor's threshold is a default of the kernel rather than the drive's.",
     needs_load: true,
@@ -46,20 +46,20 @@ pub(super) const DRIVE_WORN: Row = Row {
     id: FindingId("drive-worn"),
     title: "drive reports wear or errors",
     fires: "SMART: percentage used at 80 or above, available spare at or under its threshold, a critical warning, media errors",
-    why: "It says itself that data on it is less safe than it was.",
-    remedy: "Have a copy of what is on it, and plan its replacement.",
-    wrong_if: "Percentage used is the vendor's estimate of endurance, not a failure; drives often live on past 100.",
+    why: "The drive reports a higher risk of data loss.",
+    remedy: "Back up its data and plan its replacement.",
+    wrong_if: "Percentage used is the vendor's estimate of endurance, not a failure; drives often work past 100.",
     check: drive_worn,
     ..Row::PLAIN
 };
 
 pub(super) const FEW_QUEUES: Row = Row {
     id: FindingId("few-queues"),
-    title: "fewer queues than processors",
-    fires: "a drive has fewer default hardware queues than there are processors online",
-    why: "Processors share a submission queue and its lock, and interrupts arrive on fewer of them.",
-    remedy: "Worth knowing only: it is usually the firmware's limit, or that of the interrupt vectors.",
-    wrong_if: "Queues were given away on purpose (poll or write queues).",
+    title: "fewer queues than CPUs",
+    fires: "a drive has fewer default hardware queues than CPUs online",
+    why: "CPUs share a submission queue and its lock, and fewer CPUs take interrupts.",
+    remedy: "Information only: usually the limit of the firmware or of interrupt vectors.",
+    wrong_if: "Queues were reassigned on purpose (poll or write queues).",
     check: few_queues,
     ..Row::PLAIN
 };
@@ -68,12 +68,12 @@ pub(super) const NO_POLL_QUEUES: Row = Row {
     id: FindingId("no-poll-queues"),
     title: "no poll queues",
     fires: "queue/io_poll is 0 or no hardware queue is of type poll; a warning while a test asks for polled completions",
-    why: "Polled completions (--hipri) cannot be used. They serve direct I/O only, and burn the processor that polls.",
+    why: "Polled completions (--hipri) cannot be used. They need O_DIRECT and keep the polling CPU busy.",
     source: "Jacob Pan's posted MSI patches: 14.37 -> 20.36 M reads/s on four Optane drives",
     remedy: "Kernel argument nvme.poll_queues=N; or write the module parameter and rebind the drive while nothing uses it. Never \
              reset a controller that was probed without poll queues: some of its I/O then stalls for 30 s.",
     risk: Risk::Reboot,
-    wrong_if: "Completions by interrupt are fast enough, as they are for most.",
+    wrong_if: "Interrupt completions are fast enough, as in most cases.",
     needs_load: false,
     is_default: true,
     check: no_poll_queues,
@@ -81,13 +81,13 @@ pub(super) const NO_POLL_QUEUES: Row = Row {
 
 pub(super) const REMOTE_NUMA: Row = Row {
     id: FindingId("remote-numa"),
-    title: "test runs far from the drive",
-    fires: "the processors that a test keeps busy belong to another NUMA node than device/numa_node of the drive; -1 is normal \
-            on desktops and says nothing",
-    why: "Data crosses the link between processor packages.",
-    remedy: "Pin the workers to the drive's processors ({cpus}).",
+    title: "test runs on a remote NUMA node",
+    fires: "the CPUs that a test keeps busy belong to another NUMA node than device/numa_node of the drive; -1 is normal \
+            on desktops: no node is known",
+    why: "Data crosses the link between NUMA nodes.",
+    remedy: "Pin the workers to the drive's CPUs ({cpus}).",
     risk: Risk::Live,
-    wrong_if: "Something else keeps those processors busy.",
+    wrong_if: "Another process keeps those CPUs busy.",
     needs_load: true,
     check: remote_numa,
     ..Row::PLAIN
@@ -96,9 +96,9 @@ pub(super) const REMOTE_NUMA: Row = Row {
 pub(super) const MULTIPATH: Row = Row {
     id: FindingId("multipath"),
     title: "native multipath",
-    fires: "hidden path devices (nvmeXcYnZ) stand behind a namespace",
-    why: "Scheduler, queue and link are those of each path; which path a read takes, the subsystem's iopolicy says.",
-    remedy: "Worth knowing only.",
+    fires: "a namespace has hidden path devices (nvmeXcYnZ)",
+    why: "Each path has its own scheduler, queue and link; the subsystem's iopolicy selects the path.",
+    remedy: "Information only.",
     wrong_if: "The drive has one path, as nearly all do.",
     check: multipath,
     ..Row::PLAIN
@@ -106,12 +106,12 @@ pub(super) const MULTIPATH: Row = Row {
 
 pub(super) const APST_LATENCY: Row = Row {
     id: FindingId("apst-latency"),
-    title: "drive dozes between reads",
-    fires: "autonomous power state transitions are on (feature 0x0c) while a test with one read under way runs on the drive",
-    why: "A read that finds the drive in a power-saving state waits for it to wake.",
-    remedy: "Ask for less latency during the test (0 forbids power states that take time to leave).",
+    title: "drive power saving between reads",
+    fires: "autonomous power state transitions are on (feature 0x0c) while a test with one I/O in flight runs on the drive",
+    why: "A read waits for a drive in a power-saving state to wake.",
+    remedy: "Lower the latency tolerance during the test (0 disables states with an exit latency).",
     risk: Risk::Live,
-    wrong_if: "Reads follow each other faster than the drive falls asleep, as they do in most tests.",
+    wrong_if: "Reads arrive before the drive enters such a state, as in most tests.",
     needs_load: true,
     check: apst_latency,
     ..Row::PLAIN
@@ -144,7 +144,7 @@ fn lba_group(machine: &Machine, found: &[Formats]) -> Detection {
         (
             Severity::Warning,
             format!(
-                "{} own rating is {now:?}, of 4096 B {other:?}",
+                "{} rating is {now:?}, for 4096 B {other:?}",
                 if drives.len() == 1 { "its" } else { "their" }
             ),
         )
@@ -169,10 +169,7 @@ fn lba_group(machine: &Machine, found: &[Formats]) -> Detection {
     Detection::new(severity, title)
         .about(drives.iter().map(|drive| Subject::drive(drive)))
         .with_evidence(proofs)
-        .with_gain(Gain::words(
-            "what the drive's rating is worth is not known until it is measured",
-            LBA_512.source,
-        ))
+        .with_gain(Gain::words("unknown until measured", LBA_512.source))
         .fill("remedy", format_advice(machine, &drives))
         .with_command(format_command(machine, found))
 }
@@ -183,7 +180,7 @@ fn identity(drive: &Drive) -> Option<&Controller> {
 
 fn format_advice(machine: &Machine, drives: &[&Drive]) -> String {
     let mut advice =
-        "Formatting to 4096 B destroys everything on the drive; do it before it is used, never after."
+        "Formatting to 4096 B destroys all data on the drive; do it before first use, never after."
             .to_owned();
     if drives.iter().any(|drive| identity(drive).is_some_and(|identity| identity.format_all)) {
         advice.push_str(" A format of this controller applies to every namespace it has.");
@@ -197,7 +194,7 @@ fn format_advice(machine: &Machine, drives: &[&Drive]) -> String {
         let _ = write!(advice, " No command for {}{and_others}: {why}.", names(&drives));
     }
     if drives.iter().any(|drive| identity(drive).is_some_and(|identity| !identity.format_supported)) {
-        advice.push_str(" Not every controller here takes the Format NVM command.");
+        advice.push_str(" Not every controller here supports Format NVM.");
     }
     advice
 }
@@ -307,13 +304,13 @@ fn critical_warnings(bits: u8) -> Vec<String> {
     const WORDS: [(u8, &str); 5] = [
         (0, "low spare"),
         (2, "degraded reliability"),
-        (3, "media that is read only"),
-        (4, "a failed backup of its memory"),
-        (5, "a persistent memory region that is read only or unreliable"),
+        (3, "read-only media"),
+        (4, "failed volatile memory backup"),
+        (5, "read-only or unreliable persistent memory region"),
     ];
     let known = WORDS.iter().filter(|(bit, _)| bits & 1 << bit != 0).map(|(_, words)| (*words).to_owned());
     let unknown = bits & 0b1100_0000;
-    known.chain((unknown != 0).then(|| format!("{unknown:#04x}, which has no name"))).collect()
+    known.chain((unknown != 0).then(|| format!("unknown bits {unknown:#04x}"))).collect()
 }
 
 fn few_queues(inputs: &Inputs) -> Vec<Detection> {
@@ -331,11 +328,8 @@ fn few_queues(inputs: &Inputs) -> Vec<Detection> {
         .into_iter()
         .map(|(queues, drives)| {
             let each = if drives.len() == 1 { "" } else { " each" };
-            let title = format!(
-                "{}: {}{each} for {cpus} processors",
-                names(&drives),
-                counted(queues as usize, "queue")
-            );
+            let title =
+                format!("{}: {}{each} for {cpus} CPUs", names(&drives), counted(queues as usize, "queue"));
             Detection::new(Severity::Info, title)
                 .about(drives.iter().map(|drive| Subject::drive(drive)))
                 .with_evidence(drives.iter().map(|drive| {
@@ -395,7 +389,7 @@ fn remote_numa(inputs: &Inputs) -> Vec<Detection> {
             }
             let local = inputs.machine.pci.node(drive.node?).local_cpus.value();
             let cpus = local.map_or_else(|| format!("node {home}"), ToString::to_string);
-            let title = format!("{}: on NUMA node {home}, the busy processors are not", drive.name);
+            let title = format!("{}: on NUMA node {home}, the busy CPUs are not", drive.name);
             Some(
                 Detection::new(Severity::Warning, title)
                     .about([Subject::drive(drive)])
@@ -461,7 +455,7 @@ fn apst_latency(inputs: &Inputs) -> Vec<Detection> {
         .map(|drive| format!("echo 0 | sudo tee {}", drive.latency_tolerance_us.path()))
         .collect();
     vec![
-        Detection::new(Severity::Info, format!("{}: may doze between reads at depth 1", names(&found)))
+        Detection::new(Severity::Info, format!("{}: may save power between reads at depth 1", names(&found)))
             .with_evidence(proofs)
             .about(found.iter().map(|drive| Subject::drive(drive)))
             .with_command((!command.is_empty()).then(|| command.join("; "))),

@@ -19,7 +19,7 @@ pub enum Risk {
     None,
     /// Reversible, at once.
     Live,
-    /// Live, but the drive leaves its driver for a moment: only when nothing uses it.
+    /// Live, but unbinds the driver for a moment: only for an unused drive.
     Rebind,
     /// A kernel argument.
     Reboot,
@@ -249,7 +249,7 @@ impl Gain {
 
     /// No figure for this machine; `source` is a figure of another machine, or empty.
     pub(crate) fn unknown(source: &str) -> Self {
-        Self::words(if source.is_empty() { "no figure" } else { "not known for this machine" }, source)
+        Self::words(if source.is_empty() { "no figure" } else { "unknown for this machine" }, source)
     }
 
     pub(crate) fn words(text: impl Into<String>, source: &str) -> Self {
@@ -337,11 +337,13 @@ impl Risk {
         match self {
             Self::None => "nothing to do",
             Self::Live => "takes effect at once and can be undone",
-            Self::Rebind => "the drive leaves its driver for a moment: only when nothing uses it",
+            Self::Rebind => "unbinds the driver for a moment: only for an unused drive",
             Self::Reboot => "a kernel argument: needs a reboot",
             Self::Firmware => "a BIOS setting",
             Self::Hardware => "power down and move hardware",
-            Self::DestroysData => "DESTROYS what is on the drive; iodyno shows the command and never runs it",
+            Self::DestroysData => {
+                "DESTROYS all data on the drive; iodyno shows the command and never runs it"
+            }
         }
     }
 }

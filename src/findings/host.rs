@@ -15,20 +15,20 @@ pub(super) const IOMMU_TRANSLATING: Row = Row {
     id: FindingId("iommu-translating"),
     title: "IOMMU translates the drives' addresses",
     fires: "the IOMMU group of a drive is of type DMA (strict: a warning) or DMA-FQ (lazy: information); identity is silent",
-    why: "Every read maps and unmaps its buffers; strict mode also waits for the IOMMU to forget them.",
-    remedy: "Kernel argument {argument}. Passthrough gives up the protection that a device cannot reach memory it was not given.",
+    why: "Every read maps and unmaps its buffers; strict mode also waits for the IOTLB flush.",
+    remedy: "Kernel argument {argument}. Passthrough disables DMA protection: a device can then reach all memory.",
     risk: Risk::Reboot,
-    wrong_if: "Buffers registered once (--fixedbufs) are mapped per read all the same; only a test shows the cost.",
+    wrong_if: "Only a test shows the cost; registered buffers (--fixedbufs) are mapped per read too.",
     check: iommu_translating,
     ..Row::PLAIN
 };
 
 pub(super) const GOVERNOR: Row = Row {
     id: FindingId("governor"),
-    title: "processors held at low frequency",
+    title: "CPUs held at low frequency",
     fires: "scaling_governor is powersave under a driver without hardware-managed preference (intel_pstate and amd-pstate-epp use \
             that name normally), or energy_performance_preference is power",
-    why: "Reads per second follow the clock of the core that submits them.",
+    why: "IOPS follow the clock of the submitting core.",
     remedy: "Choose the performance governor or preference for the test.",
     risk: Risk::Live,
     wrong_if: "Reads are limited by the drive rather than by a core.",
@@ -38,13 +38,13 @@ pub(super) const GOVERNOR: Row = Row {
 
 pub(super) const DEEP_C_STATES: Row = Row {
     id: FindingId("deep-c-states"),
-    title: "processors sleep deeply between reads",
-    fires: "a processor that takes the interrupts of a test with one read under way enters an idle state that takes 50 us or longer to \
-            leave, once for ten reads or more often (cpuidle/state*/usage)",
+    title: "CPUs enter deep C-states between reads",
+    fires: "a CPU that takes the interrupts of a test with one I/O in flight enters an idle state with an exit latency of 50 us \
+            or more, at least once per ten reads (cpuidle/state*/usage)",
     why: "The completion's interrupt has to wake the core first.",
-    remedy: "Hold /dev/cpu_dma_latency open at 0 during the test; it is undone when the file is closed.",
+    remedy: "Hold /dev/cpu_dma_latency open at 0 during the test; closing the file undoes it.",
     risk: Risk::Live,
-    wrong_if: "The state's stated latency is the longest it may take; most wake-ups are shorter.",
+    wrong_if: "The stated exit latency is a maximum; most wake-ups are shorter.",
     needs_load: true,
     check: deep_c_states,
     ..Row::PLAIN
@@ -52,13 +52,13 @@ pub(super) const DEEP_C_STATES: Row = Row {
 
 pub(super) const MEMORY_BANDWIDTH: Row = Row {
     id: FindingId("memory-bandwidth"),
-    title: "test near the bandwidth of memory",
+    title: "test near the memory bandwidth",
     fires: "a test reads more than 60 % of what the memory channels carry at their configured speed",
-    why: "Every byte read is written to memory once, and read again by whoever wants it.",
+    why: "Each byte read is written to memory, then read again by the process.",
     source: "arithmetic: 8 bytes per transfer and channel; 66 GiB/s are 35 % of eight channels DDR4-3200 and 138 % of two",
-    remedy: "More channels populated, or faster memory.",
+    remedy: "Populate more channels, or use faster memory.",
     risk: Risk::Hardware,
-    wrong_if: "Data goes to the cache and is thrown away before it reaches memory.",
+    wrong_if: "Data stays in the CPU cache and is discarded before it reaches memory.",
     needs_load: true,
     is_default: false,
     check: memory_bandwidth,
@@ -67,9 +67,9 @@ pub(super) const MEMORY_BANDWIDTH: Row = Row {
 pub(super) const IO_URING_DISABLED: Row = Row {
     id: FindingId("io-uring-disabled"),
     title: "io_uring cannot be used",
-    fires: "kernel.io_uring_disabled is not 0, or making a ring was refused",
+    fires: "kernel.io_uring_disabled is not 0, or io_uring_setup was refused",
     why: "The test falls back to an engine that costs more per read, or cannot run.",
-    remedy: "sysctl kernel.io_uring_disabled=0; in a container its seccomp profile decides.",
+    remedy: "sysctl kernel.io_uring_disabled=0; in a container allow it in the seccomp profile.",
     risk: Risk::Live,
     wrong_if: "It was disabled on purpose, for security.",
     check: io_uring_disabled,
@@ -78,22 +78,22 @@ pub(super) const IO_URING_DISABLED: Row = Row {
 
 pub(super) const RING_FEATURES: Row = Row {
     id: FindingId("ring-features"),
-    title: "ring flags the kernel refuses",
-    fires: "a ring was tried and a setup flag was refused (the version is never asked)",
-    why: "The engine does without them, at some cost per read.",
-    remedy: "Worth knowing only: a newer kernel has them.",
-    wrong_if: "The flag does not matter for the test at hand.",
+    title: "io_uring features missing",
+    fires: "io_uring_setup refused a flag (tested, whatever the kernel version)",
+    why: "Without them each read costs more CPU time.",
+    remedy: "Newer kernels have them: SUBMIT_ALL 5.18, COOP_TASKRUN and TASKRUN_FLAG 5.19, SINGLE_ISSUER 6.0, DEFER_TASKRUN 6.1, NO_SQARRAY 6.6.",
+    wrong_if: "The test does not need the feature.",
     check: ring_features,
     ..Row::PLAIN
 };
 
 pub(super) const MITIGATIONS: Row = Row {
     id: FindingId("mitigations"),
-    title: "mitigations of processor flaws",
-    fires: "a file of cpu/vulnerabilities says Mitigation",
-    why: "System calls cost more with them. Reported only; iodyno never recommends to switch them off.",
-    remedy: "Nothing to do; compare figures only between machines with the same ones.",
-    wrong_if: "Never: it is what the kernel says.",
+    title: "CPU vulnerability mitigations",
+    fires: "a file of cpu/vulnerabilities contains Mitigation",
+    why: "System calls cost more with them. iodyno never recommends disabling them.",
+    remedy: "Nothing to do; compare results only between machines with the same mitigations.",
+    wrong_if: "Never: the kernel reports it.",
     is_default: true,
     check: mitigations,
     ..Row::PLAIN
@@ -103,9 +103,9 @@ pub(super) const SMT: Row = Row {
     id: FindingId("smt"),
     title: "two threads per core",
     fires: "/sys/devices/system/cpu/smt/active is 1",
-    why: "Two workers on one core share it: count cores, not processors, when placing them.",
+    why: "Two workers can share one core: count cores, not CPUs, when placing them.",
     remedy: "Nothing to do.",
-    wrong_if: "Never: it is what the kernel says.",
+    wrong_if: "Never: the kernel reports it.",
     is_default: true,
     check: smt,
     ..Row::PLAIN
@@ -115,10 +115,10 @@ pub(super) const MEMORY_BELOW_RATING: Row = Row {
     id: FindingId("memory-below-rating"),
     title: "memory slower than its rating",
     fires: "a memory module's configured speed is below its rated one (SMBIOS type 17; needs root)",
-    why: "After a firmware update boards start memory at its slowest setting until the profile is chosen again (Regalis, Building a powerful GNU/Linux workstation, 2023).",
+    why: "After a firmware update boards run memory at its lowest speed until the profile is selected again (Regalis, Building a powerful GNU/Linux workstation, 2023).",
     remedy: "Choose the memory profile (XMP, EXPO, DOCP) in the BIOS.",
     risk: Risk::Firmware,
-    wrong_if: "The processor or the number of modules per channel does not allow the rated speed.",
+    wrong_if: "The CPU or the number of modules per channel does not allow the rated speed.",
     check: memory_below_rating,
     ..Row::PLAIN
 };
@@ -167,7 +167,7 @@ fn governor(inputs: &Inputs) -> Vec<Detection> {
     let found: Vec<_> = inputs.machine.processors.cpus.iter().filter_map(slow).collect();
     let Some(first) = found.first() else { return Vec::new() };
     let (file, count) = (first.path.rsplit('/').next().unwrap_or_default(), found.len());
-    let title = format!("{file} is {} on {}", first.value, units::counted(count, "processor"));
+    let title = format!("{file} is {} on {}", first.value, units::counted(count, "CPU"));
     let command = format!("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/{file}");
     vec![
         Detection::new(Severity::Warning, title)
@@ -208,7 +208,7 @@ fn deep_c_states(inputs: &Inputs) -> Vec<Detection> {
     let Some(state) = states.get(worst.state as usize) else { return Vec::new() };
     let (Some(name), Some(latency)) = (state.name.value(), state.latency_us.get()) else { return Vec::new() };
     let title = format!(
-        "cpu{} falls into {name} {} times a second between {} reads, and takes up to {latency} us to wake",
+        "cpu{} enters {name} {} times a second between {} reads; waking takes up to {latency} us",
         worst.cpu,
         units::count(worst.entries),
         units::count(disk.reads)
@@ -290,7 +290,7 @@ fn io_uring_disabled(inputs: &Inputs) -> Vec<Detection> {
     let title = match switched {
         Some(1) => "io_uring is for privileged users only",
         Some(_) => "io_uring is switched off",
-        None => "the kernel refused to make a ring",
+        None => "the kernel refused io_uring_setup",
     };
     let probe = host
         .io_uring
@@ -315,7 +315,7 @@ fn ring_features(inputs: &Inputs) -> Vec<Detection> {
         .iter()
         .map(|(flag, errno)| Evidence::new(&**reading.path(), format!("{flag} refused: {errno}")));
     vec![
-        Detection::new(Severity::Info, format!("the ring goes without {}", flags.join(", ")))
+        Detection::new(Severity::Info, format!("io_uring features missing: {}", flags.join(", ")))
             .about([Subject::host()])
             .with_evidence(proofs),
     ]
@@ -333,12 +333,12 @@ fn mitigations(inputs: &Inputs) -> Vec<Detection> {
     if found.is_empty() {
         return Vec::new();
     }
-    let title = format!("{} of processor flaws active", units::counted(found.len(), "mitigation"));
+    let title = format!("{} of CPU vulnerabilities active", units::counted(found.len(), "mitigation"));
     vec![
         Detection::new(Severity::Info, title)
             .about([Subject::cpus()])
             .with_evidence(found)
-            .with_gain(Gain::words("none to be had", ""))
+            .with_gain(Gain::words("none", ""))
             .with_default(),
     ]
 }
@@ -352,7 +352,7 @@ fn smt(inputs: &Inputs) -> Vec<Detection> {
         Detection::new(Severity::Info, "two threads per core")
             .about([Subject::cpus()])
             .with_evidence([Evidence::new(&**reading.path(), "1")])
-            .with_gain(Gain::words("none to be had", ""))
+            .with_gain(Gain::words("none", ""))
             .with_default(),
     ]
 }

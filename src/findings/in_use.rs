@@ -14,7 +14,7 @@ pub(super) const IN_USE: Row = Row {
     title: "drive is in use",
     fires: "a drive or one of its partitions is mounted, swapped on, exported, open in a process, or carries a loop device, md, device \
             mapper, bcache or ZFS",
-    why: "Other I/O disturbs a test, and remedies that take the drive from its driver or destroy data are out of question.",
+    why: "Other I/O disturbs a test; remedies that unbind the driver or destroy data are excluded.",
     remedy: "Nothing to do; drives are only ever read.",
     wrong_if: "It is mounted and idle.",
     check: in_use,
@@ -46,7 +46,7 @@ pub(super) fn why_no_command(machine: &Machine, drive: &Drive, whole: bool) -> O
     let unread = || {
         stakes.iter().find_map(|stake| {
             let problem = stake.users_unread.first()?;
-            let why = format!("whether it is used cannot be told ({}: {})", problem.path, problem.reason);
+            let why = format!("its users cannot be read ({}: {})", problem.path, problem.reason);
             Some((stake, why))
         })
     };

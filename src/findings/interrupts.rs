@@ -8,11 +8,11 @@ use crate::{
 
 pub(super) const INTERRUPT_LOAD: Row = Row {
     id: FindingId("interrupt-load"),
-    title: "a processor drowns in interrupts",
-    fires: "more than 100 k interrupts per second on a processor, or more than 30 % of its time in interrupts",
-    why: "Every completion announced by an interrupt of its own costs more than the read.",
+    title: "CPU overloaded by interrupts",
+    fires: "more than 100 k interrupts per second on a CPU, or more than 30 % of its time in interrupts",
+    why: "An interrupt per completion costs more than the read itself.",
     source: "Jacob Pan's posted MSI patches: 185 k per second and vector was the limit on Sapphire Rapids",
-    remedy: "Poll for completions (--hipri with poll queues), or have more reads under way per worker so that one interrupt announces \
+    remedy: "Poll for completions (--hipri with poll queues), or raise the queue depth per worker so that one interrupt reports \
              several.",
     wrong_if: "The interrupts are not the drives'.",
     needs_load: true,
@@ -23,8 +23,8 @@ pub(super) const INTERRUPT_LOAD: Row = Row {
 pub(super) const POSTED_MSI_OFF: Row = Row {
     id: FindingId("posted-msi-off"),
     title: "posted MSI not used",
-    fires: "on an Intel processor interrupt-load fires and the kernel argument intremap=posted_msi is not given",
-    why: "Posted interrupts let one notification stand for several completions.",
+    fires: "on an Intel CPU interrupt-load fires and the kernel argument intremap=posted_msi is not given",
+    why: "With posted interrupts one notification covers several completions.",
     source: "Jacob Pan's posted MSI patches: 1.615 -> 2.184 M reads/s per disk on Sapphire Rapids, but only +2 to 4 % on Optane",
     remedy: "Kernel argument intremap=posted_msi (6.10 or later). It needs the fix of late 2025 for lost lower-priority interrupts, and \
              is worse for sparse ones.",
@@ -65,7 +65,7 @@ fn interrupt_load(inputs: &Inputs) -> Vec<Detection> {
     let share = found.iter().filter_map(|(.., share)| *share).fold(0.0, f64::max);
     let title = format!(
         "{} with up to {} interrupts/s and {share:.0} % of the time in them",
-        units::counted(found.len(), "processor"),
+        units::counted(found.len(), "CPU"),
         units::count(most)
     );
     let counts = found.iter().filter_map(|(cpu, count, _)| {
@@ -110,15 +110,13 @@ fn posted_msi_off(inputs: &Inputs) -> Vec<Detection> {
             },
         ),
     ];
-    let detection = Detection::new(Severity::Warning, "interrupts could be posted, and are not")
+    let detection = Detection::new(Severity::Warning, "posted MSI is available but off")
         .about([Subject::host()])
         .with_gain(Gain::unknown(POSTED_MSI_OFF.source))
         .with_evidence(proofs);
     vec![match row.get() {
-        Some(false) => detection.with_remedy(
-            "This kernel was built without posted MSI, so there is nothing to switch on.",
-            Risk::None,
-        ),
+        Some(false) => detection
+            .with_remedy("This kernel was built without posted MSI, so it cannot be enabled.", Risk::None),
         _ => detection,
     }]
 }

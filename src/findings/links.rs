@@ -15,29 +15,29 @@ use crate::{
 
 pub(super) const LINK_DOWNTRAINED: Row = Row {
     id: FindingId("link-downtrained"),
-    title: "link trained below what both ends can do",
-    fires: "on the way of a drive, current link speed or width is below the lower of what the device and its port can do, \
+    title: "link downtrained",
+    fires: "on a drive's path, current link speed or width is below the lower of what the device and its port can do, \
             and no software asked for that",
-    why: "Every generation lost halves what the link carries, and so does every halving of its width. Both ends can do \
-          more, so it is neither the drive nor the slot: it is what lies between them, or the firmware.",
+    why: "Each lost generation and each halved width halves the link's bandwidth. Both ends can do \
+          more, so the cause is between drive and slot, or in the firmware.",
     source: "computed from speed, width and encoding of the link",
     remedy: "{blame} Reseat the drive or card, try it without riser or cable, then set the slot's link speed in the BIOS by \
-             hand instead of Auto (Tanel Poder had to, for his quad cards).",
+             hand instead of Auto (Tanel Poder's quad cards needed it).",
     risk: Risk::Hardware,
-    wrong_if: "The link was asleep when it was read; look again while a test runs.",
+    wrong_if: "The link was in power saving when read; check again during a test.",
     check: link_downtrained,
     ..Row::PLAIN
 };
 
 pub(super) const LINK_CAPPED_BY_SOFTWARE: Row = Row {
     id: FindingId("link-capped-by-software"),
-    title: "link told to be slower",
+    title: "link capped by software",
     fires: "the port's target link speed (Link Control 2) is below the lower of what the device and its port can do",
     why: "Firmware or the kernel asked for a slower link than both ends can do. A cooling device that is not at 0 proves \
-          nothing by itself, for a slow device makes it so too; the target register does.",
+          nothing, since a slow device causes that too; the target register does.",
     source: "computed from speed, width and encoding of the link",
     remedy: "Set the slot's link speed in the BIOS to Auto or the highest generation; if the kernel lowered it after errors, \
-             cure those first.",
+             fix those first.",
     risk: Risk::Firmware,
     wrong_if: "The cap was set on purpose, to keep a link with errors alive.",
     check: link_capped_by_software,
@@ -48,8 +48,8 @@ pub(super) const LINK_ERRORS: Row = Row {
     id: FindingId("link-errors"),
     title: "correctable errors on a link",
     fires: "aer_dev_correctable of either end of a drive's link grows while a test runs; more than one per second is bad",
-    why: "Signal integrity: packets are sent again, and it is the usual cause of a link that trains low.",
-    remedy: "Reseat, shorten or replace the riser or cable; a generation lower in the BIOS proves it.",
+    why: "Poor signal integrity: packets are resent. It is the usual cause of a downtrained link.",
+    remedy: "Reseat, shorten or replace the riser or cable; one generation lower in the BIOS confirms it.",
     risk: Risk::Hardware,
     wrong_if: "The port counts errors of another function behind it.",
     needs_load: true,
@@ -178,7 +178,7 @@ pub(super) fn weighed(inputs: &Inputs, then: Option<&Machine>, source: &str) -> 
     let gain = then.map(|then| total(then, &capacity::limits(then)) - inputs.total());
     match gain {
         Some(rate) if rate > NOTHING => (inputs.weigh(rate), inputs.gain(rate, source)),
-        Some(_) => (Severity::Info, Gain::words("nothing: something else is slower", source)),
+        Some(_) => (Severity::Info, Gain::words("none: another limit is lower", source)),
         None => (Severity::Warning, Gain::unknown(source)),
     }
 }
@@ -192,7 +192,7 @@ fn weighed_alone(inputs: &Inputs, then: Option<&Machine>, source: &str) -> (Seve
         return (severity, gain);
     }
     let rate = inputs.rate(alone);
-    let text = format!("about +{rate} for a drive that is busy alone; nothing with all of them busy");
+    let text = format!("about +{rate} for one busy drive; none with all busy");
     (Severity::Warning, Gain { estimate: true, ..Gain::words(text, source) })
 }
 
@@ -251,7 +251,7 @@ fn link_downtrained(inputs: &Inputs) -> Vec<Detection> {
                 .first()
                 .map(|link| {
                     format!(
-                        "The drive's side can do {} and the port {} can do {}, so neither is to blame.",
+                        "The drive's side can do {} and port {} can do {}: neither is the cause.",
                         said(link.device_most),
                         link.port.address,
                         said(link.port_most)
@@ -270,10 +270,7 @@ fn link_downtrained(inputs: &Inputs) -> Vec<Detection> {
                 .with_evidence(links.iter().flat_map(Judged::shortfall))
                 .with_evidence(links.iter().flat_map(|link| error_counts(&[link.device, link.port])))
                 .with_evidence(links.iter().filter(|link| is_awake(inputs, link)).map(|link| {
-                    Evidence::new(
-                        &*link.device.path,
-                        "read while a test ran on the drive: the link was awake",
-                    )
+                    Evidence::new(&*link.device.path, "read during a test on the drive: the link was active")
                 }))
                 .with_gain(gain)
                 .fill("blame", ends)
@@ -316,7 +313,7 @@ fn link_capped_by_software(inputs: &Inputs) -> Vec<Detection> {
             };
             let about = subjects(inputs, std::slice::from_ref(&link));
             let title = format!(
-                "{}: the port {} is told {cap}, both ends can do {}",
+                "{}: port {} is capped at {cap}, both ends can do {}",
                 subject_words(&about),
                 link.port.address,
                 most.0

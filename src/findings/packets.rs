@@ -11,7 +11,7 @@ use crate::{
 
 pub(super) const PAYLOAD_SIZE: Row = Row {
     id: FindingId("payload-size"),
-    title: "packets smaller than every hop could carry",
+    title: "Max Payload Size below what hops support",
     fires: "the smallest Max Payload Size set between a drive and its root port is below the smallest one that all of them support",
     why: "Every packet carries about 24 bytes of header and framing, whatever its payload.",
     source: "arithmetic: payload / (payload + 24 B) per packet",
@@ -28,7 +28,7 @@ pub(super) const RELAXED_ORDERING_OFF: Row = Row {
     title: "relaxed ordering off",
     fires: "Enable Relaxed Ordering of a drive's Device Control is clear",
     why: "Writes of the drive may not pass one another on their way to memory; on some platforms that costs throughput.",
-    remedy: "Worth knowing only: the kernel clears it where a root port handles it badly.",
+    remedy: "Information only: the kernel clears it where a root port handles it badly.",
     wrong_if: "The drive never asks for relaxed ordering anyway.",
     check: |inputs| {
         register(inputs, ("does not use relaxed ordering", "do not use relaxed ordering"), |express| {
@@ -42,8 +42,8 @@ pub(super) const EXT_TAGS_OFF: Row = Row {
     id: FindingId("ext-tags-off"),
     title: "extended tags off",
     fires: "a drive supports extended tags and Extended Tag Field Enable of its Device Control is clear",
-    why: "At most 32 requests of the drive to memory can be under way; that binds on long paths.",
-    remedy: "Worth knowing only: the kernel enables them where every port above agrees.",
+    why: "The drive can have at most 32 memory requests in flight; that limits long paths.",
+    remedy: "Information only: the kernel enables them where every port above supports them.",
     wrong_if: "The drive uses fewer tags than that.",
     check: |inputs| {
         register(inputs, ("has extended tags off", "have extended tags off"), |express| {
@@ -57,8 +57,8 @@ pub(super) const READ_REQUEST: Row = Row {
     id: FindingId("read-request"),
     title: "small read requests",
     fires: "Max Read Request Size of a drive's Device Control is below 512 B",
-    why: "It bounds what the drive fetches from memory at once: commands and the data of writes. Reads do not depend on it.",
-    remedy: "Worth knowing only.",
+    why: "It limits the drive's fetches from memory: commands and write data. Reads do not depend on it.",
+    remedy: "Information only.",
     wrong_if: "Only reads are of interest.",
     check: |inputs| {
         register(inputs, ("fetches less than 512 B at once", "fetch less than 512 B at once"), |express| {
@@ -70,10 +70,10 @@ pub(super) const READ_REQUEST: Row = Row {
 
 pub(super) const ASPM_ON: Row = Row {
     id: FindingId("aspm-on"),
-    title: "link sleeps between reads",
-    fires: "a test with one read under way runs on a drive whose link may enter L1 (link/l1_aspm and its kin)",
-    why: "Waking the link is part of every read that finds it asleep; with many reads under way it never sleeps.",
-    remedy: "Keep the link awake during the test.",
+    title: "link enters L1 between reads",
+    fires: "a test with one I/O in flight runs on a drive whose link may enter L1 (link/l1_aspm and the like)",
+    why: "Leaving L1 adds latency to a read; with many I/Os in flight the link never enters L1.",
+    remedy: "Disable L1 during the test.",
     risk: Risk::Live,
     wrong_if: "The policy file allows L1 but the drive never asks for it.",
     needs_load: true,
@@ -118,7 +118,7 @@ fn payload_size(inputs: &Inputs) -> Vec<Detection> {
             let (severity, gain) = weighed(inputs, Some(&then), PAYLOAD_SIZE.source);
             let percent = (ratio - 1.0) * 100.0;
             let title = format!(
-                "{}: packets of {set} B where every hop could carry {could} B (+{percent:.1} %)",
+                "{}: Max Payload Size {set} B, every hop supports {could} B (+{percent:.1} %)",
                 names(&drives)
             );
             Detection::new(severity.min(Severity::Warning), title)
@@ -192,7 +192,7 @@ fn aspm_on(inputs: &Inputs) -> Vec<Detection> {
         .iter()
         .flat_map(|(_, _, on)| on.iter().map(|proof| format!("echo 0 | sudo tee {}", proof.path)))
         .collect();
-    let title = format!("{}: the link may sleep between reads at depth 1", names(&drives));
+    let title = format!("{}: the link may enter L1 between reads at depth 1", names(&drives));
     vec![
         Detection::new(Severity::Warning, title)
             .about(drives.iter().map(|drive| Subject::drive(drive)))

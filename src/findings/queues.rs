@@ -18,12 +18,12 @@ pub(super) const SCHEDULER: Row = Row {
     id: FindingId("scheduler"),
     title: "I/O scheduler on an NVMe drive",
     fires: "queue/scheduler of an NVMe drive is not none",
-    why: "A scheduler costs processor time per read and a lock. A trade, not an error: kyber costs about 3 % of throughput and \
+    why: "A scheduler costs CPU time and a lock per read. A trade-off, not an error: kyber costs about 3 % of throughput and \
           some distributions choose it for latency on the desktop.",
-    source: "Tanel Poder 2021: 1 149 k -> 525 k reads/s with mq-deadline, same processor use",
+    source: "Tanel Poder 2021: 1 149 k -> 525 k reads/s with mq-deadline, same CPU use",
     remedy: "Choose none{rule}. Changing it resets nr_requests.",
     risk: Risk::Live,
-    wrong_if: "Latency of a busy desktop matters more than reads per second.",
+    wrong_if: "Latency of a busy desktop matters more than IOPS.",
     check: scheduler,
     ..Row::PLAIN
 };
@@ -31,8 +31,8 @@ pub(super) const SCHEDULER: Row = Row {
 pub(super) const READAHEAD: Row = Row {
     id: FindingId("readahead"),
     title: "readahead of 128 KiB or less",
-    fires: "queue/read_ahead_kb is 128 or less; it counts while a buffered sequential test runs",
-    why: "Buffered sequential reads ask the drive for little at a time. Direct I/O is not touched by it.",
+    fires: "queue/read_ahead_kb is 128 or less; it matters while a buffered sequential test runs",
+    why: "Buffered sequential reads use small requests. Direct I/O is not affected.",
     remedy: "Raise it for buffered sequential work.",
     risk: Risk::Live,
     wrong_if: "Nothing reads sequentially through the page cache.",
@@ -47,7 +47,7 @@ pub(super) const MAX_SECTORS: Row = Row {
     fires: "max_sectors_kb is below max_hw_sectors_kb and a test reads bigger blocks than that",
     why: "One read becomes several requests; dstat and iostat then count more reads than the test made.",
     source: "Tanel Poder 2021: 1 MiB reads seen as 512 KiB",
-    remedy: "Raise max_sectors_kb to what the hardware takes.",
+    remedy: "Raise max_sectors_kb to max_hw_sectors_kb.",
     risk: Risk::Live,
     wrong_if: "The drive splits big reads itself, as most do.",
     needs_load: true,
@@ -57,24 +57,24 @@ pub(super) const MAX_SECTORS: Row = Row {
 
 pub(super) const HW_SECTORS_BELOW_MDTS: Row = Row {
     id: FindingId("hw-sectors-below-mdts"),
-    title: "kernel takes less at once than the drive",
-    fires: "max_hw_sectors_kb is below the drive's largest transfer (MDTS)",
-    why: "Something between the drive and memory bounds a transfer, most often an IOMMU that translates.",
+    title: "kernel's max request below the drive's",
+    fires: "max_hw_sectors_kb is below the drive's max transfer size (MDTS)",
+    why: "A layer between drive and memory limits the transfer, most often a translating IOMMU.",
     remedy: "Put the drive's IOMMU group into passthrough (iommu=pt), if big transfers matter.",
     risk: Risk::Reboot,
-    wrong_if: "The driver's own bound is the lower one, whatever the IOMMU does.",
+    wrong_if: "The driver's own limit is lower, whatever the IOMMU does.",
     check: hw_sectors_below_mdts,
     ..Row::PLAIN
 };
 
 pub(super) const NR_REQUESTS: Row = Row {
     id: FindingId("nr-requests"),
-    title: "fewer requests than the test has under way",
+    title: "nr_requests below the test's queue depth",
     fires: "nr_requests is smaller than the depth of the test",
-    why: "Reads wait in line for a request before they reach the drive.",
+    why: "Reads wait for a free request before they reach the drive.",
     remedy: "Raise nr_requests.",
     risk: Risk::Live,
-    wrong_if: "Workers on several processors use several hardware queues, each with its own requests.",
+    wrong_if: "Workers on several CPUs use several hardware queues, each with its own requests.",
     needs_load: true,
     check: nr_requests,
     ..Row::PLAIN
@@ -83,11 +83,11 @@ pub(super) const NR_REQUESTS: Row = Row {
 pub(super) const IOSTATS: Row = Row {
     id: FindingId("iostats"),
     title: "I/O accounting on",
-    fires: "queue/iostats is 1; it counts while a test has every processor busy",
-    why: "Accounting costs a little processor time per read. Without it every monitor that reads diskstats is blind.",
+    fires: "queue/iostats is 1; it matters while a test has every CPU busy",
+    why: "Accounting costs some CPU time per read. Without it monitors that read diskstats show nothing.",
     remedy: "Set iostats to 0 for a record attempt only.",
     risk: Risk::Live,
-    wrong_if: "Processors are not the limit.",
+    wrong_if: "CPUs are not the limit.",
     is_default: true,
     check: iostats,
     ..Row::PLAIN
@@ -95,12 +95,12 @@ pub(super) const IOSTATS: Row = Row {
 
 pub(super) const NOMERGES: Row = Row {
     id: FindingId("nomerges"),
-    title: "merging tried on random reads",
-    fires: "queue/nomerges is 0; it counts while a random test has every processor busy",
-    why: "The kernel looks for neighbours to merge with, and random reads have none.",
+    title: "merges attempted on random reads",
+    fires: "queue/nomerges is 0; it matters while a random test has every CPU busy",
+    why: "The kernel looks for adjacent requests to merge; random reads have none.",
     remedy: "Set nomerges to 2 for random work; it hurts small sequential work.",
     risk: Risk::Live,
-    wrong_if: "Processors are not the limit.",
+    wrong_if: "CPUs are not the limit.",
     is_default: true,
     check: nomerges,
     ..Row::PLAIN
@@ -108,12 +108,12 @@ pub(super) const NOMERGES: Row = Row {
 
 pub(super) const RQ_AFFINITY: Row = Row {
     id: FindingId("rq-affinity"),
-    title: "completions may pile up on one processor",
-    fires: "queue/rq_affinity is 1; it counts while one processor is saturated by interrupts and others idle",
-    why: "Completions are handled somewhere in the group of the submitting processor rather than on it.",
+    title: "completions may pile up on one CPU",
+    fires: "queue/rq_affinity is 1; it matters while one CPU is saturated by interrupts and others idle",
+    why: "Completions run on any CPU of the submitting CPU's group, not on that CPU.",
     remedy: "Set rq_affinity to 2.",
     risk: Risk::Live,
-    wrong_if: "One queue per processor already brings completions home.",
+    wrong_if: "With one queue per CPU, reads complete on the submitting CPU already.",
     is_default: true,
     check: rq_affinity,
     ..Row::PLAIN
@@ -122,11 +122,11 @@ pub(super) const RQ_AFFINITY: Row = Row {
 pub(super) const WBT: Row = Row {
     id: FindingId("wbt"),
     title: "writeback throttled",
-    fires: "queue/wbt_lat_usec is above 0; it counts while something writes to the drive",
-    why: "Background writes are held back to keep reads quick.",
+    fires: "queue/wbt_lat_usec is above 0; it matters while a process writes to the drive",
+    why: "Background writes are throttled to keep reads fast.",
     remedy: "Set wbt_lat_usec to 0 where write throughput is all that counts.",
     risk: Risk::Live,
-    wrong_if: "Reads beside writes should stay quick.",
+    wrong_if: "Reads must stay fast during writes.",
     is_default: true,
     check: wbt,
     ..Row::PLAIN
@@ -293,7 +293,7 @@ fn hw_sectors_below_mdts(inputs: &Inputs) -> Vec<Detection> {
                 .map(|nvme| nvme.identity.path().to_string());
             let extra = identity.map(|path| Evidence::new(path, format!("MDTS {mdts} KiB")));
             let detection = one(Severity::Info, found, |drives| {
-                format!("{}: {kib} KiB at once, the drive takes {mdts} KiB", names(drives))
+                format!("{}: max request {kib} KiB, drive {mdts} KiB", names(drives))
             })?;
             Some(detection.with_evidence(extra))
         })
@@ -400,9 +400,9 @@ fn misaligned(inputs: &Inputs) -> Vec<Detection> {
             }
             let title = format!("{}: not aligned to 4096 B", drive.name);
             let remedy = match why_no_command(inputs.machine, drive, false) {
-                None => "Repartition, starting at 1 MiB; that destroys what is on it.".to_owned(),
+                None => "Repartition, starting at 1 MiB; that destroys all its data.".to_owned(),
                 Some(why) => {
-                    format!("Repartitioning, starting at 1 MiB, would cure it and destroys what is on it; not now: {why}.")
+                    format!("Repartitioning from 1 MiB fixes it and destroys all its data; not now: {why}.")
                 }
             };
             let detection = Detection::new(Severity::Warning, title).about([Subject::drive(drive)]);

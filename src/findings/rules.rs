@@ -17,12 +17,12 @@ struct Now {
 
 pub(super) const RULE_REVERTS: Row = Row {
     id: FindingId("rule-reverts"),
-    title: "a rule sets a setting back",
+    title: "a rule reverts a setting",
     fires: "a udev rule, a kernel argument, a module option, tmpfiles.d, a service or tuned sets a setting to something else than it \
             is now, and the kernel would take it",
-    why: "Somebody changed the setting by hand; at the next boot, or when the drive is seen again, the rule has its way.",
+    why: "The setting was changed by hand; the rule sets it again at the next boot or hotplug.",
     remedy: "Change the rule if the change is to stay.",
-    wrong_if: "A rule with a condition that iodyno does not understand, or a program started later, has the last word.",
+    wrong_if: "A rule with a condition unknown to iodyno, or a program started later, sets it last.",
     check: rule_reverts,
     ..Row::PLAIN
 };
@@ -127,7 +127,7 @@ fn rule_reverts(inputs: &Inputs) -> Vec<Detection> {
         let left = now.reverted_by(rule, None)?;
         let (who, subject) = match *setting {
             "poll_queues" => ("nvme driver", Subject::host()),
-            _ => ("processors", Subject::cpus()),
+            _ => ("CPUs", Subject::cpus()),
         };
         let about = detection(who, setting, &now.proof, rule, &left);
         Some(about.about([subject]).with_evidence([now.proof, proof(rule)]))

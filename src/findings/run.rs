@@ -8,12 +8,12 @@ use crate::{
 
 pub(super) const TEST_NOT_VALID: Row = Row {
     id: FindingId("test-not-valid"),
-    title: "the result is not the drive's",
+    title: "the result does not measure the drive",
     fires: "a test read zeros, a sparse or trimmed area, through the page cache, from a file whose file system hides the drive, too \
-            shortly, with the processors full, or beside other I/O",
-    why: "The number says something about the machine, not about the drive it is shown for.",
+            briefly, CPU-bound, or beside other I/O",
+    why: "The result measures the machine, not the drive.",
     remedy: "{remedy}",
-    wrong_if: "That is what was to be measured.",
+    wrong_if: "That was meant to be measured.",
     needs_load: true,
     check: test_not_valid,
     ..Row::PLAIN
@@ -29,7 +29,7 @@ fn test_not_valid(inputs: &Inputs) -> Vec<Detection> {
         }
     }
     if inputs.is_cpu_full() && load.summary.is_none() {
-        let title = "every processor is busy: the test measures them, not the drives";
+        let title = "CPU-bound: all CPUs are busy, so the test measures the CPUs, not the drives";
         found.push(
             Detection::new(Severity::Info, title)
                 .about([Subject::cpus()])
@@ -46,10 +46,10 @@ fn invalid(inputs: &Inputs, target: &TargetSummary, reasons: &[String]) -> Detec
     let about = drive.map_or_else(Subject::host, Subject::drive);
     Detection::new(
         Severity::Warning,
-        format!("{}: not the drive's own figure: {}", target.name, reasons.join("; ")),
+        format!("{}: not a measure of the drive: {}", target.name, reasons.join("; ")),
     )
     .about([about])
     .with_evidence(reasons.iter().map(|reason| Evidence::new(target.name.as_str(), reason.clone())))
     .with_gain(Gain::words("none", ""))
-    .fill("remedy", "Test again without that, or take the figure for what it is.")
+    .fill("remedy", "Repeat the test without that, or do not compare the result.")
 }

@@ -22,13 +22,13 @@ use crate::{
 pub(super) const SLOT_LIMITED: Row = Row {
     id: FindingId("slot-limited"),
     title: "slot slower than the drive",
-    fires: "the narrowest hop on a drive's way runs at the most its port or switch can do, and that is less than the drive's own \
+    fires: "the narrowest hop on a drive's path runs at its port's or switch's maximum, and that is less than the drive's own \
             link could use; a warning or more if a free slot would give more",
-    why: "The drive is fine and no link is at fault; the slot, or the switch above it, offers less than the drive could use.",
+    why: "No link is at fault: the slot, or the switch above it, is slower than the drive.",
     source: "computed from speed, width and encoding of the links",
     remedy: "Move {what} to {target}.",
     risk: Risk::Hardware,
-    wrong_if: "The port's capability register does not describe the slot (some boards say x16 for a slot wired x4), or the free \
+    wrong_if: "The port's capability register does not describe the slot (some boards report x16 for a slot wired x4), or the free \
                port leads to no socket.",
     check: slot_limited,
     ..Row::PLAIN
@@ -114,14 +114,13 @@ fn told(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
         .map(|port| (port, self::loss(inputs, narrow, held, Some(port))))
         .filter(|(_, gain)| *gain > NOTHING);
     match faster {
-        Some((port, gain)) => detection
-            .with_gain(inputs.gain(gain, SLOT_LIMITED.source))
-            .fill("port", said(port))
-            .with_remedy(
-                "No free slot would give more. A port of this machine can do {port}: let {what} change places with what \
+        Some((port, gain)) => {
+            detection.with_gain(inputs.gain(gain, SLOT_LIMITED.source)).fill("port", said(port)).with_remedy(
+                "No free slot is faster. A port of this machine can do {port}: swap {what} with what \
                  is there.",
                 Risk::Hardware,
-            ),
+            )
+        }
         None if loss > NOTHING => {
             let text = format!("none on this machine; a faster slot would bring {}", inputs.rate(loss));
             detection
@@ -129,8 +128,8 @@ fn told(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
                 .with_remedy("No slot of this machine is faster; nothing is wrong.", Risk::None)
         }
         None => detection
-            .with_gain(Gain::words("nothing: something else is slower", SLOT_LIMITED.source))
-            .with_remedy("Nothing to do: a faster slot would not make it read more.", Risk::None),
+            .with_gain(Gain::words("none: another limit is lower", SLOT_LIMITED.source))
+            .with_remedy("Nothing to do: a faster slot would not raise its throughput.", Risk::None),
     }
 }
 

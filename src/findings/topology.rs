@@ -17,16 +17,16 @@ use crate::{
 
 pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
     id: FindingId("shared-root-complex"),
-    title: "drives bunch under one root complex",
-    fires: "drives of several slots hang under one root complex (a pciDDDD:BB folder) while another one with a slot wide enough \
-            carries none; and either what they want together is more than the root complex is known to carry, or nobody \
-            knows what it carries",
-    why: "All that hangs under a root complex shares its way to memory. Tanel Poder (2021) got 50 GiB/s from ten drives with two quad \
-          cards under one root complex, and 66 GiB/s after one card changed places with the graphics card.",
+    title: "drives share one root complex",
+    fires: "drives of several slots are under one root complex (a pciDDDD:BB folder) while another one with a slot wide enough \
+            has none; and either their combined demand is above the root complex's known limit, or its limit \
+            is unknown",
+    why: "All devices under a root complex share its path to memory. Tanel Poder (2021) got 50 GiB/s from ten drives with two quad \
+          cards under one root complex, and 66 GiB/s after one card swapped slots with the graphics card.",
     source: "computed from the limits of the tree, the root complex's own {basis} among them",
-    remedy: "Move {what} to {target}: let it change places with what is in that slot, or take a free one.",
+    remedy: "Move {what} to {target}: swap it with the card in that slot, or use a free slot.",
     risk: Risk::Hardware,
-    wrong_if: "The drives are never busy at the same time, or the root complex carries more than it is thought to: run all \
+    wrong_if: "The drives are never busy at the same time, or the root complex carries more than assumed: run all \
                its drives at once to measure it.",
     check: shared_root_complex,
     ..Row::PLAIN
@@ -34,13 +34,13 @@ pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
 
 pub(super) const OVERSUBSCRIBED_HOP: Row = Row {
     id: FindingId("oversubscribed-hop"),
-    title: "drives want more than their common link",
+    title: "drives oversubscribe their shared link",
     fires: "the path limits of the drives below a switch, bridge, root complex or slot with several functions add up to more \
             than its own limit, and the drives are fast enough to fill it (namespaces of one controller count once): above 1.0 \
             information, above 1.5 a warning",
-    why: "Each drive alone gets its full speed; all at once they share what the common hop carries.",
+    why: "Each drive alone gets its full speed; all together they share the hop's limit.",
     source: "computed from the limits of the tree",
-    remedy: "Spread the drives over several slots, or never count on all of them at once.",
+    remedy: "Spread the drives over several slots, or do not expect full speed from all at once.",
     risk: Risk::Hardware,
     wrong_if: "The drives are never busy at the same time.",
     check: oversubscribed_hop,
@@ -65,7 +65,7 @@ pub(super) const BEHIND_VMD_OR_RAID: Row = Row {
     title: "drives behind VMD",
     fires: "a drive's PCI domain is 0x10000 or above, or the vmd driver is bound above it",
     why: "The drives share VMD's interrupt vectors, and their real root ports are hidden from the kernel.",
-    remedy: "Worth knowing only. VMD is switched off in the BIOS, but a system installed with it may not boot without.",
+    remedy: "Information only. VMD can be disabled in the BIOS, but a system installed with it may not boot then.",
     wrong_if: "The domain belongs to another host bridge with a large number.",
     check: behind_vmd,
     ..Row::PLAIN
@@ -168,7 +168,7 @@ fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
     }
     let offer = best_offer(inputs, root)?;
     let (name, target) = (tree.node(root).address, tree.node(offer.target).address);
-    let title = format!("{} share root complex {name} while {target} carries none", count_drives(&drives));
+    let title = format!("{} share root complex {name} while {target} has none", count_drives(&drives));
     let ports: Vec<_> =
         offer.card.slot.ports.iter().map(|port| tree.node(*port).address.to_string()).collect();
     let moved = format!("the card with {} behind {}", names(&offer.card.drives), range(&ports));
@@ -176,7 +176,7 @@ fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
     if wanted > 0.0 {
         proofs.push(Evidence::new(
             &*tree.node(root).path,
-            format!("its drives want {} together", inputs.rate(wanted)),
+            format!("its drives could read {} together", inputs.rate(wanted)),
         ));
     }
     proofs.extend(limit.map(|limit| {
@@ -199,9 +199,7 @@ fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
         _ => (
             Severity::Warning,
             Gain::words(
-                format!(
-                    "not known: nobody has published what {name} carries; run its drives at once to measure it"
-                ),
+                format!("unknown: no published limit of {name}; run its drives at once to measure it"),
                 "no measured or published limit for this host bridge",
             ),
         ),
@@ -242,7 +240,7 @@ fn oversubscribed(inputs: &Inputs, short: &Bottleneck) -> Detection {
     let severity = if ratio > 1.5 && trusted { Severity::Warning } else { Severity::Info };
     let node = tree.node(short.node);
     let title =
-        format!("{} together want {ratio:.2} times what {} carries", count_drives(&drives), node.address);
+        format!("{} together need {ratio:.2} times the limit of {}", count_drives(&drives), node.address);
     let gain = Gain {
         text: format!("about +{} with all of them busy", inputs.rate(short.cost())),
         ..inputs.gain(short.cost(), OVERSUBSCRIBED_HOP.source)

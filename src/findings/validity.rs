@@ -178,7 +178,9 @@ impl RunMonitor {
         for (target, (disturbed, limited)) in run.targets.iter_mut().zip(disturbed.into_iter().zip(reasons)) {
             let doubts = &mut target.invalid_because;
             if busy {
-                doubts.push("every processor was busy: it measures them".to_owned());
+                doubts.push(
+                    "CPU-bound: all CPUs were busy, so this measures the CPUs, not the drives".to_owned(),
+                );
             }
             doubts.extend(limited);
             doubts.extend(disturbed);
@@ -193,8 +195,8 @@ impl RunMonitor {
         let of = |target: &TargetSummary| {
             let Some(name) = &target.drive else { return Vec::new() };
             let others = self.others(machine, run, name);
-            let read = others.read.map(|much| format!("others read from {name} meanwhile, {much}"));
-            let wrote = others.wrote.map(|much| format!("others wrote to {name} meanwhile, {much}"));
+            let read = others.read.map(|much| format!("other reads from {name} meanwhile, {much}"));
+            let wrote = others.wrote.map(|much| format!("other writes to {name} meanwhile, {much}"));
             let throttled =
                 self.throttling(machine, name).into_iter().map(|what| format!("{name} was {what}"));
             read.into_iter().chain(wrote).chain(heat(machine, name)).chain(throttled).collect()
@@ -291,9 +293,9 @@ fn heat(machine: &Machine, name: &DriveName) -> Option<String> {
 fn against(others: f64, own: f64) -> String {
     let share = others / own.max(1.0);
     if share < 10.0 {
-        format!("{:.0} % as much as it read", 100.0 * share)
+        format!("{:.0} % of the test's reads", 100.0 * share)
     } else {
-        "far more than it read".to_owned()
+        "far more than the test's reads".to_owned()
     }
 }
 
@@ -407,13 +409,16 @@ mod tests {
     fn other_reads_writes_busy_processors_and_heat_are_named() {
         assert_eq!(
             doubts(150e6, 0.0, 90.0, 40.0),
-            ["others read from nvme0n1 meanwhile, 50 % as much as it read"]
+            ["other reads from nvme0n1 meanwhile, 50 % of the test's reads"]
         );
         assert_eq!(
             doubts(100e6, 20e6, 90.0, 40.0),
-            ["others wrote to nvme0n1 meanwhile, 20 % as much as it read"]
+            ["other writes to nvme0n1 meanwhile, 20 % of the test's reads"]
         );
-        assert_eq!(doubts(100e6, 0.0, 2.0, 40.0), ["every processor was busy: it measures them"]);
+        assert_eq!(
+            doubts(100e6, 0.0, 2.0, 40.0),
+            ["CPU-bound: all CPUs were busy, so this measures the CPUs, not the drives"]
+        );
         assert!(doubts(100e6, 0.0, 90.0, 120.0)[0].starts_with("nvme0n1 was at 120 °C"));
     }
 
@@ -439,7 +444,7 @@ mod tests {
         assert_eq!(judged(1.0, 200e6, 200e6, &|_| {}), [""; 0]);
         assert_eq!(
             judged(2.0, 260e6, 200e6, &|_| {}),
-            ["others read from nvme0n1 meanwhile, 30 % as much as it read"]
+            ["other reads from nvme0n1 meanwhile, 30 % of the test's reads"]
         );
         // 32 reads of 1 MiB in flight at either end of it.
         let big = |run: &mut RunSummary| run.workload.block_size = Bytes(1 << 20);

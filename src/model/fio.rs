@@ -113,7 +113,7 @@ pub fn size(text: &str) -> Parsed<Bytes> {
         .zip(power)
         .and_then(|(number, power)| number.checked_mul(1_u64.checked_shl(10 * u32::try_from(power).ok()?)?))
         .map(Bytes)
-        .ok_or_else(|| ValueError::new("no size", "write it as 4k, 1m or 512"))
+        .ok_or_else(|| ValueError::new("not a size", "use 4k, 1m or 512"))
 }
 
 /// `30`, `30s`, `2m`, `1h`, `500ms`, `20us`: seconds without a unit.
@@ -132,13 +132,13 @@ pub fn time(text: &str) -> Parsed<Duration> {
         "d" => Some(Duration::from_secs(number * 86400)),
         _ => None,
     });
-    duration.ok_or_else(|| ValueError::new("no time", "write it as 30, 30s or 2m"))
+    duration.ok_or_else(|| ValueError::new("not a time", "use 30, 30s or 2m"))
 }
 
 /// `32` or `10k`; of `read,write,trim` numbers the first.
 fn number<N: TryFrom<u64>>(text: &str) -> Parsed<N> {
     let number = size(text).ok().and_then(|number| N::try_from(number.0).ok());
-    number.ok_or_else(|| ValueError::new("no number", "write it as 32 or 10k"))
+    number.ok_or_else(|| ValueError::new("not a number", "use 32 or 10k"))
 }
 
 const POLICIES: [&str; 2] = ["shared", "split"];
@@ -152,7 +152,7 @@ fn policy(text: &str) -> Parsed<bool> {
 /// `0-3,8`.
 fn numbers(text: &str) -> Parsed<Vec<u32>> {
     let list = parse_cpu_list(text).ok().filter(|list| !list.is_empty());
-    list.ok_or_else(|| ValueError::new("no list of numbers", "write it as 0-3,8"))
+    list.ok_or_else(|| ValueError::new("not a list of numbers", "use 0-3,8"))
 }
 
 /// `1` or `0`, in fio's spellings.
@@ -160,13 +160,13 @@ pub fn switch(text: &str) -> Parsed<bool> {
     match text {
         "1" | "true" | "yes" | "on" => Ok(true),
         "0" | "false" | "no" | "off" => Ok(false),
-        _ => Err(ValueError::new("neither on nor off", "write 1 or 0")),
+        _ => Err(ValueError::new("not a switch", "use 1 or 0")),
     }
 }
 
 /// `4k/60:64k/40`; entries without a share divide what is left.
 fn shares(text: &str) -> Parsed<Vec<(Bytes, u8)>> {
-    let wrong = || ValueError::new("no list of sizes and shares", "write it as 4k/60:64k/40");
+    let wrong = || ValueError::new("no list of sizes and shares", "use 4k/60:64k/40");
     // As for sizes: of read,write,trim lists the first.
     let list = text.split(',').next().unwrap_or_default();
     let mut entries = Vec::new();
@@ -202,7 +202,7 @@ fn pattern(text: &str) -> Parsed<Pattern> {
         "read" => Ok(Pattern::Sequential),
         "randread" => Ok(Pattern::Random),
         "write" | "randwrite" | "rw" | "readwrite" | "randrw" | "trim" | "randtrim" | "trimwrite" => {
-            Err(ValueError::new("it would write, and iodyno only ever reads", "use randread or read"))
+            Err(ValueError::new("would write, and iodyno only reads", "use randread or read"))
         }
         _ => Err(ValueError::new("no such pattern", "use randread or read")),
     }

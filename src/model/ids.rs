@@ -23,7 +23,7 @@ pub struct PciAddress {
 
 /// Text that is no PCI address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no PCI address; write it as 0000:41:00.0")]
+#[error("{0:?} is not a PCI address; use 0000:41:00.0")]
 pub struct BadAddress(pub String);
 
 impl FromStr for PciAddress {

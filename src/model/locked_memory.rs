@@ -36,10 +36,10 @@ pub fn limit() -> Option<Bytes> {
 pub fn used_up() -> String {
     match limit() {
         Some(limit) => format!(
-            "RLIMIT_MEMLOCK allows {} for all rings and registered buffers of this user together",
+            "RLIMIT_MEMLOCK allows {} for all rings and registered buffers of this user",
             units::block_size(limit)
         ),
-        None => "the kernel has no memory for it".to_owned(),
+        None => "the kernel is out of memory".to_owned(),
     }
 }
 

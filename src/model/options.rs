@@ -155,7 +155,7 @@ options! {
         form: Some(FormField::of(1, &["randread", "read"]).help("randread or read; iodyno never writes")),
         fio_default: Some("read"),
     }
-    block_size: Bytes = Bytes(4096), Plain, "bs", "bytes of one read: 512, 4k, 1m", {
+    block_size: Bytes = Bytes(4096), Plain, "bs", "block size: 512, 4k, 1m", {
         aliases: &["blocksize"],
         bounds: Some((1, Workload::MOST_BLOCK.0)),
         rule: |work| {
@@ -165,8 +165,8 @@ options! {
             let mut sizes = work.block_split.iter().map(|(size, _)| *size).chain([work.block_size]);
             match sizes.find(wrong) {
                 Some(size) => Err(ValueError::new(
-                    format!("{} cannot be read at once", units::block_size(size)),
-                    "use a multiple of 512 B up to 64m, 4k for instance",
+                    format!("block size {} is not supported", units::block_size(size)),
+                    "use a multiple of 512 B up to 64m, such as 4k",
                 )),
                 None => Ok(()),
             }
@@ -174,14 +174,14 @@ options! {
         arm: Arm::Every,
         form: Some(FormField::of(2, &["512", "4k", "8k", "16k", "32k", "64k", "128k", "256k", "512k", "1m"])),
     }
-    block_split: Vec<(Bytes, u8)> = Vec::new(), Plain, "bssplit", "several sizes with their shares, 4k/60:64k/40", {
+    block_split: Vec<(Bytes, u8)> = Vec::new(), Plain, "bssplit", "block sizes with shares in percent, 4k/60:64k/40", {
         rule: |work| {
             let sum: u32 = work.block_split.iter().map(|(_, share)| u32::from(*share)).sum();
-            let error = ("the shares do not add up to 100 %", "write it as 4k/60:64k/40");
+            let error = ("the shares do not add up to 100 %", "use 4k/60:64k/40");
             unless(work.block_split.is_empty() || sum == 100, error)
         },
     }
-    depth: u32 = 32, Plain, "iodepth", "reads under way per job", {
+    depth: u32 = 32, Plain, "iodepth", "I/Os in flight per job", {
         bounds: Some((1, 4096)),
         arm: Arm::Every,
         form: Some(FormField::of(3, &["1", "2", "4", "8", "16", "32", "64", "128", "256", "512"])),
@@ -193,22 +193,22 @@ options! {
         form: Some(FormField::of(4, &["1", "2", "3", "4", "6", "8", "12", "16"]).help("threads per drive")),
     }
     engine: EngineKind = EngineKind::IoUring, Plain, "ioengine",
-    "`io_uring`, `io_uring_cmd` (NVMe commands), libaio, psync or posixaio", {
+    "`io_uring`, `io_uring_cmd` (NVMe passthrough), libaio, psync or posixaio", {
         arm: Arm::One,
         form: Some(
             FormField::of(6, &["io_uring", "io_uring_cmd", "libaio", "psync", "posixaio"])
-                .help("how reads are handed to the kernel"),
+                .help("how reads are submitted"),
         ),
         fio_default: Some("psync"),
     }
-    direct: bool = true, Plain, "direct", "1 reads past the page cache", {
+    direct: bool = true, Plain, "direct", "1 uses O_DIRECT", {
         arm: Arm::Every,
         form: Some(FormField::of(7, YES_NO)),
         fio_default: Some("0"),
     }
     hipri: bool = false, Plain, "hipri", "1 polls for completions; needs poll queues", {
         rule: |work| {
-            let error = ("polled completions need direct I/O", "add --direct 1 or leave --hipri out");
+            let error = ("polled completions need O_DIRECT", "add --direct 1 or leave --hipri out");
             unless(work.direct || !work.hipri, error)
         },
         arm: Arm::One,
@@ -216,9 +216,9 @@ options! {
         fio: Fio::OfIoUring,
     }
     hybrid_poll: bool = false, Plain, "hybrid_poll",
-    "with --hipri: sleeps for a while before it polls, which costs less processor time; Linux 6.13", {
+    "with --hipri: sleep before polling, which costs less CPU time; Linux 6.13", {
         rule: |work| {
-            let wrong = "sleeps before it polls, which this test does not do by itself";
+            let wrong = "needs polling by the worker";
             let polls = work.hipri && !work.submission_poll;
             unless(polls || !work.hybrid_poll, (wrong, "use it with --hipri and without --sqthread_poll"))
         },
@@ -238,24 +238,24 @@ options! {
         fio: Fio::OfIoUring,
         fio_default: Some("0"),
     }
-    submission_poll: bool = false, Plain, "sqthread_poll", "1 lets a kernel thread submit", {
+    submission_poll: bool = false, Plain, "sqthread_poll", "1 submits from a kernel thread (SQPOLL)", {
         arm: Arm::One,
         fio: Fio::OfIoUring,
     }
     batch_submit: Option<u32> = None, Plain, "iodepth_batch_submit",
-    "most reads handed over in one call; adapts without it", {
+    "maximum submissions per call; adaptive if not given", {
         aliases: &["iodepth_batch"],
         bounds: Some((1, 4096)),
         arm: Arm::One,
     }
     batch_complete_min: Option<u32> = None, Plain, "iodepth_batch_complete_min",
-    "completions waited for in one call: 0 never sleeps, which takes a whole processor; adapts without it", {
+    "minimum completions per call; 0 never sleeps and takes a whole CPU; adaptive if not given", {
         aliases: &["iodepth_batch_complete"],
         bounds: Some((0, 4096)),
         arm: Arm::One,
     }
     runtime: Option<Duration> = Some(Duration::from_secs(10)), Endless, "runtime",
-    "how long is counted: 30, 30s, 2m; without it --io_size ends the test, if given; 0 until --size is read", {
+    "measured time: 30, 30s, 2m; not given: --io_size ends the test, if given; 0: until --size is read", {
         aliases: &["timeout"],
         form: Some(
             FormField::of(5, &["5s", "10s", "30s", "60s", "5m", ""])
@@ -264,53 +264,53 @@ options! {
         ),
         fio_default: Some("0"),
     }
-    ramp: Duration = Duration::ZERO, Plain, "ramp_time", "time that is not counted before", {
+    ramp: Duration = Duration::ZERO, Plain, "ramp_time", "warm-up before the measured time", {
         listed: |work| !work.ramp.is_zero(),
     }
-    offset: Bytes = Bytes(0), Plain, "offset", "where the part of each target begins that is read", {
+    offset: Bytes = Bytes(0), Plain, "offset", "start of the range read on each target", {
         aliases: &["fileoffset"],
         rule: |work| {
-            let wrong = format!("{} B is in the middle of a block", work.offset.0);
+            let wrong = format!("{} B is not a multiple of 512 B", work.offset.0);
             unless(!work.direct || work.offset.0.is_multiple_of(512), (&wrong, "use a multiple of 512 B"))
         },
         listed: |work| work.offset.0 > 0,
     }
-    io_size: Option<Bytes> = None, Plain, "io_size", "a job ends after so many bytes", {
+    io_size: Option<Bytes> = None, Plain, "io_size", "bytes after which a job ends", {
         aliases: &["io_limit"],
         bounds: Some((1, u64::MAX)),
     }
     size: Option<Bytes> = None, Plain, "size",
-    "bytes of each target that are read, all without it; the size of a file laid out", {
+    "length of the range read on each target, default all; the size of a file laid out", {
         bounds: Some((1, u64::MAX)),
         arm: Arm::Every,
         form: Some(
             FormField::of(13, &["", "1g", "4g", "16g", "100g"])
-                .help("the first bytes of each target; the size of a file that is laid out")
+                .help("bytes to read from the start; the size of a file laid out")
                 .empty("all of it"),
         ),
     }
-    rate_iops: Option<u32> = None, Plain, "rate_iops", "reads per second per job at most", {
+    rate_iops: Option<u32> = None, Plain, "rate_iops", "maximum reads per second per job", {
         bounds: Some((1, u32::MAX as u64)),
         arm: Arm::Every,
         form: Some(
             FormField::of(12, &[])
-                .help("reads per second per job at most; empty for no limit")
+                .help("maximum reads per second per job; empty for no limit")
                 .empty("no limit"),
         ),
     }
     cpus_allowed: Vec<u32> = Vec::new(), Plain, "cpus_allowed",
-    "processors that workers run on, 0-3,8; those near each drive without it", {}
-    numa_cpu_nodes: Vec<u32> = Vec::new(), Plain, "numa_cpu_nodes", "NUMA nodes whose processors workers run on", {}
+    "CPUs for workers, 0-3,8; default those near each drive", {}
+    numa_cpu_nodes: Vec<u32> = Vec::new(), Plain, "numa_cpu_nodes", "NUMA nodes whose CPUs run workers", {}
     pinned: bool = false, Policy, "cpus_allowed_policy",
-    "with split each worker stays on one processor, cores before their siblings", {
+    "with split each worker is pinned to one CPU, cores before their siblings", {
         listed: |work| work.pinned,
     }
-    seed: u64 = 0x1007_d140, Plain, "randseed", "seed of the random offsets", {}
+    seed: u64 = 0x1007_d140, Plain, "randseed", "seed for random offsets", {}
     latency: bool = true, Inverse, "gtod_reduce", "1 measures no latency", {
         fio: Fio::WhenOn,
     }
     exact_timing: bool = false, Plain, "exact_timing",
-    "latencies begin when reads are handed over and end one by one, as fio's clat does; two calls a batch", {
+    "latency from submission to each completion, as fio's clat; two calls per batch", {
         rule: |work| {
             unless(work.latency || !work.exact_timing, ("latency is not measured", "leave --gtod_reduce out"))
         },
@@ -319,7 +319,7 @@ options! {
         fio: Fio::Missing,
     }
     time_based: bool = true, Plain, "time_based",
-    "0 ends a job that has read its part (--size) before its --runtime, as a job file does", {
+    "0 ends a job at --size or --runtime, whichever is first, as in a job file", {
         // With an amount, the time is only the longest it may take.
         listed: |work| work.runtime.is_some() && work.io_size.is_none(),
         fio: Fio::WhenOn,
@@ -448,7 +448,7 @@ pub struct Given(pub Vec<(&'static str, String)>);
 impl Given {
     /// Of a text such as `iodepth=8 numjobs=2`.
     pub fn read(text: &str) -> Result<Self, ValueError> {
-        let unknown = || ValueError::new("no option", "write it as iodepth=8 numjobs=2");
+        let unknown = || ValueError::new("not an option", "use iodepth=8 numjobs=2");
         let one = |word: &str| {
             let (name, value) = word.split_once('=').ok_or_else(unknown)?;
             Self::one(find(name).ok_or_else(unknown)?, value)

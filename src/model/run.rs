@@ -207,12 +207,12 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// `a call`, `8.0 reads`; of a worker that calls more often than it reads `calls`, `250 a read`.
+    /// `per call`, `8.0 reads`; of a worker with more calls than reads `calls`, `250 per read`.
     pub fn calls(&self) -> (&'static str, String) {
         if self.reads_per_call < 1.0 {
-            ("calls", format!("{} a read", units::mean(1.0 / self.reads_per_call)))
+            ("calls", format!("{} per read", units::mean(1.0 / self.reads_per_call)))
         } else {
-            ("a call", format!("{} reads", units::mean(self.reads_per_call)))
+            ("per call", format!("{} reads", units::mean(self.reads_per_call)))
         }
     }
 }
@@ -314,7 +314,7 @@ pub(crate) mod testing {
                 ring_flags: vec![],
                 batch: String::new(),
                 placement: "anywhere".to_owned(),
-                memory: "plain pages".to_owned(),
+                memory: "base pages".to_owned(),
                 fallbacks: vec![],
             },
             simulated: false,

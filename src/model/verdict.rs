@@ -35,7 +35,7 @@ impl Metric {
         match self {
             Self::Iops => "reads per second",
             Self::BytesPerSecond => "bytes per second",
-            Self::CpuNsPerIo => "processor time of a read",
+            Self::CpuNsPerIo => "CPU time per read",
             Self::LatencyP99 => "99th percentile of latency",
         }
     }

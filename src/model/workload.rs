@@ -22,7 +22,7 @@ impl Workload {
     /// Refuses what no engine could run; targets themselves are checked when they are opened.
     pub fn validate(&self) -> Result<(), WorkloadError> {
         if self.targets.is_empty() {
-            let (wrong, fix) = ("no drive or file to read from", "name one: --filename /dev/nvme0n1");
+            let (wrong, fix) = ("no drive or file to read from", "add --filename /dev/nvme0n1");
             return Err(WorkloadError { option: "filename", wrong: wrong.to_owned(), fix: fix.to_owned() });
         }
         OPTIONS.iter().try_for_each(|option| {
@@ -53,7 +53,7 @@ impl Workload {
         let jobs = if self.jobs == 1 { "1 job".to_owned() } else { format!("{} jobs", self.jobs) };
         let buffered = if self.direct { "" } else { ", buffered" };
         let polled = match (self.hipri, self.hybrid_poll) {
-            (true, true) => ", polled after a sleep",
+            (true, true) => ", hybrid polled",
             (true, false) => ", polled",
             (false, _) => "",
         };

@@ -55,7 +55,7 @@ impl<'a> CheckDocument<'a> {
             not_judged: verdict
                 .not_judged
                 .iter()
-                .map(|id| NotJudged { id: *id, because: "no test runs" })
+                .map(|id| NotJudged { id: *id, because: "no test is running" })
                 .collect(),
             problems,
         }
@@ -92,11 +92,11 @@ pub fn text(verdict: &Verdict, width: usize) -> String {
         full(&mut out, finding, width);
     }
     if !quiet.is_empty() {
-        out.push_str("\nworth knowing\n");
+        out.push_str("\ninfo\n");
         for finding in quiet {
             brief(&mut out, finding, width);
         }
-        out.push_str("  more about one: iodyno check --explain ID\n");
+        out.push_str("  details: iodyno check --explain ID\n");
     }
     out.push_str(&footer(verdict, width));
     out
@@ -106,21 +106,21 @@ pub fn text(verdict: &Verdict, width: usize) -> String {
 pub fn explain(row: &Row, findings: &[Finding], width: usize) -> String {
     let width = width.max(60);
     let mut out = format!("{}: {}\n", row.id.0, row.title);
-    let source = if row.source.is_empty() { "claims no figure" } else { row.source };
-    field(&mut out, "fires", &format!("when {}.", row.fires), width);
+    let source = if row.source.is_empty() { "no figure" } else { row.source };
+    field(&mut out, "when", &format!("{}.", row.fires), width);
     field(&mut out, "why", row.why, width);
-    field(&mut out, "figure", &plain(source), width);
-    field(&mut out, "do", &plain(row.remedy), width);
+    field(&mut out, "source", &plain(source), width);
+    field(&mut out, "remedy", &plain(row.remedy), width);
     field(&mut out, "risk", &risk(row.risk), width);
     field(&mut out, "wrong if", row.wrong_if, width);
     if row.needs_load {
-        field(&mut out, "note", "It is judged while a test runs.", width);
+        field(&mut out, "note", "Checked only while a test runs.", width);
     }
     if row.is_default {
         field(
             &mut out,
             "note",
-            "Every machine has it as delivered: part of `defaults` until a workload shows its cost.",
+            "A factory default: part of `defaults` until a workload shows its cost.",
             width,
         );
     }
@@ -149,7 +149,7 @@ fn plain(template: &str) -> String {
         }
         text.push_str(if text.is_empty() { rest.trim_start() } else { rest });
     }
-    if text.is_empty() { "It depends on what is found, which then says it.".to_owned() } else { text }
+    if text.is_empty() { "It depends on the case; the finding names it.".to_owned() } else { text }
 }
 
 /// Who is judged: host, processors, kernel, drives.
@@ -171,13 +171,13 @@ fn unread(machine: &Machine) -> String {
     }
     let problem = machine.pci.silent_functions().find_map(|node| node.vendor.problem());
     let why = problem.map_or_else(String::new, |problem| format!(" ({}: {})", problem.path, problem.reason));
-    format!("{silent} of {all} PCI devices could not be read and are not judged{why}\n")
+    format!("{silent} of {all} PCI devices could not be read and are not checked{why}\n")
 }
 
 fn summary(loud: &[&Finding]) -> String {
     let number = |severity| loud.iter().filter(|finding| finding.severity == severity).count();
     match (number(Severity::High), number(Severity::Warning)) {
-        (0, 0) => "nothing seen that holds it back\n".to_owned(),
+        (0, 0) => "no limiting findings\n".to_owned(),
         (high, 0) => format!("{high} high\n"),
         (0, 1) => "1 warning\n".to_owned(),
         (0, warnings) => format!("{warnings} warnings\n"),
@@ -196,17 +196,17 @@ fn full(out: &mut String, finding: &Finding, width: usize) {
         Severity::Info => "   info     ",
     };
     wrapped(out, mark, &finding.title, width);
-    field(out, "wins", &gain(&finding.gain), width);
+    field(out, "gain", &gain(&finding.gain), width);
     field(out, "why", &finding.why, width);
     let proofs = distinct(finding);
     for (at, (path, value)) in proofs.iter().take(MOST_PROOFS).enumerate() {
-        let label = if at == 0 { "read" } else { "" };
+        let label = if at == 0 { "evidence" } else { "" };
         field(out, label, &format!("{path}: {value}"), usize::MAX);
     }
     if proofs.len() > MOST_PROOFS {
         field(out, "", &format!("and {} more, see --json", proofs.len() - MOST_PROOFS), width);
     }
-    field(out, "do", &finding.remedy.text, width);
+    field(out, "remedy", &finding.remedy.text, width);
     if let Some(command) = &finding.remedy.command {
         field(out, "", command, usize::MAX);
     }
@@ -254,7 +254,7 @@ fn footer(verdict: &Verdict, width: usize) -> String {
     if !verdict.not_judged.is_empty() {
         let ids: Vec<_> = verdict.not_judged.iter().map(|id| id.0).collect();
         out.push('\n');
-        wrapped(&mut out, "not judged, for no test runs: ", &ids.join(", "), width);
+        wrapped(&mut out, "not checked (no test is running): ", &ids.join(", "), width);
     }
     let denied = CheckDocument::new(verdict)
         .problems
@@ -263,9 +263,7 @@ fn footer(verdict: &Verdict, width: usize) -> String {
         .count();
     if denied > 0 {
         out.push('\n');
-        let told = format!(
-            "{denied} values could not be read for lack of privilege; as root there may be more to say"
-        );
+        let told = format!("{denied} values need root; run as root for more findings");
         wrapped(&mut out, "", &told, width);
     }
     out
@@ -309,7 +307,7 @@ mod tests {
     fn every_row_is_explained_in_sentences_without_what_is_found() {
         for row in FINDINGS {
             let text = explain(row, &[], 100);
-            let todo = text.split("\n            do        ").nth(1).unwrap();
+            let todo = text.split("\n            remedy    ").nth(1).unwrap();
             let first: String = todo.chars().take_while(|c| !c.is_whitespace()).collect();
             assert!(first.len() == 1 || first.chars().any(char::is_lowercase), "{}: {first}", row.id.0);
             assert!(!text.contains(['{', '}']), "{text}");

@@ -99,16 +99,15 @@ impl Comparison {
         if self.simulated {
             blocks.push(Block::Text(vec![
                 Span::Strong("SIMULATED.".to_owned()),
-                Span::Plain(" At least one side is a machine built into iodyno.".to_owned()),
+                Span::Plain(" At least one side is a demo machine.".to_owned()),
             ]));
         }
         blocks.extend(self.results());
         blocks.extend(self.changed());
-        blocks.extend(list("Findings that are gone", &self.findings_gone));
-        blocks.extend(list("Findings that are new", &self.findings_new));
+        blocks.extend(list("Resolved findings", &self.findings_gone));
+        blocks.extend(list("New findings", &self.findings_new));
         if !self.not_compared.is_empty() {
-            let text =
-                format!("Not compared, for one side was made without: {}.", self.not_compared.join(", "));
+            let text = format!("Not compared, missing on one side: {}.", self.not_compared.join(", "));
             blocks.push(Block::Text(vec![Span::Plain(text)]));
         }
         written(blocks, format)
@@ -120,17 +119,17 @@ impl Comparison {
             blocks.push(Block::Heading("Runs".to_owned()));
             blocks.extend(self.runs.iter().map(|run| Block::Box(run.lines())));
         }
-        blocks.extend(list("Runs of one side alone", &self.runs_unmatched));
+        blocks.extend(list("Runs on one side only", &self.runs_unmatched));
         if !self.experiments.is_empty() {
             blocks.push(Block::Heading("Experiments".to_owned()));
             blocks.extend(self.experiments.iter().map(|experiment| Block::Box(experiment.lines())));
         }
-        blocks.extend(list("Experiments of one side alone", &self.experiments_unmatched));
+        blocks.extend(list("Experiments on one side only", &self.experiments_unmatched));
         let text = if self.runs.is_empty() && self.experiments.is_empty() {
-            "Nothing was measured on both sides, so nothing says which is faster.".to_owned()
+            "No run exists on both sides, so speeds cannot be compared.".to_owned()
         } else {
             format!(
-                "Slower or faster is what differs by more than {} % and by more than its seconds or rounds do.",
+                "Slower or faster: the difference exceeds {} % and the spread between seconds or rounds.",
                 units::three_digits(100.0 * self.margin)
             )
         };
@@ -139,14 +138,14 @@ impl Comparison {
     }
 
     fn changed(&self) -> Vec<Block> {
-        let heading = Block::Heading("What changed".to_owned());
+        let heading = Block::Heading("Changes".to_owned());
         if self.changes.is_empty() {
-            let text = "Nothing that both sides tell: machine, places, links and settings are the same.";
+            let text = "None: machine, slots, links and settings are the same on both sides.";
             return vec![heading, Block::Text(vec![Span::Plain(text.to_owned())])];
         }
         let lines = self.changes.iter().flat_map(|change| {
-            let old = change.before.as_deref().unwrap_or("not there");
-            let new = change.after.as_deref().unwrap_or("not there");
+            let old = change.before.as_deref().unwrap_or("none");
+            let new = change.after.as_deref().unwrap_or("none");
             boxed(&format!("{:<8} ", change.kind), &format!("{}: {old} → {new}", change.what))
         });
         vec![heading, Block::Box(lines.collect())]

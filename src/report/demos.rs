@@ -9,7 +9,7 @@ use super::{
 
 const COLUMNS: [Column; 2] = [
     Column { heading: "demo", right: false, optional: false },
-    Column { heading: "what it shows", right: false, optional: false },
+    Column { heading: "machine", right: false, optional: false },
 ];
 
 /// `iodyno demos --json`.

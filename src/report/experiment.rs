@@ -43,14 +43,14 @@ pub fn heading(plan: &Plan) -> String {
     let labels: Vec<&str> = plan.arms.iter().map(|arm| arm.label.as_str()).collect();
     let _infallible = writeln!(
         text,
-        "{}; in random order, {} rounds or more, {} or more, {} at most",
+        "{}; random order, at least {} rounds, {} or more, {} at most",
         labels.join(", "),
         plan.terms.least_rounds,
         in_words(plan.least_time()),
         in_words(plan.terms.most_time)
     );
     if !plan.experiment.changes.is_empty() {
-        let _infallible = writeln!(text, "changes {}, and puts it back", plan.experiment.changes);
+        let _infallible = writeln!(text, "changes {}, restored afterwards", plan.experiment.changes);
     }
     text
 }
@@ -69,19 +69,14 @@ pub fn round(account: &Account) -> String {
     let width = account
         .widths
         .last()
-        .map(|width| format!("   ±{}, {} will do", percent(*width), percent(account.narrow())));
+        .map(|width| format!("   ±{}, target {}", percent(*width), percent(account.narrow())));
     format!("{:>3}  {}{}\n", account.rounds, figures.join(", "), width.unwrap_or_default())
 }
 
 /// A round that was thrown out.
 pub fn thrown_out(account: &Account) -> String {
     account.thrown_out.last().map_or_else(String::new, |out| {
-        format!(
-            "  -  round {} is thrown out: {}, {}\n",
-            out.round,
-            Label::new(&out.arm),
-            Label::new(&out.why)
-        )
+        format!("  -  round {} discarded: {}, {}\n", out.round, Label::new(&out.arm), Label::new(&out.why))
     })
 }
 
@@ -119,7 +114,7 @@ pub fn result(account: &Account) -> String {
         let _infallible = writeln!(text, "  {}", verdict::meaning(account, effect));
     }
     if account.effects.is_empty() {
-        text.push_str("No verdict: there are too few rounds for one.\n");
+        text.push_str("No verdict: too few rounds.\n");
     }
     let ending = verdict::ending(account).map(|words| Label::new(&words).to_string());
     let parts = [ending.unwrap_or_default(), verdict::restoration(account).to_owned()];

@@ -34,7 +34,7 @@ pub fn job_file_of_runs(workloads: &[Workload]) -> String {
 }
 
 const HEAD: &str = "; made by iodyno bench --emit-fio; run it with: fio --readonly FILE\n\
-                    ; one section per target, each with its own depth and jobs, reported one by one\n";
+                    ; one section per target, each with its own iodepth and numjobs, reported separately\n";
 
 fn section(index: usize, target: &Target) -> String {
     match &target.drive {
@@ -109,7 +109,7 @@ mod tests {
     fn a_job_file_has_a_section_per_target_and_its_own_group() {
         let expected = "\
 ; made by iodyno bench --emit-fio; run it with: fio --readonly FILE
-; one section per target, each with its own depth and jobs, reported one by one
+; one section per target, each with its own iodepth and numjobs, reported separately
 [global]
 rw=randread
 bs=4k

@@ -38,7 +38,7 @@ pub struct Metrics<'a> {
 pub fn text(metrics: &Metrics<'_>) -> String {
     let mut page = Page::default();
     let Metrics { machine, problems, limits, findings, last_run } = *metrics;
-    page.family("iodyno_info", Kind::Gauge, "The iodyno that wrote this.");
+    page.family("iodyno_info", Kind::Gauge, "Version of iodyno.");
     page.sample(&[("version", VERSION)], 1.0);
     page.family("iodyno_problems", Kind::Gauge, "Values that could not be read.");
     page.sample(&[], problems.len() as f64);
@@ -71,11 +71,7 @@ fn findings_of(findings: &[Finding], page: &mut Page) {
         let count = findings.iter().filter(|finding| finding.severity == severity).count();
         page.sample(&[("severity", severity.name())], count as f64);
     }
-    page.family(
-        "iodyno_finding_subjects",
-        Kind::Gauge,
-        "Drives, devices and places that a finding is about.",
-    );
+    page.family("iodyno_finding_subjects", Kind::Gauge, "Drives and devices with this finding.");
     let mut subjects: BTreeMap<(&str, Severity), usize> = BTreeMap::new();
     for finding in findings {
         *subjects.entry((finding.id.0, finding.severity)).or_default() += finding.subjects.len();
@@ -96,24 +92,24 @@ fn links(machine: &Machine, page: &mut Page) {
             }
         }
     };
-    family(
-        "iodyno_pcie_link_transfers_per_second",
-        "Transfer rate of this end's link now, each lane.",
-        &|link| link.speed.get().map(rate),
-    );
-    family("iodyno_pcie_link_max_transfers_per_second", "Highest transfer rate of this end.", &|link| {
-        link.max_speed.get().map(rate)
+    family("iodyno_pcie_link_transfers_per_second", "Current transfer rate per lane at this end.", &|link| {
+        link.speed.get().map(rate)
     });
-    family("iodyno_pcie_link_width_lanes", "Lanes of this end's link now.", &|link| {
+    family(
+        "iodyno_pcie_link_max_transfers_per_second",
+        "Maximum transfer rate per lane of this end.",
+        &|link| link.max_speed.get().map(rate),
+    );
+    family("iodyno_pcie_link_width_lanes", "Current link width at this end.", &|link| {
         link.width.get().map(|lanes| f64::from(lanes.0))
     });
-    family("iodyno_pcie_link_max_width_lanes", "Most lanes of this end.", &|link| {
+    family("iodyno_pcie_link_max_width_lanes", "Maximum link width of this end.", &|link| {
         link.max_width.get().map(|lanes| f64::from(lanes.0))
     });
     page.family(
         "iodyno_pcie_correctable_errors_total",
         Kind::Counter,
-        "Correctable errors (AER) since the start.",
+        "Correctable errors (AER) since boot.",
     );
     for node in &machine.pci.nodes {
         let total = node.aer_correctable.value().and_then(|errors| {
@@ -158,58 +154,54 @@ const OF_DRIVES: &[OfDrive] = &[
     ("iodyno_drive_size_bytes", Kind::Gauge, "Size of the drive.", |drive| {
         drive.size.get().map(|size| size.0 as f64)
     }),
-    ("iodyno_drive_logical_block_bytes", Kind::Gauge, "Logical block of the format in use.", |drive| {
-        drive.lba_bytes().map(|bytes| bytes as f64)
-    }),
+    (
+        "iodyno_drive_logical_block_bytes",
+        Kind::Gauge,
+        "Logical block size of the LBA format in use.",
+        |drive| drive.lba_bytes().map(|bytes| bytes as f64),
+    ),
     ("iodyno_drive_temperature_celsius", Kind::Gauge, "Composite temperature.", |drive| {
         drive.temperature.as_ref()?.now.get()
     }),
-    ("iodyno_drive_temperature_max_celsius", Kind::Gauge, "Temperature that the drive warns at.", |drive| {
-        drive.temperature.as_ref()?.max.get()
-    }),
+    (
+        "iodyno_drive_temperature_max_celsius",
+        Kind::Gauge,
+        "Warning temperature threshold (WCTEMP).",
+        |drive| drive.temperature.as_ref()?.max.get(),
+    ),
     ("iodyno_nvme_critical_warning", Kind::Gauge, "Critical warning bits of the SMART log.", |drive| {
         smart(drive, |smart| f64::from(smart.critical_warning))
     }),
-    ("iodyno_nvme_available_spare_ratio", Kind::Gauge, "Spare blocks left.", |drive| {
+    ("iodyno_nvme_available_spare_ratio", Kind::Gauge, "Available spare.", |drive| {
         smart(drive, |smart| f64::from(smart.spare_percent) / 100.0)
     }),
-    ("iodyno_nvme_used_ratio", Kind::Gauge, "Life used by the maker's estimate; may exceed 1.", |drive| {
+    ("iodyno_nvme_used_ratio", Kind::Gauge, "Percentage used as a ratio; may exceed 1.", |drive| {
         smart(drive, |smart| f64::from(smart.used_percent) / 100.0)
     }),
     ("iodyno_nvme_media_errors_total", Kind::Counter, "Media and data integrity errors.", |drive| {
         smart(drive, |smart| smart.media_errors as f64)
     }),
-    ("iodyno_nvme_unsafe_shutdowns_total", Kind::Counter, "Shutdowns without notice.", |drive| {
+    ("iodyno_nvme_unsafe_shutdowns_total", Kind::Counter, "Unsafe shutdowns.", |drive| {
         smart(drive, |smart| smart.unsafe_shutdowns as f64)
     }),
-    ("iodyno_nvme_power_on_seconds_total", Kind::Counter, "Time under power.", |drive| {
+    ("iodyno_nvme_power_on_seconds_total", Kind::Counter, "Power-on time.", |drive| {
         smart(drive, |smart| smart.power_on_hours as f64 * 3600.0)
     }),
-    ("iodyno_nvme_read_bytes_total", Kind::Counter, "Read by the host, in units of 512000 B.", |drive| {
+    ("iodyno_nvme_read_bytes_total", Kind::Counter, "Data units read, of 512000 B.", |drive| {
         smart(drive, |smart| smart.read as f64)
     }),
-    (
-        "iodyno_nvme_written_bytes_total",
-        Kind::Counter,
-        "Written by the host, in units of 512000 B.",
-        |drive| smart(drive, |smart| smart.written as f64),
-    ),
+    ("iodyno_nvme_written_bytes_total", Kind::Counter, "Data units written, of 512000 B.", |drive| {
+        smart(drive, |smart| smart.written as f64)
+    }),
     ("iodyno_nvme_warm_seconds_total", Kind::Counter, "Time above the warning temperature.", |drive| {
         smart(drive, |smart| f64::from(smart.warning_minutes) * 60.0)
     }),
     ("iodyno_nvme_hot_seconds_total", Kind::Counter, "Time above the critical temperature.", |drive| {
         smart(drive, |smart| f64::from(smart.critical_minutes) * 60.0)
     }),
-    (
-        "iodyno_nvme_thermal_transitions_total",
-        Kind::Counter,
-        "Times the drive slowed down for its heat.",
-        |drive| {
-            smart(drive, |smart| {
-                f64::from(smart.thermal_transitions.0) + f64::from(smart.thermal_transitions.1)
-            })
-        },
-    ),
+    ("iodyno_nvme_thermal_transitions_total", Kind::Counter, "Thermal throttling transitions.", |drive| {
+        smart(drive, |smart| f64::from(smart.thermal_transitions.0) + f64::from(smart.thermal_transitions.1))
+    }),
 ];
 
 fn smart(drive: &Drive, value: impl Fn(&crate::machine::Smart) -> f64) -> Option<f64> {
@@ -219,7 +211,7 @@ fn smart(drive: &Drive, value: impl Fn(&crate::machine::Smart) -> f64) -> Option
 fn drives(machine: &Machine, limits: &Limits, page: &mut Page) {
     let named: Vec<(&Drive, String, String)> =
         machine.hardware_drives().map(|drive| (drive, drive.name.to_string(), serial_hash(drive))).collect();
-    page.family("iodyno_drive_info", Kind::Gauge, "What the drive is.");
+    page.family("iodyno_drive_info", Kind::Gauge, "Model and firmware of the drive.");
     for (drive, name, hash) in &named {
         let text = |reading: &Reading<crate::text::Label>| {
             reading.value().map(ToString::to_string).unwrap_or_default()
@@ -245,7 +237,7 @@ fn drives(machine: &Machine, limits: &Limits, page: &mut Page) {
     page.family(
         "iodyno_drive_limit_bytes_per_second",
         Kind::Gauge,
-        "What reads of the drive can carry at most, with the basis of that.",
+        "Read limit of the drive, with its basis.",
     );
     for (drive, name, hash) in &named {
         if let Some(limit) = limits.drives.get(&drive.name) {

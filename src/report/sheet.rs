@@ -192,7 +192,7 @@ fn blocks(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
     if dossier.is_simulated() {
         blocks.push(Block::Text(vec![
             Span::Strong("SIMULATED.".to_owned()),
-            Span::Plain(" A machine built into iodyno: no drive was read for any figure here.".to_owned()),
+            Span::Plain(" A demo machine: no drive was read for these figures.".to_owned()),
         ]));
     }
     for row in PARTS.iter().filter(|row| choice.parts.contains(&row.part)) {

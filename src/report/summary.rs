@@ -70,7 +70,7 @@ fn figures(name: &str, iops: f64, bytes_per_second: f64) -> String {
 fn paragraph(target: &TargetSummary, expected: Option<&Expected>) -> Vec<String> {
     let mut lines = vec![figures(target.name.as_str(), target.iops(), target.bytes_per_second())];
     lines.push(format!(
-        "  reads     {} of {} in {:.3} s",
+        "  reads     {}, {} in {:.3} s",
         target.ios,
         UnitSystem::Binary.size(units::Bytes(target.bytes)),
         target.runtime.as_secs_f64()
@@ -91,7 +91,7 @@ fn paragraph(target: &TargetSummary, expected: Option<&Expected>) -> Vec<String>
         let first = target.first_error.as_ref().map(|error| format!(", first: {error}")).unwrap_or_default();
         lines.push(format!("  errors    {}{first}", target.errors));
     }
-    lines.extend(target.invalid_because.iter().map(|because| format!("  not valid {because}")));
+    lines.extend(target.invalid_because.iter().map(|because| format!("  invalid   {because}")));
     lines
 }
 
@@ -126,7 +126,7 @@ fn cost(target: &TargetSummary) -> Vec<String> {
     let (what, ratio) = cost.calls();
     vec![
         format!(
-            "  a read    {user} user and {system} system, {:.2} context switches{interrupts}",
+            "  per read  {user} user and {system} system CPU, {:.2} context switches{interrupts}",
             cost.switches
         ),
         format!("  {what:<10}{ratio}{depth}"),
@@ -153,7 +153,7 @@ pub(super) mod tests {
                 batch: "adaptive, waits for 8".to_owned(),
                 placement: "anywhere".to_owned(),
                 memory: "huge pages (2 MiB)".to_owned(),
-                fallbacks: vec!["files cannot be registered (EINVAL): plain ones are used".to_owned()],
+                fallbacks: vec!["files cannot be registered (EINVAL): using plain ones".to_owned()],
             },
             targets: vec![TargetSummary {
                 name: Label::new("/dev/nvme0n1"),
@@ -194,14 +194,14 @@ pub(super) mod tests {
 4k randread, depth 32, 1 job
   io_uring, interrupts, SINGLE_ISSUER DEFER_TASKRUN, adaptive, waits for 8
   workers anywhere; buffers in huge pages (2 MiB)
-  note: files cannot be registered (EINVAL): plain ones are used
+  note: files cannot be registered (EINVAL): using plain ones
 
 /dev/nvme0n1: 50.0 k IOPS, 205 MB/s (195 MiB/s)
-  reads     100000 of 391 MiB in 2.000 s
+  reads     100000, 391 MiB in 2.000 s
   latency   min 90.0 us, mean 640 us, stddev 52.0 us, max 1.20 ms
             p50 600 us  p90 600 us  p99 600 us  p99.9 600 us  p99.99 900 us
-  a read    1.00 us user and 2.00 us system, 0.12 context switches, 0.52 interrupts
-  a call    8.0 reads, depth 31.5
+  per read  1.00 us user and 2.00 us system CPU, 0.12 context switches, 0.52 interrupts
+  per call  8.0 reads, depth 31.5
 ";
         assert_eq!(text, expected);
     }
@@ -210,7 +210,11 @@ pub(super) mod tests {
     fn calls_that_bring_less_than_a_read_are_counted_by_the_read() {
         let mut run = run();
         run.targets[0].calls = 25_000_000;
-        assert!(text(&run, &[]).ends_with("\n  calls     250.0 a read, depth 31.5\n"), "{}", text(&run, &[]));
+        assert!(
+            text(&run, &[]).ends_with("\n  calls     250.0 per read, depth 31.5\n"),
+            "{}",
+            text(&run, &[])
+        );
     }
 
     #[test]
@@ -237,7 +241,7 @@ pub(super) mod tests {
             "{text}"
         );
         assert!(text.contains("\n  errors    2, first: EIO: Input/output error on /dev/nvme0n1 at byte 0\n"));
-        assert!(text.contains("\n  not valid 2 reads failed\n"));
+        assert!(text.contains("\n  invalid   2 reads failed\n"));
         assert!(text.ends_with("\nall targets: 100 k IOPS, 410 MB/s (391 MiB/s)\n"), "{text}");
     }
 }

@@ -74,7 +74,7 @@ fn one(machine: &Machine, ledger: &ChangeLog, device: &Device, row: &Setting, li
 
 fn why_not(machine: &Machine, row: &Setting, readings: &[Reading<Value>], live: bool) -> Option<String> {
     if row.risk == Risk::Shown {
-        return Some("shown only".to_owned());
+        return Some("not tunable".to_owned());
     }
     if !live {
         return Some("not this machine".to_owned());
@@ -118,13 +118,13 @@ pub fn table(rows: &[Row]) -> String {
 }
 
 fn notes(row: &Row, value: &str, changed: Option<&str>) -> Vec<String> {
-    let mut notes: Vec<String> = changed.map(|found| format!("found {found}")).into_iter().collect();
+    let mut notes: Vec<String> = changed.map(|found| format!("before {found}")).into_iter().collect();
     let default = row.default_value.as_deref().filter(|default| *default != value && row.value.is_some());
     notes.extend(default.map(|default| format!("default {default}")));
     notes.extend(row.set_by.clone());
     notes.extend(row.why_not.clone());
     if row.writable && row.choices.len() > 1 {
-        notes.push(format!("takes {}", row.choices.join(" ")));
+        notes.push(format!("choices {}", row.choices.join(" ")));
     }
     notes
 }
@@ -136,7 +136,7 @@ pub fn applied(change: &Change, outcome: &Outcome) -> String {
 
 /// A value that was asked for and is there.
 pub fn already_there(device: &Device, setting: &Setting, value: &str) -> String {
-    format!("{device} {}: is {value} already\n", setting.id.0)
+    format!("{device} {}: already {value}\n", setting.id.0)
 }
 
 /// The commands that would make these changes.
@@ -163,9 +163,9 @@ pub fn restored(report: &[(Step, Restored)], kept_remain: bool) -> String {
     }
     if report.is_empty() {
         text.push_str(if kept_remain {
-            "nothing to undo but kept changes; --all undoes them too\n"
+            "only kept changes remain; --all undoes them\n"
         } else {
-            "nothing stands changed since boot\n"
+            "no settings changed since boot\n"
         });
     }
     text
@@ -176,25 +176,20 @@ fn became(step: &Step, restored: &Restored) -> String {
     let target = Label::new(&step.target);
     match restored {
         Restored::Back if step.setting == POLL_QUEUES.0 => {
-            format!(
-                "is {target} again; a drive that was probed meanwhile keeps its queues until it is probed again"
-            )
+            format!("restored to {target}; drives probed meanwhile keep their queues until probed again")
         }
-        Restored::Back => format!("is {target} again"),
-        Restored::AlreadyThere => format!("was {target} already"),
+        Restored::Back => format!("restored to {target}"),
+        Restored::AlreadyThere => format!("already {target}"),
         Restored::ModifiedExternally(now) => {
-            format!(
-                "reads {}, which somebody else set; left alone, --force puts {target} back",
-                Label::new(now)
-            )
+            format!("changed to {} by another program; not restored, --force sets {target}", Label::new(now))
         }
         Restored::Failed(why) => format!("is not {target}: {}", Label::new(why)),
-        Restored::Gone => "its drive is gone".to_owned(),
+        Restored::Gone => "drive not present".to_owned(),
         Restored::Doubtful(drives) => format!(
-            "its drive is not where it was and may be {} now; nothing was written, `iodyno tune set` puts {target} there",
+            "its drive moved and may be {} now; nothing was written, `iodyno tune set` can set {target}",
             drives.join(" or ")
         ),
-        Restored::Refused(why) => format!("left alone: {}", Label::new(why)),
+        Restored::Refused(why) => format!("not restored: {}", Label::new(why)),
     }
 }
 
@@ -211,7 +206,7 @@ pub fn journal(records: &[Record], boot: &str, path: &Path) -> String {
                 format!("{} {setting}: {old} -> {new}", device.name)
             }
             Event::Result { outcome, .. } => format!("  {outcome}"),
-            Event::Undone { file, value, .. } => format!("{file} is {value} again"),
+            Event::Undone { file, value, .. } => format!("{file} restored to {value}"),
             Event::Measured(gain) => {
                 format!("{} {}: {} -> {}: {}", gain.device.name, gain.setting, gain.old, gain.new, gain.words)
             }
@@ -222,10 +217,10 @@ pub fn journal(records: &[Record], boot: &str, path: &Path) -> String {
             writeln!(text, "{time}  {:<16}  {}", Label::new(&record.session), Label::new(&what));
     }
     if !older.is_empty() {
-        let _infallible = writeln!(text, "{} records of earlier boots, whose values are gone", older.len());
+        let _infallible = writeln!(text, "{} records of earlier boots", older.len());
     }
     if records.is_empty() {
-        text.push_str("empty: nothing was changed yet\n");
+        text.push_str("empty: no setting was changed yet\n");
     }
     text
 }

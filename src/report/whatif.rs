@@ -134,7 +134,7 @@ pub fn text(answer: &Answer, width: usize) -> String {
     if let Some((today, then)) = beside {
         let side = today.iter().map(|line| line.width()).max().unwrap_or_default();
         let pad = |line: &str| format!("{line}{}", " ".repeat(side + GAP - line.width()));
-        out.extend([&*pad("today"), "then\n"]);
+        out.extend([&*pad("before"), "after\n"]);
         for at in 0..today.len().max(then.len()) {
             let (left, right) =
                 (today.get(at).map_or("", String::as_str), then.get(at).map_or("", String::as_str));
@@ -143,10 +143,10 @@ pub fn text(answer: &Answer, width: usize) -> String {
         }
     } else {
         let (today, then) = both(true);
-        out.extend(["today\n", &today.join("\n"), "\n\nthen\n", &then.join("\n"), "\n"]);
+        out.extend(["before\n", &today.join("\n"), "\n\nafter\n", &then.join("\n"), "\n"]);
     }
     let legend =
-        "> moves  < gives way  * changes; links in GT/s, rates in GB/s with all drives busy, of the limit";
+        "> moves  < swaps  * changes; links in GT/s, rates in GB/s with all drives busy, of the limit";
     super::check::wrapped(&mut out, "  ", legend, width);
     out.push('\n');
     out.push_str(&totals(prediction, width));
@@ -228,10 +228,10 @@ fn rate(rate: BytesPerSecond) -> String {
 /// Both totals with what limits them, and what is won.
 fn totals(prediction: &Prediction, width: usize) -> String {
     let mut out = String::new();
-    for (name, total) in [("today", &prediction.before), ("then", &prediction.after)] {
+    for (name, total) in [("before", &prediction.before), ("after", &prediction.after)] {
         let words = match total.bytes_per_second {
             Some(sum) => format!("{} ({})", rate(sum), UnitSystem::Binary.rate(sum)),
-            None => "not known".to_owned(),
+            None => "unknown".to_owned(),
         };
         let basis = total.basis.map_or_else(String::new, |basis| format!(", {}", basis.name()));
         field(&mut out, name, &format!("all drives at once {words}{basis}: {}", total.because), width);
@@ -240,18 +240,16 @@ fn totals(prediction: &Prediction, width: usize) -> String {
         Some(gain) if gain.abs() < 1e6 => "nothing with all drives busy".to_owned(),
         Some(gain) if gain < 0.0 => format!("-{}", rate(BytesPerSecond(-gain))),
         Some(gain) => format!("+{}", rate(BytesPerSecond(gain))),
-        None => {
-            "not known, for a total is not; run all drives at once to measure their root complex".to_owned()
-        }
+        None => "unknown; run all drives at once to measure their root complex".to_owned(),
     };
-    field(&mut out, "wins", &gain, width);
+    field(&mut out, "gain", &gain, width);
     out
 }
 
 fn differences(answer: &Answer, width: usize) -> String {
     let prediction = answer.prediction;
     let mut out = String::new();
-    for (name, findings) in [("gone", &prediction.findings_gone), ("new", &prediction.findings_new)] {
+    for (name, findings) in [("fixed", &prediction.findings_gone), ("new", &prediction.findings_new)] {
         for finding in findings {
             field(&mut out, name, &format!("{} ({})", finding.title, finding.id.0), width);
         }
@@ -259,11 +257,11 @@ fn differences(answer: &Answer, width: usize) -> String {
     let paths =
         prediction.changes.iter().filter(|change| change.kind == "drive" && change.before != change.after);
     for change in paths {
-        let word = |rate: Option<BytesPerSecond>| rate.map_or_else(|| "not known".to_owned(), self::rate);
+        let word = |rate: Option<BytesPerSecond>| rate.map_or_else(|| "unknown".to_owned(), self::rate);
         field(
             &mut out,
             "path",
-            &format!("{} {}, then {}", change.name, word(change.before), word(change.after)),
+            &format!("{} {} → {}", change.name, word(change.before), word(change.after)),
             width,
         );
     }

@@ -18,13 +18,13 @@ pub const MOST: usize = 74_994;
 /// The line for the user when it is more than terminals take.
 pub fn sequence(text: &str, tmux: bool) -> Result<String, Failed> {
     if text.len() > MOST {
-        let line = format!("{} bytes are more than terminals take ({MOST}); w saves them", text.len());
+        let line = format!("{} bytes exceed the terminals' limit of {MOST}; w saves the sheet", text.len());
         return Err(Failed::new(line, None));
     }
     let mut plain = String::new();
     CopyToClipboard::to_clipboard_from(text)
         .write_ansi(&mut plain)
-        .map_err(|_| Failed::new("the text cannot be written for the clipboard; w saves the sheet", None))?;
+        .map_err(|_| Failed::new("cannot encode the text for the clipboard; w saves the sheet", None))?;
     if !tmux {
         return Ok(plain);
     }
@@ -35,7 +35,7 @@ pub fn sequence(text: &str, tmux: bool) -> Result<String, Failed> {
 /// The line for the user.
 pub fn sent(bytes: usize, format: &str, tmux: bool) -> String {
     let way = if tmux { "through tmux (set-clipboard on)" } else { "to the terminal's clipboard" };
-    format!("{bytes} bytes of {format} sent {way}; w saves them")
+    format!("{bytes} bytes of {format} sent {way}; w saves a file")
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
     fn lines_for_the_user_fit_80_columns() {
         for (bytes, tmux) in [(MOST, false), (MOST, true)] {
             let line = sent(bytes, "plain text", tmux);
-            assert!(line.len() <= 78 && line.ends_with("w saves them"), "{line}");
+            assert!(line.len() <= 78 && line.ends_with("w saves a file"), "{line}");
         }
         let refused = sequence(&"x".repeat(1_000_000), false).unwrap_err().to_string();
         assert!(refused.len() <= 78, "{refused}");

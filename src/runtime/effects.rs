@@ -267,7 +267,7 @@ impl Effects {
 
     fn start(&mut self, app: &mut App, workload: Workload) -> io::Result<()> {
         let Some(testbed) = &self.testbed else {
-            let why = "the drives of a capture are not here; nothing can be tested";
+            let why = "a capture cannot be tested: its drives are not here";
             return self.end(app, Err(Failed::new(why, None)));
         };
         // The counters of a live machine are the sampler's.

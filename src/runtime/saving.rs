@@ -38,12 +38,12 @@ fn save_at(folder: &Path, word: &str, ending: &str, text: &str, time: &str) -> R
         }
     }
     let path = folder.join(&name);
-    let line = format!("{}: there are a hundred of this second; wait for the next one", path.display());
+    let line = format!("{}: 100 files of this second exist; wait a second", path.display());
     Err(Failed::new(line, None))
 }
 
 fn refused(path: &Path, error: &io::Error) -> Failed {
-    let line = format!("{}: {error}; start iodyno in a folder that can be written", path.display());
+    let line = format!("{}: {error}; start iodyno in a writable folder", path.display());
     Failed::new(line, error.raw_os_error())
 }
 
@@ -68,7 +68,7 @@ mod tests {
     fn a_folder_that_is_none_is_one_line_with_its_fix() {
         let said = save(Path::new("/nowhere"), "dyno", "svg", "").unwrap_err().to_string();
         assert!(
-            said.starts_with("/nowhere/iodyno-dyno-") && said.contains("; start iodyno in a folder"),
+            said.starts_with("/nowhere/iodyno-dyno-") && said.contains("; start iodyno in a writable folder"),
             "{said}"
         );
     }

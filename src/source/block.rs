@@ -126,7 +126,7 @@ fn is_gone<T>(reading: &Reading<T>) -> bool {
 }
 
 fn in_bytes(sectors: u64) -> Result<Bytes, String> {
-    sectors.checked_mul(SECTOR).map(Bytes).ok_or_else(|| format!("{sectors} sectors are beyond 2^64 bytes"))
+    sectors.checked_mul(SECTOR).map(Bytes).ok_or_else(|| format!("{sectors} sectors exceed 2^64 bytes"))
 }
 
 /// The PCI function a folder lies below.
@@ -257,7 +257,7 @@ fn scsi_serial(root: &dyn SysRoot, path: &str) -> Reading<Label> {
             Some(&[_, 0x80, high, low]) => usize::from(u16::from_be_bytes([high, low])),
             _ => return Err("no page 80h".to_owned()),
         };
-        let text = page.get(4..4 + length).ok_or("page 80h is cut off")?;
+        let text = page.get(4..4 + length).ok_or("page 80h is truncated")?;
         let serial = Label::from_bytes(text);
         if serial.is_empty() { Err("an empty serial number".to_owned()) } else { Ok(serial) }
     })

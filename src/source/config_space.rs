@@ -20,16 +20,16 @@ pub enum ConfigError {
     #[error("{0} bytes, a header has 64")]
     TooShort(usize),
     /// A device that does not respond reads as ones.
-    #[error("all ones: the device does not answer")]
+    #[error("all ones: the device does not respond")]
     Silent,
     /// The kernel shows capabilities to root only.
-    #[error("only the first 64 bytes may be read; run as root for the capabilities")]
+    #[error("only 64 bytes are readable; run as root for the capabilities")]
     NeedsRoot,
     /// The capability list ends without one.
     #[error("no PCI Express capability: a conventional PCI device")]
     NotExpress,
     /// The list loops or the capability exceeds the space.
-    #[error("the capability list is broken at {0:#04x}")]
+    #[error("invalid capability list at {0:#04x}")]
     Broken(u8),
 }
 

@@ -16,7 +16,7 @@ pub struct Demo {
 pub const DEMOS: &[Demo] = &[
     Demo {
         name: "threadripper-before",
-        title: "ThreadRipper PRO with ten 980 PRO, eight of them under one root complex",
+        title: "Threadripper PRO with ten 980 PRO, eight of them under one root complex",
         packed: packed!("threadripper-before.capture"),
     },
     Demo {

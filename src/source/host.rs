@@ -66,7 +66,7 @@ pub(crate) fn boot_id(root: &dyn SysRoot) -> Reading<Label> {
 
 fn sys_read_only(root: &dyn SysRoot) -> Reading<bool> {
     root::text(root, "/proc/self/mountinfo")
-        .and_then(|text| read_only(&text, "/sys").ok_or_else(|| "no mount /sys".to_owned()))
+        .and_then(|text| read_only(&text, "/sys").ok_or_else(|| "/sys is not mounted".to_owned()))
 }
 
 /// Whether the last mount on `point` is read-only: by its own options or those of its file system.
@@ -109,7 +109,7 @@ fn memory(root: &dyn SysRoot) -> Reading<Bytes> {
     root::text(root, "/proc/meminfo").and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:")).ok_or("no MemTotal")?;
         let kib = line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok());
-        kib.and_then(|kib| kib.checked_mul(1024)).map(Bytes).ok_or_else(|| quoted(line, "no size in kB"))
+        kib.and_then(|kib| kib.checked_mul(1024)).map(Bytes).ok_or_else(|| quoted(line, "not a size in kB"))
     })
 }
 
@@ -117,7 +117,7 @@ fn memlock(text: &str) -> Result<Option<Bytes>, String> {
     match text.trim() {
         "unlimited" => Ok(None),
         bytes => {
-            bytes.parse().map(|bytes| Some(Bytes(bytes))).map_err(|_| quoted(bytes, "no number of bytes"))
+            bytes.parse().map(|bytes| Some(Bytes(bytes))).map_err(|_| quoted(bytes, "not a number of bytes"))
         }
     }
 }
@@ -136,7 +136,7 @@ fn io_uring(text: &str) -> Result<IoUring, String> {
                 ring.refused.push((harmless(name), harmless(&why)));
             }
             ["features", bits] => {
-                ring.features = bits.parse().map_err(|_| quoted(line, "no feature bits"))?;
+                ring.features = bits.parse().map_err(|_| quoted(line, "not feature bits"))?;
             }
             _ => return Err(quoted(line, "neither flag nor features")),
         }

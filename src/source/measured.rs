@@ -19,7 +19,7 @@ pub(crate) fn read(root: &dyn SysRoot) -> (Vec<Measured>, Vec<Problem>) {
         match Measured::parse(line) {
             Some(limit) => limits.push(limit),
             None => problems
-                .extend(Reading::<()>::malformed(PATH, root::quoted(line, "no measured limit")).problem()),
+                .extend(Reading::<()>::malformed(PATH, root::quoted(line, "not a measured limit")).problem()),
         }
     }
     (limits, problems)

@@ -27,14 +27,12 @@ fn nothing_read(machine: &Machine, problems: &[Problem]) -> Option<OpenError> {
     let of_readers = || problems.iter().find(|problem| problem.path.starts_with("/sys/b")).cloned();
     let problem = silent.find_map(|node| node.vendor.problem()).or_else(of_readers);
     let (path, wrong) = problem.as_ref().map_or_else(
-        || ("/sys".to_owned(), "neither PCI devices nor block devices are listed there".to_owned()),
-        |problem| {
-            (problem.path.to_string(), format!("nothing of a machine can be read ({})", problem.reason))
-        },
+        || ("/sys".to_owned(), "contains no PCI and no block devices".to_owned()),
+        |problem| (problem.path.to_string(), format!("cannot read this machine ({})", problem.reason)),
     );
     let fix = match problem.map(|problem| problem.kind) {
         Some(ProblemKind::Denied) => "run it as root",
-        _ => "mount sysfs at /sys, or give the capture or folder of a whole machine",
+        _ => "mount sysfs at /sys, or open a capture or folder of a whole machine",
     };
     Some(OpenError { path, wrong, fix: fix.to_owned() })
 }

@@ -70,10 +70,8 @@ pub(super) fn read(root: &dyn SysRoot, name: &str, path: &str, location: &Locati
     let answers = state.value().is_none_or(|state| *state == "live");
     let ask = |question: String| -> Reading<Vec<u8>> {
         match (answers, state.value()) {
-            _ if is_hidden_path(name) => Reading::absent(question, "asked of the drive it is a path of"),
-            (false, Some(state)) => {
-                Reading::absent(question, format!("not asked: the controller is {state}"))
-            }
+            _ if is_hidden_path(name) => Reading::absent(question, "read from its multipath drive"),
+            (false, Some(state)) => Reading::absent(question, format!("not read: the controller is {state}")),
             _ => bytes(root, &question),
         }
     };

@@ -61,7 +61,7 @@ const _: () = assert!((127 + 1) * 4 == SMART_BYTES, "NUMDL of the SMART log");
 pub(super) fn ask(name: &str, question: &str) -> Result<Vec<u8>, RootError> {
     let known = QUESTIONS.into_iter().find(|(word, ..)| *word == question);
     let Some((_, opcode, dword_10, length)) = known else {
-        return Err(RootError::NotHere(format!("no question of that name: {question}")));
+        return Err(RootError::NotHere(format!("unknown request: {question}")));
     };
     let device = open(name)?;
     let namespace = match question {
@@ -81,12 +81,12 @@ pub(super) fn ask(name: &str, question: &str) -> Result<Vec<u8>, RootError> {
 fn open(name: &str) -> Result<File, RootError> {
     let plain = name.starts_with("nvme") && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if !plain {
-        return Err(RootError::NotHere("no NVMe device".to_owned()));
+        return Err(RootError::NotHere("not an NVMe device".to_owned()));
     }
     let path = format!("/dev/{name}");
     let kind = fs::metadata(&path)?.file_type();
     if !kind.is_block_device() && !kind.is_char_device() {
-        return Err(RootError::NotHere(format!("{path} is no device")));
+        return Err(RootError::NotHere(format!("{path} is not a device")));
     }
     Ok(File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?)
 }
@@ -114,7 +114,7 @@ fn submit(device: &File, mut command: AdminCommand, length: usize) -> Result<(Ve
         0 => Ok((answer, command.result)),
         ..0 => Err(io::Error::last_os_error().into()),
         // A status of the controller, such as "invalid field" for a feature it lacks.
-        status => Err(RootError::NotHere(format!("the controller answered with status {status:#x}"))),
+        status => Err(RootError::NotHere(format!("the controller returned status {status:#x}"))),
     }
 }
 

@@ -77,11 +77,11 @@ fn open_demo(name: &str) -> Result<Arc<dyn SysRoot>, OpenError> {
 
 fn open_folder(folder: &Path) -> Result<Arc<dyn SysRoot>, OpenError> {
     let path = folder.display().to_string();
-    let fix = "give the folder that holds a machine's `sys` and `proc`";
+    let fix = "name a folder that contains `sys` and `proc`";
     match fs::metadata(folder) {
         Err(failed) => Err(error(path, words(&failed), fix)),
         Ok(metadata) if !metadata.is_dir() => {
-            Err(error(path, "is no folder", "a capture file is opened with --open"))
+            Err(error(path, "is not a folder", "open capture files with --open"))
         }
         Ok(_) if !folder.join("sys").is_dir() => Err(error(path, "has no folder `sys`", fix)),
         Ok(_) => Ok(Arc::new(FolderRoot::new(folder))),
@@ -106,7 +106,7 @@ fn open_capture(path: &Path) -> Result<Arc<dyn SysRoot>, OpenError> {
         Ok(text) => parse(&name, text),
         Err(bad) => {
             let line = content[..bad.valid_up_to()].split(|byte| *byte == b'\n').count();
-            Err(error(&name, format!("line {line}: no UTF-8"), MAKE_ONE))
+            Err(error(&name, format!("line {line}: not UTF-8"), MAKE_ONE))
         }
     }
 }
@@ -114,7 +114,7 @@ fn open_capture(path: &Path) -> Result<Arc<dyn SysRoot>, OpenError> {
 fn read_file(path: &Path, name: &str) -> Result<io::Result<Vec<u8>>, OpenError> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {
-            Err(error(name, "is a folder", "a folder with `sys` and `proc` is opened with --sysroot"))
+            Err(error(name, "is a folder", "open a folder with `sys` and `proc` with --sysroot"))
         }
         _ => Ok(File::open(path).and_then(read_some)),
     }
@@ -150,15 +150,15 @@ fn recognise(content: &[u8]) -> (&'static str, &'static str) {
         || content.starts_with(b"\xfd7zXZ")
         || content.starts_with(b"BZh")
     {
-        ("is compressed", "unpack it and open what is inside")
+        ("is compressed", "unpack it and open its content")
     } else if content.get(257..262) == Some(b"ustar") {
-        ("is a tar archive", "unpack it and give the folder to --sysroot")
+        ("is a tar archive", "unpack it and open the folder with --sysroot")
     } else if is_lspci(first) {
-        ("looks like the output of lspci, which this version cannot read", MAKE_ONE)
+        ("looks like lspci output, which this version cannot read", MAKE_ONE)
     } else if first.starts_with(['{', '[']) {
-        ("looks like JSON, and results cannot be opened", MAKE_ONE)
+        ("looks like JSON results, which cannot be opened", MAKE_ONE)
     } else {
-        ("is no iodyno capture", MAKE_ONE)
+        ("is not an iodyno capture", MAKE_ONE)
     }
 }
 
@@ -203,13 +203,16 @@ mod tests {
         for (content, wrong) in [
             (&b""[..], "is empty; make a capture"),
             (b"\x1f\x8b\x08\0", "is compressed; unpack it"),
-            (b"00:00.0 Host bridge: Intel\n", "looks like the output of lspci"),
-            (b"-[0000:00]-+-00.0  Intel\n", "looks like the output of lspci"),
+            (b"00:00.0 Host bridge: Intel\n", "looks like lspci output"),
+            (b"-[0000:00]-+-00.0  Intel\n", "looks like lspci output"),
             (b"{\"schema\": 1}", "looks like JSON"),
-            (b"hello", "is no iodyno capture; make"),
+            (b"hello", "is not an iodyno capture; make"),
             (b"iodyno capture 9\n", "line 1: format \"9\""),
-            (b"iodyno capture 1\n\nfile /a \xff\n", "line 3: no UTF-8"),
-            (b"iodyno capture 1\n\nfile a x\n", "line 3: \"a\" is no plain absolute path; correct that line"),
+            (b"iodyno capture 1\n\nfile /a \xff\n", "line 3: not UTF-8"),
+            (
+                b"iodyno capture 1\n\nfile a x\n",
+                "line 3: \"a\" is not a plain absolute path; correct that line",
+            ),
         ] {
             let (_file, said) = capture(content);
             assert!(said.starts_with(wrong), "{said}");
@@ -221,10 +224,10 @@ mod tests {
     fn folders_and_missing_files_say_which_option_was_meant() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_owned();
-        assert!(complaint(&Origin::Capture(path.clone())).ends_with("is opened with --sysroot"));
+        assert!(complaint(&Origin::Capture(path.clone())).ends_with("with --sysroot"));
         assert!(complaint(&Origin::Sysroot(path.clone())).contains("has no folder `sys`"));
         assert!(
-            complaint(&Origin::Sysroot(path.join("none"))).contains("none: No such file or directory; give")
+            complaint(&Origin::Sysroot(path.join("none"))).contains("none: No such file or directory; name")
         );
         assert!(complaint(&Origin::Capture(path.join("none"))).contains("No such file or directory; check"));
         assert_eq!(

@@ -59,7 +59,7 @@ fn device_folders(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAd
     for name in names {
         let link = format!("{DEVICES}/{name}");
         let Ok(address) = name.parse::<PciAddress>() else {
-            problems.push(malformed(&link, root::quoted(&name, "no PCI address")));
+            problems.push(malformed(&link, root::quoted(&name, "not a PCI address")));
             continue;
         };
         match root.link(&link) {
@@ -74,7 +74,7 @@ fn device_folders(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAd
 fn gone(path: String) -> Problem {
     Problem {
         path: path.into(),
-        reason: "the device went away while it was read; read again".into(),
+        reason: "the device was removed while it was read; read again".into(),
         kind: ProblemKind::Absent,
     }
 }
@@ -179,14 +179,14 @@ fn root_complex(
     const HOST_BRIDGE: u32 = 0x0600;
     let host_bridge =
         children.iter().find(|child| child.class.get().is_some_and(|class| class >> 8 == HOST_BRIDGE));
-    let none = |what: &str| format!("no host bridge function among its devices, so no {what}");
+    let none = |what: &str| format!("none of its devices is a host bridge, so no {what}");
     let vendor = host_bridge.map(|bridge| bridge.vendor.clone());
     let device = host_bridge.map(|bridge| bridge.device.clone());
     let subsystem = host_bridge.map(|bridge| bridge.subsystem.clone());
     let vendor = vendor.unwrap_or_else(|| Reading::absent(path.clone(), none("vendor")));
     let device = device.unwrap_or_else(|| Reading::absent(path.clone(), none("device id")));
     let absent = |why: &str| Reading::absent(path.clone(), why);
-    let class = Reading::absent(path.clone(), "a root complex is no function and has no class");
+    let class = Reading::absent(path.clone(), "a root complex is not a function and has no class");
     let names = super::ids::names(root, database, &vendor, &device, &class);
     PciNode {
         address: NodeAddress::Root { domain, bus },
@@ -200,20 +200,20 @@ fn root_complex(
         device,
         subsystem: subsystem.unwrap_or_else(|| Reading::absent(path.clone(), none("subsystem"))),
         numa_node: children.first().map_or_else(
-            || Reading::absent(path.clone(), "no device on its root bus tells"),
+            || Reading::absent(path.clone(), "no device on its root bus reports it"),
             |child| child.numa_node.clone(),
         ),
         local_cpus: root::label(root, &format!("{path}/pci_bus/{domain:04x}:{bus:02x}/cpulistaffinity")),
-        iommu_group: Reading::absent(path.clone(), "groups hold functions"),
-        iommu_type: Reading::<Label>::absent(path.clone(), "groups hold functions"),
+        iommu_group: Reading::absent(path.clone(), "IOMMU groups contain functions only"),
+        iommu_type: Reading::<Label>::absent(path.clone(), "IOMMU groups contain functions only"),
         driver: absent("a root complex has no driver"),
         buses: None,
         link: None,
         express: Reading::absent(path.clone(), "a root complex has no configuration space"),
-        aer_correctable: Reading::absent(path.clone(), "errors are counted by functions"),
+        aer_correctable: Reading::absent(path.clone(), "errors are counted per function"),
         aspm: BTreeMap::new(),
         power_control: root::label(root, &format!("{path}/power/control")),
-        cooling: Reading::absent(path.clone(), "no port"),
+        cooling: Reading::absent(path.clone(), "not a port"),
         cooling_path: None,
         slot: None,
         vectors: 0,

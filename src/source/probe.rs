@@ -30,7 +30,7 @@ pub(super) fn ask(name: &str) -> Result<Vec<u8>, RootError> {
         "kernel-config" => kernel_config::probe(&LiveRoot::new()),
         "measured-limits" => measured_limits(),
         "memory-modules" => smbios::probe(&LiveRoot::new()),
-        other => Err(RootError::NotHere(format!("no probe of that name: {other}"))),
+        other => Err(RootError::NotHere(format!("unknown probe: {other}"))),
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn read(root: &dyn SysRoot) -> (Processors, Vec<Problem>) {
                 .parse::<f64>()
                 .ok()
                 .filter(|mega| *mega > 0.0)
-                .ok_or_else(|| format!("{text:?} is no clock"))
+                .ok_or_else(|| format!("{text:?} is not a clock"))
         }),
         cpus,
         numa,

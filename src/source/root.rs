@@ -105,7 +105,7 @@ pub(crate) fn label(root: &dyn SysRoot, path: &str) -> Reading<Label> {
 /// A decimal number.
 pub(crate) fn number<T: FromStr>(root: &dyn SysRoot, path: &str) -> Reading<T> {
     text(root, path)
-        .and_then(|content| content.trim().parse().map_err(|_| quoted(&content, "no number in range")))
+        .and_then(|content| content.trim().parse().map_err(|_| quoted(&content, "not a number in range")))
 }
 
 /// A hexadecimal number with or without `0x`.
@@ -113,7 +113,7 @@ pub(crate) fn hex(root: &dyn SysRoot, path: &str) -> Reading<u64> {
     text(root, path).and_then(|content| {
         let digits = content.trim();
         let digits = digits.strip_prefix("0x").unwrap_or(digits);
-        u64::from_str_radix(digits, 16).map_err(|_| quoted(&content, "no hexadecimal number"))
+        u64::from_str_radix(digits, 16).map_err(|_| quoted(&content, "not a hexadecimal number"))
     })
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn flag(root: &dyn SysRoot, path: &str) -> Reading<bool> {
 pub(crate) fn numa_node(root: &dyn SysRoot, path: &str) -> Reading<Option<u32>> {
     number::<i64>(root, path).and_then(|node| match node {
         -1 => Ok(None),
-        node => u32::try_from(node).map(Some).map_err(|_| quoted(&node.to_string(), "no NUMA node")),
+        node => u32::try_from(node).map(Some).map_err(|_| quoted(&node.to_string(), "not a NUMA node")),
     })
 }
 

@@ -22,9 +22,7 @@ pub(super) fn read(root: &dyn SysRoot) -> Reading<Vec<MemoryModule>> {
         Err(error) => Err(error),
     };
     match answer {
-        Ok(modules) if modules.is_empty() => {
-            Reading::absent(TABLES, "the firmware tells of no memory device")
-        }
+        Ok(modules) if modules.is_empty() => Reading::absent(TABLES, "the firmware reports no memory device"),
         Ok(modules) => Reading::known(TABLES, modules),
         Err(error) => error.into_reading(TABLES),
     }

@@ -123,7 +123,7 @@ impl StateFolder {
         owned(&stat, "the state folder ")?;
         // The mode of an existing folder stays: IODYNO_STATE_DIR may name a shared one.
         if others_may_write(&stat) {
-            return Err(refused("other users can write to it: look at what it holds, then `chmod 700` it"));
+            return Err(refused("other users can write to it: check its contents, then `chmod 700` it"));
         }
         Ok(Self { folder })
     }
@@ -133,11 +133,11 @@ impl StateFolder {
 fn own_file(file: OwnedFd) -> io::Result<File> {
     let stat = fstat(&file)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(refused("is no regular file"));
+        return Err(refused("is not a regular file"));
     }
     owned(&stat, "")?;
     if others_may_write(&stat) {
-        return Err(refused("other users can write to it: look at what it holds, then `chmod 600` it"));
+        return Err(refused("other users can write to it: check its contents, then `chmod 600` it"));
     }
     tighten(&file, &stat)?;
     Ok(file.into())
@@ -162,16 +162,16 @@ fn tighten(file: impl AsFd, stat: &Stat) -> io::Result<()> {
         return Ok(());
     }
     fchmod(file, OWN)
-        .map_err(|error| refused(format!("others have rights on it, and they cannot be taken away: {error}")))
+        .map_err(|error| refused(format!("other users have access, and `chmod` failed: {error}")))
 }
 
 /// What the kernel's answer to these flags means.
 fn explained(error: Errno) -> io::Error {
     match error {
-        Errno::LOOP => refused("is a link, and none is followed in the state folder"),
-        Errno::NOTDIR => refused("is a link or no folder"),
+        Errno::LOOP => refused("is a symbolic link, which is not followed in the state folder"),
+        Errno::NOTDIR => refused("is a symbolic link or not a folder"),
         // NXIO: a socket, or a pipe without a reader.
-        Errno::NXIO | Errno::ISDIR => refused("is no regular file"),
+        Errno::NXIO | Errno::ISDIR => refused("is not a regular file"),
         other => other.into(),
     }
 }
@@ -260,7 +260,8 @@ mod tests {
         symlink(&secret, path.join("link")).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(path.join("pipe")).status().unwrap().success());
         fs::create_dir(path.join("folder")).unwrap();
-        for (name, why) in [("link", "is a link"), ("pipe", "no regular file"), ("folder", "no regular file")]
+        for (name, why) in
+            [("link", "is a symbolic link"), ("pipe", "not a regular file"), ("folder", "not a regular file")]
         {
             for said in [words(state.read(name)), words(state.append(name)), words(state.lock_file(name))] {
                 assert!(said.contains(why), "{name}: {said}");
@@ -268,9 +269,9 @@ mod tests {
         }
         let alias = held.path().join("alias");
         symlink(&path, &alias).unwrap();
-        assert!(words(StateFolder::open(&alias)).contains("is a link"));
-        assert!(words(StateFolder::make(&alias)).contains("is a link"));
-        assert!(words(StateFolder::open(&secret)).contains("no folder"));
+        assert!(words(StateFolder::open(&alias)).contains("is a symbolic link"));
+        assert!(words(StateFolder::make(&alias)).contains("is a symbolic link"));
+        assert!(words(StateFolder::open(&secret)).contains("not a folder"));
         if !rustix::process::geteuid().is_root() {
             println!("skipped: only root gives files away");
             return;

@@ -90,7 +90,7 @@ impl Actuator for Live {
 
 impl Actuator for Memory {
     fn read(&self, file: &str) -> io::Result<String> {
-        let files = self.files.lock().map_err(|_| io::Error::other("a writer panicked"))?;
+        let files = self.files.lock().map_err(|_| io::Error::other("a write thread panicked"))?;
         files
             .get(file)
             .map(|content| current_word(content).to_owned())
@@ -98,7 +98,7 @@ impl Actuator for Memory {
     }
 
     fn write(&self, file: &str, value: &str) -> io::Result<()> {
-        let mut files = self.files.lock().map_err(|_| io::Error::other("a writer panicked"))?;
+        let mut files = self.files.lock().map_err(|_| io::Error::other("a write thread panicked"))?;
         match files.get_mut(file) {
             Some(content) => {
                 value.clone_into(content);

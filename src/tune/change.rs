@@ -87,7 +87,7 @@ impl fmt::Display for Outcome {
             Self::Accepted => f.write_str("accepted"),
             Self::Adjusted { now } => write!(f, "adjusted by the kernel to {now}"),
             Self::Changed { now } => write!(f, "changed by another program to {now}"),
-            Self::Ignored => f.write_str("without effect: it reads as before"),
+            Self::Ignored => f.write_str("no effect: the value is unchanged"),
             Self::Refused { error } => write!(f, "refused ({error})"),
         }
     }

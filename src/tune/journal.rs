@@ -152,15 +152,13 @@ pub enum JournalError {
         damage: Damage,
     },
     /// What is written could not be told from what an earlier boot left.
-    #[error(
-        "/proc/sys/kernel/random/boot_id: cannot be read, so an undo would not know the change; mount /proc"
-    )]
+    #[error("/proc/sys/kernel/random/boot_id: cannot be read, so changes could not be undone; mount /proc")]
     NoBoot,
 }
 
 /// A line that is no record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line} is damaged ({why}); undo what it was by hand and move the file away")]
+#[error("line {line} is damaged ({why}); undo that change by hand and move the file away")]
 pub struct Damage {
     /// 1 is the first.
     pub line: usize,

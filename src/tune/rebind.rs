@@ -34,11 +34,11 @@ pub struct Rebind {
 #[derive(Debug, thiserror::Error)]
 pub enum RebindError {
     /// Not a drive of the nvme driver on PCI.
-    #[error("{0}: {1}; only an NVMe drive of the nvme driver can be bound again")]
+    #[error("{0}: {1}; only NVMe drives of the nvme driver can be rebound")]
     NotNvme(DriveName, &'static str),
     /// Several controllers lead to it.
     #[error(
-        "{drive}: {} lead to it, and binding one again would take that path alone; boot with nvme.poll_queues=N",
+        "{drive}: {} lead to it, and a rebind affects only one path; boot with nvme.poll_queues=N",
         controllers.join(" and ")
     )]
     Multipath {
@@ -48,9 +48,7 @@ pub enum RebindError {
         controllers: Vec<String>,
     },
     /// Something uses it.
-    #[error(
-        "{drive}: {by}; a drive that is used is never taken from its driver, boot with nvme.poll_queues=N"
-    )]
+    #[error("{drive}: {by}; a drive in use is never unbound, boot with nvme.poll_queues=N")]
     InUse {
         /// The drive.
         drive: DriveName,
@@ -58,7 +56,7 @@ pub enum RebindError {
         by: String,
     },
     /// The driver would not let it go: nothing happened.
-    #[error("{drive}: {}: {why}; it was left as it is", driver_file(*address))]
+    #[error("{drive}: {}: {why}; nothing was changed", driver_file(*address))]
     Unbind {
         /// The drive.
         drive: DriveName,
@@ -68,7 +66,7 @@ pub enum RebindError {
         why: String,
     },
     /// The driver would not take it back.
-    #[error("{}: {why}; bring the drive back with: {}", driver_file(*address), command(NVME, &driver_file(*address)))]
+    #[error("{}: {why}; rebind the drive with: {}", driver_file(*address), command(NVME, &driver_file(*address)))]
     Bind {
         /// The controller.
         address: PciAddress,
@@ -90,7 +88,7 @@ pub fn plan(machine: &Machine, drive: &DriveName) -> Result<Rebind, RebindError>
     let not_nvme = |why| RebindError::NotNvme(drive.clone(), why);
     let named = machine.drive(drive).ok_or_else(|| not_nvme("no such drive"))?;
     let node =
-        named.node.filter(|_| named.nvme.is_some()).ok_or_else(|| not_nvme("is no NVMe drive on PCI"))?;
+        named.node.filter(|_| named.nvme.is_some()).ok_or_else(|| not_nvme("is not an NVMe drive on PCI"))?;
     let head = machine.drives.iter().find(|head| machine.paths_of(head).any(|path| path.name == *drive));
     let controllers = controllers(machine, head.unwrap_or(named));
     if controllers.len() > 1 {
@@ -98,14 +96,14 @@ pub fn plan(machine: &Machine, drive: &DriveName) -> Result<Rebind, RebindError>
     }
     let driver = machine.pci.node(node).driver.value().map(Label::as_str);
     if driver != Some(NVME) {
-        return Err(not_nvme("is not with the nvme driver"));
+        return Err(not_nvme("is not bound to the nvme driver"));
     }
     let address = address(machine, node).ok_or_else(|| not_nvme("has no PCI address"))?;
     let mut parts = Vec::new();
     for leaving in machine.drives.iter().filter(|other| machine.functions_of(other).contains(&node)) {
         let unread = || {
             let problem = leaving.users_unread.first()?;
-            Some(format!("whether it is used cannot be told ({}: {})", problem.path, problem.reason))
+            Some(format!("its users cannot be read ({}: {})", problem.path, problem.reason))
         };
         if let Some(by) = leaving.used_by.first().map(ToString::to_string).or_else(unread) {
             return Err(RebindError::InUse { drive: leaving.name.clone(), by });
@@ -118,7 +116,7 @@ pub fn plan(machine: &Machine, drive: &DriveName) -> Result<Rebind, RebindError>
     parts.dedup();
     let identity = Identity::of(machine, &Device::Drive(drive.clone()));
     if identity.serial.is_none() {
-        return Err(not_nvme("has no serial number to know it by when it comes back"));
+        return Err(not_nvme("has no serial number to identify it after the rebind"));
     }
     Ok(Rebind { drive: drive.clone(), identity, address, parts })
 }

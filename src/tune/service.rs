@@ -104,7 +104,7 @@ impl SettingsService {
             let left: Vec<String> = ledger.entries.iter().filter(left).map(words).collect();
             let told = || {
                 let left = left.join(", ");
-                format!("{what} was killed and left changed: {left}; `iodyno tune undo` undoes it")
+                format!("{what} was killed and left settings changed: {left}; `iodyno tune undo` undoes them")
             };
             (!left.is_empty()).then(told)
         };

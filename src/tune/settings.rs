@@ -185,7 +185,7 @@ pub static SETTINGS: &[Setting] = &[
             SCHEDULER,
             "queue/scheduler",
             "scheduler",
-            "Decides in which order requests reach the drive. On a drive with its own deep queues it costs CPU time per \
+            "Orders requests before they reach the drive. On a drive with its own deep queues it costs CPU time per \
              request and `none` is the fastest; a scheduler trades that for steadier latency.",
         )
     },
@@ -200,7 +200,7 @@ pub static SETTINGS: &[Setting] = &[
             READ_AHEAD,
             "queue/read_ahead_kb",
             "readahead KiB",
-            "How far buffered sequential reads are fetched ahead. Direct I/O never uses it; the kernel rounds it down to \
+            "Prefetch size of buffered sequential reads. Direct I/O never uses it; the kernel rounds it down to \
              its page size.",
         )
     },
@@ -213,7 +213,7 @@ pub static SETTINGS: &[Setting] = &[
             NR_REQUESTS,
             "queue/nr_requests",
             "requests",
-            "How many requests a queue of the block layer holds. Reads beyond it wait for a free tag; values from 1 to 3 \
+            "Requests that a block-layer queue holds. Further reads wait for a free tag; values from 1 to 3 \
              become 4, and changing the scheduler resets it.",
         )
     },
@@ -228,7 +228,7 @@ pub static SETTINGS: &[Setting] = &[
             SettingId("max_sectors_kb"),
             "queue/max_sectors_kb",
             "max sectors KiB",
-            "The largest request the block layer makes. Bigger reads are split; the drive's own limit is \
+            "The max request of the block layer. Larger reads are split; the drive's own limit is \
              max_hw_sectors_kb, and kernels from 6.12 on clamp to it where older ones refuse.",
         )
     },
@@ -241,8 +241,8 @@ pub static SETTINGS: &[Setting] = &[
             SettingId("nomerges"),
             "queue/nomerges",
             "no merges",
-            "0 looks for neighbouring requests to join, 1 only tries the cheap way, 2 never tries. Random reads have no \
-             neighbours, so 2 saves them the search; small sequential ones get slower.",
+            "0 tries all merges, 1 only simple one-hit merges, 2 none. Random reads have no adjacent \
+             requests, so 2 saves the lookup; small sequential reads get slower.",
         )
     },
     Setting {
@@ -253,8 +253,8 @@ pub static SETTINGS: &[Setting] = &[
             SettingId("rq_affinity"),
             "queue/rq_affinity",
             "affinity",
-            "On which CPU a request completes: 1 on the group that issued it, 2 on the very CPU, 0 wherever the interrupt \
-             arrived. 2 spreads completions when a single CPU is saturated by them.",
+            "The CPU that completes a request: 1 in the submitting CPU's group, 2 the submitting CPU, 0 the CPU that took \
+             the interrupt. 2 spreads completions that saturate a single CPU.",
         )
     },
     Setting {
@@ -266,8 +266,8 @@ pub static SETTINGS: &[Setting] = &[
             WBT,
             "queue/wbt_lat_usec",
             "writeback us",
-            "The read latency that writeback throttling defends, in microseconds. 0 switches throttling off and -1 gives \
-             back the kernel's default.",
+            "The target read latency of writeback throttling, in microseconds. 0 disables throttling and -1 restores \
+             the kernel's default.",
         )
     },
     Setting {
@@ -280,8 +280,8 @@ pub static SETTINGS: &[Setting] = &[
             SettingId("iostats"),
             "queue/iostats",
             "statistics",
-            "Accounts each request in /proc/diskstats. 0 saves that work and blinds iostat, dstat and every other monitor \
-             of the drive.",
+            "Counts each request in /proc/diskstats. 0 saves CPU time, but iostat, dstat and other monitors show nothing \
+             for the drive.",
         )
     },
     Setting {
@@ -295,7 +295,7 @@ pub static SETTINGS: &[Setting] = &[
             "queue/add_random",
             "entropy",
             "Feeds the timing of completions to the random number generator. 0 saves that work; solid-state drives have \
-             it off as delivered.",
+             it off by default.",
         )
     },
     Setting {
@@ -308,8 +308,8 @@ pub static SETTINGS: &[Setting] = &[
             SettingId("write_cache"),
             "queue/write_cache",
             "write cache",
-            "Whether the kernel believes the drive holds a volatile write cache and must be flushed. Shown only: a wrong \
-             belief loses data.",
+            "Whether the kernel treats the drive's write cache as volatile and flushes it. Not tunable: a wrong \
+             value loses data.",
         )
     },
     Setting {
@@ -324,7 +324,7 @@ pub static SETTINGS: &[Setting] = &[
             POLL_QUEUES,
             "/sys/module/nvme/parameters/poll_queues",
             "poll queues",
-            "Queues of the nvme driver that are polled instead of interrupting, read when a controller is probed. A \
+            "Queues of the nvme driver that poll instead of using interrupts, read when a controller is probed. A \
              controller probed without them must be unbound and bound again, never reset: after a reset reads can stall \
              for 30 seconds each.",
         )
@@ -347,7 +347,7 @@ pub static SETTINGS: &[Setting] = &[
             SettingId("aspm"),
             "link/l1_aspm",
             "ASPM L1",
-            "Lets the link fall asleep between reads. Waking it takes microseconds, which shows at queue depth 1.",
+            "Lets the link enter L1 between reads. Leaving L1 takes microseconds, which shows at queue depth 1.",
         )
     },
     Setting {
@@ -360,7 +360,7 @@ pub static SETTINGS: &[Setting] = &[
             SettingId("power_control"),
             "power/control",
             "runtime power",
-            "`auto` lets the kernel suspend the device when idle, `on` keeps it awake. A suspended drive answers its first \
+            "`auto` lets the kernel suspend the device when idle, `on` keeps it active. A suspended drive completes its first \
              read late.",
         )
     },
@@ -389,15 +389,15 @@ pub static SETTINGS: &[Setting] = &[
         adjusts: unknown,
         proofs: &[Proof::FakeRoot],
         argument: |value| {
-            Argument::For(format!("cpufreq.default_governor={value}"), "every processor, from Linux 5.9 on")
+            Argument::For(format!("cpufreq.default_governor={value}"), "every CPU, from Linux 5.9 on")
         },
         read: |m, d| processors(m, d, |cpu| (&cpu.governor, &cpu.governors)),
         ..row(
             SettingId("governor"),
             "cpufreq/scaling_governor",
             "governor",
-            "How the clock of each processor follows its load. `performance` keeps it high, which is worth reads per \
-             second and costs power.",
+            "How each CPU's clock follows its load. `performance` keeps it high, which raises IOPS \
+             and power draw.",
         )
     },
     Setting {
@@ -410,7 +410,7 @@ pub static SETTINGS: &[Setting] = &[
             SettingId("energy_preference"),
             "cpufreq/energy_performance_preference",
             "energy",
-            "What processors that choose their own clock should prefer. `performance` favours speed, `power` favours \
+            "Preference of CPUs that manage their own clock. `performance` favors speed, `power` favors \
              saving.",
         )
     },
@@ -419,14 +419,14 @@ pub static SETTINGS: &[Setting] = &[
         range: Range::Number(0, 5),
         adjusts: limited,
         proofs: &[Proof::FakeRoot],
-        argument: |_| Argument::None("no kernel argument holds a link back"),
+        argument: |_| Argument::None("no kernel argument limits a link"),
         read: port_cooling,
         ..row(
             SettingId("link_speed"),
             "thermal cooling device cur_state",
             "link slowed by",
-            "How many generations the port above the drive is held below its fastest, through its cooling device (kernel \
-             6.13 on). 0 lets it run; a slow device alone also makes it non-zero.",
+            "PCIe generations by which the cooling device of the drive's port lowers the link (kernel \
+             6.13 on). 0 is no limit; a slow device alone also makes it non-zero.",
         )
     },
 ];
@@ -439,7 +439,7 @@ impl Proof {
             Self::Zram => "a zram device",
             Self::Function => "a PCI function",
             Self::Lab => "emulated NVMe drives",
-            Self::FakeRoot => "files only: no device to try it on was at hand",
+            Self::FakeRoot => "simulated files only, no device",
         }
     }
 }
@@ -448,7 +448,7 @@ impl Setting {
     /// Where it was changed, read back and undone, in words.
     pub fn proved_on(&self) -> String {
         match self.proofs {
-            [] => "shown only, never changed".to_owned(),
+            [] => "not tunable".to_owned(),
             places => places.iter().map(|place| place.words()).collect::<Vec<_>>().join(", "),
         }
     }
@@ -456,7 +456,7 @@ impl Setting {
 
 /// The table for `docs/settings.md`.
 pub fn markdown() -> String {
-    let mut text = String::from("| setting | file | takes hold | proved on |\n|---|---|---|---|\n");
+    let mut text = String::from("| setting | file | takes effect | tested on |\n|---|---|---|---|\n");
     for row in SETTINGS {
         let holds = match row.risk {
             Risk::Live => "at once",
@@ -492,7 +492,7 @@ pub fn take_back(setting: &Setting, value: &str) -> Result<(), String> {
 /// Why a value cannot be asked for, in words; `Ok` does not mean that the kernel will take it.
 pub fn validate(setting: &Setting, now: &Value, wanted: &str) -> Result<(), String> {
     if setting.risk == Risk::Shown {
-        return Err("is shown only".to_owned());
+        return Err("is not tunable".to_owned());
     }
     match setting.range {
         Range::Offered if now.choices.is_empty() || now.choices.iter().any(|choice| *choice == wanted) => {

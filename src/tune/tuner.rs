@@ -24,7 +24,7 @@ pub enum TuneError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// This device has no such setting, or it cannot be read.
-    #[error("{device}: has no {setting} ({why}); iodyno tune list {device} shows what it has")]
+    #[error("{device}: has no {setting} ({why}); see `iodyno tune list {device}`")]
     NotThere {
         /// On what.
         device: String,
@@ -46,9 +46,7 @@ pub enum TuneError {
         why: String,
     },
     /// Somebody else changed the file since it was looked at.
-    #[error(
-        "{file}: reads {now} where {expected} was expected; somebody else changed it, look again before writing"
-    )]
+    #[error("{file}: is {now}, expected {expected}: changed by another program; check it, then set it again")]
     ModifiedExternally {
         /// The file.
         file: String,
@@ -58,7 +56,7 @@ pub enum TuneError {
         expected: String,
     },
     /// The file cannot be read.
-    #[error("{file}: {error}; is the device still there?")]
+    #[error("{file}: {error}; check that the device is present")]
     Unreadable {
         /// The file.
         file: String,
@@ -67,7 +65,7 @@ pub enum TuneError {
         error: io::Error,
     },
     /// Settings are root's to write.
-    #[error("settings: need root to be changed; run it with sudo")]
+    #[error("settings: changes need root; run it with sudo")]
     NeedsRoot,
 }
 
@@ -194,7 +192,7 @@ impl<'a> Tuner<'a> {
                         let (file, sessions) = (step.recorded.clone(), step.sessions.clone());
                         self.record(Event::Undone { file, value: now, sessions })?;
                     }
-                    Ok(now) => *restored = Restored::Failed(format!("reads {now} again")),
+                    Ok(now) => *restored = Restored::Failed(format!("reverted to {now}")),
                     Err(error) => *restored = Restored::Failed(error.to_string()),
                 }
             }
@@ -361,7 +359,7 @@ pub fn planned(
         why,
     };
     if readings.is_empty() {
-        return Err(not_there("no such setting here".to_owned()));
+        return Err(not_there("no such setting".to_owned()));
     }
     let mut changes = Vec::new();
     for reading in readings {

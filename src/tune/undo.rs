@@ -166,7 +166,7 @@ impl Place {
             Self::Setting(file, row) => take_back(row, value).map(|()| file).map_err(refused),
             // An undo binds a drive again; it never takes one from its driver.
             Self::Driver(file) if is_driver_name(value) && value != NO_DRIVER => Ok(file),
-            Self::Driver(_) => Err(refused("takes the name of a driver".to_owned())),
+            Self::Driver(_) => Err(refused("needs a driver name".to_owned())),
         }
     }
 }
@@ -183,7 +183,7 @@ pub fn file_of(entry: &Entry, machine: &Machine) -> Result<String, Restored> {
 
 fn file_now(entry: &Entry, machine: &Machine) -> Result<Place, Restored> {
     let no_setting =
-        || Restored::Refused("the journal names a file that is no setting of this device".to_owned());
+        || Restored::Refused("the journal names a file that is not a setting of this device".to_owned());
     if entry.setting == DRIVER.0 {
         // The function stays where it is, also while its drive is away.
         let node = function_of(&entry.file).and_then(|address| machine.pci.find(address));

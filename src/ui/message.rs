@@ -71,7 +71,7 @@ impl Kept {
     pub fn note(&self) -> Option<String> {
         let (was, them) = if self.foreign == 1 { ("run was", "it") } else { ("runs were", "them") };
         (self.foreign > 0).then(|| {
-            format!("{} earlier {was} kept by another version of iodyno; make {them} again", self.foreign)
+            format!("{} earlier {was} stored by another version of iodyno; run {them} again", self.foreign)
         })
     }
 }

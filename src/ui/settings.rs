@@ -218,15 +218,15 @@ impl Done {
         match self {
             Self::Made(_, Ok(outcome)) => outcome.to_string(),
             Self::Made(_, Err(why)) => format!("not written: {why}"),
-            Self::Restored(_, Restored::Back) => "back".to_owned(),
-            Self::Restored(_, Restored::AlreadyThere) => "was so already".to_owned(),
+            Self::Restored(_, Restored::Back) => "restored".to_owned(),
+            Self::Restored(_, Restored::AlreadyThere) => "unchanged".to_owned(),
             Self::Restored(_, Restored::ModifiedExternally(now)) => {
-                format!("left alone: somebody else set {now}")
+                format!("left alone: another program set {now}")
             }
-            Self::Restored(_, Restored::Failed(why)) => format!("not back: {why}"),
-            Self::Restored(_, Restored::Gone) => "its drive is gone".to_owned(),
+            Self::Restored(_, Restored::Failed(why)) => format!("not restored: {why}"),
+            Self::Restored(_, Restored::Gone) => "drive not present".to_owned(),
             Self::Restored(_, Restored::Doubtful(drives)) => {
-                format!("not undone: may be {} now, look", drives.join(" or "))
+                format!("not undone: may be {} now, check", drives.join(" or "))
             }
             Self::Restored(_, Restored::Refused(why)) => format!("not undone: {why}"),
         }
@@ -237,9 +237,9 @@ impl Done {
 fn refuse(setting: &Setting) -> Result<(), String> {
     match setting.risk {
         Risk::Live => Ok(()),
-        Risk::Shown => Err(format!("{} is shown only: a wrong belief there loses data", setting.label)),
+        Risk::Shown => Err(format!("{} is not tunable: a wrong value loses data", setting.label)),
         Risk::Rebind => Err(format!(
-            "{} are made when the driver probes a drive: `iodyno tune set DRIVE {}=N --rebind`, or boot with nvme.{}=N",
+            "{} are created when the driver probes a drive: `iodyno tune set DRIVE {}=N --rebind`, or boot with nvme.{}=N",
             setting.label, setting.id.0, setting.id.0
         )),
     }

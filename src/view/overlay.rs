@@ -31,9 +31,9 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
             let inner = open(brush, area, "A test is running");
             let line = [
                 piece("q", Meaning::Key),
-                piece(" stops it and leaves   ", Meaning::Text),
+                piece(" stops it and quits   ", Meaning::Text),
                 piece("Esc", Meaning::Key),
-                piece(" stays", Meaning::Text),
+                piece(" cancels", Meaning::Text),
             ];
             brush.write(inner.x, inner.y + 1, inner.width, &line);
         }
@@ -108,6 +108,6 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
         }
     }
     if found.is_empty() {
-        brush.text(inner.x + 1, inner.y + 1, inner.width, "no command of that name here", Meaning::Quiet);
+        brush.text(inner.x + 1, inner.y + 1, inner.width, "no such command here", Meaning::Quiet);
     }
 }

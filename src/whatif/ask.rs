@@ -101,7 +101,7 @@ fn generation(word: &str) -> Option<TransferRate> {
 fn no_generation(under: &str) -> MoveError {
     MoveError::of_under(
         &under,
-        "no generation of PCI Express",
+        "not a PCI Express generation",
         "write gen1 to gen6 behind the @, gen3 for 8 GT/s",
     )
 }
@@ -220,9 +220,9 @@ pub(super) fn no_place(tree: &PciTree, place: NodeIndex) -> MoveError {
     let port = tree.node(place).parent.filter(|port| slots::is_slot(tree, *port));
     let fix = port.map_or_else(
         || "name a root complex, a switch or a port".to_owned(),
-        |port| format!("name its port, {}, to change places with it", tree.node(port).address),
+        |port| format!("name its port, {}, to swap with it", tree.node(port).address),
     );
-    MoveError::of_under(&address, "it is a device and takes nothing in", fix)
+    MoveError::of_under(&address, "it is a device, not a slot", fix)
 }
 
 /// No slot below a place takes what is in `from`.
@@ -239,7 +239,7 @@ pub(super) fn no_room(now: &Machine, today: &Machine, place: NodeIndex, from: &S
             "its widest slot, {}, has {lanes} lanes and the card needs {needs}",
             tree.node(slot.ports[0]).address
         ),
-        Some(_) => "what is in its slots would not fit in return".to_owned(),
+        Some(_) => "the cards in its slots would not fit in exchange".to_owned(),
     };
     let takes = |root: &NodeIndex| slots::best_below(now, *root, from, &[]).is_some();
     let others: Vec<String> =
@@ -261,7 +261,7 @@ pub(super) fn does_not_fit(tree: &PciTree, from: &Slot, to: &Slot) -> MoveError 
         slot.ports.iter().any(|port| tree.ancestry(*port).any(|at| other.ports.contains(&at)))
     };
     let wrong = if inside(from, to) || inside(to, from) {
-        format!("{there} and {here} are one behind the other: they cannot change places")
+        format!("{there} and {here} are one behind the other: they cannot swap")
     } else if to.lanes(tree).is_some_and(|lanes| from.is_card(tree) && lanes < from.needs(tree)) {
         format!(
             "the slot has {} lanes and the card needs {}: some of its drives would not appear",
@@ -271,7 +271,7 @@ pub(super) fn does_not_fit(tree: &PciTree, from: &Slot, to: &Slot) -> MoveError 
     } else {
         format!("what is there needs {} lanes, and {here} has {}", to.needs(tree), lanes(from))
     };
-    MoveError::of_under(&there, wrong, "name another port, or a root complex to have the best slot found")
+    MoveError::of_under(&there, wrong, "name another port, or a root complex to search for its best slot")
 }
 
 /// Its address when it is a function.

@@ -90,14 +90,14 @@ impl fmt::Display for Assumption {
                 let names: Vec<&str> = drives.iter().map(DriveName::as_str).collect();
                 write!(
                     f,
-                    "{} sit on one card: their ports {port} to {last} are neighbours of four lanes each (name a port to move one drive)",
+                    "{} are on one card: their ports {port} to {last} are adjacent, with four lanes each (name a port to move one drive)",
                     names.join(", ")
                 )
             }
             Self::SwitchCard { switch } => {
                 write!(
                     f,
-                    "the switch {switch} is on the card and moves with all behind it (name one of its ports to move one drive)"
+                    "the switch {switch} is on the card and moves with all devices below it (name one of its ports to move one drive)"
                 )
             }
             Self::SlotTakes { port, what } => write!(
@@ -108,24 +108,21 @@ impl fmt::Display for Assumption {
                 write!(f, "firmware is set to split the slot at {port} into {split}")
             }
             Self::LanesUnknown { port } => {
-                write!(f, "the slot at {port} has lanes enough: no register says how many")
+                write!(f, "the slot at {port} has enough lanes: no register reports them")
             }
             Self::Narrowed { what, lanes, of } => {
-                write!(f, "{what} does with {lanes} where it could use {of}")
+                write!(f, "{what} runs with {lanes} instead of {of}")
             }
             Self::StaysLow { what, runs } => {
-                write!(f, "{what} goes on at {runs}, below what it could: it is idle, or trained low")
+                write!(f, "{what} stays at {runs}, below its maximum: idle or downtrained")
             }
-            Self::OtherIsQuiet { what } => write!(f, "{what} reads nothing worth counting beside the drives"),
+            Self::OtherIsQuiet { what } => write!(f, "{what} has no significant traffic besides the drives"),
             Self::SlotSpeed { port, speed } => {
                 write!(f, "the slot at {port} runs at {speed} at most (gen{})", speed.generation())
             }
-            Self::Renumbered => write!(f, "firmware numbers the buses anew, in order, as it did for today's"),
+            Self::Renumbered => write!(f, "firmware renumbers the buses in order, as it did before"),
             Self::AddressesKept => {
-                write!(
-                    f,
-                    "devices keep their addresses: today's bus numbers have gaps, and nobody knows tomorrow's"
-                )
+                write!(f, "devices keep their addresses: bus numbers have gaps, so new ones are unknown")
             }
         }
     }

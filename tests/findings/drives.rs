@@ -155,7 +155,7 @@ fn no_command_destroys_what_somebody_uses_or_may_use() {
     });
     let (text, commands) = in_use_of(&unread);
     assert_eq!(commands, "");
-    assert!(text.contains("whether it is used cannot be told (/proc/7/fd: EACCES"), "{text}");
+    assert!(text.contains("its users cannot be read (/proc/7/fd: EACCES"), "{text}");
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn only_processors_that_wait_for_the_reads_are_said_to_sleep() {
     let finding = depth_one(sleepy(0, 9_000.0)).one("deep-c-states");
     assert_eq!(
         finding.title,
-        "cpu0 falls into C2 9.00 k times a second between 10.0 k reads, and takes up to 400 us to wake"
+        "cpu0 enters C2 9.00 k times a second between 10.0 k reads; waking takes up to 400 us"
     );
     assert_eq!(finding.gain.text, "at most 400 us of the 500 us of a read");
     assert_eq!(finding.subjects[0].name, "cpu0");

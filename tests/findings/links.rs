@@ -85,7 +85,7 @@ fn the_downtrained_link_names_both_ends_and_what_it_costs() {
 fn a_link_that_is_slow_while_its_drive_is_tested_was_not_asleep() {
     let awake = |scene: Scene| {
         let finding = scene.one("link-downtrained");
-        finding.evidence.iter().any(|proof| proof.value.contains("the link was awake"))
+        finding.evidence.iter().any(|proof| proof.value.contains("the link was active"))
     };
     assert!(awake(laptop().test(&["nvme0n1"], |_| {})));
     assert!(!awake(laptop().test(&["nvme1n1"], |_| {})), "another drive's test says nothing");
@@ -140,7 +140,7 @@ fn a_port_of_the_first_generation_is_named_and_says_what_it_costs() {
     assert_eq!(finding.title, "nvme0n1: could do 16 GT/s x4, the slot gives 2.5 GT/s x1");
     assert_eq!(finding.severity, Severity::Info, "no free slot gives more");
     assert!(finding.gain.bytes_per_second.unwrap() > 6e9, "{finding:#?}");
-    assert!(finding.remedy.text.starts_with("No free slot would give more. "), "{}", finding.remedy.text);
+    assert!(finding.remedy.text.starts_with("No free slot is faster. "), "{}", finding.remedy.text);
     // The graphics card is taken out.
     let finding = gen1_slot().unplugged("/sys/devices/pci0000:00/0000:00:03.1").one("slot-limited");
     assert_eq!(finding.severity, Severity::High);

@@ -68,7 +68,7 @@ fn a_finding_about_the_whole_machine_has_no_place_and_says_so() {
     let about = app.screens.findings.finding(&app.shared).unwrap();
     assert_eq!(about.id.0, "ring-features");
     assert_eq!(app.screen, ScreenId("findings"));
-    assert!(app.notice.unwrap().text.contains("no place in the tree"));
+    assert!(app.notice.unwrap().text.contains("no row in the tree"));
 }
 
 #[test]

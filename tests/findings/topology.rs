@@ -49,7 +49,7 @@ fn wide_slot() -> Scene {
 fn the_shared_root_complex_says_which_card_to_move_where_and_what_that_wins() {
     let finding = demo("threadripper-before").one("shared-root-complex");
     assert_eq!(finding.severity, Severity::High);
-    assert_eq!(finding.title, "8 drives share root complex 0000:40 while 0000:60 carries none");
+    assert_eq!(finding.title, "8 drives share root complex 0000:40 while 0000:60 has none");
     let gain = finding.gain.bytes_per_second.unwrap();
     assert!((16.5e9..18.5e9).contains(&gain), "{gain}: published 50 -> 66 GiB/s");
     assert!(finding.remedy.text.contains("0000:60:03.1"), "{}", finding.remedy.text);

@@ -74,7 +74,7 @@ def miscount(because: str) -> Sabotage:
 
 
 LIMITS = r's/"bytes_per_second": [0-9]*/"bytes_per_second": 1000000/'
-NOTHING_FOUND = "s/^[0-9].* \\(high\\|warning\\).*/nothing seen that holds it back/"
+NOTHING_FOUND = "s/^[0-9].* \\(high\\|warning\\).*/no limiting findings/"
 CAPTURE_WITHOUT_PLACES = (
     '[ "$1" = capture ] && '
     '{ $real "$@"; for f; do [ -f "$f" ] && sed -i "/^link .sys.bus.pci.devices.0000:[e2]/d" $f; done; exit 0; }'
@@ -200,10 +200,10 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
         Sabotage("nothing is remembered", 'export IODYNO_STATE_DIR=$(mktemp -d)', "the limit stays"),
     ),
     "a machine with something planted gets no clean bill": (
-        answer("check", "nothing is found", NOTHING_FOUND, "nothing seen"),
+        answer("check", "nothing is found", NOTHING_FOUND, "no limiting findings"),
     ),
     "a healthy machine gets a clean bill": (
-        answer("check", "something is found", "s/nothing seen that holds it back/1 warning/", "1 warning"),
+        answer("check", "something is found", "s/no limiting findings/1 warning/", "1 warning"),
     ),
     "a root complex behind vmd gets the answers it gets beside it": (
         Sabotage("captures lack the places of devices", CAPTURE_WITHOUT_PLACES, "the root complex behind VMD: "),

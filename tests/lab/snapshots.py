@@ -42,7 +42,7 @@ def idle(screen: str) -> str:
 def busy(screen: str) -> str:
     """A screen while a test runs: figures, curves, and what is concluded from them, vary too."""
     text = idle(screen)
-    text = re.sub(r"(?ms)^(.*Held back by[^\n]*\n)(.*?)(?=^[^\n]*\bdstat )", lambda found: found[1] + blank(found[2]), text)
+    text = re.sub(r"(?ms)^(.*Bottleneck[^\n]*\n)(.*?)(?=^[^\n]*\bdstat )", lambda found: found[1] + blank(found[2]), text)
     text = re.sub(r"(2 Findings)( \d+)? *", r"\1 ", text)
     text = re.sub("[⠀-⣿·█▉▊▋▌▍▎▏▁-▇░▒▓]", " ", text)
     text = re.sub(r"(?<![\w.])[\d.]+( ?(k|M|G)\b)?( (ns|us|ms|s)\b)?(?![\w.])", "#", text)

@@ -196,7 +196,8 @@ impl Bench {
             let node = &mut self.nodes[at.0];
             node.numa_node = numa_node.clone();
             node.local_cpus = local_cpus.clone();
-            node.iommu_group = Reading::absent(node.iommu_group.path().clone(), "told only once it is there");
+            node.iommu_group =
+                Reading::absent(node.iommu_group.path().clone(), "known only once it is there");
             below.extend(&node.children);
         }
     }

@@ -18,28 +18,28 @@ use crate::{
 #[derive(Debug, Clone, Args)]
 #[command(rename_all = "snake_case")]
 #[command(
-    after_help = "Exit status: 0 every read came back; 1 some failed, as the result says; 2 nothing could be read of a \
-                        target, or the test could not be run, with one line that says why."
+    after_help = "Exit status: 0 all reads succeeded; 1 some failed, see the result; 2 no read of a target \
+                        succeeded, or the test could not run: one line says why."
 )]
 pub struct BenchArgs {
-    /// Drives and files to read, `A:B`; `\:` is a colon within a name. With --size, files that are not there are laid out
+    /// Drives and files to read, `A:B`; `\:` is a colon in a name. With --size, missing files are laid out
     #[arg(long, value_name = "PATHS")]
     filename: Option<String>,
     #[command(flatten)]
     options: OptionArgs<false>,
-    /// One JSON document in fio's shape instead of text
+    /// Print JSON in fio's format instead of text
     #[arg(long)]
     json: bool,
-    /// Files laid out for the test stay
+    /// Keep files laid out for the test
     #[arg(long)]
     keep: bool,
-    /// Reads nothing: prints the job file that makes fio do the same
+    /// Print the job file that makes fio do the same, and read nothing
     #[arg(long = "emit-fio", conflicts_with = "json")]
     emit_fio: bool,
-    /// Runs the read jobs of a fio job file; `-` reads standard input
+    /// Run the read jobs of a fio job file; `-` is standard input
     #[arg(long, value_name = "JOBFILE", conflicts_with_all = job_options::taken().chain(["name"]))]
     fio: Option<PathBuf>,
-    /// With --fio: runs what iodyno can do of the file, and lists the rest as `left_out` in the JSON
+    /// With --fio: run what iodyno supports and list the rest as `left_out` in the JSON
     #[arg(long = "ignore-unsupported", alias = "ignore_unsupported", requires = "fio")]
     ignore_unsupported: bool,
     #[command(flatten)]
@@ -48,30 +48,30 @@ pub struct BenchArgs {
 
 /// Options of commands people paste: used where they mean something here, noted where not.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Taken from fio commands", rename_all = "snake_case")]
+#[command(next_help_heading = "Accepted for fio's command lines", rename_all = "snake_case")]
 struct TakenAlong {
-    /// The name of the jobs in the JSON document
+    /// Job name in the JSON document
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The folder that relative names are in
+    /// Directory of relative file names
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
-    /// The same as --size for a file laid out
+    /// Same as --size for a file laid out
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     filesize: Option<Bytes>,
-    /// json is the same as --json
+    /// json: same as --json
     #[arg(long = "output-format", alias = "output_format", value_name = "FORMAT")]
     output_format: Option<String>,
-    /// No effect: targets are reported one by one, and their total
+    /// No effect: each target and the total are reported
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1", value_parser = values::switch)]
     group_reporting: Option<bool>,
-    /// No effect: iodyno only ever reads
+    /// No effect: iodyno only reads
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1", value_parser = values::switch)]
     readonly: Option<bool>,
-    /// No effect: direct reads take no advice
+    /// No effect: `O_DIRECT` reads take no hint
     #[arg(long, value_name = "HINT", num_args = 0..=1, default_missing_value = "1")]
     fadvise_hint: Option<String>,
-    /// No effect: --json is the output for scripts
+    /// No effect: use --json in scripts
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1", value_parser = values::switch)]
     minimal: Option<bool>,
 }
@@ -221,17 +221,17 @@ impl BenchArgs {
         [
             (
                 group_reporting.is_some() && work.jobs > 1,
-                "--group_reporting: jobs are always summed per target",
+                "--group_reporting: no effect; jobs are always summed per target",
             ),
             (
                 work.engine == EngineKind::IoUringCmd,
-                "--ioengine io_uring_cmd: the rows are the block layer's counts, which NVMe commands pass by",
+                "--ioengine io_uring_cmd: rows show block-layer counters, which lack NVMe passthrough",
             ),
-            (fadvise_hint.is_some(), "--fadvise_hint: without effect"),
-            (minimal == &Some(true), "--minimal: without effect; --json is the output for scripts"),
+            (fadvise_hint.is_some(), "--fadvise_hint: no effect"),
+            (minimal == &Some(true), "--minimal: no effect; use --json in scripts"),
             (
                 output_format.as_deref().is_some_and(|format| !matches!(format, "normal" | "json" | "json+")),
-                "--output-format: only normal and json are known",
+                "--output-format: only normal and json are supported",
             ),
         ]
         .into_iter()
@@ -326,10 +326,10 @@ mod tests {
     #[test]
     fn what_would_write_is_refused_in_one_line() {
         for line in ["--rw=write", "--rw=randrw", "--readwrite=randwrite"] {
-            assert!(parse(line).unwrap_err().to_string().contains("only ever reads"), "{line}");
+            assert!(parse(line).unwrap_err().to_string().contains("iodyno only reads"), "{line}");
         }
         for line in ["--overwrite=1", "--do_verify=1", "--verify=crc32c", "--rwmixwrite=30", "--fsync=1"] {
-            assert!(parse(line).unwrap_err().to_string().contains("only ever reads"), "{line}");
+            assert!(parse(line).unwrap_err().to_string().contains("iodyno only reads"), "{line}");
         }
         assert!(parse("--overwrite=0 --do_verify=0 --verify=none --rwmixread=100").is_ok());
     }

@@ -132,7 +132,7 @@ pub(super) fn refuse(option: &str, value: &str) -> Result<(), ValueError> {
     if harmless || matches!(value, "0" | "none") {
         return Ok(());
     }
-    Err(ValueError::new("it is for runs that write, and iodyno only ever reads", "leave it out"))
+    Err(ValueError::new("is for writing, and iodyno only reads", "leave it out"))
 }
 
 /// Options of `iodyno bench` that job files have too.

@@ -113,7 +113,7 @@ impl JobFile {
                 before => {
                     if before.is_some() && is_beside {
                         remarks.note(format!(
-                            "[{}]: runs after the section before it, not beside it, for it asks for something else",
+                            "[{}]: runs after the previous section, not at the same time: their options differ",
                             section.shown()
                         ));
                     }
@@ -148,11 +148,11 @@ fn sections(text: &str, remarks: &mut Remarks) -> Vec<Section> {
         }
         let shown = Label::new(line);
         if line.starts_with("include ") {
-            remarks.unsupported(format!("line {number}: {shown}: files are not included"));
+            remarks.unsupported(format!("line {number}: {shown}: include is not supported"));
             continue;
         }
         let Some((section, is_global)) = &current else {
-            remarks.unsupported(format!("line {number}: {shown}: stands before the first section"));
+            remarks.unsupported(format!("line {number}: {shown}: is before the first section"));
             continue;
         };
         let (option, value) = match line.split_once('=') {
@@ -199,7 +199,7 @@ impl Line {
         }
         if replaced && value.contains(['+', '-', '*', '/']) {
             let computed = arithmetic::value(&value);
-            value = computed.ok_or("no arithmetic of whole numbers; write a number")?.to_string();
+            value = computed.ok_or("not an integer expression; use a number")?.to_string();
         }
         Ok(Some(value))
     }
@@ -238,7 +238,7 @@ impl Section {
         let mut planned = Planned::of(&asked, &self.name);
         if planned.workload.targets.is_empty() {
             if planned.workload.size.is_none() {
-                return Err("names no file and no size of one; give it a filename".to_owned());
+                return Err("has neither filename nor size; add a filename".to_owned());
             }
             // fio's name for the first file of a job that names none.
             planned = Planned::of(&asked.reading(&format!("{}.0.0", self.name)), &self.name);
@@ -246,13 +246,13 @@ impl Section {
         let workload = &planned.workload;
         if workload.targets.len() > 1 {
             remarks.note(format!(
-                "[{}]: its files are read side by side, each with the whole depth; fio goes around them",
+                "[{}]: its files are read at the same time, each with the full iodepth; fio alternates",
                 self.shown()
             ));
         }
         if workload.pattern == Pattern::Random && !self.has("norandommap") {
             remarks.note(format!(
-                "[{}]: random offsets may repeat, as with norandommap; fio reads every block once first",
+                "[{}]: random offsets may repeat, as with norandommap; fio first reads every block once",
                 self.shown()
             ));
         }
@@ -260,7 +260,7 @@ impl Section {
             && ["invalidate", "fadvise_hint"].iter().any(|option| self.value(option) != Some("0"))
         {
             remarks.note(format!(
-                "[{}]: the page cache stays as it is, as with invalidate=0 and fadvise_hint=0",
+                "[{}]: the page cache is not dropped, as with invalidate=0 and fadvise_hint=0",
                 self.shown()
             ));
         }
@@ -317,7 +317,7 @@ fn with_variables(value: &str, variable: &impl Fn(&str) -> Option<String>) -> Re
     let mut out = String::new();
     let mut rest = value;
     while let Some((before, after)) = rest.split_once("${") {
-        let (name, after) = after.split_once('}').ok_or("a ${ has no }; close it")?;
+        let (name, after) = after.split_once('}').ok_or("unclosed ${; add }")?;
         out.push_str(before);
         out.push_str(&variable(name).ok_or_else(|| format!("${{{}}} is not set; set it", Label::new(name)))?);
         rest = after;
@@ -398,7 +398,7 @@ mod tests {
         let names: Vec<_> = file.runs.iter().map(|run| run.names.clone()).collect();
         assert_eq!(names, [vec!["a"], vec!["b"], vec!["c", "d"]]);
         assert_eq!(file.notes.len(), 1, "{:?}", file.notes);
-        assert!(file.notes[0].starts_with("[c]: runs after the section before it"), "{:?}", file.notes);
+        assert!(file.notes[0].starts_with("[c]: runs after the previous section"), "{:?}", file.notes);
     }
 
     #[test]
@@ -412,12 +412,12 @@ mod tests {
         assert_eq!(file.runs[0].names, ["r"]);
         assert!(file.runs[0].workload.direct);
         let expected = [
-            "line 1: rw=read: stands before the first section",
-            "line 19: include other: files are not included",
+            "line 1: rw=read: is before the first section",
+            "line 19: include other: include is not supported",
             "[global] line 4: rate=1m is not supported",
-            "[w] rw=randwrite: it would write, and iodyno only ever reads; use randread or read",
-            "[v] --verify crc32c: it is for runs that write, and iodyno only ever reads; leave it out",
-            "[s] size=50%: no size; write it as 4k, 1m or 512",
+            "[w] rw=randwrite: would write, and iodyno only reads; use randread or read",
+            "[v] --verify crc32c: is for writing, and iodyno only reads; leave it out",
+            "[s] size=50%: not a size; use 4k, 1m or 512",
             "[n] line 13: filename: ${NONE} is not set; set it",
             "[r] line 17: exitall is not supported",
             "[r] line 20: readonly is unknown",
@@ -470,7 +470,7 @@ mod tests {
         assert_eq!((workload.block_size, workload.depth, workload.jobs), (Bytes(8192), 12, 6));
         assert_eq!(workload.size, Some(Bytes(1024)));
         let wrong = parse("[a]\nfilename=x\nsize=$mb_memory*1m\n").unsupported;
-        assert_eq!(wrong, ["[a] line 3: size: no arithmetic of whole numbers; write a number"]);
+        assert_eq!(wrong, ["[a] line 3: size: not an integer expression; use a number"]);
     }
 
     #[test]
@@ -501,7 +501,7 @@ mod tests {
     fn a_job_without_a_file_has_fios_name_for_one() {
         let file = parse("[global]\ndirect=1\n[lay]\nsize=64m\ndirectory=/mnt/x\n[none]\n");
         assert_eq!(file.runs[0].workload.targets[0].path, PathBuf::from("/mnt/x/lay.0.0"));
-        assert_eq!(file.unsupported, ["[none] names no file and no size of one; give it a filename"]);
+        assert_eq!(file.unsupported, ["[none] has neither filename nor size; add a filename"]);
     }
 
     #[test]

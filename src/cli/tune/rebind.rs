@@ -30,17 +30,20 @@ impl Bench {
         dry_run: bool,
     ) -> Result<Status, Failure> {
         let Device::Drive(drive) = device else {
-            return Err(
-                Complaint::new("--rebind", "is for a drive", "name one that `iodyno drives` lists").into()
-            );
+            return Err(Complaint::new(
+                "--rebind",
+                "works with drives only",
+                "name one that `iodyno drives` lists",
+            )
+            .into());
         };
         let planned = checked(root, drive)?;
         if dry_run {
             return print(&format!("{}{}", report::commands(&changes), planned.commands()));
         }
         print(&format!(
-            "{drive} ({}) at {} leaves the nvme driver and comes back with {queues} poll queues asked for;\nwith it {}. \
-             Nothing uses it. Type {drive} to go on: ",
+            "{drive} ({}) at {} will be unbound from the nvme driver and bound with poll_queues={queues};\naffected: {}. \
+             It is not in use. Type {drive} to continue: ",
             planned.identity.serial.as_deref().unwrap_or_default(),
             planned.address,
             planned.parts.join(" "),
@@ -98,7 +101,7 @@ fn unclaimed(root: &dyn SysRoot, planned: Rebind) -> Result<Rebind, Failure> {
     let blocks: Vec<String> =
         numbers.iter().filter(is_block).map(|(_, name)| format!("/dev/{name}")).collect();
     let by = if blocks.is_empty() {
-        Some("its device number cannot be read, so who uses it cannot be told".to_owned())
+        Some("its device number cannot be read, so its users are unknown".to_owned())
     } else {
         open_files::claimed(&blocks)
     };
@@ -118,9 +121,9 @@ fn came_back(service: &SettingsService, planned: &Rebind, queues: &str) -> Resul
         Some((&drive.name, drive.queue.io_poll.get()?, counted))
     }) else {
         let (name, address) = (planned.drive.as_str(), planned.address);
-        let fix = format!("look at `dmesg` and at /sys/bus/pci/devices/{address}");
-        return Err(Complaint::new(name, "did not come back within 15 s", fix).into());
+        let fix = format!("check `dmesg` and /sys/bus/pci/devices/{address}");
+        return Err(Complaint::new(name, "did not reappear within 15 s", fix).into());
     };
-    print(&format!("{} is back as {name}: io_poll {polled}{counted}\n", planned.drive))?;
+    print(&format!("{} is now {name}: io_poll {polled}{counted}\n", planned.drive))?;
     Ok(if (polled == 1) == (queues != "0") { Status::Done } else { Status::No })
 }

@@ -57,8 +57,8 @@ pub(crate) fn available() -> io::Result<()> {
 /// Why native AIO cannot be had, for the sentence about threads.
 pub(crate) fn unavailable(error: &io::Error) -> String {
     format!(
-        "libaio is not to be had ({}): this kernel has no native AIO, or a filter of system calls hides it; threads with \
-         pread read instead",
+        "libaio is not available ({}): no native AIO in this kernel, or seccomp blocks it; using threads \
+         with pread",
         words(error)
     )
 }
@@ -66,16 +66,13 @@ pub(crate) fn unavailable(error: &io::Error) -> String {
 /// What the workload asks for and native AIO has not.
 pub(crate) fn lacks(workload: &Workload) -> Vec<String> {
     [
-        (workload.hipri, "libaio cannot poll: completions come by interrupts"),
-        (workload.submission_poll, "libaio has no submitting thread: --sqthread_poll has no effect"),
+        (workload.hipri, "libaio cannot poll: completions use interrupts"),
+        (workload.submission_poll, "libaio has no SQPOLL thread: --sqthread_poll has no effect"),
         (
             workload.exact_timing,
-            "libaio is timed from before the call that hands a read over: --exact_timing has no effect",
+            "libaio latency starts before the submitting call: --exact_timing has no effect",
         ),
-        (
-            !workload.direct,
-            "libaio without direct I/O blocks: each read is done before the call that hands it over returns",
-        ),
+        (!workload.direct, "libaio without O_DIRECT blocks: io_submit returns after the read is done"),
     ]
     .into_iter()
     .filter(|(asked, _)| *asked)
@@ -152,7 +149,7 @@ impl Native {
         let Assignment { workload, target, .. } = assignment;
         let (buffers, block) = aio::buffers(workload)?;
         let context = Context::new(workload.depth).map_err(|error| EngineError::Machine {
-            wrong: format!("libaio gives no context: {}", words(&error)),
+            wrong: format!("io_setup failed: {}", words(&error)),
             fix: match error.raw_os_error() {
                 Some(libc::EAGAIN) => "raise the sysctl fs.aio-max-nr, or use fewer --iodepth and --numjobs",
                 _ => "use --ioengine io_uring or psync",
@@ -216,7 +213,9 @@ impl AioQueue for Native {
         let left = if self.context.0 == 0 || self.context.destroy() { 0 } else { self.in_flight };
         (left > 0).then(|| {
             self.buffers.leak();
-            format!("io_destroy was refused with {left} reads in flight: their buffers stay mapped until iodyno ends")
+            format!(
+                "io_destroy failed with {left} reads in flight: their buffers stay mapped until iodyno exits"
+            )
         })
     }
 

@@ -50,16 +50,13 @@ pub(crate) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Eng
 /// What POSIX AIO cannot do, of what is asked for.
 fn lacks(workload: &Workload) -> Vec<String> {
     [
-        (workload.hipri, "posixaio cannot poll: completions come by interrupts"),
-        (workload.submission_poll, "posixaio has no submitting thread: --sqthread_poll has no effect"),
+        (workload.hipri, "posixaio cannot poll: completions use interrupts"),
+        (workload.submission_poll, "posixaio has no SQPOLL thread: --sqthread_poll has no effect"),
         (
             workload.exact_timing,
-            "posixaio is timed from before the call that hands a read over: --exact_timing has no effect",
+            "posixaio latency starts before the submitting call: --exact_timing has no effect",
         ),
-        (
-            workload.depth > 1,
-            "posixaio: the C library reads one block of a file after the other, whatever the depth",
-        ),
+        (workload.depth > 1, "posixaio: the C library serializes reads of a file, at any iodepth"),
     ]
     .into_iter()
     .filter(|(asked, _)| *asked)

@@ -51,7 +51,7 @@ impl<F: Drain> GuardedRing<F> {
         (left > 0).then(|| {
             self.buffers.leak();
             format!(
-                "{left} reads were still in flight {} s after the run failed: their buffers stay mapped until iodyno ends",
+                "{left} reads were in flight {} s after the run failed: their buffers stay mapped until iodyno exits",
                 self.patience.as_secs()
             )
         })

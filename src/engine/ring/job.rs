@@ -263,7 +263,8 @@ impl<B> Job<'_, B> {
 pub(crate) fn give_up<B>(jobs: &mut [Job<'_, B>], error: &io::Error) {
     let errno = error.raw_os_error().map_or_else(|| error.to_string(), errno_words);
     for job in jobs.iter_mut().filter(|job| job.is_alive()) {
-        job.tracker.give_up(error, &Label::new(&format!("{errno} of io_uring_enter on {}", job.name)));
+        job.tracker
+            .give_up(error, &Label::new(&format!("io_uring_enter failed with {errno} on {}", job.name)));
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn convert(open: &mut Open, workload: &Workload, machine: &Machine) -
     let namespace = namespace(drive, workload)?;
     still_there(&open.file, drive, namespace)?;
     let path = drive.nvme.as_ref().and_then(|nvme| nvme.generic.as_ref());
-    let path = path.ok_or("its kernel offers no /dev/ngXnY (5.13 or newer does)")?;
+    let path = path.ok_or("the kernel has no /dev/ngXnY (needs Linux 5.13)")?;
     let file = File::open(path.as_str()).map_err(|error| format!("{path} cannot be opened: {error}"))?;
     let size = drive.size.get().ok_or("its size cannot be read")?;
     same_namespace(&open.file, &file, namespace, size).map_err(|why| format!("{path} {why}"))?;
@@ -59,7 +59,7 @@ fn whole_drive<'a>(file: &File, machine: &'a Machine) -> Result<&'a Drive, Strin
         .iter()
         .find(|drive| drive.device_number.value().is_some_and(|it| it.as_str() == number))
         .filter(|drive| drive.nvme.is_some())
-        .ok_or_else(|| "it is no whole NVMe drive, and commands address nothing else".to_owned())
+        .ok_or_else(|| "not a whole NVMe drive, as passthrough requires".to_owned())
 }
 
 /// A drive of another format under the same name would take commands for more bytes than there is memory.
@@ -69,41 +69,39 @@ fn still_there(mut file: &File, drive: &Drive, namespace: Namespace) -> Result<(
     if block == 1 << namespace.block_shift && drive.size.get() == Some(Bytes(bytes)) {
         Ok(())
     } else {
-        Err("it is another drive, or another format, than when iodyno looked at it; start iodyno again"
-            .to_owned())
+        Err("the drive or its format changed since iodyno started; restart iodyno".to_owned())
     }
 }
 
 /// Its name may have become another drive's between the look at the block device and the opening.
 fn same_namespace(block: &File, generic: &File, namespace: Namespace, size: Bytes) -> Result<(), String> {
-    let ask = |file| Identity::of(file).map_err(|error| format!("does not say which drive it is: {error}"));
+    let ask = |file| Identity::of(file).map_err(|error| format!("cannot be identified: {error}"));
     let found = ask(generic)?;
     if found == ask(block)? && found.fits(namespace.id, namespace.block_shift, size) {
         Ok(())
     } else {
-        Err("is another drive, or in another format, than when iodyno looked at it; start iodyno again"
-            .to_owned())
+        Err("or its format changed since iodyno started; restart iodyno".to_owned())
     }
 }
 
 /// What has to be known of a namespace before a command may be sent to it.
 fn namespace(drive: &Drive, workload: &Workload) -> Result<Namespace, String> {
-    let nvme = drive.nvme.as_ref().ok_or("it is no NVMe drive")?;
+    let nvme = drive.nvme.as_ref().ok_or("not an NVMe drive")?;
     let id = nvme.nsid.get().ok_or("its namespace id cannot be read")?;
     let format = drive.format_in_use().ok_or_else(|| match nvme.namespace.problem() {
         Some(problem) => {
-            format!("its format is not known ({}), and metadata would need room", problem.reason)
+            format!("its LBA format is unknown ({}), and metadata would need room", problem.reason)
         }
-        None => "the format it is in is not among those it lists".to_owned(),
+        None => "its LBA format in use is not in its list".to_owned(),
     })?;
     if format.metadata_bytes > 0 {
         let metadata = format.metadata_bytes;
-        return Err(format!(
-            "its blocks have {metadata} B of metadata, which only the block layer takes off"
-        ));
+        return Err(format!("its blocks have {metadata} B of metadata, which only the block layer strips"));
     }
-    let block =
-        format.data_bytes.filter(|bytes| bytes.is_power_of_two()).ok_or("its format has no block size")?;
+    let block = format
+        .data_bytes
+        .filter(|bytes| bytes.is_power_of_two())
+        .ok_or("its LBA format has no block size")?;
     let largest = workload.largest_block();
     let limits = [
         // The field has 16 bits, counted from 0.
@@ -115,7 +113,7 @@ fn namespace(drive: &Drive, workload: &Workload) -> Result<Namespace, String> {
         && largest > most
     {
         return Err(format!(
-            "one command moves {} at the most, and {} are asked for",
+            "the maximum per command is {}, the block size {}",
             units::block_size(most),
             units::block_size(largest)
         ));
@@ -145,7 +143,7 @@ struct CommandRing {
 pub(crate) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), EngineError> {
     let mut commands =
         CommandRing::new(&assignment.workload, &assignment.target).map_err(|why| EngineError::Machine {
-            wrong: format!("{} cannot be read by NVMe commands: {why}", assignment.target.name),
+            wrong: format!("NVMe passthrough cannot read {}: {why}", assignment.target.name),
             fix: "use --ioengine io_uring".to_owned(),
         })?;
     // A command works on the ring's thread alone with this; where it is refused (before 5.18) nothing else changes.
@@ -159,25 +157,24 @@ impl CommandRing {
     /// Makes the ring of the calling thread and reads the first block with it: polled and with registered buffers if
     /// asked for, else without what is refused.
     fn new(workload: &Workload, target: &Open) -> Result<Self, String> {
-        let namespace = target.namespace.ok_or("it was not opened for commands")?;
+        let namespace = target.namespace.ok_or("not opened for passthrough")?;
         let name = &target.name;
         let mut fallbacks = Vec::new();
         let mut polled = workload.hipri;
         if polled && !namespace.has_poll_queues {
             fallbacks.push(format!(
-                "{name} cannot be polled: its driver has no poll queues (nvme.poll_queues=N); completions come by \
+                "{name} cannot be polled: its driver has no poll queues (nvme.poll_queues=N); completions use \
                  interrupts"
             ));
             polled = false;
         }
         if polled && workload.hybrid_poll {
-            fallbacks.push(format!(
-                "{name} is polled for all the time: rings of NVMe commands cannot be made to sleep before"
-            ));
+            fallbacks
+                .push(format!("{name} is polled without sleeping: NVMe passthrough has no hybrid polling"));
         }
         if workload.exact_timing {
             fallbacks.push(format!(
-                "{name}: commands are timed from before the call that hands them over: --exact_timing has no effect"
+                "{name}: passthrough latency starts before the submitting call: --exact_timing has no effect"
             ));
         }
         let mut wanted = workload.clone();
@@ -187,7 +184,7 @@ impl CommandRing {
                 Ok(()) => return Ok(commands),
                 Err(errno) if polled => {
                     fallbacks.push(format!(
-                        "{name} takes no polled commands ({}): completions come by interrupts",
+                        "{name} refuses polled passthrough ({}): completions use interrupts",
                         errno_words(errno)
                     ));
                     polled = false;
@@ -195,7 +192,7 @@ impl CommandRing {
                 // Kernels before 6.1.
                 Err(libc::EINVAL) if commands.slots_per_buffer.is_some() => {
                     fallbacks.push(
-                        "this kernel takes no commands with registered buffers (EINVAL): plain buffers are used"
+                        "this kernel refuses passthrough with registered buffers (EINVAL): plain buffers are used"
                             .to_owned(),
                     );
                     wanted.fixed_buffers = false;
@@ -313,11 +310,9 @@ impl AioQueue for CommandRing {
 /// Why a first command failed, as the sentence about the engine that reads instead says it.
 fn refused(errno: i32) -> String {
     let why = match errno {
-        libc::EACCES | libc::EPERM => {
-            "commands are for root here; kernels from 6.2 on let readers of the device read"
-        }
+        libc::EACCES | libc::EPERM => "passthrough needs root before Linux 6.2",
         libc::EOPNOTSUPP | libc::EINVAL | libc::ENOTTY => {
-            "this kernel or drive takes no commands through a ring"
+            "the kernel or drive does not support io_uring passthrough"
         }
         _ => "the first command failed",
     };

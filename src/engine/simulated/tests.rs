@@ -136,7 +136,7 @@ fn a_target_that_is_no_drive_of_the_demo_is_refused_with_the_fix() {
         Simulated::new(&machine, &limits, 7).start(&workload(3, 4096, 1), clock::now()).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "/dev/nvme2n1: is no drive of this demo; name one of those that `iodyno drives --demo` lists"
+        "/dev/nvme2n1: not a drive of this demo; name one that `iodyno drives --demo` lists"
     );
 }
 

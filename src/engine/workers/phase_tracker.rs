@@ -196,11 +196,9 @@ impl Failure {
         match result {
             ..0 => format!("{} on {target} at byte {offset}", errno_words(-result)),
             // The kernel cuts a drive that leaves to no bytes, and reads end there as at the end of a file.
-            0 => format!(
-                "0 of {length} bytes on {target} at byte {offset}: the drive is gone, or the file was cut"
-            ),
+            0 => format!("0 of {length} bytes on {target} at byte {offset}: drive removed or file truncated"),
             1.. => {
-                format!("only {result} of {length} bytes on {target} at byte {offset}: it has become shorter")
+                format!("only {result} of {length} bytes on {target} at byte {offset}: it was truncated")
             }
         }
     }

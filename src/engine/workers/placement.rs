@@ -69,13 +69,10 @@ pub(crate) fn plan(
     }
     let mut notes = Vec::new();
     if workload.pinned && places.is_empty() {
-        notes.push(
-            "workers cannot be pinned: the processors of this machine are not known; they run anywhere"
-                .into(),
-        );
+        notes.push("workers are not pinned: this machine's CPUs are unknown; they run anywhere".into());
     } else if workload.pinned && workers.len() > open.len() {
         let (workers, processors) = (workers.len(), open.len());
-        notes.push(format!("{workers} workers are pinned to {processors} processors: some share one"));
+        notes.push(format!("{workers} workers are pinned to {processors} CPUs: some share one"));
     }
     Ok(Placement { words: words(workload, &allowed, &cpus), workers: cpus, notes })
 }
@@ -103,7 +100,7 @@ fn allowed(places: &[Place], workload: &Workload) -> Result<Vec<u32>, WorkloadEr
     let fail = |option, wrong: String, fix: String| Err(WorkloadError { option, wrong, fix });
     let is_there = |number: &u32| places.is_empty() || places.iter().any(|place| place.number == *number);
     if let Some(absent) = workload.cpus_allowed.iter().find(|number| !is_there(number)) {
-        let wrong = format!("there is no processor {absent} online");
+        let wrong = format!("CPU {absent} is not online");
         return fail("cpus_allowed", wrong, format!("choose from {}", all()));
     }
     if workload.numa_cpu_nodes.is_empty() {
@@ -118,12 +115,8 @@ fn allowed(places: &[Place], workload: &Workload) -> Result<Vec<u32>, WorkloadEr
     on_nodes.sort_unstable();
     if on_nodes.is_empty() {
         let nodes = cpu_list(workload.numa_cpu_nodes.iter().copied());
-        let wrong = format!("no processor of node {nodes} is left");
-        return fail(
-            "numa_cpu_nodes",
-            wrong,
-            "choose a node with processors, as `lscpu` lists them".to_owned(),
-        );
+        let wrong = format!("node {nodes} has no allowed CPU");
+        return fail("numa_cpu_nodes", wrong, "choose a node with CPUs, as `lscpu` lists them".to_owned());
     }
     Ok(on_nodes)
 }
@@ -151,11 +144,11 @@ fn words(workload: &Workload, allowed: &[u32], cpus: &[Vec<u32>]) -> String {
     if cpus.iter().all(Vec::is_empty) {
         "anywhere".to_owned()
     } else if workload.pinned {
-        format!("on one processor each: {}", placed())
+        format!("on one CPU each: {}", placed())
     } else if allowed.is_empty() {
-        format!("near their drives, on processors {}", placed())
+        format!("near their drives, on CPUs {}", placed())
     } else {
-        format!("on processors {}", placed())
+        format!("on CPUs {}", placed())
     }
 }
 
@@ -188,11 +181,11 @@ pub(crate) fn go_to(cpus: &[u32]) -> Result<(), String> {
     within.for_each(|cpu| set.set(cpu));
     sched_setaffinity(None, &set).map_err(|errno| {
         let why = match errno {
-            rustix::io::Errno::INVAL => "this process may use none of them",
-            _ => "the kernel refuses",
+            rustix::io::Errno::INVAL => "this process is not allowed on them",
+            _ => "the kernel refused",
         };
         format!(
-            "workers cannot be placed on processors {} ({}): {why}; they run anywhere",
+            "workers cannot be placed on CPUs {} ({}): {why}; they run anywhere",
             cpu_list(cpus.iter().copied()),
             io::Error::from(errno)
         )

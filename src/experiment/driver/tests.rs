@@ -310,7 +310,7 @@ fn a_changed_clock_throws_a_round_out() {
     lab.clock = |round, arm| Some(if round == 5 && arm == 1 { 2.0e6 } else { 3.9e6 });
     let account = lab.run(Terms::default());
     assert_eq!(account.thrown_out.len(), 1);
-    assert_eq!(account.thrown_out[0].why, "the processors ran at 2.00 GHz instead of 3.90");
+    assert_eq!(account.thrown_out[0].why, "the CPUs ran at 2.00 GHz instead of 3.90");
 }
 
 #[test]

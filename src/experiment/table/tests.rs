@@ -98,7 +98,7 @@ fn every_row_has_its_arms_where_nothing_is_missing() {
         ("nomerges", &["0", "2"]),
         ("iostats", &["1", "0"]),
         ("rq-affinity", &["1", "2", "0"]),
-        ("idle-states", &["free to sleep", "held awake"]),
+        ("idle-states", &["C-states on", "C-states off"]),
         ("governor", &["schedutil", "performance"]),
         ("own", &["A", "two"]),
     ];
@@ -157,7 +157,7 @@ fn workers_on_the_drives_own_node_are_the_baseline_of_the_others() {
         let scene = Scene { machine, targets, simulated, wishes: &Wishes::default() };
         find("numa").unwrap().plan(&scene, Terms::default())
     };
-    for (node, arms) in [(0, ["near node 0", "far node 1"]), (1, ["near node 1", "far node 0"])] {
+    for (node, arms) in [(0, ["local node 0", "remote node 1"]), (1, ["local node 1", "remote node 0"])] {
         let made = plan(&machine, &place(&machine, node), false).unwrap();
         assert_eq!(labels(&made), arms);
         let nodes: Vec<_> = made.arms.iter().map(|arm| arm.workload.numa_cpu_nodes.clone()).collect();
@@ -166,12 +166,9 @@ fn workers_on_the_drives_own_node_are_the_baseline_of_the_others() {
     }
     let some = place(&machine, 0);
     assert!(plan(&machine, &some, true).unwrap_err().starts_with("a real machine"));
-    assert!(plan(&machine, &targets(&machine), false).unwrap_err().contains("one and the same"));
+    assert!(plan(&machine, &targets(&machine), false).unwrap_err().contains("one NUMA node"));
     let lone: Vec<Target> = some.iter().map(|target| Target { drive: None, ..target.clone() }).collect();
-    assert!(
-        plan(&machine, &lone, false).unwrap_err().contains("one and the same"),
-        "a file's drive is unknown"
-    );
+    assert!(plan(&machine, &lone, false).unwrap_err().contains("one NUMA node"), "a file's drive is unknown");
     // Memory without processors, as CXL adds it, is no node to work on.
     machine.processors.numa.insert(1, Vec::new());
     assert!(plan(&machine, &some, false).unwrap_err().starts_with("two NUMA nodes"));
@@ -209,7 +206,7 @@ fn what_is_missing_is_said() {
         assert!(why.starts_with("a real machine"), "{id}: {why}");
     }
     let nodes = plan_of("numa", &machine, true, 1, &Wishes::default()).unwrap_err();
-    assert_eq!(nodes, "two NUMA nodes with processors; this machine has one");
+    assert_eq!(nodes, "two NUMA nodes with CPUs; this machine has one");
     assert!(plan_of("jobs", &machine, true, 0, &Wishes::default()).unwrap_err().contains("to read from"));
 }
 

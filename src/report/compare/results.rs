@@ -175,7 +175,7 @@ const fn words(verdict: Verdict) -> &'static str {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
         Verdict::NoDifference => "no difference",
-        Verdict::Inconclusive | Verdict::Invalid => "cannot be told",
+        Verdict::Inconclusive | Verdict::Invalid => "inconclusive",
     }
 }
 
@@ -223,12 +223,14 @@ impl RunChange {
         lines.push(row("before", &self.before));
         lines.push(row("after", &self.after));
         let interval = match (self.ratio.low, self.ratio.high) {
-            (Some(low), Some(high)) => format!(", {low:.3} to {high:.3} at 95 %"),
-            _ => ", too short for an interval".to_owned(),
+            (Some(low), Some(high)) => {
+                format!(" (95 %: {:+.1} to {:+.1})", 100.0 * (low - 1.0), 100.0 * (high - 1.0))
+            }
+            _ => " (too short for an interval)".to_owned(),
         };
         let word = words(self.ratio.verdict);
-        lines.push(format!("   {word}: {:.3} of what it was{interval}", self.ratio.middle));
-        lines.extend(self.doubts.iter().flat_map(|doubt| boxed("   ", &format!("not valid: {doubt}"))));
+        lines.push(format!("   {word}: {:+.1} %{interval}", 100.0 * (self.ratio.middle - 1.0)));
+        lines.extend(self.doubts.iter().flat_map(|doubt| boxed("   ", &format!("invalid: {doubt}"))));
         lines
     }
 }

@@ -99,10 +99,10 @@ impl Side {
     pub fn parse(text: &str) -> Result<Self, NoSheet> {
         let side: Self = serde_json::from_str(text).map_err(|error| {
             let at = format!("line {}, column {}", error.line(), error.column());
-            NoSheet(format!("is no sheet in JSON ({at})"))
+            NoSheet(format!("is not a JSON sheet ({at})"))
         })?;
         if side.document != "sheet" {
-            return Err(NoSheet("is another document than a sheet".to_owned()));
+            return Err(NoSheet("is not a sheet".to_owned()));
         }
         Ok(side)
     }

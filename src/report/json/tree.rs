@@ -103,8 +103,8 @@ impl Maker<'_> {
             vendor: reasons.turn(&node.vendor, |id| format!("0x{id:04x}")),
             device: reasons.turn(&node.device, |id| format!("0x{id:04x}")),
             short_name: node.short_name(),
-            name: reasons.or_absent(name, &node.path, "no vendor and device id to name it by"),
-            numa_node: reasons.flatten(&node.numa_node, "-1: the firmware tells no NUMA node"),
+            name: reasons.or_absent(name, &node.path, "no vendor and device id"),
+            numa_node: reasons.flatten(&node.numa_node, "-1: the firmware reports no NUMA node"),
             iommu_group: reasons.take(&node.iommu_group),
             driver: reasons.turn(&node.driver, ToString::to_string),
             link: self.link(node),
@@ -118,7 +118,7 @@ impl Maker<'_> {
                 .filter(|child| tree.node(**child).kind != NodeKind::RootComplex)
                 .map(|child| self.node(*child))
                 .collect(),
-            parent: self.reasons.or_absent(parent, &node.path, "it hangs under no device"),
+            parent: self.reasons.or_absent(parent, &node.path, "no parent device"),
         }
     }
 
@@ -140,8 +140,8 @@ impl Maker<'_> {
 
     fn limit(&mut self, index: NodeIndex, node: &PciNode) -> Option<Limit> {
         let (limit, why) = match node.kind {
-            NodeKind::RootComplex => (self.limits.hop(index), "the limit of this root complex is not known"),
-            _ => (self.limits.path(index), "no limit is known of any link from here to the root complex"),
+            NodeKind::RootComplex => (self.limits.hop(index), "the limit of this root complex is unknown"),
+            _ => (self.limits.path(index), "no known limit on any link from here to the root complex"),
         };
         let made_up = || link::no_limit(&self.machine.pci, index).filter(|_| node.is_emulated());
         let why = self.limits.refuted.get(&index).cloned().or_else(made_up).unwrap_or_else(|| why.to_owned());

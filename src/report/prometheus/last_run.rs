@@ -39,16 +39,12 @@ impl Part<'_> {
 pub(super) fn families(machine: &Machine, record: &RunRecord, page: &mut Page) {
     let run = &record.run;
     let parts = parts(machine, record);
-    page.family("iodyno_last_run_info", Kind::Gauge, "What the last read test did.");
+    page.family("iodyno_last_run_info", Kind::Gauge, "Workload of the last read test.");
     let (workload, engine) = (run.workload.title(), run.effective.engine.name());
     page.sample(&[("workload", &workload), ("engine", engine)], 1.0);
-    page.family(
-        "iodyno_last_run_timestamp_seconds",
-        Kind::Gauge,
-        "When the last read test began, Unix time.",
-    );
+    page.family("iodyno_last_run_timestamp_seconds", Kind::Gauge, "Start of the last read test, Unix time.");
     page.sample(&[], run.started as f64);
-    page.family("iodyno_last_run_duration_seconds", Kind::Gauge, "How long it was counted.");
+    page.family("iodyno_last_run_duration_seconds", Kind::Gauge, "Measured time.");
     let longest = run.targets.iter().map(|target| target.runtime.as_secs_f64()).fold(0.0, f64::max);
     page.sample(&[], longest);
     let mut family = |name: &str, help: &str, value: &dyn Fn(&Part<'_>) -> Option<f64>| {
@@ -65,21 +61,17 @@ pub(super) fn families(machine: &Machine, record: &RunRecord, page: &mut Page) {
     family("iodyno_last_run_bytes_per_second", "Bytes read.", &|part| {
         Some(part.sum(TargetSummary::bytes_per_second))
     });
-    family("iodyno_last_run_expected_bytes_per_second", "What was expected of it.", &|part| {
+    family("iodyno_last_run_expected_bytes_per_second", "Expected bytes read per second.", &|part| {
         part.targets.iter().map(|(_, expected)| *expected).sum()
     });
     family("iodyno_last_run_read_errors", "Reads that failed.", &|part| {
         Some(part.sum(|target| target.errors as f64))
     });
-    family("iodyno_last_run_valid", "1 when nothing makes the figures doubtful.", &|part| {
+    family("iodyno_last_run_valid", "1 if the result is valid.", &|part| {
         let valid = part.targets.iter().all(|(target, _)| target.invalid_because.is_empty());
         Some(f64::from(u8::from(valid)))
     });
-    page.family(
-        "iodyno_last_run_latency_seconds",
-        Kind::Gauge,
-        "Completion latency at this percentile of the reads.",
-    );
+    page.family("iodyno_last_run_latency_seconds", Kind::Gauge, "Completion latency at this percentile.");
     for part in &parts {
         for (percent, name) in [(50.0, "50"), (99.0, "99"), (99.9, "99.9")] {
             if let Some(value) = part.percentile(percent) {

@@ -50,7 +50,7 @@ fn experiment(number: usize, record: &ExperimentRecord) -> Vec<String> {
     }
     say(&ending(record));
     for out in record.thrown_out_because.iter().take(REASONS) {
-        say(&format!("round {} thrown out: {}, {}", out.round, out.arm, out.why));
+        say(&format!("round {} discarded: {}, {}", out.round, out.arm, out.why));
     }
     if let Some(more) = record.thrown_out_because.len().checked_sub(REASONS).filter(|more| *more > 0) {
         say(&format!("and {more} more"));
@@ -75,11 +75,11 @@ fn subject(record: &ExperimentRecord) -> String {
 
 /// `12 rounds in random order, 0 thrown out; differences of 1.6 % could have been seen, below 2.0 % counts as none`.
 fn sureness(record: &ExperimentRecord) -> String {
-    let seen = record.detectable.map_or_else(String::new, |share| {
-        format!("differences of {} could have been seen, ", percent(share))
-    });
+    let seen = record
+        .detectable
+        .map_or_else(String::new, |share| format!("detectable difference {}, ", percent(share)));
     format!(
-        "{} in random order, {} thrown out; {seen}below {} counts as none",
+        "{} in random order, {} discarded; {seen}below {} counts as none",
         counted(record.rounds as usize, "round"),
         record.thrown_out,
         percent(record.margin)
@@ -162,8 +162,8 @@ fn meanings(record: &ExperimentRecord) -> Vec<String> {
 fn ending(record: &ExperimentRecord) -> String {
     let changed = record.arms.iter().any(|arm| !arm.settings.is_empty());
     let restored = match (changed, record.restored) {
-        (true, true) => "Every setting was put back.",
-        (true, false) => "NOT every setting could be put back.",
+        (true, true) => "All settings were restored.",
+        (true, false) => "Some settings could NOT be restored.",
         (false, _) => "",
     };
     let why = record.ended_because.clone().unwrap_or_default();

@@ -12,13 +12,13 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
         dossier.findings.iter().partition(|finding| finding.severity > Severity::Info);
     let mut blocks = vec![Block::Heading("Findings".to_owned())];
     if loud.is_empty() {
-        blocks.push(plain_text("Nothing was seen that holds this machine back."));
+        blocks.push(plain_text("No finding limits this machine."));
     } else {
         blocks.push(Block::List(loud.iter().map(|finding| item(finding)).collect()));
     }
     if !quiet.is_empty() {
         let titles: Vec<&str> = quiet.iter().map(|finding| finding.title.as_str()).collect();
-        blocks.push(plain_text(format!("Worth knowing: {}.", titles.join("; "))));
+        blocks.push(plain_text(format!("Info: {}.", titles.join("; "))));
     }
     blocks
 }

@@ -39,9 +39,9 @@ pub(super) fn versions(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     let kernel = host.kernel.value().map(|kernel| format!("Linux {kernel}"));
     line("kernel", joined([kernel, known(&host.distribution)], ", "));
     line("arguments", known(&host.command_line));
-    line("io_uring", host.io_uring.value().map(|ring| format!("offers {}", ring.flags.join(" "))));
+    line("io_uring", host.io_uring.value().map(|ring| format!("flags {}", ring.flags.join(" "))));
     line("made with", Some(made_with(dossier)));
-    let left_out = "Serials, names of hosts and people, mount paths and addresses are left out or replaced.";
+    let left_out = "Serials, host and user names, mount paths and addresses are omitted or replaced.";
     let mut blocks = vec![Block::Heading("Kernel and versions".to_owned()), Block::Box(lines)];
     if dossier.is_redacted() {
         blocks.push(Block::Text(vec![Span::Plain(left_out.to_owned())]));
@@ -55,7 +55,7 @@ fn made_with(dossier: &Dossier) -> String {
         Provenance::Live => String::new(),
         Provenance::Demo(name) => format!(", demo {name}"),
         Provenance::Capture => ", from a capture".to_owned(),
-        Provenance::Folder => ", from a folder of its files".to_owned(),
+        Provenance::Folder => ", from --sysroot".to_owned(),
     };
     format!("iodyno {VERSION}{from}")
 }
@@ -98,8 +98,7 @@ fn board(machine: &Machine) -> String {
     let product = known(&host.product)
         .filter(|product| known(&host.board).is_none_or(|board| !board.contains(product)));
     let bios = known(&host.bios).map(|bios| format!("BIOS {bios}"));
-    joined([known(&host.board), product, bios, memory(machine)], ", ")
-        .unwrap_or_else(|| "not known".to_owned())
+    joined([known(&host.board), product, bios, memory(machine)], ", ").unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// `8 x Samsung SSD 980 PRO 1TB, 2 x ... 500GB; 512 B blocks; scheduler none`.
@@ -118,7 +117,7 @@ fn drives(machine: &Machine) -> String {
         tally(machine, |drive| drive.queue.scheduler.value().map(|choice| choice.current.to_string()));
     let parts = [
         Some(models.join(", ")).filter(|models| !models.is_empty()),
-        blocks.map(|blocks| format!("blocks of {blocks}")),
+        blocks.map(|blocks| format!("LBA {blocks}")),
         schedulers.map(|schedulers| format!("scheduler {schedulers}")),
     ];
     joined(parts, "; ").unwrap_or_else(|| "none".to_owned())

@@ -39,7 +39,7 @@ pub(super) fn commands(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
     for (own, fio, numbers) in groups {
         let which: Vec<String> = numbers.iter().map(ToString::to_string).collect();
         let run = if numbers.len() == 1 { "Run" } else { "Runs" };
-        let fio_too = if dossier.is_simulated() { "" } else { ", and the same in fio" };
+        let fio_too = if dossier.is_simulated() { "" } else { ", and with fio" };
         blocks.push(plain_text(format!("{run} {}{fio_too}:", which.join(", "))));
         let mut lines = commands::lines(&own, BOX);
         if !dossier.is_simulated() {
@@ -53,7 +53,7 @@ pub(super) fn commands(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
         blocks.push(Block::Box(commands::lines(&commands::experiment(record, &origin), BOX)));
     }
     if !blocks.is_empty() {
-        blocks.insert(0, Block::Heading("To repeat them".to_owned()));
+        blocks.insert(0, Block::Heading("How to repeat".to_owned()));
     }
     blocks
 }
@@ -96,7 +96,7 @@ fn course(seconds: &Seconds) -> Option<String> {
     let curve = Some(spread::blocks(&seconds.rates, SPARKLINE)).filter(|curve| !curve.is_empty())?;
     let step = seconds.rates.len().div_ceil(SPARKLINE).max(1) * seconds.step as usize;
     let sure = spread::mean(&seconds.rates).filter(|interval| interval.middle > 0.0).map(|interval| {
-        format!("; the mean ± {:.2} % at 95 %", 100.0 * (interval.high - interval.middle) / interval.middle)
+        format!("; mean ± {:.2} % (95 %)", 100.0 * (interval.high - interval.middle) / interval.middle)
     });
     Some(format!("{curve} {step} s each{}", sure.unwrap_or_default()))
 }
@@ -189,9 +189,9 @@ fn notes(record: &RunRecord) -> Vec<String> {
         if target.errors > 0 {
             let first =
                 target.first_error.as_ref().map(|error| format!(", first: {error}")).unwrap_or_default();
-            add(1, format!("had {} fail{first}", counted(target.errors, "read")));
+            add(1, format!("{} failed{first}", counted(target.errors, "read")));
         }
-        target.invalid_because.iter().for_each(|why| add(2, format!("not valid: {why}")));
+        target.invalid_because.iter().for_each(|why| add(2, format!("invalid: {why}")));
     }
     if !run.simulated {
         run.effective.fallbacks.iter().for_each(|note| add(3, format!("note: {note}")));

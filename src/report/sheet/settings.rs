@@ -8,13 +8,13 @@ const NAME: usize = 21;
 const VALUE: usize = 14;
 
 pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
-    let heading = Block::Heading("Settings not as usual".to_owned());
+    let heading = Block::Heading("Settings changed from default".to_owned());
     let groups = groups(&dossier.settings);
     if groups.is_empty() {
-        let text = "Every setting whose default is known has it, and nothing was changed since boot.";
+        let text = "All settings have their known defaults; none was changed since boot.";
         return vec![heading, plain_text(text)];
     }
-    let mut lines = vec![format!("{:<NAME$} {:<VALUE$} {:<VALUE$} on", "setting", "is", "instead of")];
+    let mut lines = vec![format!("{:<NAME$} {:<VALUE$} {:<VALUE$} on", "setting", "value", "default")];
     for (row, instead, devices) in groups {
         let value = row.value.as_ref().map_or("-", |value| value.as_str());
         let lead = format!("{:<NAME$} {value:<VALUE$} {instead:<VALUE$} ", row.setting.0);
@@ -45,7 +45,7 @@ pub(super) fn instead(row: &Row) -> Option<String> {
     let other = |known: &Option<String>| known.as_ref().filter(|known| *known != value).cloned();
     match (other(&row.default_value), other(&row.found_value)) {
         (Some(default), _) => Some(default),
-        (None, Some(found)) => Some(format!("{found} (found)")),
+        (None, Some(found)) => Some(format!("{found} (before)")),
         (None, None) => None,
     }
 }

@@ -32,14 +32,11 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     lines.extend(rows.iter().map(|row| line(dossier, row)));
     lines.extend(elsewhere.map(|name| columns(&name, None, None, "")));
     let used = |mark: &str| lines.iter().any(|line| line.contains(mark));
-    let legend: Vec<&str> = [
-        (HELD, "▲ a finding points here"),
-        (SLOW, "▼ slower than both ends can be"),
-        (SLOT, "▽ the slot holds it back"),
-    ]
-    .into_iter()
-    .filter_map(|(mark, meaning)| used(mark).then_some(meaning))
-    .collect();
+    let legend: Vec<&str> =
+        [(HELD, "▲ finding"), (SLOW, "▼ link downtrained"), (SLOT, "▽ limited by the slot")]
+            .into_iter()
+            .filter_map(|(mark, meaning)| used(mark).then_some(meaning))
+            .collect();
     if !legend.is_empty() {
         lines.extend([String::new(), legend.join("   ")]);
     }

@@ -82,16 +82,16 @@ fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
     match curve {
         Curve::Throughput => {
             pieces.push(figure(rate(shared.units, test.bytes_per_second())));
-            pieces.push(quiet(format!("most {}", giga(shared.units, test.total.bytes.most()))));
+            pieces.push(quiet(format!("max {}", giga(shared.units, test.total.bytes.most()))));
         }
         Curve::Iops => {
             pieces.push(figure(format!("{} per s", count(test.iops()))));
-            pieces.push(quiet(format!("most {}", count(test.total.iops.most()))));
+            pieces.push(quiet(format!("max {}", count(test.total.iops.most()))));
         }
         Curve::Latency => {
             if let (Some(p50), Some(p99)) = (test.total.p50.last(), test.total.p99.last()) {
                 pieces.push(figure(format!("{} median", nanoseconds(p50))));
-                pieces.push(quiet(format!("{} at 99 %", nanoseconds(p99))));
+                pieces.push(quiet(format!("{} p99", nanoseconds(p99))));
             }
         }
     }
@@ -102,7 +102,7 @@ fn empty(shared: &Shared, brush: &mut Brush<'_>, inner: Rect) {
     let text = if shared.can_test() {
         "Set the workload on the left and press r. The test only reads. Space on the machine screen marks drives for it."
     } else {
-        "The drives of a capture are not here to be tested. A demo has simulated ones: iodyno --demo"
+        "A capture's drives cannot be tested. A demo has simulated drives: iodyno --demo"
     };
     for (y, line) in (inner.y..inner.bottom()).zip(wrap(text, inner.width)) {
         brush.text(inner.x, y, inner.width, &line, Meaning::Quiet);
@@ -199,7 +199,7 @@ fn doubts(summary: &RunSummary) -> Option<String> {
             reasons.push(why);
         }
     }
-    let whose = if summary.targets.len() == 1 { "the drive's own figure" } else { "the drives' own figure" };
+    let whose = if summary.targets.len() == 1 { "a measure of the drive" } else { "a measure of the drives" };
     (!reasons.is_empty()).then(|| format!("not {whose}: {}", reasons.join("; ")))
 }
 
@@ -207,7 +207,7 @@ fn result_line(shared: &Shared, test: &Test, summary: &RunSummary) -> Vec<Piece>
     let stopped = if summary.interrupted { ", stopped early" } else { "" };
     let share = test.expected_total().filter(|expected| *expected > 0.0).map(|expected| {
         let percent = summary.bytes_per_second() / expected * 100.0;
-        format!("  {percent:.0} % of what was expected")
+        format!("  {percent:.0} % of expected")
     });
     let engine = fit(&format!("{}, {}", summary.effective.engine.name(), summary.effective.batch), 60);
     vec![

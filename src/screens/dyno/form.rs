@@ -58,14 +58,14 @@ const EXACT: &str = "exact";
 pub static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
     let file = Field {
         name: "filename",
-        help: "a file to read instead of the marked drives; empty for the drives",
+        help: "a file to read; empty reads the marked drives",
         choices: &[],
         empty: "drives",
         holds: Holds::File,
     };
     let batch = Field {
         name: "batch",
-        help: "reads a call hands over / waits for, 0 spins; empty adapts; exact is timed as by fio",
+        help: "I/Os to submit/complete per call, 0 spins; empty adapts; exact times as fio",
         choices: &["", EXACT, "1/0", "1/1", "2/8", "8/8", "32/32"],
         empty: "adaptive",
         holds: Holds::Batch,
@@ -212,7 +212,7 @@ mod tests {
     fn a_wrong_text_keeps_the_field_open_and_the_value() {
         let mut form = Form { at: 2, ..Form::default() };
         form.edit = Some(Input::new("4q".into()));
-        assert_eq!(form.accept_edit().unwrap_err(), "bs: no size; write it as 4k, 1m or 512");
+        assert_eq!(form.accept_edit().unwrap_err(), "bs: not a size; use 4k, 1m or 512");
         assert!(form.edit.is_some() && form.workload.block_size == Bytes(4096));
         form.edit = Some(Input::new(" 64K ".into()));
         form.accept_edit().unwrap();

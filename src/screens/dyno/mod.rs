@@ -35,22 +35,22 @@ pub(super) const ABOUT: About = About {
     purpose: "Read tests: set a workload, run it on the marked drives, watch the curves.",
     has_mark: true,
     marks: &[
-        ("──", Meaning::Brand, "all targets together; each target has the colour of its name"),
-        ("┈┈", Meaning::Lines, "the limit of the place that is full"),
-        ("█▓▒░", Meaning::Good, "share of reads that took about that long, per moment"),
-        ("▲", Meaning::Warning, "the figure is not the drive's own, and why"),
+        ("──", Meaning::Brand, "all targets together; each target has the color of its name"),
+        ("┈┈", Meaning::Lines, "the limit of the bottleneck"),
+        ("█▓▒░", Meaning::Good, "share of reads by latency, over time"),
+        ("▲", Meaning::Warning, "the result does not measure the drive, and why"),
     ],
 };
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<Dyno>>] = &[
-    command(110, &[Char(' ')], "pause", "pause", "Pause the test, or let it go on", update::pause),
-    pair("←→", command(260, &[Key::Left, Char('h')], "change", "choice before", "The choice before in the field", |dyno, _| dyno.choose(-1))),
-    command(270, &[Key::Right, Char('l')], "", "choice after", "The next choice in the field", |dyno, _| dyno.choose(1)),
-    command(340, &[Key::Enter], "edit", "edit", "Write into the field; Enter takes it, Esc leaves it as it was", Dyno::edit),
+    command(110, &[Char(' ')], "pause", "pause", "Pause or resume the test", update::pause),
+    pair("←→", command(260, &[Key::Left, Char('h')], "change", "previous choice", "Previous choice of the field", |dyno, _| dyno.choose(-1))),
+    command(270, &[Key::Right, Char('l')], "", "next choice", "Next choice of the field", |dyno, _| dyno.choose(1)),
+    command(340, &[Key::Enter], "edit", "edit", "Edit the field; Enter accepts, Esc cancels", Dyno::edit),
     command(460, &[Char('c')], "curve", "curve", "Show another curve: throughput, IOPS, latency", Dyno::next_curve),
-    pair("[ ]", command(510, &[Char('[')], "older run", "older run", "Show the run before", |dyno, shared| dyno.step_history(1, shared))),
-    command(520, &[Char(']')], "", "newer run", "Show the run after", |dyno, shared| dyno.step_history(-1, shared)),
+    pair("[ ]", command(510, &[Char('[')], "older run", "older run", "Show the previous run", |dyno, shared| dyno.step_history(1, shared))),
+    command(520, &[Char(']')], "", "newer run", "Show the next run", |dyno, shared| dyno.step_history(-1, shared)),
 ];
 
 /// What a curve shows.

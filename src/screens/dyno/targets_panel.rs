@@ -29,10 +29,10 @@ struct Column {
 
 const PERCENTILES: &[Column] = &[
     Column { heading: "median", width: 8, percent: Some(50.0) },
-    Column { heading: "99 %", width: 8, percent: Some(99.0) },
-    Column { heading: "99.9 %", width: 8, percent: Some(99.9) },
-    Column { heading: "99.99 %", width: 8, percent: Some(99.99) },
-    Column { heading: "most", width: 8, percent: None },
+    Column { heading: "p99", width: 8, percent: Some(99.0) },
+    Column { heading: "p99.9", width: 8, percent: Some(99.9) },
+    Column { heading: "p99.99", width: 8, percent: Some(99.99) },
+    Column { heading: "max", width: 8, percent: None },
 ];
 
 struct Places {
@@ -67,7 +67,7 @@ impl Places {
 pub(super) fn draw(test: Option<&Test>, units: UnitSystem, panel: Rect, brush: &mut Brush<'_>) {
     let mut title = vec![piece("targets", Meaning::Heading)];
     if let Some(test) = test {
-        let span = if test.is_running() { "latency of the last tenth of a second" } else { "the whole test" };
+        let span = if test.is_running() { "latency of the last 100 ms" } else { "the whole test" };
         title.push(piece(format!("  {span}"), Meaning::Quiet));
     }
     let inner = brush.panel(panel, &title, &[]);
@@ -144,14 +144,14 @@ fn time(spent: Duration) -> String {
 fn in_words(cost: &Cost) -> Vec<String> {
     let (user, system) = (time(cost.user), time(cost.system));
     let interrupts = cost.interrupts.map(|count| format!(", {count:.2} interrupts")).unwrap_or_default();
-    let read = format!("a read: {user} user + {system} system, {:.2} switches{interrupts}", cost.switches);
+    let read = format!("per read: {user} user + {system} system, {:.2} switches{interrupts}", cost.switches);
     let depth = cost.depth.map(|depth| format!("depth {depth:.1}").trim_end_matches(".0").to_owned());
     [read, a_call(cost)].into_iter().chain(depth).collect()
 }
 
 /// `a read: 3.00 us of CPU`, `a call: 8.0 reads`.
 fn in_few_words(cost: &Cost) -> Vec<String> {
-    vec![format!("a read: {} of CPU", time(cost.user + cost.system)), a_call(cost)]
+    vec![format!("per read: {} CPU", time(cost.user + cost.system)), a_call(cost)]
 }
 
 fn a_call(cost: &Cost) -> String {
@@ -317,18 +317,18 @@ mod tests {
         assert_eq!(
             account(Some(&cost), batch, 110, 2),
             [
-                "a read: 1.00 us user + 2.00 us system, 0.12 switches, 0.52 interrupts; a call: 8.0 reads; depth 31.5",
+                "per read: 1.00 us user + 2.00 us system, 0.12 switches, 0.52 interrupts; per call: 8.0 reads; depth 31.5",
                 "batches: adaptive, submits up to 4, waits for 8"
             ]
         );
         assert_eq!(
             account(Some(&cost), batch, 100, 1),
-            ["a read: 3.00 us of CPU; a call: 8.0 reads; batches: adaptive, submits up to 4, waits for 8"]
+            ["per read: 3.00 us CPU; per call: 8.0 reads; batches: adaptive, submits up to 4, waits for 8"]
         );
         for (width, rows) in [(52, 1), (52, 2), (52, 3), (20, 2)] {
             let lines = account(Some(&cost), batch, width, rows);
             assert!(lines.len() <= rows && lines.iter().all(|line| cells(line) <= width), "{lines:?}");
-            assert!(lines[0].starts_with("a read: "), "{lines:?}");
+            assert!(lines[0].starts_with("per read: "), "{lines:?}");
             let whole = lines.join(" ").contains("waits for 8");
             assert_eq!(whole, width == 52 && rows > 1, "{lines:?}");
         }

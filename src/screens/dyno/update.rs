@@ -101,7 +101,7 @@ impl Screen for Dyno {
             return Vec::new();
         }
         let hint = |(key, word)| [piece(key, Meaning::Key), piece(format!(" {word}  "), Meaning::Quiet)];
-        let keys = [("Enter", "take"), ("Tab", "take and go on"), ("Esc", "leave as it was")];
+        let keys = [("Enter", "accept"), ("Tab", "accept, next"), ("Esc", "cancel")];
         keys.into_iter().flat_map(hint).collect()
     }
 }
@@ -110,12 +110,10 @@ impl Dyno {
     /// Begins a test of what the form describes.
     pub fn run(&mut self, shared: &Shared) -> Asks {
         if shared.experiments.running().is_some() {
-            return vec![tell("An experiment is running: x ends it and puts everything back")];
+            return vec![tell("An experiment is running: x stops it and restores settings")];
         }
         if !shared.can_test() {
-            return vec![tell(
-                "The drives of a capture are not here to be tested; --demo shows a test on simulated ones",
-            )];
+            return vec![tell("A capture's drives cannot be tested; --demo tests simulated ones")];
         }
         if shared.tests.running().is_some() {
             return vec![tell("A test is running: x stops it")];

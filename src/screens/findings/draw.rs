@@ -21,7 +21,7 @@ pub(super) fn draw(state: &Findings, shared: &Shared, area: Rect, brush: &mut Br
 
 fn list(state: &Findings, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     let panel = areas.list;
-    let note = if panel.width >= 100 { vec![piece("what it would win", Meaning::Quiet)] } else { Vec::new() };
+    let note = if panel.width >= 100 { vec![piece("expected gain", Meaning::Quiet)] } else { Vec::new() };
     let title =
         vec![piece("Findings", Meaning::Heading), piece(format!("  {}", summary(shared)), Meaning::Quiet)];
     brush.panel(panel, &title, &note);
@@ -52,14 +52,8 @@ fn row_of(shared: &Shared, brush: &mut Brush<'_>, row: Rect, finding: &Finding, 
 
 fn detail(state: &Findings, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(finding) = state.finding(shared) else {
-        let inner = brush.panel(panel, &[piece("Nothing found", Meaning::Heading)], &[]);
-        brush.text(
-            inner.x,
-            inner.y,
-            inner.width,
-            "Nothing was seen that holds this machine back.",
-            Meaning::Quiet,
-        );
+        let inner = brush.panel(panel, &[piece("No findings", Meaning::Heading)], &[]);
+        brush.text(inner.x, inner.y, inner.width, "No finding limits this machine.", Meaning::Quiet);
         return;
     };
     let inner = brush.panel(panel, &[piece(finding.id.0, Meaning::Heading)], &[]);
@@ -82,8 +76,8 @@ pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Ve
         lines.push(vec![piece(format!("{lead} "), meaning), piece(text, Meaning::Figure)]);
     }
     lines.push(Vec::new());
-    field(&mut lines, "wins", &gain_words(shared.units, &finding.gain), Meaning::Text, width);
-    field(&mut lines, "do", &finding.remedy.text, Meaning::Text, width);
+    field(&mut lines, "gain", &gain_words(shared.units, &finding.gain), Meaning::Text, width);
+    field(&mut lines, "remedy", &finding.remedy.text, Meaning::Text, width);
     if let Some(command) = &finding.remedy.command {
         field(&mut lines, "", command, Meaning::Key, width);
     }
@@ -99,7 +93,7 @@ pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Ve
         if seen.contains(&pair) {
             continue;
         }
-        let label = if seen.is_empty() { "read" } else { "" };
+        let label = if seen.is_empty() { "evidence" } else { "" };
         field(&mut lines, label, &proof.value, Meaning::Text, width);
         field(&mut lines, "", &proof.path, Meaning::Quiet, width);
         seen.push(pair);
@@ -107,7 +101,7 @@ pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Ve
     if !shared.findings.not_judged.is_empty() {
         let ids: Vec<_> = shared.findings.not_judged.iter().map(|id| id.0).collect();
         lines.push(Vec::new());
-        let text = format!("Not judged while no test runs: {}.", ids.join(", "));
+        let text = format!("Checked only while a test runs: {}.", ids.join(", "));
         lines.extend(wrap(&text, width).into_iter().map(|line| vec![piece(line, Meaning::Quiet)]));
     }
     lines

@@ -25,20 +25,20 @@ pub(super) const ABOUT: About = About {
     id: ScreenId("findings"),
     digit: '2',
     name: "Findings",
-    help: "Show the findings: what holds this machine back, and what to do",
-    purpose: "What holds this machine back, most costly first: what was read, what it costs, what to do at which risk.",
+    help: "Show the findings: what limits this machine, and how to fix it",
+    purpose: "What limits this machine, most costly first: evidence, cost, remedy and risk.",
     has_mark: true,
     marks: &[
         ("▲", Meaning::Problem, "high: costs at least 15 % of what the machine could do, or data is at risk"),
-        ("!", Meaning::Warning, "warning: costs something on this machine"),
-        ("·", Meaning::Quiet, "information: worth knowing; what every machine has as delivered is one row"),
+        ("!", Meaning::Warning, "warning: has a cost on this machine"),
+        ("·", Meaning::Quiet, "information: no cost shown; default settings share one row"),
     ],
 };
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<Findings>>] = &[
-    command(330, &[Key::Enter], "show there", "show there", "Go to the place on the machine screen that the finding is about", Findings::go_there),
-    command(600, &[Char('w')], "what if", "prove", "Open what would prove the finding: its experiment, or its card in another slot", Findings::prove),
+    command(330, &[Key::Enter], "show in tree", "show in tree", "Go to the finding's row on the machine screen", Findings::go_there),
+    command(600, &[Char('w')], "what if", "prove", "Open the finding's experiment, or its card in another slot", Findings::prove),
 ];
 
 /// The screen's state.

@@ -82,7 +82,7 @@ impl Findings {
     /// Shows where on the machine screen the selected finding is.
     pub(super) fn go_there(&mut self, shared: &Shared) -> Asks {
         let Some((subject, node)) = self.place(shared) else {
-            return vec![tell("This one is about the machine as a whole: it has no place in the tree")];
+            return vec![tell("This finding is about the whole machine: it has no row in the tree")];
         };
         let drive = shared.machine.drives.iter().find(|drive| drive.name.as_str() == subject.name);
         let subject = Subject::Node(node, drive.map(|drive| drive.name.clone()));
@@ -105,10 +105,10 @@ impl Findings {
             ];
         }
         if shared.experiments.running().is_some() {
-            return vec![tell("An experiment is running: x ends it")];
+            return vec![tell("An experiment is running: x stops it")];
         }
         if !EXPERIMENTS.iter().any(|row| row.proves.contains(&finding.0)) {
-            return vec![tell(format!("No experiment on this machine proves {}", finding.0))];
+            return vec![tell(format!("No experiment on this machine tests {}", finding.0))];
         }
         vec![
             Ask::Change(SharedChange::CloseExperiment),

@@ -42,7 +42,7 @@ fn read<T>(label: &'static str, reading: &Reading<T>, show: impl FnOnce(&T) -> S
     let value = match problem.kind {
         Absent => return None,
         Denied => format!("not readable: {}", problem.reason),
-        Malformed => format!("unclear: {}", problem.reason),
+        Malformed => format!("malformed: {}", problem.reason),
     };
     Some(Fact { path, meaning: Meaning::Quiet, ..fact(label, value) })
 }
@@ -76,7 +76,7 @@ pub(super) fn of_row(shared: &Shared, row: &Row) -> Vec<Fact> {
         about_function(shared, node, &mut facts);
     }
     if matches!(row.kind, RowKind::Folded { .. }) {
-        facts.push(fact("", "Devices that neither hold drives nor take lanes from them."));
+        facts.push(fact("", "Devices that hold no drives and share no lanes with any."));
         facts.push(fact("", "→ opens them here, z shows every device."));
     }
     if !row.drives.is_empty() {
@@ -110,11 +110,11 @@ fn about_drive(shared: &Shared, drive: &Drive, row: &Row, facts: &mut Vec<Fact>)
     }));
     facts.extend(read("sched", &drive.queue.scheduler, |choice| choice.current.to_string()));
     facts.extend(read("readahead", &drive.queue.read_ahead_kb, |kib| format!("{kib} KiB")));
-    facts.extend(read("largest", &drive.queue.max_sectors_kb, |kib| {
+    facts.extend(read("max req", &drive.queue.max_sectors_kb, |kib| {
         // Drivers without a limit of their own say the largest number there is.
         let hardware = drive.queue.max_hw_sectors_kb.get().filter(|most| *most < u64::from(u32::MAX >> 1));
-        let hardware = hardware.map(|most| format!(", hardware {most} KiB")).unwrap_or_default();
-        format!("{kib} KiB a request{hardware}")
+        let hardware = hardware.map(|most| format!(", hardware max {most} KiB")).unwrap_or_default();
+        format!("{kib} KiB{hardware}")
     }));
     facts.extend(read("requests", &drive.queue.nr_requests, ToString::to_string));
     if let Some(temperature) = &drive.temperature {
@@ -122,7 +122,7 @@ fn about_drive(shared: &Shared, drive: &Drive, row: &Row, facts: &mut Vec<Fact>)
     }
     facts.push(in_use(drive));
     facts.extend(read("NUMA", &drive.numa_node, |node| {
-        node.map_or_else(|| "no node, one memory".to_owned(), |node| format!("node {node}"))
+        node.map_or_else(|| "none reported".to_owned(), |node| format!("node {node}"))
     }));
     facts.extend(read("firmware", &drive.firmware, ToString::to_string));
     facts.extend(read("serial", &drive.serial, ToString::to_string));
@@ -148,14 +148,14 @@ fn measured(shared: &Shared, drive: &Drive, facts: &mut Vec<Fact>) {
     facts.push(Fact { meaning: Meaning::Figure, ..fact("reads", value) });
     facts.push(fact("", iops(seen.curves.iops.last().unwrap_or(0.0))));
     if let (Some(p50), Some(p99)) = (seen.latency.percentile(50.0), seen.latency.percentile(99.0)) {
-        let value = format!("{} median, {} at 99 %", nanoseconds(p50 as f64), nanoseconds(p99 as f64));
+        let value = format!("{} median, {} p99", nanoseconds(p50 as f64), nanoseconds(p99 as f64));
         facts.push(fact("latency", value));
     }
     let holder = shared.bottlenecks.iter().find(|b| b.is_full() && b.drives.contains(&drive.name));
     if let Some(holder) = holder {
         let value =
-            format!("{}, {} at most", place(&shared.machine, holder.node), rate(shared.units, holder.limit));
-        facts.push(Fact { meaning: Meaning::Warning, ..fact("held by", value) });
+            format!("{}, max {}", place(&shared.machine, holder.node), rate(shared.units, holder.limit));
+        facts.push(Fact { meaning: Meaning::Warning, ..fact("slowed by", value) });
     }
     if seen.errors > 0 {
         facts.push(Fact { meaning: Meaning::Problem, ..fact("errors", seen.errors.to_string()) });
@@ -171,7 +171,7 @@ fn limit_fact(label: &'static str, shared: &Shared, limit: &Limit) -> Fact {
 fn lba(drive: &Drive) -> Fact {
     let path = Some(Arc::clone(drive.queue.logical_block_size.path()));
     let Some(bytes) = drive.lba_bytes() else {
-        return Fact { path, meaning: Meaning::Quiet, ..fact("LBA", "not known") };
+        return Fact { path, meaning: Meaning::Quiet, ..fact("LBA", "unknown") };
     };
     let namespace = drive.nvme.as_ref().map(|nvme| &nvme.namespace);
     let Some(namespace) = namespace.and_then(Reading::value) else {
@@ -196,7 +196,7 @@ fn lba(drive: &Drive) -> Fact {
 fn heat(temperature: &Temperature) -> Option<Fact> {
     let most = temperature.max.get().or(temperature.critical.get());
     let mut found = read("temp", &temperature.now, |now| match most {
-        Some(most) => format!("{now:.0} of {most:.0} °C"),
+        Some(most) => format!("{now:.0} °C, max {most:.0} °C"),
         None => format!("{now:.0} °C"),
     })?;
     if temperature.now.get().zip(most).is_some_and(|(now, most)| now >= most) {
@@ -212,7 +212,7 @@ fn in_use(drive: &Drive) -> Fact {
         return Fact { meaning: Meaning::Quiet, ..fact("in use", format!("unknown ({why})")) };
     }
     if drive.used_by.is_empty() {
-        return Fact { meaning: Meaning::Quiet, ..fact("in use", "by nothing") };
+        return Fact { meaning: Meaning::Quiet, ..fact("in use", "no") };
     }
     let all: Vec<String> = drive.used_by.iter().map(ToString::to_string).collect();
     fact("in use", all.join(", "))
@@ -220,17 +220,22 @@ fn in_use(drive: &Drive) -> Fact {
 
 fn health(shared: &Shared, drive: &Drive, facts: &mut Vec<Fact>) {
     let Some(nvme) = &drive.nvme else { return };
-    facts.extend(read("worn", &nvme.smart, |smart| {
+    facts.extend(read("wear", &nvme.smart, |smart| {
         format!(
-            "{} %, spare {} % of {} % needed",
+            "{} %, spare {} % (threshold {} %)",
             smart.used_percent, smart.spare_percent, smart.spare_threshold_percent
         )
     }));
     facts.extend(read("lifetime", &nvme.smart, |smart| {
         let clamp = |bytes: u128| shared.units.size(Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)));
-        format!("{} read, {} written, {} h on", clamp(smart.read), clamp(smart.written), smart.power_on_hours)
+        format!(
+            "{} read, {} written, on for {} h",
+            clamp(smart.read),
+            clamp(smart.written),
+            smart.power_on_hours
+        )
     }));
-    facts.extend(read("errors", &nvme.smart, |smart| format!("{} of media", smart.media_errors)));
+    facts.extend(read("media", &nvme.smart, |smart| format!("{} errors", smart.media_errors)));
     facts.extend(read("MDTS", &nvme.identity, |controller| {
         controller
             .largest_transfer
@@ -252,10 +257,7 @@ fn about_node(shared: &Shared, index: NodeIndex, row: &Row, facts: &mut Vec<Fact
     if let Some(limit) = shared.limits.hop(index) {
         facts.push(limit_fact("limit", shared, limit));
     } else if row.kind == RowKind::Root {
-        facts.push(Fact {
-            meaning: Meaning::Quiet,
-            ..fact("limit", "not known: nobody measured or published it")
-        });
+        facts.push(Fact { meaning: Meaning::Quiet, ..fact("limit", "unknown: not measured or published") });
     }
     if let Some(share) = shared.limits.oversubscription.get(&index).filter(|_| row.drives.len() > 1) {
         let meaning = if *share > 1.0 { Meaning::Warning } else { Meaning::Text };
@@ -273,10 +275,10 @@ fn about_link(shared: &Shared, index: NodeIndex, facts: &mut Vec<Fact>) {
     let Some(link) = HopLink::above(&shared.machine, index) else { return };
     let node = shared.machine.pci.node(index);
     let path = node.link.as_ref().map(|link| Arc::clone(link.speed.path()));
-    let now = link.now.map_or_else(|| "not known".to_owned(), hop::long);
+    let now = link.now.map_or_else(|| "unknown".to_owned(), hop::long);
     let (value, meaning) = match link.most {
         Some(most) if link.is_slow() => (format!("{now}, could be {}", hop::long(most)), Meaning::Warning),
-        Some(_) if link.now.is_some() => (format!("{now}, all it can"), Meaning::Text),
+        Some(_) if link.now.is_some() => (format!("{now}, the maximum"), Meaning::Text),
         _ => (now, Meaning::Text),
     };
     facts.push(Fact { meaning, path, ..fact("link", value) });
@@ -299,7 +301,7 @@ fn about_function(shared: &Shared, index: NodeIndex, facts: &mut Vec<Fact>) {
     facts.push(Fact { path: Some(Arc::clone(&node.path)), ..fact("address", address) });
     if !shared.machine.drives.iter().any(|drive| drive.node == Some(index)) {
         facts.extend(read("NUMA", &node.numa_node, |numa| {
-            numa.map_or_else(|| "no node, one memory".to_owned(), |numa| format!("node {numa}"))
+            numa.map_or_else(|| "none reported".to_owned(), |numa| format!("node {numa}"))
         }));
     } else if !short_name(node).is_empty() {
         facts.push(fact("chip", short_name(node)));

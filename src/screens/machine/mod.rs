@@ -33,33 +33,33 @@ pub(super) const ABOUT: About = About {
     digit: '1',
     name: "Machine",
     help: "Show the machine: the PCIe tree, links, limits and load",
-    purpose: "The PCIe tree of this machine: every link now and at most, and the load each place carries.",
+    purpose: "The PCIe tree of this machine: each link's current and maximum speed, and its load.",
     has_mark: false,
     marks: &[
-        ("▲", Meaning::Problem, "a finding that costs at least 15 %, or a shared place that is too narrow"),
-        ("!", Meaning::Warning, "a finding that costs something; Findings tells which"),
-        ("▼", Meaning::Warning, "a drive's link runs slower or narrower than both its ends can"),
-        ("▽", Meaning::Quiet, "the slot holds the drive to less than the drive can"),
+        ("▲", Meaning::Problem, "a finding that costs at least 15 %, or an oversubscribed shared link"),
+        ("!", Meaning::Warning, "a finding with a cost; see Findings"),
+        ("▼", Meaning::Warning, "a drive's link is downtrained: below what both ends can do"),
+        ("▽", Meaning::Quiet, "the slot is slower than the drive"),
         ("●", Meaning::Marked, "marked for the test; ○ some of the drives below are"),
         ("████", Meaning::Load, "load against the limit of the link it crosses"),
-        ("████", Meaning::Good, "a drive that reads all its own link carries: as good as it gets"),
-        ("████", Meaning::Warning, "a shared place that is full: the bottleneck"),
+        ("████", Meaning::Good, "a drive that fills its own link: the best possible"),
+        ("████", Meaning::Warning, "a full shared link or root complex: the bottleneck"),
     ],
 };
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<Tree>>] = &[
-    pair("←→", command(240, &[Key::Left, Char('h')], "fold", "fold", "Fold the row, or go to the one it hangs under", |tree, _| { tree.left(); Asks::new() })),
-    command(250, &[Key::Right, Char('l')], "", "unfold", "Unfold the row, or go to the first one below it", |tree, _| { tree.right(); Asks::new() }),
+    pair("←→", command(240, &[Key::Left, Char('h')], "fold", "fold", "Fold the row, or go to its parent", |tree, _| { tree.left(); Asks::new() })),
+    command(250, &[Key::Right, Char('l')], "", "unfold", "Unfold the row, or go to its first child", |tree, _| { tree.right(); Asks::new() }),
     command(280, &[Char('n')], "next drive", "next drive", "Jump to the next drive", |tree, _| { tree.step_drive(1); Asks::new() }),
-    command(290, &[Char('N')], "", "previous drive", "Jump to the drive before", |tree, _| { tree.step_drive(-1); Asks::new() }),
+    command(290, &[Char('N')], "", "previous drive", "Jump to the previous drive", |tree, _| { tree.step_drive(-1); Asks::new() }),
     command(300, &[Char(' ')], "mark", "mark", "Mark the drive for the test, or every drive below this row", Tree::mark),
-    command(320, &[Key::Enter], "details", "details", "Everything about the selected row; a folded one opens", Tree::details),
+    command(320, &[Key::Enter], "details", "details", "Show all facts of the selected row, or unfold it", Tree::details),
     command(350, &[Char('/')], "find", "find", "Find by name, model, address or driver; Enter keeps the match, arrows go to the next", |tree, _| { tree.find = Some(Input::default()); Asks::new() }),
     command(360, &[Char('s')], "sort", "sort", "Sort siblings by bus, by load, by name", Tree::next_sort),
-    command(370, &[Char('z')], "all devices", "every device", "Show every device, or fold the ones that do not matter here", |tree, _| { tree.everything = !tree.everything; Asks::new() }),
+    command(370, &[Char('z')], "all devices", "every device", "Show every device, or fold those unrelated to drives", |tree, _| { tree.everything = !tree.everything; Asks::new() }),
     command(380, &[Char('p')], "paths", "paths", "Show the path each value was read from", |tree, _| { tree.paths = !tree.paths; Asks::new() }),
-    command(450, &[Char('w')], "what if", "what if", "Pick up the card of this row in thought, to see it in another slot", Tree::move_this),
+    command(450, &[Char('w')], "what if", "what if", "Show this row's card in another slot, as a hypothetical move", Tree::move_this),
 ];
 
 /// The tree on the screen.

@@ -93,7 +93,7 @@ impl Screen for Tree {
             piece(format!("{}▏", input.value()), Meaning::Field),
             piece("   ", Meaning::Text),
         ];
-        pieces.extend(hints(&[("Enter", "keep"), ("↑↓", "other matches"), ("Esc", "leave")]));
+        pieces.extend(hints(&[("Enter", "keep"), ("↑↓", "other matches"), ("Esc", "cancel")]));
         pieces
     }
 
@@ -144,7 +144,7 @@ impl Tree {
 
     pub(super) fn next_sort(&mut self, _shared: &Shared) -> Asks {
         self.sort = self.sort.next();
-        vec![tell(format!("Siblings stand {}", self.sort.name().replacen("bus", "in bus", 1)))]
+        vec![tell(format!("Siblings sorted {}", self.sort.name().replacen("bus", "in bus", 1)))]
     }
 
     /// Opens the slots page with the card of the row.

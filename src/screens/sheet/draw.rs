@@ -46,7 +46,7 @@ fn boxes(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
 
 fn preview(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
     let size = UnitSystem::Decimal.size(Bytes(sheet.text.len() as u64));
-    let mut title = vec![piece("As it will be posted", Meaning::Heading), piece("  ", Meaning::Text)];
+    let mut title = vec![piece("Preview", Meaning::Heading), piece("  ", Meaning::Text)];
     for format in Format::ALL {
         let weight = if format == sheet.format { Meaning::Brand } else { Meaning::Quiet };
         title.push(piece(format!("{} ", format.name()), weight));

@@ -29,26 +29,22 @@ pub(super) const ABOUT: About = About {
     id: ScreenId("sheet"),
     digit: '7',
     name: "Sheet",
-    help: "Show the sheet: what goes into a forum post, to be copied or saved",
-    purpose: "What goes into a forum post: choose its parts and its format, then copy or save what you see.",
+    help: "Show the sheet: the summary for a forum post, to copy or save",
+    purpose: "The summary for a forum post: choose its parts and format, then copy or save it.",
     has_mark: false,
     marks: &[
-        ("[x] [ ]", Meaning::Key, "in the sheet, and not; each run has a box of its own"),
-        (
-            "names",
-            Meaning::Text,
-            "stay out, with serials, mount paths and addresses, until their box is checked",
-        ),
-        ("PgUp PgDn", Meaning::Key, "scroll what will be posted; that text is what is copied"),
+        ("[x] [ ]", Meaning::Key, "in the sheet, left out; each run has its own box"),
+        ("names", Meaning::Text, "left out with serials, mount paths and addresses unless checked"),
+        ("PgUp PgDn", Meaning::Key, "scroll the preview; it is copied as shown"),
     ],
 };
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<Sheet>>] = &[
-    command(470, &[Char(' '), Key::Enter], "in or out", "in or out", "Put the part under the cursor into the sheet, or leave it out", Sheet::toggle),
-    command(480, &[Char('f')], "format", "format", "Write it in the next format: Markdown, BBCode, plain text, JSON", Sheet::next_format),
+    command(470, &[Char(' '), Key::Enter], "include", "include", "Include the selected part in the sheet, or leave it out", Sheet::toggle),
+    command(480, &[Char('f')], "format", "format", "Use the next format: Markdown, BBCode, plain text, JSON", Sheet::next_format),
     command(490, &[Char('y')], "copy", "copy", "Copy the sheet to the terminal's clipboard, through tmux and ssh too", Sheet::copy),
-    command(500, &[Char('w')], "save", "save", "Save the sheet to a new file in the folder iodyno was started in", Sheet::save),
+    command(500, &[Char('w')], "save", "save", "Save the sheet as a new file in the current directory", Sheet::save),
 ];
 
 /// Something that can be left out or put in.

@@ -33,7 +33,7 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
         Some(Err(why)) => {
             let lines = [
                 (format!("{} does not work: {}.", why.about, why.wrong), Meaning::Warning),
-                (format!("What would: {}.", why.fix), Meaning::Text),
+                (format!("Instead: {}.", why.fix), Meaning::Text),
             ];
             paragraphs(brush, area, &lines);
         }
@@ -44,9 +44,9 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
 }
 
 fn today_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
-    let mut title = vec![piece("Today", Meaning::Heading)];
+    let mut title = vec![piece("Before", Meaning::Heading)];
     if let Some(picked) = &state.picked {
-        let word = if picked.dropped { "moved" } else { "carrying" };
+        let word = if picked.dropped { "moved" } else { "moving" };
         title.push(piece(
             format!("  ● {word} {}", names(&shared.machine, &picked.functions)),
             Meaning::Marked,
@@ -56,7 +56,7 @@ fn today_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
 }
 
 fn then_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
-    let mut title = vec![piece("Then", Meaning::Heading)];
+    let mut title = vec![piece("After", Meaning::Heading)];
     let picked = state.picked.as_ref();
     let place = picked.and_then(|picked| picked.under).map(|under| shared.machine.pci.node(under).address);
     let mut words = String::new();
@@ -75,15 +75,15 @@ fn guide(state: &Slots, brush: &mut Brush<'_>, area: Rect) {
     let carrying = state.is_carrying();
     let lines = if carrying {
         vec![
-            ("Go to where it should be: a root complex, a slot, or a card to change places with.".to_owned(), Meaning::Text),
-            ("Enter puts it down. Space takes this drive alone from its card. - and + change the slot's generation. Esc puts everything back.".to_owned(), Meaning::Quiet),
+            ("Go to its new place: a root complex, a slot, or a card to swap with.".to_owned(), Meaning::Text),
+            ("Enter drops it there. Space selects this drive alone from its card. - and + change the slot's generation. Esc cancels.".to_owned(), Meaning::Quiet),
         ]
     } else {
         vec![
             ("What if a card were in another slot?".to_owned(), Meaning::Heading),
-            ("Space picks up the card under the cursor; this side then shows the machine as it would be wherever the cursor goes.".to_owned(), Meaning::Text),
-            ("b makes the move that wins most. - tries a slower slot.".to_owned(), Meaning::Text),
-            ("Nothing here touches the machine.".to_owned(), Meaning::Quiet),
+            ("Space selects the card under the cursor; this side then shows the machine with the card at the cursor.".to_owned(), Meaning::Text),
+            ("b makes the best move. - tries a slower slot.".to_owned(), Meaning::Text),
+            ("No hardware is changed.".to_owned(), Meaning::Quiet),
         ]
     };
     paragraphs(brush, area, &lines);
@@ -238,10 +238,10 @@ fn text(state: &Slots, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(today) = &state.total else { return };
     let most =
         made.map_or(0.0, |made| made.after.at_most_bytes_per_second.0).max(today.at_most_bytes_per_second.0);
-    total(shared, brush, Rect { height: 1, ..area }, ("today", today), most, None);
+    total(shared, brush, Rect { height: 1, ..area }, ("before", today), most, None);
     if let Some(made) = made {
         let row = Rect { y: area.y + 1, height: 1, ..area };
-        total(shared, brush, row, ("then", &made.after), most, Some(made));
+        total(shared, brush, row, ("after", &made.after), most, Some(made));
     }
     let (rest, lines) = words(state, shared, panel);
     let (_, below) = brush.lines(rest, &lines, state.detail_top);
@@ -277,7 +277,7 @@ fn total(
     let mut pieces = vec![piece("  ", Meaning::Text)];
     pieces.push(match known {
         Some(sum) => piece(format!("{:>9}", rate(shared.units, sum)), Meaning::Figure),
-        None => piece("not known", Meaning::Warning),
+        None => piece("unknown", Meaning::Warning),
     });
     match made.map(Prediction::gain) {
         Some(Some(gain)) if gain.abs() < 1e6 => pieces.push(piece("  no difference", Meaning::Text)),
@@ -304,7 +304,7 @@ fn reason(today: &Total, width: u16) -> Vec<Vec<Piece>> {
 fn differences(shared: &Shared, made: &Prediction, today: &Total, width: u16) -> Vec<Vec<Piece>> {
     let mut lines = Vec::new();
     for finding in &made.findings_gone {
-        lines.extend(labelled("✓ gone", &finding.title, Meaning::Good, width));
+        lines.extend(labelled("✓ fixed", &finding.title, Meaning::Good, width));
     }
     for finding in &made.findings_new {
         let (mark, meaning) = findings::mark(finding.severity);
@@ -313,17 +313,17 @@ fn differences(shared: &Shared, made: &Prediction, today: &Total, width: u16) ->
     for change in made.changes.iter().filter(|change| change.kind == "drive" && change.before != change.after)
     {
         let word = |value: Option<BytesPerSecond>| {
-            value.map_or_else(|| "not known".to_owned(), |value| rate(shared.units, value.0))
+            value.map_or_else(|| "unknown".to_owned(), |value| rate(shared.units, value.0))
         };
-        let words = format!("path of {} {}, then {}", change.name, word(change.before), word(change.after));
+        let words = format!("path of {} {} → {}", change.name, word(change.before), word(change.after));
         lines.extend(labelled("limit", &words, Meaning::Text, width));
     }
     for (at, assumption) in made.assumptions().iter().enumerate() {
         let label = if at == 0 { "assumes" } else { "" };
         lines.extend(labelled(label, &assumption.to_string(), Meaning::Text, width));
     }
-    lines.extend(labelled("today by", &today.because, Meaning::Quiet, width));
-    lines.extend(labelled("then by", &made.after.because, Meaning::Quiet, width));
+    lines.extend(labelled("before by", &today.because, Meaning::Quiet, width));
+    lines.extend(labelled("after by", &made.after.because, Meaning::Quiet, width));
     lines
 }
 

@@ -27,24 +27,24 @@ pub(super) const ABOUT: About = About {
     digit: '5',
     name: "Slots",
     help: "",
-    purpose: "Cards moved in thought: pick one up, see what it would change in another slot, put it down. Nothing is touched.",
+    purpose: "Hypothetical moves: select a card, see the effect of another slot, drop it there. No hardware is changed.",
     has_mark: false,
     marks: &[
-        ("▸ ●", Meaning::Marked, "what moves: where it is today, where it would be"),
-        ("◂", Meaning::Warning, "what gives way and takes its place in return"),
-        ("4.92", Meaning::Figure, "what a drive gets with all drives busy, of what its path carries"),
-        ("7.14", Meaning::Good, "more than today; in the colour of problems, less"),
+        ("▸ ●", Meaning::Marked, "the moved card: where it is, where it would be"),
+        ("◂", Meaning::Warning, "the card that swaps places with it"),
+        ("4.92", Meaning::Figure, "a drive's rate with all drives busy, of its path's limit"),
+        ("7.14", Meaning::Good, "more than before; in the color of problems, less"),
     ],
 };
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<Slots>>] = &[
-    command(390, &[Char(' ')], "pick up", "pick up", "Pick up the card of this row; again: this drive alone; again: put it back", Slots::pick_up),
-    command(400, &[Key::Enter], "put down", "put down", "Put what is carried into this slot, or below this root complex", Slots::put_down),
-    pair("+ -", command(410, &[Char('-')], "slot speed", "slower slot", "A slot one generation slower for what is picked up", |slots, shared| slots.slot_speed(-1, shared))),
-    command(420, &[Char('+'), Char('=')], "", "faster slot", "A slot one generation faster for what is picked up", |slots, shared| slots.slot_speed(1, shared)),
-    command(430, &[Char('b')], "best move", "best move", "The move that wins most away from the crowded root complex", Slots::best_move),
-    command(440, &[Char('t')], "try live", "try live", "Stage the slower link on the tune screen, where it is applied and put back", Slots::try_live),
+    command(390, &[Char(' ')], "move card", "move card", "Select this row's card to move; again: this drive alone; again: cancel", Slots::pick_up),
+    command(400, &[Key::Enter], "drop here", "drop here", "Move the card into this slot, or below this root complex", Slots::put_down),
+    pair("+ -", command(410, &[Char('-')], "slot speed", "slower slot", "Try a slot one PCIe generation slower for the card", |slots, shared| slots.slot_speed(-1, shared))),
+    command(420, &[Char('+'), Char('=')], "", "faster slot", "Try a slot one PCIe generation faster for the card", |slots, shared| slots.slot_speed(1, shared)),
+    command(430, &[Char('b')], "best move", "best move", "Make the move with the highest gain off the full root complex", Slots::best_move),
+    command(440, &[Char('t')], "try live", "try live", "Stage the slower link on the tune screen, to apply and undo it there", Slots::try_live),
 ];
 
 /// Something picked up.

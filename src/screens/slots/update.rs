@@ -141,7 +141,7 @@ impl Slots {
                 picked.dropped = true;
                 Asks::new()
             }
-            Some(_) => vec![tell("Move to where it should go first: a root complex or a slot")],
+            Some(_) => vec![tell("Go to its new root complex or slot first")],
             None => self.pick_up(shared),
         }
     }
@@ -195,7 +195,7 @@ impl Slots {
 
     fn best(&mut self, root: NodeIndex, shared: &Shared) -> Asks {
         let Some(asked) = whatif::best_away_from(&shared.machine, root) else {
-            return vec![tell("No root complex without drives has a slot for one of its cards")];
+            return vec![tell("No root complex without drives has a slot for one of these cards")];
         };
         let Some(device) = asked.devices.first().copied() else { return Asks::new() };
         let asks = self.lift(device, shared);
@@ -213,10 +213,10 @@ impl Slots {
     pub(super) fn try_live(&mut self, shared: &Shared) -> Asks {
         let Some((picked, speed)) = self.picked.as_ref().and_then(|picked| Some((picked, picked.speed?)))
         else {
-            return vec![tell("Choose a slower slot first, with -: only a link's speed can be tried live")];
+            return vec![tell("Choose a slower slot with - first: only link speed can be tried live")];
         };
         if picked.under.is_some() {
-            return vec![tell("A card that is moved cannot be tried live: only a slower slot where it is")];
+            return vec![tell("A move cannot be tried live, only a slower link of the current slot")];
         }
         let (functions, machine) = (&picked.functions, &shared.machine);
         let drives =
@@ -230,7 +230,7 @@ impl Slots {
         let device = matrix.devices.iter().find(|device| devices.contains(device)).cloned();
         let Some((setting, device)) = setting.zip(device) else {
             return vec![tell(
-                "The kernel offers no cooling device for this port (kernel 6.13 on): it cannot be tried live",
+                "The kernel has no cooling device for this port (needs 6.13): it cannot be tried live",
             )];
         };
         let cell = Subject::Setting(device, setting.id);
@@ -238,7 +238,7 @@ impl Slots {
             Ok(new) => vec![
                 Ask::Change(SharedChange::Stage(setting.id, devices, new)),
                 Ask::Show(ScreenId("tune"), Some(cell)),
-                tell("Staged: a reviews the writes and applies them; they can be put back"),
+                tell("Staged: a reviews and applies the writes; they can be undone"),
             ],
             Err(why) => vec![Ask::Hand(ScreenId("tune"), cell), warn(why)],
         }

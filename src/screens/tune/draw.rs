@@ -65,7 +65,7 @@ fn heading(shared: &Shared) -> Vec<Piece> {
         title.push(piece("  writing", Meaning::Warning));
     }
     if let Some(why) = shared.why_not_tune() {
-        title.push(piece(format!("  {why}: what is staged becomes commands"), Meaning::Quiet));
+        title.push(piece(format!("  {why}: staged values become commands"), Meaning::Quiet));
     }
     title
 }
@@ -178,7 +178,7 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
         field(&mut lines, "missing", &format!("{}: {}", problem.path, problem.reason), Meaning::Quiet, width);
     }
     if differ(cell) {
-        field(&mut lines, "", "its files do not agree; a change sets all of them", Meaning::Warning, width);
+        field(&mut lines, "", "its files differ; a change sets all of them", Meaning::Warning, width);
     }
     lines.push(takes(row, cell, width));
     field(&mut lines, "does", row.help, Meaning::Text, width);
@@ -189,7 +189,7 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
     }
     match &cell.set_by {
         Some(rule) => field(&mut lines, "at boot", rule, Meaning::Warning, width),
-        None => field(&mut lines, "at boot", "nothing found that sets it", Meaning::Quiet, width),
+        None => field(&mut lines, "at boot", "no rule found", Meaning::Quiet, width),
     }
     if let Some(file) = cell.files.first() {
         let more =
@@ -197,7 +197,7 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
         field(&mut lines, "file", &format!("{file}{more}"), Meaning::Quiet, width);
     }
     field(&mut lines, "risk", risk(row.risk), Meaning::Quiet, width);
-    field(&mut lines, "proved", &row.proved_on(), Meaning::Quiet, width);
+    field(&mut lines, "tested", &row.proved_on(), Meaning::Quiet, width);
     lines
 }
 
@@ -211,7 +211,7 @@ fn values(tune: &Tune, shared: &Shared, device: &Device, row: &Setting, cell: &C
         line.push(piece(" staged", Meaning::Quiet));
     }
     if let Some(found) = cell.found.as_ref().filter(|_| cell.is_changed()) {
-        line.push(piece("   found ", Meaning::Quiet));
+        line.push(piece("   before ", Meaning::Quiet));
         line.push(piece(format!("{found}*"), Meaning::Warning));
     }
     if let Some(default) = &cell.default {
@@ -220,13 +220,13 @@ fn values(tune: &Tune, shared: &Shared, device: &Device, row: &Setting, cell: &C
     }
     let targets = tune.targets(shared).len();
     if targets > 1 {
-        line.push(piece(format!("   a change goes to {targets} marked drives"), Meaning::Marked));
+        line.push(piece(format!("   applies to {targets} marked drives"), Meaning::Marked));
     }
     line
 }
 
 fn takes(row: &Setting, cell: &Cell, width: u16) -> Vec<Piece> {
-    let mut line = vec![label("takes")];
+    let mut line = vec![label("values")];
     let now = cell.value.as_ref().map_or("", |value| value.as_str());
     for choice in &cell.choices {
         let meaning = if choice == now { Meaning::Figure } else { Meaning::Text };
@@ -234,7 +234,7 @@ fn takes(row: &Setting, cell: &Cell, width: u16) -> Vec<Piece> {
         line.push(piece(" ", Meaning::Text));
     }
     if row.risk == Risk::Shown {
-        line.push(piece("shown only", Meaning::Quiet));
+        line.push(piece("not tunable", Meaning::Quiet));
     } else if let (Range::Number(least, most), false) = (row.range, row.usual.is_empty()) {
         let most = if most == i64::MAX { "up".to_owned() } else { format!("to {most}") };
         line.push(piece(format!(" or any from {least} {most}"), Meaning::Quiet));
@@ -247,8 +247,8 @@ fn takes(row: &Setting, cell: &Cell, width: u16) -> Vec<Piece> {
 
 const fn risk(risk: Risk) -> &'static str {
     match risk {
-        Risk::Live => "live: takes hold at once, is taken back at once",
-        Risk::Rebind => "rebind: the drive leaves its driver and comes back; only for a drive nothing uses",
+        Risk::Live => "live: takes effect at once, undone at once",
+        Risk::Rebind => "rebind: unbinds the driver and binds it again; only for an unused drive",
         Risk::Shown => "none: never changed",
     }
 }
@@ -306,14 +306,14 @@ fn changes(shared: &Shared, room: u16) -> Vec<Vec<Piece>> {
     }
     lines.extend(settings.done.iter().flat_map(|done| outcome(done, room)));
     if shared.standing() > 0 {
-        let text = format!(" puts back the {} this run changed", counted(shared.standing(), "setting"));
+        let text = format!(" undoes the {} this run changed", counted(shared.standing(), "setting"));
         lines.push(vec![piece("U", Meaning::Key), piece(text, Meaning::Quiet)]);
     }
     if lines.is_empty() {
         let hints = [
             "Nothing staged, nothing changed.",
-            "+ and - go through a cell's values, Enter opens it for text; Space marks drives, so that a change goes to \
-             all of them. Nothing is written before a shows every write and Enter takes it.",
+            "+ and - select a value, Enter edits it; Space marks drives, so that a change applies to \
+             all of them. Nothing is written before a shows every write and Enter confirms.",
         ];
         for hint in hints {
             lines.extend(wrap(hint, room).into_iter().map(|line| vec![piece(line, Meaning::Quiet)]));

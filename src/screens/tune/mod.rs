@@ -29,33 +29,33 @@ pub(super) const ABOUT: About = About {
     id: ScreenId("tune"),
     digit: '3',
     name: "Tune",
-    help: "Show the settings: drives by settings, to be changed live and put back",
-    purpose: "Settings by drive: stage values, review the writes, apply them, see what became of each, put them back.",
+    help: "Show the settings of each drive: change them live, undo changes",
+    purpose: "Settings by drive: stage values, review the writes, apply them, check the results, undo them.",
     has_mark: true,
     marks: &[
-        ("*", Meaning::Warning, "iodyno changed it: not the value it found first since boot"),
+        ("*", Meaning::Warning, "changed by iodyno since boot"),
         ("~", Meaning::Drive, "not the kernel's default, where that is known"),
         ("none→mq", Meaning::Marked, "staged: nothing is written before a review and Enter"),
-        ("- ?", Meaning::Quiet, "no such setting here; there, but it cannot be read"),
+        ("- ?", Meaning::Quiet, "no such setting here; present but not readable"),
         (
             "poll queues",
             Meaning::Quiet,
-            "are made when the driver probes a drive; never reset one probed without",
+            "are created when the driver probes a drive; never reset one without",
         ),
     ],
 };
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<Tune>>] = &[
-    command(150, &[Key::Left, Char('h')], "", "setting before", "Go to the setting on the left", |tune, shared| tune.sideways(-1, shared)),
-    command(160, &[Key::Right, Char('l')], "", "setting after", "Go to the setting on the right", |tune, shared| tune.sideways(1, shared)),
+    command(150, &[Key::Left, Char('h')], "", "previous setting", "Go to the setting on the left", |tune, shared| tune.sideways(-1, shared)),
+    command(160, &[Key::Right, Char('l')], "", "next setting", "Go to the setting on the right", |tune, shared| tune.sideways(1, shared)),
     pair("+ -", command(170, &[Char('+'), Char('=')], "change", "next value", "Stage the next of the cell's usual values", |tune, shared| tune.choose(1, shared))),
-    command(180, &[Char('-')], "", "value before", "Stage the one before", |tune, shared| tune.choose(-1, shared)),
-    command(190, &[Key::Enter], "write", "write", "Write a value into the cell; Enter stages it, Esc leaves it as it was", Tune::open),
-    command(200, &[Char(' ')], "mark", "mark row", "Mark the drive: a change in a marked row goes to every marked drive", Tune::mark_row),
-    command(210, &[Char('a')], "apply", "apply", "Review the exact writes that are staged, then apply them", |tune, shared| tune.unless_held(shared, Tune::review)),
-    command(220, &[Key::Backspace, Key::Delete], "take back", "take back", "Drop what is staged in the cell, or put back what iodyno found there", |tune, shared| tune.unless_held(shared, Tune::take_back)),
-    command(230, &[Char('U')], "undo all", "undo all", "Put back everything this run has changed, the scheduler first, and verify it", |tune, shared| tune.unless_held(shared, |_, shared| update::undo_all(shared))),
+    command(180, &[Char('-')], "", "previous value", "Stage the previous usual value", |tune, shared| tune.choose(-1, shared)),
+    command(190, &[Key::Enter], "edit", "edit value", "Edit the cell's value; Enter stages it, Esc cancels", Tune::open),
+    command(200, &[Char(' ')], "mark", "mark row", "Mark the drive: a change to one marked drive applies to all", Tune::mark_row),
+    command(210, &[Char('a')], "apply", "apply", "Review the staged writes, then apply them", |tune, shared| tune.unless_held(shared, Tune::review)),
+    command(220, &[Key::Backspace, Key::Delete], "undo", "undo one", "Drop the staged value, or restore the value before iodyno", |tune, shared| tune.unless_held(shared, Tune::take_back)),
+    command(230, &[Char('U')], "undo all", "undo all", "Undo all changes of this run, the scheduler first, and verify each", |tune, shared| tune.unless_held(shared, |_, shared| update::undo_all(shared))),
 ];
 
 /// The screen's state.

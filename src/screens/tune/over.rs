@@ -22,7 +22,7 @@ pub(super) fn review(shared: &Shared, width: u16) -> Over {
         (false, Some(why)) => format!("{}: the commands for {}", why, counted(writes.len(), "write")),
         _ => format!("{} to make{simulated}", counted(writes.len(), "write")),
     };
-    let what = if can { " writes them, in this order" } else { " leaves the screen and prints them" };
+    let what = if can { " writes them, in this order" } else { " quits and prints them" };
     let mut lines = vec![
         vec![
             piece("Enter", Meaning::Key),
@@ -55,10 +55,10 @@ pub(super) fn standing(shared: &Shared) -> Over {
     let simulated = if shared.is_simulated() { ", SIMULATED" } else { "" };
     let title = format!("{} changed by this run{simulated}", counted(shared.standing(), "setting"));
     let mut lines = vec![
-        choice("u", "undo: put back what was found, then leave"),
+        choice("u", "undo: restore the values before iodyno, then quit"),
         choice("k", "keep: they stay until the next boot"),
         choice("e", "keep, and print udev rules that would set them at every boot"),
-        choice("Esc", "stay"),
+        choice("Esc", "cancel"),
         Vec::new(),
     ];
     lines.extend(shared.settings.own().map(changed));
@@ -72,7 +72,7 @@ pub(super) fn left_behind(shared: &Shared) -> Over {
         counted(shared.settings.left_behind().count(), "setting")
     );
     let mut lines = vec![
-        choice("u", "undo: put back what it found"),
+        choice("u", "undo: restore the values before it"),
         choice("k", "keep: they stay until the next boot"),
         choice("Esc", "later; asked again at the next start"),
         Vec::new(),
@@ -89,7 +89,7 @@ fn changed(entry: &Entry) -> Vec<Piece> {
     let now = entry.last.last().map_or("", String::as_str);
     vec![
         piece(format!("{:<10} {:<20} ", entry.device.name, entry.setting), Meaning::Drive),
-        piece(format!("found {}, now {now}", entry.found), Meaning::Text),
+        piece(format!("before {}, now {now}", entry.found), Meaning::Text),
     ]
 }
 

@@ -133,7 +133,7 @@ impl Screen for Tune {
         if self.edit.is_none() {
             return Vec::new();
         }
-        hints(&[("Enter", "stage"), ("↑↓", "usual values"), ("Esc", "leave as it was")])
+        hints(&[("Enter", "stage"), ("↑↓", "usual values"), ("Esc", "cancel")])
     }
 
     fn over(&self, shared: &Shared, width: u16) -> Option<Over> {
@@ -172,7 +172,7 @@ impl Tune {
     /// Settings belong to the experiment in progress until it ends.
     pub(super) fn unless_held(&mut self, shared: &Shared, run: fn(&mut Self, &Shared) -> Asks) -> Asks {
         if shared.experiments.running().is_some() {
-            return vec![tell("An experiment has hold of the settings: x ends it and puts them back")];
+            return vec![tell("An experiment is changing settings: x stops it and restores them")];
         }
         run(self, shared)
     }
@@ -223,7 +223,7 @@ impl Tune {
     /// Marks the drive of the row, or takes its mark.
     pub(super) fn mark_row(&mut self, shared: &Shared) -> Asks {
         let Some(Device::Drive(name)) = self.device(&shared.settings).cloned() else {
-            return vec![tell("Processors are changed all at once: there is nothing to mark")];
+            return vec![tell("CPU settings apply to all CPUs: there is nothing to mark")];
         };
         self.move_by(&shared.settings, 1, 0);
         vec![Ask::Change(Mark(name))]
@@ -238,10 +238,10 @@ impl Tune {
         }
         let files = self.files_of_cell(&shared.settings);
         if files.is_empty() {
-            return vec![tell("Nothing is staged here, and iodyno has changed nothing here")];
+            return vec![tell("Nothing is staged here or changed by iodyno")];
         }
         if !shared.can_tune() {
-            return vec![warn("putting it back needs root: sudo iodyno tune undo")];
+            return vec![warn("undo needs root: sudo iodyno tune undo")];
         }
         vec![Ask::Change(AwaitSettings), Ask::Effect(Effect::UndoChanges(Undoing::Files(files)))]
     }
@@ -249,7 +249,7 @@ impl Tune {
     /// Shows the writes that are staged.
     pub(super) fn review(&mut self, shared: &Shared) -> Asks {
         if shared.settings.staged.is_empty() {
-            return vec![tell("Nothing is staged: + and - go through a cell's choices, Enter opens it")];
+            return vec![tell("Nothing is staged: + and - select a value, Enter edits it")];
         }
         self.lay(Laid::Review)
     }
@@ -275,7 +275,7 @@ fn standing_key(key: Key, shared: &Shared) -> Option<Asks> {
 pub(super) fn undo_all(shared: &Shared) -> Asks {
     let unstage = Ask::Change(UnstageAll);
     if shared.standing() == 0 {
-        let why = "This run has changed nothing that still stands; Backspace puts back a single value";
+        let why = "This run has no changes left to undo; Backspace undoes a single value";
         return vec![unstage, tell(why)];
     }
     vec![unstage, Ask::Change(AwaitSettings), Ask::Effect(Effect::UndoChanges(Undoing::Own))]
@@ -323,7 +323,7 @@ fn export(shared: &Shared) -> String {
     let export = persist::udev_rules(&shared.machine, &settings.ledger, |entry| now(&entry.file));
     let left_out = export.left_out.iter().fold(String::new(), |all, line| all + "# left out: " + line + "\n");
     match (shared.is_simulated(), export.text.is_empty() && left_out.is_empty()) {
-        (_, true) => "# nothing stands changed since boot\n".to_owned(),
+        (_, true) => "# no settings changed since boot\n".to_owned(),
         (true, _) => format!("# of a demo, whose drives are simulated\n{}{left_out}", export.text),
         (false, _) => export.text + &left_out,
     }

@@ -66,11 +66,11 @@ fn head(brush: &mut Brush<'_>, inner: Rect, account: &Account, columns: &Columns
     brush.write_right(x + columns.figure - 1, inner.y, &[piece("median", Meaning::Quiet)]);
     x += columns.figure;
     if columns.cost > 0 {
-        brush.text(x, inner.y, columns.cost, "  CPU a read    at 99 %", Meaning::Quiet);
+        brush.text(x, inner.y, columns.cost, "    CPU/read        p99", Meaning::Quiet);
         x += columns.cost;
     }
     let base = account.plan.arms.get(account.plan.baseline()).map_or("", |arm| arm.label.as_str());
-    let text = fit(&format!("  against {base}"), columns.ratio);
+    let text = fit(&format!("  vs {base}"), columns.ratio);
     brush.text(x, inner.y, columns.ratio, &text, Meaning::Quiet);
 }
 

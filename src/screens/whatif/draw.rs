@@ -26,9 +26,9 @@ fn list(state: &WhatIf, panel: Rect, brush: &mut Brush<'_>) {
     let here = state.list.iter().filter(|entry| entry.plan.is_ok()).count();
     let title = [
         piece("Experiments", Meaning::Heading),
-        piece(format!("  {here} of {} can be done here", state.list.len()), Meaning::Quiet),
+        piece(format!("  {here} of {} available here", state.list.len()), Meaning::Quiet),
     ];
-    let area = brush.panel(panel, &title, &[piece("at least", Meaning::Quiet)]);
+    let area = brush.panel(panel, &title, &[piece("min time", Meaning::Quiet)]);
     let rows = state.list.iter().enumerate().skip(state.top);
     for (y, (index, entry)) in (area.y..area.bottom()).zip(rows) {
         row(brush, Rect { y, height: 1, ..area }, entry, index == state.selected);
@@ -100,11 +100,11 @@ fn lines(state: &WhatIf, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
             let labels: Vec<&str> = plan.arms.iter().map(|arm| arm.label.as_str()).collect();
             field(&mut lines, "arms", &labels.join(" · "), Meaning::Marked, width);
             field(&mut lines, "reads", &plan.subject(), Meaning::Text, width);
-            let changes = if row.changes.is_empty() { "nothing but the workload" } else { row.changes };
-            let back = if plan.changes_settings() { ", and puts it back after every run" } else { "" };
+            let changes = if row.changes.is_empty() { "only the workload" } else { row.changes };
+            let back = if plan.changes_settings() { ", restored after every run" } else { "" };
             field(&mut lines, "changes", &format!("{changes}{back}"), Meaning::Text, width);
             let takes = format!(
-                "{} or more, {} at most: every arm in random order, {} rounds or more, until the interval is narrow",
+                "{} to {}: every arm in random order, at least {} rounds, until the interval is narrow",
                 in_words(plan.least_time()),
                 in_words(plan.terms.most_time),
                 plan.terms.least_rounds
@@ -123,22 +123,22 @@ fn lines(state: &WhatIf, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
     } else if !row.needs.is_empty() {
         field(&mut lines, "needs", row.needs, Meaning::Text, width);
     }
-    let found = if row.found.is_empty() { "the sources say nothing about it" } else { row.found };
-    field(&mut lines, "found", found, Meaning::Quiet, width);
+    let found = if row.found.is_empty() { "no published result" } else { row.found };
+    field(&mut lines, "known", found, Meaning::Quiet, width);
     lines.push(Vec::new());
     lines.push(if row.id.0 == "own" {
         vec![
             piece("e", Meaning::Key),
-            piece(" writes its arms   ", Meaning::Quiet),
+            piece(" edits its arms   ", Meaning::Quiet),
             piece("Enter", Meaning::Key),
-            piece(" begins", Meaning::Quiet),
+            piece(" starts", Meaning::Quiet),
         ]
     } else if entry.plan.is_ok() {
         vec![
             piece("Enter", Meaning::Key),
-            piece(" begins   ", Meaning::Quiet),
+            piece(" starts   ", Meaning::Quiet),
             piece("x", Meaning::Key),
-            piece(" ends it at any time", Meaning::Quiet),
+            piece(" stops it at any time", Meaning::Quiet),
         ]
     } else {
         Vec::new()

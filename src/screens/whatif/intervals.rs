@@ -120,7 +120,7 @@ fn shrinking(brush: &mut Brush<'_>, account: &Account, area: Rect) {
     let room = usize::from(area.width / 9).saturating_sub(4).clamp(1, 12);
     let count = account.widths.len();
     if account.widths.is_empty() {
-        line.push(piece("an interval takes four rounds", Meaning::Quiet));
+        line.push(piece("an interval needs four rounds", Meaning::Quiet));
     }
     for (index, width) in account.widths.iter().enumerate().skip(count.saturating_sub(room)) {
         let last = index + 1 == count;
@@ -128,6 +128,6 @@ fn shrinking(brush: &mut Brush<'_>, account: &Account, area: Rect) {
         line.push(piece(format!("±{}", percent(*width)), meaning));
         line.push(piece(if last { "" } else { " → " }, Meaning::Lines));
     }
-    line.push(piece(format!("   narrow at ±{}", percent(account.narrow())), Meaning::Quiet));
+    line.push(piece(format!("   target ±{}", percent(account.narrow())), Meaning::Quiet));
     brush.write(area.x, area.y, area.width, &line);
 }

@@ -33,25 +33,25 @@ pub(super) const ABOUT: About = About {
     digit: '5',
     name: "What-if",
     help: "Show what-if: experiments that end in a verdict",
-    purpose: "Experiments: one question, arms in interleaved rounds, a verdict; every setting is put back.",
+    purpose: "Experiments: one question, arms in interleaved rounds, a verdict; every setting is restored.",
     has_mark: true,
     marks: &[
-        ("▁▄█", Meaning::Brand, "the figure of a round; all arms share one scale, which begins at 0"),
-        ("┣━●━┫", Meaning::Brand, "where the ratio to the baseline lies; the dot is its middle"),
+        ("▁▄█", Meaning::Brand, "the result of a round; all arms share one scale from 0"),
+        ("┣━●━┫", Meaning::Brand, "interval of the ratio to the baseline, dot in its middle"),
         ("░░│░░", Meaning::Lines, "the margin around no difference"),
-        ("▲ ▼ = ?", Meaning::Text, "better, worse, no difference, open"),
+        ("▲ ▼ = ?", Meaning::Text, "better, worse, no difference, inconclusive"),
     ],
 };
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<WhatIf>>] = &[
-    command(530, &[Key::Enter], "begin", "begin", "Begin the selected experiment; it says first what it changes and puts it back", WhatIf::begin),
-    command(540, &[Char('w')], "slots", "slots", "Show the slots page: cards moved to other slots in thought", |_, _| vec![Ask::Show(ScreenId("slots"), None)]),
-    command(550, &[Char('e')], "own arms", "own arms", "Write the two arms of your own question: LABEL: scheduler=none bs=4k iodepth=32", WhatIf::write_arms),
-    command(560, &[Char('m')], "longer", "measure longer", "Give an experiment that has ended more rounds", |_, shared| update::longer(shared)),
-    command(570, &[Char('K')], "keep winner", "keep winner", "Write the winner's settings, to stay until they are undone", WhatIf::keep),
-    command(580, &[Char('s')], "to sheet", "to sheet", "Put the verdict into the sheet, or leave it out again", |_, shared| update::to_sheet(shared)),
-    command(590, &[Char('b')], "put back", "put back", "Put back what was kept of an experiment", WhatIf::put_back),
+    command(530, &[Key::Enter], "start", "start", "Start the selected experiment; it restores every setting it changes", WhatIf::begin),
+    command(540, &[Char('w')], "slots", "slots", "Show the slots page: hypothetical moves of cards", |_, _| vec![Ask::Show(ScreenId("slots"), None)]),
+    command(550, &[Char('e')], "edit arms", "custom arms", "Edit the two arms of the custom experiment: LABEL: scheduler=none bs=4k iodepth=32", WhatIf::write_arms),
+    command(560, &[Char('m')], "extend", "more rounds", "Add rounds to an experiment that has ended", |_, shared| update::longer(shared)),
+    command(570, &[Char('K')], "keep winner", "keep winner", "Apply the winner's settings and keep them until undone", WhatIf::keep),
+    command(580, &[Char('s')], "to sheet", "add to sheet", "Add the verdict to the sheet, or remove it", |_, shared| update::to_sheet(shared)),
+    command(590, &[Char('b')], "undo", "undo kept", "Undo the settings kept from an experiment", WhatIf::put_back),
 ];
 
 /// An experiment and its plan here, or what it needs.
@@ -129,7 +129,7 @@ impl WhatIf {
             let plan = if shared.can_test() {
                 row.plan(&scene, Terms::default())
             } else {
-                Err("this machine, or a demo: a capture's drives are not here".to_owned())
+                Err("this machine or a demo: a capture's drives are not here".to_owned())
             };
             Entry { row, plan }
         };

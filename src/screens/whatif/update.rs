@@ -83,7 +83,7 @@ impl Screen for WhatIf {
             return Some(vec![
                 Ask::Change(SharedChange::EndExperiment),
                 Ask::Effect(Effect::StopExperiment),
-                tell("It ends as soon as every setting is as it was"),
+                tell("It stops once every setting is restored"),
             ]);
         }
         shared.experiments.shown.as_ref().map(|_| vec![Ask::Change(SharedChange::CloseExperiment)])
@@ -132,10 +132,10 @@ impl WhatIf {
     /// Begins the selected experiment.
     pub(super) fn begin(&mut self, shared: &Shared) -> Asks {
         if shared.experiments.running().is_some() {
-            return vec![tell("An experiment is running: x ends it and puts everything back")];
+            return vec![tell("An experiment is running: x stops it and restores settings")];
         }
         if shared.tests.running().is_some() {
-            return vec![tell("A test is running: x stops it; then the experiment has the drives to itself")];
+            return vec![tell("A test is running: x stops it; an experiment needs the drives to itself")];
         }
         let Some(entry) = self.entry() else { return Asks::new() };
         match entry.plan.clone().map(Box::new) {
@@ -164,12 +164,12 @@ impl WhatIf {
     /// Writes the winner's settings, as the tune screen would.
     pub(super) fn keep(&mut self, shared: &Shared) -> Asks {
         let Some((_, winner)) = shared.experiments.winner() else {
-            return vec![tell("Nothing to keep: no arm that changes a setting has won")];
+            return vec![tell("Nothing to keep: no arm with a changed setting has won")];
         };
         let Some(shown) = &shared.experiments.shown else { return Asks::new() };
         match changes(&shared.machine, &shown.account.plan, winner) {
             Ok(changes) if changes.is_empty() => {
-                vec![tell("The winner is what the machine has already")]
+                vec![tell("The winner's settings are already set")]
             }
             Ok(changes) => {
                 self.kept = changes.iter().map(|change| change.file.clone()).collect();
@@ -183,9 +183,7 @@ impl WhatIf {
     pub(super) fn put_back(&mut self, _shared: &Shared) -> Asks {
         let files = std::mem::take(&mut self.kept);
         if files.is_empty() {
-            return vec![tell(
-                "Every setting is as it was: the experiment has put it back, and nothing was kept",
-            )];
+            return vec![tell("Nothing to undo: the experiment restored its settings and none was kept")];
         }
         vec![
             Ask::Change(SharedChange::AwaitSettings),
@@ -198,7 +196,7 @@ impl WhatIf {
 pub(super) fn longer(shared: &Shared) -> Asks {
     let shown = shared.experiments.shown.as_ref().filter(|shown| shown.account.phase == Phase::Ended);
     let Some(shown) = shown else {
-        return vec![tell("Nothing to measure longer: Enter begins the selected experiment")];
+        return vec![tell("No experiment to extend: Enter starts the selected one")];
     };
     let account = &shown.account;
     let rounds = account.rounds_needed().unwrap_or(0).saturating_sub(account.rounds).clamp(8, 100);
@@ -209,12 +207,12 @@ pub(super) fn longer(shared: &Shared) -> Asks {
 pub(super) fn to_sheet(shared: &Shared) -> Asks {
     let experiments = &shared.experiments;
     let Some(at) = experiments.done_at.filter(|_| experiments.shown.is_some()) else {
-        return vec![tell("No verdict to put into the sheet: Enter begins the selected experiment")];
+        return vec![tell("No verdict to add to the sheet: Enter starts the selected experiment")];
     };
     let told = if experiments.posted.contains(&at) {
-        "The sheet is without this verdict again"
+        "Verdict removed from the sheet"
     } else {
-        "The verdict is in the sheet: 7 shows it"
+        "Verdict added to the sheet: 7 shows it"
     };
     vec![Ask::Change(SharedChange::TurnExperiment(at)), tell(told)]
 }

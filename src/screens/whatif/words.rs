@@ -41,19 +41,22 @@ fn keys(state: &WhatIf, shared: &Shared, account: &Account) -> Vec<Piece> {
     let mut keys: Vec<(&str, String)> = Vec::new();
     if account.has_ended() {
         if !state.kept.is_empty() {
-            keys.push(("b", "put back what was kept".to_owned()));
+            keys.push(("b", "undo what was kept".to_owned()));
         } else if let Some((_, winner)) = shared.experiments.winner() {
             keys.push(("K", format!("keep {}", account.plan.arms[winner].label)));
         }
-        keys.push(("m", "measure longer".to_owned()));
+        keys.push(("m", "more rounds".to_owned()));
         if let Some(at) = shared.experiments.done_at {
-            let word =
-                if shared.experiments.posted.contains(&at) { "out of the sheet" } else { "add to the sheet" };
+            let word = if shared.experiments.posted.contains(&at) {
+                "remove from the sheet"
+            } else {
+                "add to the sheet"
+            };
             keys.push(("s", word.to_owned()));
         }
         keys.push(("Esc", "back".to_owned()));
     } else {
-        keys.push(("x", "end it; every setting is put back".to_owned()));
+        keys.push(("x", "stop it; every setting is restored".to_owned()));
     }
     let pieces = keys
         .into_iter()
@@ -89,7 +92,7 @@ pub(super) fn lines(shared: &Shared, shown: &Progress, width: u16) -> Vec<Vec<Pi
     }
     if let Some(out) = account.thrown_out.last() {
         let text = format!(
-            "{} thrown out; the last one, round {}: {}, {}",
+            "{} discarded; the last, round {}: {}, {}",
             counted(account.thrown_out.len(), "round"),
             out.round,
             out.arm,
@@ -111,10 +114,10 @@ fn going_on(shared: &Shared, shown: &Progress) -> String {
     let account = &shown.account;
     let label = |arm: usize| account.plan.arms[arm].label.as_str();
     let what = match account.phase {
-        _ if shared.experiments.stopping => "ending; settings are put back".to_owned(),
+        _ if shared.experiments.stopping => "stopping; settings are restored".to_owned(),
         Phase::SettingUp(arm) => format!("{} is set up", label(arm)),
-        Phase::Running(arm) => format!("{} reads", label(arm)),
-        Phase::Restoring(arm) => format!("put back after {}", label(arm)),
+        Phase::Running(arm) => format!("{} runs", label(arm)),
+        Phase::Restoring(arm) => format!("restoring after {}", label(arm)),
         Phase::Ended => String::new(),
     };
     let round = match account.round {
@@ -122,7 +125,7 @@ fn going_on(shared: &Shared, shown: &Progress) -> String {
         round => format!("Round {round}"),
     };
     format!(
-        "{round}: {what}. {} s so far, {} at most; {} of {} rounds, and then until the interval is narrow.",
+        "{round}: {what}. {} s of at most {}; {} of {} rounds, then until the interval is narrow.",
         shown.elapsed.as_secs(),
         verdict::in_words(account.plan.terms.most_time),
         account.rounds,

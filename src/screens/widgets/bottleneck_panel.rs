@@ -21,9 +21,9 @@ pub fn draw(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let busy = shared.load.is_busy();
     let found: Vec<&Bottleneck> =
         shared.bottlenecks.iter().filter(|found| !busy || found.is_full()).collect();
-    let mut heading = vec![piece("Held back by", Meaning::Heading)];
+    let mut heading = vec![piece("Bottleneck", Meaning::Heading)];
     if found.len() > 1 {
-        heading.push(piece(format!("  {} places", found.len()), Meaning::Quiet));
+        heading.push(piece(format!("  {} found", found.len()), Meaning::Quiet));
     }
     let inner = brush.panel(panel, &heading, &[]);
     let mut lines: Vec<Vec<Piece>> = Vec::new();
@@ -127,9 +127,9 @@ fn reason(shared: &Shared, found: &Bottleneck, width: u16, room: usize) -> Vec<V
 fn nothing(shared: &Shared) -> String {
     match shared.load.source {
         LoadSource::Test if shared.load.is_busy() => {
-            "No limit is known for what is read here: no link, no published figure, no earlier test.".into()
+            "No limit known for these reads: no link, no published figure, no earlier test.".into()
         }
         _ if shared.machine.drive_count() < 2 => "Nothing shared: this machine has one drive or none.".into(),
-        _ => "No place that several drives share is full.".into(),
+        _ => "No shared link or root complex is full.".into(),
     }
 }

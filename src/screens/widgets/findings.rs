@@ -29,7 +29,7 @@ pub fn summary(shared: &Shared) -> String {
     let words = [
         (number(Severity::High), "high"),
         (number(Severity::Warning), "warning"),
-        (number(Severity::Info), "to know"),
+        (number(Severity::Info), "info"),
     ];
     let parts: Vec<_> =
         words.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
@@ -70,6 +70,6 @@ pub fn strip(shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
         brush.write_right(row.right(), y, &won);
     }
     if shared.findings.list.is_empty() {
-        brush.text(area.x, area.y, area.width, "Nothing found that holds this machine back.", Meaning::Quiet);
+        brush.text(area.x, area.y, area.width, "No finding limits this machine.", Meaning::Quiet);
     }
 }

@@ -39,7 +39,7 @@ pub const fn basis(basis: Basis) -> &'static str {
     match basis {
         Basis::Measured => "measured",
         Basis::Published => "published",
-        Basis::Link => "link arithmetic",
+        Basis::Link => "link speed",
         Basis::Table => "from a table",
     }
 }

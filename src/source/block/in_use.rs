@@ -307,7 +307,7 @@ impl<'a> Users<'a> {
         };
         for line in answer.lines() {
             if self.line(line).is_none() {
-                let why = crate::source::root::quoted(line, "no user of a device");
+                let why = crate::source::root::quoted(line, "not a user of a device");
                 self.unread.extend(Reading::<()>::malformed(open_files::PROBE, why).problem());
             }
         }

@@ -155,7 +155,7 @@ fn a_namespace_without_visible_paths_finds_its_controller_in_the_subsystem() {
     let nvme = drives[0].nvme.as_ref().unwrap();
     assert_eq!(&*nvme.controller_path, "/sys/devices/pci0/nvme/nvme7");
     let why = nvme.smart.problem().unwrap().reason;
-    assert_eq!(&*why, "not asked: the controller is resetting");
+    assert_eq!(&*why, "not read: the controller is resetting");
 }
 
 #[test]
@@ -382,7 +382,7 @@ fn serial_numbers_of_scsi_disks_come_from_page_80() {
     };
     let serial = disk_at("8\n  0000: 00 80 00 04 20 53 4e 31");
     assert_eq!(serial.value().unwrap(), &"SN1");
-    assert!(disk_at("8\n  0000: 00 80 00 09 20 53 4e 31").problem().unwrap().reason.contains("cut off"));
+    assert!(disk_at("8\n  0000: 00 80 00 09 20 53 4e 31").problem().unwrap().reason.contains("truncated"));
     assert!(disk_at("2\n  0000: 00 80").problem().is_some());
 }
 

@@ -147,7 +147,7 @@ fn configuration(root: &dyn SysRoot, shared: &Shared<'_>, path: &str) -> Reading
     }
     let power = root::label(root, &format!("{path}/power_state"));
     if power.value().is_some_and(|state| *state == "D3cold") {
-        return Reading::absent(file, "asleep in D3cold; not read, because that would wake the device");
+        return Reading::absent(file, "in D3cold; reading would wake the device");
     }
     root::reading(&file, root.read_start(&file, config_space::WANTED))
 }
@@ -167,7 +167,7 @@ fn express(config: &Reading<Vec<u8>>) -> Reading<Express> {
 
 fn iommu_group(root: &dyn SysRoot, path: &str) -> Reading<u32> {
     root::link_name(root, path)
-        .and_then(|name| name.as_str().parse().map_err(|_| quoted(name.as_str(), "no group number")))
+        .and_then(|name| name.as_str().parse().map_err(|_| quoted(name.as_str(), "not a group number")))
 }
 
 fn iommu_type(root: &dyn SysRoot, group: &Reading<u32>) -> Reading<Label> {
@@ -200,7 +200,7 @@ fn aer(root: &dyn SysRoot, path: &str) -> Reading<BTreeMap<Label, u64>> {
                 let counter = line
                     .rsplit_once(' ')
                     .and_then(|(name, count)| Some((Label::new(name), count.trim().parse::<u64>().ok()?)));
-                counter.ok_or_else(|| quoted(line, "no error counter"))
+                counter.ok_or_else(|| quoted(line, "not an error counter"))
             })
             .collect()
     })
@@ -216,7 +216,7 @@ fn aspm(root: &dyn SysRoot, folder: &str) -> BTreeMap<&'static str, Reading<bool
 
 fn cooling(root: &dyn SysRoot, device: Option<&str>, path: &str) -> Reading<(u64, u64)> {
     let Some(device) = device else {
-        return Reading::absent(path, "no cooling device slows this link (ports have one since kernel 6.13)");
+        return Reading::absent(path, "no cooling device for this link (ports have one since Linux 6.13)");
     };
     let most = root::number::<u64>(root, &format!("{device}/max_state"));
     root::number::<u64>(root, &format!("{device}/cur_state"))

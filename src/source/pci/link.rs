@@ -64,8 +64,9 @@ fn second<T>(
 }
 
 fn speed(root: &dyn SysRoot, path: &str) -> Reading<TransferRate> {
-    root::text(root, path)
-        .and_then(|text| TransferRate::parse(&text).ok_or_else(|| quoted(&text, "no PCI Express link speed")))
+    root::text(root, path).and_then(|text| {
+        TransferRate::parse(&text).ok_or_else(|| quoted(&text, "not a PCI Express link speed"))
+    })
 }
 
 fn width(root: &dyn SysRoot, path: &str) -> Reading<Lanes> {
@@ -76,6 +77,6 @@ fn width(root: &dyn SysRoot, path: &str) -> Reading<Lanes> {
 fn lanes(width: u64) -> Result<Lanes, String> {
     match width {
         1 | 2 | 4 | 8 | 12 | 16 | 32 => u8::try_from(width).map(Lanes).map_err(|error| error.to_string()),
-        other => Err(quoted(&other.to_string(), "no PCI Express link width")),
+        other => Err(quoted(&other.to_string(), "not a PCI Express link width")),
     }
 }

@@ -88,7 +88,7 @@ impl SysRoot for FolderRoot {
             return Ok(open_files::ask_copy(self));
         }
         if path.starts_with("/probe/") {
-            return Err(RootError::NotHere("a folder of files answers no probe".to_owned()));
+            return Err(RootError::NotHere("a folder of files cannot be probed".to_owned()));
         }
         if path.starts_with("/ioctl/") {
             let answer =

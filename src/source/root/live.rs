@@ -67,7 +67,7 @@ fn check_regular(metadata: &fs::Metadata) -> Result<(), RootError> {
     match metadata.file_type() {
         kind if kind.is_file() => Ok(()),
         kind if kind.is_dir() => Err(RootError::Errno(libc::EISDIR)),
-        _ => Err(RootError::NotHere("no regular file; not opened".to_owned())),
+        _ => Err(RootError::NotHere("not a regular file; not opened".to_owned())),
     }
 }
 

@@ -26,7 +26,7 @@ pub fn kernel_arguments(ledger: &ChangeLog, value: impl Fn(&Entry) -> Option<Str
         seen.push(what);
         let named = format!("{} of {}", entry.setting, entry.device.name);
         let Some(row) = find(&entry.setting) else {
-            export.left_out.push(format!("{named}: no setting of this version"));
+            export.left_out.push(format!("{named}: not a setting of this version"));
             continue;
         };
         let Some(now) = value(entry) else {
@@ -43,12 +43,12 @@ pub fn kernel_arguments(ledger: &ChangeLog, value: impl Fn(&Entry) -> Option<Str
         let name = argument.split('=').next().unwrap_or_default().to_owned();
         match given.get(&name) {
             Some(other) if *other == argument => {}
-            Some(other) => export.left_out.push(format!("{named}: {argument} stands against {other}")),
+            Some(other) => export.left_out.push(format!("{named}: {argument} conflicts with {other}")),
             None => {
                 let was = Label::new(&entry.found);
                 let _infallible = writeln!(
                     export.text,
-                    "# {named}: was {was}, set to {now}; the argument goes for {goes_for}\n{argument}"
+                    "# {named}: was {was}, set to {now}; applies to {goes_for}\n{argument}"
                 );
                 given.insert(name, argument);
             }
@@ -86,13 +86,15 @@ mod tests {
                 "cpufreq.default_governor=performance",
             ]
         );
-        assert!(export.text.starts_with(
-            "# poll_queues of nvme0n1: was 0, set to 2; the argument goes for every NVMe controller\n"
-        ));
+        assert!(
+            export
+                .text
+                .starts_with("# poll_queues of nvme0n1: was 0, set to 2; applies to every NVMe controller\n")
+        );
         assert_eq!(
             export.left_out,
             [
-                "poll_queues of nvme1n1: nvme.poll_queues=4 stands against nvme.poll_queues=2",
+                "poll_queues of nvme1n1: nvme.poll_queues=4 conflicts with nvme.poll_queues=2",
                 "scheduler of nvme0n1: Linux ignores elevator= since 5.0; see udev",
             ]
         );

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-const HEADER: &str = "# /etc/udev/rules.d/99-iodyno.rules, written by iodyno; it is read after:\n\
+const HEADER: &str = "# /etc/udev/rules.d/99-iodyno.rules, written by iodyno; load it with:\n\
                       # udevadm control --reload && udevadm trigger --action=change\n";
 
 /// What a rule of one device begins with, and what it is called.
@@ -66,19 +66,19 @@ fn placed(
     entry: &Entry,
     value: impl Fn(&Entry) -> Option<String>,
 ) -> Result<(&'static Setting, Place, String), String> {
-    let row = find(&entry.setting).ok_or("no setting of this version")?;
-    let drive = || entry.device.find(machine).ok_or_else(|| format!("{} is gone", entry.device.name));
+    let row = find(&entry.setting).ok_or("not a setting of this version")?;
+    let drive = || entry.device.find(machine).ok_or_else(|| format!("{} is not present", entry.device.name));
     let place = match row.scope {
         Scope::Queue => of_queue(drive()?)?,
         _ if row.id == POLL_QUEUES => {
-            return Err("the driver reads it when it probes a controller; see kernel-args".to_owned());
+            return Err("the driver reads it at probe time; use kernel-args".to_owned());
         }
         Scope::Function if row.file.starts_with("power/pm_qos") => of_controller(drive()?)?,
         Scope::Function => of_function(machine, drive()?)?,
-        Scope::Port => return Err("a port's cooling device has no name that lasts".to_owned()),
+        Scope::Port => return Err("a port's cooling device has no stable name".to_owned()),
         Scope::Processors => Place {
             matches: r#"ACTION=="add|change", SUBSYSTEM=="cpu", KERNEL=="cpu[0-9]*""#.to_owned(),
-            title: "all processors".to_owned(),
+            title: "all CPUs".to_owned(),
         },
     };
     let now = value(entry).ok_or("cannot be read now")?;
@@ -91,7 +91,7 @@ fn rule(ledger: &ChangeLog, entry: &Entry, row: &Setting, place: &Place, now: &s
     let mut text = format!("# {}: was {}, set to {now}. {why}\n", entry.setting, Label::new(&entry.found));
     if let Some(gain) = ledger.gain(&entry.device, &entry.setting, now) {
         let _infallible =
-            writeln!(text, "# measured against {}: {}", Label::new(&gain.old), Label::new(&gain.words));
+            writeln!(text, "# compared with {}: {}", Label::new(&gain.old), Label::new(&gain.words));
     }
     let _infallible = writeln!(text, "{}, ATTR{{{}}}=\"{}\"", place.matches, row.file, escaped(now));
     text
@@ -99,7 +99,7 @@ fn rule(ledger: &ChangeLog, entry: &Entry, row: &Setting, place: &Place, now: &s
 
 fn title(drive: &Drive) -> String {
     let model = drive.model.value().map_or(drive.name.as_str(), Label::as_str);
-    format!("{model}, {} when this was written", drive.name)
+    format!("{model}, {} when exported", drive.name)
 }
 
 fn of_queue(drive: &Drive) -> Result<Place, String> {
@@ -116,13 +116,13 @@ fn of_queue(drive: &Drive) -> Result<Place, String> {
             return Ok(Place { matches, title: title(drive) });
         }
         DriveKind::Loop | DriveKind::OtherSoftware | DriveKind::Other => {
-            return Err(format!("{} devices have no name that lasts", drive.kind.name()));
+            return Err(format!("{} devices have no stable name", drive.kind.name()));
         }
     };
     let who = match (serial, drive.model.value()) {
         (Some(serial), _) => format!(r#"ENV{{ID_SERIAL_SHORT}}=="{serial}""#),
         (None, Some(model)) => format!(r#"ATTRS{{model}}=="{}*""#, escaped(model.as_str())),
-        (None, None) => return Err("the drive tells neither serial nor model".to_owned()),
+        (None, None) => return Err("the drive reports neither serial nor model".to_owned()),
     };
     Ok(Place {
         matches: format!(r#"ACTION=="add|change", SUBSYSTEM=="block", {node}, {who}"#),
@@ -132,7 +132,7 @@ fn of_queue(drive: &Drive) -> Result<Place, String> {
 
 /// The controller, whose serial number udev reads from its own folder.
 fn of_controller(drive: &Drive) -> Result<Place, String> {
-    let serial = drive.serial.value().ok_or("the drive tells no serial")?;
+    let serial = drive.serial.value().ok_or("the drive reports no serial")?;
     let matches = format!(
         r#"ACTION=="add|change", SUBSYSTEM=="nvme", KERNEL=="nvme[0-9]*", ATTR{{serial}}=="{}*""#,
         escaped(serial.as_str())
@@ -142,7 +142,7 @@ fn of_controller(drive: &Drive) -> Result<Place, String> {
 
 /// The PCI function, which udev sees before it knows the drive: by its place, and by what sits there.
 fn of_function(machine: &Machine, drive: &Drive) -> Result<Place, String> {
-    let node = drive.node.map(|index| machine.pci.node(index)).ok_or("is no PCI device")?;
+    let node = drive.node.map(|index| machine.pci.node(index)).ok_or("is not a PCI device")?;
     let (vendor, device) = (node.vendor.get(), node.device.get());
     let (Some(vendor), Some(device)) = (vendor, device) else {
         return Err("its PCI ids cannot be read".to_owned());
@@ -151,7 +151,7 @@ fn of_function(machine: &Machine, drive: &Drive) -> Result<Place, String> {
         r#"ACTION=="add|change", SUBSYSTEM=="pci", KERNEL=="{}", ATTR{{vendor}}=="0x{vendor:04x}", ATTR{{device}}=="0x{device:04x}""#,
         node.address
     );
-    Ok(Place { matches, title: format!("{} (its PCI function, by its place)", title(drive)) })
+    Ok(Place { matches, title: format!("{} (its PCI function, by address)", title(drive)) })
 }
 
 /// A value between the quotes of a rule: quotes and backslashes cannot stand there, pattern signs would match more.
@@ -211,11 +211,11 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "# Samsung \"980\", nvme0n1 when this was written",
-                "# scheduler: was mq-deadline, set to none. Decides in which order requests reach the drive.",
-                "# measured against mq-deadline: 2.19 times the reads per second (95 %: 2.15 to 2.22)",
+                "# Samsung \"980\", nvme0n1 when exported",
+                "# scheduler: was mq-deadline, set to none. Orders requests before they reach the drive.",
+                "# compared with mq-deadline: 2.19 times the reads per second (95 %: 2.15 to 2.22)",
                 &format!("{matches}, ATTR{{queue/scheduler}}=\"none\""),
-                "# nomerges: was 0, set to 2. 0 looks for neighbouring requests to join, 1 only tries the cheap way, 2 never tries.",
+                "# nomerges: was 0, set to 2. 0 tries all merges, 1 only simple one-hit merges, 2 none.",
                 &format!("{matches}, ATTR{{queue/nomerges}}=\"2\""),
             ]
         );
@@ -240,8 +240,8 @@ mod tests {
             rule,
             r#"ACTION=="add|change", SUBSYSTEM=="cpu", KERNEL=="cpu[0-9]*", ATTR{cpufreq/scaling_governor}="performance""#
         );
-        assert!(export.left_out[0].contains("no name that lasts"), "{:?}", export.left_out);
+        assert!(export.left_out[0].contains("no stable name"), "{:?}", export.left_out);
         let gone = ledger_of(&[("nvme9n1", "nomerges", "0", "2")]);
-        assert!(exported(&machine, &gone).left_out[0].contains("is gone"));
+        assert!(exported(&machine, &gone).left_out[0].contains("is not present"));
     }
 }

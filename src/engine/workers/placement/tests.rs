@@ -68,7 +68,7 @@ fn workers_are_on_the_nodes_of_their_drives() {
     assert_eq!(sorted(0), BTreeSet::from([0, 1, 4, 5]));
     assert_eq!(sorted(1), BTreeSet::from([2, 3, 6, 7]));
     assert_eq!(sorted(2).len(), 8);
-    assert_eq!(plan.words, "near their drives, on processors 0-7");
+    assert_eq!(plan.words, "near their drives, on CPUs 0-7");
 }
 
 #[test]
@@ -76,16 +76,13 @@ fn options_decide_where_they_say() {
     let machine = machine(2, 2, 2);
     let asks = Workload { cpus_allowed: vec![0, 3], ..workload(&machine, false) };
     let here = plan(Some(&machine), &asks, &[vec![0], vec![1]], |_| true).unwrap();
-    assert_eq!(
-        (here.of(0), here.of(1), here.words.as_str()),
-        (&[0, 3][..], &[0, 3][..], "on processors 0,3")
-    );
+    assert_eq!((here.of(0), here.of(1), here.words.as_str()), (&[0, 3][..], &[0, 3][..], "on CPUs 0,3"));
     let nodes = Workload { numa_cpu_nodes: vec![1], ..workload(&machine, false) };
     assert_eq!(plan(Some(&machine), &nodes, &[vec![0]], |_| true).unwrap().of(0), [2, 3, 6, 7]);
     let pinned = Workload { pinned: true, ..asks };
     let here = plan(Some(&machine), &pinned, &[vec![0], vec![1], vec![0]], |_| true).unwrap();
     assert_eq!((here.of(0), here.of(1), here.of(2)), (&[0][..], &[3][..], &[0][..]));
-    assert_eq!(here.notes, ["3 workers are pinned to 2 processors: some share one"]);
+    assert_eq!(here.notes, ["3 workers are pinned to 2 CPUs: some share one"]);
 }
 
 #[test]
@@ -93,7 +90,7 @@ fn what_is_not_there_is_said_in_one_line() {
     let machine = machine(2, 2, 1);
     let asks = Workload { cpus_allowed: vec![1, 9], ..workload(&machine, false) };
     let line = plan(Some(&machine), &asks, &[vec![0]], |_| true).unwrap_err().to_string();
-    assert_eq!(line, "--cpus_allowed: there is no processor 9 online; choose from 0-3");
+    assert_eq!(line, "--cpus_allowed: CPU 9 is not online; choose from 0-3");
     let asks = Workload { numa_cpu_nodes: vec![7], ..workload(&machine, false) };
     assert!(plan(Some(&machine), &asks, &[vec![0]], |_| true).unwrap_err().to_string().contains("node 7"));
     let left = plan(Some(&machine), &workload(&machine, true), &[vec![0]], |cpu| cpu == 1).unwrap();
@@ -111,7 +108,7 @@ fn a_thread_goes_where_it_is_sent_and_says_when_it_cannot() {
         let now = rustix::thread::sched_getaffinity(None).unwrap();
         assert_eq!((now.count(), now.is_set(first)), (1, true));
         let last = u32::try_from(CpuSet::MAX_CPU - 1).unwrap();
-        assert!(go_to(&[last]).unwrap_err().contains("may use none of them"));
+        assert!(go_to(&[last]).unwrap_err().contains("is not allowed on them"));
         assert_eq!(go_to(&[]), Ok(()));
     })
     .join()

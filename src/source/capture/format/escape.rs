@@ -53,10 +53,10 @@ pub(super) fn unescape(line: &str) -> Result<(String, bool), String> {
                     .and_then(|rest| rest.split_once('}'))
                     .ok_or("\\u without {hex}")?;
                 let number = u32::from_str_radix(code, 16).ok().and_then(char::from_u32);
-                text.push(number.ok_or_else(|| format!("\\u{{{code}}} is no character"))?);
+                text.push(number.ok_or_else(|| format!("\\u{{{code}}} is not a character"))?);
                 chars = rest.chars();
             }
-            Some(other) => return Err(format!("\\{other} is no escape")),
+            Some(other) => return Err(format!("\\{other} is not an escape")),
         }
     }
     Ok((text, true))

@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
             check_characters(line)?;
             let (name, remark) = line
                 .split_once(':')
-                .ok_or("the header is lines of `name: text`, and ends with an empty one")?;
+                .ok_or("the header needs lines of `name: text` and an empty line at its end")?;
             let remark = remark.strip_prefix(' ').unwrap_or(remark);
             self.capture.notes.push((unescape_name(name)?, unescape_name(remark)?));
         }
@@ -92,7 +92,8 @@ impl<'a> Parser<'a> {
     }
 
     fn entry(&mut self, line: &'a str) -> Parsed<()> {
-        let (keyword, rest) = line.split_once(' ').ok_or_else(|| format!("{} is no entry", quote(line)))?;
+        let (keyword, rest) =
+            line.split_once(' ').ok_or_else(|| format!("{} is not an entry", quote(line)))?;
         match keyword {
             "dir" => {
                 let path = absolute(rest)?;
@@ -125,13 +126,13 @@ impl<'a> Parser<'a> {
                     .parse()
                     .ok()
                     .filter(|length| *length <= MOST_BYTES)
-                    .ok_or_else(|| format!("{} is no length up to {MOST_BYTES}", quote(length)))?;
+                    .ok_or_else(|| format!("{} is not a length up to {MOST_BYTES}", quote(length)))?;
                 self.count(length)?;
                 let content = self.hex_body(length)?;
                 put(&mut self.answers(path).read, Ok(content))
             }
             "fail" | "none" => self.error(keyword, rest),
-            other => Err(format!("{} is no kind of entry", quote(other))),
+            other => Err(format!("{} is not a kind of entry", quote(other))),
         }
     }
 
@@ -144,7 +145,7 @@ impl<'a> Parser<'a> {
         while let Some(line) = self.next_indented()? {
             let name = unescape_name(line)?;
             if name.is_empty() || name == "." || name == ".." || name.contains('/') {
-                return Err(format!("{} is no name in a folder", quote(&name)));
+                return Err(format!("{} is not a name in a folder", quote(&name)));
             }
             names.push(name);
         }
@@ -181,7 +182,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             let (offset, row) = line.split_once(':').ok_or("a row is `offset: bytes`")?;
-            let offset = usize::from_str_radix(offset, 16).map_err(|_| "no hexadecimal offset")?;
+            let offset = usize::from_str_radix(offset, 16).map_err(|_| "not a hexadecimal offset")?;
             if std::mem::take(&mut repeating) {
                 if offset > length || offset < content.len() {
                     return Err(format!("row {offset:04x} is out of order"));
@@ -235,21 +236,21 @@ impl<'a> Parser<'a> {
             RootError::NotHere(unescape_name(why)?)
         } else {
             let errno = errno_number(why).or_else(|| why.parse().ok().filter(|number| *number > 0));
-            RootError::Errno(errno.ok_or_else(|| format!("{} is no errno", quote(why)))?)
+            RootError::Errno(errno.ok_or_else(|| format!("{} is not an errno", quote(why)))?)
         };
         let answers = self.answers(absolute(path)?);
         match question {
             "read" => put(&mut answers.read, Err(error)),
             "link" => put(&mut answers.link, Err(error)),
             "list" => put(&mut answers.list, Err(error)),
-            other => Err(format!("{} is none of read, link, list", quote(other))),
+            other => Err(format!("{} is not read, link or list", quote(other))),
         }
     }
 }
 
 fn put<T>(slot: &mut Option<T>, answer: T) -> Parsed<()> {
     if slot.is_some() {
-        return Err("answered twice".to_owned());
+        return Err("given twice".to_owned());
     }
     *slot = Some(answer);
     Ok(())
@@ -259,7 +260,7 @@ fn put<T>(slot: &mut Option<T>, answer: T) -> Parsed<()> {
 fn absolute(word: &str) -> Parsed<String> {
     let path = unescape_name(word)?;
     if !path.starts_with('/') || join("/", &path) != path {
-        return Err(format!("{} is no plain absolute path", quote(&path)));
+        return Err(format!("{} is not a plain absolute path", quote(&path)));
     }
     Ok(path)
 }
@@ -267,12 +268,10 @@ fn absolute(word: &str) -> Parsed<String> {
 /// Lines contain printable characters and tabs only; all else is escaped.
 fn check_characters(line: &str) -> Parsed<()> {
     if line.ends_with('\r') {
-        return Err("ends in CR LF; convert the file to Unix line ends".to_owned());
+        return Err("ends in CR LF; convert the file to LF".to_owned());
     }
     match line.chars().find(|c| *c != '\t' && !crate::text::is_harmless(*c)) {
-        Some(c) => {
-            Err(format!("holds the character U+{:04X}, which a capture writes as an escape", u32::from(c)))
-        }
+        Some(c) => Err(format!("contains U+{:04X}, which must be escaped in a capture", u32::from(c))),
         None => Ok(()),
     }
 }
