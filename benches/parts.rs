@@ -18,7 +18,7 @@ use iodyno::{
     experiment::statistics::median,
     runtime::headless::Headless,
     source::{self, SysRoot, origin::Origin},
-    view::theme::Theme,
+    ui::theme::Theme,
 };
 
 const REPETITIONS: usize = 11;

@@ -5,6 +5,8 @@ pub mod commands;
 pub mod frame;
 pub mod stats_bar;
 pub mod overlay;
+mod over;
+pub mod draw;
 pub mod layout;
 pub mod hit;
 pub mod act;
@@ -44,9 +46,6 @@ pub struct App {
     pub screen: ScreenId,
     /// The screens.
     pub screens: Screens,
-    /// The last line that the text in front can begin with: only its picture knows, and says so. Nothing that was drawn is
-    /// longer than its place: [`usize::MAX`].
-    pub text_end: usize,
     /// What lies over the screen.
     pub overlay: Option<Overlay>,
     /// The line above the footer.
@@ -62,7 +61,6 @@ impl App {
             shared: Shared::new(mode, read, size),
             screen: MACHINE,
             screens: Screens::default(),
-            text_end: usize::MAX,
             overlay: None,
             notice: None,
             stats_bar: StatsBar::default(),

@@ -23,6 +23,5 @@ pub mod report;
 pub mod ui;
 pub mod screens;
 pub mod app;
-pub mod view;
 pub mod runtime;
 pub mod cli;

@@ -42,7 +42,7 @@ use self::{
     sampler::Sampler,
     terminal::Screen,
 };
-use crate::{app::App, source::origin::Origin, view::theme::Theme};
+use crate::{app::App, source::origin::Origin, ui::theme::Theme};
 
 /// Between two pictures at least.
 const FRAME: Duration = Duration::from_millis(33);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use iodyno::{
+    app::draw::{self, picture::text},
     app::{
         Effect, Message, ScreenId, commands,
         keymap::{self, Key},
@@ -13,8 +14,8 @@ use iodyno::{
     runtime::headless::Headless,
     source::origin::Origin,
     text::Label,
+    ui::theme::Theme,
     units::UnitSystem,
-    view::{self, picture::text, theme::Theme},
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -56,7 +57,7 @@ fn from_the_tree_to_a_finished_test_of_two_marked_drives() {
 fn draw(headless: &mut Headless) -> String {
     let (columns, rows) = headless.app.shared.size;
     let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
-    headless.app.text_end = view::draw(&headless.app, Theme::PLAIN, &mut buffer);
+    draw::draw(&headless.app, Theme::PLAIN, &mut buffer);
     text(&buffer)
 }
 

@@ -6,12 +6,12 @@
 use std::{fmt::Write as _, time::Duration};
 
 use iodyno::{
+    app::draw::picture::text,
     app::{ScreenId, keymap, tabs},
     runtime::headless::Headless,
     screens::dyno::form::FIELDS,
     source::origin::Origin,
-    view::picture::text,
-    view::theme::Theme,
+    ui::theme::Theme,
 };
 use ratatui::{
     buffer::{Buffer, Cell},

@@ -13,8 +13,8 @@ use iodyno::{
     runtime::headless::Headless,
     source::origin::Origin,
     text::Label,
+    ui::theme::Theme,
     units::TransferRate,
-    view::theme::Theme,
 };
 
 fn open(keys: &str) -> Headless {
@@ -29,7 +29,7 @@ fn press(headless: &mut Headless, keys: &str) {
 }
 
 fn shown(headless: &Headless) -> String {
-    iodyno::view::picture::text(&headless.picture(Theme::PLAIN))
+    iodyno::app::draw::picture::text(&headless.picture(Theme::PLAIN))
 }
 
 /// What all drives win, in GB/s, as far as something is predicted.

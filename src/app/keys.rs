@@ -3,7 +3,7 @@
 use tui_input::{Input, InputRequest};
 
 use super::{
-    App, Effect, act, commands,
+    App, Effect, act, commands, over,
     overlay::{Overlay, Palette},
 };
 use crate::{
@@ -70,6 +70,7 @@ fn steps(movement: &str, page: isize) -> Option<isize> {
 }
 
 fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
+    let end = over::end(app);
     let Some(overlay) = app.overlay.as_mut() else { return Vec::new() };
     let meant = commands::lookup(key, app.screen).map(|row| row.name);
     if let Overlay::Screen(id, _) = *overlay
@@ -80,7 +81,7 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
     }
     let rows = meant.and_then(|meant| steps(meant, 10));
     if let (Overlay::Help(top) | Overlay::Screen(_, top), Some(step)) = (&mut *overlay, rows) {
-        scroll(top, step, app.text_end);
+        scroll(top, step, end);
         return Vec::new();
     }
     match overlay {

@@ -6,6 +6,7 @@ use super::{
     App, Effect, commands,
     hit::Hit,
     message::{Mouse, MouseAction},
+    over,
     overlay::Overlay,
 };
 use crate::screens::widgets::scroll::scroll;
@@ -23,10 +24,10 @@ pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
 }
 
 fn wheel(app: &mut App, step: isize) -> Vec<Effect> {
-    let body = app.layout().body;
+    let (body, end) = (app.layout().body, over::end(app));
     match &mut app.overlay {
         Some(Overlay::Help(top) | Overlay::Screen(_, top)) => {
-            scroll(top, step, app.text_end);
+            scroll(top, step, end);
         }
         Some(Overlay::Palette(palette)) => {
             palette.selected = palette.selected.saturating_add_signed(step);

@@ -8,6 +8,7 @@ use std::{
 };
 
 use crate::{
+    app::draw::picture,
     app::{
         Message, ScreenId,
         keymap::{self, Key},
@@ -16,7 +17,7 @@ use crate::{
     },
     runtime::headless::Headless,
     source::origin::Origin,
-    view::{picture, theme::Theme},
+    ui::theme::Theme,
 };
 use clap::{Args, ValueEnum};
 

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Complaint, Failure, Status, failure::words, print, say};
 use crate::{
+    app::draw::picture,
     app::{MachineRead, message::Kept},
     experiment::{
         EXPERIMENTS, Experiment, Scene, Terms,
@@ -24,10 +25,11 @@ use crate::{
         run_history::{HistoryError, MOST, recall},
         startup,
     },
+    screens,
     source::{SysRoot, origin::Origin},
     tune::change_log::ChangeLog,
+    ui::theme::Theme,
     units::Bytes,
-    view::{self, picture, theme::Theme},
 };
 
 /// Options of `iodyno sheet`.
@@ -79,7 +81,11 @@ impl Format {
     /// What is printed: a text as `text` makes it, or a picture of it.
     pub(super) fn printed(self, text: impl Fn(sheet::Format) -> String) -> String {
         let text = text(self.of_text());
-        if self == Self::Svg { picture::svg(&view::sheet::picture(&text, Theme::COLOUR)) } else { text }
+        if self == Self::Svg {
+            picture::svg(&screens::sheet::picture::picture(&text, Theme::COLOUR))
+        } else {
+            text
+        }
     }
 }
 

@@ -28,12 +28,13 @@ use super::{
     worker::Worker,
 };
 use crate::{
+    app::draw::picture,
     app::{App, Effect, MachineRead, Message, update},
     model::{Failed, RunSummary, Workload},
     source::{SysRoot, origin::Origin},
     store,
     ui::answer::Undoing,
-    view::{picture, theme::Theme},
+    ui::theme::Theme,
 };
 
 /// Between two looks at a test.

@@ -11,9 +11,10 @@ use super::{
     startup,
 };
 use crate::{
+    app::draw::picture,
     app::{App, Message, keymap::Key},
     source::origin::{OpenError, Origin},
-    view::{picture, theme::Theme},
+    ui::theme::Theme,
 };
 
 /// A screen without a terminal.

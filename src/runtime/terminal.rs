@@ -25,11 +25,7 @@ use crossterm::{
 use ratatui::{Terminal, backend::CrosstermBackend};
 
 use super::clipboard;
-use crate::{
-    app::App,
-    model::Failed,
-    view::{self, theme::Theme},
-};
+use crate::{app::App, app::draw, model::Failed, ui::theme::Theme};
 
 /// Whether the terminal is ours right now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -83,7 +79,7 @@ impl Screen {
             return Ok(());
         }
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
-        self.terminal.draw(|frame| app.text_end = view::draw(app, self.theme, frame.buffer_mut()))?;
+        self.terminal.draw(|frame| draw::draw(app, self.theme, frame.buffer_mut()))?;
         queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
         self.terminal.backend_mut().flush()
     }

@@ -1,6 +1,6 @@
 //! Rolling curves: points with their time, and a scale that stays put.
 //!
-//! Here: [`Series`] and [`Scale`]. Not here: how a curve is drawn (`view::graph`).
+//! Here: [`Series`] and [`Scale`].
 
 use std::{collections::VecDeque, time::Duration};
 

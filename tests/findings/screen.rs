@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use iodyno::{
+    app::draw,
     app::{self, App, MachineRead, Message, Mode, ScreenId, keymap},
     capacity,
     source::{self, capture::TextRoot, demo},
-    view::{self, theme::Theme},
+    ui::theme::Theme,
 };
 
 use super::scene::label;
@@ -27,7 +28,7 @@ fn opened(name: &str, size: (u16, u16), keys: &str) -> App {
 fn drawn(app: &App) -> String {
     let (width, height) = app.shared.size;
     let mut buffer = ratatui::buffer::Buffer::empty(ratatui::layout::Rect::new(0, 0, width, height));
-    view::draw(app, Theme::PLAIN, &mut buffer);
+    draw::draw(app, Theme::PLAIN, &mut buffer);
     let row = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
     (0..height).map(row).collect::<Vec<_>>().join("\n")
 }

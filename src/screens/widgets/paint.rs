@@ -21,8 +21,6 @@ pub struct Brush<'a> {
     pub theme: Theme,
     /// Panels have boxes.
     pub boxed: bool,
-    /// The last line that the text drawn last can begin with where it is longer than its place.
-    pub text_end: usize,
 }
 
 /// A piece of text with its meaning.
@@ -134,18 +132,18 @@ pub fn write_fitting(brush: &mut Brush<'_>, x: u16, y: u16, room: u16, pieces: &
 impl<'a> Brush<'a> {
     /// One over all of a buffer.
     pub fn new(buffer: &'a mut Buffer, theme: Theme, boxed: bool) -> Self {
-        Self { buffer, theme, boxed, text_end: usize::MAX }
+        Self { buffer, theme, boxed }
     }
 
     /// Writes lines of a text from the `top`th on, or from the last that leaves no room; how many are above and below.
     pub fn lines(&mut self, area: Rect, lines: &[Vec<Piece>], top: usize) -> (usize, usize) {
         let rows = usize::from(area.height);
-        self.text_end = lines.len().saturating_sub(rows);
-        let top = top.min(self.text_end);
+        let end = lines.len().saturating_sub(rows);
+        let top = top.min(end);
         for (y, line) in (area.y..area.bottom()).zip(lines.iter().skip(top)) {
             self.write(area.x, y, area.width, line);
         }
-        (top, self.text_end - top)
+        (top, end - top)
     }
 
     /// Says on a panel's frame how many lines are below those that fit, if any.

@@ -3,28 +3,45 @@
 use ratatui::layout::Rect;
 
 use super::{
-    paint::{Brush, Piece, fit, piece, wrap},
-    theme::Meaning,
-};
-use crate::app::{
     App, commands,
     overlay::{Overlay, Palette},
     tabs::about,
 };
+use crate::{
+    screens::widgets::paint::{Brush, Piece, fit, piece, wrap},
+    ui::theme::Meaning,
+};
+
+/// Title and lines of a text over the screen, as wide as its area.
+fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>)> {
+    let width = area.width.saturating_sub(4);
+    match app.overlay {
+        Some(Overlay::Help(_)) => {
+            Some((format!("{}: keys and marks", about(app.screen).name), help_lines(app, width)))
+        }
+        Some(Overlay::Screen(id, _)) => {
+            let over = app.screens.get(id)?.over(&app.shared, width)?;
+            Some((over.title, over.lines))
+        }
+        _ => None,
+    }
+}
+
+/// The last line that the text over the screen can begin with.
+pub(super) fn end(app: &App) -> usize {
+    let area = app.layout().overlay;
+    let rows = usize::from(area.height.saturating_sub(2));
+    text(app, area).map_or(0, |(_, lines)| lines.len().saturating_sub(rows))
+}
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let area = app.layout().overlay;
-    let width = area.width.saturating_sub(4);
     match &app.overlay {
         None => {}
-        Some(Overlay::Help(top)) => {
-            let title = format!("{}: keys and marks", about(app.screen).name);
-            scrolled(brush, area, &title, &help_lines(app, width), *top);
-        }
-        Some(Overlay::Screen(id, top)) => {
-            let over = app.screens.get(*id).and_then(|screen| screen.over(&app.shared, width));
-            let Some(over) = over else { return };
-            scrolled(brush, area, &over.title, &over.lines, *top);
+        Some(Overlay::Help(top) | Overlay::Screen(_, top)) => {
+            if let Some((title, lines)) = text(app, area) {
+                scrolled(brush, area, &title, &lines, *top);
+            }
         }
         Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
         Some(Overlay::Quit) => {

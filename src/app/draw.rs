@@ -1,24 +1,16 @@
 //! The picture: a pure function of the state and the size.
 
-pub mod overlay;
-pub use crate::screens::sheet::picture as sheet;
-
 use ratatui::buffer::Buffer;
 
-pub use crate::ui::theme;
-use crate::{
-    app::{App, frame, stats_bar},
-    screens::widgets::{paint, paint::Brush},
-};
-use theme::Theme;
+use super::{App, frame, over, stats_bar};
+use crate::{screens::widgets::paint::Brush, ui::theme::Theme};
 
 /// A drawn screen as text or SVG.
 pub mod picture {
     use ratatui::{buffer::Buffer, layout::Rect};
 
-    use super::theme::Theme;
-    use crate::app::App;
     pub use crate::ui::picture::*;
+    use crate::{app::App, ui::theme::Theme};
 
     /// The screen as it is drawn now, at the size it has.
     pub fn of(app: &App, theme: Theme) -> Buffer {
@@ -29,13 +21,13 @@ pub mod picture {
     }
 }
 
-/// Draws the state into `buffer`, which has the state's size; what [`App::text_end`] is from now on.
-pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) -> usize {
+/// Draws the state into `buffer`, which has the state's size.
+pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) {
     let layout = app.layout();
     let mut brush = Brush::new(buffer, theme, layout.boxed);
     if layout.too_small {
         frame::too_small(app, &mut brush);
-        return brush.text_end;
+        return;
     }
     frame::title(app, &mut brush);
     frame::tabs(app, &mut brush);
@@ -44,6 +36,5 @@ pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) -> usize {
     }
     stats_bar::draw(app, &mut brush);
     frame::footer(app, &mut brush);
-    overlay::draw(app, &mut brush);
-    brush.text_end
+    over::draw(app, &mut brush);
 }
