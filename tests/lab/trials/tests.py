@@ -169,7 +169,7 @@ def ended_alone(gone: dict, well: dict, name: str, milliseconds: int) -> None:
     """A drive's part of a test ended early, with its name and why; the other's took its time."""
     assert gone["error"] != 0, f"no error of {name}"
     named(name, gone)
-    named("gone", gone)
+    named("removed", gone)
     assert gone["read"]["runtime"] < milliseconds - 1000, f"it was read for {gone['read']['runtime']} ms"
     assert well["errors"] == 0, well["first_error"]
     assert well["read"]["runtime"] >= milliseconds - 100, f"the other was read for {well['read']['runtime']} ms"
