@@ -1,7 +1,4 @@
 //! The command line: options, commands, exit statuses.
-//!
-//! Here: what may be written after `iodyno`, and which part of the program each command hands over to; how a command
-//! ends ([`Status`], [`Failure`]). Not here: what commands print (`report`), how tests run (`runtime`), the screen.
 
 pub mod bench;
 mod failure;

@@ -1,7 +1,4 @@
 //! The plain data everybody speaks: readings, names, workloads, runs, limits, changes.
-//!
-//! Here: values without behaviour beyond their own consistency. Not here: anything that reads a machine, runs a test or
-//! draws; those modules import this one, never the other way round.
 
 pub mod errno;
 pub mod failed;

@@ -1,6 +1,4 @@
 //! Pure text from data: trees, tables, JSON documents.
-//!
-//! Not here: reading, drawing on a terminal, anything of `app`.
 
 pub mod json;
 pub mod flatten;

@@ -1,7 +1,4 @@
 //! Settings that can be changed live: what they are, changing them, and putting every one of them back.
-//!
-//! Here: `SETTINGS`, changes with their outcomes, the journal, undo, the only writer to /sys (`actuator`), and the
-//! export of what was changed. Not here: reading a machine, deciding what is worth changing, the screen.
 
 pub mod settings;
 pub mod device;

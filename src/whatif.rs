@@ -1,8 +1,5 @@
 //! What if a drive, a card or a port's content were somewhere else: the machine as it would be, what had to be assumed,
 //! and the difference it makes.
-//!
-//! Here: what was asked for ([`Move`]), which slots that means, and the comparison of both machines ([`Prediction`]). Not
-//! here: which ports are slots and how two of them change places, which the findings use too (`capacity`).
 
 pub mod ask;
 pub mod assumption;

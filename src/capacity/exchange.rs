@@ -1,8 +1,7 @@
 //! A machine after what is plugged into two slots has changed places: the tree as it would then be read.
 //!
 //! Each card brings its ports and links with it: a slot is split as the card in it needs, a link runs at what both of its
-//! ends can do, and one that runs below that today keeps to what it does. Not here: which slots there are (`slots`), and
-//! what the new tree carries.
+//! ends can do, and one that runs below that today keeps to what it does.
 
 mod bench;
 mod link;

@@ -1,7 +1,5 @@
 //! What a read costs the processors as a test on this machine showed it, and how that and published figures make one
 //! curve.
-//!
-//! Not here: what else adds to the cost of a read (`processor`), limits of places (`measured`).
 
 use super::processor;
 use crate::{

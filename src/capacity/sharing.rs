@@ -1,6 +1,4 @@
 //! Who gets how much when several flows share what is limited: max-min fairness.
-//!
-//! Here: arithmetic over numbers. Not here: what the flows and the limits are.
 
 /// Something that several flows draw on.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,8 +1,5 @@
 //! Slots: where cards and drives are plugged in, and which ports belong to one.
 //!
-//! Here: what is a slot, how a split (bifurcated) one is recognised, how many lanes what is in it needs, and which slot
-//! below a place suits it best. Not here: moving anything (`exchange`), what somebody asked for (`whatif`).
-//!
 //! **How a card for several drives is recognised.** Nothing in sysfs says that drives sit on one card. A slot that firmware
 //! split shows as functions next to each other of one device, each a port of four lanes. Three or four such ports, each
 //! empty or with an NVMe function behind it, are taken for one slot. Two are not: boards give their own M.2 sockets two

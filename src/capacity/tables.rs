@@ -1,7 +1,4 @@
 //! The tables of `assets/`: what cannot be read of a machine and somebody found out.
-//!
-//! Here: their rows and how they are looked up. Every table is checked by this file's tests; one that could not be read
-//! would be empty, and what it knows unknown.
 
 use std::sync::LazyLock;
 

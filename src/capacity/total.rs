@@ -1,7 +1,4 @@
 //! What all drives of a machine can read at once, by its limits: what moving a card is judged by.
-//!
-//! Here: the sum of what [`super::expected()`] says of large reads from every drive, processors left out, and what of it
-//! is not known. Not here: what one workload should reach.
 
 use std::{borrow::Cow, collections::BTreeMap};
 

@@ -1,7 +1,4 @@
 //! `iodyno capture`: everything that was read, into one text file.
-//!
-//! Here: where the file goes, and that nothing else is ever overwritten. Not here: what it holds (`source::capture`),
-//! pseudonyms (`redact`).
 
 use std::{
     fs::{self, File, OpenOptions},

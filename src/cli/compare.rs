@@ -1,6 +1,4 @@
 //! `iodyno compare`: two sheets or captures, what changed, and whether it got slower.
-//!
-//! Here: the command's options and its files. Not here: comparing (`report::compare`).
 
 use std::{
     fs::File,

@@ -1,7 +1,4 @@
 //! How a command ends: statuses, the one line for what could not be done, closed pipes.
-//!
-//! Here: [`Status`], [`Complaint`], [`Failure`], and turning clap's errors into them. Not here: what was wrong; each
-//! command knows that itself.
 
 use std::{
     ffi::OsString,

@@ -1,6 +1,4 @@
 //! `iodyno man` and `iodyno completions`: pages and scripts made from the command line's own definition.
-//!
-//! Here: what the definition does not know: exit statuses, variables, files. Not here: options.
 
 use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;

@@ -1,7 +1,4 @@
 //! [`ExperimentRecord`]: an experiment that ended, with all that is said of it later.
-//!
-//! Here: its arms with the figures of their runs, what came of it, what makes it again; fields have CONTRACT's names. Not
-//! here: experiments under way (`experiment`), keeping records on disk (`store`), wording them (`report`).
 
 use serde::{Deserialize, Serialize};
 

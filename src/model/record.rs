@@ -1,7 +1,4 @@
 //! [`RunRecord`]: a run that ended with all that a sheet says of it.
-//!
-//! Here: what was expected, the rate second by second, and the boot it belongs to. Not here: keeping records on disk
-//! (`store`), wording them (`report`).
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! `iodyno check` as text and as JSON.
 //!
 //! The text is made to be read in ten seconds: what costs most comes first and in full, what is only worth knowing is a
-//! line each, and what was not looked at is named. Not here: judging (`findings`), options and exit statuses (`cli`).
+//! line each, and what was not looked at is named.
 
 use serde::Serialize;
 

@@ -1,6 +1,4 @@
 //! The command line that makes a run or an experiment again, for iodyno and for fio.
-//!
-//! Here: words from a [`Workload`] or an [`ExperimentRecord`], quoting, breaking long lines. Not here: fio's options, job files (`fio_options`).
 
 use super::fio_options;
 use crate::model::{ExperimentRecord, Target, Workload};

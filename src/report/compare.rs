@@ -1,7 +1,4 @@
 //! `iodyno compare`: what changed between two sheets, or captures, and whether it got slower.
-//!
-//! Here: the comparison as a document and as a post. A side, what changed, results and which of them belong together are
-//! in the files below. Not here: reading files (`cli`).
 
 mod side;
 mod changes;

@@ -1,7 +1,7 @@
 //! [`Dossier`]: all there is to say of a machine, gathered once, before it is worded.
 //!
 //! What tells whose machine it is goes here, from the data itself: findings and settings are judged again on a machine
-//! without names, so that no sentence can quote one. Not here: choosing parts, formats (`sheet`).
+//! without names, so that no sentence can quote one.
 
 use crate::{
     capacity,

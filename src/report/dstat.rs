@@ -1,6 +1,4 @@
 //! Rows as dstat prints them: `run blk new|usr sys idl wai stl| used  free  buf   cach| read  writ| read  writ`.
-//!
-//! Here: dstat's columns and its way of writing numbers in three to five characters. Not here: reading counters.
 
 use std::fmt::Write;
 

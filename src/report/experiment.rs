@@ -1,6 +1,4 @@
 //! Experiments as text: the list, a line for each round, the verdict.
-//!
-//! Not here: JSON ([`super::json::ExperimentDocument`]), what a verdict is (`experiment`).
 
 use std::fmt::Write;
 

@@ -1,6 +1,4 @@
 //! A run as the JSON document fio would print, with what iodyno knows besides.
-//!
-//! Here: fio's names in fio's units (`bw` KiB/s, `runtime` ms, `clat_ns` ns), one job per target. Not here: text.
 
 use std::collections::BTreeMap;
 

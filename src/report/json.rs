@@ -1,8 +1,7 @@
 //! The JSON documents of `iodyno tree` and `iodyno drives`: names that scripts rely on.
 //!
-//! Here: one struct per object, fields in the order they are printed, and the rule that every `null` has a row in
-//! `problems` saying why. Fields may be added, never renamed. Not here: text for people, which is made from these same
-//! documents so that both say the same.
+//! Every `null` has a row in `problems` with its reason. Fields may be added, never renamed. Text for people is made from the
+//! same documents.
 
 mod tree;
 mod drives;

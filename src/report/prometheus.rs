@@ -1,8 +1,7 @@
 //! Metrics of a machine in Prometheus' text format 0.0.4, for the textfile collector.
 //!
-//! Here: families and their samples, in base units (seconds, bytes, transfers per second). Drives are labelled by a hash of
-//! model and serial number, which is the same on every machine and after every boot, and tells neither. Not here: a
-//! server; what is written here is read by others.
+//! Base units (seconds, bytes, transfers per second). Drives are labelled by a hash of model and serial number: the same on
+//! every machine and after every boot.
 
 mod last_run;
 mod page;

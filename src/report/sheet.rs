@@ -1,7 +1,4 @@
 //! The sheet: what goes into a forum post. A stranger should know the machine, what holds it back and what it did.
-//!
-//! Here: its parts, the blocks they are made of, and the formats they are written in. What a part says is in the files
-//! beside this one, and so is each format. Not here: gathering ([`Dossier`]), the sheet's JSON (`json`).
 
 mod machine;
 mod tree;

@@ -1,7 +1,4 @@
 //! How sure a mean is, and how a rate went over time as a line of blocks.
-//!
-//! Here: the interval of a run's mean from its seconds, the ratio of two runs with its interval. Not here: verdicts of
-//! experiments, whose rounds are independent; seconds of one run are less so, and their interval is the least to allow.
 
 /// A figure with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]

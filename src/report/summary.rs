@@ -1,6 +1,4 @@
 //! A run that ended, as text for people.
-//!
-//! Here: a paragraph per target and the total. Not here: JSON ([`super::fio_json`]).
 
 use std::{fmt::Write, time::Duration};
 

@@ -1,6 +1,4 @@
 //! Files the user asked for, in the folder iodyno was started in.
-//!
-//! Here: a name that is not taken yet, and writing under it. Not here: what is written.
 
 use std::{
     fs::OpenOptions,

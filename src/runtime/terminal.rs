@@ -1,7 +1,7 @@
 //! The terminal: taken when the screen opens, given back on every way out.
 //!
 //! Raw mode, the alternate screen, the mouse, bracketed paste. They are put back when [`Screen`] is dropped, when any
-//! thread panics, and around a stop by job control. Not here: what is drawn.
+//! thread panics, and around a stop by job control.
 
 use std::{
     io::{self, BufWriter, Stdout, Write, stdout},

@@ -1,7 +1,5 @@
 //! The only writer to /sys.
 //!
-//! Here: [`Actuator`], the running kernel's and one in memory. Not here: what to write and whether it is wise.
-//!
 //! A device's driver is a setting like others, `/sys/bus/pci/devices/ADDRESS/driver`: it reads as the driver's name, or
 //! [`NO_DRIVER`]; writing that takes the device from its driver, writing a name gives it to that one.
 

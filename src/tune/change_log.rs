@@ -1,6 +1,4 @@
 //! [`ChangeLog`]: the pure account of what stands changed, made from the journal's records.
-//!
-//! Not here: the records and their file (`journal`), putting anything back (`undo`, `tuner`).
 
 use std::collections::BTreeMap;
 

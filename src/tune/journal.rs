@@ -1,8 +1,5 @@
 //! The journal: every change to a setting, on disk before it is made.
 //!
-//! Here: the file (JSON lines, append-only, synced), sessions with their locks. Not here: the account of what stands
-//! changed (`ledger`), writing settings, deciding what to undo.
-//!
 //! One line is one [`Record`]. Writers hold a lock on the file while they append; a session holds a lock of its own for as
 //! long as it lives, so that a session is dead only when its lock is free. A line torn by a kill is the last one and is
 //! passed over. What is read makes root write settings: the folder and its files are checked first ([`StateFolder`]).

@@ -1,9 +1,7 @@
 //! Polled completions on a running system: a controller leaves the nvme driver and comes back with other queues.
 //!
-//! Here: whether that may be done to a drive, and the two steps that do it, journaled like any
-//! other change. Never here: a reset. A controller that was
-//! probed without poll queues keeps `queue/io_poll` at 0 when it is reset with them, and reads from some processors then
-//! stall for half a minute each (seen on Linux 6.1 and 6.12).
+//! Never a reset: a controller that was probed without poll queues keeps `queue/io_poll` at 0 when it is reset with them,
+//! and reads from some CPUs then stall for half a minute each (seen on Linux 6.1 and 6.12).
 
 use super::{
     actuator::NO_DRIVER,

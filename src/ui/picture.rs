@@ -1,6 +1,4 @@
 //! A drawn screen as text: plain, with a terminal's escape sequences, or as SVG.
-//!
-//! Here: what becomes of a buffer's cells. Not here: what stands in them, where the text goes.
 
 mod svg;
 

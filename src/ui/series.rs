@@ -1,6 +1,4 @@
 //! Rolling curves: points with their time, and a scale that stays put.
-//!
-//! Here: [`Series`] and [`Scale`].
 
 use std::{collections::VecDeque, time::Duration};
 

@@ -1,6 +1,4 @@
 //! One test: its curves while it runs, its figures after.
-//!
-//! Here: how samples become curves. Not here: how they are drawn.
 
 mod stretches;
 

@@ -1,6 +1,4 @@
 //! What is another one now: of the machine, its places and links, its settings.
-//!
-//! Not here: results (`results`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

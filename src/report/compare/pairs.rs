@@ -1,6 +1,4 @@
 //! Which results of two sides belong together.
-//!
-//! Here: matching by what was done and by what it was done to. Not here: what a result is, what became of it.
 
 /// A result with what it is known by.
 #[derive(Debug, Clone)]

@@ -1,6 +1,4 @@
 //! What became of runs and experiments that both sides have, with intervals.
-//!
-//! Not here: which of them belong together (`pairs`), the document they are part of.
 
 use std::collections::BTreeSet;
 

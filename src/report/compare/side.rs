@@ -1,6 +1,4 @@
 //! One side of a comparison: a sheet's JSON document, as it was read from a file.
-//!
-//! Here: the fields that are compared, and finding drives and devices in its tree. Not here: comparing.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,4 @@
 //! A page of metrics in the text format: heads, samples, labels, escapes.
-//!
-//! Not here: which metrics there are.
 
 use std::fmt::Write as _;
 
