@@ -1,4 +1,4 @@
-//! Identify, Get Log Page and Get Features over `NVME_IOCTL_ADMIN_CMD` on a descriptor opened `O_RDONLY`. [`Question`]
+//! Identify, Get Log Page and Get Features over `NVME_IOCTL_ADMIN_CMD` on a descriptor opened `O_RDONLY`. `QUESTIONS`
 //! is the complete list: no command here changes a drive.
 #![expect(unsafe_code, reason = "ioctl(2) has no safe form; the two calls state why they are sound")]
 
