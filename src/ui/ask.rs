@@ -80,12 +80,8 @@ pub enum SharedChange {
     LeaveWhenBack,
     /// A test begins.
     BeginTest(Box<Test>),
-    /// The test in progress was asked to end.
-    EndTest,
     /// An experiment begins.
     BeginExperiment(Box<Plan>),
-    /// The experiment in progress was asked to end.
-    EndExperiment,
     /// The experiment that ended is not shown any more.
     CloseExperiment,
     /// Puts an experiment of this start into the sheet, or leaves it out.

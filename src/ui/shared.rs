@@ -15,7 +15,7 @@ use crate::{
     capacity::bottleneck::Bottleneck,
     counters::Rates,
     findings::{Inputs, Load as TestLoad},
-    machine::Machine,
+    machine::{Drive, Machine},
     model::{DriveName, Limits, Problem},
     report::dossier::Provenance,
     text::Label,
@@ -118,6 +118,17 @@ impl Shared {
         self.size.1 >= 30 && self.size.0 >= 100
     }
 
+    /// The drives that tests and experiments are about: the marked ones, else all hardware that stays in place.
+    pub fn tested_drives(&self) -> impl Iterator<Item = &Drive> {
+        self.machine.drives.iter().filter(|drive| {
+            if self.marks.is_empty() {
+                !drive.kind.is_software() && drive.removable.get() != Some(true)
+            } else {
+                self.marks.contains(&drive.name)
+            }
+        })
+    }
+
     /// Whether this machine's drives can be tested: the live one's and a demo's simulated ones.
     pub fn can_test(&self) -> bool {
         matches!(self.mode, Mode::Live | Mode::Demo(_))
@@ -192,13 +203,7 @@ impl Shared {
             Change::AwaitSettings => self.settings.busy = true,
             Change::LeaveWhenBack => self.settings.leaving = true,
             Change::BeginTest(test) => self.tests.begin(*test),
-            Change::EndTest => {
-                if let Some(test) = self.tests.running_mut() {
-                    test.stopping = true;
-                }
-            }
             Change::BeginExperiment(plan) => self.experiments.begin(*plan),
-            Change::EndExperiment => self.experiments.stopping = true,
             Change::CloseExperiment => self.experiments.shown = None,
             Change::TurnExperiment(own) => {
                 if !self.experiments.posted.remove(&own) {

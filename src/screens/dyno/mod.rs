@@ -103,14 +103,7 @@ impl Dyno {
         if let Some(file) = &self.form.file {
             return vec![Target { path: file.clone(), drive: None }];
         }
-        let wanted = |drive: &&Drive| {
-            if shared.marks.is_empty() {
-                !drive.kind.is_software() && drive.removable.get() != Some(true)
-            } else {
-                shared.marks.contains(&drive.name)
-            }
-        };
-        shared.machine.drives.iter().filter(wanted).map(Drive::target).collect()
+        shared.tested_drives().map(Drive::target).collect()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     screens::{
         Screen, Step,
         widgets::{
-            paint::{Brush, Piece, inner, piece},
+            paint::{Brush, Piece, hints, inner},
             scroll::scrolled,
         },
     },
@@ -20,7 +20,6 @@ use crate::{
         ask::{tell, warn},
         field::edit,
         test::Test,
-        theme::Meaning,
     },
 };
 
@@ -100,9 +99,7 @@ impl Screen for Dyno {
         if self.form.edit.is_none() {
             return Vec::new();
         }
-        let hint = |(key, word)| [piece(key, Meaning::Key), piece(format!(" {word}  "), Meaning::Quiet)];
-        let keys = [("Enter", "accept"), ("Tab", "accept, next"), ("Esc", "cancel")];
-        keys.into_iter().flat_map(hint).collect()
+        hints(&[("Enter", "accept"), ("Tab", "accept, next"), ("Esc", "cancel")])
     }
 }
 

@@ -124,7 +124,7 @@ impl WhatIf {
         }
         let wishes = Wishes { arms: self.own.to_vec(), ..Wishes::default() };
         let entry = |row: &'static Experiment| {
-            let targets = targets(machine, marks, cursor, row.subject);
+            let targets = targets(shared, row.subject);
             let scene = Scene { machine, targets: &targets, simulated, wishes: &wishes };
             let plan = if shared.can_test() {
                 row.plan(&scene, Terms::default())
@@ -149,28 +149,13 @@ impl WhatIf {
 }
 
 /// What a question is asked of: the marked drives, else those it is about.
-fn targets(
-    machine: &Machine,
-    marks: &BTreeSet<DriveName>,
-    cursor: Option<&DriveName>,
-    subject: Subject,
-) -> Vec<Target> {
-    if !marks.is_empty() {
-        return machine
-            .drives
-            .iter()
-            .filter(|drive| marks.contains(&drive.name))
-            .map(Drive::target)
-            .collect();
+fn targets(shared: &Shared, subject: Subject) -> Vec<Target> {
+    let mut drives = shared.tested_drives();
+    if subject == Subject::AllDrives || !shared.marks.is_empty() {
+        return drives.map(Drive::target).collect();
     }
-    let fixed = || machine.hardware_drives().filter(|drive| drive.removable.get() != Some(true));
-    match subject {
-        Subject::AllDrives => fixed().map(Drive::target).collect(),
-        Subject::OneDrive => {
-            let chosen = cursor.and_then(|name| machine.drive(name)).or_else(|| fixed().next());
-            chosen.map(Drive::target).into_iter().collect()
-        }
-    }
+    let at_cursor = shared.cursor.as_ref().and_then(|name| shared.machine.drive(name));
+    at_cursor.or_else(|| drives.next()).map(Drive::target).into_iter().collect()
 }
 
 /// The list, and all about the selected one: beside it, or below it on narrow terminals.

@@ -10,7 +10,7 @@ use crate::{
     screens::{
         Screen, Step,
         widgets::{
-            paint::{Brush, Piece, inner, piece},
+            paint::{Brush, Piece, hints, inner},
             scroll::{kept_in_sight, scrolled},
         },
     },
@@ -20,7 +20,6 @@ use crate::{
         answer::Undoing,
         ask::{tell, warn},
         field::edit,
-        theme::Meaning,
     },
 };
 
@@ -80,11 +79,7 @@ impl Screen for WhatIf {
     /// Ends what runs, else leaves the verdict for the list.
     fn back(&mut self, shared: &Shared) -> Option<Asks> {
         if shared.experiments.running().is_some() {
-            return Some(vec![
-                Ask::Change(SharedChange::EndExperiment),
-                Ask::Effect(Effect::StopExperiment),
-                tell("It stops once every setting is restored"),
-            ]);
+            return Some(vec![Ask::Command("stop"), tell("It stops once every setting is restored")]);
         }
         shared.experiments.shown.as_ref().map(|_| vec![Ask::Change(SharedChange::CloseExperiment)])
     }
@@ -119,12 +114,7 @@ impl Screen for WhatIf {
         if self.edit.is_none() {
             return Vec::new();
         }
-        vec![
-            piece("Enter", Meaning::Key),
-            piece(" take, and go on to the other arm  ", Meaning::Quiet),
-            piece("Esc", Meaning::Key),
-            piece(" leave as it was  ", Meaning::Quiet),
-        ]
+        hints(&[("Enter", "take, and go on to the other arm"), ("Esc", "leave as it was")])
     }
 }
 
