@@ -199,7 +199,7 @@ impl App {
     fn take_answer(&mut self, answer: Answer) -> Vec<Effect> {
         let settings = &mut self.shared.settings;
         settings.busy = false;
-        settings.ledger = answer.ledger;
+        settings.change_log = answer.change_log;
         settings.session = answer.session;
         let first = settings.dead.is_empty() && answer.made.is_empty() && answer.restored.is_empty();
         settings.dead = answer.dead;

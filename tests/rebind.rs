@@ -152,10 +152,10 @@ fn a_driver_that_will_not_let_go_ends_it_and_one_that_will_not_take_back_is_told
     let error = poll_queues(&journal, &lost, &machine, &rebind).expect_err("refused").to_string();
     let fix = format!("echo '{}' | sudo tee '/sys/bus/pci/drivers/nvme/bind'", rebind.address);
     assert!(error.contains(&fix), "{error}");
-    let ledger = ChangeLog::of(&journal.read().expect("it is whole"), "boot");
-    let away = ledger.entries.iter().find(|entry| entry.setting == DRIVER.0).expect("the journal knows");
+    let change_log = ChangeLog::of(&journal.read().expect("it is whole"), "boot");
+    let away = change_log.entries.iter().find(|entry| entry.setting == DRIVER.0).expect("the journal knows");
     assert!(
-        away.open.contains_key(&away.by) && ledger.is_unasked(&away.by),
+        away.open.contains_key(&away.by) && change_log.is_unasked(&away.by),
         "it is brought back without asking"
     );
 }
@@ -176,12 +176,15 @@ fn killed_at_any_step_the_drive_is_bound_again_by_the_next_start() {
         let is_away = kernel.files()[&driver(&rebind)] == "none";
         assert_eq!(is_away, matches!(kill, Kill::After(1) | Kill::Before(2)), "{kill:?}");
         kernel.kill = Kill::Never;
-        let ledger = ChangeLog::of(&journal.read().expect("it is whole"), "boot");
-        let dead: Vec<&str> = ledger.sessions.keys().map(String::as_str).collect();
+        let change_log = ChangeLog::of(&journal.read().expect("it is whole"), "boot");
+        let dead: Vec<&str> = change_log.sessions.keys().map(String::as_str).collect();
         assert!(dead.iter().all(|session| journal.is_dead(session)), "{kill:?}");
-        assert!(!is_away || dead.iter().any(|session| ledger.is_unasked(session)), "{kill:?}: a drive waits");
+        assert!(
+            !is_away || dead.iter().any(|session| change_log.is_unasked(session)),
+            "{kill:?}: a drive waits"
+        );
         let tuner = Tuner::open(&journal, &kernel, Purpose::Command, "boot", || 2).expect("a session");
-        let report = tuner.undo(&without, &ledger, &Which::Sessions(&dead), false).expect("it is undone");
+        let report = tuner.undo(&without, &change_log, &Which::Sessions(&dead), false).expect("it is undone");
         assert!(is_whole(&report), "{kill:?}: {report:?}");
         assert_eq!(kernel.files(), before, "{kill:?}");
         let order = kernel.written();
@@ -190,8 +193,8 @@ fn killed_at_any_step_the_drive_is_bound_again_by_the_next_start() {
             !is_away || last.starts_with("nvme > "),
             "{kill:?}: the parameter, then the driver: {order:?}"
         );
-        let ledger = ChangeLog::of(&journal.read().expect("it is whole"), "boot");
-        assert_eq!(ledger.entries, [], "{kill:?}");
+        let change_log = ChangeLog::of(&journal.read().expect("it is whole"), "boot");
+        assert_eq!(change_log.entries, [], "{kill:?}");
     }
 }
 

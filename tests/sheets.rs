@@ -103,7 +103,7 @@ fn with_experiments(
         provenance,
         machine: &read.machine,
         problems: &read.problems,
-        ledger: &ChangeLog::default(),
+        change_log: &ChangeLog::default(),
         watch: None,
         runs,
         experiments,

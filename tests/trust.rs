@@ -401,10 +401,10 @@ fn undo_stays_within_the_table(machine: &Machine, files: &BTreeSet<String>, cont
     let boots: BTreeSet<&str> = records.iter().map(|record| record.boot.as_str()).collect();
     let mut steps = 0;
     for boot in boots {
-        let ledger = ChangeLog::of(&records, boot);
+        let change_log = ChangeLog::of(&records, boot);
         let sessions: Vec<&str> = records.iter().map(|record| record.session.as_str()).collect();
         for which in [Which::All, Which::On(&Device::Cpu), Which::Sessions(&sessions)] {
-            for step in plan(&ledger, &which, machine).0 {
+            for step in plan(&change_log, &which, machine).0 {
                 let is_driver = step.setting == "driver" && is_nvme_driver(machine, &step.file);
                 assert!(files.contains(&step.file) || is_driver, "{step:?}");
                 assert!(!is_driver || step.target != "none", "{step:?}");

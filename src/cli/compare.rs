@@ -90,7 +90,7 @@ fn of_capture(path: &Path) -> Result<String, Failure> {
         provenance: &Mode::Capture(Label::new(&path.to_string_lossy())).provenance(),
         machine: &read.machine,
         problems: &read.problems,
-        ledger: &ChangeLog::default(),
+        change_log: &ChangeLog::default(),
         watch: None,
         runs: &[],
         experiments: &[],

@@ -106,7 +106,7 @@ pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> 
         provenance: &startup::mode(origin).provenance(),
         machine: &read.machine,
         problems: &read.problems,
-        ledger: &ledger(origin, &root),
+        change_log: &change_log(origin, &root),
         watch: None,
         runs: &results.runs,
         experiments: &results.experiments,
@@ -183,7 +183,7 @@ fn all_drives(machine: &Machine) -> Vec<Target> {
 }
 
 /// What stands changed on this machine since it started; nothing where the journal cannot be read, which is reported before.
-fn ledger(origin: &Origin, root: &Arc<dyn SysRoot>) -> ChangeLog {
+fn change_log(origin: &Origin, root: &Arc<dyn SysRoot>) -> ChangeLog {
     let service = startup::settings(origin, root);
     service.and_then(|service| service.change_log().ok()).unwrap_or_default()
 }

@@ -222,10 +222,11 @@ impl Bench {
                 .collect(),
         };
         // A list goes without where the journal cannot be read.
-        let ledger = self.service.as_ref().and_then(|service| service.change_log().ok()).unwrap_or_default();
+        let change_log =
+            self.service.as_ref().and_then(|service| service.change_log().ok()).unwrap_or_default();
         let rows: Vec<Row> = devices
             .iter()
-            .flat_map(|device| report::rows(&self.machine, &ledger, device, self.service.is_some()))
+            .flat_map(|device| report::rows(&self.machine, &change_log, device, self.service.is_some()))
             .collect();
         let text = if json { report::json(&rows) } else { report::table(&rows) };
         print(&text)
@@ -272,22 +273,22 @@ impl Bench {
     fn undo(&self, device: Option<&str>, all: bool, force: bool, dry_run: bool) -> Result<Status, Failure> {
         let service = self.service()?;
         let device = device.map(|name| self.device(name)).transpose()?;
-        let ledger = service.change_log()?;
+        let change_log = service.change_log()?;
         let name =
             |entry: &Entry| Label::new(&format!("{} {}", entry.device.name, entry.setting)).to_string();
-        let held: Vec<String> = ledger.held(&service.journal).map(name).collect();
+        let held: Vec<String> = change_log.held(&service.journal).map(name).collect();
         if !held.is_empty() {
             say(&format!("{} changed by an iodyno still running; undo it there or quit it", held.join(", ")));
         }
-        let ledger = ledger.without_living(&service.journal, None);
+        let change_log = change_log.without_living(&service.journal, None);
         let dead: Vec<&str> =
-            ledger.sessions.keys().map(String::as_str).filter(|id| service.journal.is_dead(id)).collect();
+            change_log.sessions.keys().map(String::as_str).filter(|id| service.journal.is_dead(id)).collect();
         let which = match &device {
             Some(device) => Which::On(device),
             None if all => Which::All,
             None => Which::Sessions(&dead),
         };
-        let (steps, left) = crate::tune::undo::plan(&ledger, &which, &self.machine);
+        let (steps, left) = crate::tune::undo::plan(&change_log, &which, &self.machine);
         if dry_run || !(steps.is_empty() || service.may_write) {
             print(&report::undo_commands(&steps, &left))?;
             return if dry_run { Ok(Status::Done) } else { Err(needs_root("tune undo")) };
@@ -296,7 +297,7 @@ impl Bench {
         let restored = service.undo(&tuner, &which, force)?;
         tuner.keep()?;
         if !restored.is_empty() || held.is_empty() {
-            print(&report::restored(&restored, !all && device.is_none() && !ledger.entries.is_empty()))?;
+            print(&report::restored(&restored, !all && device.is_none() && !change_log.entries.is_empty()))?;
         }
         Ok(if is_whole(&restored) { Status::Done } else { Status::No })
     }
@@ -314,13 +315,13 @@ impl Bench {
     }
 
     fn export(&self, form: Form) -> Result<Status, Failure> {
-        let ledger =
+        let change_log =
             self.service.as_ref().map_or(Ok(ChangeLog::default()), |service| service.change_log())?;
         // Of what is no setting nothing is shown.
         let now = |entry: &Entry| Live.read(&file_of(entry, &self.machine).ok()?).ok();
         let export = match form {
-            Form::Udev => persist::udev_rules(&self.machine, &ledger, now),
-            Form::KernelArgs => persist::kernel_arguments(&ledger, now),
+            Form::Udev => persist::udev_rules(&self.machine, &change_log, now),
+            Form::KernelArgs => persist::kernel_arguments(&change_log, now),
         };
         print(&export.text)?;
         for line in &export.left_out {

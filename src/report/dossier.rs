@@ -38,7 +38,7 @@ pub struct Material<'a> {
     /// What could not be read of it.
     pub problems: &'a [Problem],
     /// What stands changed since boot.
-    pub ledger: &'a ChangeLog,
+    pub change_log: &'a ChangeLog,
     /// What went on beside the last run, if somebody watched.
     pub watch: Option<&'a RunMonitor>,
     /// Runs, the oldest first.
@@ -103,7 +103,7 @@ impl Dossier {
         let drives = machine.hardware_drives().map(|drive| Device::Drive(drive.name.clone()));
         let settings = drives
             .chain([Device::Cpu])
-            .flat_map(|device| rows(&machine, material.ledger, &device, live))
+            .flat_map(|device| rows(&machine, material.change_log, &device, live))
             .collect();
         let provenance = material.provenance.clone();
         Self { provenance, machine, limits, problems, findings, settings, runs, experiments, redactor }

@@ -49,12 +49,12 @@ pub struct Row {
 }
 
 /// The settings a device has.
-pub fn rows(machine: &Machine, ledger: &ChangeLog, device: &Device, live: bool) -> Vec<Row> {
-    SETTINGS.iter().filter_map(|row| one(machine, ledger, device, row, live)).collect()
+pub fn rows(machine: &Machine, change_log: &ChangeLog, device: &Device, live: bool) -> Vec<Row> {
+    SETTINGS.iter().filter_map(|row| one(machine, change_log, device, row, live)).collect()
 }
 
-fn one(machine: &Machine, ledger: &ChangeLog, device: &Device, row: &Setting, live: bool) -> Option<Row> {
-    let cell = Cell::of(machine, ledger, device, row)?;
+fn one(machine: &Machine, change_log: &ChangeLog, device: &Device, row: &Setting, live: bool) -> Option<Row> {
+    let cell = Cell::of(machine, change_log, device, row)?;
     let why_not = why_not(machine, row, &(row.read)(machine, device), live);
     // A long range is not its usual values.
     let choices = if row.usual.is_empty() { cell.choices } else { Vec::new() };

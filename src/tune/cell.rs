@@ -35,7 +35,7 @@ pub const DIFFER: &str = "differ";
 
 impl Cell {
     /// The setting on the device; `None` where the device has no such thing.
-    pub fn of(machine: &Machine, ledger: &ChangeLog, device: &Device, row: &Setting) -> Option<Self> {
+    pub fn of(machine: &Machine, change_log: &ChangeLog, device: &Device, row: &Setting) -> Option<Self> {
         let readings = (row.read)(machine, device);
         let values: Vec<&Value> = readings.iter().filter_map(Reading::value).collect();
         let same = values.windows(2).all(|pair| pair[0].text == pair[1].text);
@@ -46,7 +46,7 @@ impl Cell {
             choices: choices(row, values.first().copied()),
             found: readings
                 .iter()
-                .find_map(|reading| ledger.found(reading.path()))
+                .find_map(|reading| change_log.found(reading.path()))
                 .map(|found| Label::new(found).to_string()),
             default: default_of(machine, device, row),
             set_by: set_by(machine, device, row),

@@ -86,7 +86,7 @@ pub struct ChangeLog {
 impl ChangeLog {
     /// The account of all records of this boot; what was changed before it is gone with it.
     pub fn of(records: &[Record], boot: &str) -> Self {
-        let mut ledger = Self::default();
+        let mut change_log = Self::default();
         let mut purposes = BTreeMap::new();
         for record in records.iter().filter(|record| record.boot == boot) {
             match &record.event {
@@ -95,9 +95,9 @@ impl ChangeLog {
                 }
                 Event::Change { device, setting, file, old, new, affected } => {
                     for a in affected {
-                        ledger.touch(device, &a.setting, &a.file, &a.value, &record.session);
+                        change_log.touch(device, &a.setting, &a.file, &a.value, &record.session);
                     }
-                    let entry = ledger.touch(device, setting, file, old, &record.session);
+                    let entry = change_log.touch(device, setting, file, old, &record.session);
                     entry.asked = true;
                     entry.last = vec![old.clone(), new.clone()];
                     entry.with.extend(affected.iter().map(|a| a.file.clone()));
@@ -105,18 +105,18 @@ impl ChangeLog {
                 Event::Result { file, outcome, affected } => {
                     match outcome {
                         // What another program set is not iodyno's to undo.
-                        Outcome::Accepted | Outcome::Changed { .. } => ledger.expect_last(file),
-                        Outcome::Adjusted { now } => ledger.expect(file, vec![now.clone()]),
-                        Outcome::Ignored | Outcome::Refused { .. } => ledger.expect_first(file),
+                        Outcome::Accepted | Outcome::Changed { .. } => change_log.expect_last(file),
+                        Outcome::Adjusted { now } => change_log.expect(file, vec![now.clone()]),
+                        Outcome::Ignored | Outcome::Refused { .. } => change_log.expect_first(file),
                     }
                     for a in affected {
-                        ledger.expect(&a.file, vec![a.value.clone()]);
+                        change_log.expect(&a.file, vec![a.value.clone()]);
                     }
                 }
                 Event::Undone { file, value, sessions } => {
-                    ledger.undone(file, value, sessions, &record.session);
+                    change_log.undone(file, value, sessions, &record.session);
                 }
-                Event::Keep => ledger.entries.iter_mut().for_each(|entry| {
+                Event::Keep => change_log.entries.iter_mut().for_each(|entry| {
                     entry.open.retain(|session| session != record.session);
                 }),
                 Event::Measured(_) | Event::Close => {}
@@ -126,15 +126,15 @@ impl ChangeLog {
             Event::Measured(gain) => Some(gain.clone()),
             _ => None,
         };
-        ledger.gains = records.iter().filter_map(gain).collect();
-        let entries = std::mem::take(&mut ledger.entries);
+        change_log.gains = records.iter().filter_map(gain).collect();
+        let entries = std::mem::take(&mut change_log.entries);
         let (changed, same): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| !entry.is_closed());
         let is_companion = |entry: &Entry| changed.iter().any(|other| other.with.contains(&entry.file));
-        ledger.companions = same.into_iter().filter(is_companion).collect();
-        ledger.entries = changed;
-        let open = |session: &String| ledger.entries.iter().any(|entry| entry.open.contains_key(session));
-        ledger.sessions = purposes.into_iter().filter(|(session, _)| open(session)).collect();
-        ledger
+        change_log.companions = same.into_iter().filter(is_companion).collect();
+        change_log.entries = changed;
+        let open = |session: &String| change_log.entries.iter().any(|entry| entry.open.contains_key(session));
+        change_log.sessions = purposes.into_iter().filter(|(session, _)| open(session)).collect();
+        change_log
     }
 
     /// What living sessions have changed and not kept.
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ledger_keeps_the_first_value_and_forgets_what_was_put_back() {
+    fn the_change_log_keeps_the_first_value_and_forgets_restored_ones() {
         let accepted =
             |file: &str| Event::Result { file: file.into(), outcome: Outcome::Accepted, affected: vec![] };
         let mut all = records(
@@ -297,13 +297,13 @@ mod tests {
             "2-b",
             vec![change("/f", "256", "512"), accepted("/f"), change("/g", "0", "2"), accepted("/g")],
         ));
-        let ledger = ChangeLog::of(&all, "b");
-        assert_eq!(ledger.found("/f"), Some("128"));
-        assert_eq!(ledger.entries[0].last, ["512"]);
-        assert_eq!(ledger.entries[0].before(&["2-b"]), Some("256"));
-        assert_eq!(ledger.entries[0].before(&["1-a", "2-b"]), Some("128"));
+        let change_log = ChangeLog::of(&all, "b");
+        assert_eq!(change_log.found("/f"), Some("128"));
+        assert_eq!(change_log.entries[0].last, ["512"]);
+        assert_eq!(change_log.entries[0].before(&["2-b"]), Some("256"));
+        assert_eq!(change_log.entries[0].before(&["1-a", "2-b"]), Some("128"));
         assert_eq!(
-            ledger.sessions.keys().collect::<Vec<_>>(),
+            change_log.sessions.keys().collect::<Vec<_>>(),
             ["1-a"],
             "a session counts from its opening on"
         );
@@ -311,24 +311,24 @@ mod tests {
             "2-b",
             vec![Event::Undone { file: "/f".into(), value: "128".into(), sessions: vec![] }, Event::Keep],
         ));
-        let ledger = ChangeLog::of(&all, "b");
-        assert_eq!(ledger.found("/f"), None);
-        assert_eq!(ledger.found("/g"), Some("0"), "kept is still changed");
-        assert!(ledger.entries[0].open.is_empty());
+        let change_log = ChangeLog::of(&all, "b");
+        assert_eq!(change_log.found("/f"), None);
+        assert_eq!(change_log.found("/g"), Some("0"), "kept is still changed");
+        assert!(change_log.entries[0].open.is_empty());
         assert_eq!(ChangeLog::of(&all, "another boot"), ChangeLog::default());
     }
 
     #[test]
     fn a_kill_between_the_record_and_the_write_leaves_both_values_possible() {
-        let ledger = ChangeLog::of(&records("1-a", vec![change("/f", "0", "1")]), "b");
-        assert_eq!(ledger.entries[0].last, ["0", "1"]);
+        let change_log = ChangeLog::of(&records("1-a", vec![change("/f", "0", "1")]), "b");
+        assert_eq!(change_log.entries[0].last, ["0", "1"]);
         let refused = Event::Result {
             file: "/f".into(),
             outcome: Outcome::Refused { error: "EINVAL".into() },
             affected: vec![],
         };
-        let ledger = ChangeLog::of(&records("1-a", vec![change("/f", "0", "1"), refused]), "b");
-        assert_eq!(ledger.entries, [], "a refused change changed nothing");
+        let change_log = ChangeLog::of(&records("1-a", vec![change("/f", "0", "1"), refused]), "b");
+        assert_eq!(change_log.entries, [], "a refused change changed nothing");
     }
 
     #[test]
@@ -339,9 +339,9 @@ mod tests {
             vec![change("/f", "128", "512"), accepted(), change("/f", "512", "128"), accepted(), undone()];
         // An administrator writes 776 here.
         events.extend([change("/f", "776", "64"), accepted()]);
-        let ledger = ChangeLog::of(&records("1-a", events), "b");
-        assert_eq!(ledger.found("/f"), Some("776"));
-        assert_eq!(ledger.entries[0].before(&["1-a"]), Some("776"));
+        let change_log = ChangeLog::of(&records("1-a", events), "b");
+        assert_eq!(change_log.found("/f"), Some("776"));
+        assert_eq!(change_log.entries[0].before(&["1-a"]), Some("776"));
         let refused = Event::Result {
             file: "/f".into(),
             outcome: Outcome::Refused { error: "EINVAL".into() },

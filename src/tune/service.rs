@@ -97,11 +97,11 @@ impl SettingsService {
         if experiments.is_empty() && screens.is_empty() {
             return Ok(Vec::new());
         }
-        let ledger = self.change_log()?;
+        let change_log = self.change_log()?;
         let words = |entry: &Entry| format!("{} {} (was {})", entry.device.name, entry.setting, entry.found);
         let line = |(what, dead): (&str, Vec<String>)| {
             let left = |entry: &&Entry| dead.iter().any(|id| entry.open.contains_key(id));
-            let left: Vec<String> = ledger.entries.iter().filter(left).map(words).collect();
+            let left: Vec<String> = change_log.entries.iter().filter(left).map(words).collect();
             let told = || {
                 let left = left.join(", ");
                 format!("{what} was killed and left settings changed: {left}; `iodyno tune undo` undoes them")
@@ -117,9 +117,9 @@ impl SettingsService {
         if self.boot.is_none() {
             return Ok((Vec::new(), Vec::new()));
         }
-        let ledger = self.change_log()?;
-        let dead = ledger.sessions.keys().filter(|id| self.journal.is_dead(id)).cloned();
-        Ok(dead.partition(|id| ledger.is_unasked(id)))
+        let change_log = self.change_log()?;
+        let dead = change_log.sessions.keys().filter(|id| self.journal.is_dead(id)).cloned();
+        Ok(dead.partition(|id| change_log.is_unasked(id)))
     }
 
     /// Restores what needs no question; nothing where nothing may be written.
@@ -194,9 +194,9 @@ impl SettingsService {
     /// Undoes in a session, all but what other living sessions have under their hands. Values that others changed are left
     /// alone unless `force`.
     pub fn undo(&self, tuner: &Tuner<'_>, which: &Which<'_>, force: bool) -> Result<Report, TuneError> {
-        let ledger = self.change_log()?.without_living(&self.journal, Some(tuner.session()));
+        let change_log = self.change_log()?.without_living(&self.journal, Some(tuner.session()));
         let (machine, _) = self.read();
-        tuner.undo(&machine, &ledger, which, force)
+        tuner.undo(&machine, &change_log, which, force)
     }
 
     /// What these dead sessions changed stays.
@@ -348,14 +348,14 @@ mod tests {
         assert!(is_whole(&report) && report.len() == 2, "{report:?}");
         assert_eq!(service.read().0, before);
         assert_eq!(service.dead().unwrap(), (vec![], vec![]));
-        let ledger = service.change_log().unwrap();
+        let change_log = service.change_log().unwrap();
         let device = Identity::of(&before, &arm[1].device);
         assert!(
-            ledger
+            change_log
                 .gain(&device, "scheduler", "mq-deadline")
                 .is_some_and(|gain| gain.words.starts_with("0.5"))
         );
-        assert_eq!(ledger.gain(&device, "scheduler", "none"), None);
+        assert_eq!(change_log.gain(&device, "scheduler", "none"), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A small machine for this module's tests: one drive whose queue files lie under `/sys/q`; and ledgers of changes.
+//! A small machine for this module's tests: one drive whose queue files lie under `/sys/q`; and change logs.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub fn change(file: &str, old: &str, new: &str) -> Event {
 }
 
 /// The account of changes, each device, setting, value before and value after, all accepted.
-pub fn ledger_of(changes: &[(&str, &str, &str, &str)]) -> ChangeLog {
+pub fn change_log_of(changes: &[(&str, &str, &str, &str)]) -> ChangeLog {
     let record = |event| Record { time: 0, boot: "b".into(), session: "1".into(), event };
     let records: Vec<Record> = changes
         .iter()

@@ -160,12 +160,12 @@ impl<'a> Tuner<'a> {
     pub fn undo(
         &self,
         machine: &Machine,
-        ledger: &ChangeLog,
+        change_log: &ChangeLog,
         which: &Which<'_>,
         force: bool,
     ) -> Result<Vec<(Step, Restored)>, TuneError> {
         let _turn = self.journal.turn()?;
-        let (mut steps, left) = plan(ledger, which, machine);
+        let (mut steps, left) = plan(change_log, which, machine);
         for step in steps.iter_mut().filter(|step| step.stays) {
             // A kill may have left two values possible: the one that is there is the one to stay.
             if let Ok(now) = self.actuator.read(&step.file)

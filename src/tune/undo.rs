@@ -90,10 +90,17 @@ impl Step {
 
 /// The files to put back, those that reset others before what they reset; and the entries that are not put back, with the
 /// reason. Files that are not meant and might be reset along with one that is have a step of their own, that they stay.
-pub fn plan(ledger: &ChangeLog, which: &Which<'_>, machine: &Machine) -> (Vec<Step>, Vec<(Entry, Restored)>) {
-    let meant: Vec<&Entry> =
-        ledger.entries.iter().filter(|entry| target(entry, which, ledger, machine).is_some()).collect();
-    let beside = ledger.entries.iter().chain(&ledger.companions).filter(|entry| {
+pub fn plan(
+    change_log: &ChangeLog,
+    which: &Which<'_>,
+    machine: &Machine,
+) -> (Vec<Step>, Vec<(Entry, Restored)>) {
+    let meant: Vec<&Entry> = change_log
+        .entries
+        .iter()
+        .filter(|entry| target(entry, which, change_log, machine).is_some())
+        .collect();
+    let beside = change_log.entries.iter().chain(&change_log.companions).filter(|entry| {
         let is_meant = meant.iter().any(|other| other.file == entry.file);
         !is_meant && meant.iter().any(|other| other.with.contains(&entry.file))
     });
@@ -101,7 +108,8 @@ pub fn plan(ledger: &ChangeLog, which: &Which<'_>, machine: &Machine) -> (Vec<St
     let mut left = Vec::new();
     for (entry, stays) in meant.iter().map(|entry| (*entry, false)).chain(beside.map(|entry| (entry, true))) {
         // The first of two values that a kill left possible is the one that was there.
-        let value = if stays { entry.last.first().cloned() } else { target(entry, which, ledger, machine) };
+        let value =
+            if stays { entry.last.first().cloned() } else { target(entry, which, change_log, machine) };
         let Some(target) = value else { continue };
         match file_now(entry, machine).and_then(|place| place.taking(&target)) {
             Ok(file) => steps.push(Step {
@@ -126,13 +134,13 @@ pub fn plan(ledger: &ChangeLog, which: &Which<'_>, machine: &Machine) -> (Vec<St
 }
 
 /// What an entry goes back to, if it is meant. A file that is named takes along what was changed with it alone.
-fn target(entry: &Entry, which: &Which<'_>, ledger: &ChangeLog, machine: &Machine) -> Option<String> {
+fn target(entry: &Entry, which: &Which<'_>, change_log: &ChangeLog, machine: &Machine) -> Option<String> {
     let is_meant = match which {
         Which::All => true,
         Which::On(device) => is_on(entry, device, machine),
         Which::Files(files) => {
             let along = |other: &Entry| files.contains(&other.file) && other.with.contains(&entry.file);
-            files.contains(&entry.file) || !entry.asked && ledger.entries.iter().any(along)
+            files.contains(&entry.file) || !entry.asked && change_log.entries.iter().any(along)
         }
         Which::Sessions(sessions) => return entry.before(sessions).map(str::to_owned),
     };

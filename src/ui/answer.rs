@@ -20,7 +20,7 @@ pub enum Undoing {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answer {
     /// What stands changed now.
-    pub ledger: ChangeLog,
+    pub change_log: ChangeLog,
     /// This run's session, once it has one.
     pub session: Option<String>,
     /// Sessions that died with changes standing.

@@ -60,7 +60,7 @@ pub struct Settings {
     /// What waits to be applied, in the order of the writes.
     pub staged: Vec<Staged>,
     /// What stands changed since boot.
-    pub ledger: ChangeLog,
+    pub change_log: ChangeLog,
     /// This run's session.
     pub session: Option<String>,
     /// Sessions that died with changes standing.
@@ -80,7 +80,9 @@ impl Settings {
         let devices: Vec<Device> = drives.chain([Device::Cpu]).collect();
         let all: Vec<Vec<Option<Cell>>> = devices
             .iter()
-            .map(|device| SETTINGS.iter().map(|row| Cell::of(machine, &self.ledger, device, row)).collect())
+            .map(|device| {
+                SETTINGS.iter().map(|row| Cell::of(machine, &self.change_log, device, row)).collect()
+            })
             .collect();
         let has = |column: usize| all.iter().any(|row| row[column].is_some());
         let kept: Vec<usize> = (0..SETTINGS.len()).filter(|column| has(*column)).collect();
@@ -143,12 +145,15 @@ impl Settings {
     /// What this run changed and what still stands so.
     pub fn own(&self) -> impl Iterator<Item = &Entry> {
         let session = self.session.as_ref();
-        self.ledger.entries.iter().filter(move |entry| session.is_some_and(|id| entry.open.contains_key(id)))
+        self.change_log
+            .entries
+            .iter()
+            .filter(move |entry| session.is_some_and(|id| entry.open.contains_key(id)))
     }
 
     /// What sessions that died changed and what still stands so.
     pub fn left_behind(&self) -> impl Iterator<Item = &Entry> {
-        self.ledger.entries.iter().filter(|entry| self.dead.iter().any(|id| entry.open.contains_key(id)))
+        self.change_log.entries.iter().filter(|entry| self.dead.iter().any(|id| entry.open.contains_key(id)))
     }
 
     /// Stages values, in place of those for the same setting and devices; one that takes no write is not staged.

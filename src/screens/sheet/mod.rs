@@ -180,7 +180,7 @@ impl Sheet {
             provenance: &shared.mode.provenance(),
             machine: &shared.machine,
             problems: &shared.problems,
-            ledger: &shared.settings.ledger,
+            change_log: &shared.settings.change_log,
             watch: last.map(|test| &test.watch),
             runs: &runs,
             experiments: &experiments,

@@ -214,7 +214,7 @@ impl Tune {
     /// The files to put back when the cell under the cursor is.
     fn files_of_cell(&self, settings: &Settings) -> Vec<String> {
         let mut files = self.cell(settings).map(|cell| cell.files.clone()).unwrap_or_default();
-        files.retain(|file| settings.ledger.found(file).is_some());
+        files.retain(|file| settings.change_log.found(file).is_some());
         files
     }
 }

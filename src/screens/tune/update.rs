@@ -320,7 +320,7 @@ fn export(shared: &Shared) -> String {
         let cell = cells.find(|cell| cell.files.iter().any(|own| own == file));
         cell.and_then(|cell| cell.value.as_ref()).map(ToString::to_string)
     };
-    let export = persist::udev_rules(&shared.machine, &settings.ledger, |entry| now(&entry.file));
+    let export = persist::udev_rules(&shared.machine, &settings.change_log, |entry| now(&entry.file));
     let left_out = export.left_out.iter().fold(String::new(), |all, line| all + "# left out: " + line + "\n");
     match (shared.is_simulated(), export.text.is_empty() && left_out.is_empty()) {
         (_, true) => "# no settings changed since boot\n".to_owned(),

@@ -13,11 +13,11 @@ use crate::{
 
 /// Arguments for the kernel's command line, one a line, each below the change it stands for and whom it goes for: an
 /// argument sets a default, never one drive.
-pub fn kernel_arguments(ledger: &ChangeLog, value: impl Fn(&Entry) -> Option<String>) -> Export {
+pub fn kernel_arguments(change_log: &ChangeLog, value: impl Fn(&Entry) -> Option<String>) -> Export {
     let mut export = Export::default();
     let mut given: BTreeMap<String, String> = BTreeMap::new();
     let mut seen: Vec<(&str, &str)> = Vec::new();
-    for entry in &ledger.entries {
+    for entry in &change_log.entries {
         let what = (entry.device.name.as_str(), entry.setting.as_str());
         // A setting of all processors has a file for each of them.
         if seen.contains(&what) {
@@ -60,10 +60,10 @@ pub fn kernel_arguments(ledger: &ChangeLog, value: impl Fn(&Entry) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::{SETTINGS, settings::Risk, testing::ledger_of};
+    use crate::tune::{SETTINGS, settings::Risk, testing::change_log_of};
 
     fn exported(changes: &[(&str, &str, &str, &str)]) -> Export {
-        kernel_arguments(&ledger_of(changes), |entry| entry.last.last().cloned())
+        kernel_arguments(&change_log_of(changes), |entry| entry.last.last().cloned())
     }
 
     #[test]

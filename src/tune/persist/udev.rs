@@ -26,12 +26,16 @@ struct Place {
 
 /// Rules that set what stands changed. Drives are matched by serial number, or, without one, by model; what has no name
 /// that lasts is left out.
-pub fn udev_rules(machine: &Machine, ledger: &ChangeLog, value: impl Fn(&Entry) -> Option<String>) -> Export {
+pub fn udev_rules(
+    machine: &Machine,
+    change_log: &ChangeLog,
+    value: impl Fn(&Entry) -> Option<String>,
+) -> Export {
     let mut export = Export::default();
     let mut blocks: Vec<(Place, String)> = Vec::new();
     let mut seen: Vec<(&str, &str)> = Vec::new();
     // What resets others comes first, as udev writes attributes in this order.
-    let mut entries: Vec<&Entry> = ledger.entries.iter().collect();
+    let mut entries: Vec<&Entry> = change_log.entries.iter().collect();
     entries.sort_by_key(|entry| rank(&entry.setting));
     for entry in entries {
         let what = (entry.device.name.as_str(), entry.setting.as_str());
@@ -42,7 +46,7 @@ pub fn udev_rules(machine: &Machine, ledger: &ChangeLog, value: impl Fn(&Entry) 
         seen.push(what);
         match placed(machine, entry, &value) {
             Ok((row, place, now)) => {
-                let rule = rule(ledger, entry, row, &place, &now);
+                let rule = rule(change_log, entry, row, &place, &now);
                 match blocks.iter_mut().find(|(known, _)| known.title == place.title) {
                     Some((_, text)) => text.push_str(&rule),
                     None => blocks.push((place, rule)),
@@ -86,10 +90,10 @@ fn placed(
 }
 
 /// Comment and rule of one setting.
-fn rule(ledger: &ChangeLog, entry: &Entry, row: &Setting, place: &Place, now: &str) -> String {
+fn rule(change_log: &ChangeLog, entry: &Entry, row: &Setting, place: &Place, now: &str) -> String {
     let why = row.help.split_inclusive(". ").next().unwrap_or_default().trim_end();
     let mut text = format!("# {}: was {}, set to {now}. {why}\n", entry.setting, Label::new(&entry.found));
-    if let Some(gain) = ledger.gain(&entry.device, &entry.setting, now) {
+    if let Some(gain) = change_log.gain(&entry.device, &entry.setting, now) {
         let _infallible =
             writeln!(text, "# compared with {}: {}", Label::new(&gain.old), Label::new(&gain.words));
     }
@@ -170,11 +174,11 @@ mod tests {
         tune::{
             device::{Device, Identity},
             journal::Gain,
-            testing::{ledger_of, machine_with_queue},
+            testing::{change_log_of, machine_with_queue},
         },
     };
 
-    /// An NVMe drive with an awkward model and serial, and a ledger of changes to it.
+    /// An NVMe drive with an awkward model and serial, and a change log of it.
     fn scene(changes: &[(&str, &str, &str)]) -> (Machine, ChangeLog) {
         let mut machine = machine_with_queue("nvme0n1", &std::collections::BTreeMap::new());
         machine.drives[0].kind = DriveKind::Nvme;
@@ -182,29 +186,30 @@ mod tests {
         machine.drives[0].serial = Reading::known("/s", "S5P2*".into());
         let changes: Vec<_> =
             changes.iter().map(|(setting, old, new)| ("nvme0n1", *setting, *old, *new)).collect();
-        let mut ledger = ledger_of(&changes);
+        let mut change_log = change_log_of(&changes);
         let identity = Identity::of(&machine, &Device::Drive(machine.drives[0].name.clone()));
-        for entry in &mut ledger.entries {
+        for entry in &mut change_log.entries {
             entry.device = identity.clone();
         }
-        (machine, ledger)
+        (machine, change_log)
     }
 
-    fn exported(machine: &Machine, ledger: &ChangeLog) -> Export {
-        udev_rules(machine, ledger, |entry| entry.last.last().cloned())
+    fn exported(machine: &Machine, change_log: &ChangeLog) -> Export {
+        udev_rules(machine, change_log, |entry| entry.last.last().cloned())
     }
 
     #[test]
     fn a_rule_matches_the_serial_and_says_what_was_there_why_and_what_it_is_worth() {
-        let (machine, mut ledger) = scene(&[("nomerges", "0", "2"), ("scheduler", "mq-deadline", "none")]);
-        ledger.gains.push(Gain {
-            device: ledger.entries[0].device.clone(),
+        let (machine, mut change_log) =
+            scene(&[("nomerges", "0", "2"), ("scheduler", "mq-deadline", "none")]);
+        change_log.gains.push(Gain {
+            device: change_log.entries[0].device.clone(),
             setting: "scheduler".into(),
             old: "mq-deadline".into(),
             new: "none".into(),
             words: "2.19 times the reads per second (95 %: 2.15 to 2.22)".into(),
         });
-        let export = exported(&machine, &ledger);
+        let export = exported(&machine, &change_log);
         assert_eq!(export.left_out, Vec::<String>::new());
         let lines: Vec<_> = export.text.lines().skip(3).collect();
         let matches = r#"ACTION=="add|change", SUBSYSTEM=="block", KERNEL=="nvme*n*", ENV{DEVTYPE}=="disk", ENV{ID_SERIAL_SHORT}=="S5P2?""#;
@@ -223,8 +228,9 @@ mod tests {
 
     #[test]
     fn what_is_no_queue_gets_a_rule_where_udev_can_set_it() {
-        let (machine, ledger) = scene(&[("latency_tolerance_us", "100000", "0"), ("poll_queues", "0", "2")]);
-        let export = exported(&machine, &ledger);
+        let (machine, change_log) =
+            scene(&[("latency_tolerance_us", "100000", "0"), ("poll_queues", "0", "2")]);
+        let export = exported(&machine, &change_log);
         let rule = export.text.lines().last().unwrap();
         assert_eq!(
             rule,
@@ -232,16 +238,18 @@ mod tests {
         );
         assert!(export.left_out[0].contains("kernel-args"), "{:?}", export.left_out);
         let machine = machine_with_queue("loop7", &std::collections::BTreeMap::new());
-        let ledger =
-            ledger_of(&[("cpu", "governor", "powersave", "performance"), ("loop7", "nomerges", "0", "2")]);
-        let export = exported(&machine, &ledger);
+        let change_log = change_log_of(&[
+            ("cpu", "governor", "powersave", "performance"),
+            ("loop7", "nomerges", "0", "2"),
+        ]);
+        let export = exported(&machine, &change_log);
         let rule = export.text.lines().last().unwrap();
         assert_eq!(
             rule,
             r#"ACTION=="add|change", SUBSYSTEM=="cpu", KERNEL=="cpu[0-9]*", ATTR{cpufreq/scaling_governor}="performance""#
         );
         assert!(export.left_out[0].contains("no stable name"), "{:?}", export.left_out);
-        let gone = ledger_of(&[("nvme9n1", "nomerges", "0", "2")]);
+        let gone = change_log_of(&[("nvme9n1", "nomerges", "0", "2")]);
         assert!(exported(&machine, &gone).left_out[0].contains("is not present"));
     }
 }

@@ -109,8 +109,8 @@ fn undo_puts_back_the_scheduler_and_what_it_reset() {
         set(&kernel, &tuner, "read_ahead_kb", "512");
         set(&kernel, &tuner, "scheduler", "mq-deadline");
         assert_eq!(kernel.files()["/sys/q/nr_requests"], "256", "the kernel resets it");
-        let ledger = ChangeLog::of(&journal.read().unwrap(), "boot");
-        let report = tuner.undo(&machine(&kernel), &ledger, &Which::All, false).unwrap();
+        let change_log = ChangeLog::of(&journal.read().unwrap(), "boot");
+        let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, false).unwrap();
         assert_eq!(report[0].0.setting, "scheduler");
         assert_eq!(report.len(), 3);
         assert!(report.iter().all(|(_, restored)| *restored == Restored::Back), "{report:?}");
@@ -134,8 +134,8 @@ fn a_change_planned_before_another_reset_its_file_is_made_all_the_same() {
             assert_eq!(tuner.apply(&found, &change).unwrap(), Outcome::Accepted);
         }
         assert_eq!(kernel.files()["/sys/q/nr_requests"], "64");
-        let ledger = ChangeLog::of(&journal.read().unwrap(), "boot");
-        tuner.undo(&found, &ledger, &Which::All, false).unwrap();
+        let change_log = ChangeLog::of(&journal.read().unwrap(), "boot");
+        tuner.undo(&found, &change_log, &Which::All, false).unwrap();
         assert_eq!(kernel.files(), before);
     });
 }
@@ -146,19 +146,19 @@ fn a_stranger_s_value_is_left_alone_unless_forced() {
     with_tuner(&kernel, |journal, tuner| {
         set(&kernel, &tuner, "read_ahead_kb", "512");
         kernel.write("/sys/q/read_ahead_kb", "64").unwrap();
-        let ledger = ChangeLog::of(&journal.read().unwrap(), "boot");
-        let report = tuner.undo(&machine(&kernel), &ledger, &Which::All, false).unwrap();
+        let change_log = ChangeLog::of(&journal.read().unwrap(), "boot");
+        let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, false).unwrap();
         assert_eq!(report[0].1, Restored::ModifiedExternally("64".into()));
         assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "64");
-        let report = tuner.undo(&machine(&kernel), &ledger, &Which::All, true).unwrap();
+        let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, true).unwrap();
         assert_eq!(report[0].1, Restored::Back);
         assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "128");
     });
 }
 
 fn undone(kernel: &Kernel, journal: &Journal, tuner: &Tuner<'_>, which: &Which<'_>) -> Vec<(Step, Restored)> {
-    let ledger = ChangeLog::of(&journal.read().unwrap(), "boot");
-    tuner.undo(&machine(kernel), &ledger, which, false).unwrap()
+    let change_log = ChangeLog::of(&journal.read().unwrap(), "boot");
+    tuner.undo(&machine(kernel), &change_log, which, false).unwrap()
 }
 
 #[test]
@@ -199,8 +199,8 @@ fn an_undo_that_is_killed_is_finished_by_the_next() {
         // As an undo leaves it that is killed between its write and its word that it is done.
         let clock = || 7;
         let killed = Tuner::open(journal, &kernel, Purpose::Command, "boot", clock).unwrap();
-        let ledger = ChangeLog::of(&journal.read().unwrap(), "boot");
-        let (steps, _) = plan(&ledger, &Which::All, &machine(&kernel));
+        let change_log = ChangeLog::of(&journal.read().unwrap(), "boot");
+        let (steps, _) = plan(&change_log, &Which::All, &machine(&kernel));
         killed.restore(&steps[0], &steps, false).unwrap();
         assert_eq!(kernel.files()["/sys/q/nr_requests"], "256", "reset, and not yet put back");
         drop(killed);
@@ -285,8 +285,8 @@ fn what_another_program_writes_is_told_apart_from_what_the_kernel_makes_of_a_val
                 || !made.to_string().contains("kernel")
         );
         let now = contested.read("/sys/q/read_ahead_kb").unwrap();
-        let ledger = ChangeLog::of(&journal.read().unwrap(), "boot");
-        let report = tuner.undo(&machine(&contested.kernel), &ledger, &Which::All, false).unwrap();
+        let change_log = ChangeLog::of(&journal.read().unwrap(), "boot");
+        let report = tuner.undo(&machine(&contested.kernel), &change_log, &Which::All, false).unwrap();
         if matches!(made, Outcome::Changed { .. }) && now != "128" {
             assert_eq!(
                 report[0].1,
@@ -339,18 +339,18 @@ fn of_two_drives_with_one_serial_number_the_changed_one_is_put_back_and_told_of(
         assert_eq!(tuner.apply(&machine, &change).unwrap(), Outcome::Accepted);
     }
     put("nvme0n1", "kyber");
-    let ledger = || ChangeLog::of(&journal.read().unwrap(), "boot");
+    let change_log = || ChangeLog::of(&journal.read().unwrap(), "boot");
     let first = Device::Drive(crate::model::DriveName::new("nvme0n1"));
-    assert_eq!(plan(&ledger(), &Which::On(&first), &machine).0, [], "the twin was not changed");
-    let (steps, left) = plan(&ledger(), &Which::On(&second), &machine);
+    assert_eq!(plan(&change_log(), &Which::On(&first), &machine).0, [], "the twin was not changed");
+    let (steps, left) = plan(&change_log(), &Which::On(&second), &machine);
     assert_eq!((steps[0].file.as_str(), left), (file("nvme1n1").as_str(), Vec::new()));
     // While the changed one is away its twin is not taken for it.
     let alone = Machine { drives: vec![machine.drives[0].clone()], ..machine.clone() };
-    let report = tuner.undo(&alone, &ledger(), &Which::All, false).unwrap();
+    let report = tuner.undo(&alone, &change_log(), &Which::All, false).unwrap();
     assert_eq!(report[0].1, Restored::Doubtful(vec!["nvme0n1".to_owned()]));
     assert!(!is_whole(&report), "an experiment is not called restored");
     assert_eq!(kernel.read(&file("nvme0n1")).unwrap(), "kyber");
-    let report = tuner.undo(&machine, &ledger(), &Which::All, false).unwrap();
+    let report = tuner.undo(&machine, &change_log(), &Which::All, false).unwrap();
     assert_eq!((report[0].0.device.name.as_str(), &report[0].1), ("nvme1n1", &Restored::Back));
     let now = [kernel.read(&file("nvme0n1")).unwrap(), kernel.read(&file("nvme1n1")).unwrap()];
     assert_eq!(now, ["kyber", "none"]);
