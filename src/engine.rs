@@ -19,7 +19,7 @@ pub use layout::{LaidOut, lay_out};
 pub use real::RealEngine;
 pub use simulated::Simulated;
 
-use std::time::Instant;
+use std::{path::Path, time::Instant};
 
 use crate::{
     model::{Failed, RunSample, RunSummary, Workload, WorkloadError},
@@ -85,6 +85,18 @@ pub enum EngineError {
     /// It was stopped while it was still being prepared.
     #[error("stopped before the first read, nothing was measured; run it again")]
     Stopped,
+}
+
+impl EngineError {
+    fn target(
+        path: &Path,
+        wrong: impl Into<String>,
+        fix: impl Into<String>,
+        errno: impl Into<Option<i32>>,
+    ) -> Self {
+        let path = Label::new(&path.to_string_lossy());
+        Self::Target { path, wrong: wrong.into(), fix: fix.into(), errno: errno.into() }
+    }
 }
 
 impl From<EngineError> for Failed {

@@ -16,7 +16,7 @@ pub mod verdict;
 pub mod record;
 pub mod experiment;
 
-pub use errno::{errno_name, errno_number, errno_words};
+pub use errno::{errno_name, errno_number, errno_words, error_words};
 pub use experiment::{ArmRecord, EffectRecord, ExperimentRecord, SettingRecord};
 pub use failed::Failed;
 pub use ids::{DriveName, ExperimentId, FindingId, NodeIndex, PciAddress, SettingId, Severity};

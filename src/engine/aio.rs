@@ -3,12 +3,12 @@
 pub(crate) mod libaio;
 pub(crate) mod posixaio;
 
-use std::{io, mem, time::Duration};
+use std::{io, mem, ptr, time::Duration};
 
 use crate::engine::{
     EngineError,
     memory::Mapping,
-    offset_generator::{Block, OffsetGenerator, Series},
+    offset_generator::{Block, OffsetGenerator},
     rate_limit::RateLimit,
     stats::usage::{self, Usage},
     stats::worker_stats::WorkerStats,
@@ -18,7 +18,7 @@ use crate::engine::{
     workers::{Assignment, EffectiveConfig, Ready},
 };
 use crate::{
-    model::{Workload, errno_words},
+    model::{Workload, error_words},
     text::Label,
 };
 
@@ -45,6 +45,11 @@ pub(crate) trait AioQueue {
     fn helpers(&self) -> Usage {
         Usage::default()
     }
+
+    /// The batch setting, in words.
+    fn batch(&self, tuner: &BatchTuner) -> String {
+        tuner.words()
+    }
 }
 
 /// A read that can be in flight.
@@ -56,27 +61,36 @@ struct Request {
     since: u64,
 }
 
-/// The longest sleep of a worker with a rate limit.
-const NAP: Duration = Duration::from_millis(50);
+/// Bytes of the largest read.
+pub(crate) fn block_bytes(workload: &Workload) -> usize {
+    usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX)
+}
 
 /// One piece of memory for every slot of a worker, and the bytes of a piece.
 pub(crate) fn buffers(workload: &Workload) -> Result<(Mapping, usize), EngineError> {
-    let block = usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX);
-    let buffers = Mapping::new(block.saturating_mul(workload.depth as usize)).map_err(|error| {
-        EngineError::Machine {
-            wrong: format!("cannot allocate {} blocks of {block} B: {error}", workload.depth),
-            fix: "use a smaller --bs, --iodepth or --numjobs".to_owned(),
-        }
-    })?;
-    Ok((buffers, block))
+    let block = block_bytes(workload);
+    Ok((Mapping::of_reads(block, workload.depth as usize)?, block))
 }
 
-/// The work of one thread over its queue.
+/// The longest wait, as system calls take it; no time waits without end.
+fn timespec(patience: Option<Duration>) -> Option<libc::timespec> {
+    patience.map(|most| libc::timespec {
+        tv_sec: libc::time_t::try_from(most.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: most.subsec_nanos().into(),
+    })
+}
+
+fn pointer(time: Option<&libc::timespec>) -> *const libc::timespec {
+    time.map_or(ptr::null(), ptr::from_ref)
+}
+
+/// The work of one thread over its queue of `depth` slots.
 pub(crate) fn work(
     assignment: &Assignment,
     ready: &Ready<'_>,
     queue: &mut impl AioQueue,
     config: EffectiveConfig,
+    depth: u32,
 ) {
     if !ready.wait(config) {
         return;
@@ -84,26 +98,25 @@ pub(crate) fn work(
     let uncounted = WorkerStats::new();
     let Assignment { control, epoch, stats, .. } = assignment;
     let mut tracker = PhaseTracker::new(control, *epoch, stats, &uncounted);
-    let tuner = read(assignment, queue, &mut tracker);
+    read(assignment, queue, &mut tracker, depth);
     tracker.close();
-    stats.closing().batch = Some(tuner.words());
     let leaked = queue.close();
     stats.closing().leaked = leaked.map(|why| Label::new(&why));
 }
 
 /// Reads until the run stops, the amount is read or the target is given up.
-fn read(assignment: &Assignment, queue: &mut impl AioQueue, tracker: &mut PhaseTracker<'_>) -> BatchTuner {
+fn read(assignment: &Assignment, queue: &mut impl AioQueue, tracker: &mut PhaseTracker<'_>, depth: u32) {
     let Assignment { target, workload, epoch, job, worker, stats, .. } = assignment;
-    let mut blocks = Series::new(workload, target.span, *job, *worker);
-    let mut slots = vec![Request::default(); workload.depth as usize];
+    let mut blocks = OffsetGenerator::new(workload, target.span, *job, *worker);
+    let mut slots = vec![Request::default(); depth as usize];
     let mut free: Vec<u16> = (0..u16::try_from(slots.len()).unwrap_or(u16::MAX)).rev().collect();
     let mut done = Vec::with_capacity(slots.len());
-    let mut limit = RateLimit::new(workload, target.span.0, 1);
+    let mut limit = RateLimit::new(workload, target.span.0, workload.depth / depth);
     let mut tuner = BatchTuner::new(workload, slots.len());
     let mut helpers = Helpers::default();
     let (mut given_up, mut round) = (false, 0);
     let mut now = epoch.elapsed();
-    stats.closing().batch = Some(tuner.words());
+    stats.closing().batch = Some(queue.batch(&tuner));
     loop {
         if tracker.is_stale() {
             tracker.follow();
@@ -137,7 +150,7 @@ fn read(assignment: &Assignment, queue: &mut impl AioQueue, tracker: &mut PhaseT
                     if given_up || limit.is_exhausted() {
                         break;
                     }
-                    tracker.sleep(limit.next_in(now).min(NAP));
+                    tracker.sleep(limit.next_in(now));
                 }
             }
             now = epoch.elapsed();
@@ -153,11 +166,10 @@ fn read(assignment: &Assignment, queue: &mut impl AioQueue, tracker: &mut PhaseT
         } else {
             tuner.wait(in_flight)
         };
-        let patience = limited.then(|| limit.next_in(now).min(NAP));
+        let patience = limited.then(|| limit.next_in(now));
         if let Err(error) = queue.enter(wait, patience, &mut done) {
-            let words = error.raw_os_error().map_or_else(|| error.to_string(), errno_words);
-            tracker
-                .give_up(&error, &Label::new(&format!("the engine failed with {words} on {}", target.name)));
+            let why = format!("the engine failed with {} on {}", error_words(&error), target.name);
+            tracker.give_up(&error, &Label::new(&why));
             break;
         }
         let before = mem::replace(&mut now, epoch.elapsed());
@@ -168,12 +180,11 @@ fn read(assignment: &Assignment, queue: &mut impl AioQueue, tracker: &mut PhaseT
         tracker.totals.calls += 1;
         tracker.totals.in_flight += in_flight as u64 * (now - before);
         if !more && !limited && tuner.waited(now) && tuner.choose(now, usage::sleeps()) {
-            stats.closing().batch = Some(tuner.words());
+            stats.closing().batch = Some(queue.batch(&tuner));
         }
         tracker.publish();
     }
     helpers.follow(Phase::Stop, queue, stats);
-    tuner
 }
 
 /// Counts a completed read. Whether the target is to be given up.

@@ -12,11 +12,10 @@ use rustix::fs::{Advice, fadvise, statvfs};
 use crate::engine::{EngineError, offset_generator::Wyrand};
 use crate::{
     model::errno_words,
-    text::Label,
     units::{self, Bytes},
 };
 
-/// A file laid out. Dropping it removes the file, and only that very file, unless it is to be kept.
+/// A test file. Dropping it removes the file, if it is still the same one and not to be kept.
 #[derive(Debug)]
 pub struct LaidOut {
     path: PathBuf,
@@ -27,11 +26,11 @@ pub struct LaidOut {
 
 /// Bytes written at once.
 const PIECE: usize = 1 << 20;
-/// Bytes after which what was written goes to the drive, so that progress is real.
+/// Bytes after which data is synced to the drive, so that progress is real.
 const SYNC_EVERY: u64 = 64 << 20;
 
-/// Lays out `size` bytes at `path`, where nothing may be yet. `progress` hears the bytes written so far and says whether
-/// to go on; when not, or when anything fails, nothing is left behind.
+/// Lays out `size` bytes in a new file at `path`. `progress` gets the bytes written so far and returns whether to go on;
+/// if not, or on an error, the file is removed.
 pub fn lay_out(
     path: &Path,
     size: Bytes,
@@ -56,7 +55,7 @@ pub fn lay_out(
     Ok(laid_out)
 }
 
-/// Whether all of it was written.
+/// Whether all of it was written, or `progress` ended it.
 fn fill(mut file: File, size: Bytes, seed: u64, progress: &mut dyn FnMut(Bytes) -> bool) -> io::Result<bool> {
     let mut random = Wyrand::new(seed, 0);
     let mut piece = vec![0; PIECE];
@@ -87,12 +86,8 @@ fn room_for(path: &Path, size: Bytes) -> Result<(), EngineError> {
     let free = free.f_bavail.saturating_mul(free.f_frsize);
     // Room for the file system's own account of it.
     if size.0.saturating_add(size.0 / 64) > free {
-        return Err(EngineError::Target {
-            path: Label::new(&path.to_string_lossy()),
-            wrong: format!("{} do not fit, {} MiB are free", units::block_size(size), free >> 20),
-            fix: "choose a smaller --size or another file system".to_owned(),
-            errno: None,
-        });
+        let wrong = format!("{} do not fit, {} MiB are free", units::block_size(size), free >> 20);
+        return Err(EngineError::target(path, wrong, "choose a smaller --size or another file system", None));
     }
     Ok(())
 }
@@ -107,12 +102,7 @@ fn failed(path: &Path, error: &io::Error) -> EngineError {
         libc::ENOSPC | libc::EDQUOT => "choose a smaller --size or another file system",
         _ => "choose another path for the file",
     };
-    EngineError::Target {
-        path: Label::new(&path.to_string_lossy()),
-        wrong: format!("cannot lay out the file: {}", errno_words(errno)),
-        fix: fix.to_owned(),
-        errno: Some(errno),
-    }
+    EngineError::target(path, format!("cannot lay out the file: {}", errno_words(errno)), fix, errno)
 }
 
 impl LaidOut {
@@ -127,7 +117,7 @@ impl Drop for LaidOut {
         let same = fs::symlink_metadata(&self.path)
             .is_ok_and(|metadata| metadata.is_file() && (metadata.dev(), metadata.ino()) == self.identity);
         if same && !self.keep {
-            // A file that cannot be removed any more stays; its name says whose it is no more than that.
+            // A file that cannot be removed stays: there is no user to report it to.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -5,6 +5,11 @@ use std::{io, ptr::NonNull, slice};
 
 use rustix::mm::{self, Advice, MapFlags, ProtFlags};
 
+use crate::{
+    engine::EngineError,
+    units::{self, Bytes},
+};
+
 /// An anonymous private mapping, zeroed, in huge pages where the kernel has some.
 #[derive(Debug)]
 pub(crate) struct Mapping {
@@ -12,19 +17,9 @@ pub(crate) struct Mapping {
     length: usize,
     /// Bytes that are mapped: whole pages.
     mapped: usize,
-    pages: Pages,
+    /// Its kind of pages, in words.
+    pub pages: &'static str,
     leaked: bool,
-}
-
-/// What pages a mapping is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pages {
-    /// Of the pool that an administrator set aside (`vm.nr_hugepages`).
-    Huge,
-    /// The kernel was asked to put huge ones in when it has them.
-    Transparent,
-    /// As they come.
-    Plain,
 }
 
 // SAFETY: the mapping belongs to whoever holds it, like a boxed slice; nothing in it is bound to a thread.
@@ -43,23 +38,30 @@ impl Mapping {
             && let Some(mapped) = length.checked_next_multiple_of(HUGE)
             && let Ok(start) = map(mapped, MapFlags::HUGETLB | MapFlags::HUGE_2MB)
         {
-            return Ok(Self { start, length, mapped, pages: Pages::Huge, leaked: false });
+            // From the pool that an administrator set aside (`vm.nr_hugepages`).
+            return Ok(Self { start, length, mapped, pages: "huge pages (2 MiB)", leaked: false });
         }
         let start = map(length, MapFlags::empty())?;
         // Where the kernel has none, plain pages do.
         // SAFETY: advice about the mapping just made; LinuxHugepage changes no content.
         let advised = unsafe { mm::madvise(start.as_ptr().cast(), length, Advice::LinuxHugepage) };
-        let pages = if advised.is_ok() && length >= HUGE { Pages::Transparent } else { Pages::Plain };
+        let pages = if advised.is_ok() && length >= HUGE {
+            "transparent huge pages where available"
+        } else {
+            "base pages"
+        };
         Ok(Self { start, length, mapped: length, pages, leaked: false })
     }
 
-    /// What it is made of, in words.
-    pub(crate) fn words(&self) -> &'static str {
-        match self.pages {
-            Pages::Huge => "huge pages (2 MiB)",
-            Pages::Transparent => "transparent huge pages where available",
-            Pages::Plain => "base pages",
-        }
+    /// Maps buffers for `count` reads of `block` bytes.
+    pub(crate) fn of_reads(block: usize, count: usize) -> Result<Self, EngineError> {
+        Self::new(block.saturating_mul(count)).map_err(|error| {
+            let all = units::block_size(Bytes(block as u64 * count as u64));
+            EngineError::Machine {
+                wrong: format!("cannot allocate {all} of buffers: {error}"),
+                fix: "use a smaller --bs, --iodepth or --numjobs".to_owned(),
+            }
+        })
     }
 
     /// Its first byte.
@@ -113,7 +115,7 @@ mod tests {
         assert!(mapping.as_mut_slice().iter().all(|byte| *byte == 0));
         mapping.as_mut_slice()[3 * 4096 - 1] = 7;
         assert_eq!(mapping.len(), 3 * 4096);
-        assert_eq!(mapping.words(), "base pages", "too small for more");
+        assert_eq!(mapping.pages, "base pages", "too small for more");
     }
 
     #[test]
@@ -123,7 +125,7 @@ mod tests {
         let mut mapping = Mapping::new(HUGE + 4096).unwrap();
         mapping.as_mut_slice()[HUGE + 4095] = 7;
         assert_eq!(mapping.len(), HUGE + 4096);
-        let said = mapping.words();
+        let said = mapping.pages;
         assert_eq!(said == "huge pages (2 MiB)", has_some, "{said}");
         assert!(has_some || said.contains("transparent") || said.contains("plain"), "{said}");
     }

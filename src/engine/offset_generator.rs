@@ -12,15 +12,6 @@ pub(crate) struct Block {
     pub length: u32,
 }
 
-/// An endless series of reads within the first bytes of a target.
-pub(crate) trait OffsetGenerator: Sized {
-    /// The series of job number `job` (of `workload.jobs` on its target) within `span` bytes from the workload's offset on.
-    /// Jobs that read in order start evenly apart, so that none reads what another just brought into a cache.
-    fn new(workload: &Workload, span: Bytes, job: u32, worker: u64) -> Self;
-
-    fn next(&mut self) -> Block;
-}
-
 /// The wyrand generator (Wang Yi, public domain): 64 random bits for one multiplication.
 #[derive(Debug, Clone)]
 pub struct Wyrand(u64);
@@ -50,156 +41,76 @@ impl Wyrand {
     }
 }
 
-/// A block size, and at how many places of the target's part a block of it fits.
+/// A block size, and the number of offsets at which a block of it fits.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     bytes: u32,
-    places: u64,
+    offsets: u64,
 }
 
-impl Size {
-    fn new(bytes: Bytes, workload: &Workload, span: Bytes) -> Self {
-        Self {
-            // Workload::validate keeps blocks within MOST_BLOCK.
-            bytes: u32::try_from(bytes.0).unwrap_or(u32::MAX),
-            places: span.0.saturating_sub(bytes.0) / workload.smallest_block().0.max(1) + 1,
-        }
-    }
-}
-
-/// Chooses the size of each read.
-pub(crate) trait Sizes {
-    fn new(workload: &Workload, span: Bytes) -> Self;
-
-    fn next(&mut self, random: &mut Wyrand) -> (u32, u64);
-}
-
-/// All of one size.
+/// An endless series of reads within a target, random or sequential.
 #[derive(Debug)]
-pub(crate) struct One(Size);
-
-/// `--bssplit`: sizes drawn by their shares, one entry per percent.
-#[derive(Debug)]
-pub(crate) struct Split(Box<[Size; 100]>);
-
-impl Sizes for One {
-    fn new(workload: &Workload, span: Bytes) -> Self {
-        Self(Size::new(workload.block_size, workload, span))
-    }
-
-    #[inline]
-    fn next(&mut self, _: &mut Wyrand) -> (u32, u64) {
-        (self.0.bytes, self.0.places)
-    }
-}
-
-impl Sizes for Split {
-    fn new(workload: &Workload, span: Bytes) -> Self {
-        let mut shares = workload.block_split.iter().flat_map(|(bytes, share)| {
-            std::iter::repeat_n(Size::new(*bytes, workload, span), usize::from(*share))
-        });
-        let rest = Size::new(workload.block_size, workload, span);
-        Self(Box::new(std::array::from_fn(|_| shares.next().unwrap_or(rest))))
-    }
-
-    #[inline]
-    fn next(&mut self, random: &mut Wyrand) -> (u32, u64) {
-        #[expect(clippy::cast_possible_truncation, reason = "below 100")]
-        let Size { bytes, places } = self.0[random.below(100) as usize];
-        (bytes, places)
-    }
-}
-
-/// Every place as likely as any other, the last one too. Places are the smallest block apart, as fio's are.
-#[derive(Debug)]
-pub(crate) struct Random<S> {
-    generator: Wyrand,
-    sizes: S,
-    /// First byte of the part that is read.
-    start: u64,
-    /// Bytes from place to place.
-    step: u64,
-}
-
-impl<S: Sizes> OffsetGenerator for Random<S> {
-    fn new(workload: &Workload, span: Bytes, _: u32, worker: u64) -> Self {
-        Self {
-            generator: Wyrand::new(workload.seed, worker),
-            sizes: S::new(workload, span),
-            start: workload.offset.0,
-            step: workload.smallest_block().0.max(1),
-        }
-    }
-
-    #[inline]
-    fn next(&mut self) -> Block {
-        let (length, places) = self.sizes.next(&mut self.generator);
-        Block { offset: self.start + self.generator.below(places) * self.step, length }
-    }
-}
-
-/// One block after the other, from the start again after the end.
-#[derive(Debug)]
-pub(crate) struct Sequential<S> {
-    generator: Wyrand,
-    sizes: S,
-    at: u64,
+pub(crate) struct OffsetGenerator {
+    random: Wyrand,
+    size: Size,
+    /// `--bssplit`: sizes by their shares, one entry per percent.
+    split: Option<Box<[Size; 100]>>,
     /// First byte of the part that is read, and the first behind it.
     start: u64,
     end: u64,
+    /// Bytes between the offsets of random reads: the smallest block, as in fio.
+    step: u64,
+    /// Offset of the next sequential read; `None` for random ones.
+    at: Option<u64>,
 }
 
-impl<S: Sizes> OffsetGenerator for Sequential<S> {
-    fn new(workload: &Workload, span: Bytes, job: u32, worker: u64) -> Self {
-        let largest = workload.largest_block().0.max(1);
+impl OffsetGenerator {
+    /// The series of job number `job` (of `workload.jobs` on its target) within `span` bytes from the workload's offset on.
+    /// Sequential jobs start evenly apart, so that none reads blocks another just brought into a cache.
+    pub(crate) fn new(workload: &Workload, span: Bytes, job: u32, worker: u64) -> Self {
+        let step = workload.smallest_block().0.max(1);
+        let size = |bytes: Bytes| Size {
+            // Workload::validate keeps blocks within MOST_BLOCK.
+            bytes: u32::try_from(bytes.0).unwrap_or(u32::MAX),
+            offsets: span.0.saturating_sub(bytes.0) / step + 1,
+        };
+        let all = size(workload.block_size);
+        let mut shares = workload
+            .block_split
+            .iter()
+            .flat_map(|(bytes, share)| std::iter::repeat_n(size(*bytes), usize::from(*share)));
+        let is_split = !workload.block_split.is_empty();
+        let split = is_split.then(|| Box::new(std::array::from_fn(|_| shares.next().unwrap_or(all))));
         let start = workload.offset.0;
+        let largest = workload.largest_block().0.max(1);
+        let first = start + span.0 / largest * u64::from(job) / u64::from(workload.jobs.max(1)) * largest;
         Self {
-            generator: Wyrand::new(workload.seed, worker),
-            sizes: S::new(workload, span),
-            at: start + span.0 / largest * u64::from(job) / u64::from(workload.jobs.max(1)) * largest,
+            random: Wyrand::new(workload.seed, worker),
+            size: all,
+            split,
             start,
             end: start + span.0,
+            step,
+            at: (workload.pattern == Pattern::Sequential).then_some(first),
         }
     }
 
     #[inline]
-    fn next(&mut self) -> Block {
-        let (length, _) = self.sizes.next(&mut self.generator);
-        let offset = if self.at + u64::from(length) <= self.end { self.at } else { self.start };
-        self.at = offset + u64::from(length);
-        Block { offset, length }
-    }
-}
-
-/// The series of one worker.
-pub(crate) enum Series {
-    Random(Random<One>),
-    RandomSplit(Random<Split>),
-    Sequential(Sequential<One>),
-    SequentialSplit(Sequential<Split>),
-}
-
-impl OffsetGenerator for Series {
-    fn new(workload: &Workload, span: Bytes, job: u32, worker: u64) -> Self {
-        match (workload.pattern, workload.block_split.is_empty()) {
-            (Pattern::Random, true) => Self::Random(OffsetGenerator::new(workload, span, job, worker)),
-            (Pattern::Random, false) => Self::RandomSplit(OffsetGenerator::new(workload, span, job, worker)),
-            (Pattern::Sequential, true) => {
-                Self::Sequential(OffsetGenerator::new(workload, span, job, worker))
+    pub(crate) fn next(&mut self) -> Block {
+        #[expect(clippy::cast_possible_truncation, reason = "below 100")]
+        let Size { bytes, offsets } = match &self.split {
+            None => self.size,
+            Some(sizes) => sizes[self.random.below(100) as usize],
+        };
+        let offset = match &mut self.at {
+            None => self.start + self.random.below(offsets) * self.step,
+            Some(at) => {
+                let offset = if *at + u64::from(bytes) <= self.end { *at } else { self.start };
+                *at = offset + u64::from(bytes);
+                offset
             }
-            (Pattern::Sequential, false) => {
-                Self::SequentialSplit(OffsetGenerator::new(workload, span, job, worker))
-            }
-        }
-    }
-
-    fn next(&mut self) -> Block {
-        match self {
-            Self::Random(series) => series.next(),
-            Self::RandomSplit(series) => series.next(),
-            Self::Sequential(series) => series.next(),
-            Self::SequentialSplit(series) => series.next(),
-        }
+        };
+        Block { offset, length: bytes }
     }
 }
 
@@ -219,7 +130,7 @@ mod tests {
     #[test]
     fn random_reads_reach_every_block_and_nothing_beyond() {
         // 17 blocks and a piece too short for one.
-        let mut series = Series::new(&workload(Pattern::Random, &[]), Bytes(17 * 4096 + 512), 0, 0);
+        let mut series = OffsetGenerator::new(&workload(Pattern::Random, &[]), Bytes(17 * 4096 + 512), 0, 0);
         let offsets: BTreeSet<u64> = (0..2000).map(|_| series.next().offset).collect();
         assert_eq!(offsets, (0..17).map(|block| block * 4096).collect());
     }
@@ -227,7 +138,7 @@ mod tests {
     #[test]
     fn workers_of_one_seed_read_differently_and_each_the_same_again() {
         let series = |worker| {
-            let mut series = Series::new(&workload(Pattern::Random, &[]), Bytes(1 << 40), 0, worker);
+            let mut series = OffsetGenerator::new(&workload(Pattern::Random, &[]), Bytes(1 << 40), 0, worker);
             (0..8).map(|_| series.next().offset).collect::<Vec<_>>()
         };
         assert_eq!(series(0), series(0));
@@ -239,7 +150,7 @@ mod tests {
         let mut workload = workload(Pattern::Sequential, &[]);
         workload.jobs = 2;
         let offsets = |job| {
-            let mut series = Series::new(&workload, Bytes(4 * 4096), job, 0);
+            let mut series = OffsetGenerator::new(&workload, Bytes(4 * 4096), job, 0);
             (0..5).map(|_| series.next().offset / 4096).collect::<Vec<_>>()
         };
         assert_eq!(offsets(0), [0, 1, 2, 3, 0]);
@@ -250,7 +161,7 @@ mod tests {
     fn split_sizes_come_in_their_shares_at_multiples_of_the_smallest() {
         for pattern in [Pattern::Random, Pattern::Sequential] {
             let workload = workload(pattern, &[(4096, 60), (65536, 40)]);
-            let mut series = Series::new(&workload, Bytes(1 << 30), 0, 0);
+            let mut series = OffsetGenerator::new(&workload, Bytes(1 << 30), 0, 0);
             let mut seen = BTreeMap::new();
             let mut between = 0;
             for _ in 0..10_000 {
@@ -276,7 +187,7 @@ mod tests {
             let part = Workload {
                 offset: Bytes(start * 512), block_size: Bytes(512), jobs: 4, ..workload(pattern, sizes)
             };
-            let mut series = Series::new(&part, Bytes(span * 512), job, u64::from(job));
+            let mut series = OffsetGenerator::new(&part, Bytes(span * 512), job, u64::from(job));
             let blocks: Vec<Block> = (0..2000).map(|_| series.next()).collect();
             let first = blocks.iter().map(|block| block.offset).min().unwrap();
             let last = blocks.iter().map(|block| block.offset + u64::from(block.length)).max().unwrap();

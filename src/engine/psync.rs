@@ -1,26 +1,21 @@
 //! psync: one thread per read in flight, each in a plain pread.
 
-use std::time::Duration;
+use std::{fs::File, io, time::Duration};
 
-use rustix::io::{Errno, pread};
+use rustix::io::pread;
 
 use crate::engine::{
     EngineError,
+    aio::{self, AioQueue},
     memory::Mapping,
-    offset_generator::{OffsetGenerator, Series},
-    rate_limit::RateLimit,
-    stats::worker_stats::WorkerStats,
-    workers::phase_tracker::{Failure, PhaseTracker},
-    workers::run_control::Phase,
+    offset_generator::Block,
+    workers::batch_tuner::BatchTuner,
     workers::{Assignment, EffectiveConfig, Ready},
 };
-use crate::model::{Completion, EngineKind, Workload};
-
-/// The longest sleep of a worker with a rate limit.
-const NAP: Duration = Duration::from_millis(50);
+use crate::model::{EngineKind, Workload};
 
 /// What the workload asks for and pread has not.
-fn lacks(workload: &Workload) -> Vec<String> {
+fn lacks(workload: &Workload) -> [(bool, &'static str); 4] {
     [
         (workload.hipri, "pread cannot poll: completions use interrupts"),
         (workload.submission_poll, "pread has no SQPOLL thread: --sqthread_poll has no effect"),
@@ -30,84 +25,44 @@ fn lacks(workload: &Workload) -> Vec<String> {
             "psync uses --iodepth threads per job; fio's psync has one I/O in flight per job at any iodepth",
         ),
     ]
-    .into_iter()
-    .filter(|(asked, _)| *asked)
-    .map(|(_, sentence)| sentence.to_owned())
-    .collect()
+}
+
+/// A queue of one read.
+struct Psync<'a> {
+    file: &'a File,
+    buffer: Mapping,
+    block: Option<Block>,
 }
 
 /// The work of one thread.
 pub(crate) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), EngineError> {
-    let Assignment { target, workload, control, epoch, stats, job, worker } = assignment;
-    let length = usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX);
-    let mut memory = Mapping::new(length).map_err(|error| EngineError::Machine {
-        wrong: format!("cannot allocate a block: {error}"),
-        fix: "use a smaller --bs or fewer --iodepth and --numjobs".to_owned(),
-    })?;
-    let mut series = Series::new(workload, target.span, *job, *worker);
-    let mut limit = RateLimit::new(workload, target.span.0, workload.depth);
-    let config = EffectiveConfig {
-        engine: EngineKind::Psync,
-        completion: Completion::Interrupts,
-        ring_flags: Vec::new(),
-        memory: memory.words(),
-        fallbacks: lacks(workload),
-    };
-    if !ready.wait(config) {
-        return Ok(());
+    let Assignment { workload, target, .. } = assignment;
+    let buffer = Mapping::of_reads(aio::block_bytes(workload), 1)?;
+    let config = EffectiveConfig::without_ring(EngineKind::Psync, &buffer, &lacks(workload));
+    let mut queue = Psync { file: &target.file, buffer, block: None };
+    aio::work(assignment, ready, &mut queue, config, 1);
+    Ok(())
+}
+
+impl AioQueue for Psync<'_> {
+    fn put(&mut self, _: u16, block: Block) {
+        self.block = Some(block);
     }
-    let buffer = memory.as_mut_slice();
-    let uncounted = WorkerStats::new();
-    let mut tracker = PhaseTracker::new(control, *epoch, stats, &uncounted);
-    let mut now = epoch.elapsed();
-    loop {
-        match tracker.follow() {
-            Phase::Stop => break,
-            Phase::Hold => {
-                tracker.wait();
-                limit.restart();
-                now = epoch.elapsed();
-                continue;
-            }
-            Phase::Gate | Phase::Ramp | Phase::Count => {}
-        }
-        if limit.quota(now) == 0 {
-            if limit.is_exhausted() {
-                break;
-            }
-            tracker.sleep(limit.next_in(now).min(NAP));
-            now = epoch.elapsed();
-            continue;
-        }
-        let block = series.next();
-        limit.issued(1, u64::from(block.length));
-        // The buffer holds the largest block.
-        let Some(part) = buffer.get_mut(..block.length as usize) else { break };
-        let result = match pread(&target.file, part, block.offset) {
+
+    fn enter(&mut self, _: usize, _: Option<Duration>, done: &mut Vec<(u16, i32)>) -> io::Result<()> {
+        let Some(Block { offset, length }) = self.block.take() else { return Ok(()) };
+        let buffer = &mut self.buffer.as_mut_slice()[..length as usize];
+        let result = match pread(self.file, buffer, offset) {
             Ok(read) => i32::try_from(read).unwrap_or(i32::MAX),
-            Err(Errno::INTR | Errno::AGAIN) => continue,
             Err(errno) => -errno.raw_os_error(),
         };
-        let before = std::mem::replace(&mut now, epoch.elapsed());
-        tracker.totals.calls += 1;
-        tracker.totals.in_flight += now - before;
-        if i64::from(result) == i64::from(block.length) {
-            tracker.succeeded(1, u64::from(block.length));
-            if workload.latency {
-                tracker.stats().latency.record(now - before);
-            }
-        } else {
-            let failure = Failure { offset: block.offset, length: block.length, result };
-            if tracker.failed(&failure, &target.name) {
-                tracker.publish();
-                break;
-            }
-        }
-        tracker.publish();
+        done.push((0, result));
+        Ok(())
     }
-    tracker.close();
-    stats.closing().batch = Some("one read per call".to_owned());
-    Ok(())
+
+    fn batch(&self, _: &BatchTuner) -> String {
+        "one read per call".to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -117,7 +72,7 @@ mod tests {
     #[test]
     fn what_it_lacks_is_said() {
         let asks = Workload { hipri: true, submission_poll: true, exact_timing: true, ..Workload::default() };
-        assert_eq!(lacks(&asks).len(), 4);
-        assert!(lacks(&Workload { depth: 1, ..Workload::default() }).is_empty());
+        assert!(lacks(&asks).iter().all(|(asked, _)| *asked));
+        assert!(!lacks(&Workload { depth: 1, ..Workload::default() }).iter().any(|(asked, _)| *asked));
     }
 }

@@ -17,7 +17,10 @@ pub(crate) struct RateLimit {
     largest: u64,
 }
 
-/// What a worker that was slower than its rate may make up for.
+/// The longest sleep of a worker with a rate limit.
+pub(crate) const NAP: Duration = Duration::from_millis(50);
+
+/// Time that a worker slower than its rate catches up at most.
 const MOST_DEBT: Duration = Duration::from_secs(1);
 
 impl RateLimit {
@@ -69,11 +72,11 @@ impl RateLimit {
         }
     }
 
-    /// Time until the next read may be submitted.
+    /// Time until the next read may be submitted, [`NAP`] at the longest.
     pub(crate) fn next_in(&self, now: u64) -> Duration {
         let (Some(interval), Some(since)) = (self.interval, self.since) else { return Duration::ZERO };
         let at = since.saturating_add(whole(self.issued as f64 * interval));
-        Duration::from_nanos(at.saturating_sub(now))
+        Duration::from_nanos(at.saturating_sub(now)).min(NAP)
     }
 
     /// After a hold: time that passed is not made up for.

@@ -16,14 +16,14 @@ use std::{
 use io_uring::{Builder, IoUring, Submitter, cqueue, opcode, squeue, types};
 
 use crate::engine::{
-    EngineError,
+    EngineError, aio,
     memory::Mapping,
     ring::drain::{CountedRing, GuardedRing},
     target::Open,
     workers::{Assignment, EffectiveConfig, Ready},
 };
 use crate::{
-    model::{Completion, EngineKind, Workload, errno_words, locked_memory},
+    model::{EngineKind, Workload, errno_words, error_words, locked_memory},
     units::{self, Bytes},
 };
 
@@ -102,7 +102,7 @@ impl RingSetup {
         let mut fallbacks = Vec::new();
         let mut polled = workload.hipri;
         let depth = workload.depth.saturating_mul(u32::try_from(share.len()).unwrap_or(u32::MAX));
-        let block = usize::try_from(workload.largest_block().0).unwrap_or(usize::MAX);
+        let block = aio::block_bytes(workload);
         let hybrid =
             (workload.hybrid_poll && polled).then(|| locked_memory::retry(|| hybrid_iopoll::ring(depth)));
         let slept_for = matches!(hybrid, Some(Ok(_)));
@@ -112,7 +112,7 @@ impl RingSetup {
                 fallbacks.push(format!(
                     "hybrid polling is missing ({}; Linux 6.13 has it): completions are \
                      polled without sleeping",
-                    words(&error)
+                    error_words(&error)
                 ));
                 make(workload, depth, polled, &mut fallbacks)?
             }
@@ -145,28 +145,14 @@ impl RingSetup {
             fix_buffers(&guarded.ring.ring.submitter(), workload, &guarded.buffers, block, &mut fallbacks);
         let fixed_buffers = slots_per_buffer.is_some();
         let slots_per_buffer = slots_per_buffer.unwrap_or(usize::MAX);
-        let completion = if polled { Completion::Polled } else { Completion::Interrupts };
-        let config = EffectiveConfig {
-            engine: EngineKind::IoUring,
-            completion,
-            ring_flags: flags,
-            memory: guarded.buffers.words(),
-            fallbacks,
-        };
+        let config = EffectiveConfig::new(EngineKind::IoUring, polled, flags, &guarded.buffers, fallbacks);
         Ok(Self { guarded, block, config, fixed_buffers, slots_per_buffer })
     }
 }
 
 /// Adds memory for `depth` reads of `block` bytes to a ring.
 fn guarded(ring: IoUring, block: usize, depth: u32) -> Result<GuardedRing<CountedRing>, EngineError> {
-    let buffers = Mapping::new(block.saturating_mul(depth as usize)).map_err(|error| {
-        let all = units::block_size(Bytes(block as u64 * u64::from(depth)));
-        EngineError::Machine {
-            wrong: format!("cannot allocate {all} of buffers: {error}"),
-            fix: "use a smaller --bs, --iodepth or --numjobs".to_owned(),
-        }
-    })?;
-    Ok(GuardedRing::new(CountedRing::new(ring), buffers))
+    Ok(GuardedRing::new(CountedRing::new(ring), Mapping::of_reads(block, depth as usize)?))
 }
 
 /// Registers the targets with the ring, in their order; false, with a sentence, when the kernel will not.
@@ -178,7 +164,7 @@ pub(crate) fn register_files(
     match submitter.register_files(files) {
         Ok(()) => true,
         Err(error) => {
-            fallbacks.push(format!("files cannot be registered ({}): using plain ones", words(&error)));
+            fallbacks.push(format!("files cannot be registered ({}): using plain ones", error_words(&error)));
             false
         }
     }
@@ -242,7 +228,7 @@ fn is_refusal(error: &io::Error, flags: &[Flag]) -> bool {
 }
 
 pub(crate) fn no_ring(error: &io::Error) -> EngineError {
-    let mut wrong = format!("io_uring_setup failed: {}", words(error));
+    let mut wrong = format!("io_uring_setup failed: {}", error_words(error));
     let fix = match error.raw_os_error() {
         Some(libc::ENOMEM) => {
             wrong = format!("{wrong}: {}", locked_memory::used_up());
@@ -262,7 +248,10 @@ pub(crate) fn unavailable(error: &io::Error) -> String {
         Some(libc::ENOMEM) => format!("{} ({})", locked_memory::used_up(), locked_memory::RAISE_LIMIT),
         _ => "io_uring_setup failed".to_owned(),
     };
-    format!("io_uring is not available ({}): {why}; using threads with pread, at a higher cost", words(error))
+    format!(
+        "io_uring is not available ({}): {why}; using threads with pread, at a higher cost",
+        error_words(error)
+    )
 }
 
 /// Registers the requests of `block` bytes with the ring, if asked for: how many requests one registration holds. `None`, with a
@@ -309,7 +298,7 @@ fn unregistered_buffers(error: &io::Error, asked: usize) -> String {
         Some(libc::ENOMEM) => format!("{}; {}", locked_memory::used_up(), locked_memory::RAISE_LIMIT),
         _ => "the kernel refused".to_owned(),
     };
-    format!("cannot register {asked} of buffers ({}): {why}; plain buffers are used", words(error))
+    format!("cannot register {asked} of buffers ({}): {why}; plain buffers are used", error_words(error))
 }
 
 /// Reads the first block with a polling ring. The errno when the device cannot be polled.
@@ -333,10 +322,6 @@ fn probe(guarded: &mut GuardedRing<CountedRing>, target: &Open, block: usize) ->
             return if completion.result() < 0 { Err(-completion.result()) } else { Ok(()) };
         }
     }
-}
-
-fn words(error: &io::Error) -> String {
-    error.raw_os_error().map_or_else(|| error.to_string(), errno_words)
 }
 
 #[cfg(test)]

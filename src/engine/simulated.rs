@@ -25,14 +25,14 @@ use crate::{
 };
 use noise::Noise;
 
-/// What a flash drive of the demos takes for one small read when nothing else is asked of it. An assumption of the
-/// simulation, near what reads of TLC flash take; no limit is made of it.
+/// Latency of one small read of an idle drive. An assumption of the simulation, near that of TLC flash; no limit derives
+/// from it.
 const ONE_READ: Duration = Duration::from_micros(50);
 
 /// The share of a read's CPU time that is spent in the worker itself: source P saw 2 of 10 %, source R 7 of 65 %.
 const USER_SHARE: f64 = 0.2;
 
-/// Drives that exist in a capture only.
+/// An engine for the drives of a capture.
 #[derive(Debug, Clone)]
 pub struct Simulated {
     machine: Arc<Machine>,
@@ -52,12 +52,21 @@ impl Simulated {
             self.machine.drives.iter().find(|drive| drive.name.device_file() == path)
         };
         let named = target.drive.as_ref().and_then(|name| self.machine.drive(name));
-        named.or_else(by_path).ok_or_else(|| EngineError::Target {
-            path: Label::new(&target.path.to_string_lossy()),
-            wrong: "not a drive of this demo".to_owned(),
-            fix: "name one that `iodyno drives --demo` lists".to_owned(),
-            errno: None,
+        named.or_else(by_path).ok_or_else(|| {
+            let fix = "name one that `iodyno drives --demo` lists";
+            EngineError::target(&target.path, "not a drive of this demo", fix, None)
         })
+    }
+
+    /// Reads per second that the depth allows when every read takes as long as one alone.
+    fn ceiling(&self, drive: &Drive, workload: &Workload) -> f64 {
+        let block = expected::mean_block(workload);
+        let transfer = self.limits.drive(&drive.name).map_or(0.0, |limit| block / limit.bytes_per_second.0);
+        in_flight(workload) / (ONE_READ.as_secs_f64() + transfer)
+    }
+
+    fn hertz(&self) -> f64 {
+        self.limits.processors.as_ref().map_or(f64::INFINITY, |processors| processors.hertz)
     }
 }
 
@@ -84,11 +93,10 @@ impl Engine for Simulated {
             .enumerate()
             .map(|(index, ((target, drive), expected))| {
                 let expected = expected.filter(|expected| expected.iops.is_finite() && expected.iops > 0.0);
-                let expected = expected.ok_or_else(|| EngineError::Target {
-                    path: Label::new(&target.path.to_string_lossy()),
-                    wrong: "the speed of this drive is unknown".to_owned(),
-                    fix: "choose another drive of the demo".to_owned(),
-                    errno: None,
+                let expected = expected.ok_or_else(|| {
+                    let (wrong, fix) =
+                        ("the speed of this drive is unknown", "choose another drive of the demo");
+                    EngineError::target(&target.path, wrong, fix, None)
                 })?;
                 Ok(Flow {
                     name: Label::new(&target.path.to_string_lossy()),
@@ -98,7 +106,7 @@ impl Engine for Simulated {
                     noise: Noise::new(self.seed ^ workload.seed, index as u64),
                     reads: 0.0,
                     slices: 0,
-                    told: 0,
+                    sampled: 0,
                 })
             })
             .collect::<Result<Vec<_>, EngineError>>()?;
@@ -115,45 +123,37 @@ impl Engine for Simulated {
     }
 }
 
-impl Simulated {
-    /// Reads per second that the depth allows when every read takes as long as one alone.
-    fn ceiling(&self, drive: &Drive, workload: &Workload) -> f64 {
-        let block = expected::mean_block(workload);
-        let transfer = self.limits.drive(&drive.name).map_or(0.0, |limit| block / limit.bytes_per_second.0);
-        f64::from(under_way(workload)) * f64::from(workload.jobs) / (ONE_READ.as_secs_f64() + transfer)
-    }
-
-    fn hertz(&self) -> f64 {
-        self.limits.processors.as_ref().map_or(f64::INFINITY, |processors| processors.hertz)
-    }
+/// Depth that a job reaches: the C library's AIO serializes reads of a file.
+fn depth(workload: &Workload) -> f64 {
+    f64::from(if workload.engine == EngineKind::Posixaio { 1 } else { workload.depth })
 }
 
-/// Reads of a job that are in flight at once: the C library's AIO reads one block of a file after the other.
-fn under_way(workload: &Workload) -> u32 {
-    if workload.engine == EngineKind::Posixaio { 1 } else { workload.depth }
+/// Reads of all jobs that are in flight.
+fn in_flight(workload: &Workload) -> f64 {
+    depth(workload) * f64::from(workload.jobs)
 }
 
 #[derive(Debug)]
 struct Flow {
     name: Label,
     drive: DriveName,
-    /// What it reaches, before noise.
+    /// IOPS before noise.
     iops: f64,
-    /// Processor time of one read.
+    /// CPU time of one read.
     seconds_per_read: f64,
     noise: Noise,
     /// Reads of the slices that are over.
     reads: f64,
     slices: u64,
-    /// Reads that a sample has reported.
-    told: u64,
+    /// Reads of the previous sample.
+    sampled: u64,
 }
 
 /// The rate changes this often.
 const SLICE: Duration = Duration::from_millis(100);
 
 impl Flow {
-    /// Reads completed when so much time has been counted; asked with times that grow.
+    /// Reads completed after `counted`, which must not decrease from call to call.
     fn reads_at(&mut self, counted: Duration, most: Option<u64>) -> u64 {
         let slice = SLICE.as_secs_f64();
         let whole = u64::try_from(counted.as_millis() / SLICE.as_millis()).unwrap_or(u64::MAX);
@@ -177,7 +177,7 @@ impl Flow {
 struct Simulation {
     workload: Workload,
     effective: Effective,
-    /// Reads per target after which it is done, if the workload says how much instead of how long.
+    /// Reads per target after which it is done, where the workload has an amount instead of a runtime.
     amount: Option<u64>,
     flows: Vec<Flow>,
     started: Instant,
@@ -219,47 +219,66 @@ impl Simulation {
         }
     }
 
-    fn bytes(&self, reads: u64) -> u64 {
-        if self.workload.block_split.is_empty() {
-            return reads.saturating_mul(self.workload.block_size.0);
+    fn summary(&self, flow: &Flow, ios: u64, runtime: Duration) -> TargetSummary {
+        let iops = if runtime.is_zero() { flow.iops } else { ios as f64 / runtime.as_secs_f64() };
+        let busy = Duration::from_secs_f64((flow.seconds_per_read * ios as f64).clamp(0.0, 1e9));
+        let workers = f64::from(self.workload.jobs) * runtime.as_secs_f64().max(1e-9);
+        let measured = self.workload.latency && ios > 0;
+        TargetSummary {
+            name: flow.name.clone(),
+            drive: Some(flow.drive.clone()),
+            ios,
+            bytes: bytes(&self.workload, ios),
+            runtime,
+            errors: 0,
+            first_error: None,
+            errno: None,
+            latency: measured.then(|| latency::summary(mean_latency(&self.workload, iops), ios)),
+            cpu_user: busy.mul_f64(USER_SHARE),
+            cpu_system: busy.mul_f64(1.0 - USER_SHARE),
+            context_switches: system::switches(ios, busy.as_secs_f64() / workers),
+            calls: ios / 8,
+            depth_reached: Some(depth(&self.workload)),
+            interrupts_per_read: None,
+            invalid_because: Vec::new(),
         }
-        // Sizes come in the shares asked for, each read whole.
-        let of_size = |(size, share): &(crate::units::Bytes, u8)| size.0 * (reads * u64::from(*share) / 100);
-        self.workload.block_split.iter().map(of_size).sum()
     }
+}
 
-    /// Little's law: reads in flight over reads per second.
-    fn mean_latency(workload: &Workload, iops: f64) -> f64 {
-        f64::from(under_way(workload)) * f64::from(workload.jobs) / iops * 1e9
+fn bytes(workload: &Workload, reads: u64) -> u64 {
+    if workload.block_split.is_empty() {
+        return reads.saturating_mul(workload.block_size.0);
     }
+    // Sizes come in the shares asked for, each read whole.
+    let of_size = |(size, share): &(crate::units::Bytes, u8)| size.0 * (reads * u64::from(*share) / 100);
+    workload.block_split.iter().map(of_size).sum()
+}
+
+/// Little's law: reads in flight over reads per second.
+fn mean_latency(workload: &Workload, iops: f64) -> f64 {
+    in_flight(workload) / iops * 1e9
 }
 
 impl Running for Simulation {
     fn sample(&mut self, now: Instant) -> RunSample {
         let state = self.state(now);
         let counted = self.counted(now);
-        let mut targets = Vec::with_capacity(self.flows.len());
-        for index in 0..self.flows.len() {
-            let amount = self.amount;
-            let flow = &mut self.flows[index];
-            let ios = flow.reads_at(counted, amount);
-            let new = ios.saturating_sub(std::mem::replace(&mut flow.told, ios));
-            let mean = Self::mean_latency(&self.workload, flow.iops * flow.noise.factor(flow.slices));
-            let latency =
-                if self.workload.latency { latency::summary(mean, new) } else { latency::summary(0.0, 0) };
-            targets.push(TargetSample {
+        let Self { flows, workload, amount, .. } = self;
+        let targets = flows.iter_mut().map(|flow| {
+            let ios = flow.reads_at(counted, *amount);
+            let new = ios.saturating_sub(std::mem::replace(&mut flow.sampled, ios));
+            let mean = mean_latency(workload, flow.iops * flow.noise.factor(flow.slices));
+            TargetSample {
                 name: flow.name.clone(),
                 drive: Some(flow.drive.clone()),
                 ios,
-                bytes: 0,
+                bytes: bytes(workload, ios),
                 errors: 0,
-                latency,
+                latency: latency::summary(mean, if workload.latency { new } else { 0 }),
                 failed: None,
-            });
-        }
-        for target in &mut targets {
-            target.bytes = self.bytes(target.ios);
-        }
+            }
+        });
+        let targets = targets.collect();
         // A model makes no calls.
         let batch = String::new();
         RunSample { at: counted, state, preparing: None, targets, batch, simulated: true }
@@ -293,41 +312,14 @@ impl Running for Simulation {
             targets,
             simulated: true,
             interrupted: self.stopped.is_some(),
-            // A run that is the same at any time has no date.
+            // A simulated run has no date.
             started: 0,
             workload: self.workload,
         }
     }
 }
 
-impl Simulation {
-    fn summary(&self, flow: &Flow, ios: u64, runtime: Duration) -> TargetSummary {
-        let iops = if runtime.is_zero() { flow.iops } else { ios as f64 / runtime.as_secs_f64() };
-        let busy = Duration::from_secs_f64((flow.seconds_per_read * ios as f64).clamp(0.0, 1e9));
-        let workers = f64::from(self.workload.jobs) * runtime.as_secs_f64().max(1e-9);
-        let measured = self.workload.latency && ios > 0;
-        TargetSummary {
-            name: flow.name.clone(),
-            drive: Some(flow.drive.clone()),
-            ios,
-            bytes: self.bytes(ios),
-            runtime,
-            errors: 0,
-            first_error: None,
-            errno: None,
-            latency: measured.then(|| latency::summary(Self::mean_latency(&self.workload, iops), ios)),
-            cpu_user: busy.mul_f64(USER_SHARE),
-            cpu_system: busy.mul_f64(1.0 - USER_SHARE),
-            context_switches: system::switches(ios, busy.as_secs_f64() / workers),
-            calls: ios / 8,
-            depth_reached: Some(f64::from(under_way(&self.workload))),
-            interrupts_per_read: None,
-            invalid_because: Vec::new(),
-        }
-    }
-}
-
-/// Reads per target of a workload that names an amount: every job reads all of it.
+/// Reads per target of a workload with an amount: every job reads all of it.
 fn amount(workload: &Workload) -> Option<u64> {
     let size = workload.io_size.or_else(|| workload.amount(workload.size?))?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a block is at most 64 MiB")]

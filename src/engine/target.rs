@@ -47,12 +47,7 @@ impl Open {
     pub(crate) fn new(target: &Target, workload: &Workload) -> Result<Self, EngineError> {
         let path = target.path.as_path();
         let name = Label::new(&path.to_string_lossy());
-        let fail = |wrong: String, fix: &str| EngineError::Target {
-            path: name.clone(),
-            wrong,
-            fix: fix.to_owned(),
-            errno: None,
-        };
+        let fail = |wrong: String, fix: &str| EngineError::target(path, wrong, fix, None);
         let metadata = path.metadata().map_err(|error| refused(path, &error))?;
         let kind = kind(path, &metadata).map_err(|(wrong, fix)| fail(wrong.to_owned(), fix))?;
         let mut file = open(path, workload.direct).map_err(|error| refused(path, &error))?;
@@ -85,28 +80,18 @@ impl Open {
             let alignment = alignment(&file, kind);
             let one = workload.block_split.is_empty().then_some(workload.block_size);
             let sizes = workload.block_split.iter().map(|(size, _)| *size).chain(one);
-            for size in sizes {
-                if !size.0.is_multiple_of(alignment) {
-                    return Err(fail(
-                        format!(
-                            "{} is not a multiple of its block size {}",
-                            in_bytes(size.0),
-                            in_bytes(alignment)
-                        ),
-                        &format!("use --bs {} or a multiple of it", units::block_size(Bytes(alignment))),
-                    ));
+            let whole = |bytes: Bytes, option: &str, fix: &str| match bytes.0.is_multiple_of(alignment) {
+                true => Ok(()),
+                false => {
+                    let (bytes, block) = (in_bytes(bytes.0), in_bytes(alignment));
+                    Err(fail(format!("{option}{bytes} is not a multiple of its block size {block}"), fix))
                 }
+            };
+            let fix = format!("use --bs {} or a multiple of it", units::block_size(Bytes(alignment)));
+            for size in sizes {
+                whole(size, "", &fix)?;
             }
-            if !workload.offset.0.is_multiple_of(alignment) {
-                return Err(fail(
-                    format!(
-                        "--offset {} is not a multiple of its block size {}",
-                        in_bytes(workload.offset.0),
-                        in_bytes(alignment)
-                    ),
-                    "choose another --offset",
-                ));
-            }
+            whole(workload.offset, "--offset ", "choose another --offset")?;
         }
         Ok(Self { file, name, span, namespace: None, doubts: Vec::new() })
     }
@@ -177,12 +162,7 @@ pub(crate) fn refused(path: &Path, error: &io::Error) -> EngineError {
         libc::EMFILE | libc::ENFILE => "too many files are open: raise `ulimit -n` or test fewer targets",
         _ => "choose another target",
     };
-    EngineError::Target {
-        path: Label::new(&path.to_string_lossy()),
-        wrong: errno_words(errno),
-        fix: fix.to_owned(),
-        errno: Some(errno),
-    }
+    EngineError::target(path, errno_words(errno), fix, errno)
 }
 
 /// `512 B`, `4k`, `1g`: as `--bs` and `--size` take it.

@@ -20,6 +20,7 @@ use self::placement::Placement;
 use crate::engine::{
     EngineError, Running,
     clock::{self, Epoch},
+    memory::Mapping,
     stats::histogram::Counts,
     stats::worker_stats::{self, WorkerStats},
     target::Open,
@@ -54,9 +55,28 @@ pub(crate) struct EffectiveConfig {
     pub engine: EngineKind,
     pub completion: Completion,
     pub ring_flags: Vec<String>,
-    /// What its reads land in ([`super::memory::Mapping::words`]).
+    /// The kind of pages of its buffers.
     pub memory: &'static str,
     pub fallbacks: Vec<String>,
+}
+
+impl EffectiveConfig {
+    /// Of an engine without a ring: completions use interrupts, and each missing feature that was asked for is named.
+    pub(crate) fn without_ring(engine: EngineKind, buffers: &Mapping, lacks: &[(bool, &str)]) -> Self {
+        let fallbacks = lacks.iter().filter(|(asked, _)| *asked).map(|(_, sentence)| (*sentence).to_owned());
+        Self::new(engine, false, Vec::new(), buffers, fallbacks.collect())
+    }
+
+    pub(crate) fn new(
+        engine: EngineKind,
+        polled: bool,
+        ring_flags: Vec<String>,
+        buffers: &Mapping,
+        fallbacks: Vec<String>,
+    ) -> Self {
+        let completion = if polled { Completion::Polled } else { Completion::Interrupts };
+        Self { engine, completion, ring_flags, memory: buffers.pages, fallbacks }
+    }
 }
 
 /// Reports a worker's config to the pool, and waits for the other workers.
@@ -111,7 +131,6 @@ pub(crate) struct WorkerPool {
     targets: Vec<TargetWorkers>,
     remaining: Arc<Remaining>,
     threads: Vec<JoinHandle<()>>,
-    workers: usize,
     effective: Effective,
     started: i64,
 }
@@ -186,7 +205,6 @@ impl WorkerPool {
             targets: members.collect(),
             remaining: Arc::default(),
             threads: Vec::new(),
-            workers: 0,
             effective: Effective {
                 engine: workload.engine,
                 completion: Completion::Interrupts,
@@ -204,8 +222,9 @@ impl WorkerPool {
         let begun = pool.place(machine, &shares).and_then(|placement| {
             pool.effective.placement.clone_from(&placement.words);
             pool.effective.fallbacks.clone_from(&placement.notes);
+            let workers = shares.len();
             let answers = pool.spawn(shares, &placement, work)?;
-            pool.collect(&answers)
+            pool.collect(&answers, workers)
         });
         match begun {
             Ok(()) => {
@@ -298,7 +317,6 @@ impl WorkerPool {
                     return Err(no_thread(&error));
                 }
             }
-            self.workers += 1;
         }
         let keeper = thread::Builder::new().name("keeper".to_owned()).spawn({
             let control = Arc::clone(&self.control);
@@ -312,8 +330,9 @@ impl WorkerPool {
     fn collect(
         &mut self,
         answers: &Receiver<Result<EffectiveConfig, EngineError>>,
+        workers: usize,
     ) -> Result<(), EngineError> {
-        for _ in 0..self.workers {
+        for _ in 0..workers {
             // All senders gone means that a worker ended without a word.
             let config = answers.recv().unwrap_or(Err(EngineError::Stopped))?;
             let effective = &mut self.effective;

@@ -10,6 +10,11 @@ pub fn errno_words(errno: i32) -> String {
     }
 }
 
+/// Likewise of an error; its own text where there is no number.
+pub fn error_words(error: &std::io::Error) -> String {
+    error.raw_os_error().map_or_else(|| error.to_string(), errno_words)
+}
+
 /// The symbolic name of the errnos that files and block devices answer with.
 pub fn errno_name(errno: i32) -> Option<&'static str> {
     ERRNOS.iter().find(|(number, _)| *number == errno).map(|(_, name)| *name)

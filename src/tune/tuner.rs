@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     machine::Machine,
-    model::{Reading, errno_words},
+    model::{Reading, error_words},
 };
 
 /// Why a change was not made.
@@ -315,8 +315,7 @@ impl<'a> Tuner<'a> {
 
     fn written(&self, file: &str, from: &str, to: &str) -> Outcome {
         if let Err(error) = self.actuator.write(file, to) {
-            let words = error.raw_os_error().map_or_else(|| error.to_string(), errno_words);
-            return Outcome::Refused { error: words };
+            return Outcome::Refused { error: error_words(&error) };
         }
         match self.actuator.read(file) {
             Ok(now) => Outcome::read_back(from, to, &now),

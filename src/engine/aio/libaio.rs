@@ -1,7 +1,7 @@
 //! Linux native AIO, fio's `libaio`: `io_setup`, `io_submit`, `io_getevents` by raw system calls.
 #![expect(unsafe_code, reason = "the kernel is given control blocks with the addresses their reads land at")]
 
-use std::{io, os::fd::AsRawFd, ptr, time::Duration};
+use std::{io, os::fd::AsRawFd, time::Duration};
 
 use crate::engine::{
     EngineError,
@@ -10,7 +10,7 @@ use crate::engine::{
     offset_generator::Block,
     workers::{Assignment, EffectiveConfig, Ready},
 };
-use crate::model::{Completion, EngineKind, Workload, errno_words};
+use crate::model::{EngineKind, Workload, error_words};
 
 /// `struct iocb` of `linux/aio_abi.h`: a read (`IOCB_CMD_PREAD` is 0), and which slot it belongs to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,12 +59,12 @@ pub(crate) fn unavailable(error: &io::Error) -> String {
     format!(
         "libaio is not available ({}): no native AIO in this kernel, or seccomp blocks it; using threads \
          with pread",
-        words(error)
+        error_words(error)
     )
 }
 
 /// What the workload asks for and native AIO has not.
-pub(crate) fn lacks(workload: &Workload) -> Vec<String> {
+fn lacks(workload: &Workload) -> [(bool, &'static str); 4] {
     [
         (workload.hipri, "libaio cannot poll: completions use interrupts"),
         (workload.submission_poll, "libaio has no SQPOLL thread: --sqthread_poll has no effect"),
@@ -74,10 +74,6 @@ pub(crate) fn lacks(workload: &Workload) -> Vec<String> {
         ),
         (!workload.direct, "libaio without O_DIRECT blocks: io_submit returns after the read is done"),
     ]
-    .into_iter()
-    .filter(|(asked, _)| *asked)
-    .map(|(_, sentence)| sentence.to_owned())
-    .collect()
 }
 
 /// An AIO context.
@@ -93,9 +89,7 @@ impl Context {
             _ => Err(io::Error::last_os_error()),
         }
     }
-}
 
-impl Context {
     /// Cancels what can be cancelled and waits for the rest, however long that takes (`io_destroy(2)`; the kernel's
     /// `fs/aio.c` waits for its last request since Linux 3.16). Whether the kernel did.
     fn destroy(&mut self) -> bool {
@@ -133,14 +127,9 @@ struct Native {
 /// The work of one thread.
 pub(crate) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), EngineError> {
     let mut native = Native::new(assignment)?;
-    let config = EffectiveConfig {
-        engine: EngineKind::Libaio,
-        completion: Completion::Interrupts,
-        ring_flags: Vec::new(),
-        memory: native.buffers.words(),
-        fallbacks: lacks(&assignment.workload),
-    };
-    aio::work(assignment, ready, &mut native, config);
+    let Assignment { workload, .. } = assignment;
+    let config = EffectiveConfig::without_ring(EngineKind::Libaio, &native.buffers, &lacks(workload));
+    aio::work(assignment, ready, &mut native, config, workload.depth);
     Ok(())
 }
 
@@ -149,7 +138,7 @@ impl Native {
         let Assignment { workload, target, .. } = assignment;
         let (buffers, block) = aio::buffers(workload)?;
         let context = Context::new(workload.depth).map_err(|error| EngineError::Machine {
-            wrong: format!("io_setup failed: {}", words(&error)),
+            wrong: format!("io_setup failed: {}", error_words(&error)),
             fix: match error.raw_os_error() {
                 Some(libc::EAGAIN) => "raise the sysctl fs.aio-max-nr, or use fewer --iodepth and --numjobs",
                 _ => "use --ioengine io_uring or psync",
@@ -240,11 +229,8 @@ impl AioQueue for Native {
     ) -> io::Result<()> {
         self.submit(done)?;
         let wait = wait.saturating_sub(done.len()).min(self.in_flight);
-        let time = patience.map(|most| libc::timespec {
-            tv_sec: libc::time_t::try_from(most.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: most.subsec_nanos().into(),
-        });
-        let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+        let time = aio::timespec(patience);
+        let time = aio::pointer(time.as_ref());
         let (most, events) = (self.events.len(), self.events.as_mut_ptr());
         // SAFETY: `events` has room for `most` of them; the time is null or outlives the call.
         let found =
@@ -263,10 +249,6 @@ impl AioQueue for Native {
         }
         Ok(())
     }
-}
-
-fn words(error: &io::Error) -> String {
-    error.raw_os_error().map_or_else(|| error.to_string(), errno_words)
 }
 
 #[cfg(test)]
@@ -291,8 +273,8 @@ mod tests {
             direct: false,
             ..Workload::default()
         };
-        assert_eq!(lacks(&asks).len(), 4);
-        assert!(lacks(&Workload::default()).is_empty());
+        assert!(lacks(&asks).iter().all(|(asked, _)| *asked));
+        assert!(!lacks(&Workload::default()).iter().any(|(asked, _)| *asked));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::engine::{
     target,
     workers::{Assignment, EffectiveConfig, Ready},
 };
-use crate::model::{Completion, EngineKind, Workload};
+use crate::model::{EngineKind, Workload};
 
 /// Reads that the C library has, and their memory.
 struct Posix {
@@ -36,19 +36,14 @@ struct Posix {
 /// The work of one thread.
 pub(crate) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), EngineError> {
     let mut posix = Posix::new(assignment)?;
-    let config = EffectiveConfig {
-        engine: EngineKind::Posixaio,
-        completion: Completion::Interrupts,
-        ring_flags: Vec::new(),
-        memory: posix.buffers.words(),
-        fallbacks: lacks(&assignment.workload),
-    };
-    aio::work(assignment, ready, &mut posix, config);
+    let Assignment { workload, .. } = assignment;
+    let config = EffectiveConfig::without_ring(EngineKind::Posixaio, &posix.buffers, &lacks(workload));
+    aio::work(assignment, ready, &mut posix, config, workload.depth);
     Ok(())
 }
 
 /// What POSIX AIO cannot do, of what is asked for.
-fn lacks(workload: &Workload) -> Vec<String> {
+fn lacks(workload: &Workload) -> [(bool, &'static str); 4] {
     [
         (workload.hipri, "posixaio cannot poll: completions use interrupts"),
         (workload.submission_poll, "posixaio has no SQPOLL thread: --sqthread_poll has no effect"),
@@ -58,10 +53,6 @@ fn lacks(workload: &Workload) -> Vec<String> {
         ),
         (workload.depth > 1, "posixaio: the C library serializes reads of a file, at any iodepth"),
     ]
-    .into_iter()
-    .filter(|(asked, _)| *asked)
-    .map(|(_, sentence)| sentence.to_owned())
-    .collect()
 }
 
 impl Posix {
@@ -107,11 +98,8 @@ impl Posix {
     fn suspend(&self, patience: Option<Duration>) -> bool {
         let list: Vec<*const libc::aiocb> =
             self.in_flight.iter().map(|slot| ptr::from_ref(&self.controls[usize::from(*slot)])).collect();
-        let time = patience.map(|most| libc::timespec {
-            tv_sec: libc::time_t::try_from(most.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: most.subsec_nanos().into(),
-        });
-        let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+        let time = aio::timespec(patience);
+        let time = aio::pointer(time.as_ref());
         let count = libc::c_int::try_from(list.len()).unwrap_or(libc::c_int::MAX);
         // SAFETY: `count` pointers to control blocks that stay where they are; the time is null or outlives the call.
         let result = unsafe { libc::aio_suspend(list.as_ptr(), count, time) };
@@ -193,8 +181,8 @@ mod tests {
     #[test]
     fn what_it_lacks_is_said() {
         let asks = Workload { hipri: true, submission_poll: true, exact_timing: true, ..Workload::default() };
-        assert_eq!(lacks(&asks).len(), 4);
-        assert!(lacks(&Workload { depth: 1, ..Workload::default() }).is_empty());
+        assert!(lacks(&asks).iter().all(|(asked, _)| *asked));
+        assert!(!lacks(&Workload { depth: 1, ..Workload::default() }).iter().any(|(asked, _)| *asked));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::engine::{
     workers::Assignment,
     workers::phase_tracker::{Failure, PhaseTracker},
 };
-use crate::{model::errno_words, text::Label};
+use crate::{model::error_words, text::Label};
 
 /// A read that can be in flight.
 pub(crate) struct Request {
@@ -156,10 +156,10 @@ impl FreeList {
 }
 
 /// One job on one target.
-pub(crate) struct Job<'a, B> {
+pub(crate) struct Job<'a> {
     pub addressing: Addressing,
     name: &'a Label,
-    pub offsets: B,
+    pub offsets: OffsetGenerator,
     pub tracker: PhaseTracker<'a>,
     limit: RateLimit,
     /// Requests that wait for their time, where there is a rate limit.
@@ -169,7 +169,7 @@ pub(crate) struct Job<'a, B> {
     over: bool,
 }
 
-impl<'a, B: OffsetGenerator> Job<'a, B> {
+impl<'a> Job<'a> {
     pub(crate) fn new(
         assignment: &'a Assignment,
         uncounted: &'a WorkerStats,
@@ -179,7 +179,7 @@ impl<'a, B: OffsetGenerator> Job<'a, B> {
         Self {
             addressing,
             name: &target.name,
-            offsets: B::new(workload, target.span, *job, *worker),
+            offsets: OffsetGenerator::new(workload, target.span, *job, *worker),
             tracker: PhaseTracker::new(control, *epoch, stats, uncounted).of_job(),
             limit: RateLimit::new(workload, target.span.0, 1),
             waiting: Vec::new(),
@@ -205,9 +205,7 @@ impl<'a, B: OffsetGenerator> Job<'a, B> {
             self.end();
         }
     }
-}
 
-impl<B> Job<'_, B> {
     #[inline]
     pub(crate) fn is_alive(&self) -> bool {
         !self.over
@@ -260,11 +258,11 @@ impl<B> Job<'_, B> {
 }
 
 /// The kernel refused a call: all jobs end.
-pub(crate) fn give_up<B>(jobs: &mut [Job<'_, B>], error: &io::Error) {
-    let errno = error.raw_os_error().map_or_else(|| error.to_string(), errno_words);
+pub(crate) fn give_up(jobs: &mut [Job<'_>], error: &io::Error) {
+    let words = error_words(error);
     for job in jobs.iter_mut().filter(|job| job.is_alive()) {
         job.tracker
-            .give_up(error, &Label::new(&format!("io_uring_enter failed with {errno} on {}", job.name)));
+            .give_up(error, &Label::new(&format!("io_uring_enter failed with {words} on {}", job.name)));
     }
 }
 

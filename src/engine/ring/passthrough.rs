@@ -26,7 +26,7 @@ use crate::engine::{
 };
 use crate::{
     machine::{Drive, Machine},
-    model::{Completion, EngineKind, Workload, errno_words},
+    model::{EngineKind, Workload, errno_words},
     units::{self, Bytes},
 };
 use command::Read;
@@ -149,7 +149,7 @@ pub(crate) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Eng
     // A command works on the ring's thread alone with this; where it is refused (before 5.18) nothing else changes.
     let _ = commands.guarded.ring.ring.submitter().register_ring_fd();
     let config = commands.config.clone();
-    aio::work(assignment, ready, &mut commands, config);
+    aio::work(assignment, ready, &mut commands, config, assignment.workload.depth);
     Ok(())
 }
 
@@ -220,15 +220,8 @@ impl CommandRing {
             && ring::register_files(&ring.submitter(), &[target.file.as_raw_fd()], &mut fallbacks);
         let slots_per_buffer =
             ring::fix_buffers(&ring.submitter(), workload, &buffers, block, &mut fallbacks);
-        let completion = if polled { Completion::Polled } else { Completion::Interrupts };
         Ok(Self {
-            config: EffectiveConfig {
-                engine: EngineKind::IoUringCmd,
-                completion,
-                ring_flags: flags,
-                memory: buffers.words(),
-                fallbacks,
-            },
+            config: EffectiveConfig::new(EngineKind::IoUringCmd, polled, flags, &buffers, fallbacks),
             descriptor: (!fixed_file).then(|| target.file.as_raw_fd()),
             template: Read::of(namespace),
             put: Vec::with_capacity(workload.depth as usize),

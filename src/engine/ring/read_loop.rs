@@ -1,4 +1,4 @@
-//! The loop of a ring's worker, compiled for each combination of pattern, timing and number of jobs.
+//! The loop of a ring's worker, compiled for each combination of rate limit, timing and number of jobs.
 #![expect(unsafe_code, reason = "reads are submitted with the addresses of their buffers")]
 
 use std::{mem, num::NonZeroU64, os::fd::AsRawFd, time::Duration};
@@ -7,7 +7,7 @@ use io_uring::{cqueue::CompletionQueue, squeue::SubmissionQueue};
 
 use crate::engine::{
     EngineError,
-    offset_generator::{OffsetGenerator, One, Random, Sequential, Series},
+    rate_limit::NAP,
     ring::drain::{CountedRing, GuardedRing},
     ring::enter::enter,
     ring::job::{Addressing, FreeList, Job, Request, forget, give_up, requests},
@@ -19,10 +19,7 @@ use crate::engine::{
     workers::run_control::Phase,
     workers::{Assignment, Ready},
 };
-use crate::{model::Pattern, text::Label};
-
-/// The longest sleep of a worker with a rate limit.
-const NAP: Duration = Duration::from_millis(50);
+use crate::text::Label;
 
 /// How often totals become visible to the sampler, nanoseconds.
 const PUBLISHED: u64 = 1_000_000;
@@ -40,12 +37,7 @@ pub(crate) fn work(share: &[Assignment], ready: &Ready<'_>) -> Result<(), Engine
     if !ready.wait(setup.config.clone()) {
         return Ok(());
     }
-    let go = match (workload.pattern, workload.block_split.is_empty()) {
-        (Pattern::Random, true) => run::<Random<One>>,
-        (Pattern::Sequential, true) => run::<Sequential<One>>,
-        (_, false) => run::<Series>,
-    };
-    go(share, &mut setup, fixed_files);
+    run(share, &mut setup, fixed_files);
     if let Some(why) = setup.guarded.close() {
         for assignment in share {
             assignment.stats.closing().leaked = Some(Label::new(&why));
@@ -54,21 +46,21 @@ pub(crate) fn work(share: &[Assignment], ready: &Ready<'_>) -> Result<(), Engine
     Ok(())
 }
 
-/// Runs the loop compiled for this workload.
-fn run<B: OffsetGenerator>(share: &[Assignment], setup: &mut RingSetup, fixed_files: bool) {
+/// Runs the loop compiled for this workload, and accounts for it.
+fn run(share: &[Assignment], setup: &mut RingSetup, fixed_files: bool) {
     let Some(Assignment { target, workload, control, epoch, .. }) = share.first() else { return };
     let paced = workload.rate_iops.is_some() || workload.amount(target.span).is_some();
     let go = match (paced, share.len() > 1, workload.latency) {
-        _ if workload.exact_timing => read::<B, true, true, true, true>,
-        (true, _, true) => read::<B, true, true, true, false>,
-        (true, _, false) => read::<B, true, true, false, false>,
-        (false, true, true) => read::<B, false, true, true, false>,
-        (false, true, false) => read::<B, false, true, false, false>,
-        (false, false, true) => read::<B, false, false, true, false>,
-        (false, false, false) => read::<B, false, false, false, false>,
+        _ if workload.exact_timing => read::<true, true, true, true>,
+        (true, _, true) => read::<true, true, true, false>,
+        (true, _, false) => read::<true, true, false, false>,
+        (false, true, true) => read::<false, true, true, false>,
+        (false, true, false) => read::<false, true, false, false>,
+        (false, false, true) => read::<false, false, true, false>,
+        (false, false, false) => read::<false, false, false, false>,
     };
     let (whole, uncounted) = (WorkerStats::new(), WorkerStats::new());
-    let mut jobs: Vec<Job<'_, B>> = share
+    let mut jobs: Vec<Job<'_>> = share
         .iter()
         .enumerate()
         .map(|(index, assignment)| {
@@ -90,15 +82,15 @@ fn run<B: OffsetGenerator>(share: &[Assignment], setup: &mut RingSetup, fixed_fi
 }
 
 /// Reads until the run stops, the amounts are read or every target is given up.
-fn read<B: OffsetGenerator, const PACED: bool, const MANY: bool, const LATENCY: bool, const EXACT: bool>(
+fn read<const PACED: bool, const MANY: bool, const LATENCY: bool, const EXACT: bool>(
     assignment: &Assignment,
     setup: &mut RingSetup,
     tracker: &mut PhaseTracker<'_>,
-    jobs: &mut [Job<'_, B>],
+    jobs: &mut [Job<'_>],
 ) -> BatchTuner {
     let Assignment { workload, epoch, stats, .. } = assignment;
     let mut requests = requests(setup, jobs.len(), workload.depth);
-    let mut free = line_up::<B, PACED>(&mut requests, jobs);
+    let mut free = line_up::<PACED>(&mut requests, jobs);
     let mut tuner = BatchTuner::new(workload, requests.len());
     let GuardedRing { ring: CountedRing { ring, pending }, .. } = &mut setup.guarded;
     let (mut submitter, mut submissions, mut completions) = ring.split();
@@ -129,7 +121,7 @@ fn read<B: OffsetGenerator, const PACED: bool, const MANY: bool, const LATENCY: 
         let numbers = free.take(quota);
         in_flight += quota;
         *pending = count(in_flight);
-        queue::<B, MANY>(&mut submissions, &mut requests, jobs, numbers, now);
+        queue::<MANY>(&mut submissions, &mut requests, jobs, numbers, now);
         submissions.sync();
         if EXACT && quota > 0 {
             if let Err(error) = enter(&submitter, submissions.len(), None, None) {
@@ -177,7 +169,7 @@ fn read<B: OffsetGenerator, const PACED: bool, const MANY: bool, const LATENCY: 
         completions.sync();
         submissions.sync();
         let before = mem::replace(&mut now, epoch.elapsed());
-        let found = reap::<B, PACED, MANY, LATENCY>(&mut completions, &mut requests, &mut free, jobs, now);
+        let found = reap::<PACED, MANY, LATENCY>(&mut completions, &mut requests, &mut free, jobs, now);
         completions.sync();
         tracker.totals.calls += 1;
         tracker.totals.in_flight += in_flight as u64 * (now - before);
@@ -197,10 +189,7 @@ fn read<B: OffsetGenerator, const PACED: bool, const MANY: bool, const LATENCY: 
 }
 
 /// All requests are free: they wait for their time where there is a rate limit, and can be submitted where there is none.
-fn line_up<B: OffsetGenerator, const PACED: bool>(
-    requests: &mut [Request],
-    jobs: &mut [Job<'_, B>],
-) -> FreeList {
+fn line_up<const PACED: bool>(requests: &mut [Request], jobs: &mut [Job<'_>]) -> FreeList {
     let mut free = FreeList::new(requests.len());
     for (number, request) in (0..).zip(requests) {
         let job = &mut jobs[request.job as usize];
@@ -216,10 +205,10 @@ fn line_up<B: OffsetGenerator, const PACED: bool>(
 
 /// Queues the requests of these numbers at `now`.
 #[inline(never)]
-fn queue<B, const MANY: bool>(
+fn queue<const MANY: bool>(
     submissions: &mut SubmissionQueue<'_>,
     requests: &mut [Request],
-    jobs: &[Job<'_, B>],
+    jobs: &[Job<'_>],
     numbers: &[u32],
     now: u64,
 ) {
@@ -238,11 +227,11 @@ fn queue<B, const MANY: bool>(
 
 /// Counts the completions at `now`.
 #[inline(never)]
-fn reap<B: OffsetGenerator, const PACED: bool, const MANY: bool, const LATENCY: bool>(
+fn reap<const PACED: bool, const MANY: bool, const LATENCY: bool>(
     completions: &mut CompletionQueue<'_>,
     requests: &mut [Request],
     free: &mut FreeList,
-    jobs: &mut [Job<'_, B>],
+    jobs: &mut [Job<'_>],
     now: u64,
 ) -> usize {
     let mut found = 0;
@@ -258,7 +247,7 @@ fn reap<B: OffsetGenerator, const PACED: bool, const MANY: bool, const LATENCY: 
         let mut goes_on = !MANY || !request.is_over;
         if result.cast_unsigned() == length {
             if (LATENCY && group.since != request.since) || (MANY && group.job != number) {
-                group.count::<B, LATENCY>(jobs, now);
+                group.count::<LATENCY>(jobs, now);
                 group = Group { job: number, since: request.since, ..Group::default() };
             }
             group.reads += 1;
@@ -277,7 +266,7 @@ fn reap<B: OffsetGenerator, const PACED: bool, const MANY: bool, const LATENCY: 
             }
         }
     }
-    group.count::<B, LATENCY>(jobs, now);
+    group.count::<LATENCY>(jobs, now);
     found
 }
 
@@ -308,7 +297,7 @@ struct Group {
 
 impl Group {
     #[inline]
-    fn count<B, const LATENCY: bool>(&self, jobs: &mut [Job<'_, B>], now: u64) {
+    fn count<const LATENCY: bool>(&self, jobs: &mut [Job<'_>], now: u64) {
         if self.reads > 0 {
             let tracker = &mut jobs[self.job as usize].tracker;
             tracker.succeeded(self.reads, self.bytes);
@@ -320,6 +309,6 @@ impl Group {
 }
 
 /// Time until the first of the jobs that wait for theirs may go on; `None` when none waits.
-fn patience<B>(jobs: &[Job<'_, B>], now: u64) -> Option<Duration> {
-    jobs.iter().filter_map(|job| job.next_in(now)).min().map(|time| time.min(NAP))
+fn patience(jobs: &[Job<'_>], now: u64) -> Option<Duration> {
+    jobs.iter().filter_map(|job| job.next_in(now)).min()
 }

@@ -1,6 +1,6 @@
 //! Latencies that go with a rate and a depth: their mean is Little's law's, their shape log-normal with a tail.
 
-use crate::model::LatencySummary;
+use crate::{engine::stats::histogram::within, model::LatencySummary};
 
 /// Width of the distribution: the 99th percentile is about twice the median, as on flash near its limit.
 const SIGMA: f64 = 0.3;
@@ -25,22 +25,19 @@ pub(crate) fn summary(mean: f64, count: u64) -> LatencySummary {
                 (percent, whole(at(mean, share)))
             })
             .collect(),
-        within: within(mean, count),
+        within: within(quantiles(mean, count)),
     }
 }
 
-/// Counts by [`LatencySummary::LIMITS`], from as many quantiles as make half a percent each.
-fn within(mean: f64, count: u64) -> Vec<u64> {
+/// Quantiles of half a percent each: latency and count.
+fn quantiles(mean: f64, count: u64) -> impl Iterator<Item = (u64, u64)> {
     const QUANTILES: u32 = 200;
     let each = count as f64 / f64::from(QUANTILES);
-    let mut within = vec![0; LatencySummary::LIMITS.len() + 1];
-    for quantile in 0..QUANTILES {
-        let ns = whole(at(mean, (f64::from(quantile) + 0.5) / f64::from(QUANTILES)));
+    (0..QUANTILES).map(f64::from).map(move |quantile| {
+        let ns = whole(at(mean, (quantile + 0.5) / f64::from(QUANTILES)));
         // Rounded as a sum, so that all of them are `count`.
-        let part = whole(each * f64::from(quantile + 1)) - whole(each * f64::from(quantile));
-        within[LatencySummary::LIMITS.partition_point(|limit| *limit < ns)] += part;
-    }
-    within
+        (ns, whole(each * (quantile + 1.0)) - whole(each * quantile))
+    })
 }
 
 fn at(mean: f64, share: f64) -> f64 {

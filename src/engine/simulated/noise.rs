@@ -1,8 +1,8 @@
 //! Noise that is the same every time: a function of seed, target and slice of time.
 
-/// How far a slice's rate may lie below what the model says; never above, for a limit is a limit.
+/// Most by which a slice's rate may lie below the model's limit, as a share.
 const DEPTH: f64 = 0.004;
-/// And how far a whole run's: no machine does the same twice.
+/// Likewise of a whole run: no machine repeats a result exactly.
 const RUN: f64 = 0.004;
 
 /// One target's noise.

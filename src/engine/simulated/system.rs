@@ -1,4 +1,4 @@
-//! What the counters of a system under a simulated run would say: CPUs, drives, context switches.
+//! Counters of a system during a simulated run: CPUs, drives, context switches.
 
 use crate::{
     capacity::{expected, processor},
@@ -10,8 +10,7 @@ use crate::{
 
 use super::USER_SHARE;
 
-/// The rates between two samples of a simulated run, as the kernel's counters would have shown them; memory as it was in
-/// the capture.
+/// The rates between two samples of a simulated run, as the kernel's counters would show them; memory as in the capture.
 pub fn rates(
     machine: &Machine,
     limits: &Limits,
@@ -39,16 +38,12 @@ pub fn rates(
         reads += ios;
         if seconds > 0.0 {
             let (requests, _) = processor::requests(drive, block);
-            let under_way = ios > 0;
+            let depth = f64::from(workload.depth) * f64::from(workload.jobs) * requests;
             let disk = DiskRates {
                 reads: ios as f64 * requests / seconds,
                 read_bytes: bytes as f64 / seconds,
-                read_await_ms: under_way.then_some(target.latency.mean / 1e6),
-                queue_depth: if under_way {
-                    f64::from(workload.depth) * f64::from(workload.jobs) * requests
-                } else {
-                    0.0
-                },
+                read_await_ms: (ios > 0).then_some(target.latency.mean / 1e6),
+                queue_depth: if ios > 0 { depth } else { 0.0 },
                 ..DiskRates::default()
             };
             rates.disks.insert(drive.name.clone(), disk);
@@ -76,8 +71,8 @@ pub fn rates(
     rates
 }
 
-/// Context switches of so many reads by workers that are busy that share of the time: a worker that never waits is never
-/// switched, one that mostly waits is switched for each read. Source R's 0.14 a read at 65 % and 0.97 at 2 % lie near.
+/// Context switches of `reads` by workers that are busy that share of the time: none for a worker that never waits, one
+/// per read for one that mostly waits. Source R's 0.14 a read at 65 % and 0.97 at 2 % are close.
 pub(crate) fn switches(reads: u64, busy: f64) -> u64 {
     let idle = 1.0 - busy.clamp(0.0, 1.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a count")]

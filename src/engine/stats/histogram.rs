@@ -14,11 +14,11 @@ const BUCKETS: usize = bucket(MOST_NS) + 1;
 const fn bucket(ns: u64) -> usize {
     let ns = if ns < MOST_NS { ns } else { MOST_NS };
     // Below two rounds of steps every nanosecond has its own bucket: nothing is shifted out.
-    let tracker = (ns | (STEPS as u64)).ilog2() - STEP_BITS;
+    let shift = (ns | (STEPS as u64)).ilog2() - STEP_BITS;
     // From there the leading one of the value adds STEPS to every step.
     #[expect(clippy::cast_possible_truncation, reason = "below two times STEPS")]
-    let step = (ns >> tracker) as usize;
-    tracker as usize * STEPS + step
+    let step = (ns >> shift) as usize;
+    shift as usize * STEPS + step
 }
 
 /// First value and width of a bucket, nanoseconds.
@@ -31,13 +31,13 @@ const fn span(bucket: usize) -> (u64, u64) {
     ((step as u64) << group, 1 << group)
 }
 
-/// What a value of a bucket counts as.
+/// The value that all values of a bucket count as.
 const fn middle(bucket: usize) -> u64 {
     let (first, width) = span(bucket);
     first + width / 2
 }
 
-/// One worker's buckets. Only that worker records; a reader sees each count as it was at some moment of the look.
+/// One worker's buckets. Only that worker records; a reader may see counts of slightly different moments.
 #[derive(Debug)]
 pub struct Histogram {
     counts: Box<[AtomicU64]>,
@@ -62,9 +62,7 @@ impl Histogram {
         let count = &self.counts[bucket(ns)];
         count.store(count.load(Relaxed) + times, Relaxed);
     }
-}
 
-impl Histogram {
     /// Sum of all latencies, nanoseconds, each as the middle of its bucket.
     pub(crate) fn sum(&self) -> f64 {
         let counts = self.counts.iter().map(|count| count.load(Relaxed)).enumerate();
@@ -94,7 +92,7 @@ impl Counts {
         Self(self.0.iter().zip(&earlier.0).map(|(now, then)| now.saturating_sub(*then)).collect())
     }
 
-    /// Everything that can be told from buckets: values are the middles of theirs.
+    /// Statistics of the counts; every value is the middle of its bucket.
     pub(crate) fn summary(&self) -> LatencySummary {
         let filled = || self.0.iter().enumerate().filter(|(_, count)| **count > 0);
         let count: u64 = self.0.iter().sum();
@@ -131,8 +129,8 @@ impl Counts {
     }
 }
 
-/// Counts by [`LatencySummary::LIMITS`].
-fn within(counts: impl Iterator<Item = (u64, u64)>) -> Vec<u64> {
+/// Counts by [`LatencySummary::LIMITS`] of latencies in nanoseconds, each with its count.
+pub(crate) fn within(counts: impl Iterator<Item = (u64, u64)>) -> Vec<u64> {
     let mut within = vec![0; LatencySummary::LIMITS.len() + 1];
     for (ns, count) in counts {
         within[LatencySummary::LIMITS.partition_point(|limit| *limit < ns)] += count;

@@ -89,13 +89,9 @@ impl BatchTuner {
     pub(crate) fn words(&self) -> String {
         let Setting { submit, wait } = self.in_use;
         let how = if self.small == self.full { "" } else { "adaptive, " };
-        let waits = match wait {
-            0 => ", spins".to_owned(),
-            1 if self.exact => String::new(),
-            wait => format!(", waits for {wait}"),
-        };
+        let spins = if wait == 0 { " (spins)" } else { "" };
         let timed = if self.exact { ", exact" } else { "" };
-        format!("{how}submits up to {submit}{waits}{timed}")
+        format!("{how}submit {submit}, complete {wait}{spins}{timed}")
     }
 }
 
@@ -122,9 +118,9 @@ mod tests {
     #[test]
     fn batches_are_full_where_the_worker_never_sleeps_and_small_again_where_it_does() {
         let mut tuner = BatchTuner::new(&workload(None, None), 32);
-        assert_eq!(tuner.words(), "adaptive, submits up to 8, waits for 2");
-        assert_eq!(after(&mut tuner, 100, 9), "adaptive, submits up to 32, waits for 4");
-        assert_eq!(after(&mut tuner, 100, 10), "adaptive, submits up to 8, waits for 2");
+        assert_eq!(tuner.words(), "adaptive, submit 8, complete 2");
+        assert_eq!(after(&mut tuner, 100, 9), "adaptive, submit 32, complete 4");
+        assert_eq!(after(&mut tuner, 100, 10), "adaptive, submit 8, complete 2");
         assert!(!tuner.choose(0, tuner.slept + 1), "nothing changed");
     }
 
@@ -132,20 +128,20 @@ mod tests {
     fn pinned_sizes_stay_within_the_depth() {
         let mut tuner = BatchTuner::new(&workload(Some(2), Some(9)), 4);
         assert_eq!((tuner.submit(), tuner.wait(4), tuner.wait(1)), (2, 4, 1));
-        assert_eq!(after(&mut tuner, 10, 0), "submits up to 2, waits for 4");
+        assert_eq!(after(&mut tuner, 10, 0), "submit 2, complete 4");
         assert_eq!(
             after(&mut BatchTuner::new(&workload(Some(2), None), 32), 10, 0),
-            "adaptive, submits up to 2, waits for 4"
+            "adaptive, submit 2, complete 4"
         );
-        assert_eq!(BatchTuner::new(&workload(Some(4), Some(0)), 32).words(), "submits up to 4, spins");
+        assert_eq!(BatchTuner::new(&workload(Some(4), Some(0)), 32).words(), "submit 4, complete 0 (spins)");
     }
 
     #[test]
     fn exact_timing_waits_for_one_completion() {
         let exact = Workload { exact_timing: true, ..workload(None, None) };
-        assert_eq!(after(&mut BatchTuner::new(&exact, 32), 10, 0), "adaptive, submits up to 32, exact");
+        assert_eq!(after(&mut BatchTuner::new(&exact, 32), 10, 0), "adaptive, submit 32, complete 1, exact");
         let pinned = Workload { batch_complete_min: Some(8), ..exact };
-        assert!(BatchTuner::new(&pinned, 32).words().ends_with(", waits for 8, exact"));
+        assert!(BatchTuner::new(&pinned, 32).words().ends_with(", complete 8, exact"));
     }
 
     #[test]
