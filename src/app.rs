@@ -222,7 +222,7 @@ impl App {
             return vec![Effect::KeepChanges, Effect::Quit];
         }
         match answer.error {
-            Some(why) => self.warn(why),
+            Some(why) => self.warn(why.to_string()),
             None if all == 0 => {}
             None => {
                 let verb = if made { "applied" } else { "restored" };

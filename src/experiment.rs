@@ -16,5 +16,5 @@ pub(crate) mod measured_gain;
 pub use crate::model::experiment::{Run, ThrownOut};
 pub use account::{Account, ArmAccount, Phase};
 pub(crate) use driver::{Action, Driver, Event};
-pub use plan::{Arm, Assignment, Experiment, Plan, Scene, Terms};
+pub use plan::{Arm, Assignment, Experiment, Needs, Plan, Scene, Terms};
 pub use table::EXPERIMENTS;

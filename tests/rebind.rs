@@ -152,10 +152,10 @@ fn a_driver_that_will_not_let_go_ends_it_and_one_that_will_not_take_back_is_told
     let error = poll_queues(&journal, &lost, &machine, &rebind).expect_err("refused").to_string();
     let fix = format!("echo '{}' | sudo tee '/sys/bus/pci/drivers/nvme/bind'", rebind.address);
     assert!(error.contains(&fix), "{error}");
-    let change_log = ChangeLog::of(&journal.read().expect("it is whole"), "boot");
+    let change_log = ChangeLog::of(&journal.contents().expect("it is readable").records, "boot");
     let away = change_log.entries.iter().find(|entry| entry.setting == DRIVER.0).expect("the journal knows");
     assert!(
-        away.open.contains_key(&away.by) && change_log.is_unasked(&away.by),
+        away.is_open_in(&away.by) && change_log.is_unasked(&away.by),
         "it is brought back without asking"
     );
 }
@@ -176,7 +176,7 @@ fn killed_at_any_step_the_drive_is_bound_again_by_the_next_start() {
         let is_away = kernel.files()[&driver(&rebind)] == "none";
         assert_eq!(is_away, matches!(kill, Kill::After(1) | Kill::Before(2)), "{kill:?}");
         kernel.kill = Kill::Never;
-        let change_log = ChangeLog::of(&journal.read().expect("it is whole"), "boot");
+        let change_log = ChangeLog::of(&journal.contents().expect("it is readable").records, "boot");
         let dead: Vec<&str> = change_log.sessions.keys().map(String::as_str).collect();
         assert!(dead.iter().all(|session| journal.is_dead(session)), "{kill:?}");
         assert!(
@@ -193,7 +193,7 @@ fn killed_at_any_step_the_drive_is_bound_again_by_the_next_start() {
             !is_away || last.starts_with("nvme > "),
             "{kill:?}: the parameter, then the driver: {order:?}"
         );
-        let change_log = ChangeLog::of(&journal.read().expect("it is whole"), "boot");
+        let change_log = ChangeLog::of(&journal.contents().expect("it is readable").records, "boot");
         assert_eq!(change_log.entries, [], "{kill:?}");
     }
 }

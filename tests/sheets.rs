@@ -313,7 +313,7 @@ fn what_is_left_out_is_not_there() {
             && second.contains("\n2  SIMULATED 4k")
             && second.contains("Run 2")
     );
-    assert!(second.contains("(own)") && second.contains("0.900 [0.900, 0.900] worse"), "{second}");
+    assert!(second.contains("(own)") && second.contains("-10.0 % [-10.0, -10.0] worse"), "{second}");
     choice.without_experiments.insert(0);
     let without = text(&dossier, &choice, Format::Text);
     assert!(!without.contains("(own)") && !without.contains("Experiment 1"), "{without}");
@@ -407,9 +407,9 @@ fn what_became_of_an_experiment_is_told_arm_by_arm() {
     assert!(comparison.is_slower(), "{told}");
     for words in [
         "(own)",
-        "1.000 [1.000, 1.000] same",
+        "+0.0 % [+0.0, +0.0] same",
         "] worse",
-        "B against bob's arm: 0.900 [0.900, 0.900] worse, now 0.900",
+        "B against bob's arm: -10.0 % [-10.0, -10.0] worse, now -10.0 %",
     ] {
         assert!(told.contains(words), "{words} in {told}");
     }

@@ -193,7 +193,7 @@ fn what_no_device_was_at_hand_for_is_changed_read_back_and_undone_on_a_fake_root
             assert_eq!(tuner.apply(&machine, change).unwrap(), Outcome::Accepted, "{}", row.id.0);
             assert_eq!(kernel.read(&change.file).unwrap(), value);
         }
-        let change_log = ChangeLog::of(&journal.read().unwrap(), "b");
+        let change_log = ChangeLog::of(&journal.contents().unwrap().records, "b");
         let report = tuner.undo(&machine, &change_log, &Which::All, false).unwrap();
         assert!(report.len() == planned.len() && is_whole(&report), "{}: {report:?}", row.id.0);
         for change in &planned {

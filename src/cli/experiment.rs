@@ -138,7 +138,7 @@ fn list(on: &On, json: bool, origin: &Origin) -> Result<Status, Failure> {
             let plan = if origin.is_live() || origin.is_demo() {
                 row.plan(&scene, Terms::default())
             } else {
-                Err("this machine or a demo: a capture's drives are not here".to_owned())
+                Err("this machine or a demo: a capture's drives are not here".into())
             };
             Ok((row, plan))
         })
@@ -196,9 +196,9 @@ impl RunArgs {
         let wishes = self.wishes();
         let scene =
             Scene { machine: &machine, targets: &targets, simulated: origin.is_demo(), wishes: &wishes };
-        let plan = row.plan(&scene, self.terms()).map_err(|needs| {
-            Complaint::new(&self.name, format!("needs {needs}"), "see `iodyno experiment list`")
-        })?;
+        let plan = row
+            .plan(&scene, self.terms())
+            .map_err(|needs| Complaint::new(&self.name, needs.to_string(), "see `iodyno experiment list`"))?;
         let service = startup::settings(origin, &root).filter(|service| service.boot.is_some());
         let cannot = || Complaint::new("experiment", "this machine's boot id cannot be read", "mount /proc");
         self.carry_out(plan, &service.ok_or_else(cannot)?, &root)

@@ -243,7 +243,7 @@ impl Bench {
         let device = self.device(device)?;
         let wanted = values.iter().map(|text| assignment(&device, text));
         let mut wanted = wanted.collect::<Result<Vec<_>, Failure>>()?;
-        wanted.sort_by_key(|wanted| wanted.setting.rank());
+        wanted.sort_by_key(|wanted| settings::rank(wanted.setting.id.0));
         // Everything is checked before anything is written.
         let planned = service.plan(&wanted)?;
         let new: Vec<Change> = planned.iter().filter(|change| change.from != change.to).cloned().collect();

@@ -4,50 +4,41 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::plan::{Arm, Arms, Assignment, Scene};
+use super::plan::{Arm, Arms, Assignment, Needs, Scene};
 use crate::{
     machine::{Drive, NodeKind},
     model::{DriveName, EngineKind, NodeIndex, SettingId, Target, Workload},
     tune::{
         Device,
-        settings::{self, Risk},
+        settings::{self, READ_AHEAD, Risk, SCHEDULER},
     },
     units::{self, Bytes},
 };
 
-const SCHEDULER: SettingId = settings::SCHEDULER;
-const READAHEAD: SettingId = SettingId("read_ahead_kb");
 const MAX_SECTORS: SettingId = SettingId("max_sectors_kb");
 const GOVERNOR: SettingId = SettingId("governor");
 
-fn first_is_baseline(mut arms: Vec<Arm>) -> Vec<Arm> {
-    if let Some(first) = arms.first_mut() {
-        first.against.clear();
-    }
-    arms
-}
-
 /// The drives of the targets; an error without drives or without root.
-fn tunable<'a>(scene: &Scene<'a>) -> Result<Vec<&'a Drive>, String> {
+fn tunable<'a>(scene: &Scene<'a>) -> Result<Vec<&'a Drive>, Needs> {
     let drives = scene.drives();
     if drives.is_empty() {
-        return Err("a known drive; these targets are on none".to_owned());
+        return Err("a known drive; these targets are on none".into());
     }
     may_write(scene)?;
     Ok(drives)
 }
 
-fn may_write(scene: &Scene<'_>) -> Result<(), String> {
+pub(super) fn may_write(scene: &Scene<'_>) -> Result<(), Needs> {
     if scene.simulated || scene.machine.host.root.get() == Some(true) {
         return Ok(());
     }
-    Err("root, to change a setting: run iodyno with sudo".to_owned())
+    Err("root, to change a setting: run iodyno with sudo".into())
 }
 
 /// Refuses a simulated drive, whose model does not cover `what`.
-fn not_simulated(scene: &Scene<'_>, what: &str) -> Result<(), String> {
+fn not_simulated(scene: &Scene<'_>, what: &str) -> Result<(), Needs> {
     if scene.simulated {
-        return Err(format!("a real machine: the cost of {what} is not published"));
+        return Err(format!("a real machine: the cost of {what} is not published").into());
     }
     Ok(())
 }
@@ -63,19 +54,16 @@ fn common(scene: &Scene<'_>, drives: &[&Drive], setting: SettingId) -> Option<St
     values.all(|value| value.as_ref() == Some(&first)).then_some(first)
 }
 
-fn found(scene: &Scene<'_>, drives: &[&Drive], setting: SettingId) -> Result<String, String> {
-    common(scene, drives, setting).ok_or_else(|| format!("drives that all start with the same {}", setting.0))
-}
-
 /// One arm per value of a setting; the current value is the baseline.
 fn values(scene: &Scene<'_>, work: &Workload, setting: SettingId, others: &[&str], unit: &str) -> Arms {
     let drives = tunable(scene)?;
-    let now = found(scene, &drives, setting)?;
+    let now = common(scene, &drives, setting)
+        .ok_or_else(|| format!("drives that all start with the same {}", setting.0))?;
     let others = others.iter().filter(|value| **value != now);
     let arms = std::iter::once(now.as_str())
         .chain(others.copied())
         .map(|value| Arm::new(format!("{value}{unit}"), work.clone()).setting(&drives, setting, value));
-    Ok(first_is_baseline(arms.collect()))
+    Ok(arms.collect())
 }
 
 pub(super) fn schedulers(scene: &Scene<'_>, work: &Workload) -> Arms {
@@ -93,21 +81,21 @@ pub(super) fn schedulers(scene: &Scene<'_>, work: &Workload) -> Arms {
     let mut offered = offered.unwrap_or_default();
     offered.sort_by_key(|word| word != "none");
     if offered.len() < 2 {
-        return Err(format!("a kernel that offers two schedulers; this one has {}", offered.join(" ")));
+        return Err(format!("a kernel that offers two schedulers; this one has {}", offered.join(" ")).into());
     }
     let arm = |word: String| Arm::new(word.clone(), work.clone()).setting(&drives, SCHEDULER, &word);
-    Ok(first_is_baseline(offered.into_iter().map(arm).collect()))
+    Ok(offered.into_iter().map(arm).collect())
 }
 
 pub(super) fn readahead(scene: &Scene<'_>, work: &Workload) -> Arms {
     // A simulated kernel has published figures for readahead on and off only.
     let others: &[&str] = if scene.simulated { &["0"] } else { &["0", "128", "1024"] };
-    values(scene, work, READAHEAD, others, " KiB")
+    values(scene, work, READ_AHEAD, others, " KiB")
 }
 
 pub(super) fn direct(_: &Scene<'_>, work: &Workload) -> Arms {
     let buffered = Workload { direct: false, ..work.clone() };
-    Ok(first_is_baseline(vec![Arm::new("direct", work.clone()), Arm::new("buffered", buffered)]))
+    Ok(vec![Arm::new("direct", work.clone()), Arm::new("buffered", buffered)])
 }
 
 pub(super) fn polled(scene: &Scene<'_>, work: &Workload) -> Arms {
@@ -119,36 +107,36 @@ pub(super) fn polled(scene: &Scene<'_>, work: &Workload) -> Arms {
         .collect();
     let mut arm = Arm::new("polled", Workload { hipri: true, ..work.clone() });
     if drives.is_empty() {
-        return Err("an NVMe drive with poll queues".to_owned());
+        return Err("an NVMe drive with poll queues".into());
     }
     if let Some(first) = without.first() {
         if !scene.simulated {
             return Err(format!(
                 "poll queues, and {first} has none: `iodyno tune set {first} poll_queues=2 --rebind`, or boot with \
                  nvme.poll_queues=2"
-            ));
+            ).into());
         }
         // One per worker of a drive; the fake kernel probes all its drives again at once.
         arm = arm.setting(&drives[..1], settings::POLL_QUEUES, &work.jobs.to_string());
     }
-    Ok(first_is_baseline(vec![Arm::new("interrupts", work.clone()), arm]))
+    Ok(vec![Arm::new("interrupts", work.clone()), arm])
 }
 
 pub(super) fn jobs(scene: &Scene<'_>, work: &Workload) -> Arms {
     let most = scene.processors();
     if most < 2 {
-        return Err("two CPUs".to_owned());
+        return Err("two CPUs".into());
     }
     let arm = |jobs| {
         let label = if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") };
         Arm::new(label, Workload { jobs, ..work.clone() })
     };
-    Ok(first_is_baseline([1, 2, 4, 8, 16, 32].into_iter().filter(|jobs| *jobs <= most).map(arm).collect()))
+    Ok([1, 2, 4, 8, 16, 32].into_iter().filter(|jobs| *jobs <= most).map(arm).collect())
 }
 
 pub(super) fn depths(_: &Scene<'_>, work: &Workload) -> Arms {
     let arm = |depth: u32| Arm::new(format!("depth {depth}"), Workload { depth, ..work.clone() });
-    Ok(first_is_baseline([1, 4, 16, 32, 64, 128, 256].map(arm).into()))
+    Ok([1, 4, 16, 32, 64, 128, 256].map(arm).into())
 }
 
 pub(super) fn blocks(_: &Scene<'_>, work: &Workload) -> Arms {
@@ -156,7 +144,7 @@ pub(super) fn blocks(_: &Scene<'_>, work: &Workload) -> Arms {
         let block_size = Bytes(1 << shift);
         Arm::new(units::block_size(block_size), Workload { block_size, ..work.clone() })
     };
-    Ok(first_is_baseline((12..=20).map(arm).collect()))
+    Ok((12..=20).map(arm).collect())
 }
 
 pub(super) fn engines(scene: &Scene<'_>, work: &Workload) -> Arms {
@@ -187,7 +175,7 @@ pub(super) fn engines(scene: &Scene<'_>, work: &Workload) -> Arms {
     {
         arms.push(Arm::new("passthrough", Workload { targets, ..passthrough }));
     }
-    Ok(first_is_baseline(arms))
+    Ok(arms)
 }
 
 /// The same drives by their NVMe character devices; `None` where one of the targets has none.
@@ -204,7 +192,7 @@ fn passthrough_targets(drives: &[&Drive], targets: &[Target]) -> Option<Vec<Targ
 }
 
 /// Targets by the drive they lie on; there must be two drives.
-fn by_drive(scene: &Scene<'_>) -> Result<Vec<(DriveName, Target)>, String> {
+fn by_drive(scene: &Scene<'_>) -> Result<Vec<(DriveName, Target)>, Needs> {
     let mut found: BTreeMap<DriveName, Target> = BTreeMap::new();
     let mut order = Vec::new();
     for target in scene.targets {
@@ -216,7 +204,7 @@ fn by_drive(scene: &Scene<'_>) -> Result<Vec<(DriveName, Target)>, String> {
         }
     }
     if order.len() < 2 {
-        return Err("two drives: mark them, or name them with --filename A:B".to_owned());
+        return Err("two drives: mark them, or name them with --filename A:B".into());
     }
     Ok(order.into_iter().filter_map(|drive| Some((drive.clone(), found.remove(&drive)?))).collect())
 }
@@ -252,7 +240,7 @@ pub(super) fn together(scene: &Scene<'_>, work: &Workload) -> Arms {
         add(label, below.iter().map(|(_, target)| target.clone()).collect());
     }
     add(format!("all {}", drives.len()), drives.iter().map(|(_, target)| target.clone()).collect());
-    Ok(first_is_baseline(arms))
+    Ok(arms)
 }
 
 /// With more drives only neighbors in bus order are paired.
@@ -289,21 +277,21 @@ pub(super) fn nodes(scene: &Scene<'_>, work: &Workload) -> Arms {
     let nodes = &scene.machine.processors.numa;
     let nodes: Vec<u32> = nodes.iter().filter(|(_, cpus)| !cpus.is_empty()).map(|(node, _)| *node).collect();
     if nodes.len() < 2 {
-        return Err("two NUMA nodes with CPUs; this machine has one".to_owned());
+        return Err("two NUMA nodes with CPUs; this machine has one".into());
     }
     not_simulated(scene, "reading from another NUMA node")?;
     let homes: BTreeSet<Option<u32>> =
         scene.drives().iter().map(|drive| drive.numa_node.get().flatten()).collect();
     let near = match homes.first() {
         Some(Some(home)) if homes.len() == 1 && nodes.contains(home) => *home,
-        _ => return Err("drives of one NUMA node; mark those of one node".to_owned()),
+        _ => return Err("drives of one NUMA node; mark those of one node".into()),
     };
     let arm = |node| {
         let side = if node == near { "local" } else { "remote" };
         Arm::new(format!("{side} node {node}"), Workload { numa_cpu_nodes: vec![node], ..work.clone() })
     };
     let far = nodes.iter().filter(|node| **node != near);
-    Ok(first_is_baseline(std::iter::once(&near).chain(far).map(|node| arm(*node)).collect()))
+    Ok(std::iter::once(&near).chain(far).map(|node| arm(*node)).collect())
 }
 
 pub(super) fn no_merges(scene: &Scene<'_>, work: &Workload) -> Arms {
@@ -336,10 +324,10 @@ pub(super) fn idle_states(scene: &Scene<'_>, work: &Workload) -> Arms {
     let deepest =
         scene.machine.processors.idle_states.iter().filter_map(|state| state.latency_us.get()).max();
     if deepest.is_none_or(|us| us == 0) {
-        return Err("CPUs with idle states; this kernel shows none (cpuidle)".to_owned());
+        return Err("CPUs with idle states; this kernel shows none (cpuidle)".into());
     }
     let held = Arm { awake: true, ..Arm::new("C-states off", work.clone()) };
-    Ok(first_is_baseline(vec![Arm::new("C-states on", work.clone()), held]))
+    Ok(vec![Arm::new("C-states on", work.clone()), held])
 }
 
 pub(super) fn governors(scene: &Scene<'_>, work: &Workload) -> Arms {
@@ -357,18 +345,19 @@ pub(super) fn governors(scene: &Scene<'_>, work: &Workload) -> Arms {
     };
     let arms: Vec<Arm> = std::iter::once(now.clone()).chain(others).map(arm).collect();
     if arms.len() < 2 {
-        return Err(format!("a second governor; this kernel has {now} alone"));
+        return Err(format!("a second governor; this kernel has {now} alone").into());
     }
-    Ok(first_is_baseline(arms))
+    Ok(arms)
 }
 
 pub(super) fn own(scene: &Scene<'_>, work: &Workload) -> Arms {
     let specs = &scene.wishes.arms;
     if specs.len() < 2 {
-        return Err("two sets of settings and workloads: --arm \"A: scheduler=none bs=4k\" --arm \"B: ...\""
-            .to_owned());
+        return Err(
+            "two sets of settings and workloads: --arm \"A: scheduler=none bs=4k\" --arm \"B: ...\"".into()
+        );
     }
     let arms =
         specs.iter().enumerate().map(|(index, spec)| super::custom_arms::arm(scene, work, index, spec));
-    Ok(first_is_baseline(arms.collect::<Result<_, _>>()?))
+    Ok(arms.collect::<Result<_, _>>()?)
 }

@@ -1,6 +1,6 @@
 //! Arms that users write: `label: scheduler=none bs=4k iodepth=32`.
 
-use super::plan::{Arm, Assignment, Scene};
+use super::plan::{Arm, Assignment, Needs, Scene};
 use crate::{
     model::{
         Workload,
@@ -28,8 +28,8 @@ pub struct Written {
 /// test, those of the processors to all processors.
 ///
 /// # Errors
-/// The word that makes no sense, and what would.
-pub fn read(work: &Workload, index: usize, text: &str) -> Result<Written, String> {
+/// The word that is no option or setting, and those there are.
+pub fn read(work: &Workload, index: usize, text: &str) -> Result<Written, Needs> {
     let quoted = |word: &str| Label::new(word).to_string();
     // A label ends in a colon and a blank; values hold colons of their own.
     let (label, words) = match text.split_once(": ") {
@@ -51,7 +51,9 @@ pub fn read(work: &Workload, index: usize, text: &str) -> Result<Written, String
         } else if let Some(row) = settings::find(name).filter(|row| row.risk == Risk::Live) {
             written.settings.push((row.id.0, quoted(value)));
         } else {
-            return Err(format!("a setting or option in place of {:?}: one of {}", quoted(name), known()));
+            return Err(
+                format!("a setting or option in place of {:?}: one of {}", quoted(name), known()).into()
+            );
         }
     }
     let rank = |name: &str| settings::SETTINGS.iter().position(|row| row.id.0 == name);
@@ -67,17 +69,17 @@ fn known() -> String {
 }
 
 /// The arm on a machine.
-pub(super) fn arm(scene: &Scene<'_>, work: &Workload, index: usize, text: &str) -> Result<Arm, String> {
+pub(super) fn arm(scene: &Scene<'_>, work: &Workload, index: usize, text: &str) -> Result<Arm, Needs> {
     let written = read(work, index, text)?;
     let mut arm = Arm::new(written.label, written.workload);
-    if !written.settings.is_empty() && !scene.simulated && scene.machine.host.root.get() != Some(true) {
-        return Err("root, to change a setting: run iodyno with sudo".to_owned());
+    if !written.settings.is_empty() {
+        super::arms::may_write(scene)?;
     }
     for (name, value) in written.settings {
         let Some(row) = settings::find(name) else { continue };
         let devices = devices(scene, row);
         if devices.is_empty() {
-            return Err(format!("a drive that has {name}; these targets are on none"));
+            return Err(format!("a drive that has {name}; these targets are on none").into());
         }
         arm.settings.extend(devices.into_iter().map(|device| Assignment {
             device,
@@ -106,7 +108,7 @@ mod tests {
     use super::*;
     use crate::{model::EngineKind, units::Bytes};
 
-    fn reads(text: &str) -> Result<Written, String> {
+    fn reads(text: &str) -> Result<Written, Needs> {
         read(&Workload::default(), 1, text)
     }
 
@@ -141,10 +143,10 @@ mod tests {
             ("poll_queues=2", "in place of \"poll_queues\""),
             ("write_cache=x", "in place of"),
         ] {
-            let wrong = reads(text).unwrap_err();
+            let wrong = reads(text).unwrap_err().0;
             assert!(wrong.contains(words), "{text}: {wrong}");
         }
-        assert!(reads("x=1").unwrap_err().contains("rw bs iodepth") && known().contains("governor"));
+        assert!(reads("x=1").unwrap_err().0.contains("rw bs iodepth") && known().contains("governor"));
     }
 
     proptest! {
@@ -152,7 +154,7 @@ mod tests {
         fn no_text_breaks_it_or_comes_through_raw(text in any::<String>()) {
             match reads(&text) {
                 Ok(written) => prop_assert!(!written.label.chars().any(char::is_control)),
-                Err(wrong) => prop_assert!(!wrong.chars().any(char::is_control)),
+                Err(wrong) => prop_assert!(!wrong.0.chars().any(char::is_control)),
             }
         }
     }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     model::{
-        RunSummary, Workload,
+        Failed, RunSummary, Workload,
         experiment::{Run, ThrownOut},
     },
     units::counted,
@@ -31,11 +31,11 @@ use crate::{
 pub(crate) enum Event {
     Begin,
     /// The arm's settings were written and read back, or the error.
-    SetUp(Result<(), String>),
+    SetUp(Result<(), Failed>),
     /// The run ended, or the error.
-    Ran(Result<Box<Ran>, String>),
+    Ran(Result<Box<Ran>, Failed>),
     /// The settings were restored, or the error.
-    Restored(Result<(), String>, Duration),
+    Restored(Result<(), Failed>, Duration),
     /// The user stopped it.
     Stop,
     /// The user extended it by this time, after its end.
@@ -127,14 +127,14 @@ impl Driver {
             }
             (Event::SetUp(result), Phase::SettingUp(arm)) => {
                 if let Err(why) = result {
-                    self.error(arm, why);
+                    self.error(arm, why.to_string());
                 }
                 self.restore(arm)
             }
             (Event::Ran(result), Phase::Running(arm)) => {
                 match result {
                     Ok(ran) => self.take(arm, &ran),
-                    Err(why) if !self.stopping => self.error(arm, why),
+                    Err(why) if !self.stopping => self.error(arm, why.to_string()),
                     Err(_) => {}
                 }
                 self.restore(arm)
@@ -173,10 +173,10 @@ impl Driver {
         vec![Action::Restore]
     }
 
-    fn restored(&mut self, result: Result<(), String>, at: Duration) -> Vec<Action> {
+    fn restored(&mut self, result: Result<(), Failed>, at: Duration) -> Vec<Action> {
         if let Err(why) = result {
             // Without the restored setting, later runs would not be comparable.
-            return self.end(Ending::Failed(why), false);
+            return self.end(Ending::Failed(why.to_string()), false);
         }
         if let Some(why) = self.failed.take() {
             return self.end(Ending::Failed(why), true);

@@ -67,16 +67,16 @@ fn rivals<'a>(
     Some((winner, effect.arm, effect))
 }
 
-/// `2.19 times the reads per second [2.15, 2.22] at 95 %: 4k randread, depth 32, 3 jobs, 12 rounds of experiment
+/// `2.19 times the IOPS (95 %: 2.15 to 2.22), 4k randread, depth 32, 3 jobs, 12 rounds of experiment
 /// scheduler`.
 fn words(account: &Account, effect: &Effect, forward: bool) -> String {
     let plan = &account.plan;
-    // The inverse ratio swaps the ends of the interval.
-    let (ratio, low, high) = if forward {
-        (effect.ratio, effect.low, effect.high)
-    } else {
-        (effect.ratio.recip(), effect.high.recip(), effect.low.recip())
-    };
+    let mut effect = effect.clone();
+    if !forward {
+        // The inverse ratio swaps the ends of the interval.
+        (effect.ratio, effect.low, effect.high) =
+            (effect.ratio.recip(), effect.high.recip(), effect.low.recip());
+    }
     let simulated = if plan.simulated { "SIMULATED, " } else { "" };
     let same = if effect.verdict == Verdict::NoDifference {
         format!("no difference of {} or more, ", verdict::percent(plan.terms.margin))
@@ -84,9 +84,8 @@ fn words(account: &Account, effect: &Effect, forward: bool) -> String {
         String::new()
     };
     format!(
-        "{simulated}{same}{ratio:.3} times the {} [{low:.3}, {high:.3}] at {:.0} %: {}, {} rounds of experiment {}",
-        plan.metric.words(),
-        effect.confidence * 100.0,
+        "{simulated}{same}{}, {}, {} rounds of experiment {}",
+        verdict::compared(plan.metric, &effect, ""),
         plan.arms[effect.arm].workload.title(),
         account.rounds,
         plan.experiment.id.0,
@@ -152,7 +151,7 @@ mod tests {
         );
         assert_eq!(
             one[0].words,
-            "2.000 times the reads per second [1.980, 2.020] at 95 %: 4k randread, depth 32, 1 job, 9 rounds of \
+            "2.00 times the IOPS (95 %: 1.98 to 2.02), 4k randread, depth 32, 1 job, 9 rounds of \
              experiment scheduler"
         );
         assert_eq!(against("none")[0].old, "bfq");
@@ -164,15 +163,11 @@ mod tests {
         let found = |_: &Assignment| None;
         let one = measured_gains(&better, found);
         assert_eq!((one[0].winner.value.as_str(), one[0].old.as_str()), ("mq-deadline", "none"));
-        assert!(
-            one[0].words.starts_with("1.100 times the reads per second [1.089, 1.111]"),
-            "{}",
-            one[0].words
-        );
+        assert!(one[0].words.starts_with("10 % more IOPS (95 %: 8.9 to 11.1)"), "{}", one[0].words);
         let same =
             measured_gains(&account([(1.001, Verdict::NoDifference), (1.0, Verdict::NoDifference)]), found);
         assert!(
-            same[0].words.starts_with("no difference of 2.0 % or more, 0.999 times"),
+            same[0].words.starts_with("no difference of 2.0 % or more, 0.1 % fewer IOPS"),
             "{}",
             same[0].words
         );

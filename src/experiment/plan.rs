@@ -52,8 +52,19 @@ impl std::fmt::Debug for Experiment {
     }
 }
 
-/// Arms, or what is missing, as the end of a sentence "needs ...".
-pub(crate) type Arms = Result<Vec<Arm>, String>;
+/// Arms, or what is missing.
+pub(crate) type Arms = Result<Vec<Arm>, Needs>;
+
+/// What an experiment needs that a machine or a request lacks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("needs {0}")]
+pub struct Needs(pub String);
+
+impl<T: Into<String>> From<T> for Needs {
+    fn from(what: T) -> Self {
+        Self(what.into())
+    }
+}
 
 /// The inputs of a plan.
 #[derive(Debug, Clone, Copy)]
@@ -194,11 +205,17 @@ impl Arm {
 
 impl Experiment {
     /// The experiment on a machine, or what it needs that is not there.
-    pub fn plan(&'static self, scene: &Scene<'_>, terms: Terms) -> Result<Plan, String> {
+    pub fn plan(&'static self, scene: &Scene<'_>, terms: Terms) -> Result<Plan, Needs> {
         if scene.targets.is_empty() {
-            return Err("a drive or a file to read from".to_owned());
+            return Err("a drive or a file to read from".into());
         }
-        let arms = (self.make)(scene, &scene.workload((self.workload)()))?;
+        let mut arms = (self.make)(scene, &scene.workload((self.workload)()))?;
+        // Arms that name no baseline are compared with the first.
+        if arms.iter().all(|arm| !arm.against.is_empty())
+            && let Some(first) = arms.first_mut()
+        {
+            first.against.clear();
+        }
         for arm in &arms {
             arm.workload.validate().map_err(|error| format!("another workload: {error}"))?;
         }

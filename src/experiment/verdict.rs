@@ -8,7 +8,7 @@ use crate::{
     units::{BytesPerSecond, Micros, UnitSystem, count, counted},
 };
 
-/// `mq-deadline is slower: 0.457 of none [0.450, 0.464] at 95 %, 12 rounds, 0 thrown out; 1.6 % could have been seen.`
+/// `mq-deadline is worse: 54 % fewer IOPS than none (95 %: 53.9 to 54.1), 12 rounds, 0 discarded; 1.6 % is detectable.`
 pub fn sentence(account: &Account, effect: &Effect) -> String {
     let arm = &account.plan.arms[effect.arm];
     let word = match effect.verdict {
@@ -20,16 +20,54 @@ pub fn sentence(account: &Account, effect: &Effect) -> String {
     };
     let rounds = counted(account.rounds as usize, "round");
     format!(
-        "{} {word}: {:.3} times {} [{:.3}, {:.3}] at {:.0} %, {rounds}, {} discarded; {} is detectable.",
+        "{} {word}: {}, {rounds}, {} discarded; {} is detectable.",
         arm.label,
-        effect.ratio,
-        against(account, effect.arm),
-        effect.low,
-        effect.high,
-        effect.confidence * 100.0,
+        compared(account.plan.metric, effect, &against(account, effect.arm)),
         account.thrown_out.len(),
         percent(effect.detectable),
     )
+}
+
+/// An effect on a metric: `54 % fewer IOPS than none (95 %: 53.9 to 54.1)`, from double on
+/// `3.88 times the IOPS of none (95 %: 3.87 to 3.88)`. An empty `base` is not named.
+pub(crate) fn compared(metric: Metric, effect: &Effect, base: &str) -> String {
+    let (more, less) = match metric {
+        Metric::Iops => ("more", "fewer"),
+        Metric::BytesPerSecond | Metric::CpuNsPerIo => ("more", "less"),
+        Metric::LatencyP99 => ("higher", "lower"),
+    };
+    let base = |word| if base.is_empty() { String::new() } else { format!(" {word} {base}") };
+    let Effect { ratio, low, high, .. } = *effect;
+    let (noun, confidence) = (metric.words(), effect.confidence * 100.0);
+    if ratio >= 2.0 {
+        return format!(
+            "{ratio:.2} times the {noun}{} ({confidence:.0} %: {low:.2} to {high:.2})",
+            base("of")
+        );
+    }
+    // The ends count in the direction of the middle: one of the other direction is negative.
+    let (word, from, to) =
+        if ratio < 1.0 { (less, 1.0 - high, 1.0 - low) } else { (more, low - 1.0, high - 1.0) };
+    let digits = if high - low < 0.001 { 2 } else { 1 };
+    format!(
+        "{} {word} {noun}{} ({confidence:.0} %: {:.digits$} to {:.digits$})",
+        percent((ratio - 1.0).abs()),
+        base("than"),
+        from * 100.0,
+        to * 100.0
+    )
+}
+
+/// A ratio with its interval, for a column: `-54.0 % [-54.1, -53.9]`, from double on `3.88x [3.87, 3.88]`.
+pub(crate) fn change(ratio: f64, interval: Option<(f64, f64)>) -> String {
+    let (number, unit): (fn(f64) -> String, _) = match ratio {
+        // Adding 0 makes -0 positive.
+        ..2.0 => (|ratio| format!("{:+.1}", ((ratio - 1.0) * 1000.0).round() / 10.0 + 0.0), " %"),
+        _ => (|ratio| format!("{ratio:.2}"), "x"),
+    };
+    let interval =
+        interval.map(|(low, high)| format!(" [{}, {}]", number(low), number(high))).unwrap_or_default();
+    format!("{}{unit}{interval}", number(ratio))
 }
 
 /// The base of an arm's comparison, in words.

@@ -124,7 +124,7 @@ pub struct Effective {
     pub completion: Completion,
     /// Ring flags granted: `SINGLE_ISSUER`, `DEFER_TASKRUN`, ...
     pub ring_flags: Vec<String>,
-    /// How batches were chosen: `adaptive, waits for 8` or `submit 32, wait for 8`.
+    /// How batches were chosen: `adaptive, submit 4, complete 8`.
     pub batch: String,
     /// Where workers ran: `anywhere`, `near their drives, on processors 0-7`, `on one processor each: 0-3`.
     pub placement: String,

@@ -33,10 +33,10 @@ impl Metric {
     /// What is counted, for a sentence with a ratio.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Iops => "reads per second",
-            Self::BytesPerSecond => "bytes per second",
+            Self::Iops => "IOPS",
+            Self::BytesPerSecond => "throughput",
             Self::CpuNsPerIo => "CPU time per read",
-            Self::LatencyP99 => "99th percentile of latency",
+            Self::LatencyP99 => "p99 latency",
         }
     }
 

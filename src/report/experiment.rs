@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::table::{self, Column};
 use crate::{
     experiment::{
-        Account, Experiment, Plan, Run,
+        Account, Experiment, Needs, Plan, Run,
         verdict::{self, figure, in_words, percent},
     },
     model::Metric,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A row of the list: an experiment, and its plan on this machine or what it needs.
-pub type Listed = (&'static Experiment, Result<Plan, String>);
+pub type Listed = (&'static Experiment, Result<Plan, Needs>);
 
 /// The list of experiments.
 pub fn list(rows: &[Listed], width: Option<usize>) -> String {
@@ -26,7 +26,7 @@ pub fn list(rows: &[Listed], width: Option<usize>) -> String {
         .map(|(row, plan)| {
             let (time, arms) = match plan {
                 Ok(plan) => (in_words(plan.least_time()), row.arms.to_owned()),
-                Err(why) => ("-".to_owned(), format!("needs {why}")),
+                Err(why) => ("-".to_owned(), why.to_string()),
             };
             vec![row.id.0.to_owned(), row.question.to_owned(), time, arms]
         })

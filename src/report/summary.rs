@@ -39,7 +39,7 @@ fn headline(run: &RunSummary) -> String {
     format!("{simulated}{}{targets}{interrupted}", workload.title())
 }
 
-/// `io_uring, interrupts, SINGLE_ISSUER DEFER_TASKRUN, adaptive, waits for 8`.
+/// `io_uring, interrupts, SINGLE_ISSUER DEFER_TASKRUN, adaptive, submit 4, complete 8`.
 fn effective(run: &RunSummary) -> String {
     let effective = &run.effective;
     let completion = match effective.completion {
@@ -148,7 +148,7 @@ pub(super) mod tests {
                 engine: EngineKind::IoUring,
                 completion: Completion::Interrupts,
                 ring_flags: vec!["SINGLE_ISSUER".to_owned(), "DEFER_TASKRUN".to_owned()],
-                batch: "adaptive, waits for 8".to_owned(),
+                batch: "adaptive, submit 4, complete 8".to_owned(),
                 placement: "anywhere".to_owned(),
                 memory: "huge pages (2 MiB)".to_owned(),
                 fallbacks: vec!["files cannot be registered (EINVAL): using plain ones".to_owned()],
@@ -190,7 +190,7 @@ pub(super) mod tests {
         let text = text(&run(), &[]);
         let expected = "\
 4k randread, depth 32, 1 job
-  io_uring, interrupts, SINGLE_ISSUER DEFER_TASKRUN, adaptive, waits for 8
+  io_uring, interrupts, SINGLE_ISSUER DEFER_TASKRUN, adaptive, submit 4, complete 8
   workers anywhere; buffers in huge pages (2 MiB)
   note: files cannot be registered (EINVAL): using plain ones
 

@@ -3,6 +3,7 @@
 
 use std::{
     collections::VecDeque,
+    io,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -19,7 +20,7 @@ use crate::{
         Account, Action, Arm, Assignment, Driver, Event, Plan, driver::Ran, measured_gain::measured_gains,
     },
     machine::Machine,
-    model::{RunSample, RunState, Workload},
+    model::{Failed, RunSample, RunState, Workload},
     source::{self, SysRoot},
     tune::{
         Outcome, SettingsGuard, SettingsService, Wanted,
@@ -155,7 +156,7 @@ impl Underway {
             Action::SetUp(arm) => return Some(Event::SetUp(self.set_up(arm))),
             Action::Run(workload) => match self.start(*workload) {
                 Ok(run) => self.run = Some(run),
-                Err(error) => return Some(Event::Ran(Err(error.to_string()))),
+                Err(error) => return Some(Event::Ran(Err(error.into()))),
             },
             Action::Abort => {
                 if let Some(run) = &self.run {
@@ -189,30 +190,33 @@ impl Underway {
         }
     }
 
-    fn set_up(&mut self, arm: usize) -> Result<(), String> {
+    fn set_up(&mut self, arm: usize) -> Result<(), Failed> {
         self.arm = arm;
         let Arm { settings, awake, .. } = self.driver.account().plan.arms[arm].clone();
         if awake {
-            let failed = |error| format!("{}: {error}", cpu_dma_latency::FILE);
+            let failed = |error: io::Error| {
+                Failed::new(format!("{}: {error}", cpu_dma_latency::FILE), error.raw_os_error())
+            };
             self.awake = Some(CpuDmaLatency::hold().map_err(failed)?);
         }
         if settings.is_empty() {
             return Ok(());
         }
         let wanted = settings.iter().map(|set| {
-            let row =
-                settings::find(set.setting.0).ok_or_else(|| format!("{}: no such setting", set.setting.0))?;
+            let row = settings::find(set.setting.0)
+                .ok_or_else(|| Failed::new(format!("{}: no such setting", set.setting.0), None))?;
             Ok(Wanted::new(set.device.clone(), row, set.value.clone()))
         });
-        let wanted = wanted.collect::<Result<Vec<_>, String>>()?;
+        let wanted = wanted.collect::<Result<Vec<_>, Failed>>()?;
         if self.guard.is_none() {
-            self.guard = Some(self.service.guard().map_err(|error| error.to_string())?);
+            self.guard = Some(self.service.guard()?);
         }
         let Some(guard) = &self.guard else { return Ok(()) };
-        let made = guard.set(&wanted).map_err(|error| error.to_string())?;
+        let made = guard.set(&wanted)?;
         match made.iter().find(|(_, outcome)| *outcome != Outcome::Accepted) {
             Some((change, outcome)) => {
-                Err(format!("{} {}={}: {outcome}", change.device, change.setting.0, change.to))
+                let line = format!("{} {}={}: {outcome}", change.device, change.setting.0, change.to);
+                Err(Failed::new(line, None))
             }
             None => Ok(()),
         }
@@ -231,14 +235,15 @@ impl Underway {
         Run::start(engine, workload, &self.machine, files, self.clock.clone(), rows)
     }
 
-    fn restore(&mut self) -> Result<(), String> {
+    fn restore(&mut self) -> Result<(), Failed> {
         self.awake = None;
         let Some(guard) = &self.guard else { return Ok(()) };
-        let report = guard.restore().map_err(|error| error.to_string())?;
+        let report = guard.restore()?;
         if tuner::is_whole(&report) {
             return Ok(());
         }
-        Err(crate::report::tune::restored(&report, false).lines().collect::<Vec<_>>().join("; "))
+        let lines = crate::report::tune::restored(&report, false);
+        Err(Failed::new(lines.lines().collect::<Vec<_>>().join("; "), None))
     }
 
     /// Looks at the run in progress; its result when it has ended.
@@ -252,7 +257,7 @@ impl Underway {
         if !look.ends {
             return None;
         }
-        let ended = self.run.take()?.finish().map_err(|error| error.to_string());
+        let ended = self.run.take()?.finish().map_err(Failed::from);
         Some(Event::Ran(ended.map(|Ended { run, watch, .. }| {
             // Heat is as it is now. That the CPUs are full, or a file holds zeros, is the same in every round.
             let disturbed = if run.simulated {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{startup, worker::Worker};
 use crate::{
+    model::Failed,
     tune::{Change, SettingsService, Tuner, journal::Purpose, tuner::TuneError, undo::Which},
     ui::answer::{Answer, Undoing},
 };
@@ -54,10 +55,10 @@ impl Session {
     fn answer(&mut self, request: Request) -> Answer {
         let mut answer = Answer::default();
         if let Err(error) = self.carry_out(request, &mut answer) {
-            answer.error = Some(error.to_string());
+            answer.error = Some(error.into());
         }
         if let Err(error) = self.account(&mut answer) {
-            answer.error.get_or_insert(error.to_string());
+            answer.error.get_or_insert(error.into());
         }
         answer
     }
@@ -67,15 +68,14 @@ impl Session {
         match request {
             Request::Look => {
                 answer.restored = service.recover()?;
-                answer.error = service.damage()?.into_iter().next();
+                answer.error = service.damage()?.into_iter().next().map(|line| Failed::new(line, None));
                 if answer.restored.is_empty() {
                     return Ok(());
                 }
             }
             Request::Apply(changes) => {
                 let made = service.apply(self.tuner()?, changes);
-                let words = |error: TuneError| error.to_string();
-                answer.made = made.map(|(change, outcome)| (change, outcome.map_err(words))).collect();
+                answer.made = made.map(|(change, outcome)| (change, outcome.map_err(Failed::from))).collect();
             }
             // Nothing was changed, so there is no session to begin.
             Request::Undo(Undoing::Own) if self.tuner.is_none() => return Ok(()),

@@ -4,12 +4,10 @@
 //! [`NO_DRIVER`]; writing that takes the device from its driver, writing a name gives it to that one.
 
 use std::{
-    collections::BTreeMap,
     fs::{self, OpenOptions},
     io::{self, Read, Write},
     ops::Deref,
     os::unix::fs::OpenOptionsExt,
-    sync::Mutex,
     thread,
     time::Duration,
 };
@@ -55,13 +53,6 @@ const SETTLE: Duration = Duration::from_millis(2);
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Live;
 
-/// Files in memory, for tests that must be exact.
-#[derive(Debug, Default)]
-pub struct Memory {
-    /// Path to value.
-    pub files: Mutex<BTreeMap<String, String>>,
-}
-
 impl Actuator for Live {
     fn read(&self, file: &str) -> io::Result<String> {
         if let Some(device) = file.strip_suffix("/driver") {
@@ -83,27 +74,6 @@ impl Actuator for Live {
 
     fn settle(&self) {
         thread::sleep(SETTLE);
-    }
-}
-
-impl Actuator for Memory {
-    fn read(&self, file: &str) -> io::Result<String> {
-        let files = self.files.lock().map_err(|_| io::Error::other("a write thread panicked"))?;
-        files
-            .get(file)
-            .map(|content| current_word(content).to_owned())
-            .ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-
-    fn write(&self, file: &str, value: &str) -> io::Result<()> {
-        let mut files = self.files.lock().map_err(|_| io::Error::other("a write thread panicked"))?;
-        match files.get_mut(file) {
-            Some(content) => {
-                value.clone_into(content);
-                Ok(())
-            }
-            None => Err(io::ErrorKind::NotFound.into()),
-        }
     }
 }
 

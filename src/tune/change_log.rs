@@ -29,45 +29,9 @@ pub struct Entry {
     pub with: Vec<String>,
     /// The session that changed it last.
     pub by: String,
-    /// The sessions that changed it and have not kept it, each with the value it found.
-    pub open: OpenSessions,
-}
-
-/// Sessions in the order in which they changed a file first, each with the value it found. The order is the journal's:
-/// a clock may be set back between two sessions.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct OpenSessions(Vec<(String, String)>);
-
-impl OpenSessions {
-    /// Whether that session is among them.
-    pub fn contains_key(&self, session: &str) -> bool {
-        self.keys().any(|id| id == session)
-    }
-
-    /// Their ids, in order.
-    pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(id, _)| id.as_str())
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The value found by the first of them that is in `sessions`.
-    fn first_of(&self, sessions: &[&str]) -> Option<&str> {
-        self.0.iter().find(|(id, _)| sessions.contains(&id.as_str())).map(|(_, found)| found.as_str())
-    }
-
-    fn add(&mut self, session: &str, found: &str) {
-        if !self.contains_key(session) {
-            self.0.push((session.to_owned(), found.to_owned()));
-        }
-    }
-
-    fn retain(&mut self, stays: impl Fn(&str) -> bool) {
-        self.0.retain(|(id, _)| stays(id));
-    }
+    /// The sessions that changed it and have not kept it, each with the value it found. In the journal's order of their
+    /// first change: a clock may be set back between two sessions.
+    pub open: Vec<(String, String)>,
 }
 
 /// What stands changed in this boot.
@@ -103,21 +67,27 @@ impl ChangeLog {
                     entry.with.extend(affected.iter().map(|a| a.file.clone()));
                 }
                 Event::Result { file, outcome, affected } => {
-                    match outcome {
-                        // What another program set is not iodyno's to undo.
-                        Outcome::Accepted | Outcome::Changed { .. } => change_log.expect_last(file),
-                        Outcome::Adjusted { now } => change_log.expect(file, vec![now.clone()]),
-                        Outcome::Ignored | Outcome::Refused { .. } => change_log.expect_first(file),
+                    if let Some(Entry { last, .. }) = change_log.entry(file) {
+                        match outcome {
+                            // A value that another program set is not undone.
+                            Outcome::Accepted | Outcome::Changed { .. } => {
+                                last.drain(..last.len().saturating_sub(1));
+                            }
+                            Outcome::Adjusted { now } => *last = vec![now.clone()],
+                            Outcome::Ignored | Outcome::Refused { .. } => last.truncate(1),
+                        }
                     }
                     for a in affected {
-                        change_log.expect(&a.file, vec![a.value.clone()]);
+                        if let Some(entry) = change_log.entry(&a.file) {
+                            entry.last = vec![a.value.clone()];
+                        }
                     }
                 }
                 Event::Undone { file, value, sessions } => {
                     change_log.undone(file, value, sessions, &record.session);
                 }
                 Event::Keep => change_log.entries.iter_mut().for_each(|entry| {
-                    entry.open.retain(|session| session != record.session);
+                    entry.open.retain(|(session, _)| *session != record.session);
                 }),
                 Event::Measured(_) | Event::Close => {}
             }
@@ -132,14 +102,14 @@ impl ChangeLog {
         let is_companion = |entry: &Entry| changed.iter().any(|other| other.with.contains(&entry.file));
         change_log.companions = same.into_iter().filter(is_companion).collect();
         change_log.entries = changed;
-        let open = |session: &String| change_log.entries.iter().any(|entry| entry.open.contains_key(session));
+        let open = |session: &String| change_log.entries.iter().any(|entry| entry.is_open_in(session));
         change_log.sessions = purposes.into_iter().filter(|(session, _)| open(session)).collect();
         change_log
     }
 
     /// What living sessions have changed and not kept.
     pub fn held<'a>(&'a self, journal: &'a Journal) -> impl Iterator<Item = &'a Entry> {
-        self.entries.iter().filter(|entry| entry.open.keys().any(|session| !journal.is_dead(session)))
+        self.entries.iter().filter(|entry| entry.sessions().any(|session| !journal.is_dead(session)))
     }
 
     /// Without what living sessions other than `own` have under their hands: that is theirs alone. A file that `own`
@@ -148,14 +118,14 @@ impl ChangeLog {
     pub fn without_living(mut self, journal: &Journal, own: Option<&str>) -> Self {
         let is_own = |session: &str| Some(session) == own;
         let living = |session: &str| !is_own(session) && !journal.is_dead(session);
-        self.entries.retain(|entry| is_own(&entry.by) || !entry.open.keys().any(living));
+        self.entries.retain(|entry| is_own(&entry.by) || !entry.sessions().any(living));
         self
     }
 
     /// Whether that session's changes are put back without asking when it has died: those of an experiment, and those
     /// of one that left a controller without its driver.
     pub fn is_unasked(&self, session: &str) -> bool {
-        let away = |entry: &Entry| entry.setting == DRIVER.0 && entry.open.contains_key(session);
+        let away = |entry: &Entry| entry.setting == DRIVER.0 && entry.is_open_in(session);
         self.sessions.get(session) == Some(&Purpose::Experiment) || self.entries.iter().any(away)
     }
 
@@ -195,7 +165,7 @@ impl ChangeLog {
                 asked: false,
                 with: Vec::new(),
                 by: String::new(),
-                open: OpenSessions::default(),
+                open: Vec::new(),
             });
             self.entries.len() - 1
         });
@@ -208,11 +178,13 @@ impl ChangeLog {
             entry.last = vec![old.to_owned()];
             entry.asked = false;
             entry.with.clear();
-            entry.open = OpenSessions::default();
+            entry.open.clear();
         }
         device.clone_into(&mut entry.device);
         session.clone_into(&mut entry.by);
-        entry.open.add(session, old);
+        if !entry.is_open_in(session) {
+            entry.open.push((session.to_owned(), old.to_owned()));
+        }
         entry
     }
 
@@ -220,35 +192,13 @@ impl ChangeLog {
         self.entries.iter_mut().find(|entry| entry.file == file)
     }
 
-    fn expect(&mut self, file: &str, values: Vec<String>) {
-        if let Some(entry) = self.entry(file) {
-            entry.last = values;
-        }
-    }
-
-    fn expect_last(&mut self, file: &str) {
-        if let Some(entry) = self.entry(file)
-            && let Some(last) = entry.last.pop()
-        {
-            entry.last = vec![last];
-        }
-    }
-
-    fn expect_first(&mut self, file: &str) {
-        if let Some(entry) = self.entry(file) {
-            entry.last.truncate(1);
-        }
-    }
-
     fn undone(&mut self, file: &str, value: &str, sessions: &[String], by: &str) {
         if let Some(entry) = self.entry(file) {
             entry.last = vec![value.to_owned()];
             entry.asked &= !sessions.is_empty();
-            entry
-                .open
-                .retain(|id| !sessions.is_empty() && id != by && !sessions.iter().any(|undone| undone == id));
-            if let Some(before) = entry.open.keys().last() {
-                entry.by = before.to_owned();
+            entry.open.retain(|(id, _)| !sessions.is_empty() && id != by && !sessions.contains(id));
+            if let Some((before, _)) = entry.open.last() {
+                entry.by.clone_from(before);
             }
         }
     }
@@ -257,12 +207,22 @@ impl ChangeLog {
 impl Entry {
     /// The value to go back to when these sessions are undone: what the first of them found.
     pub fn before(&self, sessions: &[&str]) -> Option<&str> {
-        self.open.first_of(sessions)
+        let (_, found) = self.open.iter().find(|(id, _)| sessions.contains(&id.as_str()))?;
+        Some(found)
     }
 
     /// Those of these sessions that changed it and have not kept it, in the order of their first change.
     pub fn open_in<'a>(&'a self, sessions: &'a [&str]) -> impl Iterator<Item = &'a str> {
-        self.open.keys().filter(|session| sessions.contains(session))
+        self.sessions().filter(|session| sessions.contains(session))
+    }
+
+    /// Whether that session changed it and has not kept it.
+    pub fn is_open_in(&self, session: &str) -> bool {
+        self.sessions().any(|id| id == session)
+    }
+
+    fn sessions(&self) -> impl Iterator<Item = &str> {
+        self.open.iter().map(|(id, _)| id.as_str())
     }
 
     /// Whether it reads what iodyno found: undone, refused, or set back by hand. A later change begins anew.

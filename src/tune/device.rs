@@ -86,17 +86,17 @@ impl Identity {
     pub fn of(machine: &Machine, device: &Device) -> Self {
         let name = device.to_string();
         match device {
-            Device::Drive(drive) => machine.drive(drive).map_or_else(
-                || Self { name: name.clone(), ..Self::default() },
-                |drive| Self {
-                    name: name.clone(),
+            Device::Drive(drive) => {
+                let Some(drive) = machine.drive(drive) else { return Self { name, ..Self::default() } };
+                Self {
+                    name,
                     serial: serial_of(drive),
                     diskseq: drive.diskseq.get(),
                     wwid: wwid_of(drive).map(str::to_owned),
                     nsid: nsid_of(drive),
                     path: Some(drive.path.to_string()),
-                },
-            ),
+                }
+            }
             Device::Pci(address) => {
                 let path = machine.pci.find(*address).map(|node| machine.pci.node(node).path.to_string());
                 Self { name, path, ..Self::default() }

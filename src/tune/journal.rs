@@ -140,15 +140,7 @@ pub enum JournalError {
         #[source]
         error: io::Error,
     },
-    /// A line in the middle makes no sense.
-    #[error("{}: {damage}", path.display())]
-    Damaged {
-        /// The journal.
-        path: PathBuf,
-        /// The first such line.
-        damage: Damage,
-    },
-    /// What is written could not be told from what an earlier boot left.
+    /// Records could not be told from those of an earlier boot.
     #[error("/proc/sys/kernel/random/boot_id: cannot be read, so changes could not be undone; mount /proc")]
     NoBoot,
 }
@@ -284,19 +276,7 @@ impl Journal {
         Ok(Some(file))
     }
 
-    /// All records, oldest first; none when there is no journal yet.
-    ///
-    /// # Errors
-    /// A damaged line too: see [`Self::contents`] for the others.
-    pub fn read(&self) -> Result<Vec<Record>, JournalError> {
-        let Contents { records, damaged } = self.contents()?;
-        match damaged.into_iter().next() {
-            None => Ok(records),
-            Some(damage) => Err(JournalError::Damaged { path: self.path(), damage }),
-        }
-    }
-
-    /// What the journal holds, damaged lines apart.
+    /// Records and damaged lines; none when there is no journal yet.
     ///
     /// # Errors
     /// A folder or file that cannot be read, or is not trusted.
@@ -390,13 +370,13 @@ mod tests {
     fn records_survive_the_file_and_a_torn_line_costs_only_itself() {
         let folder = tempfile::tempdir().unwrap();
         let journal = Journal::new(folder.path());
-        assert_eq!(journal.read().unwrap(), []);
+        assert_eq!(journal.contents().unwrap(), Contents::default());
         let session = journal.open(Purpose::Command, "b", 0x1234).unwrap();
         let mut file = StateFolder::make(folder.path()).unwrap().append(NAME).unwrap();
         file.write_all(b"{\"time\":1,\"bo").unwrap();
         let record = session.record(change("/sys/x", "1", "2"), "b", 2);
         journal.append(&record).unwrap();
-        let read = journal.read().unwrap();
+        let read = journal.contents().unwrap().records;
         assert_eq!(read.len(), 2);
         assert_eq!(read[1], record);
         file.write_all(b"{\"nonsense\": 1}\n\xff\xfe}\n").unwrap();
@@ -404,8 +384,8 @@ mod tests {
         let contents = journal.contents().unwrap();
         assert_eq!(contents.records.len(), 3, "what is undamaged is read");
         assert_eq!(contents.damaged.iter().map(|damage| damage.line).collect::<Vec<_>>(), [4, 5]);
-        let said = journal.read().unwrap_err().to_string();
-        assert!(said.contains("journal.jsonl: line 4 is damaged (") && said.contains("; undo "), "{said}");
+        let said = contents.damaged[0].to_string();
+        assert!(said.starts_with("line 4 is damaged (") && said.contains("; undo "), "{said}");
     }
 
     #[test]

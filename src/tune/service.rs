@@ -100,7 +100,7 @@ impl SettingsService {
         let change_log = self.change_log()?;
         let words = |entry: &Entry| format!("{} {} (was {})", entry.device.name, entry.setting, entry.found);
         let line = |(what, dead): (&str, Vec<String>)| {
-            let left = |entry: &&Entry| dead.iter().any(|id| entry.open.contains_key(id));
+            let left = |entry: &&Entry| dead.iter().any(|id| entry.is_open_in(id));
             let left: Vec<String> = change_log.entries.iter().filter(left).map(words).collect();
             let told = || {
                 let left = left.join(", ");
@@ -340,7 +340,7 @@ mod tests {
             "the scheduler first, what is so already not at all"
         );
         assert!(is_whole(&guard.restore().unwrap()));
-        let words = ["none", "mq-deadline", "0.5 times the reads per second"].map(str::to_owned);
+        let words = ["none", "mq-deadline", "0.5 times the IOPS"].map(str::to_owned);
         guard.note(&arm[1].device, arm[1].setting.id, words).unwrap();
         assert_eq!(service.read().0, before, "between two arms");
         guard.set(&arm[..2]).unwrap();

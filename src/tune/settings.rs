@@ -128,13 +128,6 @@ pub const WBT: SettingId = SettingId("wbt_lat_usec");
 /// See [`SCHEDULER`].
 pub const POLL_QUEUES: SettingId = SettingId("poll_queues");
 
-impl Setting {
-    /// Its place in the order in which settings are made and put back.
-    pub fn rank(&self) -> usize {
-        rank(self.id.0)
-    }
-}
-
 /// The place of a setting of that name in the order in which settings are made and put back: what resets others before
 /// what it resets, else as in the table; last for unknown ones.
 pub fn rank(id: &str) -> usize {
@@ -261,7 +254,7 @@ pub static SETTINGS: &[Setting] = &[
         range: Range::Number(-1, i64::MAX),
         usual: &["0", "75", "500", "2000", "10000", "75000"],
         adjusts: to_default,
-        read: |m, d| queue(m, d, |q| q.queue.wbt_lat_usec.clone().map(|us| Value::of(&us.to_string()))),
+        read: |m, d| queue(m, d, |q| plain(&q.queue.wbt_lat_usec)),
         ..row(
             WBT,
             "queue/wbt_lat_usec",
@@ -300,9 +293,7 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         risk: Risk::Shown,
-        read: |m, d| {
-            queue(m, d, |q| q.queue.write_cache.clone().map(|text| Value { text, choices: Vec::new() }))
-        },
+        read: |m, d| queue(m, d, |q| plain(&q.queue.write_cache)),
         proofs: &[],
         ..row(
             SettingId("write_cache"),
@@ -354,7 +345,7 @@ pub static SETTINGS: &[Setting] = &[
         scope: Scope::Function,
         range: Range::Words(&["on", "auto"]),
         argument: |_| Argument::None("no kernel argument sets it for a device; see udev"),
-        read: |m, d| function(m, d, |node| Some(node.power_control.clone().map(Value::from))),
+        read: |m, d| function(m, d, |node| Some(plain(&node.power_control))),
         proofs: &[Proof::Function, Proof::Lab],
         ..row(
             SettingId("power_control"),
@@ -375,7 +366,7 @@ pub static SETTINGS: &[Setting] = &[
             }
             Err(_) => Argument::None("the driver's own choice needs no argument"),
         },
-        read: |m, d| nvme(m, d, |drive| Some(drive.latency_tolerance_us.clone().map(Value::from))),
+        read: |m, d| nvme(m, d, |drive| Some(plain(&drive.latency_tolerance_us))),
         ..row(
             SettingId("latency_tolerance_us"),
             "power/pm_qos_latency_tolerance_us",
@@ -476,7 +467,7 @@ pub fn find(id: &str) -> Option<&'static Setting> {
 
 /// The parameter behind [`POLL_QUEUES`], which is there also while a drive is without its driver.
 pub fn poll_queues(machine: &Machine) -> Option<Reading<Value>> {
-    machine.host.module_parameters.get("nvme/poll_queues").cloned().map(|reading| reading.map(Value::from))
+    machine.host.module_parameters.get("nvme/poll_queues").map(plain)
 }
 
 /// Why a value is none that the setting can have had, in words. Files show words they do not offer, such as a scheduler
@@ -486,7 +477,7 @@ pub fn take_back(setting: &Setting, value: &str) -> Result<(), String> {
     if value.is_empty() || value.len() > 64 || !value.bytes().all(is_word) {
         return Err("takes a word or a number".to_owned());
     }
-    validate(setting, &Value { text: Label::new(value), choices: Vec::new() }, value)
+    validate(setting, &Value::of(value), value)
 }
 
 /// Why a value cannot be asked for, in words; `Ok` does not mean that the kernel will take it.
@@ -519,12 +510,6 @@ impl Value {
     }
 }
 
-impl From<Label> for Value {
-    fn from(text: Label) -> Self {
-        Self { text, choices: Vec::new() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -543,7 +528,7 @@ mod tests {
         assert_eq!(rank("scheduler"), 0, "undo restores the scheduler first");
         for row in SETTINGS {
             assert!(
-                row.also.iter().all(|also| row.rank() < rank(also.0)),
+                row.also.iter().all(|also| rank(row.id.0) < rank(also.0)),
                 "{} is made before what it resets",
                 row.id.0
             );

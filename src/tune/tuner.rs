@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     machine::Machine,
-    model::{Reading, error_words},
+    model::{Failed, Reading, error_words},
 };
 
 /// Why a change was not made.
@@ -64,9 +64,35 @@ pub enum TuneError {
         #[source]
         error: io::Error,
     },
+    /// The setting is shown, never written.
+    #[error("{0} is not tunable: a wrong value loses data")]
+    NotTunable(&'static str),
+    /// The setting takes hold when a driver probes a drive.
+    #[error(
+        "{label} are created when the driver probes a drive: `iodyno tune set DRIVE {id}=N --rebind`, or boot \
+         with nvme.{id}=N"
+    )]
+    NeedsRebind {
+        /// A few words for the setting.
+        label: &'static str,
+        /// Its name.
+        id: &'static str,
+    },
     /// Settings are root's to write.
     #[error("settings: changes need root; run it with sudo")]
     NeedsRoot,
+}
+
+impl From<TuneError> for Failed {
+    fn from(error: TuneError) -> Self {
+        let errno = match &error {
+            TuneError::Unreadable { error, .. } | TuneError::Journal(JournalError::File { error, .. }) => {
+                error.raw_os_error()
+            }
+            _ => None,
+        };
+        Self::new(error.to_string(), errno)
+    }
 }
 
 /// A value asked for on a device.

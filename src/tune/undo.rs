@@ -156,26 +156,23 @@ fn is_on(entry: &Entry, device: &Device, machine: &Machine) -> bool {
     }
 }
 
-/// A file that may be written, and what it takes.
-#[derive(Debug)]
-enum Place {
-    /// Of a row of the table.
-    Setting(String, &'static Setting),
-    /// The driver of an NVMe function.
-    Driver(String),
+/// A file that may be written: of a row of the table, or, without one, the driver of an NVMe function.
+struct Place {
+    file: String,
+    row: Option<&'static Setting>,
 }
 
 impl Place {
     /// The file, if it takes the value.
     fn taking(self, value: &str) -> Result<String, Restored> {
-        let refused =
-            |why: String| Restored::Refused(format!("{why}; {} was not written", Label::new(value)));
-        match self {
-            Self::Setting(file, row) => take_back(row, value).map(|()| file).map_err(refused),
+        let taken = match self.row {
+            Some(row) => take_back(row, value),
             // An undo binds a drive again; it never takes one from its driver.
-            Self::Driver(file) if is_driver_name(value) && value != NO_DRIVER => Ok(file),
-            Self::Driver(_) => Err(refused("needs a driver name".to_owned())),
-        }
+            None if is_driver_name(value) && value != NO_DRIVER => Ok(()),
+            None => Err("needs a driver name".to_owned()),
+        };
+        let refused = |why| Restored::Refused(format!("{why}; {} was not written", Label::new(value)));
+        taken.map(|()| self.file).map_err(refused)
     }
 }
 
@@ -184,9 +181,7 @@ impl Place {
 /// # Errors
 /// Why there is none: a drive that is gone or in doubt, a file that is no setting of the device.
 pub fn file_of(entry: &Entry, machine: &Machine) -> Result<String, Restored> {
-    file_now(entry, machine).map(|place| match place {
-        Place::Setting(file, _) | Place::Driver(file) => file,
-    })
+    file_now(entry, machine).map(|place| place.file)
 }
 
 fn file_now(entry: &Entry, machine: &Machine) -> Result<Place, Restored> {
@@ -197,7 +192,7 @@ fn file_now(entry: &Entry, machine: &Machine) -> Result<Place, Restored> {
         let node = function_of(&entry.file).and_then(|address| machine.pci.find(address));
         let class = node.and_then(|node| machine.pci.node(node).class.get());
         return match class {
-            Some(class) if class >> 8 == NVME_CLASS => Ok(Place::Driver(entry.file.clone())),
+            Some(class) if class >> 8 == NVME_CLASS => Ok(Place { file: entry.file.clone(), row: None }),
             _ => Err(no_setting()),
         };
     }
@@ -215,7 +210,7 @@ fn file_now(entry: &Entry, machine: &Machine) -> Result<Place, Restored> {
         (None, [reading]) if moved => reading,
         _ => return Err(no_setting()),
     };
-    Ok(Place::Setting(reading.path().to_string(), row))
+    Ok(Place { file: reading.path().to_string(), row: Some(row) })
 }
 
 /// The device that was changed as it is called now, and whether its files may have other names than they had.

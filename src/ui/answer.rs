@@ -1,11 +1,12 @@
-//! What the runtime is asked to change, and what it answers.
+//! Requests to change settings, and their results.
 
 use crate::{
+    model::Failed,
     tune::{Change, Outcome, change_log::ChangeLog, tuner::Restored, undo::Step},
     ui::MachineRead,
 };
 
-/// Which changes are to be put back.
+/// Which changes are to be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undoing {
     /// Those of this run of the program.
@@ -16,21 +17,21 @@ pub enum Undoing {
     Sessions(Vec<String>),
 }
 
-/// What became of the changes asked for.
+/// The results of a request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answer {
-    /// What stands changed now.
+    /// Settings that are changed now.
     pub change_log: ChangeLog,
     /// This run's session, once it has one.
     pub session: Option<String>,
-    /// Sessions that died with changes standing.
+    /// Sessions that died and left changes.
     pub dead: Vec<String>,
-    /// What was changed, each with its outcome, in order; an error means that nothing was written.
-    pub made: Vec<(Change, Result<Outcome, String>)>,
-    /// What was put back.
+    /// Changes with their outcomes, in order; an error means that nothing was written.
+    pub made: Vec<(Change, Result<Outcome, Failed>)>,
+    /// Undone changes.
     pub restored: Vec<(Step, Restored)>,
     /// The machine, read afterwards.
     pub machine: Option<MachineRead>,
-    /// Why nothing could be done at all.
-    pub error: Option<String>,
+    /// Why nothing was done at all.
+    pub error: Option<Failed>,
 }

@@ -2,13 +2,13 @@
 
 use crate::{
     machine::Machine,
-    model::SettingId,
+    model::{Failed, SettingId},
     tune::{
         Change, Device, Outcome, SETTINGS, Setting,
         cell::Cell,
         change_log::{ChangeLog, Entry},
         settings::{Risk, rank},
-        tuner::{Restored, planned},
+        tuner::{Restored, TuneError, planned},
         undo::Step,
     },
 };
@@ -47,7 +47,7 @@ pub struct Staged {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Done {
     /// A change, or why nothing was written.
-    Made(Change, Result<Outcome, String>),
+    Made(Change, Result<Outcome, Failed>),
     /// A value put back, or not.
     Restored(Step, Restored),
 }
@@ -145,15 +145,12 @@ impl Settings {
     /// What this run changed and what still stands so.
     pub fn own(&self) -> impl Iterator<Item = &Entry> {
         let session = self.session.as_ref();
-        self.change_log
-            .entries
-            .iter()
-            .filter(move |entry| session.is_some_and(|id| entry.open.contains_key(id)))
+        self.change_log.entries.iter().filter(move |entry| session.is_some_and(|id| entry.is_open_in(id)))
     }
 
     /// What sessions that died changed and what still stands so.
     pub fn left_behind(&self) -> impl Iterator<Item = &Entry> {
-        self.change_log.entries.iter().filter(|entry| self.dead.iter().any(|id| entry.open.contains_key(id)))
+        self.change_log.entries.iter().filter(|entry| self.dead.iter().any(|id| entry.is_open_in(id)))
     }
 
     /// Stages values, in place of those for the same setting and devices; one that takes no write is not staged.
@@ -181,10 +178,17 @@ pub fn staged(
     setting: &Setting,
     devices: &[Device],
     value: &str,
-) -> Result<Vec<Staged>, String> {
-    refuse(setting)?;
+) -> Result<Vec<Staged>, TuneError> {
+    // A staged change is written to a file at once; settings that take more are not staged.
+    match setting.risk {
+        Risk::Live => {}
+        Risk::Shown => return Err(TuneError::NotTunable(setting.label)),
+        Risk::Rebind => {
+            return Err(TuneError::NeedsRebind { label: setting.label, id: setting.id.0 });
+        }
+    }
     let one = |device: &Device| {
-        let mut changes = planned(machine, device, setting, value).map_err(|error| error.to_string())?;
+        let mut changes = planned(machine, device, setting, value)?;
         changes.retain(|change| change.from != change.to);
         Ok(Staged { device: device.clone(), setting: setting.id, value: value.to_owned(), changes })
     };
@@ -235,17 +239,5 @@ impl Done {
             }
             Self::Restored(_, Restored::Refused(why)) => format!("not undone: {why}"),
         }
-    }
-}
-
-/// A staged change is written to a file; what takes more than that is not staged here.
-fn refuse(setting: &Setting) -> Result<(), String> {
-    match setting.risk {
-        Risk::Live => Ok(()),
-        Risk::Shown => Err(format!("{} is not tunable: a wrong value loses data", setting.label)),
-        Risk::Rebind => Err(format!(
-            "{} are created when the driver probes a drive: `iodyno tune set DRIVE {}=N --rebind`, or boot with nvme.{}=N",
-            setting.label, setting.id.0, setting.id.0
-        )),
     }
 }

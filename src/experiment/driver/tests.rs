@@ -57,12 +57,12 @@ impl Lab {
         }
     }
 
-    fn fails(&mut self, round: u32, arm: usize, step: &str) -> Result<(), String> {
+    fn fails(&mut self, round: u32, arm: usize, step: &str) -> Result<(), Failed> {
         let is_time = round >= self.fails_from;
         match &mut self.fails {
             Some((at, what, times)) if is_time && *at == arm && *what == step && *times > 0 => {
                 *times -= 1;
-                Err("EINVAL".to_owned())
+                Err(Failed::new("EINVAL", None))
             }
             _ => Ok(()),
         }
@@ -213,7 +213,7 @@ fn an_error_later_on_throws_the_round_out_and_three_in_a_row_end_it() {
             Action::SetUp(_) => Event::SetUp(Ok(())),
             Action::Run(_) if arm == 1 && driver.account().round > 0 => {
                 fails += 1;
-                Event::Ran(Err("ENODEV".to_owned()))
+                Event::Ran(Err(Failed::new("ENODEV", None)))
             }
             Action::Run(_) => Event::Ran(Ok(Box::new(lab.read(0, arm)))),
             _ => Event::Restored(Ok(()), Duration::ZERO),

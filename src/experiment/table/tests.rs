@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::{
-    experiment::plan::{Plan, Scene, Terms, Wishes},
+    experiment::plan::{Needs, Plan, Scene, Terms, Wishes},
     machine::{IdleState, Machine, queue::Choice},
     model::{Reading, Target},
     source::{self, origin::Origin},
@@ -24,7 +24,7 @@ fn plan_of(
     simulated: bool,
     count: usize,
     wishes: &Wishes,
-) -> Result<Plan, String> {
+) -> Result<Plan, Needs> {
     let targets: Vec<Target> = targets(machine).into_iter().take(count).collect();
     let scene = Scene { machine, targets: &targets, simulated, wishes };
     find(id).unwrap().plan(&scene, Terms::default())
@@ -134,7 +134,7 @@ fn drives_are_held_against_what_they_do_alone() {
     let many = plan_of("pairs", &machine, false, 10, &Wishes::default()).unwrap();
     assert_eq!(many.arms.len(), 10 + 9 + 1, "neighbours only");
     for id in ["drives", "pairs"] {
-        assert!(plan_of(id, &machine, false, 1, &Wishes::default()).unwrap_err().starts_with("two drives"));
+        assert!(plan_of(id, &machine, false, 1, &Wishes::default()).unwrap_err().0.starts_with("two drives"));
     }
 }
 
@@ -165,13 +165,16 @@ fn workers_on_the_drives_own_node_are_the_baseline_of_the_others() {
         assert!(made.baseline() == 0 && !made.changes_settings());
     }
     let some = place(&machine, 0);
-    assert!(plan(&machine, &some, true).unwrap_err().starts_with("a real machine"));
-    assert!(plan(&machine, &targets(&machine), false).unwrap_err().contains("one NUMA node"));
+    assert!(plan(&machine, &some, true).unwrap_err().0.starts_with("a real machine"));
+    assert!(plan(&machine, &targets(&machine), false).unwrap_err().0.contains("one NUMA node"));
     let lone: Vec<Target> = some.iter().map(|target| Target { drive: None, ..target.clone() }).collect();
-    assert!(plan(&machine, &lone, false).unwrap_err().contains("one NUMA node"), "a file's drive is unknown");
+    assert!(
+        plan(&machine, &lone, false).unwrap_err().0.contains("one NUMA node"),
+        "a file's drive is unknown"
+    );
     // Memory without processors, as CXL adds it, is no node to work on.
     machine.processors.numa.insert(1, Vec::new());
-    assert!(plan(&machine, &some, false).unwrap_err().starts_with("two NUMA nodes"));
+    assert!(plan(&machine, &some, false).unwrap_err().0.starts_with("two NUMA nodes"));
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn settings_are_what_the_arms_say() {
 fn what_is_missing_is_said() {
     let mut machine = machine("threadripper-before");
     machine.host.root = Reading::known("/proc/self/status", false);
-    let without_root = |id: &str| plan_of(id, &machine, false, 1, &Wishes::default()).unwrap_err();
+    let without_root = |id: &str| plan_of(id, &machine, false, 1, &Wishes::default()).unwrap_err().0;
     for id in ["scheduler", "readahead", "nomerges", "iostats", "rq-affinity", "max-sectors", "governor"] {
         assert!(without_root(id).starts_with("root"), "{id}: {}", without_root(id));
     }
@@ -202,12 +205,12 @@ fn what_is_missing_is_said() {
         assert!(plan_of(id, &machine, false, 1, &Wishes::default()).is_ok(), "{id} changes nothing");
     }
     for id in ["nomerges", "iostats", "rq-affinity", "idle-states", "governor"] {
-        let why = plan_of(id, &machine, true, 1, &Wishes::default()).unwrap_err();
+        let why = plan_of(id, &machine, true, 1, &Wishes::default()).unwrap_err().0;
         assert!(why.starts_with("a real machine"), "{id}: {why}");
     }
-    let nodes = plan_of("numa", &machine, true, 1, &Wishes::default()).unwrap_err();
+    let nodes = plan_of("numa", &machine, true, 1, &Wishes::default()).unwrap_err().0;
     assert_eq!(nodes, "two NUMA nodes with CPUs; this machine has one");
-    assert!(plan_of("jobs", &machine, true, 0, &Wishes::default()).unwrap_err().contains("to read from"));
+    assert!(plan_of("jobs", &machine, true, 0, &Wishes::default()).unwrap_err().0.contains("to read from"));
 }
 
 fn asking(options: &str) -> Wishes {
@@ -222,7 +225,7 @@ fn wishes_go_into_every_arm() {
     assert!(plan.arms.iter().all(|arm| (arm.workload.depth, arm.workload.jobs) == (8, 2)));
     assert!(plan.arms.iter().all(|arm| arm.workload.rate_iops == Some(1000)));
     let wrong = asking("iodepth=0");
-    assert!(plan_of("direct", &machine, false, 1, &wrong).unwrap_err().contains("iodepth"));
+    assert!(plan_of("direct", &machine, false, 1, &wrong).unwrap_err().0.contains("iodepth"));
 }
 
 #[test]

@@ -9,7 +9,10 @@ use super::{
     side::{Run, Side},
 };
 use crate::{
-    experiment::{statistics::median, verdict::short},
+    experiment::{
+        statistics::median,
+        verdict::{change, short},
+    },
     model::{ArmRecord, EffectRecord, ExperimentRecord, Metric, Target, Verdict, Workload},
     report::{
         sheet::{boxed, experiment_title, ratio_words},
@@ -268,15 +271,11 @@ impl ExperimentChange {
         for arm in &self.arms {
             let figure = |value| short(self.metric, value, UnitSystem::Decimal);
             let label: String = arm.label.chars().take(18).collect();
-            let interval = match (arm.ratio.low, arm.ratio.high) {
-                (Some(low), Some(high)) => format!(" [{low:.3}, {high:.3}]"),
-                _ => String::new(),
-            };
             lines.push(format!(
-                "   {label:<18} {:>11} → {:<11} {:.3}{interval} {}",
+                "   {label:<18} {:>11} → {:<11} {} {}",
                 figure(arm.before),
                 figure(arm.after),
-                arm.ratio.middle,
+                change(arm.ratio.middle, arm.ratio.low.zip(arm.ratio.high)),
                 arm.ratio.verdict.word()
             ));
         }

@@ -3,7 +3,10 @@
 
 use super::{Block, Choice, Dossier, INDENT, boxed, date, numbered};
 use crate::{
-    experiment::{statistics::median, verdict::percent},
+    experiment::{
+        statistics::median,
+        verdict::{change, percent},
+    },
     model::{ArmRecord, EffectRecord, ExperimentRecord, Metric, experiment::Run},
     units::{self, BytesPerSecond, Micros, UnitSystem, counted},
 };
@@ -101,7 +104,7 @@ fn table(record: &ExperimentRecord) -> Vec<String> {
         Metric::LatencyP99 => "p99",
     };
     let mut lines = vec![format!(
-        "{INDENT}{:<LABEL$} {figure:>9} {:>7} {:>7}  {compared} ratio [{:.0} %]",
+        "{INDENT}{:<LABEL$} {figure:>9} {:>7} {:>7}  {compared} change [{:.0} %]",
         "",
         "CPU/IO",
         "p99",
@@ -134,13 +137,13 @@ fn row(record: &ExperimentRecord, arm: &ArmRecord) -> Vec<String> {
     vec![line.trim_end().to_owned()]
 }
 
-/// `0.457 [0.450, 0.464] worse`.
+/// `-54.0 % [-54.1, -53.9] worse`.
 pub(crate) fn ratio(effect: &EffectRecord) -> String {
-    let (Some(ratio), Some(low), Some(high)) = (effect.ratio, effect.low, effect.high) else {
-        return effect.verdict.word().to_owned();
-    };
-    let digits = if high < 9.9995 { 3 } else { 1 };
-    format!("{ratio:.digits$} [{low:.digits$}, {high:.digits$}] {}", effect.verdict.word())
+    let word = effect.verdict.word();
+    effect.ratio.map_or_else(
+        || word.to_owned(),
+        |ratio| format!("{} {word}", change(ratio, effect.low.zip(effect.high))),
+    )
 }
 
 /// What follows for who asked.

@@ -115,7 +115,7 @@ fn every_run_reads_with_its_arms_settings_and_each_change_is_undone_before_the_n
         );
     }
     assert_eq!(seen.iter().filter(|(value, _)| value == "mq-deadline").count(), 9);
-    let records = scenery.service.journal.read().unwrap();
+    let records = scenery.service.journal.contents().unwrap().records;
     let steps: Vec<&str> = records
         .iter()
         .filter_map(|record| match &record.event {

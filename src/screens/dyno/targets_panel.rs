@@ -313,23 +313,23 @@ mod tests {
             switches: 0.12,
             interrupts: Some(0.52),
         };
-        let batch = "adaptive, submits up to 4, waits for 8";
+        let batch = "adaptive, submit 4, complete 8";
         assert_eq!(
             account(Some(&cost), batch, 110, 2),
             [
                 "per read: 1.00 us user + 2.00 us system, 0.12 switches, 0.52 interrupts; per call: 8.0 reads; depth 31.5",
-                "batches: adaptive, submits up to 4, waits for 8"
+                "batches: adaptive, submit 4, complete 8"
             ]
         );
         assert_eq!(
             account(Some(&cost), batch, 100, 1),
-            ["per read: 3.00 us CPU; per call: 8.0 reads; batches: adaptive, submits up to 4, waits for 8"]
+            ["per read: 3.00 us CPU; per call: 8.0 reads; batches: adaptive, submit 4, complete 8"]
         );
         for (width, rows) in [(52, 1), (52, 2), (52, 3), (20, 2)] {
             let lines = account(Some(&cost), batch, width, rows);
             assert!(lines.len() <= rows && lines.iter().all(|line| cells(line) <= width), "{lines:?}");
             assert!(lines[0].starts_with("per read: "), "{lines:?}");
-            let whole = lines.join(" ").contains("waits for 8");
+            let whole = lines.join(" ").contains("complete 8");
             assert_eq!(whole, width == 52 && rows > 1, "{lines:?}");
         }
         assert_eq!(account(None, "", 52, 3), Vec::<String>::new());

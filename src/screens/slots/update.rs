@@ -240,7 +240,7 @@ impl Slots {
                 Ask::Show(ScreenId("tune"), Some(cell)),
                 tell("Staged: a reviews and applies the writes; they can be undone"),
             ],
-            Err(why) => vec![Ask::Hand(ScreenId("tune"), cell), warn(why)],
+            Err(why) => vec![Ask::Hand(ScreenId("tune"), cell), warn(why.to_string())],
         }
     }
 }

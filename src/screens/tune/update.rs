@@ -198,7 +198,7 @@ impl Tune {
     fn staging(&self, value: &str, shared: &Shared) -> Result<Asks, String> {
         let targets = self.targets(shared);
         let Some(setting) = self.setting(&shared.settings) else { return Ok(Asks::new()) };
-        let new = staged(&shared.machine, setting, &targets, value)?;
+        let new = staged(&shared.machine, setting, &targets, value).map_err(|error| error.to_string())?;
         Ok(vec![Ask::Change(Stage(setting.id, targets, new))])
     }
 

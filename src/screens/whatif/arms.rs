@@ -3,7 +3,10 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    experiment::{Account, Phase, Run, verdict::short},
+    experiment::{
+        Account, Phase, Run,
+        verdict::{change, short},
+    },
     model::Verdict,
     screens::widgets::paint::{Brush, Piece, cells, fit, piece},
     ui::{Shared, experiments::Progress, theme::Meaning},
@@ -115,7 +118,7 @@ fn arm(
     brush.write(x, y, columns.ratio, &ratio(account, index));
 }
 
-/// `0.457 [0.450, 0.464] worse`.
+/// `-54.0 % [-54.1, -53.9] worse`.
 fn ratio(account: &Account, arm: usize) -> Vec<Piece> {
     if account.plan.arms[arm].against.is_empty() {
         return vec![piece("  baseline", Meaning::Quiet)];
@@ -123,9 +126,9 @@ fn ratio(account: &Account, arm: usize) -> Vec<Piece> {
     let Some(effect) = account.effect(arm) else { return vec![piece("  too few rounds", Meaning::Quiet)] };
     let (word, meaning) = word(effect.verdict);
     vec![
-        piece(format!("  {:.3}", effect.ratio), Meaning::Figure),
-        piece(format!(" [{:.3}, {:.3}] ", effect.low, effect.high), Meaning::Quiet),
-        piece(word, meaning),
+        piece("  ", Meaning::Text),
+        piece(change(effect.ratio, Some((effect.low, effect.high))), Meaning::Figure),
+        piece(format!(" {word}"), meaning),
     ]
 }
 

@@ -113,7 +113,7 @@ fn lines(state: &WhatIf, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
         }
         Err(needs) => {
             field(&mut lines, "arms", row.arms, Meaning::Text, width);
-            field(&mut lines, "not here", &format!("it needs {needs}"), Meaning::Warning, width);
+            field(&mut lines, "not here", &format!("it {needs}"), Meaning::Warning, width);
         }
     }
     if row.id.0 == "own" {

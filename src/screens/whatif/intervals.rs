@@ -4,7 +4,10 @@ use ratatui::layout::Rect;
 
 use super::arms::word;
 use crate::{
-    experiment::{Account, verdict::percent},
+    experiment::{
+        Account,
+        verdict::{change, percent},
+    },
     screens::widgets::{
         graph::share_of,
         paint::{Brush, cells, fit, piece},
@@ -100,16 +103,16 @@ fn scale(brush: &mut Brush<'_>, account: &Account, axis: &Axis, y: u16) {
     let one = axis.column(1.0);
     brush.cell(one, y, '┴', line);
     let base = account.plan.arms.get(account.plan.baseline()).map_or("", |arm| arm.label.as_str());
-    let at_one = format!(" 1 = {} ", fit(base, 20));
+    let at_one = format!(" 0 % = {} ", fit(base, 20));
     let wide = cells(&at_one);
     let x = (one + 1).min((axis.x + axis.width).saturating_sub(wide));
     brush.text(x, y, wide, &at_one, Meaning::Quiet);
-    let low = format!("{:.2} ", axis.low.exp());
-    if x > axis.x + 8 {
-        brush.text(axis.x, y, 6, &low, Meaning::Quiet);
+    let low = format!("{} ", change(axis.low.exp(), None));
+    if x > axis.x + 9 {
+        brush.text(axis.x, y, 8, &low, Meaning::Quiet);
     }
-    let high = format!(" {:.2}", axis.high.exp());
-    if x + wide + 6 < axis.x + axis.width {
+    let high = format!(" {}", change(axis.high.exp(), None));
+    if x + wide + 8 < axis.x + axis.width {
         brush.write_right(axis.x + axis.width, y, &[piece(high, Meaning::Quiet)]);
     }
 }

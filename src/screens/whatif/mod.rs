@@ -14,7 +14,7 @@ use tui_input::Input;
 use super::Run;
 use crate::{
     experiment::{
-        Account, EXPERIMENTS, Experiment, Plan, Scene, Terms,
+        Account, EXPERIMENTS, Experiment, Needs, Plan, Scene, Terms,
         plan::{Subject, Wishes},
     },
     machine::{Drive, Machine},
@@ -37,7 +37,7 @@ pub(super) const ABOUT: About = About {
     has_mark: true,
     marks: &[
         ("▁▄█", Meaning::Brand, "the result of a round; all arms share one scale from 0"),
-        ("┣━●━┫", Meaning::Brand, "interval of the ratio to the baseline, dot in its middle"),
+        ("┣━●━┫", Meaning::Brand, "interval of the difference to the baseline, dot in its middle"),
         ("░░│░░", Meaning::Lines, "the margin around no difference"),
         ("▲ ▼ = ?", Meaning::Text, "better, worse, no difference, inconclusive"),
     ],
@@ -60,7 +60,7 @@ pub struct Entry {
     /// Its row.
     pub row: &'static Experiment,
     /// Its arms on this machine; else what is missing.
-    plan: Result<Plan, String>,
+    plan: Result<Plan, Needs>,
 }
 
 /// The screen's state.
@@ -129,7 +129,7 @@ impl WhatIf {
             let plan = if shared.can_test() {
                 row.plan(&scene, Terms::default())
             } else {
-                Err("this machine or a demo: a capture's drives are not here".to_owned())
+                Err("this machine or a demo: a capture's drives are not here".into())
             };
             Entry { row, plan }
         };

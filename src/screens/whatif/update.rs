@@ -137,7 +137,7 @@ impl WhatIf {
                     Ask::Effect(Effect::BeginExperiment(plan)),
                 ]
             }
-            Err(needs) => vec![warn(format!("{} needs {needs}", entry.row.id.0))],
+            Err(needs) => vec![warn(format!("{} {needs}", entry.row.id.0))],
         }
     }
 

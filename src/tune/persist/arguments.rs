@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use super::Export;
+use super::{Export, distinct};
 use crate::{
     text::Label,
     tune::{
@@ -15,15 +15,8 @@ use crate::{
 /// argument sets a default, never one drive.
 pub fn kernel_arguments(change_log: &ChangeLog, value: impl Fn(&Entry) -> Option<String>) -> Export {
     let mut export = Export::default();
-    let mut given: BTreeMap<String, String> = BTreeMap::new();
-    let mut seen: Vec<(&str, &str)> = Vec::new();
-    for entry in &change_log.entries {
-        let what = (entry.device.name.as_str(), entry.setting.as_str());
-        // A setting of all processors has a file for each of them.
-        if seen.contains(&what) {
-            continue;
-        }
-        seen.push(what);
+    let mut exported: BTreeMap<String, String> = BTreeMap::new();
+    for entry in distinct(change_log.entries.iter()) {
         let named = format!("{} of {}", entry.setting, entry.device.name);
         let Some(row) = find(&entry.setting) else {
             export.left_out.push(format!("{named}: not a setting of this version"));
@@ -41,7 +34,7 @@ pub fn kernel_arguments(change_log: &ChangeLog, value: impl Fn(&Entry) -> Option
             }
         };
         let name = argument.split('=').next().unwrap_or_default().to_owned();
-        match given.get(&name) {
+        match exported.get(&name) {
             Some(other) if *other == argument => {}
             Some(other) => export.left_out.push(format!("{named}: {argument} conflicts with {other}")),
             None => {
@@ -50,7 +43,7 @@ pub fn kernel_arguments(change_log: &ChangeLog, value: impl Fn(&Entry) -> Option
                     export.text,
                     "# {named}: was {was}, set to {now}; applies to {goes_for}\n{argument}"
                 );
-                given.insert(name, argument);
+                exported.insert(name, argument);
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::Export;
+use super::{Export, distinct};
 use crate::{
     machine::{Drive, DriveKind, Machine},
     text::Label,
@@ -33,17 +33,10 @@ pub fn udev_rules(
 ) -> Export {
     let mut export = Export::default();
     let mut blocks: Vec<(Place, String)> = Vec::new();
-    let mut seen: Vec<(&str, &str)> = Vec::new();
     // What resets others comes first, as udev writes attributes in this order.
     let mut entries: Vec<&Entry> = change_log.entries.iter().collect();
     entries.sort_by_key(|entry| rank(&entry.setting));
-    for entry in entries {
-        let what = (entry.device.name.as_str(), entry.setting.as_str());
-        // A setting of all processors has a file for each of them, and one rule.
-        if seen.contains(&what) {
-            continue;
-        }
-        seen.push(what);
+    for entry in distinct(entries.into_iter()) {
         match placed(machine, entry, &value) {
             Ok((row, place, now)) => {
                 let rule = rule(change_log, entry, row, &place, &now);
@@ -207,7 +200,7 @@ mod tests {
             setting: "scheduler".into(),
             old: "mq-deadline".into(),
             new: "none".into(),
-            words: "2.19 times the reads per second (95 %: 2.15 to 2.22)".into(),
+            words: "2.19 times the IOPS (95 %: 2.15 to 2.22)".into(),
         });
         let export = exported(&machine, &change_log);
         assert_eq!(export.left_out, Vec::<String>::new());
@@ -218,7 +211,7 @@ mod tests {
             [
                 "# Samsung \"980\", nvme0n1 when exported",
                 "# scheduler: was mq-deadline, set to none. Orders requests before they reach the drive.",
-                "# compared with mq-deadline: 2.19 times the reads per second (95 %: 2.15 to 2.22)",
+                "# compared with mq-deadline: 2.19 times the IOPS (95 %: 2.15 to 2.22)",
                 &format!("{matches}, ATTR{{queue/scheduler}}=\"none\""),
                 "# nomerges: was 0, set to 2. 0 tries all merges, 1 only simple one-hit merges, 2 none.",
                 &format!("{matches}, ATTR{{queue/nomerges}}=\"2\""),

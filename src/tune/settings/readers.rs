@@ -12,8 +12,8 @@ pub(super) fn nothing(_: &Machine, _: &Device) -> Vec<Reading<Value>> {
     Vec::new()
 }
 
-pub(super) fn plain(reading: &Reading<u64>) -> Reading<Value> {
-    reading.clone().map(|number| Value::of(&number.to_string()))
+pub(super) fn plain<T: ToString + Clone>(reading: &Reading<T>) -> Reading<Value> {
+    reading.clone().map(|value| Value::of(&value.to_string()))
 }
 
 /// The block devices that a setting of the device is on: the drive, and the paths that lead to it.

@@ -3,7 +3,35 @@
 use std::{cell::Cell, collections::BTreeMap, sync::Mutex};
 
 use super::*;
-use crate::tune::actuator::Memory;
+use crate::tune::actuator::current_word;
+
+/// Files in memory, for tests that must be exact.
+#[derive(Debug, Default)]
+struct Memory {
+    /// Path to value.
+    files: Mutex<BTreeMap<String, String>>,
+}
+
+impl Actuator for Memory {
+    fn read(&self, file: &str) -> io::Result<String> {
+        let files = self.files.lock().map_err(|_| io::Error::other("a write thread panicked"))?;
+        files
+            .get(file)
+            .map(|content| current_word(content).to_owned())
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn write(&self, file: &str, value: &str) -> io::Result<()> {
+        let mut files = self.files.lock().map_err(|_| io::Error::other("a write thread panicked"))?;
+        match files.get_mut(file) {
+            Some(content) => {
+                value.clone_into(content);
+                Ok(())
+            }
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
 
 /// A kernel that answers as the real one does: a new scheduler resets `nr_requests`, new limits of a queue reset
 /// `read_ahead_kb`, which is rounded to pages, `rq_affinity` of 7 is taken and ignored, unknown schedulers are EINVAL.
@@ -109,13 +137,13 @@ fn undo_puts_back_the_scheduler_and_what_it_reset() {
         set(&kernel, &tuner, "read_ahead_kb", "512");
         set(&kernel, &tuner, "scheduler", "mq-deadline");
         assert_eq!(kernel.files()["/sys/q/nr_requests"], "256", "the kernel resets it");
-        let change_log = ChangeLog::of(&journal.read().unwrap(), "boot");
+        let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
         let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, false).unwrap();
         assert_eq!(report[0].0.setting, "scheduler");
         assert_eq!(report.len(), 3);
         assert!(report.iter().all(|(_, restored)| *restored == Restored::Back), "{report:?}");
         assert_eq!(kernel.files(), before);
-        assert_eq!(ChangeLog::of(&journal.read().unwrap(), "boot"), ChangeLog::default());
+        assert_eq!(ChangeLog::of(&journal.contents().unwrap().records, "boot"), ChangeLog::default());
     });
 }
 
@@ -134,7 +162,7 @@ fn a_change_planned_before_another_reset_its_file_is_made_all_the_same() {
             assert_eq!(tuner.apply(&found, &change).unwrap(), Outcome::Accepted);
         }
         assert_eq!(kernel.files()["/sys/q/nr_requests"], "64");
-        let change_log = ChangeLog::of(&journal.read().unwrap(), "boot");
+        let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
         tuner.undo(&found, &change_log, &Which::All, false).unwrap();
         assert_eq!(kernel.files(), before);
     });
@@ -146,7 +174,7 @@ fn a_stranger_s_value_is_left_alone_unless_forced() {
     with_tuner(&kernel, |journal, tuner| {
         set(&kernel, &tuner, "read_ahead_kb", "512");
         kernel.write("/sys/q/read_ahead_kb", "64").unwrap();
-        let change_log = ChangeLog::of(&journal.read().unwrap(), "boot");
+        let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
         let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, false).unwrap();
         assert_eq!(report[0].1, Restored::ModifiedExternally("64".into()));
         assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "64");
@@ -157,7 +185,7 @@ fn a_stranger_s_value_is_left_alone_unless_forced() {
 }
 
 fn undone(kernel: &Kernel, journal: &Journal, tuner: &Tuner<'_>, which: &Which<'_>) -> Vec<(Step, Restored)> {
-    let change_log = ChangeLog::of(&journal.read().unwrap(), "boot");
+    let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
     tuner.undo(&machine(kernel), &change_log, which, false).unwrap()
 }
 
@@ -199,7 +227,7 @@ fn an_undo_that_is_killed_is_finished_by_the_next() {
         // As an undo leaves it that is killed between its write and its word that it is done.
         let clock = || 7;
         let killed = Tuner::open(journal, &kernel, Purpose::Command, "boot", clock).unwrap();
-        let change_log = ChangeLog::of(&journal.read().unwrap(), "boot");
+        let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
         let (steps, _) = plan(&change_log, &Which::All, &machine(&kernel));
         killed.restore(&steps[0], &steps, false).unwrap();
         assert_eq!(kernel.files()["/sys/q/nr_requests"], "256", "reset, and not yet put back");
@@ -285,7 +313,7 @@ fn what_another_program_writes_is_told_apart_from_what_the_kernel_makes_of_a_val
                 || !made.to_string().contains("kernel")
         );
         let now = contested.read("/sys/q/read_ahead_kb").unwrap();
-        let change_log = ChangeLog::of(&journal.read().unwrap(), "boot");
+        let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
         let report = tuner.undo(&machine(&contested.kernel), &change_log, &Which::All, false).unwrap();
         if matches!(made, Outcome::Changed { .. }) && now != "128" {
             assert_eq!(
@@ -339,7 +367,7 @@ fn of_two_drives_with_one_serial_number_the_changed_one_is_put_back_and_told_of(
         assert_eq!(tuner.apply(&machine, &change).unwrap(), Outcome::Accepted);
     }
     put("nvme0n1", "kyber");
-    let change_log = || ChangeLog::of(&journal.read().unwrap(), "boot");
+    let change_log = || ChangeLog::of(&journal.contents().unwrap().records, "boot");
     let first = Device::Drive(crate::model::DriveName::new("nvme0n1"));
     assert_eq!(plan(&change_log(), &Which::On(&first), &machine).0, [], "the twin was not changed");
     let (steps, left) = plan(&change_log(), &Which::On(&second), &machine);
