@@ -1,4 +1,4 @@
-//! Read engines: workers that read as fast as the kernel lets them, and count. Targets are opened `O_RDONLY`.
+//! Read engines: workers that read as fast as they can, and count. Targets are opened `O_RDONLY`.
 
 mod aio;
 mod checks;
@@ -26,11 +26,11 @@ use crate::{
     text::Label,
 };
 
-/// Something that can carry out a [`Workload`]: the kernel, or a model of a machine.
+/// Runs a [`Workload`]: by the kernel, or on a model of a machine.
 ///
-/// The time is always an argument, so that a simulated run is a function of its arguments.
+/// Times are arguments, so that a simulated run is a function of its arguments.
 pub trait Engine: Send + Sync {
-    /// Whether no device is read. Sessions then neither lay files out nor check targets.
+    /// Whether no device is read: then files are not laid out and targets not checked.
     fn simulated(&self) -> bool;
 
     /// Opens the targets and starts reading them. May block for as long as opening takes.
@@ -39,50 +39,50 @@ pub trait Engine: Send + Sync {
 
 /// A running workload. Only [`Running::finish`] may block.
 pub trait Running: Send {
-    /// What has been counted so far; [`crate::model::RunState::Ended`] once every worker is done.
+    /// Counts so far; [`crate::model::RunState::Ended`] once every worker is done.
     /// Latencies are those of the reads completed since the previous sample.
     fn sample(&mut self, now: Instant) -> RunSample;
 
     /// Holds the workers; time stops counting.
     fn pause(&mut self, now: Instant);
 
-    /// Lets them go on.
+    /// Resumes the workers.
     fn resume(&mut self, now: Instant);
 
     /// Ends the run before its time. Workers are done within one batch.
     fn stop(&mut self, now: Instant);
 
-    /// Stops what still runs, waits for the workers and sums up.
+    /// Stops workers that still run, waits for them and sums up.
     fn finish(self: Box<Self>, now: Instant) -> RunSummary;
 }
 
-/// Why a workload could not be run. One line: the path or option, what is wrong, what to do.
+/// Why a workload could not be run. One line: the path or option, the problem, the fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
-    /// The workload makes no sense by itself.
+    /// The workload is invalid by itself.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// A target cannot be read as asked.
+    /// A target cannot be read as requested.
     #[error("{path}: {wrong}; {fix}")]
     Target {
         /// The target as the user named it.
         path: Label,
-        /// What is wrong with it.
+        /// The problem.
         wrong: String,
         /// What to do.
         fix: String,
-        /// What the kernel answered, if it was asked.
+        /// The kernel's error, if there is one.
         errno: Option<i32>,
     },
-    /// The machine cannot carry it out.
+    /// The machine cannot run it.
     #[error("{wrong}; {fix}")]
     Machine {
-        /// What was refused, with the errno.
+        /// The problem, with its errno.
         wrong: String,
         /// What to do.
         fix: String,
     },
-    /// It was stopped while it was still being prepared.
+    /// It was stopped before the first read.
     #[error("stopped before the first read, nothing was measured; run it again")]
     Stopped,
 }

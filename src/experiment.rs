@@ -1,5 +1,4 @@
-//! Experiments: questions, their arms, the pure driver of rounds, statistics and verdicts. `runtime` carries out what
-//! is decided here.
+//! Experiments: questions, their arms, the pure driver of rounds, statistics and verdicts. `runtime` runs them.
 
 pub(crate) mod shuffle;
 pub mod statistics;

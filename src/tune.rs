@@ -1,4 +1,4 @@
-//! Settings that can be changed live: what they are, changing them, and putting every one of them back.
+//! Settings that can be changed live: the table, changes, and their undo.
 
 pub mod settings;
 pub mod device;

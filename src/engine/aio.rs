@@ -24,11 +24,11 @@ use crate::{
 
 /// Several reads in flight at once, each in a slot of its own: 0 to the depth less one.
 pub(crate) trait AioQueue {
-    /// Puts a read into a slot that is free. It is in flight from the next [`Self::enter`] on.
+    /// Queues a read in a free slot; the next [`Self::enter`] submits it.
     fn put(&mut self, slot: u16, block: Block);
 
-    /// Submits what was put, waits for `wait` completions, for `patience` at the longest, and adds what completed to
-    /// `done`: the slot, and the bytes read or a negative errno. Being interrupted is no error.
+    /// Submits queued reads and waits for `wait` completions, for `patience` at the longest. Adds completions to `done`:
+    /// slot, and bytes read or a negative errno. An interrupted call is no error.
     fn enter(
         &mut self,
         wait: usize,
@@ -36,12 +36,12 @@ pub(crate) trait AioQueue {
         done: &mut Vec<(u16, i32)>,
     ) -> io::Result<()>;
 
-    /// Waits until no read is in flight; a sentence when some are for too long, whose buffers are leaked then.
+    /// Waits until no read is in flight. If some never complete, leaks their buffers and returns a sentence.
     fn close(&mut self) -> Option<String> {
         None
     }
 
-    /// What threads other than the worker's have spent for it so far.
+    /// CPU time of threads that work for this one.
     fn helpers(&self) -> Usage {
         Usage::default()
     }
@@ -104,7 +104,7 @@ pub(crate) fn work(
     stats.closing().leaked = leaked.map(|why| Label::new(&why));
 }
 
-/// Reads until the run stops, the amount is read or the target is given up.
+/// Reads until the run stops, the amount is read or the target is abandoned.
 fn read(assignment: &Assignment, queue: &mut impl AioQueue, tracker: &mut PhaseTracker<'_>, depth: u32) {
     let Assignment { target, workload, epoch, job, worker, stats, .. } = assignment;
     let mut blocks = OffsetGenerator::new(workload, target.span, *job, *worker);
@@ -123,7 +123,7 @@ fn read(assignment: &Assignment, queue: &mut impl AioQueue, tracker: &mut PhaseT
             helpers.follow(tracker.phase(), queue, stats);
         }
         let goes = matches!(tracker.phase(), Phase::Ramp | Phase::Count) && !given_up;
-        // A round submits what was free at its beginning; what completes meanwhile is for the next one.
+        // A round submits the slots free at its start; slots that complete meanwhile wait for the next round.
         if !goes || round == 0 {
             round = limit.quota(now).min(free.len());
         }
@@ -169,7 +169,7 @@ fn read(assignment: &Assignment, queue: &mut impl AioQueue, tracker: &mut PhaseT
         let patience = limited.then(|| limit.next_in(now));
         if let Err(error) = queue.enter(wait, patience, &mut done) {
             let why = format!("the engine failed with {} on {}", error_words(&error), target.name);
-            tracker.give_up(&error, &Label::new(&why));
+            tracker.give_up(error.raw_os_error().unwrap_or(libc::EIO), &why);
             break;
         }
         let before = mem::replace(&mut now, epoch.elapsed());
@@ -187,7 +187,7 @@ fn read(assignment: &Assignment, queue: &mut impl AioQueue, tracker: &mut PhaseT
     helpers.follow(Phase::Stop, queue, stats);
 }
 
-/// Counts a completed read. Whether the target is to be given up.
+/// Counts a completed read. Whether to abandon the target.
 #[inline]
 fn count(
     tracker: &mut PhaseTracker<'_>,
@@ -204,15 +204,15 @@ fn count(
         }
         return false;
     }
-    // Not the drive's fault: the block is read another time, another one first.
+    // No error of the drive: the worker goes on with another block.
     !matches!(-result, libc::EAGAIN | libc::EINTR)
         && tracker.failed(&Failure { offset, length, result }, &assignment.target.name)
 }
 
-/// The account of a queue's own threads, for the time that counts.
+/// CPU time of a queue's own threads while counting.
 #[derive(Debug, Default)]
 struct Helpers {
-    /// What they had spent when counting began.
+    /// CPU time when counting began.
     began: Option<Usage>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a target can show what a drive can do: sparse files, zeros, caches in between.
+//! Reasons why a target's figures are not those of its drive: sparse files, zeros, caches in between.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -21,12 +21,12 @@ const FILE_SYSTEMS: [(u64, &str); 12] = [
     (0xe0f5_e1e2, "erofs may decompress data"),
 ];
 
-/// Blocks read to find zeros.
+/// Blocks sampled for zeros.
 const SAMPLES: u64 = 64;
-/// Bytes of each at the most.
+/// Maximum bytes of a sample.
 const LONGEST_SAMPLE: u64 = 64 << 10;
 
-/// Why figures of this target will not be the drive's own. Reads [`SAMPLES`] blocks.
+/// Reasons why this target's figures are not those of its drive. Reads [`SAMPLES`] blocks.
 pub(crate) fn doubts(open: &Open, workload: &Workload) -> Vec<String> {
     let mut doubts = Vec::new();
     if !workload.direct {
@@ -36,7 +36,7 @@ pub(crate) fn doubts(open: &Open, workload: &Workload) -> Vec<String> {
         && metadata.is_file()
     {
         let stored = metadata.blocks().saturating_mul(512);
-        // Compressed and inlined files look like this too, and are as little a measure.
+        // Compressed and inlined files look like this too, and do not measure the drive either.
         if stored < metadata.len() - metadata.len() / 20 {
             doubts.push(format!(
                 "sparse: {} of {} MiB are on the drive, the rest is holes",
@@ -64,7 +64,7 @@ fn file_system(open: &Open) -> Option<&'static str> {
     FILE_SYSTEMS.iter().find(|(number, _)| *number == magic & 0xffff_ffff).map(|(_, sentence)| *sentence)
 }
 
-/// How many of [`SAMPLES`] blocks hold only zeros; `None` when they cannot be read, which the run will say better.
+/// Number of [`SAMPLES`] blocks with only zeros; `None` on a read error, which the run will report.
 fn zeros(open: &Open, workload: &Workload) -> Option<u64> {
     let block = workload.block_size.0.min(LONGEST_SAMPLE);
     let mut memory = Mapping::new(usize::try_from(block).ok()?).ok()?;

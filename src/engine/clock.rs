@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A moment that all workers of a run count from.
+/// The start of a run, common to its workers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Epoch(u64);
 
@@ -13,7 +13,7 @@ impl Epoch {
         Self(read())
     }
 
-    /// Nanoseconds since then. 584 years fit.
+    /// Nanoseconds since then.
     #[inline]
     pub(crate) fn elapsed(self) -> u64 {
         read().saturating_sub(self.0)

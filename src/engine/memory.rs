@@ -1,5 +1,5 @@
 //! Read buffers: page-aligned, one mapping for all requests of a worker.
-#![expect(unsafe_code, reason = "anonymous mappings are made and unmapped by hand")]
+#![expect(unsafe_code, reason = "buffers are mapped and unmapped by address")]
 
 use std::{io, ptr::NonNull, slice};
 
@@ -22,19 +22,19 @@ pub(crate) struct Mapping {
     leaked: bool,
 }
 
-// SAFETY: the mapping belongs to whoever holds it, like a boxed slice; nothing in it is bound to a thread.
+// SAFETY: the mapping has one owner, like a boxed slice; it is bound to no thread.
 unsafe impl Send for Mapping {}
 
 /// Bytes of a huge page.
 const HUGE: usize = 2 << 20;
-/// Mappings from this size on are worth a huge page: a sixteenth of it, which is 32 blocks of 4 KiB.
-const WORTH_HUGE: usize = HUGE / 16;
+/// Smallest mapping in huge pages: a sixteenth of one, which is 32 blocks of 4 KiB.
+const LEAST_HUGE: usize = HUGE / 16;
 
 impl Mapping {
     /// Maps `length` bytes, at least one.
     pub(crate) fn new(length: usize) -> io::Result<Self> {
         let length = length.max(1);
-        if length >= WORTH_HUGE
+        if length >= LEAST_HUGE
             && let Some(mapped) = length.checked_next_multiple_of(HUGE)
             && let Ok(start) = map(mapped, MapFlags::HUGETLB | MapFlags::HUGE_2MB)
         {
@@ -42,7 +42,6 @@ impl Mapping {
             return Ok(Self { start, length, mapped, pages: "huge pages (2 MiB)", leaked: false });
         }
         let start = map(length, MapFlags::empty())?;
-        // Where the kernel has none, plain pages do.
         // SAFETY: advice about the mapping just made; LinuxHugepage changes no content.
         let advised = unsafe { mm::madvise(start.as_ptr().cast(), length, Advice::LinuxHugepage) };
         let pages = if advised.is_ok() && length >= HUGE {
@@ -69,12 +68,12 @@ impl Mapping {
         self.start.as_ptr()
     }
 
-    /// How many bytes.
+    /// Bytes.
     pub(crate) fn len(&self) -> usize {
         self.length
     }
 
-    /// Leaves it mapped for good: the kernel may still write to it.
+    /// Leaves it mapped until the process ends: the kernel may still write to it.
     pub(crate) fn leak(&mut self) {
         self.leaked = true;
     }

@@ -1,4 +1,4 @@
-//! psync: one thread per read in flight, each in a plain pread.
+//! psync: one thread per read in flight, each in pread.
 
 use std::{fs::File, io, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::engine::{
 };
 use crate::model::{EngineKind, Workload};
 
-/// What the workload asks for and pread has not.
+/// Options that pread lacks, each with whether the workload has it.
 fn lacks(workload: &Workload) -> [(bool, &'static str); 4] {
     [
         (workload.hipri, "pread cannot poll: completions use interrupts"),

@@ -1,18 +1,18 @@
-//! How many reads a worker may submit now: `--rate_iops` and `--io_size`.
+//! Reads that a worker may submit now: `--rate_iops` and `--io_size`.
 
 use std::time::Duration;
 
 use crate::{model::Workload, units::Bytes};
 
-/// One worker's allowance.
+/// One worker's limits.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RateLimit {
     /// Nanoseconds between two reads; `None` without a limit.
     interval: Option<f64>,
-    /// When the limit began to count, and the reads submitted since.
+    /// Start of the limit, and reads submitted since.
     since: Option<u64>,
     issued: u64,
-    /// Bytes still to read; `None` for as long as it goes.
+    /// Bytes still to read; `None` without an amount.
     left: Option<u64>,
     largest: u64,
 }
@@ -36,7 +36,7 @@ impl RateLimit {
         }
     }
 
-    /// Whether reads wait for their time.
+    /// Whether there is a rate limit.
     pub(crate) fn is_limited(&self) -> bool {
         self.interval.is_some()
     }
@@ -79,7 +79,7 @@ impl RateLimit {
         Duration::from_nanos(at.saturating_sub(now)).min(NAP)
     }
 
-    /// After a hold: time that passed is not made up for.
+    /// After a hold, whose time is not caught up.
     pub(crate) fn restart(&mut self) {
         self.since = None;
         self.issued = 0;

@@ -1,4 +1,4 @@
-//! [`RealEngine`]: reads real targets by the engine asked for, or the best that this machine has instead.
+//! [`RealEngine`]: reads real targets with the requested engine, or the best available instead.
 
 use std::{sync::Arc, time::Instant};
 
@@ -12,24 +12,24 @@ use crate::{
     text::Label,
 };
 
-/// The kernel's reads: io_uring, NVMe commands, native AIO, POSIX AIO, or threads in pread.
+/// Reads by io_uring, NVMe commands, native AIO, POSIX AIO, or threads in pread.
 #[derive(Debug, Clone, Default)]
 pub struct RealEngine {
     machine: Option<Arc<Machine>>,
 }
 
-/// Most threads of a psync run; more than this, and the machine measures its scheduler.
+/// Most threads of a psync run; more would measure the task scheduler.
 const MOST_THREADS: u64 = 4096;
 
 impl RealEngine {
-    /// An engine that knows which drive is which on this machine. Without that, NVMe commands are not to be had.
+    /// An engine for the drives of this machine. NVMe passthrough needs one.
     pub fn on(machine: &Arc<Machine>) -> Self {
         Self { machine: Some(Arc::clone(machine)) }
     }
 
-    /// Reads by NVMe commands, or by io_uring where a target takes none.
+    /// Reads by NVMe commands, or by io_uring where a target does not support them.
     fn by_commands(&self, workload: &Workload) -> Result<WorkerPool, EngineError> {
-        let machine = self.machine.as_deref();
+        let machine = self.machine();
         let mut blocks = Workload { direct: true, ..workload.clone() };
         for target in &mut blocks.targets {
             if let Some(drive) = machine.and_then(|machine| machine.drive_of_generic(&target.path)) {
@@ -61,11 +61,47 @@ impl RealEngine {
                 Ok(pool)
             }
             Err(sentence) => {
-                let mut pool = by_ring(machine, &blocks, opened()?)?;
+                let mut pool = self.by_ring(&blocks, opened()?)?;
                 pool.explain(sentence);
                 Ok(pool)
             }
         }
+    }
+
+    fn machine(&self) -> Option<&Machine> {
+        self.machine.as_deref()
+    }
+
+    fn by_ring(&self, workload: &Workload, targets: Vec<Open>) -> Result<WorkerPool, EngineError> {
+        match ring::available() {
+            Ok(()) => WorkerPool::start_shared(self.machine(), workload, targets, read_loop::work),
+            Err(error) => self.instead(workload, targets, ring::unavailable(&error)),
+        }
+    }
+
+    /// Threads with pread instead of the requested engine; `why` is the sentence about it.
+    fn instead(
+        &self,
+        workload: &Workload,
+        targets: Vec<Open>,
+        why: String,
+    ) -> Result<WorkerPool, EngineError> {
+        let mut pool = self.with_threads(workload, targets)?;
+        pool.explain(why);
+        Ok(pool)
+    }
+
+    fn with_threads(&self, workload: &Workload, targets: Vec<Open>) -> Result<WorkerPool, EngineError> {
+        let threads = u64::from(workload.depth) * u64::from(workload.jobs) * workload.targets.len() as u64;
+        if threads > MOST_THREADS {
+            return Err(WorkloadError {
+                option: "iodepth",
+                wrong: format!("{threads} reads in flight need as many threads without io_uring"),
+                fix: format!("lower --iodepth or --numjobs to {MOST_THREADS} threads at most"),
+            }
+            .into());
+        }
+        WorkerPool::start(self.machine(), workload, targets, workload.depth, psync::work)
     }
 }
 
@@ -75,16 +111,17 @@ impl Engine for RealEngine {
     }
 
     fn start(&self, workload: &Workload, _: Instant) -> Result<Box<dyn Running>, EngineError> {
-        let machine = self.machine.as_deref();
         let pool = match workload.engine {
-            EngineKind::IoUring => by_ring(machine, workload, open(workload)?),
+            EngineKind::IoUring => self.by_ring(workload, open(workload)?),
             EngineKind::IoUringCmd => self.by_commands(workload),
             EngineKind::Libaio => match libaio::available() {
-                Ok(()) => WorkerPool::start(machine, workload, open(workload)?, 1, libaio::work),
-                Err(error) => instead(machine, workload, open(workload)?, libaio::unavailable(&error)),
+                Ok(()) => WorkerPool::start(self.machine(), workload, open(workload)?, 1, libaio::work),
+                Err(error) => self.instead(workload, open(workload)?, libaio::unavailable(&error)),
             },
-            EngineKind::Psync => with_threads(machine, workload, open(workload)?),
-            EngineKind::Posixaio => WorkerPool::start(machine, workload, open(workload)?, 1, posixaio::work),
+            EngineKind::Psync => self.with_threads(workload, open(workload)?),
+            EngineKind::Posixaio => {
+                WorkerPool::start(self.machine(), workload, open(workload)?, 1, posixaio::work)
+            }
             EngineKind::Simulated => Err(WorkloadError {
                 option: "ioengine",
                 wrong: "the simulated engine cannot read this machine's drives".to_owned(),
@@ -103,46 +140,6 @@ fn open(workload: &Workload) -> Result<Vec<Open>, EngineError> {
         Ok(open)
     };
     workload.targets.iter().map(open).collect()
-}
-
-fn by_ring(
-    machine: Option<&Machine>,
-    workload: &Workload,
-    targets: Vec<Open>,
-) -> Result<WorkerPool, EngineError> {
-    match ring::available() {
-        Ok(()) => WorkerPool::start_shared(machine, workload, targets, read_loop::work),
-        Err(error) => instead(machine, workload, targets, ring::unavailable(&error)),
-    }
-}
-
-/// Threads with pread, where the engine asked for is not to be had; `why` is the sentence about it.
-fn instead(
-    machine: Option<&Machine>,
-    workload: &Workload,
-    targets: Vec<Open>,
-    why: String,
-) -> Result<WorkerPool, EngineError> {
-    let mut pool = with_threads(machine, workload, targets)?;
-    pool.explain(why);
-    Ok(pool)
-}
-
-fn with_threads(
-    machine: Option<&Machine>,
-    workload: &Workload,
-    targets: Vec<Open>,
-) -> Result<WorkerPool, EngineError> {
-    let threads = u64::from(workload.depth) * u64::from(workload.jobs) * workload.targets.len() as u64;
-    if threads > MOST_THREADS {
-        return Err(WorkloadError {
-            option: "iodepth",
-            wrong: format!("{threads} reads in flight need as many threads without io_uring"),
-            fix: format!("lower --iodepth or --numjobs to {MOST_THREADS} threads at most"),
-        }
-        .into());
-    }
-    WorkerPool::start(machine, workload, targets, workload.depth, psync::work)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Sets up a worker's ring: setup flags, registered files and buffers, the probe for polled completions.
-#![expect(unsafe_code, reason = "buffers are registered with, and reads handed to, the kernel by address")]
+#![expect(unsafe_code, reason = "buffers are registered and reads submitted by address")]
 
 mod drain;
 mod enter;
@@ -27,7 +27,7 @@ use crate::{
     units::{self, Bytes},
 };
 
-/// A ring, the memory its reads land in, and what was config.
+/// A ring with its buffers, and its effective configuration.
 pub(crate) struct RingSetup {
     pub guarded: GuardedRing<CountedRing>,
     /// Bytes of a request.
@@ -35,11 +35,11 @@ pub(crate) struct RingSetup {
     pub config: EffectiveConfig,
     /// Reads name buffers by their registration.
     pub fixed_buffers: bool,
-    /// Slots whose buffers one registration holds.
+    /// Slots per registered buffer.
     pub slots_per_buffer: usize,
 }
 
-/// A way of setting a ring up.
+/// A setup flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flag {
     SingleIssuer,
@@ -60,7 +60,7 @@ const LADDER: [&[Flag]; 4] = [
     &[],
 ];
 
-/// With `--sqthread_poll`, which goes with neither way of running task work.
+/// With `--sqthread_poll`, which excludes DEFER_TASKRUN and COOP_TASKRUN.
 const POLLED_LADDER: [&[Flag]; 2] = [&[Flag::Sqpoll, Flag::SingleIssuer, Flag::NoSqarray], &[Flag::Sqpoll]];
 
 /// Milliseconds after which the kernel's submitting thread sleeps.
@@ -93,7 +93,7 @@ impl Flag {
 }
 
 impl RingSetup {
-    /// Makes the ring of the calling thread, which alone may use it, for the reads of all of `share` together.
+    /// Makes the ring of the calling thread, its only user, for the reads of all of `share`.
     pub(crate) fn new(
         workload: &Workload,
         share: &[Assignment],
@@ -105,7 +105,7 @@ impl RingSetup {
         let block = aio::block_bytes(workload);
         let hybrid =
             (workload.hybrid_poll && polled).then(|| locked_memory::retry(|| hybrid_iopoll::ring(depth)));
-        let slept_for = matches!(hybrid, Some(Ok(_)));
+        let is_hybrid = matches!(hybrid, Some(Ok(_)));
         let (ring, mut flags) = match hybrid {
             Some(Ok(made)) => made,
             Some(Err(error)) => {
@@ -129,17 +129,17 @@ impl RingSetup {
                 errno_words(errno)
             ));
             polled = false;
-            // Its locked memory is for the next one.
+            // Frees its locked memory for the next ring.
             drop(guarded);
             let made = make(workload, depth, polled, &mut fallbacks)?;
             flags = made.1;
             guarded = self::guarded(made.0, block, depth)?;
             break;
         }
-        if polled && !slept_for {
+        if polled && !is_hybrid {
             flags.push("IOPOLL".to_owned());
         }
-        // Buffers may take all the locked memory there is, which other workers' rings need.
+        // Buffers may take all locked memory, which other workers' rings need.
         ready.ring_made();
         let slots_per_buffer =
             fix_buffers(&guarded.ring.ring.submitter(), workload, &guarded.buffers, block, &mut fallbacks);
@@ -155,7 +155,7 @@ fn guarded(ring: IoUring, block: usize, depth: u32) -> Result<GuardedRing<Counte
     Ok(GuardedRing::new(CountedRing::new(ring), Mapping::of_reads(block, depth as usize)?))
 }
 
-/// Registers the targets with the ring, in their order; false, with a sentence, when the kernel will not.
+/// Registers the targets with the ring, in their order; false, with a sentence, on an error.
 pub(crate) fn register_files(
     submitter: &Submitter<'_>,
     files: &[RawFd],
@@ -170,12 +170,12 @@ pub(crate) fn register_files(
     }
 }
 
-/// Whether a ring can be made at all.
+/// An error where no ring can be made.
 pub(crate) fn available() -> io::Result<()> {
     locked_memory::retry(|| IoUring::new(2)).map(drop)
 }
 
-/// Makes a ring of entries of any size, with the best flags that this kernel takes, and names them.
+/// Makes a ring of entries of any size, with the best flags that this kernel supports, and their names.
 pub(crate) fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
     workload: &Workload,
     depth: u32,
@@ -217,8 +217,7 @@ pub(crate) fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
     Err(no_ring(&io::Error::from_raw_os_error(libc::EINVAL)))
 }
 
-/// Whether it is these flags that the kernel does not grant: it does not know them, or, before 5.11, a submitting thread
-/// is for root.
+/// Whether the kernel refuses these flags: it does not know them, or, before 5.11, SQPOLL needs root.
 fn is_refusal(error: &io::Error, flags: &[Flag]) -> bool {
     match error.raw_os_error() {
         Some(libc::EINVAL) => true,
@@ -240,7 +239,7 @@ pub(crate) fn no_ring(error: &io::Error) -> EngineError {
     EngineError::Machine { wrong, fix }
 }
 
-/// Why io_uring cannot be had, for the sentence about threads.
+/// The sentence about the fallback to threads.
 pub(crate) fn unavailable(error: &io::Error) -> String {
     let why = match error.raw_os_error() {
         Some(libc::EPERM) => "forbidden by kernel.io_uring_disabled or a security policy".to_owned(),
@@ -254,8 +253,8 @@ pub(crate) fn unavailable(error: &io::Error) -> String {
     )
 }
 
-/// Registers the requests of `block` bytes with the ring, if asked for: how many requests one registration holds. `None`, with a
-/// sentence, when the kernel will not.
+/// Registers the buffers of requests of `block` bytes, if requested. Returns the requests per registered buffer; `None`,
+/// with a sentence on an error.
 pub(crate) fn fix_buffers(
     submitter: &Submitter<'_>,
     workload: &Workload,
@@ -268,7 +267,7 @@ pub(crate) fn fix_buffers(
     }
     let requests = (LONGEST_BUFFER / block.max(1)).max(1);
     let register = || register_buffers(submitter, buffers, block * requests);
-    // More than the limit is for privileged users, or never.
+    // Above the limit only privileged users succeed, or retries never help.
     let may_fit = locked_memory::limit().is_none_or(|limit| buffers.len() as u64 <= limit.0);
     match if may_fit { locked_memory::retry(register) } else { register() } {
         Ok(()) => Some(requests),
@@ -316,7 +315,7 @@ fn probe(guarded: &mut GuardedRing<CountedRing>, target: &Open, block: usize) ->
             }
             _ => {}
         }
-        // A signal, or polling for longer than its time slice, ends the call without one.
+        // A signal, or polling past the time slice, ends the call without a completion.
         if let Some(completion) = ring.completion().next() {
             *pending -= 1;
             return if completion.result() < 0 { Err(-completion.result()) } else { Ok(()) };

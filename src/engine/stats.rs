@@ -1,4 +1,4 @@
-//! What workers count: reads, latencies, CPU time.
+//! Counts of workers: reads, latencies, CPU time.
 
 pub mod histogram;
 pub(crate) mod usage;

@@ -23,15 +23,15 @@ pub(crate) struct Open {
     pub file: File,
     /// As the user named it.
     pub name: Label,
-    /// The bytes that are read, from [`Workload::offset`] on: all there are, or `--size`.
+    /// Bytes that are read, from [`Workload::offset`] on: to the end, or `--size`.
     pub span: Bytes,
-    /// How it is addressed by NVMe commands, where it is open for them.
+    /// Its address in NVMe commands, where it is open for passthrough.
     pub namespace: Option<Namespace>,
-    /// Why its figures will not be the drive's own.
+    /// Reasons why its figures are not those of its drive.
     pub doubts: Vec<String>,
 }
 
-/// How a namespace is addressed.
+/// The address of a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Namespace {
     /// Its id on its controller.
@@ -99,15 +99,15 @@ impl Open {
 
 /// The smallest block a direct read can have, bytes.
 fn alignment(file: &File, kind: TargetKind) -> u64 {
-    let told = match kind {
+    let reported = match kind {
         TargetKind::Device => rustix::fs::ioctl_blksszget(file).ok(),
         TargetKind::File => rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)
             .ok()
             .filter(|answer| answer.stx_mask & StatxFlags::DIOALIGN.bits() != 0)
             .map(|answer| answer.stx_dio_offset_align),
     };
-    // Kernels before 6.1 do not tell for files; a wrong guess shows as EINVAL of the first read.
-    u64::from(told.filter(|bytes| *bytes > 0).unwrap_or(512))
+    // Kernels before 6.1 do not report it for files; a wrong guess shows as EINVAL of the first read.
+    u64::from(reported.filter(|bytes| *bytes > 0).unwrap_or(512))
 }
 
 fn kind(path: &Path, metadata: &Metadata) -> Result<TargetKind, (&'static str, &'static str)> {
@@ -135,13 +135,13 @@ fn open(path: &Path, direct: bool) -> io::Result<File> {
     let direct = if direct { libc::O_DIRECT } else { 0 };
     let with = |flags| OpenOptions::new().read(true).custom_flags(flags).open(path);
     match with(direct | libc::O_NOATIME) {
-        // Only owners may leave the access time alone.
+        // O_NOATIME is for owners.
         Err(error) if error.raw_os_error() == Some(libc::EPERM) => with(direct),
         result => result,
     }
 }
 
-/// What an error of opening means, and what helps.
+/// An error of open(2), with its fix.
 pub(crate) fn refused(path: &Path, error: &io::Error) -> EngineError {
     let errno = error.raw_os_error().unwrap_or(libc::EIO);
     let is_device = path.starts_with("/dev");
@@ -165,7 +165,7 @@ pub(crate) fn refused(path: &Path, error: &io::Error) -> EngineError {
     EngineError::target(path, errno_words(errno), fix, errno)
 }
 
-/// `512 B`, `4k`, `1g`: as `--bs` and `--size` take it.
+/// `512 B`, `4k`, `1g`.
 fn in_bytes(bytes: u64) -> String {
     let short = units::block_size(Bytes(bytes));
     if short.ends_with(|c: char| c.is_ascii_digit()) { format!("{bytes} B") } else { short }

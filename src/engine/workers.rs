@@ -36,7 +36,7 @@ use crate::{
     units::{self, Bytes},
 };
 
-/// What one worker is to do.
+/// The work of one worker.
 pub(crate) struct Assignment {
     pub target: Arc<Open>,
     pub workload: Arc<Workload>,
@@ -49,7 +49,7 @@ pub(crate) struct Assignment {
     pub worker: u64,
 }
 
-/// What a worker was given of what it asked for.
+/// The effective configuration of a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct EffectiveConfig {
     pub engine: EngineKind,
@@ -61,7 +61,7 @@ pub(crate) struct EffectiveConfig {
 }
 
 impl EffectiveConfig {
-    /// Of an engine without a ring: completions use interrupts, and each missing feature that was asked for is named.
+    /// Of an engine without a ring: completions use interrupts, and each requested feature it lacks has a sentence.
     pub(crate) fn without_ring(engine: EngineKind, buffers: &Mapping, lacks: &[(bool, &str)]) -> Self {
         let fallbacks = lacks.iter().filter(|(asked, _)| *asked).map(|(_, sentence)| (*sentence).to_owned());
         Self::new(engine, false, Vec::new(), buffers, fallbacks.collect())
@@ -82,7 +82,7 @@ impl EffectiveConfig {
 /// Reports a worker's config to the pool, and waits for the other workers.
 pub(crate) struct Ready<'a> {
     answer: &'a SyncSender<Result<EffectiveConfig, EngineError>>,
-    /// Why the worker is not where it was to be.
+    /// Why the worker does not run on its CPUs.
     misplaced: Option<String>,
     control: &'a RunControl,
     /// Workers without a ring, and whether this one is still among them.
@@ -91,7 +91,7 @@ pub(crate) struct Ready<'a> {
 }
 
 impl Ready<'_> {
-    /// Waits until all workers are ready. False when there is nothing to do any more.
+    /// Waits until all workers are ready. False when the run is stopped.
     pub(crate) fn wait(&self, mut config: EffectiveConfig) -> bool {
         config.fallbacks.extend(self.misplaced.clone());
         self.answer.send(Ok(config)).is_ok() && self.control.wait_while(Phase::Gate) != Phase::Stop
@@ -122,8 +122,8 @@ pub(crate) type Work = fn(&Assignment, &Ready<'_>) -> Result<(), EngineError>;
 /// Likewise, of a worker that reads several jobs at once.
 pub(crate) type SharedWork = fn(&[Assignment], &Ready<'_>) -> Result<(), EngineError>;
 
-/// Most reads that one worker keeps in flight: the most entries a ring can have (`IORING_MAX_ENTRIES`).
-const MOST_UNDER_WAY: usize = 32768;
+/// Most reads that one worker keeps in flight: the most entries of a ring (`IORING_MAX_ENTRIES`).
+const MOST_IN_FLIGHT: usize = 32768;
 
 pub(crate) struct WorkerPool {
     workload: Arc<Workload>,
@@ -143,7 +143,7 @@ struct TargetWorkers {
     previous: Counts,
 }
 
-/// How many workers are left.
+/// Number of workers left.
 #[derive(Debug, Default)]
 struct Remaining {
     left: Mutex<usize>,
@@ -153,14 +153,14 @@ struct Remaining {
 /// How long [`Running::finish`] waits for reads that do not complete.
 const PATIENCE: Duration = Duration::from_millis(180);
 
-/// The longest that workers wait for each other's rings.
+/// Longest wait for other workers' rings.
 const RINGS: Duration = Duration::from_secs(10);
 
 /// A shorter run measures little of a drive.
 const SHORTEST: Duration = Duration::from_secs(1);
 
 impl WorkerPool {
-    /// Starts `threads_per_job` workers for every job on every target, and lets them go once all are ready.
+    /// Starts `threads_per_job` workers for every job on every target; they read once all are ready.
     pub(crate) fn start(
         machine: Option<&Machine>,
         workload: &Workload,
@@ -182,8 +182,8 @@ impl WorkerPool {
         work: SharedWork,
     ) -> Result<Self, EngineError> {
         let jobs = targets.len() * workload.jobs as usize;
-        let least = (jobs * workload.depth as usize).div_ceil(MOST_UNDER_WAY);
-        Self::begin(machine, workload, targets, 1, processors().max(least), work)
+        let least = (jobs * workload.depth as usize).div_ceil(MOST_IN_FLIGHT);
+        Self::begin(machine, workload, targets, 1, cpus().max(least), work)
     }
 
     fn begin(
@@ -239,12 +239,11 @@ impl WorkerPool {
         }
     }
 
-    /// Adds a sentence about something refused before the workers began.
+    /// Adds a sentence about a fallback before the workers began.
     pub(crate) fn explain(&mut self, fallback: String) {
         self.effective.fallbacks.insert(0, fallback);
     }
 
-    /// Where each worker runs.
     fn place(&self, machine: Option<&Machine>, shares: &[Vec<Assignment>]) -> Result<Placement, EngineError> {
         let number = |assignment: &Assignment| {
             self.targets.iter().position(|member| Arc::ptr_eq(&member.open, &assignment.target))
@@ -254,8 +253,7 @@ impl WorkerPool {
         Ok(placement::plan(machine, &self.workload, &targets, placement::usable())?)
     }
 
-    /// Who reads what. The jobs of one target after the other go round among the workers, so that each worker has a share
-    /// of every target where there are enough jobs.
+    /// The jobs of each worker. Jobs go round robin, target by target, so that each worker gets a share of every target.
     fn shares(&self, threads_per_job: u32, most_workers: usize) -> Vec<Vec<Assignment>> {
         let threads_per_job = threads_per_job.max(1);
         let per_target = self.workload.jobs * threads_per_job;
@@ -306,7 +304,7 @@ impl WorkerPool {
                     is_without_ring: Cell::new(true),
                 };
                 if let Err(error) = work(&share, &ready) {
-                    // Nobody listens any more once the run goes.
+                    // The receiver is gone once the run has started or failed.
                     let _ = answer.send(Err(error));
                 }
             });
@@ -326,14 +324,14 @@ impl WorkerPool {
         Ok(answers)
     }
 
-    /// Hears from every worker what it was config.
+    /// Receives the effective configuration of every worker.
     fn collect(
         &mut self,
         answers: &Receiver<Result<EffectiveConfig, EngineError>>,
         workers: usize,
     ) -> Result<(), EngineError> {
         for _ in 0..workers {
-            // All senders gone means that a worker ended without a word.
+            // A closed channel means that a worker panicked.
             let config = answers.recv().unwrap_or(Err(EngineError::Stopped))?;
             let effective = &mut self.effective;
             effective.engine = config.engine;
@@ -349,20 +347,20 @@ impl WorkerPool {
         Ok(())
     }
 
-    /// Waits for the workers, [`PATIENCE`] at the longest; reads that hang keep their worker and its memory. Says how
-    /// many are left.
+    /// Waits for the workers, [`PATIENCE`] at the longest. Returns the workers left: reads that hang keep their worker and
+    /// its memory.
     fn join(&mut self) -> usize {
         let left = self.remaining.wait(PATIENCE);
         if left == 0 {
             for thread in self.threads.drain(..) {
-                // A panic of a worker has been printed and its target has what it counted.
+                // A worker's panic is printed already, and its counts are stored.
                 let _ = thread.join();
             }
         }
         left
     }
 
-    /// How the first worker that tells chooses its batches, in words.
+    /// The batch setting of the first worker that has one, in words.
     fn batch(&self) -> String {
         let mut workers = self.targets.iter().flat_map(|member| &member.workers);
         workers.find_map(|stats| stats.closing().batch.clone()).unwrap_or_default()
@@ -379,7 +377,7 @@ impl WorkerPool {
 }
 
 /// CPUs that this process may use.
-fn processors() -> usize {
+fn cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
@@ -458,7 +456,7 @@ impl Running for WorkerPool {
     }
 }
 
-/// Why a run without an error brought no figure.
+/// Why a run without an error has no figure.
 fn nothing_read(workload: &Workload, runtime: Duration) -> String {
     let reads = u64::from(workload.depth) * u64::from(workload.jobs);
     let block = workload.largest_block();
@@ -472,7 +470,7 @@ fn nothing_read(workload: &Workload, runtime: Duration) -> String {
 }
 
 impl TargetWorkers {
-    /// The sum of its workers. `counted` is the run's own time, for workers that gave no account.
+    /// The sum of its workers. `counted` is the run's own time, for workers without an account.
     fn summary(&self, workload: &Workload, counted: Duration) -> TargetSummary {
         let (totals, counts) = worker_stats::sum(self.workers.iter().map(|stats| &**stats));
         let closings: Vec<_> = self.workers.iter().map(|stats| stats.closing().clone()).collect();
@@ -524,7 +522,7 @@ impl TargetWorkers {
     }
 }
 
-/// A worker on its thread; leaving, also by a panic, is noticed.
+/// A running worker; its drop, also by a panic, is counted.
 struct Present<'a> {
     remaining: &'a Remaining,
     control: &'a RunControl,
@@ -554,7 +552,7 @@ impl Remaining {
         *self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until no worker is left, `most` at the longest; returns how many are.
+    /// Waits until no worker is left, `most` at the longest. Returns the workers left.
     fn wait(&self, most: Duration) -> usize {
         let end = clock::now() + most;
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);

@@ -24,15 +24,8 @@ fn tunable<'a>(scene: &Scene<'a>) -> Result<Vec<&'a Drive>, Needs> {
     if drives.is_empty() {
         return Err("a known drive; these targets are on none".into());
     }
-    may_write(scene)?;
+    scene.may_write()?;
     Ok(drives)
-}
-
-pub(super) fn may_write(scene: &Scene<'_>) -> Result<(), Needs> {
-    if scene.simulated || scene.machine.host.root.get() == Some(true) {
-        return Ok(());
-    }
-    Err("root, to change a setting: run iodyno with sudo".into())
 }
 
 /// Refuses a simulated drive, whose model does not cover `what`.
@@ -320,7 +313,7 @@ pub(super) fn max_sectors(scene: &Scene<'_>, work: &Workload) -> Arms {
 
 pub(super) fn idle_states(scene: &Scene<'_>, work: &Workload) -> Arms {
     not_simulated(scene, "waking a CPU")?;
-    may_write(scene)?;
+    scene.may_write()?;
     let deepest =
         scene.machine.processors.idle_states.iter().filter_map(|state| state.latency_us.get()).max();
     if deepest.is_none_or(|us| us == 0) {
@@ -332,7 +325,7 @@ pub(super) fn idle_states(scene: &Scene<'_>, work: &Workload) -> Arms {
 
 pub(super) fn governors(scene: &Scene<'_>, work: &Workload) -> Arms {
     not_simulated(scene, "a slower clock")?;
-    may_write(scene)?;
+    scene.may_write()?;
     let row = settings::find(GOVERNOR.0).filter(|row| row.risk == Risk::Live);
     let readings = row.map(|row| (row.read)(scene.machine, &Device::Cpu)).unwrap_or_default();
     let first = readings.first().and_then(|reading| reading.value());

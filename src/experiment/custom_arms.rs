@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// What an arm says, before it is held against a machine.
+/// A parsed arm, before it is applied to a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Written {
     /// Its label; `A`, `B` and so on where none is written.
@@ -24,8 +24,8 @@ pub struct Written {
     pub workload: Workload,
 }
 
-/// Reads an arm; `index` gives a label to one that has none, `work` is what it varies. Settings go to every drive under
-/// test, those of the processors to all processors.
+/// Parses an arm that varies `work`; `index` gives the label of one without. Settings apply to every tested drive, those of
+/// CPUs to all CPUs.
 ///
 /// # Errors
 /// The word that is no option or setting, and those there are.
@@ -73,7 +73,7 @@ pub(super) fn arm(scene: &Scene<'_>, work: &Workload, index: usize, text: &str) 
     let written = read(work, index, text)?;
     let mut arm = Arm::new(written.label, written.workload);
     if !written.settings.is_empty() {
-        super::arms::may_write(scene)?;
+        scene.may_write()?;
     }
     for (name, value) in written.settings {
         let Some(row) = settings::find(name) else { continue };
@@ -90,7 +90,7 @@ pub(super) fn arm(scene: &Scene<'_>, work: &Workload, index: usize, text: &str) 
     Ok(arm)
 }
 
-/// What a setting is changed on.
+/// The devices of a setting.
 fn devices(scene: &Scene<'_>, row: &Setting) -> Vec<Device> {
     match row.scope {
         Scope::Processors => vec![Device::Cpu],

@@ -188,9 +188,6 @@ impl Driver {
             return self.next_arm();
         }
         self.end_round();
-        if let Some(why) = self.failed.take() {
-            return self.end(Ending::Failed(why), true);
-        }
         if self.is_narrow() {
             return self.end(Ending::Narrow, true);
         }
@@ -277,23 +274,18 @@ impl Driver {
 
     /// A step of this arm failed: in the warm-up round the arm is dropped, later the round is discarded.
     fn error(&mut self, arm: usize, why: String) {
+        let failed = format!("{}: {why}", self.account.plan.arms[arm].label);
         if self.account.round == 0 {
             let is_needed = |other: &Arm| other.against.iter().any(|(base, _)| *base == arm);
-            let needed = self.account.plan.arms.iter().any(is_needed);
-            let label = &self.account.plan.arms[arm].label;
-            if needed {
-                self.failed = Some(format!("{label}: {why}"));
-            }
+            let is_needed = self.account.plan.arms.iter().any(is_needed);
             self.account.arms[arm].left_out = Some(why);
-            if self.account.compared().next().is_none() && self.failed.is_none() {
-                let label = &self.account.plan.arms[arm].label;
-                let why = self.account.arms[arm].left_out.as_deref().unwrap_or_default();
-                self.failed = Some(format!("{label}: {why}"));
+            if is_needed || self.account.compared().next().is_none() && self.failed.is_none() {
+                self.failed = Some(failed);
             }
         } else {
             self.errors += 1;
             if self.errors >= ERRORS {
-                self.failed = Some(format!("{}: {why}", self.account.plan.arms[arm].label));
+                self.failed = Some(failed);
             }
             // An error takes precedence over a disturbance.
             self.spoilt = Some((arm, why));

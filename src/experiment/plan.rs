@@ -125,7 +125,7 @@ impl Default for Terms {
             confidence: 0.95,
             measured: Duration::from_secs(2),
             warm_up: Duration::from_millis(300),
-            least_rounds: 8,
+            least_rounds: Self::FEWEST_ROUNDS,
             most_time: Duration::from_mins(10),
             seed: 0x1007_d140,
         }
@@ -288,6 +288,14 @@ impl<'a> Scene<'a> {
         let mut work = Workload { targets: self.targets.to_vec(), jobs, ..row };
         self.wishes.options.apply(&mut work);
         work
+    }
+
+    /// Refuses to change settings without root.
+    pub(crate) fn may_write(&self) -> Result<(), Needs> {
+        if self.simulated || self.machine.host.root.get() == Some(true) {
+            return Ok(());
+        }
+        Err("root, to change a setting: run iodyno with sudo".into())
     }
 
     /// Online CPUs, at least one.

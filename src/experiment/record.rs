@@ -22,7 +22,10 @@ impl Account {
             name: Label::new(plan.experiment.id.0),
             question: Label::new(plan.experiment.question),
             metric: plan.metric,
-            baseline: plan.arms.get(plan.baseline()).map_or_else(Label::default, |arm| label(&arm.label)),
+            baseline: plan
+                .arms
+                .get(plan.baseline())
+                .map_or_else(Label::default, |arm| Label::new(&arm.label)),
             targets: plan.targets.clone(),
             options: options(plan),
             arms: plan.arms.iter().zip(&self.arms).map(arm).collect(),
@@ -40,18 +43,14 @@ impl Account {
     }
 }
 
-fn label(text: &str) -> Label {
-    Label::new(text)
-}
-
 fn arm((arm, so_far): (&Arm, &ArmAccount)) -> ArmRecord {
     let setting = |set: &Assignment| SettingRecord {
-        device: label(&set.device.to_string()),
-        setting: label(set.setting.0),
-        value: label(&set.value),
+        device: Label::new(&set.device.to_string()),
+        setting: Label::new(set.setting.0),
+        value: Label::new(&set.value),
     };
     ArmRecord {
-        label: label(&arm.label),
+        label: Label::new(&arm.label),
         settings: arm.settings.iter().map(setting).collect(),
         workload: arm.workload.clone(),
         runs: so_far.runs.clone(),
@@ -62,7 +61,7 @@ fn arm((arm, so_far): (&Arm, &ArmAccount)) -> ArmRecord {
 fn effect(account: &Account, arm: usize) -> EffectRecord {
     let found = account.effect(arm);
     EffectRecord {
-        arm: label(&account.plan.arms[arm].label),
+        arm: Label::new(&account.plan.arms[arm].label),
         against: verdict::against(account, arm),
         ratio: found.map(|effect| effect.ratio),
         low: found.map(|effect| effect.low),

@@ -105,7 +105,6 @@ pub static EXPERIMENTS: &[Experiment] = &[
         ..row("jobs", "Is one worker enough for a drive?", "1, 2, 4, ... jobs")
     },
     Experiment {
-        found: "",
         if_better: "{arm} reads more than {baseline}; compare the latency.",
         if_worse: "{arm} reads less than {baseline}.",
         if_same: "{arm} reads no more than {baseline}: the depth only adds latency.",
@@ -155,7 +154,6 @@ pub static EXPERIMENTS: &[Experiment] = &[
     Experiment {
         needs: "two drives; up to 4 are tried in every pair, more with adjacent drives on the bus",
         metric: Metric::BytesPerSecond,
-        found: "",
         if_better: "{arm} read more together than alone.",
         if_worse: "{arm} read less together than alone: they share a limit, whether or not the tree shows one.",
         if_same: "{arm} do not limit each other.",
@@ -171,7 +169,6 @@ pub static EXPERIMENTS: &[Experiment] = &[
     },
     Experiment {
         needs: "two NUMA nodes with CPUs, and drives local to one of them",
-        found: "",
         if_better: "Workers on {arm} read more than on {baseline}: check which CPUs take the drive's interrupts.",
         if_worse: "Reads from {arm} cross between nodes: keep workers on {baseline}, local to the drive.",
         if_same: "The link between the nodes has no measurable cost for these reads.",
@@ -184,7 +181,6 @@ pub static EXPERIMENTS: &[Experiment] = &[
         changes: "request merging (nomerges)",
         needs: "root",
         metric: Metric::CpuNsPerIo,
-        found: "",
         if_better: "nomerges {arm} costs less CPU time per read than {baseline}.",
         if_worse: "nomerges {arm} costs more CPU time per read than {baseline}.",
         if_same: "Merge lookups have no measurable cost.",
@@ -197,7 +193,6 @@ pub static EXPERIMENTS: &[Experiment] = &[
         changes: "I/O accounting; iostat shows nothing while it is off",
         needs: "root",
         metric: Metric::CpuNsPerIo,
-        found: "",
         if_better: "iostats {arm} costs less CPU time per read than {baseline}.",
         if_worse: "iostats {arm} costs more CPU time per read than {baseline}.",
         if_same: "I/O accounting has no measurable cost: leave it on.",
@@ -210,7 +205,6 @@ pub static EXPERIMENTS: &[Experiment] = &[
         changes: "the CPU that completes requests",
         needs: "root",
         metric: Metric::CpuNsPerIo,
-        found: "",
         if_better: "rq_affinity {arm} costs less CPU time per read than {baseline}.",
         if_worse: "rq_affinity {arm} costs more CPU time per read than {baseline}.",
         if_same: "The completing CPU does not matter here.",
@@ -239,7 +233,6 @@ pub static EXPERIMENTS: &[Experiment] = &[
     Experiment {
         changes: "keeps CPUs out of C-states",
         needs: "root, and CPUs with idle states",
-        found: "",
         if_better: "CPU wake-ups delay these reads: limit C-states where latency matters.",
         if_worse: "CPUs without C-states leave less power to the busy one.",
         if_same: "C-states have no measurable cost for these reads.",
@@ -252,7 +245,6 @@ pub static EXPERIMENTS: &[Experiment] = &[
     Experiment {
         changes: "the governor of every CPU",
         needs: "root, and a kernel with cpufreq",
-        found: "",
         if_better: "{arm} clocks the CPUs higher for these reads than {baseline}.",
         if_worse: "{arm} clocks the CPUs lower for these reads than {baseline}.",
         if_same: "The governor does not matter under this load.",
@@ -263,7 +255,6 @@ pub static EXPERIMENTS: &[Experiment] = &[
     Experiment {
         changes: "the settings in its arms",
         needs: "--arm \"LABEL: SETTING=VALUE option=value ...\" twice or more",
-        found: "",
         workload: Workload::default,
         make: arms::own,
         ..row("own", "Which of two sets of settings and workloads is better?", "as written")

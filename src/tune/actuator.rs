@@ -1,7 +1,7 @@
 //! The only writer to /sys.
 //!
-//! A device's driver is a setting like others, `/sys/bus/pci/devices/ADDRESS/driver`: it reads as the driver's name, or
-//! [`NO_DRIVER`]; writing that takes the device from its driver, writing a name gives it to that one.
+//! A device's driver is a setting like others, `/sys/bus/pci/devices/ADDRESS/driver`: its value is the driver's name, or
+//! [`NO_DRIVER`]. Writing that unbinds the device, writing a name binds it.
 
 use std::{
     fs::{self, OpenOptions},
@@ -14,15 +14,15 @@ use std::{
 
 use crate::model::PciAddress;
 
-/// Something that reads and writes the small text files settings live in.
+/// Reads and writes the files of settings.
 pub trait Actuator {
-    /// The file's value: of a line that brackets one word, that word; else the line without its end.
+    /// The file's value: the word in brackets, or the first line.
     fn read(&self, file: &str) -> io::Result<String>;
 
     /// Writes `value` in a single call.
     fn write(&self, file: &str, value: &str) -> io::Result<()>;
 
-    /// Waits as long as another program takes to write a value back that it saw changed.
+    /// Waits until a program that reverts changes would have reverted this one.
     fn settle(&self) {}
 }
 
@@ -40,16 +40,16 @@ impl<P: Deref<Target: Actuator>> Actuator for P {
     }
 }
 
-/// What a device's driver reads while it has none.
+/// The driver of an unbound device.
 pub const NO_DRIVER: &str = "none";
 
-/// Never wait for a file, never follow a link in its place.
+/// Never blocks, never follows a link.
 const FLAGS: i32 = libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOFOLLOW;
 
-/// A program that fights for a file in a loop is back within this time.
+/// Time in which a program that reverts a file in a loop has reverted it.
 const SETTLE: Duration = Duration::from_millis(2);
 
-/// The running kernel. Writes only below /sys, to files that are there.
+/// The running kernel. Writes only to existing files below /sys.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Live;
 
@@ -58,7 +58,7 @@ impl Actuator for Live {
         if let Some(device) = file.strip_suffix("/driver") {
             return driver_of(device);
         }
-        // Settings are a line or two; a file that goes on is none.
+        // Settings are short; longer files are none.
         let mut content = String::new();
         let settings = OpenOptions::new().read(true).custom_flags(FLAGS).open(file)?;
         settings.take(64 << 10).read_to_string(&mut content)?;
@@ -77,8 +77,7 @@ impl Actuator for Live {
     }
 }
 
-/// The file a setting's value is written to, and the text: both as they are, but for a device's driver, whose link takes
-/// no text.
+/// The file and text to write for a setting's value. Only a device's driver differs: its link takes no text.
 pub fn write_for(file: &str, value: &str) -> (String, String) {
     let Some((device, address)) =
         file.strip_suffix("/driver").and_then(|device| Some((device, device.rsplit_once('/')?.1)))
@@ -93,7 +92,7 @@ pub fn write_for(file: &str, value: &str) -> (String, String) {
     (written_to, address.to_owned())
 }
 
-/// [`write_for`], of files below /sys alone; drivers change on PCI functions alone.
+/// [`write_for`], for files below /sys and drivers of PCI functions only.
 fn checked(file: &str, value: &str) -> io::Result<(String, String)> {
     let is_below_sys = file.starts_with("/sys/") && file.split('/').all(|part| ![".", ".."].contains(&part));
     let is_driver = file.ends_with("/driver");
@@ -106,11 +105,11 @@ fn checked(file: &str, value: &str) -> io::Result<(String, String)> {
 /// The PCI function whose driver this file is.
 pub fn function_of(file: &str) -> Option<PciAddress> {
     let text = file.strip_prefix("/sys/bus/pci/devices/")?.strip_suffix("/driver")?;
-    // Only as it is written: the kernel knows no other spelling.
+    // The kernel has one spelling of an address.
     text.parse().ok().filter(|address: &PciAddress| address.to_string() == text)
 }
 
-/// Whether a driver may have that name: a word that is no path.
+/// Whether this may be a driver's name: a word, no path.
 pub fn is_driver_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
@@ -118,7 +117,7 @@ pub fn is_driver_name(name: &str) -> bool {
 fn driver_of(device: &str) -> io::Result<String> {
     match fs::read_link(format!("{device}/driver")) {
         Ok(driver) => Ok(driver.file_name().unwrap_or_default().to_string_lossy().into_owned()),
-        // Without a driver there is no link; without the device there is nothing at all.
+        // An unbound device has no link; a missing one has no folder.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             fs::metadata(device).map(|_| NO_DRIVER.to_owned())
         }
@@ -126,7 +125,7 @@ fn driver_of(device: &str) -> io::Result<String> {
     }
 }
 
-/// `[none] mq-deadline` is `none`; everything else is its first line.
+/// `none` of `[none] mq-deadline`, else the first line.
 pub fn current_word(content: &str) -> &str {
     let line = content.lines().next().unwrap_or_default().trim();
     let bracketed = line.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(word, _)| word);

@@ -1,4 +1,4 @@
-//! [`Cell`]: what one setting is on one device, for a list or a matrix. Pure.
+//! [`Cell`]: one setting of one device, for a list or a matrix.
 
 use super::{
     change_log::ChangeLog,
@@ -14,23 +14,23 @@ use crate::{
 /// A setting on a device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// The value now. Of a setting with a file per processor the first speaks for all, unless they differ.
+    /// The current value; with a file per CPU that of the first, or [`DIFFER`].
     pub value: Option<Label>,
     /// Why there is no value.
     pub problem: Option<Problem>,
-    /// What it takes, where that is a short list; the usual values of a long one.
+    /// Values it takes, where that is a short list, else usual ones.
     pub choices: Vec<String>,
-    /// The value before iodyno's first change since boot, where it stands changed.
+    /// The value before iodyno's first change since boot, if it is changed.
     pub found: Option<String>,
     /// The kernel's default, where it is known.
     pub default: Option<String>,
-    /// Who sets it at boot, with file and line, and to what.
+    /// The rule that sets it at boot, with file, line and value.
     pub set_by: Option<String>,
-    /// The files it stands for.
+    /// Its files.
     pub files: Vec<String>,
 }
 
-/// What several files say when they do not say the same.
+/// The value of several files with different values.
 pub const DIFFER: &str = "differ";
 
 impl Cell {
@@ -55,7 +55,7 @@ impl Cell {
         })
     }
 
-    /// Whether it stands changed by iodyno.
+    /// Whether iodyno changed it.
     pub fn is_changed(&self) -> bool {
         self.found.as_deref().is_some_and(|found| self.value.as_ref().is_none_or(|value| *value != found))
     }
@@ -69,7 +69,7 @@ impl Cell {
     }
 }
 
-/// The table's default, and where a drive's own figures make another one, that.
+/// The default: the table's, or one that depends on the drive.
 fn default_of(machine: &Machine, device: &Device, row: &Setting) -> Option<String> {
     let default = row.default?;
     let Device::Drive(name) = device else { return Some(default.to_owned()) };
@@ -80,13 +80,13 @@ fn default_of(machine: &Machine, device: &Device, row: &Setting) -> Option<Strin
             let twice = queue.optimal_io_size.get().unwrap_or(0) / 1024 * 2;
             Some(twice.max(default.parse().ok()?).to_string())
         }
-        // Disks that turn are counted as a source of randomness.
+        // Rotating disks contribute entropy by default.
         "add_random" if queue.rotational.get() != Some(false) => None,
         _ => Some(default.to_owned()),
     }
 }
 
-/// The rule that sets it at boot: the last one that fits and has an effect; without such a one, one that has none.
+/// The rule that sets it at boot: the last matching one with an effect, else the last without.
 fn set_by(machine: &Machine, device: &Device, row: &Setting) -> Option<String> {
     let fits = |rule: &&SettingRule| {
         rule.setting == row.id.0

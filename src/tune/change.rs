@@ -1,4 +1,4 @@
-//! A change to a file, and what became of it.
+//! A change to a file, and its outcome.
 
 use std::fmt;
 
@@ -10,42 +10,42 @@ use super::{
 };
 use crate::model::SettingId;
 
-/// One value to be written to one file.
+/// One value for one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// What it is changed on.
+    /// The device.
     pub device: Device,
-    /// Who that is.
+    /// The device beyond its name of the day.
     pub identity: Identity,
-    /// Which setting.
+    /// The setting.
     pub setting: SettingId,
     /// The file.
     pub file: String,
     /// The value before.
     pub from: String,
-    /// The value asked for.
+    /// The value to write.
     pub to: String,
 }
 
-/// What became of a write: a successful one proves nothing, so it is what was read back that counts.
+/// The outcome of a write, by the value read back: a write that succeeds proves nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "outcome")]
 pub enum Outcome {
-    /// The file now shows what was asked.
+    /// The file has the value.
     Accepted,
-    /// The write succeeded and the file shows something else than before and than asked.
+    /// The write succeeded, and the kernel made another value of it.
     Adjusted {
-        /// What it shows.
+        /// The value read back.
         now: String,
     },
-    /// The write succeeded, and another program has written to the file since: it shows a value that the kernel does not
-    /// make of the one asked for, or had that one for a moment.
+    /// The write succeeded, and another program has written to the file since: the kernel does not make this value of the
+    /// one written, or the file had that one for a moment.
     Changed {
-        /// What it shows.
+        /// The value read back.
         now: String,
     },
-    /// The write succeeded, again and again, and the file shows what it showed before. Why is not known: kernels pass over
-    /// values, and a program that is quick enough looks the same.
+    /// Repeated writes succeeded, and the file has its old value. The cause is unknown: the kernel ignores the value, or
+    /// another program restores the old one at once.
     Ignored,
     /// The kernel refused; the error in words.
     Refused {
@@ -55,7 +55,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// From what was there, what was asked and what was read back after a write that succeeded.
+    /// The outcome of a write that succeeded, from the old value, the one written and the one read back.
     pub fn read_back(from: &str, to: &str, now: &str) -> Self {
         if now == to {
             Self::Accepted
@@ -68,13 +68,13 @@ impl Outcome {
 }
 
 impl Change {
-    /// The shell command that makes it.
+    /// The shell command for it.
     pub fn command(&self) -> String {
         command(&self.to, &self.file)
     }
 }
 
-/// The shell command that makes the setting `file` read `value`.
+/// The shell command that sets `file` to `value`.
 pub fn command(value: &str, file: &str) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let (file, text) = write_for(file, value);

@@ -1,4 +1,4 @@
-//! [`ChangeLog`]: the pure account of what stands changed, made from the journal's records.
+//! [`ChangeLog`]: the files that are changed now, from the journal's records.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use super::{
     settings::{Scope, find},
 };
 
-/// One file that stands changed.
+/// A changed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// On whom.
+    /// The device.
     pub device: Identity,
-    /// Which setting.
+    /// The setting.
     pub setting: String,
-    /// The file as it was named.
+    /// The file, as it was named then.
     pub file: String,
     /// The value before iodyno's first change since boot.
     pub found: String,
-    /// The values it may have if nobody else touched it: the last one read back, or, where a kill came between, the one
-    /// before and the one asked for.
+    /// The values it has unless another program changed it: the last one read back, or, after a kill, the old one and the
+    /// new one.
     pub last: Vec<String>,
-    /// Whether it was asked for, not only changed along with another.
+    /// Whether it was changed itself, not only along with another.
     pub asked: bool,
-    /// The files that changes of it may change along.
+    /// Files that the kernel may change along with it.
     pub with: Vec<String>,
     /// The session that changed it last.
     pub by: String,
@@ -34,21 +34,21 @@ pub struct Entry {
     pub open: Vec<(String, String)>,
 }
 
-/// What stands changed in this boot.
+/// The changed files of this boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChangeLog {
     /// By file, in the order of their first change.
     pub entries: Vec<Entry>,
-    /// Files that are as they were found and might not stay so when one of those entries is put back.
+    /// Unchanged files that the undo of an entry may change.
     pub companions: Vec<Entry>,
-    /// Sessions with open changes, and what they were for.
+    /// Sessions with open changes, and their purpose.
     pub sessions: BTreeMap<String, Purpose>,
-    /// What changes were measured to be worth, in this boot and before, oldest first.
+    /// Measured gains of this boot and before, oldest first.
     pub gains: Vec<Gain>,
 }
 
 impl ChangeLog {
-    /// The account of all records of this boot; what was changed before it is gone with it.
+    /// The changes in all records of this boot; earlier ones did not survive the reboot.
     pub fn of(records: &[Record], boot: &str) -> Self {
         let mut change_log = Self::default();
         let mut purposes = BTreeMap::new();
@@ -107,13 +107,13 @@ impl ChangeLog {
         change_log
     }
 
-    /// What living sessions have changed and not kept.
+    /// Changes of living sessions that are not kept.
     pub fn held<'a>(&'a self, journal: &'a Journal) -> impl Iterator<Item = &'a Entry> {
         self.entries.iter().filter(|entry| entry.sessions().any(|session| !journal.is_dead(session)))
     }
 
-    /// Without what living sessions other than `own` have under their hands: that is theirs alone. A file that `own`
-    /// was the last to change is its own, whoever changed it before.
+    /// Without the changes of living sessions other than `own`. A file that `own` changed last is its own, even if another
+    /// session changed it before.
     #[must_use]
     pub fn without_living(mut self, journal: &Journal, own: Option<&str>) -> Self {
         let is_own = |session: &str| Some(session) == own;
@@ -122,19 +122,19 @@ impl ChangeLog {
         self
     }
 
-    /// Whether that session's changes are put back without asking when it has died: those of an experiment, and those
-    /// of one that left a controller without its driver.
+    /// Whether the session's changes are restored without asking after its death: those of an experiment, and of a session
+    /// that left a controller unbound.
     pub fn is_unasked(&self, session: &str) -> bool {
         let away = |entry: &Entry| entry.setting == DRIVER.0 && entry.is_open_in(session);
         self.sessions.get(session) == Some(&Purpose::Experiment) || self.entries.iter().any(away)
     }
 
-    /// The value before iodyno's first change of that file since boot, where it stands changed.
+    /// The value before iodyno's first change of that file since boot, if it is changed.
     pub fn found(&self, file: &str) -> Option<&str> {
         self.entries.iter().find(|entry| entry.file == file).map(|entry| entry.found.as_str())
     }
 
-    /// What was measured last about a setting of a device having that value.
+    /// The last measured gain of a setting's value on a device.
     pub fn gain(&self, device: &Identity, setting: &str, value: &str) -> Option<&Gain> {
         let same = |gain: &&Gain| {
             // A drive with a serial number may have had another name.
@@ -170,10 +170,10 @@ impl ChangeLog {
             self.entries.len() - 1
         });
         let entry = &mut self.entries[place];
-        // The queue of a drive that left is gone with its values, also where another drive has its name now.
+        // A removed drive's queue is gone with its values, even if another drive has its name now.
         let is_queue = find(setting).is_some_and(|row| row.scope == Scope::Queue);
         if entry.is_closed() || is_queue && entry.device.has_left(device) {
-            // What stands there now was set by others: it is what this change found.
+            // The current value was set by another program: this change found it.
             old.clone_into(&mut entry.found);
             entry.last = vec![old.to_owned()];
             entry.asked = false;
@@ -205,13 +205,13 @@ impl ChangeLog {
 }
 
 impl Entry {
-    /// The value to go back to when these sessions are undone: what the first of them found.
+    /// The value to restore for these sessions: the one that the first of them found.
     pub fn before(&self, sessions: &[&str]) -> Option<&str> {
         let (_, found) = self.open.iter().find(|(id, _)| sessions.contains(&id.as_str()))?;
         Some(found)
     }
 
-    /// Those of these sessions that changed it and have not kept it, in the order of their first change.
+    /// Those of these sessions that changed it and have not kept it.
     pub fn open_in<'a>(&'a self, sessions: &'a [&str]) -> impl Iterator<Item = &'a str> {
         self.sessions().filter(|session| sessions.contains(session))
     }
@@ -225,7 +225,7 @@ impl Entry {
         self.open.iter().map(|(id, _)| id.as_str())
     }
 
-    /// Whether it reads what iodyno found: undone, refused, or set back by hand. A later change begins anew.
+    /// Whether it has its first value: undone, refused, or restored by hand. A later change starts a new entry.
     fn is_closed(&self) -> bool {
         self.last == [self.found.as_str()]
     }

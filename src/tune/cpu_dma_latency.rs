@@ -1,7 +1,7 @@
-//! [`CpuDmaLatency`]: keeps processors out of sleep, as latency-critical programs ask the kernel to.
+//! [`CpuDmaLatency`]: keeps CPUs out of deep idle states, by the kernel's PM QoS interface.
 //!
-//! The kernel's file for it, `/dev/cpu_dma_latency` (`Documentation/power/pm_qos_interface.rst`), is no storage device: what
-//! is written is the longest wake-up allowed, and the wish ends with the file descriptor, so that even a kill undoes it.
+//! `/dev/cpu_dma_latency` (`Documentation/power/pm_qos_interface.rst`) is no storage device: it takes the longest allowed
+//! wake-up. The request ends with the file descriptor, so that a kill undoes it too.
 
 use std::{
     fs::{File, OpenOptions},
@@ -11,20 +11,20 @@ use std::{
 /// The file.
 pub const FILE: &str = "/dev/cpu_dma_latency";
 
-/// Processors stay awake until this is dropped.
+/// CPUs stay out of deep idle states until this is dropped.
 #[derive(Debug)]
 pub struct CpuDmaLatency {
-    _wish: File,
+    _request: File,
 }
 
 impl CpuDmaLatency {
-    /// Asks for wake-ups of no more than 0 microseconds.
+    /// Requests wake-ups within 0 microseconds.
     ///
     /// # Errors
     /// Without root, or on kernels without that file.
     pub fn hold() -> io::Result<Self> {
-        let mut wish = OpenOptions::new().write(true).open(FILE)?;
-        wish.write_all(&0_i32.to_ne_bytes())?;
-        Ok(Self { _wish: wish })
+        let mut request = OpenOptions::new().write(true).open(FILE)?;
+        request.write_all(&0_i32.to_ne_bytes())?;
+        Ok(Self { _request: request })
     }
 }

@@ -1,4 +1,4 @@
-//! [`Device`]: what a setting is changed on; [`Identity`]: which drive that is later, whatever its name has become.
+//! [`Device`]: the device of a setting; [`Identity`]: the same drive later, under whatever name.
 
 use std::{fmt, str::FromStr};
 
@@ -10,22 +10,21 @@ use crate::{
     text::Label,
 };
 
-/// The journal's name for the driver of a controller, which is no row of `SETTINGS`.
+/// The driver of a controller in the journal, which is no row of `SETTINGS`.
 pub const DRIVER: SettingId = SettingId("driver");
 
-/// What a setting is changed on.
+/// The device of a setting.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Device {
     /// A drive by its kernel name.
     Drive(DriveName),
     /// A PCI function.
     Pci(PciAddress),
-    /// All processors.
+    /// All CPUs.
     Cpu,
 }
 
-/// A device beyond its name of the day, so that a change is undone on the one it was made on. What an earlier version
-/// wrote lacks some of it.
+/// A device beyond its name, so that a change is undone on the same one. Records of earlier versions lack some fields.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Identity {
     /// The name when the change was made: `nvme0n1`, `0000:41:00.0`, `cpu`.
@@ -33,7 +32,7 @@ pub struct Identity {
     /// Model and serial number of a drive that has one. Two ports of an NVMe drive, or the units of an array, share it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub serial: Option<String>,
-    /// `diskseq`: unique within a boot, and another one when the drive has left its driver and come back.
+    /// `diskseq`: unique within a boot; a rebind changes it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub diskseq: Option<u64>,
     /// `wwid` of NVMe namespaces and SCSI units. Two ports of one NVMe namespace share it.
@@ -47,14 +46,14 @@ pub struct Identity {
     pub path: Option<String>,
 }
 
-/// Which drive of a machine an identity stands for.
+/// The drive of a machine that an identity stands for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Located<'a> {
-    /// This one and no other.
+    /// This one.
     At(&'a Drive),
-    /// None that looks like it.
+    /// No similar one.
     Gone,
-    /// It is not where it was, and these look like it: none of them is touched.
+    /// It is not in its place, and these are similar: none of them is written.
     Doubtful(Vec<&'a Drive>),
 }
 
@@ -82,7 +81,7 @@ impl FromStr for Device {
 }
 
 impl Identity {
-    /// Of a device of this machine.
+    /// The identity of a device of this machine.
     pub fn of(machine: &Machine, device: &Device) -> Self {
         let name = device.to_string();
         match device {
@@ -105,8 +104,8 @@ impl Identity {
         }
     }
 
-    /// The drive of `machine` this is now: the one of that name and folder while all else agrees; else the only one that
-    /// looks like it and sits in the same PCI function.
+    /// The drive of `machine`: the one of that name and folder if all else agrees, else the only similar one in the same
+    /// PCI function.
     pub fn locate<'a>(&self, machine: &'a Machine) -> Located<'a> {
         // A drive and the paths to it have one serial number.
         let is_path = DriveName::new(&self.name).namespace_of_path().is_some();
@@ -131,7 +130,7 @@ impl Identity {
         }
     }
 
-    /// The drive of `machine` this is now; `None` when it is gone or in doubt.
+    /// The drive of `machine`; `None` when it is gone or in doubt.
     pub fn find<'a>(&self, machine: &'a Machine) -> Option<&'a Drive> {
         match self.locate(machine) {
             Located::At(drive) => Some(drive),
@@ -139,7 +138,7 @@ impl Identity {
         }
     }
 
-    /// Whether `now`, of the same name, is another drive, or the same one back from its driver with a new queue.
+    /// Whether `now`, of the same name, is another drive, or the same one with a new queue after a rebind.
     pub(super) fn has_left(&self, now: &Self) -> bool {
         let same = [
             agree(self.serial.as_ref(), now.serial.as_ref()),
@@ -149,7 +148,7 @@ impl Identity {
         same.contains(&Some(false))
     }
 
-    /// Whether nothing that is known of both differs, and something that tells drives apart is the same.
+    /// Whether all known fields agree, and at least one that distinguishes drives does.
     fn looks_like(&self, drive: &Drive) -> bool {
         let serial = serial_of(drive);
         let (serial, wwid) =
@@ -162,7 +161,7 @@ impl Identity {
             return true;
         }
         match self.diskseq {
-            // A drive without a serial number that comes back is another one.
+            // Without a serial number, a drive with a new diskseq is another one.
             Some(sequence) => drive.diskseq.get() == Some(sequence),
             None => self.serial.is_none() && self.wwid.is_none() && drive.name == DriveName::new(&self.name),
         }
@@ -173,12 +172,12 @@ impl Identity {
     }
 }
 
-/// Whether two values are the same; `None` where one is not known.
+/// Whether two values are equal; `None` where one is unknown.
 fn agree<T: PartialEq>(one: Option<T>, other: Option<T>) -> Option<bool> {
     Some(one? == other?)
 }
 
-/// The PCI function a folder lies in. What is below it is numbered anew when a driver takes the function again.
+/// The PCI function of a folder. Folders below it get new numbers after a rebind.
 fn place(path: &str) -> Option<PciAddress> {
     path.split('/').rev().find_map(|part| part.parse().ok())
 }

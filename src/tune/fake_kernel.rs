@@ -1,4 +1,4 @@
-//! [`FakeKernel`]: a kernel that exists in memory only and answers as the real one was seen to, for demos.
+//! [`FakeKernel`]: settings in memory that behave as on Linux 6.12, for demos.
 
 use std::{
     collections::BTreeMap,
@@ -8,14 +8,14 @@ use std::{
 
 use super::actuator::{Actuator, current_word};
 
-/// Files with their contents. Writing one does what Linux 6.12 does: unknown schedulers are EINVAL and a new one resets
-/// `nr_requests`, poll queues make drives polled, `read_ahead_kb` is rounded down to the page, `nr_requests` has a least and a most.
+/// Files with their contents. As on Linux 6.12, unknown schedulers are EINVAL, a new one resets `nr_requests`, poll queues
+/// make drives polled, `read_ahead_kb` is rounded down to pages and `nr_requests` has a minimum and a maximum.
 #[derive(Debug, Default)]
 pub struct FakeKernel {
     files: Mutex<BTreeMap<String, String>>,
 }
 
-/// Tags of an NVMe queue as delivered: without a scheduler, `nr_requests` is that and no more.
+/// Tags of an NVMe queue: `nr_requests` without a scheduler, and its maximum.
 const TAGS: u64 = 1023;
 
 impl FakeKernel {
@@ -52,7 +52,7 @@ impl Actuator for FakeKernel {
             *requests = if value == "none" { TAGS } else { 256 }.to_string();
         }
         if name == "poll_queues" {
-            // A driver that exists in memory only probes its drives again at once.
+            // The fake driver probes its drives again at once.
             let polls = if value == "0" { "0" } else { "1" };
             let is_poll = |(file, _): &(&String, &mut String)| file.ends_with("/io_poll");
             files.iter_mut().filter(is_poll).for_each(|(_, content)| polls.clone_into(content));
@@ -72,7 +72,7 @@ fn chosen(content: &str, value: &str) -> Option<String> {
     words.contains(&value).then(|| words.iter().map(bracketed).collect::<Vec<_>>().join(" "))
 }
 
-/// What a file of that name reads after `value` was written; `None` is EINVAL.
+/// The value of a file of that name after `value` was written; `None` is EINVAL.
 fn taken(name: &str, value: &str) -> Option<String> {
     let number = value.parse::<u64>().ok();
     match name {

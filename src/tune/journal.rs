@@ -1,8 +1,8 @@
 //! The journal: every change to a setting, on disk before it is made.
 //!
-//! One line is one [`Record`]. Writers hold a lock on the file while they append; a session holds a lock of its own for as
-//! long as it lives, so that a session is dead only when its lock is free. A line torn by a kill is the last one and is
-//! passed over. What is read makes root write settings: the folder and its files are checked first ([`StateFolder`]).
+//! One line is one [`Record`]. Writers lock the file while they append. A session holds a lock of its own while it lives: it
+//! is dead when that lock is free. A line torn by a kill is skipped. Records make root write settings: the folder and its
+//! files are checked first ([`StateFolder`]).
 
 use std::{
     fs::File,
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::{change::Outcome, device::Identity};
 use crate::store::StateFolder;
 
-/// What a session is for; decides what happens to its changes when it dies.
+/// The purpose of a session; decides over its changes when it dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
@@ -39,14 +39,14 @@ pub struct Affected {
     pub setting: String,
     /// The file.
     pub file: String,
-    /// Its value at the time of the record.
+    /// Its value when it was recorded.
     pub value: String,
 }
 
-/// What a change was measured to be worth, for the rules that make it last.
+/// The measured gain of a change, for exported rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gain {
-    /// On whom.
+    /// The device.
     pub device: Identity,
     /// Which setting.
     pub setting: String,
@@ -54,61 +54,61 @@ pub struct Gain {
     pub old: String,
     /// The value it was measured for.
     pub new: String,
-    /// One line: by what it was measured, what came of it, how sure that is.
+    /// One line: the gain, its confidence, the experiment.
     pub words: String,
 }
 
-/// What happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "event")]
 pub enum Event {
     /// A session began.
     Open {
-        /// What for.
+        /// Its purpose.
         purpose: Purpose,
         /// Its process.
         pid: u32,
     },
     /// A file is about to be written.
     Change {
-        /// On whom.
+        /// The device.
         device: Identity,
-        /// Which setting.
+        /// The setting.
         setting: String,
         /// The file.
         file: String,
         /// The value before.
         old: String,
-        /// The value asked for.
+        /// The value to write.
         new: String,
-        /// What the kernel will change along with it.
+        /// Files that the kernel will change along with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         affected: Vec<Affected>,
     },
-    /// What became of the change before it to that file.
+    /// The outcome of the last change to that file.
     Result {
         /// The file.
         file: String,
-        /// What became of it.
+        /// The outcome.
         #[serde(flatten)]
         outcome: Outcome,
-        /// What was changed along with it, as it reads now.
+        /// Files changed along with it, with their new values.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         affected: Vec<Affected>,
     },
-    /// A file was put back to what this session, or the first one, found.
+    /// A file was restored to the value before this session, or before all.
     Undone {
         /// The file as it was named in the change.
         file: String,
-        /// The value it has again.
+        /// The restored value.
         value: String,
-        /// The sessions whose change of it is undone; none are named when all are.
+        /// The sessions whose change of it is undone; empty for all.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sessions: Vec<String>,
     },
-    /// What a test found a change to be worth.
+    /// The measured gain of a change.
     Measured(Gain),
-    /// What this session changed stays.
+    /// The session's changes stay.
     Keep,
     /// The session ended.
     Close,
@@ -119,11 +119,11 @@ pub enum Event {
 pub struct Record {
     /// Unix time, milliseconds.
     pub time: i64,
-    /// Id of the boot it was written in (`/proc/sys/kernel/random/boot_id`): values do not outlive it.
+    /// Id of its boot (`/proc/sys/kernel/random/boot_id`): values do not survive a reboot.
     pub boot: String,
     /// The session.
     pub session: String,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
@@ -134,9 +134,9 @@ pub enum JournalError {
     /// A file operation failed.
     #[error("{}: {error}; check it, or set IODYNO_STATE_DIR to a folder of your own", path.display())]
     File {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// How.
+        /// The error.
         #[source]
         error: io::Error,
     },
@@ -151,16 +151,16 @@ pub enum JournalError {
 pub struct Damage {
     /// 1 is the first.
     pub line: usize,
-    /// What the parser said.
+    /// The parser's error.
     pub why: String,
 }
 
-/// What a journal holds.
+/// The content of a journal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Contents {
     /// Its records, oldest first.
     pub records: Vec<Record>,
-    /// Lines that are none, but for those a kill tore.
+    /// Damaged lines, without those torn by a kill.
     pub damaged: Vec<Damage>,
 }
 
@@ -172,26 +172,26 @@ const SESSIONS: &str = "sessions";
 #[derive(Debug, Clone)]
 pub struct Journal {
     folder: PathBuf,
-    /// Records of a demo, which leaves nothing behind.
+    /// Records of a demo, which are not stored.
     memory: Option<Arc<Mutex<Vec<Record>>>>,
 }
 
-/// A living session: as long as this value lives, so does its lock.
+/// A living session, which holds its lock.
 #[derive(Debug)]
 pub struct Session {
-    /// Its name.
+    /// Its id.
     pub id: String,
-    /// With the folder it lies in.
+    /// The lock, with its folder.
     lock: Option<(File, StateFolder)>,
 }
 
 impl Journal {
-    /// The journal in `folder`, which is made at the first write.
+    /// The journal in `folder`, which the first write creates.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), memory: None }
     }
 
-    /// A journal that no file holds: for demos, whose changes end with the program.
+    /// A journal in memory, for demos.
     pub fn in_memory() -> Self {
         Self { folder: PathBuf::new(), memory: Some(Arc::default()) }
     }
@@ -212,7 +212,7 @@ impl Journal {
             let number = OPENED.fetch_add(1, Ordering::Relaxed);
             let id = format!("{time:x}-{pid:x}-{number:x}");
             match self.lock(&id) {
-                // A clock that was set back gives the id of a session that died.
+                // After a clock was set back, an id may be that of a dead session.
                 Err(JournalError::File { error, .. }) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 taken => break (id, taken?),
             }
@@ -258,14 +258,14 @@ impl Journal {
         let mut file = self.existing()?.append(NAME).map_err(failed)?;
         flock(&file, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
         if torn(&file).map_err(failed)? {
-            // Whoever was killed in the middle of a line gets its line ended, so that ours stands alone.
+            // Ends the line of a killed process.
             line.insert(0, b'\n');
         }
         file.write_all(&line).and_then(|()| file.sync_data()).map_err(failed)
     }
 
-    /// The turn to look at a file, write it and look again, which one process has at a time: two that change the same file
-    /// at once would each take the other's value for its own. Given back when it is dropped, or its process is killed.
+    /// A lock to read a file, write it and read it back: two processes that change a file at once would each take the
+    /// other's value for its own. Released on drop, also by a kill.
     pub fn turn(&self) -> Result<Option<File>, JournalError> {
         if self.memory.is_some() {
             return Ok(None);
@@ -294,11 +294,11 @@ impl Journal {
         Ok(parse(&content))
     }
 
-    /// Whether that session's process is gone: its lock is free, or its file. One that cannot be looked at counts as living:
-    /// nothing of it is undone.
+    /// Whether that session's process is gone: its lock is free, or its file missing. A session whose lock cannot be read
+    /// counts as living: it is not undone.
     pub fn is_dead(&self, session: &str) -> bool {
         if self.memory.is_some() {
-            // What the program's memory holds ends with the program.
+            // A journal in memory ends with its process.
             return false;
         }
         let name_is_plain = session.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
@@ -323,10 +323,10 @@ impl Session {
         Record { time, boot: boot.to_owned(), session: self.id.clone(), event }
     }
 
-    /// Gives the lock back. (A process that dies gives it back too.)
+    /// Releases the lock.
     pub fn release(self) {
         if let Some((lock, sessions)) = self.lock {
-            // The name goes first: where there is no file the session has ended.
+            // The file goes first: without a file the session has ended.
             let _gone = sessions.remove(&self.id);
             drop(lock);
         }
@@ -344,8 +344,7 @@ fn torn(file: &File) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// What a journal's text holds. A line that is no record and does not end like one (`}`) was torn by a kill and is passed
-/// over; any other is damaged.
+/// Parses a journal. A line that ends early was torn by a kill and is skipped; any other invalid line is damaged.
 pub fn parse(content: &[u8]) -> Contents {
     let mut contents = Contents::default();
     for (index, line) in content.split(|byte| *byte == b'\n').enumerate() {

@@ -1,4 +1,4 @@
-//! Taking changes home: udev rules and kernel arguments, as text a reviewer would accept. Nothing is installed here.
+//! Exports of changes: udev rules and kernel arguments, as text. Nothing is installed.
 
 mod arguments;
 mod udev;
@@ -8,12 +8,12 @@ pub use udev::udev_rules;
 
 use super::change_log::Entry;
 
-/// What an export holds, and what it had to leave out, a sentence each.
+/// An export, and what it lacks, a sentence each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Export {
     /// The text.
     pub text: String,
-    /// What could not be expressed, and why.
+    /// Changes that it cannot express, and why.
     pub left_out: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
-//! Polled completions on a running system: a controller leaves the nvme driver and comes back with other queues.
+//! Polled completions on a running system: unbinds a controller from the nvme driver and binds it again with other queues.
 //!
-//! Never a reset: a controller that was probed without poll queues keeps `queue/io_poll` at 0 when it is reset with them,
-//! and reads from some CPUs then stall for half a minute each (seen on Linux 6.1 and 6.12).
+//! Never a reset: a controller probed without poll queues keeps `queue/io_poll` at 0 after a reset, and reads from some
+//! CPUs then stall for 30 s each (seen on Linux 6.1 and 6.12).
 
 use super::{
     actuator::NO_DRIVER,
@@ -15,20 +15,20 @@ use crate::{
     text::Label,
 };
 
-/// A controller that nothing uses.
+/// A controller that is not in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rebind {
-    /// The drive that was named.
+    /// The requested drive.
     pub drive: DriveName,
-    /// Who it is, whatever its name will be afterwards.
+    /// The drive, whatever its name is after the rebind.
     pub identity: Identity,
     /// Its controller's PCI function.
     pub address: PciAddress,
-    /// Everything that leaves with it, by kernel name: controller, drives, partitions, generic namespaces.
+    /// Devices unbound with it, by kernel name: controller, drives, partitions, generic namespaces.
     pub parts: Vec<String>,
 }
 
-/// Why it is not done, or how far it came.
+/// Why a rebind is refused or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RebindError {
     /// Not a drive of the nvme driver on PCI.
@@ -45,30 +45,30 @@ pub enum RebindError {
         /// The controllers: `nvme0 (0000:21:00.0)`.
         controllers: Vec<String>,
     },
-    /// Something uses it.
+    /// It is in use.
     #[error("{drive}: {by}; a drive in use is never unbound, boot with nvme.poll_queues=N")]
     InUse {
         /// The drive.
         drive: DriveName,
-        /// What uses it.
+        /// Its user.
         by: String,
     },
-    /// The driver would not let it go: nothing happened.
+    /// The unbind failed: nothing was changed.
     #[error("{drive}: {}: {why}; nothing was changed", driver_file(*address))]
     Unbind {
         /// The drive.
         drive: DriveName,
         /// The controller.
         address: PciAddress,
-        /// How.
+        /// The error.
         why: String,
     },
-    /// The driver would not take it back.
+    /// The bind failed.
     #[error("{}: {why}; rebind the drive with: {}", driver_file(*address), command(NVME, &driver_file(*address)))]
     Bind {
         /// The controller.
         address: PciAddress,
-        /// How.
+        /// The error.
         why: String,
     },
 }
@@ -80,8 +80,7 @@ fn driver_file(address: PciAddress) -> String {
     format!("/sys/bus/pci/devices/{address}/driver")
 }
 
-/// Whether the drive may leave its driver, as far as the machine tells; what has it mapped or claimed must be asked
-/// besides.
+/// Checks that the drive may be unbound, as far as the machine shows; mappings and exclusive openers are checked apart.
 pub fn plan(machine: &Machine, drive: &DriveName) -> Result<Rebind, RebindError> {
     let not_nvme = |why| RebindError::NotNvme(drive.clone(), why);
     let named = machine.drive(drive).ok_or_else(|| not_nvme("no such drive"))?;
@@ -134,7 +133,7 @@ fn address(machine: &Machine, node: NodeIndex) -> Option<PciAddress> {
 }
 
 impl Rebind {
-    /// The two changes, in order: away from the driver, and back to it.
+    /// The two changes, in order: unbind and bind.
     fn changes(&self) -> [Change; 2] {
         [(NVME, NO_DRIVER), (NO_DRIVER, NVME)].map(|(from, to)| Change {
             device: Device::Drive(self.drive.clone()),
@@ -146,13 +145,13 @@ impl Rebind {
         })
     }
 
-    /// The writes, in order, as commands.
+    /// The writes as shell commands.
     pub fn commands(&self) -> String {
         self.changes().iter().map(|change| change.command() + "\n").collect()
     }
 
-    /// Takes the controller from its driver and gives it back, each step in the journal before it is made: whoever is
-    /// killed in between leaves a session whose undo gives it back.
+    /// Unbinds the controller and binds it again, each step in the journal before it is made: after a kill in between, the
+    /// undo of the session binds it.
     pub fn carry_out(&self, tuner: &Tuner<'_>, machine: &Machine) -> Result<(), RebindError> {
         let [away, back] = self.changes();
         let (drive, address) = (self.drive.clone(), self.address);

@@ -1,4 +1,4 @@
-//! [`SettingsService`]: the one way to plan, apply and undo settings, and to recover what dead sessions left.
+//! [`SettingsService`]: the one way to plan, apply and undo settings, and to recover changes of dead sessions.
 //!
 //! An experiment takes a guard, sets the values of an arm, runs its test, restores, sets the next arm, and ends:
 //!
@@ -41,7 +41,7 @@ use crate::{
     model::{Problem, SettingId},
 };
 
-/// Files that were to be restored, each with its result.
+/// Files to restore, each with its result.
 pub type Report = Vec<(Step, Restored)>;
 
 /// Reads the machine whose settings are changed.
@@ -49,11 +49,11 @@ pub type ReadMachine = Box<dyn Fn() -> (Machine, Vec<Problem>) + Send + Sync>;
 
 /// Changes settings of one machine, in sessions of one journal.
 pub struct SettingsService {
-    /// What reads and writes settings.
+    /// Reads and writes settings.
     pub actuator: Arc<dyn Actuator + Send + Sync>,
     /// The journal.
     pub journal: Journal,
-    /// The id of this boot, without which nothing is changed.
+    /// The id of this boot; without it nothing is changed.
     pub boot: Option<String>,
     /// Whether settings can be written: by root, and on a demo.
     pub may_write: bool,
@@ -64,7 +64,7 @@ pub struct SettingsService {
 }
 
 impl SettingsService {
-    /// The machine as it is now, and what could not be read of it.
+    /// The machine now, and what could not be read.
     pub fn read(&self) -> (Machine, Vec<Problem>) {
         (self.machine)()
     }
@@ -78,7 +78,7 @@ impl SettingsService {
         Tuner::open(&self.journal, Arc::clone(&self.actuator), purpose, self.boot()?, self.clock)
     }
 
-    /// What stands changed, as far as the journal's lines are whole.
+    /// The changed files, from the journal's undamaged lines.
     pub fn change_log(&self) -> Result<ChangeLog, JournalError> {
         Ok(ChangeLog::of(&self.journal.contents()?.records, self.boot()?))
     }
@@ -90,8 +90,8 @@ impl SettingsService {
         Ok(damaged.iter().map(|damage| format!("{}: {damage}", path.display())).collect())
     }
 
-    /// What killed experiments and screens left changed, a line each, with the command that undoes it; for commands that
-    /// only read, and restore nothing.
+    /// Changes that killed experiments and screens left, a line each, with the command that undoes them; for commands that
+    /// restore nothing.
     pub fn leftovers(&self) -> Result<Vec<String>, JournalError> {
         let (experiments, screens) = self.dead()?;
         if experiments.is_empty() && screens.is_empty() {
@@ -102,17 +102,17 @@ impl SettingsService {
         let line = |(what, dead): (&str, Vec<String>)| {
             let left = |entry: &&Entry| dead.iter().any(|id| entry.is_open_in(id));
             let left: Vec<String> = change_log.entries.iter().filter(left).map(words).collect();
-            let told = || {
+            let line = || {
                 let left = left.join(", ");
                 format!("{what} was killed and left settings changed: {left}; `iodyno tune undo` undoes them")
             };
-            (!left.is_empty()).then(told)
+            (!left.is_empty()).then(line)
         };
         Ok([("an experiment", experiments), ("iodyno", screens)].into_iter().filter_map(line).collect())
     }
 
-    /// Sessions that died with changes standing: those whose changes are restored without asking, and those whose changes
-    /// are offered. None where the boot is not known.
+    /// Dead sessions with changes: those restored without asking, and those offered for undo. None where the boot is
+    /// unknown.
     pub fn dead(&self) -> Result<(Vec<String>, Vec<String>), JournalError> {
         if self.boot.is_none() {
             return Ok((Vec::new(), Vec::new()));
@@ -122,7 +122,7 @@ impl SettingsService {
         Ok(dead.partition(|id| change_log.is_unasked(id)))
     }
 
-    /// Restores what needs no question; nothing where nothing may be written.
+    /// Restores changes that need no confirmation, where settings may be written.
     pub fn recover(&self) -> Result<Report, TuneError> {
         let (unasked, _) = self.dead()?;
         if unasked.is_empty() || !self.may_write {
@@ -135,14 +135,14 @@ impl SettingsService {
         for (step, _) in
             report.iter().filter(|(step, what)| step.setting == DRIVER.0 && *what == Restored::Back)
         {
-            // Who reads the machine next should find the drive there.
+            // The next read of the machine should find the drive.
             let _late = self.wait_for(&step.device);
         }
         Ok(report)
     }
 
-    /// The changes that these values take, checked, the scheduler first since it resets others: one for each file, also
-    /// where it has the value already.
+    /// The changes that set these values, checked, the scheduler first since it resets others: one per file, also for files
+    /// that have the value.
     pub fn plan(&self, wanted: &[Wanted]) -> Result<Vec<Change>, TuneError> {
         let (machine, _) = self.read();
         let mut changes = Vec::new();
@@ -150,7 +150,7 @@ impl SettingsService {
             changes.extend(planned(&machine, device, setting, value)?);
         }
         for change in &mut changes {
-            // The machine may have been read a moment ago.
+            // The machine may be older than the file.
             change.from = self.read_file(&change.file)?;
         }
         changes.sort_by_key(|change| rank(change.setting.0));
@@ -161,8 +161,8 @@ impl SettingsService {
         self.actuator.read(file).map_err(|error| TuneError::Unreadable { file: file.to_owned(), error })
     }
 
-    /// Makes changes one by one as the result is taken, the scheduler first; an error means that a file was not written.
-    /// A file that a change before has reset is read again. Files that have the value already are passed over.
+    /// Makes changes lazily, one per item, the scheduler first; an error means that a file was not written. A file that an
+    /// earlier change has reset is read again. Files that have the value are skipped.
     pub fn apply(
         &self,
         tuner: &Tuner<'_>,
@@ -191,15 +191,15 @@ impl SettingsService {
         })
     }
 
-    /// Undoes in a session, all but what other living sessions have under their hands. Values that others changed are left
-    /// alone unless `force`.
+    /// Undoes in a session, except changes of other living sessions. Values that another program changed are left alone
+    /// unless `force`.
     pub fn undo(&self, tuner: &Tuner<'_>, which: &Which<'_>, force: bool) -> Result<Report, TuneError> {
         let change_log = self.change_log()?.without_living(&self.journal, Some(tuner.session()));
         let (machine, _) = self.read();
         tuner.undo(&machine, &change_log, which, force)
     }
 
-    /// What these dead sessions changed stays.
+    /// Keeps the changes of these dead sessions.
     pub fn keep_dead(&self, sessions: Vec<String>) -> Result<(), JournalError> {
         let boot = self.boot()?;
         sessions.into_iter().try_for_each(|session| {
@@ -211,7 +211,7 @@ impl SettingsService {
     /// Begins to change settings for an experiment.
     ///
     /// # Errors
-    /// Without the right to write settings, or where the journal cannot be written.
+    /// Without root, or where the journal cannot be written.
     pub fn guard(self: &Arc<Self>) -> Result<SettingsGuard, TuneError> {
         if !self.may_write {
             return Err(TuneError::NeedsRoot);
@@ -219,7 +219,7 @@ impl SettingsService {
         Ok(SettingsGuard { service: Arc::clone(self), tuner: Some(self.open(Purpose::Experiment)?) })
     }
 
-    /// The drive, when its driver has it again, whatever its name is now; `None` when it has not come within 15 s.
+    /// The drive, once it is bound, under whatever name; `None` after 15 s.
     pub fn wait_for(&self, identity: &Identity) -> Option<Drive> {
         (0..75).find_map(|_| {
             thread::sleep(Duration::from_millis(200));
@@ -238,18 +238,18 @@ pub struct SettingsGuard {
 }
 
 impl SettingsGuard {
-    /// Makes every setting wanted so; each file that had another value with what the kernel made of it, read back.
+    /// Sets every value; returns each written file with its outcome.
     ///
     /// # Errors
-    /// A value that cannot be asked for: nothing is written then. A write that could not be journaled, or a file that
-    /// others changed meanwhile: what was written before it stands until [`Self::restore`].
+    /// An invalid value: nothing is written then. A journal that cannot be written, or a file that another program changed
+    /// meanwhile: earlier writes stay until [`Self::restore`].
     pub fn set(&self, wanted: &[Wanted]) -> Result<Vec<(Change, Outcome)>, TuneError> {
         let Some(tuner) = &self.tuner else { return Ok(Vec::new()) };
         let changes = self.service.plan(wanted)?;
         self.service.apply(tuner, changes).map(|(change, outcome)| Ok((change, outcome?))).collect()
     }
 
-    /// Restores everything this guard changed, and verifies it. The guard goes on.
+    /// Restores and verifies everything this guard changed. The guard stays open.
     ///
     /// # Errors
     /// A journal that cannot be read or written.
@@ -258,8 +258,8 @@ impl SettingsGuard {
         self.service.undo(tuner, &Which::Sessions(&[tuner.session()]), false)
     }
 
-    /// Notes in the journal what a setting was measured to be worth, for the rules that `tune export udev` writes: the
-    /// value it was compared with, the value measured, the result in words.
+    /// Records a setting's measured gain in the journal, for `tune export udev`: the value it was compared with, the
+    /// measured value, the result in words.
     ///
     /// # Errors
     /// A journal that cannot be written.
@@ -274,8 +274,7 @@ impl SettingsGuard {
         Ok(tuner.note(Gain { device, setting: setting.0.to_owned(), old, new, words })?)
     }
 
-    /// Restores everything and ends the session. What could not be restored, as the report says, is tried once more at the
-    /// next start.
+    /// Restores everything and ends the session. The next start retries files that could not be restored.
     ///
     /// # Errors
     /// As for [`Self::restore`].
@@ -291,7 +290,7 @@ impl SettingsGuard {
 impl Drop for SettingsGuard {
     fn drop(&mut self) {
         if self.tuner.is_some() {
-            // What cannot be restored here, the next start restores.
+            // The next start restores the rest.
             let _ = self.restore();
             let _ = self.tuner.take().map(Tuner::close);
         }

@@ -1,4 +1,4 @@
-//! `SETTINGS`: one row for each thing iodyno can change live. Dispatch, screens, help and export are derived from it.
+//! `SETTINGS`: one row per setting that iodyno can change live. Screens, help and exports derive from it.
 
 mod adjusting;
 mod readers;
@@ -16,19 +16,19 @@ use crate::{
     text::Label,
 };
 
-/// A value as the kernel shows it, with the choices the kernel offers beside it.
+/// A value as the kernel shows it, with the kernel's choices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
     /// The current value.
     pub text: Label,
-    /// What the file itself offers; empty where it offers nothing.
+    /// Words that the file lists; empty if it lists none.
     pub choices: Vec<Label>,
 }
 
-/// Which values a setting takes, as far as it can be said before asking the kernel.
+/// Values that a setting takes, as far as known before a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Range {
-    /// One of the words the file offers (or, where it offers none, any word).
+    /// One of the words that the file lists, or any word if it lists none.
     Offered,
     /// One of these words.
     Words(&'static [&'static str]),
@@ -36,31 +36,31 @@ pub enum Range {
     Number(i64, i64),
 }
 
-/// How a change takes hold.
+/// When a change takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Risk {
-    /// At once, and it can be taken back at once.
+    /// At once, and so does its undo.
     Live,
-    /// The drive leaves its driver and comes back: only for a drive nothing uses.
+    /// When the drive is unbound and bound again: only for a drive that is not in use.
     Rebind,
     /// Shown, never changed.
     Shown,
 }
 
-/// What a setting belongs to.
+/// Where a setting lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// A block device's queue.
     Queue,
-    /// The controller or PCI function a drive hangs on.
+    /// The controller or PCI function of a drive.
     Function,
     /// The PCI Express port above a drive.
     Port,
-    /// All processors.
+    /// All CPUs.
     Processors,
 }
 
-/// Where changing it was seen to work. Tests change each setting in each of these places, read it back and undo it.
+/// Where tests change a setting, read it back and undo it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
     /// On a real loop device.
@@ -71,16 +71,16 @@ pub enum Proof {
     Function,
     /// In a virtual machine with emulated NVMe drives, by the real driver of Linux 6.12 (`tests/lab`).
     Lab,
-    /// With files of a fake root only; no device to try it on was at hand.
+    /// With files of a fake root only.
     FakeRoot,
 }
 
-/// What would set a value on the kernel's command line.
+/// A setting on the kernel's command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Argument {
-    /// This, which goes for all of those: `every NVMe controller`.
+    /// The argument, and the devices it applies to: `every NVMe controller`.
     For(String, &'static str),
-    /// Nothing; why.
+    /// None, and why.
     None(&'static str),
 }
 
@@ -88,36 +88,36 @@ pub enum Argument {
 pub struct Setting {
     /// CONTRACT's name.
     pub id: SettingId,
-    /// The file's name, or what it is found by.
+    /// The file's name.
     pub file: &'static str,
     /// A few words for a column.
     pub label: &'static str,
-    /// What it does, in two sentences.
+    /// Its effect, in two sentences.
     pub help: &'static str,
-    /// What it belongs to.
+    /// Where it lives.
     pub scope: Scope,
-    /// What it takes.
+    /// Values it takes.
     pub range: Range,
-    /// Values worth a try where neither the file nor the range offers a short list.
+    /// Usual values, where neither the file nor the range is a short list.
     pub usual: &'static [&'static str],
-    /// How a change takes hold.
+    /// When a change takes effect.
     pub risk: Risk,
-    /// Whether a kernel that was asked for the first value may make the second of it.
+    /// Whether a kernel may make the second value of the first.
     pub adjusts: fn(&str, &str) -> bool,
     /// Settings the kernel changes along with it.
     pub also: &'static [SettingId],
-    /// The kernel's default where it is known without asking.
+    /// The kernel's default, where it is fixed.
     pub default: Option<&'static str>,
-    /// Where it was proved.
+    /// Where it is tested.
     pub proofs: &'static [Proof],
-    /// The kernel argument that has the kernel come up with a value, or why there is none
+    /// The kernel argument for a value, or why there is none
     /// (Documentation/admin-guide/kernel-parameters.txt, and the parameters of the modules).
     pub argument: fn(&str) -> Argument,
-    /// Its values on a device: one for each file it stands for, each with the path that is written.
+    /// Its values on a device: one per file, each with the path that is written.
     pub read: fn(&Machine, &Device) -> Vec<Reading<Value>>,
 }
 
-/// Ids, so that rows can speak of each other.
+/// Ids, for rows that name each other.
 pub const SCHEDULER: SettingId = SettingId("scheduler");
 /// See [`SCHEDULER`].
 pub const READ_AHEAD: SettingId = SettingId("read_ahead_kb");
@@ -128,8 +128,8 @@ pub const WBT: SettingId = SettingId("wbt_lat_usec");
 /// See [`SCHEDULER`].
 pub const POLL_QUEUES: SettingId = SettingId("poll_queues");
 
-/// The place of a setting of that name in the order in which settings are made and put back: what resets others before
-/// what it resets, else as in the table; last for unknown ones.
+/// The position of a setting in the order of writes: settings that reset others first, then the order of the table;
+/// unknown ones last.
 pub fn rank(id: &str) -> usize {
     let Some(place) = SETTINGS.iter().position(|row| row.id.0 == id) else { return usize::MAX };
     let is_reset = SETTINGS.iter().any(|row| row.also.iter().any(|other| other.0 == id));
@@ -160,11 +160,10 @@ const fn row(id: SettingId, file: &'static str, label: &'static str, help: &'sta
     }
 }
 
-/// What makes the kernel work out the limits of a queue anew, and with them how far it reads ahead (`blk_apply_bdi_limits`;
-/// seen on Linux 6.18).
+/// Reset by settings that make the kernel recompute a queue's limits (`blk_apply_bdi_limits`; seen on Linux 6.18).
 const NEW_LIMITS: &[SettingId] = &[READ_AHEAD];
 
-/// The table, in the order of a matrix' columns. In which order settings are made and put back, [`rank`] says.
+/// The table, in the order of the matrix' columns; [`rank`] is the order of writes.
 pub static SETTINGS: &[Setting] = &[
     Setting {
         also: &[NR_REQUESTS, WBT],
@@ -423,7 +422,7 @@ pub static SETTINGS: &[Setting] = &[
 ];
 
 impl Proof {
-    /// On what, in a few words.
+    /// A few words for it.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Loop => "a loop device",
@@ -436,7 +435,7 @@ impl Proof {
 }
 
 impl Setting {
-    /// Where it was changed, read back and undone, in words.
+    /// Where it is tested, in words.
     pub fn proved_on(&self) -> String {
         match self.proofs {
             [] => "not tunable".to_owned(),
@@ -465,13 +464,13 @@ pub fn find(id: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.id.0 == id)
 }
 
-/// The parameter behind [`POLL_QUEUES`], which is there also while a drive is without its driver.
+/// The parameter behind [`POLL_QUEUES`], which exists also while a drive is unbound.
 pub fn poll_queues(machine: &Machine) -> Option<Reading<Value>> {
     machine.host.module_parameters.get("nvme/poll_queues").map(plain)
 }
 
-/// Why a value is none that the setting can have had, in words. Files show words they do not offer, such as a scheduler
-/// whose module is gone, or a number for a preference without a name: a word is all that can be asked of those.
+/// Why a setting cannot have had a value, in words. Files may show words that they do not list, such as a scheduler whose
+/// module is gone, or a number for a preference without a name: any word passes for those.
 pub fn take_back(setting: &Setting, value: &str) -> Result<(), String> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     if value.is_empty() || value.len() > 64 || !value.bytes().all(is_word) {
@@ -480,7 +479,7 @@ pub fn take_back(setting: &Setting, value: &str) -> Result<(), String> {
     validate(setting, &Value::of(value), value)
 }
 
-/// Why a value cannot be asked for, in words; `Ok` does not mean that the kernel will take it.
+/// Why a value is invalid, in words; the kernel may still refuse a valid one.
 pub fn validate(setting: &Setting, now: &Value, wanted: &str) -> Result<(), String> {
     if setting.risk == Risk::Shown {
         return Err("is not tunable".to_owned());

@@ -1,4 +1,4 @@
-//! [`Tuner`]: makes changes through an actuator with the journal before them, and takes them back.
+//! [`Tuner`]: makes and undoes changes through an actuator, each in the journal before it is made.
 
 use std::{cell::RefCell, collections::BTreeMap, io};
 
@@ -20,20 +20,20 @@ use crate::{
 /// Why a change was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum TuneError {
-    /// The journal cannot hold it, so nothing was written.
+    /// The journal cannot be used, so nothing was written.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// This device has no such setting, or it cannot be read.
+    /// The device lacks the setting, or it cannot be read.
     #[error("{device}: has no {setting} ({why}); see `iodyno tune list {device}`")]
     NotThere {
         /// On what.
         device: String,
-        /// What was asked for.
+        /// The setting.
         setting: String,
         /// Why.
         why: String,
     },
-    /// The value cannot be asked for.
+    /// The value is invalid.
     #[error("{device}: {setting} {why}; {value} was not written")]
     BadValue {
         /// On what.
@@ -42,17 +42,17 @@ pub enum TuneError {
         setting: String,
         /// The value.
         value: String,
-        /// What would do.
+        /// The valid values.
         why: String,
     },
-    /// Somebody else changed the file since it was looked at.
+    /// Another program changed the file since it was read.
     #[error("{file}: is {now}, expected {expected}: changed by another program; check it, then set it again")]
     ModifiedExternally {
         /// The file.
         file: String,
-        /// What it reads.
+        /// Its value.
         now: String,
-        /// What it should read.
+        /// The expected value.
         expected: String,
     },
     /// The file cannot be read.
@@ -60,7 +60,7 @@ pub enum TuneError {
     Unreadable {
         /// The file.
         file: String,
-        /// How.
+        /// The error.
         #[source]
         error: io::Error,
     },
@@ -78,7 +78,7 @@ pub enum TuneError {
         /// Its name.
         id: &'static str,
     },
-    /// Settings are root's to write.
+    /// Settings need root.
     #[error("settings: changes need root; run it with sudo")]
     NeedsRoot,
 }
@@ -95,7 +95,7 @@ impl From<TuneError> for Failed {
     }
 }
 
-/// A value asked for on a device.
+/// A value for a setting of a device.
 #[derive(Clone)]
 pub struct Wanted {
     /// On what.
@@ -107,13 +107,13 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// `setting` of `device` as `value`.
+    /// A value for `setting` of `device`.
     pub fn new(device: Device, setting: &'static Setting, value: impl Into<String>) -> Self {
         Self { device, setting, value: value.into() }
     }
 }
 
-/// Whether every file of an undo has its value again.
+/// Whether an undo restored every file.
 pub fn is_whole(report: &[(Step, Restored)]) -> bool {
     report.iter().all(|(_, what)| matches!(what, Restored::Back | Restored::AlreadyThere))
 }
@@ -124,8 +124,8 @@ pub struct Tuner<'a> {
     journal: Journal,
     session: Session,
     boot: String,
-    clock: Box<dyn Fn() -> i64 + 'a>,
-    /// What files read after a change of this session to something else had reset them.
+    clock: fn() -> i64,
+    /// Values of files that a change of this session to another file had reset.
     reset: RefCell<BTreeMap<String, String>>,
 }
 
@@ -136,7 +136,7 @@ impl<'a> Tuner<'a> {
         actuator: impl Actuator + 'a,
         purpose: Purpose,
         boot: &str,
-        clock: impl Fn() -> i64 + 'a,
+        clock: fn() -> i64,
     ) -> Result<Self, JournalError> {
         let session = journal.open(purpose, boot, clock())?;
         Ok(Self {
@@ -144,17 +144,17 @@ impl<'a> Tuner<'a> {
             journal: journal.clone(),
             session,
             boot: boot.to_owned(),
-            clock: Box::new(clock),
+            clock,
             reset: RefCell::default(),
         })
     }
 
-    /// Makes one change. What the kernel made of it is the answer; an error means that nothing was written.
+    /// Makes one change. An error means that nothing was written.
     pub fn apply(&self, machine: &Machine, change: &Change) -> Result<Outcome, TuneError> {
         let _turn = self.journal.turn()?;
         let unreadable = |error| TuneError::Unreadable { file: change.file.clone(), error };
         let now = self.actuator.read(&change.file).map_err(unreadable)?;
-        // A change of this session may have reset the file, as a new scheduler does: that is no stranger's doing.
+        // A change of this session may have reset the file, as a new scheduler does.
         if now != change.from && self.reset.borrow().get(&change.file) != Some(&now) {
             return Err(TuneError::ModifiedExternally {
                 file: change.file.clone(),
@@ -181,8 +181,8 @@ impl<'a> Tuner<'a> {
         Ok(outcome)
     }
 
-    /// Puts back what `which` says: what resets others first, the scheduler above all, then the rest, then all are looked
-    /// at once more. Values that somebody else changed are left alone unless `force`.
+    /// Restores `which`: files that reset others first, then the rest, then reads all back. Values that another program
+    /// changed are left alone unless `force`.
     pub fn undo(
         &self,
         machine: &Machine,
@@ -193,7 +193,7 @@ impl<'a> Tuner<'a> {
         let _turn = self.journal.turn()?;
         let (mut steps, left) = plan(change_log, which, machine);
         for step in steps.iter_mut().filter(|step| step.stays) {
-            // A kill may have left two values possible: the one that is there is the one to stay.
+            // After a kill two values are possible: the current one is kept.
             if let Ok(now) = self.actuator.read(&step.file)
                 && step.expected.contains(&now)
             {
@@ -205,7 +205,7 @@ impl<'a> Tuner<'a> {
         for (step, stranger) in steps.iter().zip(strangers) {
             let restored = match stranger {
                 Some(value) if step.stays || !force => self.leave(step, value),
-                // What was put back a moment ago has reset what depends on it: that is no stranger's doing.
+                // An earlier step of this undo may have reset it.
                 _ => self.restore(step, &steps, force || steps.iter().any(|other| other.may_reset(step)))?,
             };
             report.push((step.clone(), restored));
@@ -223,14 +223,14 @@ impl<'a> Tuner<'a> {
                 }
             }
         }
-        // Of what only had to stay, nothing is told when it did.
+        // Files that kept their value are not reported.
         report
             .retain(|(step, what)| !(step.stays && matches!(what, Restored::Back | Restored::AlreadyThere)));
         report.extend(left.into_iter().map(|(entry, why)| (Step::untouched(entry), why)));
         Ok(report)
     }
 
-    /// Notes what a change was measured to be worth.
+    /// Records the measured gain of a change.
     pub fn note(&self, gain: Gain) -> Result<(), JournalError> {
         self.record(Event::Measured(gain))
     }
@@ -240,7 +240,7 @@ impl<'a> Tuner<'a> {
         &self.session.id
     }
 
-    /// Ends the session with its changes standing.
+    /// Ends the session and keeps its changes.
     pub fn keep(self) -> Result<(), TuneError> {
         self.record(Event::Keep)?;
         self.close()
@@ -253,18 +253,17 @@ impl<'a> Tuner<'a> {
         Ok(())
     }
 
-    /// What somebody else made of a file. A value that an undo left which was killed, between what it put back and what
-    /// that reset, is nobody's.
+    /// The value that another program set. After a killed undo, a file that its steps may reset is not one.
     fn stranger(&self, step: &Step, steps: &[Step]) -> Option<String> {
         let now = self.actuator.read(&step.file).ok()?;
         let interrupted = steps.iter().any(|other| other.expected.len() > 1 && other.may_reset(step));
         (now != step.target && !step.expected.contains(&now) && !interrupted).then_some(now)
     }
 
-    /// Leaves a stranger's value where it was, also when what was put back before has reset it.
+    /// Keeps another program's value, also when an earlier step has reset it.
     fn leave(&self, step: &Step, value: String) -> Restored {
         if self.actuator.read(&step.file).is_ok_and(|now| now != value) {
-            // If it cannot be written, the stranger sees what the kernel made of it.
+            // If this fails, the kernel's value stays.
             let _ = self.actuator.write(&step.file, &value);
         }
         if step.stays { Restored::AlreadyThere } else { Restored::ModifiedExternally(value) }
@@ -309,8 +308,8 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// Writes and reads back, twice with a moment between, since a program that fights for the file is as quick. A value
-    /// that was passed over is asked for again: a kernel does the same each time, and a program seldom does.
+    /// Writes, reads back, waits and reads again, since another program may revert the file. An ignored value is written
+    /// again: a kernel ignores it each time, a program seldom does.
     fn write(&self, setting: &str, file: &str, from: &str, to: &str) -> Outcome {
         const TRIES: u32 = 5;
         let row = find(setting);
@@ -322,7 +321,7 @@ impl<'a> Tuner<'a> {
                 }
                 outcome => outcome,
             };
-            // A driver is given once. What is neither the old value nor the new one may be another program's: it stays.
+            // A driver is written once. A third value may be another program's and stays.
             if outcome != Outcome::Ignored || row.is_none() {
                 break;
             }
@@ -369,8 +368,7 @@ impl<'a> Tuner<'a> {
     }
 }
 
-/// The changes that setting a value on `device` takes, from the machine as it was read: one for every file, also where
-/// nothing would change.
+/// The changes that set a value on `device`: one per file, also for files that have the value.
 pub fn planned(
     machine: &Machine,
     device: &Device,

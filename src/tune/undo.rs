@@ -1,7 +1,7 @@
-//! Putting values back: in which order, and what stands in the way. Pure planning; the writes are `tuner`'s.
+//! Plans an undo: the files, their order, and obstacles. The writes are `tuner`'s.
 //!
-//! The journal says what was changed; which file that is now, the machine says: a step's file is always one that a row of
-//! `SETTINGS` yields for a device that is there, or the driver of an NVMe function, and its value one that the row takes.
+//! The journal contains the changes, the machine the current files: a step's file is one that a row of `SETTINGS` yields for
+//! a present device, or the driver of an NVMe function, and its value one that the row takes.
 
 use super::{
     actuator::{NO_DRIVER, function_of, is_driver_name},
@@ -11,56 +11,56 @@ use super::{
 };
 use crate::{machine::Machine, model::Reading, text::Label};
 
-/// Which changes are meant.
+/// The changes to undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Which<'a> {
-    /// Everything since boot, back to what iodyno found.
+    /// Everything since boot, back to the first value.
     All,
     /// Everything on one device since boot.
     On(&'a Device),
-    /// These files, back to what iodyno found.
+    /// These files, back to the first value.
     Files(&'a [String]),
-    /// What these sessions changed, back to what the first of them found.
+    /// Changes of these sessions, back to the value that the first of them found.
     Sessions(&'a [&'a str]),
 }
 
-/// One file to be put back.
+/// One file to restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The file as the journal names it.
+    /// The file, as the journal names it.
     pub recorded: String,
-    /// The file as it is named now: a drive that came back under another name is followed by its serial number.
+    /// The current file: a drive with a new name is found by its serial number.
     pub file: String,
-    /// Whose it is.
+    /// The device.
     pub device: Identity,
-    /// Which setting.
+    /// The setting.
     pub setting: String,
-    /// The value to be there again.
+    /// The value to restore.
     pub target: String,
-    /// What it reads if nobody else touched it.
+    /// The values it has unless another program changed it.
     pub expected: Vec<String>,
-    /// The sessions whose change this undoes; empty for all of them.
+    /// The sessions whose change this undoes; empty for all.
     pub sessions: Vec<String>,
-    /// It only stays as it is: what is put back before it may have changed it.
+    /// It keeps its value, which an earlier step may reset.
     pub stays: bool,
 }
 
-/// What became of one file in an undo.
+/// The result of an undo for one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Restored {
-    /// It has its value again.
+    /// It was restored.
     Back,
     /// It already had it.
     AlreadyThere,
-    /// Somebody else changed it; it reads this and was left alone.
+    /// Another program changed it to this value; it was left alone.
     ModifiedExternally(String),
-    /// It could not be read, written or did not keep the value; in words.
+    /// It could not be read or written, or did not keep the value.
     Failed(String),
     /// Its drive is gone.
     Gone,
-    /// Its drive is not where it was, and these look like it; none was touched.
+    /// Its drive is not in its place, and these are similar; none was written.
     Doubtful(Vec<String>),
-    /// What the journal says is nothing that may be written; in words.
+    /// The journal's file or value may not be written.
     Refused(String),
 }
 
@@ -68,12 +68,12 @@ pub enum Restored {
 const NVME_CLASS: u32 = 0x01_08;
 
 impl Step {
-    /// Whether putting this back may change the other along with it.
+    /// Whether this step may reset the other's file.
     pub fn may_reset(&self, other: &Self) -> bool {
         self.device.name == other.device.name && resets(&self.setting, &other.setting)
     }
 
-    /// Of an entry that is not put back: for telling, not for writing.
+    /// Of an entry that is not restored, for reports only.
     pub fn untouched(entry: Entry) -> Self {
         Self {
             recorded: entry.file.clone(),
@@ -88,8 +88,8 @@ impl Step {
     }
 }
 
-/// The files to put back, those that reset others before what they reset; and the entries that are not put back, with the
-/// reason. Files that are not meant and might be reset along with one that is have a step of their own, that they stay.
+/// The files to restore, in order, and the entries that are not restored, with the reason. A file that a step may reset
+/// has a step of its own, which keeps its value.
 pub fn plan(
     change_log: &ChangeLog,
     which: &Which<'_>,
@@ -107,7 +107,7 @@ pub fn plan(
     let mut steps = Vec::new();
     let mut left = Vec::new();
     for (entry, stays) in meant.iter().map(|entry| (*entry, false)).chain(beside.map(|entry| (entry, true))) {
-        // The first of two values that a kill left possible is the one that was there.
+        // Of two values possible after a kill, the first is the old one.
         let value =
             if stays { entry.last.first().cloned() } else { target(entry, which, change_log, machine) };
         let Some(target) = value else { continue };
@@ -133,7 +133,7 @@ pub fn plan(
     (steps, left)
 }
 
-/// What an entry goes back to, if it is meant. A file that is named takes along what was changed with it alone.
+/// The value to restore, if the entry is selected. A selected file takes along files that changed only with it.
 fn target(entry: &Entry, which: &Which<'_>, change_log: &ChangeLog, machine: &Machine) -> Option<String> {
     let is_meant = match which {
         Which::All => true,
@@ -147,7 +147,7 @@ fn target(entry: &Entry, which: &Which<'_>, change_log: &ChangeLog, machine: &Ma
     is_meant.then(|| entry.found.clone())
 }
 
-/// Whether the entry's drive is that one now; of a drive in doubt, whether it was.
+/// Whether the entry's drive is that one; for a drive in doubt, whether it was.
 fn is_on(entry: &Entry, device: &Device, machine: &Machine) -> bool {
     let was = entry.device.name == device.to_string();
     match (device, entry.device.locate(machine)) {
@@ -176,10 +176,10 @@ impl Place {
     }
 }
 
-/// The file of an entry on the machine as it is now, which is a setting's: it may be read and shown.
+/// The current file of an entry.
 ///
 /// # Errors
-/// Why there is none: a drive that is gone or in doubt, a file that is no setting of the device.
+/// The drive is gone or in doubt, or the file is no setting of the device.
 pub fn file_of(entry: &Entry, machine: &Machine) -> Result<String, Restored> {
     file_now(entry, machine).map(|place| place.file)
 }
@@ -188,7 +188,7 @@ fn file_now(entry: &Entry, machine: &Machine) -> Result<Place, Restored> {
     let no_setting =
         || Restored::Refused("the journal names a file that is not a setting of this device".to_owned());
     if entry.setting == DRIVER.0 {
-        // The function stays where it is, also while its drive is away.
+        // The function exists also while it is unbound.
         let node = function_of(&entry.file).and_then(|address| machine.pci.find(address));
         let class = node.and_then(|node| machine.pci.node(node).class.get());
         return match class {
@@ -206,14 +206,14 @@ fn file_now(entry: &Entry, machine: &Machine) -> Result<Place, Restored> {
     let own = |reading: &&Reading<Value>| **reading.path() == *entry.file;
     let reading = match (readings.iter().find(own), readings.as_slice()) {
         (Some(reading), _) => reading,
-        // Under another name the one file of the setting is this one.
+        // A device with a new name: the setting's only file is this one.
         (None, [reading]) if moved => reading,
         _ => return Err(no_setting()),
     };
     Ok(Place { file: reading.path().to_string(), row: Some(row) })
 }
 
-/// The device that was changed as it is called now, and whether its files may have other names than they had.
+/// The changed device by its current name, and whether its files may have new names.
 fn device_now(identity: &Identity, machine: &Machine) -> Result<(Device, bool), Restored> {
     let Ok(device) = identity.name.parse::<Device>();
     match device {

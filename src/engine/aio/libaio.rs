@@ -1,5 +1,5 @@
 //! Linux native AIO, fio's `libaio`: `io_setup`, `io_submit`, `io_getevents` by raw system calls.
-#![expect(unsafe_code, reason = "the kernel is given control blocks with the addresses their reads land at")]
+#![expect(unsafe_code, reason = "control blocks hold the addresses of the buffers")]
 
 use std::{io, os::fd::AsRawFd, time::Duration};
 
@@ -12,12 +12,12 @@ use crate::engine::{
 };
 use crate::model::{EngineKind, Workload, error_words};
 
-/// `struct iocb` of `linux/aio_abi.h`: a read (`IOCB_CMD_PREAD` is 0), and which slot it belongs to.
+/// `struct iocb` of `linux/aio_abi.h`: a read (`IOCB_CMD_PREAD` is 0), and its slot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 struct Control {
     data: u64,
-    // On big-endian machines these two change places; both stay 0.
+    // On big-endian machines these two are swapped; both stay 0.
     key: u32,
     rw_flags: u32,
     opcode: Read,
@@ -49,12 +49,12 @@ struct Event {
     result2: i64,
 }
 
-/// Whether this kernel has native AIO at all.
+/// An error where this kernel lacks native AIO.
 pub(crate) fn available() -> io::Result<()> {
     Context::new(1).map(drop)
 }
 
-/// Why native AIO cannot be had, for the sentence about threads.
+/// The sentence about the fallback to threads.
 pub(crate) fn unavailable(error: &io::Error) -> String {
     format!(
         "libaio is not available ({}): no native AIO in this kernel, or seccomp blocks it; using threads \
@@ -63,7 +63,7 @@ pub(crate) fn unavailable(error: &io::Error) -> String {
     )
 }
 
-/// What the workload asks for and native AIO has not.
+/// Options that native AIO lacks, each with whether the workload has it.
 fn lacks(workload: &Workload) -> [(bool, &'static str); 4] {
     [
         (workload.hipri, "libaio cannot poll: completions use interrupts"),
@@ -90,8 +90,8 @@ impl Context {
         }
     }
 
-    /// Cancels what can be cancelled and waits for the rest, however long that takes (`io_destroy(2)`; the kernel's
-    /// `fs/aio.c` waits for its last request since Linux 3.16). Whether the kernel did.
+    /// Cancels reads and waits for the rest, without a time limit (`io_destroy(2)`; `fs/aio.c` waits for the last
+    /// request since Linux 3.16). Whether that succeeded.
     fn destroy(&mut self) -> bool {
         // SAFETY: made by io_setup; 0, which no context is, once it is destroyed.
         let destroyed = unsafe { libc::syscall(libc::SYS_io_destroy, self.0) } == 0;
@@ -115,12 +115,11 @@ struct Native {
     buffers: Mapping,
     block: usize,
     file: u32,
-    /// Slots put and not submitted yet.
+    /// Queued slots, not submitted yet.
     put: Vec<u16>,
     /// The control blocks of one call.
-    handed: Vec<*mut Control>,
+    submitted: Vec<*mut Control>,
     events: Vec<Event>,
-    /// Reads that the kernel has.
     in_flight: usize,
 }
 
@@ -153,20 +152,20 @@ impl Native {
             block,
             file: target.file.as_raw_fd().unsigned_abs(),
             put: Vec::with_capacity(depth),
-            handed: Vec::with_capacity(depth),
+            submitted: Vec::with_capacity(depth),
             events: vec![Event::default(); depth],
             in_flight: 0,
         })
     }
 
-    /// Hands over what was put, as far as the kernel takes it. A read that it refuses is done, with that errno.
+    /// Submits queued reads, as many as the kernel accepts. A refused read completes with its errno.
     fn submit(&mut self, done: &mut Vec<(u16, i32)>) -> io::Result<()> {
         while !self.put.is_empty() {
-            self.handed.clear();
+            self.submitted.clear();
             for slot in &self.put {
-                self.handed.push(&raw mut self.controls[usize::from(*slot)]);
+                self.submitted.push(&raw mut self.controls[usize::from(*slot)]);
             }
-            let (count, pointers) = (self.handed.len(), self.handed.as_mut_ptr());
+            let (count, pointers) = (self.submitted.len(), self.submitted.as_mut_ptr());
             // SAFETY: `count` pointers to control blocks of slots with no read in flight, each naming a piece of a mapping
             // that stays until the context is destroyed; the kernel copies them before it returns.
             let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.context.0, count, pointers) };
@@ -177,7 +176,7 @@ impl Native {
                 }
                 _ => match io::Error::last_os_error().raw_os_error() {
                     Some(libc::EINTR) => {}
-                    // What is in flight makes room for the rest.
+                    // Completions make room for the rest.
                     Some(libc::EAGAIN) if self.in_flight > 0 => return Ok(()),
                     Some(errno @ (libc::ENOSYS | libc::EFAULT)) => {
                         return Err(io::Error::from_raw_os_error(errno));
@@ -197,7 +196,7 @@ impl Drop for Native {
 }
 
 impl AioQueue for Native {
-    /// A filter of system calls may refuse the call that waits.
+    /// A seccomp filter may refuse io_destroy.
     fn close(&mut self) -> Option<String> {
         let left = if self.context.0 == 0 || self.context.destroy() { 0 } else { self.in_flight };
         (left > 0).then(|| {

@@ -1,5 +1,5 @@
-//! POSIX AIO of the C library, fio's `posixaio`: its own threads read, one for each open file at a time.
-#![expect(unsafe_code, reason = "the C library is given the addresses that reads land at")]
+//! POSIX AIO of the C library, fio's `posixaio`: its own threads read, one read per open file at a time.
+#![expect(unsafe_code, reason = "control blocks hold the addresses of the buffers")]
 
 use std::{
     fs::{self, File},
@@ -21,14 +21,14 @@ use crate::engine::{
 };
 use crate::model::{EngineKind, Workload};
 
-/// Reads that the C library has, and their memory.
+/// Reads of the C library's AIO, and their buffers.
 struct Posix {
     controls: Box<[libc::aiocb]>,
     buffers: Mapping,
     block: usize,
-    /// A descriptor of this worker's own: the C library reads one block of a descriptor after the other.
+    /// A descriptor per worker: the C library serializes reads of a descriptor.
     file: File,
-    /// Slots put and not submitted yet, and those in flight.
+    /// Queued slots, not submitted yet, and slots in flight.
     put: Vec<u16>,
     in_flight: Vec<u16>,
 }
@@ -42,7 +42,7 @@ pub(crate) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Eng
     Ok(())
 }
 
-/// What POSIX AIO cannot do, of what is asked for.
+/// Options that POSIX AIO lacks, each with whether the workload has it.
 fn lacks(workload: &Workload) -> [(bool, &'static str); 4] {
     [
         (workload.hipri, "posixaio cannot poll: completions use interrupts"),
@@ -77,7 +77,7 @@ impl Posix {
         })
     }
 
-    /// Moves what is done from `in_flight` to `done`.
+    /// Moves completed reads from `in_flight` to `done`.
     fn reap(&mut self, done: &mut Vec<(u16, i32)>) {
         let controls = &mut self.controls;
         self.in_flight.retain(|slot| {
@@ -85,7 +85,7 @@ impl Posix {
             // SAFETY: a control block that was submitted and not returned yet.
             let result = match unsafe { libc::aio_error(control) } {
                 libc::EINPROGRESS => return true,
-                // SAFETY: the read is over, and this is the only time its result is asked for.
+                // SAFETY: the read has completed, and its result is fetched once.
                 0 => i32::try_from(unsafe { libc::aio_return(control) }).unwrap_or(i32::MAX),
                 errno => -errno,
             };
@@ -94,7 +94,7 @@ impl Posix {
         });
     }
 
-    /// Sleeps until one of those in flight is done. False when the time is over.
+    /// Sleeps until a read completes. False when the time is over.
     fn suspend(&self, patience: Option<Duration>) -> bool {
         let list: Vec<*const libc::aiocb> =
             self.in_flight.iter().map(|slot| ptr::from_ref(&self.controls[usize::from(*slot)])).collect();
@@ -125,7 +125,7 @@ impl AioQueue for Posix {
     ) -> io::Result<()> {
         for slot in self.put.drain(..) {
             let control = &raw mut self.controls[usize::from(slot)];
-            // SAFETY: the control block and its memory stay where they are until the read is over (`Drop`), and the slot
+            // SAFETY: the control block and its memory stay where they are until the read has completed (`Drop`), and the slot
             // has no other read in flight.
             if unsafe { libc::aio_read(control) } == 0 {
                 self.in_flight.push(slot);
@@ -145,7 +145,7 @@ impl AioQueue for Posix {
     }
 }
 
-/// What threads have spent that this thread made: they carry its name. The C library tells nothing of its own.
+/// CPU time of threads that this thread created: they inherit its name. The C library does not report its threads.
 fn threads_made_here() -> Usage {
     let own = rustix::thread::gettid().as_raw_nonzero().to_string();
     let name = |task: &str| fs::read_to_string(format!("/proc/self/task/{task}/comm")).unwrap_or_default();
@@ -163,8 +163,8 @@ fn threads_made_here() -> Usage {
 
 impl Drop for Posix {
     fn drop(&mut self) {
-        // Memory goes only when nothing lands in it any more; what waits behind another read need not be read.
-        // SAFETY: of a descriptor that is open, whatever its reads; those cancelled are done, with ECANCELED.
+        // Buffers are unmapped after the last read; queued reads are cancelled.
+        // SAFETY: the descriptor is open; cancelled reads complete with ECANCELED.
         unsafe { libc::aio_cancel(self.file.as_raw_fd(), ptr::null_mut()) };
         let mut done = Vec::new();
         while !self.in_flight.is_empty() {

@@ -9,19 +9,19 @@ use io_uring::{
 
 use crate::engine::{clock, memory::Mapping, ring::enter::enter};
 
-/// Reads in flight, and what can be done to end them.
+/// Reads in flight, and how to end them.
 pub(crate) trait Drain {
-    /// Reads that the kernel has and has not completed.
+    /// Reads submitted and not completed.
     fn in_flight(&mut self) -> u32;
 
-    /// Cancels those that wait for something; a drive completes what it has been given.
+    /// Cancels reads; those that a drive has started complete anyway.
     fn cancel(&self) -> io::Result<()>;
 
-    /// Lets the kernel post completions: of rings that defer them, or poll for them.
+    /// Lets the kernel post completions, deferred or polled ones too.
     fn look(&self) -> io::Result<()>;
 }
 
-/// Time that reads in flight have to complete after the run has ended.
+/// Longest wait for reads in flight after the run has ended.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// First and longest sleep between two checks.
@@ -42,7 +42,7 @@ impl<F: Drain> GuardedRing<F> {
         Self { ring, buffers, patience: PATIENCE, closed: false }
     }
 
-    /// Cancels and waits until no read is in flight; a sentence when some are for too long, whose buffers are leaked then.
+    /// Cancels and waits until no read is in flight. If some never complete, leaks their buffers and returns a sentence.
     pub(crate) fn close(&mut self) -> Option<String> {
         if std::mem::replace(&mut self.closed, true) {
             return None;
@@ -60,22 +60,22 @@ impl<F: Drain> GuardedRing<F> {
 
 impl<F: Drain> Drop for GuardedRing<F> {
     fn drop(&mut self) {
-        // Only a panic gets here without `close`; there is no result to add the sentence to.
+        // Without `close` only after a panic, when there is no result for the sentence.
         let _ = self.close();
     }
 }
 
-/// Cancels and waits: how many reads are left after `patience`.
+/// Cancels and waits. Returns the reads left after `patience`.
 fn drain(flight: &mut impl Drain, patience: Duration) -> u32 {
     if flight.in_flight() == 0 {
         return 0;
     }
-    // Refused before Linux 6.0: then every read completes by itself, or not at all.
+    // Refused before Linux 6.0: then reads complete by themselves or never.
     let _ = flight.cancel();
     let end = clock::now() + patience;
     let mut nap = NAPS.0;
     loop {
-        // Where the call fails, completions that need none still arrive.
+        // If the call fails, completions may still arrive.
         let _ = flight.look();
         let left = flight.in_flight();
         if left == 0 || clock::now() >= end {
@@ -90,7 +90,7 @@ fn drain(flight: &mut impl Drain, patience: Duration) -> u32 {
 pub(crate) struct CountedRing<S: squeue::EntryMarker = squeue::Entry, C: cqueue::EntryMarker = cqueue::Entry>
 {
     pub ring: IoUring<S, C>,
-    /// Reads queued whose completions were not taken: raised before the one, lowered after the other.
+    /// Reads queued and not reaped: raised before queueing, lowered after reaping.
     pub pending: u32,
 }
 

@@ -5,8 +5,8 @@ use std::{io, time::Duration};
 
 use io_uring::{EnterFlags, Submitter, types};
 
-/// Submits what is queued and waits for `wait` completions, for `patience` at the longest: 0 only posts those that are there,
-/// `None` not even these. EINTR, EAGAIN, EBUSY and ETIME are no errors: completions may be there.
+/// Submits queued entries and waits for `wait` completions, for `patience` at the longest: 0 only posts available ones,
+/// `None` posts none. EINTR, EAGAIN, EBUSY and ETIME are no errors: completions may be available.
 #[inline]
 pub(crate) fn enter(
     submitter: &Submitter<'_>,

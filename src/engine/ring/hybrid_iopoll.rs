@@ -18,7 +18,7 @@ const FLAGS: [(IoringSetupFlags, &str); 5] = [
 /// A ring of `depth` entries for the calling thread, and the names of its flags.
 ///
 /// # Errors
-/// EINVAL where the kernel has no such rings, else what keeps it from making any.
+/// EINVAL where the kernel lacks hybrid polling; errors of io_uring_setup.
 pub(crate) fn ring(depth: u32) -> io::Result<(IoUring, Vec<String>)> {
     let mut params = io_uring_params::default();
     params.flags = FLAGS.into_iter().map(|(flag, _)| flag).collect();
@@ -26,7 +26,7 @@ pub(crate) fn ring(depth: u32) -> io::Result<(IoUring, Vec<String>)> {
     let descriptor = unsafe { io_uring_setup(depth, &mut params) }?.into_raw_fd();
     // SAFETY: both are the kernel's structure, equal in size; the kernel filled it.
     let params: Parameters = unsafe { mem::transmute(params) };
-    // SAFETY: the descriptor is the ring just made with these parameters, and nobody else has it.
+    // SAFETY: the descriptor is the ring just made with these parameters, and has no other owner.
     let ring = unsafe { IoUring::from_fd(descriptor, params) }?;
     Ok((ring, FLAGS.map(|(_, name)| name.to_owned()).into()))
 }

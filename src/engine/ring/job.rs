@@ -1,4 +1,4 @@
-//! The jobs that a ring's worker reads, and the requests they have in flight.
+//! Jobs of a ring's worker, and their requests in flight.
 
 use std::{io, mem, os::fd::AsRawFd, time::Duration};
 
@@ -17,7 +17,7 @@ use crate::{model::error_words, text::Label};
 /// A read that can be in flight.
 pub(crate) struct Request {
     block: Block,
-    /// Its memory, and the number of the registration that holds it.
+    /// Its memory, and the number of the registered buffer that holds it.
     address: *mut u8,
     buffer: u16,
     /// Number of its job on its worker.
@@ -60,7 +60,7 @@ pub(crate) fn requests(setup: &RingSetup, jobs: usize, depth: u32) -> Vec<Reques
     (0..jobs * depth).map(request).collect()
 }
 
-/// How a ring addresses what a job reads.
+/// A job's target and buffers, as submission entries name them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Addressing {
     /// Descriptor of the target, or its number among the registered ones.
@@ -93,7 +93,7 @@ impl Addressing {
     }
 }
 
-/// Requests that can be submitted, first in, first out, so that no job waits for another.
+/// Requests that can be submitted, first in, first out, so that no job delays another.
 pub(crate) struct FreeList {
     /// Twice as many places as there are requests: those before `first` are used up.
     places: Box<[u32]>,
@@ -117,13 +117,13 @@ impl FreeList {
         self.end += 1;
     }
 
-    /// The one that `before` others precede.
+    /// The request after `before` others.
     #[inline]
     pub(crate) fn place(&self, before: usize) -> Option<u32> {
         self.places[..self.end].get(self.first + before).copied()
     }
 
-    /// Those that wait longest; no more than [`Self::len`].
+    /// The `count` oldest; no more than [`Self::len`].
     #[inline]
     pub(crate) fn take(&mut self, count: usize) -> &[u32] {
         let first = self.first;
@@ -131,7 +131,7 @@ impl FreeList {
         &self.places[first..self.first]
     }
 
-    /// Makes room: after this, as many requests can be pushed as there are.
+    /// Makes room to push all requests that are not in the list.
     #[inline]
     pub(crate) fn settle(&mut self) {
         if self.first == self.end {
@@ -142,7 +142,6 @@ impl FreeList {
         }
     }
 
-    /// Removes the requests that `stays` refuses.
     fn retain(&mut self, stays: impl Fn(u32) -> bool) {
         let mut end = self.first;
         for place in self.first..self.end {
@@ -162,9 +161,9 @@ pub(crate) struct Job<'a> {
     pub offsets: OffsetGenerator,
     pub tracker: PhaseTracker<'a>,
     limit: RateLimit,
-    /// Requests that wait for their time, where there is a rate limit.
+    /// Free requests that wait for the rate limit.
     pub waiting: Vec<u32>,
-    /// Its reads in flight, where there is a rate limit.
+    /// Its reads in flight, counted with a rate limit only.
     in_flight: usize,
     over: bool,
 }
@@ -188,7 +187,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Adds the requests to `free` that the rate limit allows at `now`, and chooses their blocks.
+    /// Moves the requests that the rate limit allows at `now` to `free`, with their blocks.
     pub(crate) fn admit(&mut self, now: u64, requests: &mut [Request], free: &mut FreeList) {
         if self.over {
             return;
@@ -211,7 +210,7 @@ impl<'a> Job<'a> {
         !self.over
     }
 
-    /// Goes over to the present phase.
+    /// Enters the current phase.
     pub(crate) fn follow(&mut self) {
         if !self.over {
             self.tracker.follow();
@@ -224,23 +223,23 @@ impl<'a> Job<'a> {
         self.limit.restart();
     }
 
-    /// A request of it completed, where there is a rate limit.
+    /// A request of it completed, with a rate limit.
     #[inline]
-    pub(crate) fn returned(&mut self, request: u32) {
+    pub(crate) fn completed(&mut self, request: u32) {
         self.in_flight -= 1;
         self.waiting.push(request);
     }
 
-    /// Time until its next read, if it waits for that.
+    /// Time until its next read, if one waits for the rate limit.
     pub(crate) fn next_in(&self, now: u64) -> Option<Duration> {
         let waits = !self.over && self.limit.is_limited() && !self.waiting.is_empty();
         waits.then(|| self.limit.next_in(now))
     }
 
-    /// A read failed or was short. Whether the job is given up for that.
+    /// A read failed or was short. Whether the job is over.
     #[cold]
     pub(crate) fn failed(&mut self, request: &Request, result: i32) -> bool {
-        // Not the drive's fault: another block is read next.
+        // No error of the drive: another block is read next.
         if self.over || matches!(-result, libc::EAGAIN | libc::EINTR) {
             return false;
         }
@@ -257,16 +256,15 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The kernel refused a call: all jobs end.
+/// Ends all jobs after an error of io_uring_enter.
 pub(crate) fn give_up(jobs: &mut [Job<'_>], error: &io::Error) {
-    let words = error_words(error);
+    let (errno, words) = (error.raw_os_error().unwrap_or(libc::EIO), error_words(error));
     for job in jobs.iter_mut().filter(|job| job.is_alive()) {
-        job.tracker
-            .give_up(error, &Label::new(&format!("io_uring_enter failed with {words} on {}", job.name)));
+        job.tracker.give_up(errno, &format!("io_uring_enter failed with {words} on {}", job.name));
     }
 }
 
-/// Removes the requests of a job that is over from the free list, and keeps those in flight from returning to it.
+/// Removes the requests of a job that is over from the free list, also those still in flight.
 #[cold]
 pub(crate) fn forget(free: &mut FreeList, requests: &mut [Request], job: u32) {
     requests.iter_mut().filter(|request| request.job == job).for_each(|request| request.is_over = true);

@@ -1,5 +1,5 @@
 //! NVMe passthrough, fio's `io_uring_cmd`: reads as NVMe commands to the driver, without the block layer.
-#![expect(unsafe_code, reason = "commands are handed to the kernel with the addresses their data lands at")]
+#![expect(unsafe_code, reason = "commands hold the addresses of their buffers")]
 
 mod command;
 mod identity;
@@ -32,10 +32,10 @@ use crate::{
 use command::Read;
 use identity::Identity;
 
-/// Makes a target, open as a block device, one that is read by commands, and tries a read.
+/// Converts a target open as a block device to its character device, and tries a read.
 ///
 /// # Errors
-/// A sentence, without the target's name: why it has to be read in another way.
+/// Why passthrough cannot read it, without the target's name.
 pub(crate) fn convert(open: &mut Open, workload: &Workload, machine: &Machine) -> Result<(), String> {
     let drive = whole_drive(&open.file, machine)?;
     let namespace = namespace(drive, workload)?;
@@ -47,7 +47,7 @@ pub(crate) fn convert(open: &mut Open, workload: &Workload, machine: &Machine) -
     same_namespace(&open.file, &file, namespace, size).map_err(|why| format!("{path} {why}"))?;
     open.file = file;
     open.namespace = Some(namespace);
-    // The commands of a worker is made anew, on the thread that is going to use it.
+    // Each worker makes its own ring, on its own thread.
     CommandRing::new(workload, open).map(drop)
 }
 
@@ -62,7 +62,7 @@ fn whole_drive<'a>(file: &File, machine: &'a Machine) -> Result<&'a Drive, Strin
         .ok_or_else(|| "not a whole NVMe drive, as passthrough requires".to_owned())
 }
 
-/// A drive of another format under the same name would take commands for more bytes than there is memory.
+/// A drive with another format under the same name could overrun the buffers.
 fn still_there(mut file: &File, drive: &Drive, namespace: Namespace) -> Result<(), String> {
     let block = rustix::fs::ioctl_blksszget(file).map_err(|error| error.to_string())?;
     let bytes = file.seek(SeekFrom::End(0)).map_err(|error| error.to_string())?;
@@ -73,7 +73,7 @@ fn still_there(mut file: &File, drive: &Drive, namespace: Namespace) -> Result<(
     }
 }
 
-/// Its name may have become another drive's between the look at the block device and the opening.
+/// The name may have become another drive's before the character device was opened.
 fn same_namespace(block: &File, generic: &File, namespace: Namespace, size: Bytes) -> Result<(), String> {
     let ask = |file| Identity::of(file).map_err(|error| format!("cannot be identified: {error}"));
     let found = ask(generic)?;
@@ -84,7 +84,7 @@ fn same_namespace(block: &File, generic: &File, namespace: Namespace, size: Byte
     }
 }
 
-/// What has to be known of a namespace before a command may be sent to it.
+/// The namespace of a drive, checked for commands.
 fn namespace(drive: &Drive, workload: &Workload) -> Result<Namespace, String> {
     let nvme = drive.nvme.as_ref().ok_or("not an NVMe drive")?;
     let id = nvme.nsid.get().ok_or("its namespace id cannot be read")?;
@@ -122,7 +122,7 @@ fn namespace(drive: &Drive, workload: &Workload) -> Result<Namespace, String> {
     Ok(Namespace { id, block_shift: block.ilog2(), has_poll_queues })
 }
 
-/// A ring of big entries, the memory its reads land in, and what was config.
+/// A ring of big entries with its buffers and its effective configuration.
 struct CommandRing {
     guarded: GuardedRing<CountedRing<squeue::Entry128, cqueue::Entry32>>,
     /// Bytes of a slot.
@@ -130,12 +130,12 @@ struct CommandRing {
     config: EffectiveConfig,
     /// `None` once the file is registered.
     descriptor: Option<i32>,
-    /// Slots whose buffers one registration holds; `None` without registration.
+    /// Slots per registered buffer; `None` without registration.
     slots_per_buffer: Option<usize>,
     template: Read,
-    /// Reads put and not submitted yet.
+    /// Queued reads, not submitted yet.
     put: Vec<(u16, Block)>,
-    /// Bytes asked for, by slot: a command that succeeds returns 0.
+    /// Bytes requested, by slot: a command that succeeds returns 0.
     lengths: Vec<u32>,
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Eng
             wrong: format!("NVMe passthrough cannot read {}: {why}", assignment.target.name),
             fix: "use --ioengine io_uring".to_owned(),
         })?;
-    // A command works on the ring's thread alone with this; where it is refused (before 5.18) nothing else changes.
+    // Spares a lookup per call; refused before 5.18.
     let _ = commands.guarded.ring.ring.submitter().register_ring_fd();
     let config = commands.config.clone();
     aio::work(assignment, ready, &mut commands, config, assignment.workload.depth);
@@ -155,7 +155,7 @@ pub(crate) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Eng
 
 impl CommandRing {
     /// Makes the ring of the calling thread and reads the first block with it: polled and with registered buffers if
-    /// asked for, else without what is refused.
+    /// requested and accepted.
     fn new(workload: &Workload, target: &Open) -> Result<Self, String> {
         let namespace = target.namespace.ok_or("not opened for passthrough")?;
         let name = &target.name;
@@ -232,13 +232,13 @@ impl CommandRing {
         })
     }
 
-    /// Reads the first block. The errno when that does not work.
+    /// Reads the first block.
     fn probe(&mut self) -> Result<(), i32> {
         let length = u32::try_from(self.block).map_err(|_| libc::EINVAL)?;
         let mut done = Vec::new();
         self.put(0, Block { offset: 0, length });
         loop {
-            // A signal, or polling for longer than its time slice, ends the call without a completion.
+            // A signal, or polling past the time slice, ends the call without a completion.
             self.enter(1, None, &mut done).map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))?;
             match done.first() {
                 Some((_, result)) if *result < 0 => return Err(-result),
@@ -300,7 +300,7 @@ impl AioQueue for CommandRing {
     }
 }
 
-/// Why a first command failed, as the sentence about the engine that reads instead says it.
+/// Why the first command failed, for the sentence about the fallback.
 fn refused(errno: i32) -> String {
     let why = match errno {
         libc::EACCES | libc::EPERM => "passthrough needs root before Linux 6.2",
@@ -312,8 +312,8 @@ fn refused(errno: i32) -> String {
     format!("{why} ({})", errno_words(errno))
 }
 
-/// What the block layer would say of an NVMe status (Base Specification 2.0, figures 94 to 99: code in bits 7:0, type in
-/// 10:8), so that the same failure has the same name whichever way it was read.
+/// The block layer's errno for an NVMe status (Base Specification 2.0, figures 94 to 99: code in bits 7:0, type in 10:8),
+/// so that a failure has the same name with every engine.
 fn errno_of_status(status: i32) -> i32 {
     match status & 0x7ff {
         // Invalid Command Opcode, Field, Namespace or Format.

@@ -21,7 +21,7 @@ use crate::engine::{
 };
 use crate::text::Label;
 
-/// How often totals become visible to the sampler, nanoseconds.
+/// Interval at which totals become visible to the sampler, nanoseconds.
 const PUBLISHED: u64 = 1_000_000;
 
 /// The work of one thread: all assignments of its share, through one ring.
@@ -81,7 +81,7 @@ fn run(share: &[Assignment], setup: &mut RingSetup, fixed_files: bool) {
     }
 }
 
-/// Reads until the run stops, the amounts are read or every target is given up.
+/// Reads until the run stops, the amounts are read or every target is abandoned.
 fn read<const PACED: bool, const MANY: bool, const LATENCY: bool, const EXACT: bool>(
     assignment: &Assignment,
     setup: &mut RingSetup,
@@ -111,8 +111,8 @@ fn read<const PACED: bool, const MANY: bool, const LATENCY: bool, const EXACT: b
                 job.admit(now, &mut requests, &mut free);
             }
         }
-        // A round submits the requests that were free at its beginning. Those completed meanwhile wait for the next round, or a
-        // round of reads that complete at once would never end.
+        // A round submits the requests free at its start. Requests that complete meanwhile wait for the next round, or a round
+        // of reads that complete at once would never end.
         if !goes || round == 0 {
             round = free.len();
         }
@@ -188,7 +188,7 @@ fn read<const PACED: bool, const MANY: bool, const LATENCY: bool, const EXACT: b
     tuner
 }
 
-/// All requests are free: they wait for their time where there is a rate limit, and can be submitted where there is none.
+/// Makes all requests free: with a rate limit they wait, without one they can be submitted.
 fn line_up<const PACED: bool>(requests: &mut [Request], jobs: &mut [Job<'_>]) -> FreeList {
     let mut free = FreeList::new(requests.len());
     for (number, request) in (0..).zip(requests) {
@@ -257,7 +257,7 @@ fn reap<const PACED: bool, const MANY: bool, const LATENCY: bool>(
             goes_on = !MANY;
         }
         if PACED {
-            jobs[number as usize].returned(index);
+            jobs[number as usize].completed(index);
         } else if goes_on {
             requests[index as usize].aim(jobs[number as usize].offsets.next());
             free.push(index);
@@ -270,14 +270,13 @@ fn reap<const PACED: bool, const MANY: bool, const LATENCY: bool>(
     found
 }
 
-/// Swaps the memory of a completed request with that of the one submitted in its place: it is still in the nearer caches,
-/// however many requests there are.
+/// Swaps the memory of a completed request with that of the next one submitted: it is still in the nearer caches.
 #[inline]
-fn lend(requests: &mut [Request], back: u32, next: Option<u32>) {
+fn lend(requests: &mut [Request], completed: u32, next: Option<u32>) {
     if let Some(next) = next
-        && let Ok([back, next]) = requests.get_disjoint_mut([back as usize, next as usize])
+        && let Ok([completed, next]) = requests.get_disjoint_mut([completed as usize, next as usize])
     {
-        back.swap_memory(next);
+        completed.swap_memory(next);
     }
 }
 
@@ -286,7 +285,7 @@ fn count(reads: usize) -> u32 {
     u32::try_from(reads).unwrap_or(u32::MAX)
 }
 
-/// Reads of one job that were submitted and completed together: they have one latency.
+/// Reads of one job that were submitted and completed together, with one latency.
 #[derive(Debug, Default)]
 struct Group {
     job: u32,
@@ -308,7 +307,7 @@ impl Group {
     }
 }
 
-/// Time until the first of the jobs that wait for theirs may go on; `None` when none waits.
+/// Time until the first waiting job may submit; `None` when none waits.
 fn patience(jobs: &[Job<'_>], now: u64) -> Option<Duration> {
     jobs.iter().filter_map(|job| job.next_in(now)).min()
 }

@@ -1,4 +1,4 @@
-//! What one worker counts, in relaxed stores once a batch, and sums over workers.
+//! Counts of one worker, stored once a batch with relaxed ordering, and sums over workers.
 
 use std::{
     sync::{
@@ -32,24 +32,24 @@ pub(crate) struct Totals {
     pub bytes: u64,
     /// Reads that failed.
     pub errors: u64,
-    /// System calls made for them.
+    /// System calls that submitted or reaped them.
     pub calls: u64,
     /// Time that reads were in flight, summed over them, in nanoseconds: divided by the time counted, the mean depth.
     pub in_flight: u64,
 }
 
-/// What is rarely written: errors, and the account at the end.
+/// Rarely written values: errors, and the account at the end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Closing {
-    /// Its errno, and the words.
+    /// Errno and words.
     pub first_error: Option<(i32, Label)>,
     /// Why the worker ended before the others.
     pub failed: Option<Label>,
-    /// What counting cost.
+    /// CPU cost while counting.
     pub usage: Usage,
-    /// How long it counted, pauses excluded.
+    /// Counted time, pauses excluded.
     pub counted: Duration,
-    /// How batches were chosen, in words.
+    /// The batch setting, in words.
     pub batch: Option<String>,
     /// Why buffers were left mapped.
     pub leaked: Option<Label>,
@@ -99,27 +99,27 @@ pub(crate) fn sum<'a>(stats: impl Iterator<Item = &'a WorkerStats> + Clone) -> (
     (stats.map(WorkerStats::totals).fold(Totals::default(), Totals::plus), counts)
 }
 
-/// Shares out what a worker has cost, as counted in `whole`, among the `lanes` it read, by their reads; the time in flight
-/// by their latencies, or evenly where those were not taken.
-pub(crate) fn share_out(whole: &WorkerStats, lanes: &[&WorkerStats]) {
+/// Distributes a worker's cost, counted in `whole`, over the `jobs` it read: calls and CPU time by their reads, time in
+/// flight by their latencies, or evenly without latencies.
+pub(crate) fn share_out(whole: &WorkerStats, jobs: &[&WorkerStats]) {
     let (cost, usage) = (whole.totals(), whole.closing().usage);
-    let reads: u64 = lanes.iter().map(|lane| lane.totals().ios).sum();
-    let waited: Vec<f64> = lanes.iter().map(|lane| lane.latency.sum()).collect();
+    let reads: u64 = jobs.iter().map(|job| job.totals().ios).sum();
+    let waited: Vec<f64> = jobs.iter().map(|job| job.latency.sum()).collect();
     let waited_in_all: f64 = waited.iter().sum();
-    for (lane, waited) in lanes.iter().zip(waited) {
-        let part = if waited_in_all > 0.0 { waited / waited_in_all } else { 1.0 / lanes.len() as f64 };
-        let own = lane.totals();
+    for (job, waited) in jobs.iter().zip(waited) {
+        let part = if waited_in_all > 0.0 { waited / waited_in_all } else { 1.0 / jobs.len() as f64 };
+        let own = job.totals();
         let share = if reads == 0 { 0.0 } else { own.ios as f64 / reads as f64 };
         let of = |total: u64| {
             let part = u128::from(total) * u128::from(own.ios) / u128::from(reads.max(1));
             u64::try_from(part).unwrap_or(u64::MAX)
         };
-        lane.publish(&Totals {
+        job.publish(&Totals {
             calls: of(cost.calls),
             in_flight: nanoseconds(Duration::from_nanos(cost.in_flight).mul_f64(part)),
             ..own
         });
-        let mut closing = lane.closing();
+        let mut closing = job.closing();
         closing.usage.user += usage.user.mul_f64(share);
         closing.usage.system += usage.system.mul_f64(share);
         closing.usage.switches += of(usage.switches);
@@ -151,7 +151,7 @@ mod tests {
         one.latency.record_many(1000, 300);
         other.latency.record_many(9000, 100);
         share_out(&whole, &[&one, &other]);
-        let [fast, slow] = [&one, &other].map(|lane| lane.totals().in_flight as f64 / 1e6);
+        let [fast, slow] = [&one, &other].map(|job| job.totals().in_flight as f64 / 1e6);
         assert!((fast - 1.5).abs() < 0.02 && (slow - 4.5).abs() < 0.02, "{fast} {slow}");
     }
 }

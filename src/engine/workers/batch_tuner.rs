@@ -1,7 +1,7 @@
-//! How many reads one call submits, and how many completions it waits for.
+//! The batch setting: reads submitted and completions waited for per call.
 //!
-//! Full batches where the CPU is the limit: few calls. Small ones where the drive is: its queue never runs dry. At low depth the
-//! worker spins, because a wake-up takes longer than the drive does.
+//! A CPU-bound worker uses large batches, which take few calls; one bound by the drive small ones, which keep its queue
+//! full. At low depth the worker spins, because a wake-up takes longer than a read.
 
 use std::thread;
 
@@ -22,15 +22,15 @@ pub(crate) struct BatchTuner {
     in_use: Setting,
     /// Latencies are timed exactly.
     exact: bool,
-    /// Of this window: its end in nanoseconds, calls that waited, and the worker's sleeps before it.
+    /// End of this window in nanoseconds, calls that waited in it, and the worker's sleeps before it.
     due: u64,
     calls: u64,
     slept: u64,
 }
 
-/// Larger batches save next to nothing, and their memory leaves the nearer caches.
+/// Larger batches save little, and their memory leaves the nearer caches.
 const FULL: usize = 32;
-/// The kernel holds a batch back until its last read is ready: with this many no drive waits for it.
+/// The kernel submits a batch once its last read is ready; with this size no drive waits for it.
 const SMALL: usize = 8;
 /// With more reads in flight a drive has enough to do while the worker wakes.
 const SPIN_DEPTH: usize = 4;
@@ -63,20 +63,20 @@ impl BatchTuner {
         self.in_use.submit
     }
 
-    /// Completions waited for with so many reads in flight; 0 spins.
+    /// Completions waited for with `in_flight` reads; 0 spins.
     #[inline]
     pub(crate) fn wait(&self, in_flight: usize) -> usize {
         self.in_use.wait.min(in_flight)
     }
 
-    /// Counts a call that waited; whether a window is over at `now`, nanoseconds, and [`Self::choose`] is next.
+    /// Counts a call that waited. Whether the window is over at `now` (nanoseconds) and [`Self::choose`] is due.
     #[inline]
     pub(crate) fn waited(&mut self, now: u64) -> bool {
         self.calls += 1;
         now >= self.due
     }
 
-    /// Chooses the setting for the next window, from the worker's sleeps so far. Whether it is another one.
+    /// Chooses the setting for the next window, from the worker's sleeps so far. Whether it changed.
     #[cold]
     pub(crate) fn choose(&mut self, now: u64, sleeps: u64) -> bool {
         let is_cpu_bound = (sleeps - self.slept) * CALLS_PER_SLEEP < self.calls;

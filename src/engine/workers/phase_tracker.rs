@@ -1,6 +1,6 @@
-//! One worker's phase: which stats its reads count in, since when, and at what cost.
+//! One worker's phase: the stats its reads count in, since when, at what CPU cost.
 
-use std::{io, time::Duration};
+use std::time::Duration;
 
 use crate::engine::{
     clock::Epoch,
@@ -12,7 +12,7 @@ use crate::engine::{
 };
 use crate::{model::errno_words, text::Label};
 
-/// One worker's way through a run: which stats its reads belong to now, since when, and at what cost.
+/// Counts one worker's reads by phase.
 ///
 /// Reads of the ramp, and those still in flight when the run is stopped, go to stats that are dropped.
 #[derive(Debug)]
@@ -25,14 +25,14 @@ pub(crate) struct PhaseTracker<'a> {
     phase: Phase,
     /// Whether reads count now: since the ramp, until the stop.
     counts: bool,
-    /// Whether the thread's cost is this stats's.
+    /// Whether the thread's CPU time is counted here.
     pays: bool,
     began: Option<(u64, Usage)>,
     /// Failures without a success between them.
     failures: u32,
 }
 
-/// Failures in a row after which a target is given up.
+/// Consecutive failures after which a target is abandoned.
 const MOST_FAILURES: u32 = 100;
 
 impl<'a> PhaseTracker<'a> {
@@ -56,12 +56,12 @@ impl<'a> PhaseTracker<'a> {
         }
     }
 
-    /// Of one of several tallies that a worker counts in: what the thread costs is accounted for elsewhere.
+    /// For one of a worker's jobs: the thread's CPU time is counted for all of them together.
     pub(crate) fn of_job(self) -> Self {
         Self { pays: false, ..self }
     }
 
-    /// The stats reads belong to now.
+    /// The stats that reads count in now.
     #[inline]
     pub(crate) fn stats(&self) -> &'a WorkerStats {
         if self.counts { self.counted } else { self.uncounted }
@@ -73,13 +73,13 @@ impl<'a> PhaseTracker<'a> {
         self.phase
     }
 
-    /// Whether the phase is another one now; one relaxed load.
+    /// Whether the phase has changed; one relaxed load.
     #[inline]
     pub(crate) fn is_stale(&self) -> bool {
         self.control.phase() != self.phase
     }
 
-    /// Goes over to the present phase.
+    /// Enters the current phase.
     pub(crate) fn follow(&mut self) -> Phase {
         let next = self.control.phase();
         if next == self.phase {
@@ -141,37 +141,35 @@ impl<'a> PhaseTracker<'a> {
         self.failures = 0;
     }
 
-    /// A read failed. Whether the worker should give its target up.
+    /// Counts a failed read. Whether the worker should abandon its target.
     pub(crate) fn failed(&mut self, failure: &Failure, target: &Label) -> bool {
         self.totals.errors += 1;
         self.failures += 1;
         let hopeless = failure.is_hopeless() || self.failures >= MOST_FAILURES;
-        let mut closing = self.counted.closing();
-        if closing.first_error.is_none() || hopeless {
-            let words = Label::new(&failure.words(target));
-            closing.first_error.get_or_insert_with(|| (failure.errno(), words.clone()));
-            if hopeless {
-                closing.failed.get_or_insert(words);
-            }
+        if hopeless {
+            self.give_up(failure.errno(), &failure.words(target));
+        } else {
+            let words = || (failure.errno(), Label::new(&failure.words(target)));
+            self.counted.closing().first_error.get_or_insert_with(words);
         }
         hopeless
     }
 
-    /// The target cannot be read on, for this reason.
-    pub(crate) fn give_up(&self, error: &io::Error, why: &Label) {
+    /// Records why the target is abandoned.
+    pub(crate) fn give_up(&self, errno: i32, why: &str) {
         let mut closing = self.counted.closing();
-        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        let why = Label::new(why);
         closing.first_error.get_or_insert_with(|| (errno, why.clone()));
-        closing.failed.get_or_insert_with(|| why.clone());
+        closing.failed.get_or_insert(why);
     }
 }
 
-/// A read that did not bring what it should have.
+/// A failed or short read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Failure {
     /// Its byte offset.
     pub offset: u64,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub length: u32,
     /// A negative errno, or fewer bytes.
     pub result: i32,
@@ -183,7 +181,7 @@ impl Failure {
         if self.result < 0 { -self.result } else { libc::EIO }
     }
 
-    /// Whether reading on makes no sense: the device is gone, or refuses every such read.
+    /// Whether every further read fails: the device is gone or refuses such reads.
     fn is_hopeless(self) -> bool {
         matches!(
             -self.result,
@@ -195,7 +193,7 @@ impl Failure {
         let Self { offset, length, result } = self;
         match result {
             ..0 => format!("{} on {target} at byte {offset}", errno_words(-result)),
-            // The kernel cuts a drive that leaves to no bytes, and reads end there as at the end of a file.
+            // A removed drive has a size of 0: reads end as at the end of a file.
             0 => format!("0 of {length} bytes on {target} at byte {offset}: drive removed or file truncated"),
             1.. => {
                 format!("only {result} of {length} bytes on {target} at byte {offset}: it was truncated")

@@ -1,4 +1,4 @@
-//! Which CPUs workers run on: the NUMA nodes of their drives, and, pinned, cores before SMT siblings.
+//! The CPUs of workers: those of their drives' NUMA nodes; pinned workers take cores before SMT siblings.
 
 use std::{collections::BTreeMap, io};
 
@@ -9,14 +9,14 @@ use crate::{
     model::{Workload, WorkloadError},
 };
 
-/// Where each worker of a run is to be.
+/// The CPUs of a run's workers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Placement {
-    /// Processors by worker; none for a worker that may be anywhere.
+    /// CPUs by worker; none for a worker that may run anywhere.
     workers: Vec<Vec<u32>>,
     /// For [`crate::model::Effective::placement`].
     pub words: String,
-    /// What could not be had, a sentence each.
+    /// Requests that could not be met, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -30,9 +30,8 @@ struct Place {
     node: Option<u32>,
 }
 
-/// Plans for workers that each read these targets, by their index in the workload. Of its own accord it gives out only
-/// what is `usable`; options may say otherwise. Without a machine there is nothing to be near to, and nothing to check a
-/// list of CPUs against.
+/// Places workers that each read these targets, given by their index in the workload. Without options it uses `usable`
+/// CPUs only. Without a machine no node is known and no list of CPUs is checked.
 ///
 /// # Errors
 /// `--cpus_allowed` or `--numa_cpu_nodes` leave no CPU, or name one that is not there.
@@ -77,7 +76,7 @@ pub(crate) fn plan(
     Ok(Placement { words: words(workload, &allowed, &cpus), workers: cpus, notes })
 }
 
-/// CPUs in the order they are assigned in: cores first.
+/// CPUs in the order of assignment: cores first.
 fn places(machine: &Machine) -> Vec<Place> {
     let place = |cpu: &crate::machine::Cpu| {
         let mut siblings = cpu.siblings.value().cloned().unwrap_or_else(|| vec![cpu.number]);
@@ -94,7 +93,7 @@ fn places(machine: &Machine) -> Vec<Place> {
     places
 }
 
-/// CPUs that the options leave; none when they leave all.
+/// CPUs that the options allow; none when they allow all.
 fn allowed(places: &[Place], workload: &Workload) -> Result<Vec<u32>, WorkloadError> {
     let all = || cpu_list(places.iter().map(|place| place.number));
     let fail = |option, wrong: String, fix: String| Err(WorkloadError { option, wrong, fix });
@@ -126,7 +125,7 @@ fn node_of(machine: &Machine, workload: &Workload, target: usize) -> Option<u32>
     drive.numa_node.get().flatten()
 }
 
-/// The candidate with the fewest workers on itself, then on its core; the first of equals. Takes one more.
+/// The candidate with the fewest workers on itself, then on its core; the first of equals. Its load rises by one.
 fn least_loaded(candidates: &[Place], load: &mut BTreeMap<u32, (usize, usize)>) -> Option<u32> {
     let of_core =
         |place: &Place, load: &BTreeMap<u32, (usize, usize)>| load.get(&place.core).map_or(0, |it| it.1);
@@ -168,10 +167,10 @@ pub(crate) fn usable() -> impl Fn(u32) -> bool {
     }
 }
 
-/// Puts the calling thread on these CPUs; none leaves it where it is.
+/// Moves the calling thread to these CPUs, unless there are none.
 ///
 /// # Errors
-/// A sentence: why it stays where it is.
+/// Why it was not moved.
 pub(crate) fn go_to(cpus: &[u32]) -> Result<(), String> {
     if cpus.is_empty() {
         return Ok(());

@@ -10,7 +10,7 @@ use std::{
 
 use crate::engine::clock;
 
-/// What workers are to do.
+/// The current work of the workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Phase {
@@ -35,24 +35,24 @@ pub(crate) struct RunControl {
     changed: Condvar,
 }
 
-/// Where the run is, and its times without pauses.
+/// The phase of the run, and its times without pauses.
 #[derive(Debug)]
 struct Course {
     phase: Phase,
-    /// What a hold interrupted.
+    /// The phase before a hold.
     held: Phase,
-    /// When the present phase began or went on.
+    /// When the current phase began or resumed.
     since: Instant,
-    /// Spent in ramping before `since`.
+    /// Ramp time before `since`.
     ramped: Duration,
-    /// Spent in counting before `since`.
+    /// Counted time before `since`.
     counted: Duration,
-    /// From the beginning of counting until the last worker began to count: in this stretch of it, and in those before.
+    /// Time from the start of counting until the last worker counted: since `since`, and before.
     late: Duration,
     were_late: Duration,
     ramp: Duration,
     runtime: Option<Duration>,
-    /// Stopped before its time.
+    /// Stopped early.
     interrupted: bool,
 }
 
@@ -76,7 +76,7 @@ impl RunControl {
         }
     }
 
-    /// The present phase. One relaxed load.
+    /// The current phase. One relaxed load.
     #[inline]
     pub(crate) fn phase(&self) -> Phase {
         match self.phase.load(Ordering::Relaxed) {
@@ -88,7 +88,7 @@ impl RunControl {
         }
     }
 
-    /// Lets the workers begin, unless they are stopped already.
+    /// Starts the workers, unless they are stopped already.
     pub(crate) fn open(&self) {
         let mut course = self.lock();
         if course.phase == Phase::Gate {
@@ -113,7 +113,7 @@ impl RunControl {
         }
     }
 
-    /// Ends the run; `early` when it is not because it is complete.
+    /// Ends the run; `early` when it is incomplete.
     pub(crate) fn stop(&self, early: bool) {
         let mut course = self.lock();
         if course.phase != Phase::Stop {
@@ -122,7 +122,7 @@ impl RunControl {
         }
     }
 
-    /// A worker begins to count: the runtime lasts from when the last one did.
+    /// A worker begins to count: the runtime starts when the last one does.
     pub(crate) fn begun(&self) {
         let mut course = self.lock();
         if course.phase == Phase::Count {
@@ -130,7 +130,7 @@ impl RunControl {
         }
     }
 
-    /// Whether it was stopped before its time.
+    /// Whether it was stopped early.
     pub(crate) fn interrupted(&self) -> bool {
         self.lock().interrupted
     }
@@ -159,7 +159,7 @@ impl RunControl {
         }
     }
 
-    /// Ends phases when their time is over. Returns when the run is stopped; for a thread of its own.
+    /// Ends phases when their time is over, on a thread of its own. Returns when the run is stopped.
     pub(crate) fn keep(&self) {
         let mut course = self.lock();
         while course.phase != Phase::Stop {
@@ -203,7 +203,7 @@ impl Course {
         clock::now().duration_since(self.since)
     }
 
-    /// What is left of the present phase; `None` when it ends by itself only.
+    /// Time left of the current phase; `None` without a limit.
     fn left(&self) -> Option<Duration> {
         match self.phase {
             Phase::Ramp => Some((self.ramp.saturating_sub(self.ramped)).saturating_sub(self.elapsed())),

@@ -1,4 +1,4 @@
-//! Kernel arguments for what stands changed, where there are any.
+//! Kernel arguments for changed settings.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -11,8 +11,8 @@ use crate::{
     },
 };
 
-/// Arguments for the kernel's command line, one a line, each below the change it stands for and whom it goes for: an
-/// argument sets a default, never one drive.
+/// Arguments for the kernel's command line, one a line, each below a comment with its change and the devices it applies
+/// to: an argument sets a default, never one drive.
 pub fn kernel_arguments(change_log: &ChangeLog, value: impl Fn(&Entry) -> Option<String>) -> Export {
     let mut export = Export::default();
     let mut exported: BTreeMap<String, String> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! udev rules for what stands changed (`udev(7)`): a block for each device, a rule for each setting, and above it what it
-//! was, why one wants it, and what it was measured to be worth.
+//! udev rules for changed settings (`udev(7)`): a block per device, a rule per setting, above it a comment with the old value,
+//! the reason and the measured gain.
 
 use std::fmt::Write;
 
@@ -16,16 +16,15 @@ use crate::{
 const HEADER: &str = "# /etc/udev/rules.d/99-iodyno.rules, written by iodyno; load it with:\n\
                       # udevadm control --reload && udevadm trigger --action=change\n";
 
-/// What a rule of one device begins with, and what it is called.
+/// The match part of a device's rules, and its heading.
 struct Place {
     /// `SUBSYSTEM=="block", KERNEL=="nvme*n*", ...`.
     matches: String,
-    /// What the block is headed with.
     title: String,
 }
 
-/// Rules that set what stands changed. Drives are matched by serial number, or, without one, by model; what has no name
-/// that lasts is left out.
+/// Rules for changed settings. Drives are matched by serial number, or, without one, by model; devices without a stable
+/// name are left out.
 pub fn udev_rules(
     machine: &Machine,
     change_log: &ChangeLog,
@@ -33,7 +32,7 @@ pub fn udev_rules(
 ) -> Export {
     let mut export = Export::default();
     let mut blocks: Vec<(Place, String)> = Vec::new();
-    // What resets others comes first, as udev writes attributes in this order.
+    // Settings that reset others first: udev writes attributes in this order.
     let mut entries: Vec<&Entry> = change_log.entries.iter().collect();
     entries.sort_by_key(|entry| rank(&entry.setting));
     for entry in distinct(entries.into_iter()) {
@@ -57,7 +56,7 @@ pub fn udev_rules(
     export
 }
 
-/// The row of an entry, what its device is matched by, and the value now; or why there is no rule for it.
+/// The row of an entry, its device's match and its current value; or why it has no rule.
 fn placed(
     machine: &Machine,
     entry: &Entry,
@@ -127,7 +126,7 @@ fn of_queue(drive: &Drive) -> Result<Place, String> {
     })
 }
 
-/// The controller, whose serial number udev reads from its own folder.
+/// The controller, by the serial number in its own folder.
 fn of_controller(drive: &Drive) -> Result<Place, String> {
     let serial = drive.serial.value().ok_or("the drive reports no serial")?;
     let matches = format!(
@@ -137,7 +136,7 @@ fn of_controller(drive: &Drive) -> Result<Place, String> {
     Ok(Place { matches, title: format!("{} (its controller)", title(drive)) })
 }
 
-/// The PCI function, which udev sees before it knows the drive: by its place, and by what sits there.
+/// The PCI function, which udev sees before the drive: by address and PCI ids.
 fn of_function(machine: &Machine, drive: &Drive) -> Result<Place, String> {
     let node = drive.node.map(|index| machine.pci.node(index)).ok_or("is not a PCI device")?;
     let (vendor, device) = (node.vendor.get(), node.device.get());
@@ -151,7 +150,7 @@ fn of_function(machine: &Machine, drive: &Drive) -> Result<Place, String> {
     Ok(Place { matches, title: format!("{} (its PCI function, by address)", title(drive)) })
 }
 
-/// A value between the quotes of a rule: quotes and backslashes cannot stand there, pattern signs would match more.
+/// A value between the quotes of a rule, without quotes, backslashes and pattern characters.
 fn escaped(value: &str) -> String {
     value
         .chars()

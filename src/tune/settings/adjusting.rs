@@ -1,11 +1,11 @@
-//! What kernels are known to make of a value other than the one asked for. What else is read back was set by others.
+//! Values that kernels are known to make of another one. Any other value read back was set by another program.
 
-/// Nothing: it is taken as it is, or not at all.
+/// The value is accepted unchanged, or refused.
 pub(super) fn exact(_: &str, _: &str) -> bool {
     false
 }
 
-/// Anything: what drivers make of it is not known.
+/// Drivers may make any value of it.
 pub(super) fn unknown(_: &str, _: &str) -> bool {
     true
 }
@@ -15,7 +15,7 @@ pub(super) fn to_pages(asked: &str, now: &str) -> bool {
     numbers(asked, now).is_some_and(|(asked, now)| now % 4 == 0 && (0..64).contains(&(asked - now)))
 }
 
-/// Four at the least: `BLKDEV_MIN_RQ`.
+/// At least four: `BLKDEV_MIN_RQ`.
 pub(super) fn requests(asked: &str, now: &str) -> bool {
     numbers(asked, now).is_some_and(|(asked, now)| asked < 4 && now == 4)
 }

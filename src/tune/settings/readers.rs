@@ -1,4 +1,4 @@
-//! How a row of the table finds its values on a device: one reading for each file it stands for.
+//! Readers of the table's rows: one reading per file of a setting on a device.
 
 use super::Value;
 use crate::{
@@ -16,7 +16,7 @@ pub(super) fn plain<T: ToString + Clone>(reading: &Reading<T>) -> Reading<Value>
     reading.clone().map(|value| Value::of(&value.to_string()))
 }
 
-/// The block devices that a setting of the device is on: the drive, and the paths that lead to it.
+/// The block devices of a drive: the drive, and the paths to it.
 fn devices_of<'a>(machine: &'a Machine, device: &Device) -> Vec<&'a Drive> {
     match device {
         Device::Drive(name) => machine
@@ -27,7 +27,7 @@ fn devices_of<'a>(machine: &'a Machine, device: &Device) -> Vec<&'a Drive> {
     }
 }
 
-/// A drive with paths lacks some settings and each of its paths has them; what none of them has, it lacks once.
+/// Of a drive and its paths, those that have the setting; the first if none has it.
 fn of_all(readings: Vec<Reading<Value>>) -> Vec<Reading<Value>> {
     if readings.iter().any(Reading::is_known) {
         readings.into_iter().filter(Reading::is_known).collect()
@@ -53,7 +53,7 @@ pub(super) fn nvme(
     let devices = devices_of(machine, device).into_iter().filter(|drive| drive.nvme.is_some());
     let mut readings: Vec<Reading<Value>> = devices.filter_map(pick).collect();
     let mut paths = std::collections::BTreeSet::new();
-    // The drive counts its first path's controller as its own, and a parameter of the driver is everybody's.
+    // A drive shares its first path's controller, and all drives share a parameter of the driver.
     readings.retain(|reading| paths.insert(reading.path().clone()));
     of_all(readings)
 }

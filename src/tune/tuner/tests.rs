@@ -1,6 +1,13 @@
 //! The tuner on kernels in memory that answer as the real one was seen to.
 
-use std::{cell::Cell, collections::BTreeMap, sync::Mutex};
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicI64, Ordering},
+    },
+};
 
 use super::*;
 use crate::tune::actuator::current_word;
@@ -86,10 +93,9 @@ const FILES: &[(&str, &str)] = &[
 fn with_tuner(kernel: &Kernel, test: impl FnOnce(&Journal, Tuner<'_>)) {
     let folder = tempfile::tempdir().unwrap();
     let journal = Journal::new(folder.path());
-    let time = Cell::new(0);
     let clock = || {
-        time.set(time.get() + 1);
-        time.get()
+        static TIME: AtomicI64 = AtomicI64::new(0);
+        TIME.fetch_add(1, Ordering::Relaxed)
     };
     let tuner = Tuner::open(&journal, kernel, Purpose::Screen, "boot", clock).unwrap();
     test(&journal, tuner);

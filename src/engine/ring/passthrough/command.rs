@@ -8,7 +8,7 @@ use io_uring::{opcode::UringCmd80, squeue::Entry128, types};
 use crate::engine::offset_generator::Block;
 use crate::engine::target::Namespace;
 
-/// Read (NVM Command Set Specification 1.0c, 3.2.4). Nothing changes the opcode once it is made.
+/// Read (NVM Command Set Specification 1.0c, 3.2.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Read {
     bytes: [u8; 80],
@@ -21,7 +21,6 @@ const READ: u8 = 0x02;
 const URING_CMD_IO: u32 = 3 << 30 | 72 << 16 | (b'N' as u32) << 8 | 0x80;
 
 impl Read {
-    /// Of no block yet.
     pub(crate) fn of(namespace: Namespace) -> Self {
         let mut bytes = [0; 80];
         bytes[0] = READ;

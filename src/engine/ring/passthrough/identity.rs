@@ -1,12 +1,11 @@
-//! Which namespace an open descriptor addresses: asked of the drive, since a device file's name may be another drive's by
-//! the time it is opened.
+//! The namespace behind an open descriptor, read from the drive: a device file's name may have become another drive's.
 #![expect(unsafe_code, reason = "ioctl(2) has no safe form")]
 
 use std::{fs::File, io, os::fd::AsRawFd};
 
 use crate::units::Bytes;
 
-/// What tells a namespace from every other, and one format of it from another.
+/// Identifies a namespace and its format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// Serial and model number of the controller.
@@ -26,13 +25,12 @@ pub(crate) struct Identity {
 const IOCTL_ID: libc::Ioctl = 0x4e40;
 const IOCTL_ADMIN: libc::Ioctl = 0xc048_4e41_u32 as libc::Ioctl;
 
-/// The opcode of Identify, the one command built here, and what it answers with.
+/// Opcode of Identify, the one command built here, and the size of its data.
 const IDENTIFY: u8 = 0x06;
 const ANSWER: usize = 4096;
 const ANSWER_BYTES: u32 = 4096;
 
 impl Identity {
-    /// Of a block or character device of a namespace.
     pub(crate) fn of(file: &File) -> io::Result<Self> {
         // SAFETY: NVME_IOCTL_ID takes no argument and touches no memory of ours; the descriptor is open.
         let id = unsafe { libc::ioctl(file.as_raw_fd(), IOCTL_ID) };
@@ -81,7 +79,7 @@ fn identify(file: &File, namespace: u32, cns: u32) -> io::Result<[u8; ANSWER]> {
     // command only reads.
     match unsafe { libc::ioctl(file.as_raw_fd(), IOCTL_ADMIN, command.as_mut_ptr()) } {
         0 => Ok(answer),
-        // A status of the drive's.
+        // An NVMe status.
         1.. => Err(io::Error::from_raw_os_error(libc::EIO)),
         _ => Err(io::Error::last_os_error()),
     }
