@@ -6,7 +6,6 @@ pub mod drive;
 pub(crate) mod in_use;
 pub mod queue;
 pub(crate) mod processor;
-pub(crate) mod interrupts;
 pub(crate) mod host;
 pub(crate) mod rules;
 pub(crate) mod measured;
@@ -15,7 +14,6 @@ pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature
 pub(crate) use hop::HopLink;
 pub use host::{Host, IoLimit, IoUring, LimitKind, MemoryModule};
 pub use in_use::{Process, Use, User};
-pub(crate) use interrupts::{Interrupts, Vector};
 pub use measured::{Exceeded, ExceededAt, Measured, MeasuredLimit, ReadCost};
 pub use pci::{Express, Link, NodeKind, PciNode, PciTree};
 pub use processor::{Cpu, IdleState, Processors};
@@ -25,7 +23,7 @@ pub(crate) use rules::SettingRule;
 use std::path::Path;
 
 use crate::{
-    model::{DriveName, NodeIndex},
+    model::{DriveName, NodeIndex, Reading},
     text::Label,
 };
 
@@ -43,8 +41,8 @@ pub struct Machine {
     pub paths: Vec<Drive>,
     /// CPUs, NUMA nodes, frequency and idle governors.
     pub processors: Processors,
-    /// Interrupt vectors of the drives.
-    pub interrupts: Interrupts,
+    /// Whether `/proc/interrupts` has a `PMN` row: the kernel was built with posted MSI.
+    pub posted_msi_row: Reading<bool>,
     /// Rules that write settings at boot, in the order in which they take effect.
     pub rules: Vec<SettingRule>,
     /// Results of earlier tests on it.

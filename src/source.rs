@@ -4,9 +4,8 @@
 
 pub mod root;
 pub mod rules;
-pub(crate) mod measured;
 pub mod capture;
-pub mod ids;
+mod ids;
 pub mod config_space;
 pub mod pci;
 pub(crate) mod host;
@@ -14,45 +13,92 @@ pub(crate) mod smbios;
 pub(crate) mod processor;
 pub(crate) mod interrupts;
 pub mod counters;
-pub(crate) mod clock;
 pub(crate) mod block;
 pub mod nvme;
 pub(crate) mod open_files;
-mod nothing;
 mod nvme_ioctl;
 mod probe;
 pub mod demo;
 mod packed;
 pub mod origin;
 
-pub(crate) use nothing::read_or_refuse;
 pub use root::{RootError, SysRoot};
 
-use crate::{machine::Machine, model::Problem};
+use self::origin::OpenError;
+use crate::{
+    machine::{Machine, Measured},
+    model::{Problem, ProblemKind, Reading},
+};
 
 /// Everything there is to read of a machine, and what stood in the way.
 ///
 /// The problems are those that have no place in the machine: a folder that may not be listed, a device that went away
 /// meanwhile. A single value that could not be read says so itself, as a [`crate::model::Reading`].
 pub fn read_machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
-    let (pci, mut problems) = pci::read(root, &ids::Database::embedded());
-    let (drives, of_drives) = block::read(root, &pci);
+    let (pci, mut problems) = pci::read(root);
+    let (drives, paths, of_drives) = block::read(root, &pci);
     let (processors, of_processors) = processor::read(root);
-    problems.extend(of_drives);
     let (rules, of_rules) = rules::read(root);
-    problems.extend(of_processors);
-    problems.extend(of_rules);
-    let (measured, of_measured) = measured::read(root);
-    problems.extend(of_measured);
+    let (measured, of_measured) = measured(root);
+    problems.extend([of_drives, of_processors, of_rules, of_measured].into_iter().flatten());
     let machine = Machine {
         host: host::read(root),
-        paths: block::read_paths(root, &pci),
         pci,
         drives,
+        paths,
         processors,
-        interrupts: interrupts::read(root),
+        posted_msi_row: interrupts::posted_msi_row(root),
         rules,
         measured,
     };
     (machine, problems)
+}
+
+/// Results of earlier tests on this machine, oldest first, and the malformed lines.
+fn measured(root: &dyn SysRoot) -> (Vec<Measured>, Vec<Problem>) {
+    const PATH: &str = "/probe/measured-limits";
+    let text = root::text(root, PATH);
+    // A missing file is no problem: most machines were never tested.
+    let mut problems: Vec<Problem> =
+        text.problem().filter(|problem| problem.kind != ProblemKind::Absent).into_iter().collect();
+    let mut limits = Vec::new();
+    for line in text.value().map_or("", String::as_str).lines() {
+        match Measured::parse(line) {
+            Some(limit) => limits.push(limit),
+            None => problems
+                .extend(Reading::<()>::malformed(PATH, root::quoted(line, "not a measured limit")).problem()),
+        }
+    }
+    (limits, problems)
+}
+
+/// As [`read_machine`].
+///
+/// # Errors
+/// Neither a PCI device nor a block device of it could be read: there is nothing to show or to judge.
+pub(crate) fn read_or_refuse(root: &dyn SysRoot) -> Result<(Machine, Vec<Problem>), OpenError> {
+    let (machine, problems) = read_machine(root);
+    match nothing_read(&machine, &problems) {
+        Some(error) => Err(error),
+        None => Ok((machine, problems)),
+    }
+}
+
+fn nothing_read(machine: &Machine, problems: &[Problem]) -> Option<OpenError> {
+    let (functions, mut silent) = (machine.pci.functions().count(), machine.pci.silent_functions());
+    let has_functions = machine.pci.silent_functions().count() < functions;
+    if has_functions || machine.drives.iter().any(|drive| drive.size.is_known()) {
+        return None;
+    }
+    let of_readers = || problems.iter().find(|problem| problem.path.starts_with("/sys/b")).cloned();
+    let problem = silent.find_map(|node| node.vendor.problem()).or_else(of_readers);
+    let (path, wrong) = problem.as_ref().map_or_else(
+        || ("/sys".to_owned(), "contains no PCI and no block devices".to_owned()),
+        |problem| (problem.path.to_string(), format!("cannot read this machine ({})", problem.reason)),
+    );
+    let fix = match problem.map(|problem| problem.kind) {
+        Some(ProblemKind::Denied) => "run it as root",
+        _ => "mount sysfs at /sys, or open a capture or folder of a whole machine",
+    };
+    Some(OpenError { path, wrong, fix: fix.to_owned() })
 }

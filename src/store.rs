@@ -274,7 +274,6 @@ mod tests {
             thrown_out: 0,
             thrown_out_because: Vec::new(),
             ended_because: None,
-            rounds_needed: None,
             restored: true,
             simulated: false,
         }

@@ -36,7 +36,6 @@ impl Account {
             thrown_out: self.thrown_out.len(),
             thrown_out_because: self.thrown_out.clone(),
             ended_because: verdict::ending(self),
-            rounds_needed: self.rounds_needed(),
             restored: self.restored == Some(true),
             simulated: plan.simulated,
         }

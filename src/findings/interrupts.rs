@@ -98,7 +98,7 @@ fn posted_msi_off(inputs: &Inputs) -> Vec<Detection> {
     if !is_intel || is_on || loaded(inputs).is_empty() {
         return Vec::new();
     }
-    let row = &machine.interrupts.posted_msi_row;
+    let row = &machine.posted_msi_row;
     let proofs = [
         Evidence::new(&**machine.host.command_line.path(), "no intremap=posted_msi"),
         Evidence::new(

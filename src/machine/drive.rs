@@ -1,9 +1,6 @@
 //! Drives: whole block devices, their partitions and users.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::{in_use::Use, queue::Queue};
 use crate::{
@@ -66,8 +63,6 @@ pub struct Drive {
     pub firmware: Reading<Label>,
     /// Size (`size` is in units of 512 B).
     pub size: Reading<Bytes>,
-    /// `ro`.
-    pub read_only: Reading<bool>,
     /// `removable`.
     pub removable: Reading<bool>,
     /// `alignment_offset`, bytes.
@@ -99,12 +94,8 @@ pub struct Nvme {
     pub controller: Label,
     /// Its folder, links resolved.
     pub controller_path: Arc<str>,
-    /// `transport`: `pcie`, `tcp`...
-    pub transport: Reading<Label>,
     /// `state`: `live`.
     pub state: Reading<Label>,
-    /// I/O queues: `queue_count` less the admin queue.
-    pub io_queues: Reading<u32>,
     /// Namespace id.
     pub nsid: Reading<u32>,
     /// Identify Namespace (NVM Command Set Specification 4.1.5.1).
@@ -124,8 +115,6 @@ pub struct Nvme {
 /// Fields of Identify Namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Namespace {
-    /// NSZE, logical blocks.
-    pub blocks: u64,
     /// LBA formats, NLBAF + 1 of them.
     pub formats: Vec<LbaFormat>,
     /// Index of the format in use (FLBAS).
@@ -155,10 +144,6 @@ pub struct Controller {
     pub format_supported: bool,
     /// FNA bit 0: a format applies to every namespace.
     pub format_all: bool,
-    /// WCTEMP and CCTEMP in degrees Celsius; `None` when not reported.
-    pub warning_celsius: Option<i32>,
-    /// See `warning_celsius`.
-    pub critical_celsius: Option<i32>,
 }
 
 /// SMART / Health Information.
@@ -201,8 +186,6 @@ pub struct Temperature {
     pub max: Reading<f64>,
     /// `temp1_crit`.
     pub critical: Reading<f64>,
-    /// Further sensors by label.
-    pub sensors: BTreeMap<Label, Reading<f64>>,
 }
 
 /// One partition.

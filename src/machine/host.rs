@@ -15,8 +15,6 @@ pub struct Host {
     pub kernel: Reading<Label>,
     /// `/proc/cmdline`.
     pub command_line: Reading<Label>,
-    /// Options of the kernel's configuration iodyno asks for, `CONFIG_X=value`, from `/proc/config.gz` or `/boot`.
-    pub kernel_config: Reading<BTreeMap<Label, Label>>,
     /// Board vendor and name (`/sys/class/dmi/id`).
     pub board: Reading<Label>,
     /// Product name.
@@ -31,8 +29,6 @@ pub struct Host {
     pub io_uring_disabled: Reading<u32>,
     /// Supported io_uring flags and features.
     pub io_uring: Reading<IoUring>,
-    /// `RLIMIT_MEMLOCK`, bytes; `None` inside for unlimited.
-    pub memlock: Reading<Option<Bytes>>,
     /// Module parameters, by `MODULE/NAME`: `nvme/poll_queues`, `pcie_aspm/policy`.
     pub module_parameters: BTreeMap<&'static str, Reading<Label>>,
     /// Effective user is root.
@@ -93,6 +89,4 @@ pub struct IoUring {
     pub flags: Vec<Arc<str>>,
     /// Flags that were refused, with the errno.
     pub refused: Vec<(Arc<str>, Arc<str>)>,
-    /// Feature bits of `io_uring_params`.
-    pub features: u32,
 }

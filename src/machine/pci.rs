@@ -97,8 +97,6 @@ pub struct PciNode {
     pub cooling_path: Option<Arc<str>>,
     /// Firmware's name for the slot (`label`, or `/sys/bus/pci/slots`).
     pub slot: Option<Label>,
-    /// Interrupt vectors in use (`msi_irqs`), count.
-    pub vectors: usize,
 }
 
 /// Names of a device from the PCI id database. `None`: the database does not know the id.
@@ -152,14 +150,8 @@ pub struct Express {
     pub speed: Option<TransferRate>,
     /// Negotiated Link Width of Link Status, raw.
     pub width: u8,
-    /// Data Link Layer Link Active of Link Status, if the port reports it.
-    pub link_active: Option<bool>,
-    /// ASPM Support of Link Capabilities: bit 0 L0s, bit 1 L1.
-    pub aspm_supported: u8,
     /// ASPM Control of Link Control: bit 0 L0s, bit 1 L1.
     pub aspm_enabled: u8,
-    /// Supported Link Speeds Vector of Link Capabilities 2, bit 0 is 2.5 GT/s.
-    pub supported_speeds: u8,
     /// Target Link Speed of Link Control 2.
     pub target_speed: Option<TransferRate>,
 }

@@ -22,8 +22,6 @@ pub struct Processors {
     pub smt_active: Reading<bool>,
     /// Idle states of the first online CPU (`cpuidle/state*`).
     pub idle_states: Vec<IdleState>,
-    /// `cpuidle/current_driver`.
-    pub idle_driver: Reading<Label>,
     /// `/sys/devices/system/cpu/vulnerabilities/*`: name and state.
     pub vulnerabilities: BTreeMap<Label, Reading<Label>>,
 }
@@ -35,8 +33,6 @@ pub struct Cpu {
     pub number: u32,
     /// `topology/core_id`.
     pub core: Reading<u32>,
-    /// `topology/physical_package_id`.
-    pub package: Reading<u32>,
     /// SMT siblings, itself among them (`topology/thread_siblings_list`).
     pub siblings: Reading<Vec<u32>>,
     /// NUMA node.
@@ -64,8 +60,6 @@ pub struct IdleState {
     pub latency_us: Reading<u64>,
     /// `usage`: times entered since boot, summed over CPUs.
     pub usage: Reading<u64>,
-    /// `disable`.
-    pub disabled: Reading<bool>,
 }
 
 impl Processors {

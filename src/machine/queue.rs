@@ -42,10 +42,6 @@ pub struct Queue {
     pub rotational: Reading<bool>,
     /// `logical_block_size`, bytes.
     pub logical_block_size: Reading<u64>,
-    /// `physical_block_size`, bytes.
-    pub physical_block_size: Reading<u64>,
-    /// `minimum_io_size`, bytes.
-    pub minimum_io_size: Reading<u64>,
     /// `optimal_io_size`, bytes.
     pub optimal_io_size: Reading<u64>,
     /// Default, read and poll hardware queues, counted by debugfs `hctx*/type` or, without it, derived from

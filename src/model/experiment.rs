@@ -88,8 +88,6 @@ pub struct ExperimentRecord {
     pub thrown_out_because: Vec<ThrownOut>,
     /// Why it ended, in words.
     pub ended_because: Option<String>,
-    /// Rounds it would take until every interval is narrow enough.
-    pub rounds_needed: Option<u32>,
     /// Whether every setting is as it was.
     pub restored: bool,
     /// Whether a simulated engine made its figures.

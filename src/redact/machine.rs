@@ -80,10 +80,6 @@ impl Redactor {
         {
             *text = text.clone().map(|text| self.outside(&text));
         }
-        host.kernel_config = host
-            .kernel_config
-            .clone()
-            .map(|options| options.into_iter().map(|(name, value)| (name, self.outside(&value))).collect());
         for parameter in host.module_parameters.values_mut() {
             *parameter = parameter.clone().map(|value| self.outside(&value));
         }

@@ -252,7 +252,7 @@ impl Underway {
         let look = self.run.as_mut()?.look(false);
         let counts = look.sample.state == RunState::Running && !look.sample.simulated;
         if self.cpu_clock.is_none() && counts && look.sample.at >= half {
-            self.cpu_clock = source::clock::read(&*self.root);
+            self.cpu_clock = source::counters::fastest_clock(&*self.root);
         }
         if !look.ends {
             return None;

@@ -8,7 +8,7 @@ use std::{cmp::Ordering, collections::HashMap};
 
 use super::{
     nvme::{self, Location},
-    root::{self, SysRoot, flag, label, number, parent, resolve},
+    root::{self, SysRoot, flag, is_numbered, label, number, parent, resolve},
 };
 use crate::{
     machine::{Drive, DriveKind, Partition, PciTree},
@@ -20,40 +20,29 @@ use crate::{
 /// Unit of `size` and `start`, whatever the device's block size.
 const SECTOR: u64 = 512;
 
-/// All whole block devices: hardware in bus order, then software ones by name; and what stood in the way. Hidden paths
-/// of native NVMe multipath are joined to their namespace; loop, zram and similar devices are listed when in use.
-pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Problem>) {
+/// All whole block devices: hardware in bus order, then software ones by name, loop, zram and similar devices when in use.
+/// Then the hidden paths of native NVMe multipath, of which only what is their own is read, and problems.
+pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Drive>, Vec<Problem>) {
     const FOLDER: &str = "/sys/block";
-    let mut problems = Vec::new();
     let names = match root.list(FOLDER) {
         Ok(names) => names,
         Err(error) => {
-            problems.extend(error.into_reading::<()>(FOLDER).problem());
-            return (Vec::new(), problems);
+            let problem = error.into_reading::<()>(FOLDER).problem();
+            return (Vec::new(), Vec::new(), problem.into_iter().collect());
         }
     };
     let nodes: HashMap<&str, NodeIndex> = tree.iter().map(|(index, node)| (&*node.path, index)).collect();
     let paths = nvme::hidden_paths(root, &names);
-    let mut drives: Vec<Drive> = names
-        .iter()
-        .filter(|name| !nvme::is_hidden_path(name))
-        .filter_map(|name| read_drive(root, name, &paths, &nodes, tree))
-        .collect();
-    drives.sort_by(order);
-    problems.extend(in_use::read(root, &mut drives));
-    (drives, problems)
-}
-
-/// Hidden path devices of native NVMe multipath, in bus order. What is the drive's own (partitions, users, Identify) is
-/// read of the drive alone.
-pub(crate) fn read_paths(root: &dyn SysRoot, tree: &PciTree) -> Vec<Drive> {
-    let nodes: HashMap<&str, NodeIndex> = tree.iter().map(|(index, node)| (&*node.path, index)).collect();
-    let names = root.list("/sys/block").unwrap_or_default();
-    let paths = names.iter().filter(|name| nvme::is_hidden_path(name));
-    let mut paths: Vec<Drive> =
-        paths.filter_map(|name| read_drive(root, name, &nvme::Paths::new(), &nodes, tree)).collect();
-    paths.sort_by(order);
-    paths
+    let (hidden, whole): (Vec<&String>, _) = names.iter().partition(|name| nvme::is_hidden_path(name));
+    let read_all = |names: Vec<&String>| {
+        let drives = names.into_iter().filter_map(|name| read_drive(root, name, &paths, &nodes, tree));
+        let mut drives: Vec<Drive> = drives.collect();
+        drives.sort_by(order);
+        drives
+    };
+    let (mut drives, paths) = (read_all(whole), read_all(hidden));
+    let problems = in_use::read(root, &mut drives);
+    (drives, paths, problems)
 }
 
 fn order(a: &Drive, b: &Drive) -> Ordering {
@@ -90,7 +79,7 @@ fn read_drive(
     if kind.is_software() && size.get() == Some(Bytes(0)) && backing_file.is_none() {
         return None;
     }
-    let identity = Identity::read(root, kind, &path, &device);
+    let [model, serial, wwid, firmware] = identity(root, kind, &path, &device);
     let queue_device =
         location.as_ref().and_then(|location| location.paths.first()).map_or(name, String::as_str);
     let pci_path = node.map(|index| &*tree.node(index).path);
@@ -100,12 +89,11 @@ fn read_drive(
         node,
         device_number,
         diskseq: number(root, &at("diskseq")),
-        model: identity.model,
-        serial: identity.serial,
-        wwid: identity.wwid,
-        firmware: identity.firmware,
+        model,
+        serial,
+        wwid,
+        firmware,
         size,
-        read_only: flag(root, &at("ro")),
         removable: flag(root, &at("removable")),
         alignment_offset: number(root, &at("alignment_offset")),
         numa_node: numa_node(root, location.as_ref(), &device, pci_path),
@@ -196,47 +184,33 @@ fn is_optical(root: &dyn SysRoot, name: &str, device: &str) -> bool {
     }
 }
 
-fn is_numbered(part: &str, word: &str) -> bool {
-    part.strip_prefix(word)
-        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
-}
-
-/// Model, serial and firmware of a drive.
-struct Identity {
-    model: Reading<Label>,
-    serial: Reading<Label>,
-    wwid: Reading<Label>,
-    firmware: Reading<Label>,
-}
-
-impl Identity {
-    fn read(root: &dyn SysRoot, kind: DriveKind, path: &str, device: &str) -> Self {
-        let on_disk = |file: &str| label(root, &format!("{path}/{file}"));
-        let on_device = |file: &str| label(root, &format!("{device}/{file}"));
-        let none = |what: &str| Reading::absent(path, format!("a {} device has no {what}", kind.name()));
-        let (model, serial, firmware) = match kind {
-            DriveKind::Nvme => (on_device("model"), on_device("serial"), on_device("firmware_rev")),
-            DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb => (
-                scsi_model(&on_device("vendor"), on_device("model")),
-                scsi_serial(root, &format!("{device}/vpd_pg80")),
-                on_device("rev"),
-            ),
-            DriveKind::Mmc => (on_device("name"), on_device("serial"), on_device("fwrev")),
-            DriveKind::Virtio => (none("model"), on_disk("serial"), none("firmware")),
-            DriveKind::Md => (on_disk("md/level"), none("serial"), none("firmware")),
-            DriveKind::Dm => (on_disk("dm/name"), none("serial"), none("firmware")),
-            DriveKind::Loop | DriveKind::Zram | DriveKind::OtherSoftware => {
-                (none("model"), none("serial"), none("firmware"))
-            }
-            DriveKind::Other => (on_device("model"), on_device("serial"), on_device("rev")),
-        };
-        let wwid = match kind {
-            DriveKind::Nvme => on_disk("wwid"),
-            DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb => on_device("wwid"),
-            _ => none("world-wide id"),
-        };
-        Self { model, serial, wwid, firmware }
-    }
+/// Model, serial number, world-wide id and firmware of a drive.
+fn identity(root: &dyn SysRoot, kind: DriveKind, path: &str, device: &str) -> [Reading<Label>; 4] {
+    let on_disk = |file: &str| label(root, &format!("{path}/{file}"));
+    let on_device = |file: &str| label(root, &format!("{device}/{file}"));
+    let none = |what: &str| Reading::absent(path, format!("a {} device has no {what}", kind.name()));
+    let (model, serial, firmware) = match kind {
+        DriveKind::Nvme => (on_device("model"), on_device("serial"), on_device("firmware_rev")),
+        DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb => (
+            scsi_model(&on_device("vendor"), on_device("model")),
+            scsi_serial(root, &format!("{device}/vpd_pg80")),
+            on_device("rev"),
+        ),
+        DriveKind::Mmc => (on_device("name"), on_device("serial"), on_device("fwrev")),
+        DriveKind::Virtio => (none("model"), on_disk("serial"), none("firmware")),
+        DriveKind::Md => (on_disk("md/level"), none("serial"), none("firmware")),
+        DriveKind::Dm => (on_disk("dm/name"), none("serial"), none("firmware")),
+        DriveKind::Loop | DriveKind::Zram | DriveKind::OtherSoftware => {
+            (none("model"), none("serial"), none("firmware"))
+        }
+        DriveKind::Other => (on_device("model"), on_device("serial"), on_device("rev")),
+    };
+    let wwid = match kind {
+        DriveKind::Nvme => on_disk("wwid"),
+        DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb => on_device("wwid"),
+        _ => none("world-wide id"),
+    };
+    [model, serial, wwid, firmware]
 }
 
 /// `vendor` and `model`, unless the vendor is only the protocol's name.

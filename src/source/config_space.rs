@@ -102,13 +102,11 @@ impl<'a> ConfigSpace<'a> {
         let link_capabilities = if has_link { self.long(at + 0x0c)? } else { 0 };
         let link_control = if has_link { self.word(at + 0x10)? } else { 0 };
         let link_status = if has_link { self.word(at + 0x12)? } else { 0 };
-        let link_capabilities_2 = if version >= 2 { self.long(at + 0x2c)? } else { 0 };
         let link_control_2 = if version >= 2 { self.word(at + 0x30)? } else { 0 };
         let bits = |value: u32, shift: u32, width: u32| low_byte((value >> shift) & ((1 << width) - 1));
         let size = |code: u8| 128_u16 << code;
         let control = u32::from(device_control);
         let status = u32::from(link_status);
-        let reports_activity = link_capabilities & (1 << 20) != 0;
         Some(Express {
             port_type: bits(capabilities.into(), 4, 4),
             slot_implemented: capabilities & (1 << 8) != 0,
@@ -122,10 +120,7 @@ impl<'a> ConfigSpace<'a> {
             max_width: bits(link_capabilities, 4, 6),
             speed: TransferRate::from_code(bits(status, 0, 4)),
             width: bits(status, 4, 6),
-            link_active: reports_activity.then_some(link_status & (1 << 13) != 0),
-            aspm_supported: bits(link_capabilities, 10, 2),
             aspm_enabled: bits(link_control.into(), 0, 2),
-            supported_speeds: bits(link_capabilities_2, 1, 7),
             target_speed: TransferRate::from_code(bits(link_control_2.into(), 0, 4)),
         })
     }

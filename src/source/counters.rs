@@ -19,6 +19,8 @@ use crate::{
 /// Unit of the sector columns of `/proc/diskstats`, whatever the drive's block size.
 const SECTOR: u64 = 512;
 
+const CPUS: &str = "/sys/devices/system/cpu";
+
 /// The current counters, including idle states.
 pub fn read(root: &dyn SysRoot) -> Counters {
     let mut counters = read_without_idle_states(root);
@@ -137,15 +139,25 @@ fn aer(root: &dyn SysRoot) -> BTreeMap<PciAddress, u64> {
         .collect()
 }
 
+/// The clock of the fastest CPU now, kHz; under load that is a busy one. Without cpufreq as `/proc/cpuinfo` reports it.
+pub(crate) fn fastest_clock(root: &dyn SysRoot) -> Option<f64> {
+    let clocks = root::numbered(root, CPUS, "cpu").into_iter().filter_map(|cpu| clock(root, cpu));
+    clocks.max().filter(|khz| *khz > 0).map(|khz| khz as f64).or_else(|| {
+        let info = root::text(root, "/proc/cpuinfo").value().cloned()?;
+        let mhz = |line: &str| line.strip_prefix("cpu MHz")?.split_once(':')?.1.trim().parse::<f64>().ok();
+        let clocks = info.lines().filter_map(mhz).filter(|mhz| mhz.is_finite() && *mhz > 0.0);
+        clocks.reduce(f64::max).map(|mhz| mhz * 1e3)
+    })
+}
+
 fn clock(root: &dyn SysRoot, cpu: u32) -> Option<u64> {
-    root::number(root, &format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")).get()
+    root::number(root, &format!("{CPUS}/cpu{cpu}/cpufreq/scaling_cur_freq")).get()
 }
 
 /// Entries of idle states; all CPUs have the states of the first one.
 fn idle(root: &dyn SysRoot, cpus: &[u32]) -> BTreeMap<(u32, u32), u64> {
-    let folder = |cpu: u32| format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
-    let first = cpus.first().and_then(|cpu| root.list(&folder(*cpu)).ok()).unwrap_or_default();
-    let states: Vec<u32> = first.iter().filter_map(|name| name.strip_prefix("state")?.parse().ok()).collect();
+    let folder = |cpu: u32| format!("{CPUS}/cpu{cpu}/cpuidle");
+    let states = cpus.first().map(|cpu| root::numbered(root, &folder(*cpu), "state")).unwrap_or_default();
     let mut found = BTreeMap::new();
     for (cpu, state) in cpus.iter().flat_map(|cpu| states.iter().map(|state| (*cpu, *state))) {
         let entries = root::number(root, &format!("{}/state{state}/usage", folder(cpu))).get();

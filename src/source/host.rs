@@ -1,7 +1,6 @@
 //! The host: name, board, memory and kernel.
 
 mod cgroups;
-pub(super) mod kernel_config;
 
 use std::{path::Path, sync::Arc};
 
@@ -19,15 +18,7 @@ use crate::{
 };
 
 /// Module parameters that are read, `MODULE/NAME`, below `/sys/module/MODULE/parameters/`.
-const PARAMETERS: [&str; 7] = [
-    "nvme/io_queue_depth",
-    "nvme/poll_queues",
-    "nvme/write_queues",
-    "nvme_core/default_ps_max_latency_us",
-    "nvme_core/io_timeout",
-    "nvme_core/multipath",
-    "pcie_aspm/policy",
-];
+const PARAMETERS: [&str; 2] = ["nvme/poll_queues", "nvme_core/default_ps_max_latency_us"];
 
 const DMI: &str = "/sys/class/dmi/id";
 
@@ -40,7 +31,6 @@ pub(crate) fn read(root: &dyn SysRoot) -> Host {
         distribution: probed(root, "distribution").or(|| distribution(root)),
         kernel: root::label(root, "/proc/sys/kernel/osrelease").or(|| probed(root, "kernel")),
         command_line: root::label(root, "/proc/cmdline"),
-        kernel_config: kernel_config::read(root),
         board: joined(dmi("board_vendor"), &dmi("board_name"), |vendor, name| format!("{vendor} {name}")),
         product: joined(dmi("sys_vendor"), &dmi("product_name"), |vendor, name| format!("{vendor} {name}")),
         bios: joined(dmi("bios_version"), &dmi("bios_date"), |version, date| format!("{version} ({date})")),
@@ -48,7 +38,6 @@ pub(crate) fn read(root: &dyn SysRoot) -> Host {
         modules: smbios::read(root),
         io_uring_disabled: root::number(root, "/proc/sys/kernel/io_uring_disabled"),
         io_uring: root::text(root, "/probe/io_uring").and_then(|text| io_uring(&text)),
-        memlock: root::text(root, "/probe/memlock").and_then(|text| memlock(&text)),
         module_parameters: PARAMETERS
             .into_iter()
             .filter_map(|parameter| Some((parameter, module_parameter(root, parameter)?)))
@@ -113,18 +102,9 @@ fn memory(root: &dyn SysRoot) -> Reading<Bytes> {
     })
 }
 
-fn memlock(text: &str) -> Result<Option<Bytes>, String> {
-    match text.trim() {
-        "unlimited" => Ok(None),
-        bytes => {
-            bytes.parse().map(|bytes| Some(Bytes(bytes))).map_err(|_| quoted(bytes, "not a number of bytes"))
-        }
-    }
-}
-
-/// Lines `flag NAME accepted`, `flag NAME refused ERRNO`, `features BITS`.
+/// Lines `flag NAME accepted`, `flag NAME refused ERRNO`, and of earlier versions `features BITS`.
 fn io_uring(text: &str) -> Result<IoUring, String> {
-    let mut ring = IoUring { flags: Vec::new(), refused: Vec::new(), features: 0 };
+    let mut ring = IoUring { flags: Vec::new(), refused: Vec::new() };
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
@@ -135,10 +115,8 @@ fn io_uring(text: &str) -> Result<IoUring, String> {
                 let why = errno_number(errno).map_or_else(|| errno.to_owned(), errno_words);
                 ring.refused.push((harmless(name), harmless(&why)));
             }
-            ["features", bits] => {
-                ring.features = bits.parse().map_err(|_| quoted(line, "not feature bits"))?;
-            }
-            _ => return Err(quoted(line, "neither flag nor features")),
+            ["features", _] => {}
+            _ => return Err(quoted(line, "not a flag")),
         }
     }
     Ok(ring)
@@ -165,12 +143,10 @@ mod tests {
         let ring = io_uring("flag IOPOLL accepted\nflag SQPOLL refused EPERM\nfeatures 5\n").unwrap();
         assert_eq!(ring.flags, ["IOPOLL".into()]);
         assert_eq!(ring.refused, [("SQPOLL".into(), "EPERM: Operation not permitted".into())]);
-        assert_eq!(ring.features, 5);
         let short_of_memory =
             io_uring("flag IOPOLL accepted\nflag SQPOLL refused ENOMEM\nfeatures 5\n").unwrap();
         assert!(short_of_memory.refused.is_empty(), "{short_of_memory:?}");
         assert!(io_uring("flag X\n").is_err());
-        assert!(io_uring("features many\n").is_err());
     }
 
     #[test]
@@ -182,12 +158,5 @@ mod tests {
         assert_eq!(read_only(mounts, "/sys"), Some(true));
         assert_eq!(read_only(mounts, "/proc"), Some(false));
         assert_eq!(read_only("", "/sys"), None);
-    }
-
-    #[test]
-    fn limits_are_bytes_or_none() {
-        assert_eq!(memlock("unlimited\n"), Ok(None));
-        assert_eq!(memlock("8388608\n"), Ok(Some(Bytes(8 << 20))));
-        assert!(memlock("-1").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Names of PCI vendors, devices and classes: [`Database`], built in and the system's newer one.
+//! Names of PCI vendors, devices and classes, from the built-in list or the system's newer one.
 //!
 //! Names are answers to `/probe/pci-ids/VVVV:DDDD` and `/probe/pci-ids/class-CCSS`, so that a capture contains the few
 //! it needs. A root without such answers gets those of the built-in database.
@@ -7,11 +7,7 @@
 //! maps of the whole list. Startup looks up a few dozen names within 100 ms: one pass of about a millisecond indexes
 //! the ids, a name is then a binary search.
 
-use std::{
-    fs::File,
-    io::Read,
-    sync::{LazyLock, OnceLock},
-};
+use std::{fs::File, io::Read, sync::LazyLock};
 
 use super::packed::{Packed, packed};
 use crate::{machine::pci::Names, model::Reading, source::SysRoot, text::Label};
@@ -31,137 +27,99 @@ const SYSTEM: [&str; 4] = [
 /// The head of a list, which holds its date.
 const HEAD: u64 = 4096;
 
+/// The built-in list.
+static BUILT_IN: LazyLock<Database> = LazyLock::new(|| Database::new(EMBEDDED.text()));
+
 /// A list of ids in the format of `pci.ids`.
 #[derive(Debug)]
-pub struct Database {
-    text: Text,
-    index: OnceLock<Index>,
+struct Database {
+    text: Vec<u8>,
+    /// Offsets of lines, sorted by id.
+    index: Vec<(Id, usize)>,
 }
 
-#[derive(Debug)]
-enum Text {
-    /// Unpacked when the first name is asked for.
-    Embedded,
-    Own(Vec<u8>),
-}
-
-/// Offsets of lines, sorted by id.
-#[derive(Debug, Default)]
-struct Index {
-    vendors: Vec<(u16, usize)>,
-    devices: Vec<((u16, u16), usize)>,
-    classes: Vec<(u16, usize)>,
-    subclasses: Vec<((u16, u16), usize)>,
-}
-
-/// The parent of lines that start with one tab.
-enum Block {
-    None,
-    Vendor(u16),
-    Class(u16),
+/// A vendor and its device, or a class and its subclass; ordered as published lists are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Id {
+    Vendor(u16, Option<u16>),
+    Class(u16, Option<u16>),
 }
 
 impl Database {
-    /// The list that is built in.
-    pub const fn embedded() -> Self {
-        Self { text: Text::Embedded, index: OnceLock::new() }
-    }
-
-    /// Another list. Malformed lines are skipped.
-    pub(crate) const fn from_text(text: Vec<u8>) -> Self {
-        Self { text: Text::Own(text), index: OnceLock::new() }
+    /// Indexes a list. Malformed lines are skipped.
+    fn new(text: Vec<u8>) -> Self {
+        let mut index = Vec::new();
+        let mut block = None;
+        let mut at = 0;
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            let id = match (line, block) {
+                ([b'#' | b'\n', ..] | [b'\t', b'\t', ..], _) => None,
+                ([b'\t', rest @ ..], Some(Id::Vendor(vendor, _))) => {
+                    hex(rest, 4).map(|device| Id::Vendor(vendor, Some(device)))
+                }
+                ([b'\t', rest @ ..], Some(Id::Class(class, _))) => {
+                    hex(rest, 2).map(|subclass| Id::Class(class, Some(subclass)))
+                }
+                ([b'C', b' ', rest @ ..], _) => {
+                    block = hex(rest, 2).map(|class| Id::Class(class, None));
+                    block
+                }
+                (line, _) => {
+                    block = hex(line, 4).map(|vendor| Id::Vendor(vendor, None));
+                    block
+                }
+            };
+            index.extend(id.map(|id| (id, at)));
+            at += line.len();
+        }
+        // Cheap: the published list is sorted already.
+        index.sort_unstable();
+        Self { text, index }
     }
 
     /// The system's list if its `Date:` is later than the built-in one's. Reads this machine's files.
-    pub(crate) fn newest() -> Self {
+    fn newer() -> Option<Self> {
         let embedded = date(&EMBEDDED.head(HEAD));
         let later = SYSTEM
             .into_iter()
             .filter_map(|path| Some((date(&read_most(path, HEAD)?)?, path)))
-            .filter(|(date, _)| Some(date) > embedded.as_ref())
-            .max();
-        later
-            .and_then(|(_, path)| read_most(path, crate::source::root::MOST_BYTES as u64))
-            .map_or_else(Self::embedded, Self::from_text)
+            .filter(|(date, _)| Some(date) > embedded.as_ref());
+        let (_, path) = later.max()?;
+        read_most(path, crate::source::root::MOST_BYTES as u64).map(Self::new)
     }
 
-    pub(crate) fn vendor(&self, vendor: u16) -> Option<Label> {
-        self.name(&self.index().vendors, vendor, 4)
+    fn vendor(&self, vendor: u16) -> Option<Label> {
+        self.name(Id::Vendor(vendor, None))
     }
 
-    pub(crate) fn device(&self, vendor: u16, device: u16) -> Option<Label> {
-        self.name(&self.index().devices, (vendor, device), 5)
+    fn device(&self, vendor: u16, device: u16) -> Option<Label> {
+        self.name(Id::Vendor(vendor, Some(device)))
     }
 
     /// The name of class and subclass (`class` is 24 bits, the interface is left out); the class's alone where the list
     /// has no such subclass.
-    pub(crate) fn class(&self, class: u32) -> Option<Label> {
+    fn class(&self, class: u32) -> Option<Label> {
         let [_, subclass, base, _] = class.to_le_bytes().map(u16::from);
-        self.name(&self.index().subclasses, (base, subclass), 3)
-            .or_else(|| self.name(&self.index().classes, base, 4))
+        self.name(Id::Class(base, Some(subclass))).or_else(|| self.name(Id::Class(base, None)))
     }
 
-    /// The name after an id that ends at `end` of its line.
-    fn name<K: Ord + Copy>(&self, lines: &[(K, usize)], id: K, end: usize) -> Option<Label> {
-        let found = lines.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-        let rest = self.text().get(lines[found].1 + end..)?;
+    fn name(&self, id: Id) -> Option<Label> {
+        let found = self.index.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        // `144d`, `\ta80a`, `C 01`, `\t08`.
+        let id_length = match id {
+            Id::Vendor(_, None) | Id::Class(_, None) => 4,
+            Id::Vendor(_, Some(_)) => 5,
+            Id::Class(_, Some(_)) => 3,
+        };
+        let rest = self.text.get(self.index[found].1 + id_length..)?;
         let line = rest.split(|byte| *byte == b'\n').next()?.strip_prefix(b" ")?;
         Some(Label::from_bytes(line)).filter(|label| !label.is_empty())
     }
-
-    fn text(&self) -> &[u8] {
-        static UNPACKED: LazyLock<Vec<u8>> = LazyLock::new(|| EMBEDDED.text());
-        match &self.text {
-            Text::Embedded => &UNPACKED,
-            Text::Own(text) => text,
-        }
-    }
-
-    fn index(&self) -> &Index {
-        self.index.get_or_init(|| {
-            let mut index = Index::default();
-            let mut block = Block::None;
-            let mut at = 0;
-            for line in self.text().split_inclusive(|byte| *byte == b'\n') {
-                match (line, &block) {
-                    ([b'#' | b'\n', ..] | [b'\t', b'\t', ..], _) => {}
-                    ([b'\t', rest @ ..], Block::Vendor(vendor)) => {
-                        index.devices.extend(hex(rest, 4).map(|id| ((*vendor, id), at)));
-                    }
-                    ([b'\t', rest @ ..], Block::Class(class)) => {
-                        index.subclasses.extend(hex(rest, 2).map(|id| ((*class, id), at)));
-                    }
-                    ([b'C', b' ', rest @ ..], _) => {
-                        block = hex(rest, 2).map_or(Block::None, Block::Class);
-                        index.classes.extend(hex(rest, 2).map(|id| (id, at)));
-                    }
-                    (line, _) => {
-                        block = hex(line, 4).map_or(Block::None, Block::Vendor);
-                        index.vendors.extend(hex(line, 4).map(|id| (id, at)));
-                    }
-                }
-                at += line.len();
-            }
-            index.sort();
-            index
-        })
-    }
 }
 
-impl Index {
-    /// Cheap, since the published list is sorted already.
-    fn sort(&mut self) {
-        self.vendors.sort_unstable();
-        self.devices.sort_unstable();
-        self.classes.sort_unstable();
-        self.subclasses.sort_unstable();
-    }
-}
-
-/// Names of these ids: the root's answers, else `database`'s.
-pub(crate) fn names(
+/// Names of these ids: the root's answers, else the built-in list's.
+pub(super) fn names(
     root: &dyn SysRoot,
-    database: &Database,
     vendor: &Reading<u16>,
     device: &Reading<u16>,
     class: &Reading<u32>,
@@ -173,14 +131,14 @@ pub(crate) fn names(
             names.vendor = answered(&answer, "vendor ");
             names.device = answered(&answer, "device ");
         } else {
-            names.vendor = database.vendor(vendor);
-            names.device = database.device(vendor, device);
+            names.vendor = BUILT_IN.vendor(vendor);
+            names.device = BUILT_IN.device(vendor, device);
         }
     }
     names.class =
         class.get().and_then(|class| match root.read(&format!("{PROBE}class-{:04x}", class >> 8)) {
             Ok(answer) => answered(&answer, "class "),
-            Err(_) => database.class(class),
+            Err(_) => BUILT_IN.class(class),
         });
     names
 }
@@ -189,19 +147,20 @@ const PROBE: &str = "/probe/pci-ids/";
 
 /// This machine's answer to a pseudo-path: lines `vendor NAME`, `device NAME`, `class NAME`, without unknown ones;
 /// `None` for other paths.
-pub(crate) fn answer(path: &str) -> Option<Vec<u8>> {
-    static LIVE: LazyLock<Database> = LazyLock::new(Database::newest);
+pub(super) fn answer(path: &str) -> Option<Vec<u8>> {
+    static NEWER: LazyLock<Option<Database>> = LazyLock::new(Database::newer);
     let question = path.strip_prefix(PROBE)?;
     let line =
         |word: &str, name: Option<Label>| name.map_or(String::new(), |name| format!("{word} {name}\n"));
+    let list = || NEWER.as_ref().unwrap_or(&BUILT_IN);
     let parse = |digits: &str| hex(digits.as_bytes(), 4).filter(|_| digits.len() == 4);
     if let Some(class) = question.strip_prefix("class-") {
         let class = u32::from(parse(class)?) << 8;
-        return Some(line("class", LIVE.class(class)).into_bytes());
+        return Some(line("class", list().class(class)).into_bytes());
     }
     let (vendor, device) = question.split_once(':')?;
     let (vendor, device) = (parse(vendor)?, parse(device)?);
-    let both = line("vendor", LIVE.vendor(vendor)) + &line("device", LIVE.device(vendor, device));
+    let both = line("vendor", list().vendor(vendor)) + &line("device", list().device(vendor, device));
     Some(both.into_bytes())
 }
 
@@ -243,7 +202,7 @@ mod tests {
 
     #[test]
     fn the_built_in_list_knows_the_drives_and_bridges_of_the_trade() {
-        let list = Database::embedded();
+        let list = &*BUILT_IN;
         assert_eq!(list.vendor(0x144d).unwrap(), "Samsung Electronics Co Ltd");
         assert_eq!(list.device(0x144d, 0xa80a).unwrap(), "NVMe SSD Controller PM9A1/PM9A3/980PRO");
         assert_eq!(list.device(0x1022, 0x1480).unwrap(), "Starship/Matisse Root Complex");
@@ -256,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_device_is_looked_for_among_its_vendors_own_and_not_in_subsystems() {
-        let list = Database::from_text(
+        let list = Database::new(
             b"1111  One\n\taaaa  A\n\t\t2222 bbbb  not a device\n# remark\n\n2222  Two\n\tbbbb  B\n\nC 01  Store\n\t08  NVM\n"
                 .to_vec(),
         );
@@ -288,7 +247,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_a_list(text in prop::collection::vec(any::<u8>(), 0..600), vendor: u16, device: u16) {
-            let list = Database::from_text(text.clone());
+            let list = Database::new(text.clone());
             let named = [list.vendor(vendor), list.device(vendor, device), list.class(u32::from(device) << 8)];
             prop_assert!(named.iter().flatten().all(|name| name.as_str().len() <= 3 * text.len()));
         }

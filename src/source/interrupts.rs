@@ -1,36 +1,13 @@
-//! `/proc/interrupts` and `/proc/irq`: interrupt vectors of the drives, and the parsed table for counters.
+//! Parses `/proc/interrupts`.
 
-use super::root::{self, SysRoot, quoted};
-use crate::{
-    machine::{Interrupts, Vector, processor::parse_cpu_list},
-    model::Reading,
-    text::Label,
-};
+use super::root::{self, SysRoot};
+use crate::model::Reading;
 
 const PATH: &str = "/proc/interrupts";
 
-/// The vectors of NVMe queues, by number, and whether the table has a row of posted MSI.
-pub(crate) fn read(root: &dyn SysRoot) -> Interrupts {
-    let text = root::text(root, PATH);
-    let table = Table::parse(text.value().map_or("", String::as_str));
-    let vectors = table
-        .rows
-        .iter()
-        .filter_map(|row| {
-            let number = row.label.parse().ok()?;
-            Some(Vector {
-                number,
-                name: Label::new(row.nvme_queue()?),
-                affinity: affinity(root, &format!("/proc/irq/{number}/effective_affinity_list")),
-            })
-        })
-        .collect();
-    let posted = table.rows.iter().any(|row| row.label == "PMN");
-    Interrupts { vectors, posted_msi_row: text.map(|_| posted) }
-}
-
-fn affinity(root: &dyn SysRoot, path: &str) -> Reading<Vec<u32>> {
-    root::text(root, path).and_then(|text| parse_cpu_list(&text).map_err(|wrong| quoted(&text, &wrong)))
+/// Whether the table has a row of posted MSI.
+pub(super) fn posted_msi_row(root: &dyn SysRoot) -> Reading<bool> {
+    root::text(root, PATH).map(|text| Table::parse(&text).rows.iter().any(|row| row.label == "PMN"))
 }
 
 /// `/proc/interrupts`.

@@ -4,7 +4,9 @@ pub mod records;
 
 use std::collections::BTreeMap;
 
-use super::root::{RootError, SysRoot, bytes, file_name, label, number, parent, quoted, resolve};
+use super::root::{
+    RootError, SysRoot, bytes, file_name, is_numbered, label, number, parent, quoted, resolve,
+};
 use crate::{
     machine::Nvme,
     model::{DriveName, Reading},
@@ -55,10 +57,8 @@ pub(super) fn locate(root: &dyn SysRoot, name: &str, path: &str, paths: &Paths) 
     Some(Location { controller_path, paths: hidden.iter().map(|(name, _)| name.clone()).collect() })
 }
 
-/// `nvme0`.
 fn is_controller(name: &str) -> bool {
-    name.strip_prefix("nvme")
-        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
+    is_numbered(name, "nvme")
 }
 
 /// NVMe properties.
@@ -78,9 +78,6 @@ pub(super) fn read(root: &dyn SysRoot, name: &str, path: &str, location: &Locati
     Nvme {
         controller: Label::new(controller),
         controller_path: location.controller_path.as_str().into(),
-        transport: label(root, &at("transport")),
-        io_queues: number::<u32>(root, &at("queue_count"))
-            .and_then(|count| count.checked_sub(1).ok_or_else(|| "no admin queue".to_owned())),
         nsid: number(root, &format!("{path}/nsid")),
         namespace: ask(format!("/ioctl/{name}/identify-ns")).and_then(|record| records::namespace(&record)),
         identity: ask(format!("/ioctl/{name}/identify-ctrl")).and_then(|record| records::controller(&record)),

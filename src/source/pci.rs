@@ -17,20 +17,18 @@ use crate::{
     model::{NodeIndex, PciAddress, Problem, ProblemKind, Reading},
     source::{
         SysRoot,
-        ids::Database,
         root::{self, file_name, join, parent},
     },
-    text::Label,
 };
 
 const DEVICES: &str = "/sys/bus/pci/devices";
 
 /// Reads the tree. Problems are those without a reading: devices that disappeared meanwhile, folders that cannot be
 /// listed. Problems of a device's files are in its [`PciNode`].
-pub fn read(root: &dyn SysRoot, database: &Database) -> (PciTree, Vec<Problem>) {
+pub fn read(root: &dyn SysRoot) -> (PciTree, Vec<Problem>) {
     let mut problems = Vec::new();
     let folders = device_folders(root, &mut problems);
-    let shared = function::Shared::read(root, database);
+    let shared = function::Shared::read(root);
     let mut functions = BTreeMap::new();
     for (address, path) in folders {
         match function::read(root, &shared, address, &path) {
@@ -41,7 +39,7 @@ pub fn read(root: &dyn SysRoot, database: &Database) -> (PciTree, Vec<Problem>) 
         }
     }
     let roots = root_complexes(root, &functions);
-    let mut tree = build_tree(root, functions, roots, database);
+    let mut tree = build_tree(root, functions, roots);
     kind::infer(&mut tree);
     (tree, problems)
 }
@@ -123,7 +121,6 @@ fn build_tree(
     root: &dyn SysRoot,
     functions: BTreeMap<PciAddress, PciNode>,
     roots: BTreeMap<RootKey, Arc<str>>,
-    database: &Database,
 ) -> PciTree {
     let mut known: BTreeSet<Arc<str>> = roots.values().cloned().collect();
     known.extend(functions.values().map(|node| node.path.clone()));
@@ -139,7 +136,7 @@ fn build_tree(
     for ((_, domain, bus), path) in roots {
         let above = nearest(&path, &known).and_then(|above| built.get(&above).copied());
         let children = below.get(&path).map_or(&[][..], Vec::as_slice);
-        let node = root_complex(root, domain, bus, &path, children, database);
+        let node = root_complex(root, domain, bus, &path, children);
         let mut stack = vec![(PciNode { parent: above, ..node }, None)];
         while let Some((node, parent)) = stack.pop() {
             let index = NodeIndex(tree.nodes.len());
@@ -168,14 +165,7 @@ fn nearest(path: &str, known: &BTreeSet<Arc<str>>) -> Option<Arc<str>> {
 }
 
 /// A root complex, from its folder and the devices on its root bus.
-fn root_complex(
-    root: &dyn SysRoot,
-    domain: u32,
-    bus: u8,
-    path: &Arc<str>,
-    children: &[PciNode],
-    database: &Database,
-) -> PciNode {
+fn root_complex(root: &dyn SysRoot, domain: u32, bus: u8, path: &Arc<str>, children: &[PciNode]) -> PciNode {
     const HOST_BRIDGE: u32 = 0x0600;
     let host_bridge =
         children.iter().find(|child| child.class.get().is_some_and(|class| class >> 8 == HOST_BRIDGE));
@@ -187,7 +177,7 @@ fn root_complex(
     let device = device.unwrap_or_else(|| Reading::absent(path.clone(), none("device id")));
     let absent = |why: &str| Reading::absent(path.clone(), why);
     let class = Reading::absent(path.clone(), "a root complex is not a function and has no class");
-    let names = super::ids::names(root, database, &vendor, &device, &class);
+    let names = super::ids::names(root, &vendor, &device, &class);
     PciNode {
         address: NodeAddress::Root { domain, bus },
         kind: NodeKind::RootComplex,
@@ -205,7 +195,7 @@ fn root_complex(
         ),
         local_cpus: root::label(root, &format!("{path}/pci_bus/{domain:04x}:{bus:02x}/cpulistaffinity")),
         iommu_group: Reading::absent(path.clone(), "IOMMU groups contain functions only"),
-        iommu_type: Reading::<Label>::absent(path.clone(), "IOMMU groups contain functions only"),
+        iommu_type: Reading::absent(path.clone(), "IOMMU groups contain functions only"),
         driver: absent("a root complex has no driver"),
         buses: None,
         link: None,
@@ -216,6 +206,5 @@ fn root_complex(
         cooling: Reading::absent(path.clone(), "not a port"),
         cooling_path: None,
         slot: None,
-        vectors: 0,
     }
 }

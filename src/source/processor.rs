@@ -38,7 +38,6 @@ pub(crate) fn read(root: &dyn SysRoot) -> (Processors, Vec<Problem>) {
         numa,
         smt_active: root::flag(root, &format!("{CPUS}/smt/active")),
         idle_states: idle_states(root, &numbers),
-        idle_driver: root::label(root, &format!("{CPUS}/cpuidle/current_driver")),
         vulnerabilities: vulnerabilities(root),
     };
     (processors, online.problem().into_iter().collect())
@@ -75,7 +74,6 @@ fn cpu(root: &dyn SysRoot, number: u32, numa: &BTreeMap<u32, Vec<u32>>) -> Cpu {
     Cpu {
         number,
         core: root::number(root, &file("topology/core_id")),
-        package: root::number(root, &file("topology/physical_package_id")),
         siblings: cpu_list(root, &file("topology/thread_siblings_list")),
         node: numa.iter().find(|(_, cpus)| cpus.contains(&number)).map(|(node, _)| *node),
         governor: root::label(root, &file("cpufreq/scaling_governor")),
@@ -96,30 +94,17 @@ fn words(root: &dyn SysRoot, path: &str) -> Reading<Vec<Label>> {
 }
 
 fn numa(root: &dyn SysRoot) -> BTreeMap<u32, Vec<u32>> {
-    let names = root.list(NODES).unwrap_or_default();
-    names
-        .iter()
-        .filter_map(|name| {
-            let node = name.strip_prefix("node")?.parse().ok()?;
-            let cpus = cpu_list(root, &format!("{NODES}/{name}/cpulist"));
-            Some((node, cpus.value()?.clone()))
-        })
-        .collect()
+    let cpus = |node: &u32| cpu_list(root, &format!("{NODES}/node{node}/cpulist")).value().cloned();
+    let nodes = root::numbered(root, NODES, "node").into_iter();
+    nodes.filter_map(|node| Some((node, cpus(&node)?))).collect()
 }
 
 /// The idle states of the first CPU, with the entries of all CPUs.
 fn idle_states(root: &dyn SysRoot, cpus: &[u32]) -> Vec<IdleState> {
     let Some(first) = cpus.first() else { return Vec::new() };
     let folder = |cpu: &u32| format!("{CPUS}/cpu{cpu}/cpuidle");
-    let mut states: Vec<u32> = root
-        .list(&folder(first))
-        .unwrap_or_default()
-        .iter()
-        .filter_map(|name| name.strip_prefix("state")?.parse().ok())
-        .collect();
-    states.sort_unstable();
+    let states = root::numbered(root, &folder(first), "state").into_iter();
     states
-        .into_iter()
         .map(|state| {
             let file = |name: &str| format!("{}/state{state}/{name}", folder(first));
             let usage = |cpu: &u32| root::number::<u64>(root, &format!("{}/state{state}/usage", folder(cpu)));
@@ -129,7 +114,6 @@ fn idle_states(root: &dyn SysRoot, cpus: &[u32]) -> Vec<IdleState> {
                 name: root::label(root, &file("name")),
                 latency_us: root::number(root, &file("latency")),
                 usage: usage(first).map(|usage| usage.saturating_add(others)),
-                disabled: root::flag(root, &file("disable")),
             }
         })
         .collect()

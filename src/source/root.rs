@@ -182,6 +182,21 @@ pub(crate) fn join(base: &str, target: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
+/// Whether a name is this word and a number: `nvme0`.
+pub(crate) fn is_numbered(name: &str, word: &str) -> bool {
+    name.strip_prefix(word)
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
+/// The numbers of a folder's names that are this word and a number, ascending.
+pub(crate) fn numbered(root: &dyn SysRoot, folder: &str, word: &str) -> Vec<u32> {
+    let names = root.list(folder).unwrap_or_default();
+    let mut numbers: Vec<u32> =
+        names.iter().filter_map(|name| name.strip_prefix(word)?.parse().ok()).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
 fn split(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|part| !part.is_empty())
 }

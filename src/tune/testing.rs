@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    machine::{Drive, DriveKind, Host, Interrupts, Machine, PciTree, Processors, Queue, queue::Choice},
+    machine::{Drive, DriveKind, Host, Machine, PciTree, Processors, Queue, queue::Choice},
     model::{DriveName, Reading},
     text::Label,
     tune::{
@@ -85,8 +85,6 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         write_cache: none(),
         rotational: none(),
         logical_block_size: none(),
-        physical_block_size: none(),
-        minimum_io_size: none(),
         optimal_io_size: none(),
         hardware_queues: none(),
     };
@@ -102,7 +100,6 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         wwid: none(),
         firmware: none(),
         size: none(),
-        read_only: none(),
         removable: none(),
         alignment_offset: none(),
         numa_node: none(),
@@ -123,17 +120,15 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         numa: BTreeMap::new(),
         smt_active: none(),
         idle_states: vec![],
-        idle_driver: none(),
         vulnerabilities: BTreeMap::new(),
     };
-    let interrupts = Interrupts { vectors: vec![], posted_msi_row: none() };
     Machine {
         host: silent_host(),
         pci: PciTree::default(),
         drives: vec![drive],
         paths: vec![],
         processors,
-        interrupts,
+        posted_msi_row: none(),
         rules: Vec::new(),
         measured: Vec::new(),
     }
@@ -145,7 +140,6 @@ fn silent_host() -> Host {
         distribution: none(),
         kernel: none(),
         command_line: none(),
-        kernel_config: none(),
         board: none(),
         product: none(),
         bios: none(),
@@ -153,7 +147,6 @@ fn silent_host() -> Host {
         modules: none(),
         io_uring_disabled: none(),
         io_uring: none(),
-        memlock: none(),
         module_parameters: BTreeMap::new(),
         root: none(),
         boot_id: none(),

@@ -54,7 +54,6 @@ fn heat(machine: &mut Machine, now: f64) {
         now: celsius("temp1_input", now),
         max: celsius("temp1_max", 85.0),
         critical: celsius("temp1_crit", 95.0),
-        sensors: std::collections::BTreeMap::new(),
     });
 }
 

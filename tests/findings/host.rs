@@ -55,7 +55,6 @@ fn sleepy(cpu: u32, entries: f64) -> Scene {
             name: Reading::known(format!("/sys/cpuidle/state{number}/name"), label(name)),
             latency_us: Reading::known(format!("/sys/cpuidle/state{number}/latency"), latency),
             usage: Reading::known(format!("/sys/cpuidle/state{number}/usage"), 17000),
-            disabled: Reading::known(format!("/sys/cpuidle/state{number}/disable"), false),
         };
         machine.processors.idle_states = vec![state(0, "POLL", 0), state(1, "C1", 1), state(2, "C2", 400)];
     };
@@ -88,8 +87,7 @@ fn only_processors_that_wait_for_the_reads_are_said_to_sleep() {
 
 fn ring(machine: &mut Machine, refused: &[(&str, &str)]) {
     let refused = refused.iter().map(|(flag, errno)| ((*flag).into(), (*errno).into())).collect();
-    machine.host.io_uring =
-        Reading::known("/probe/io_uring", IoUring { flags: Vec::new(), refused, features: 0 });
+    machine.host.io_uring = Reading::known("/probe/io_uring", IoUring { flags: Vec::new(), refused });
 }
 
 fn vulnerable(machine: &mut Machine, state: &str) {

@@ -36,7 +36,7 @@ fn storm() -> Scene {
 fn intel(machine: &mut Machine, row: Option<bool>) {
     machine.processors.vendor = Reading::known("/proc/cpuinfo", label("GenuineIntel"));
     machine.host.command_line = Reading::known("/proc/cmdline", label("ro quiet"));
-    machine.interrupts.posted_msi_row = match row {
+    machine.posted_msi_row = match row {
         Some(row) => Reading::known("/proc/interrupts", row),
         None => Reading::absent("/proc/interrupts", "ENOENT"),
     };

@@ -60,7 +60,6 @@ fn complete() -> Machine {
         name: Reading::known("/sys/i/name", "C2".into()),
         latency_us: Reading::known("/sys/i/latency", 400),
         usage: Reading::known("/sys/i/usage", 1),
-        disabled: Reading::known("/sys/i/disable", false),
     }];
     machine
 }

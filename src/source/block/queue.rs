@@ -32,8 +32,6 @@ pub(super) fn read(root: &dyn SysRoot, path: &str, queue_device: &str) -> Queue 
         write_cache: label(root, &at("write_cache")),
         rotational: flag(root, &at("rotational")),
         logical_block_size: count("logical_block_size"),
-        physical_block_size: count("physical_block_size"),
-        minimum_io_size: count("minimum_io_size"),
         optimal_io_size: count("optimal_io_size"),
         hardware_queues: hardware_queues(root, queue_device),
     }

@@ -1,12 +1,8 @@
 //! Temperatures: the hwmon device of a drive's controller (`nvme`) or disk (`drivetemp`).
 
-use std::collections::BTreeMap;
-
 use crate::{
     machine::Temperature,
-    model::Reading,
     source::root::{SysRoot, label, number},
-    text::Label,
 };
 
 /// Sensors of the hwmon device below `device`, or, on older kernels, below its PCI function.
@@ -16,23 +12,10 @@ pub(super) fn read(root: &dyn SysRoot, device: &str, pci_path: Option<&str>) -> 
     let hwmon = folders.into_iter().flatten().find_map(|folder| hwmon_in(root, &folder))?;
     let celsius =
         |file: &str| number::<i64>(root, &format!("{hwmon}/{file}")).map(|milli| milli as f64 / 1000.0);
-    let numbers = |name: &String| name.strip_prefix("temp")?.strip_suffix("_input")?.parse::<u32>().ok();
-    let mut sensors: Vec<u32> = root.list(&hwmon).unwrap_or_default().iter().filter_map(numbers).collect();
-    sensors.sort_unstable();
-    let others: BTreeMap<Label, Reading<f64>> = sensors
-        .into_iter()
-        .filter(|sensor| *sensor != 1)
-        .map(|sensor| {
-            let name = label(root, &format!("{hwmon}/temp{sensor}_label"));
-            let name = name.value().cloned().unwrap_or_else(|| Label::new(&format!("temp{sensor}")));
-            (name, celsius(&format!("temp{sensor}_input")))
-        })
-        .collect();
     Some(Temperature {
         now: celsius("temp1_input"),
         max: celsius("temp1_max"),
         critical: celsius("temp1_crit"),
-        sensors: others,
     })
 }
 

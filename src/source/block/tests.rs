@@ -130,7 +130,6 @@ fn hidden_multipath_nodes_are_joined_to_their_namespace() {
         + &disk(hidden, 0)
         + &disk(head, 4096)
         + "file /sys/devices/pci0000:20/0000:20:00.0/0000:21:00.0/nvme/nvme3/model Fast\\s\n\
-           file /sys/devices/pci0000:20/0000:20:00.0/0000:21:00.0/nvme/nvme3/queue_count 5\n\
            link /sys/class/nvme-generic/ng1n1 ../../devices/virtual/nvme-subsystem/nvme-subsys1/ng1n1\n\
            dir /sys/block/nvme1c3n1/mq\n  0\nfile /sys/block/nvme1c3n1/mq/0/cpu_list 0, 1\n";
     let (drives, _) = drives_in(&body);
@@ -138,7 +137,6 @@ fn hidden_multipath_nodes_are_joined_to_their_namespace() {
     let nvme = drives[0].nvme.as_ref().unwrap();
     assert_eq!(nvme.controller, "nvme3");
     assert_eq!(nvme.paths, [DriveName::new("nvme1c3n1")]);
-    assert_eq!(nvme.io_queues.get(), Some(4));
     assert_eq!(nvme.generic.as_ref().unwrap(), &"/dev/ng1n1");
     assert_eq!(drives[0].model.value().unwrap(), &"Fast");
     assert_eq!(drives[0].queue.hardware_queues.get().map(|queues| queues.default), Some(1));

@@ -50,17 +50,8 @@ impl Record<'_> {
         u32::try_from(self.number(at, 4)).unwrap_or_default()
     }
 
-    fn u64(&self, at: usize) -> u64 {
-        u64::try_from(self.number(at, 8)).unwrap_or_default()
-    }
-
     fn u128(&self, at: usize) -> u128 {
         self.number(at, 16)
-    }
-
-    /// A temperature in kelvins as degrees Celsius.
-    fn celsius(&self, at: usize) -> i32 {
-        i32::from(self.u16(at)) - 273
     }
 }
 
@@ -90,13 +81,12 @@ pub fn namespace(bytes: &[u8]) -> Result<Namespace, String> {
             relative_performance: record.u8(at + 3) & 0b11,
         }
     };
-    Ok(Namespace { blocks: record.u64(0), formats: (0..formats).map(format).collect(), in_use })
+    Ok(Namespace { formats: (0..formats).map(format).collect(), in_use })
 }
 
 /// Identify Controller (NVM Express Base Specification, Identify Controller data structure).
 pub fn controller(bytes: &[u8]) -> Result<Controller, String> {
     let record = Record::sized(bytes, IDENTIFY_BYTES, "Identify Controller")?;
-    let threshold = |at: usize| (record.u16(at) != 0).then(|| record.celsius(at));
     let largest_transfer = match record.u8(77) {
         0 => None,
         shift => Some(
@@ -111,8 +101,6 @@ pub fn controller(bytes: &[u8]) -> Result<Controller, String> {
         largest_transfer,
         format_supported: record.u16(256) & 0b10 != 0,
         format_all: record.u8(524) & 0b1 != 0,
-        warning_celsius: threshold(266),
-        critical_celsius: threshold(268),
     })
 }
 
@@ -122,7 +110,8 @@ pub fn smart(bytes: &[u8]) -> Result<Smart, String> {
     let data_units = |at: usize| record.u128(at).saturating_mul(DATA_UNIT_BYTES);
     Ok(Smart {
         critical_warning: record.u8(0),
-        celsius: record.celsius(1),
+        // Kelvins.
+        celsius: i32::from(record.u16(1)) - 273,
         spare_percent: record.u8(3),
         spare_threshold_percent: record.u8(4),
         used_percent: record.u8(5),
@@ -157,7 +146,6 @@ mod tests {
         let bytes = record(
             IDENTIFY_BYTES,
             &[
-                (0, &0x0800_0000_u64.to_le_bytes()),
                 (25, &[2]),
                 (26, &[0x10]),
                 (128, &[0, 0, 9, 2]),
@@ -167,7 +155,6 @@ mod tests {
             ],
         );
         let namespace = namespace(&bytes).unwrap();
-        assert_eq!(namespace.blocks, 0x0800_0000);
         assert_eq!(namespace.in_use, 0, "bit 4 says how metadata travels");
         let formats: Vec<_> = namespace
             .formats
@@ -192,23 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn a_controller_tells_its_largest_transfer_and_thresholds() {
-        let bytes = record(
-            IDENTIFY_BYTES,
-            &[
-                (77, &[7]),
-                (256, &[0x17, 0]),
-                (266, &357_u16.to_le_bytes()),
-                (268, &358_u16.to_le_bytes()),
-                (524, &[1]),
-            ],
-        );
+    fn a_controller_has_a_largest_transfer_and_format_support() {
+        let bytes = record(IDENTIFY_BYTES, &[(77, &[7]), (256, &[0x17, 0]), (524, &[1])]);
         let found = controller(&bytes).unwrap();
         assert_eq!(found.largest_transfer, Some(Bytes(512 << 10)));
         assert!(found.format_supported && found.format_all);
-        assert_eq!((found.warning_celsius, found.critical_celsius), (Some(84), Some(85)));
         let none = controller(&record(IDENTIFY_BYTES, &[(0, &[1])])).unwrap();
-        assert_eq!((none.largest_transfer, none.warning_celsius), (None, None));
+        assert_eq!(none.largest_transfer, None);
         assert!(controller(&record(IDENTIFY_BYTES, &[(77, &[255])])).is_err());
         assert!(controller(&record(IDENTIFY_BYTES, &[(77, &[55])])).is_err());
     }

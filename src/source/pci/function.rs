@@ -9,7 +9,7 @@ use crate::{
     source::{
         SysRoot,
         config_space::{self, ConfigError, ConfigSpace},
-        ids::{self, Database},
+        ids,
         root::{self, quoted},
     },
     text::Label,
@@ -20,8 +20,7 @@ const ASPM: [&str; 7] =
     ["clkpm", "l0s_aspm", "l1_1_aspm", "l1_1_pcipm", "l1_2_aspm", "l1_2_pcipm", "l1_aspm"];
 
 /// Data read once for all functions.
-pub(super) struct Shared<'a> {
-    database: &'a Database,
+pub(super) struct Shared {
     /// Cooling devices of ports by the port's address.
     cooling: BTreeMap<PciAddress, Arc<str>>,
     /// Slot names by `DDDD:BB:DD`.
@@ -31,11 +30,11 @@ pub(super) struct Shared<'a> {
     has_link_files: bool,
 }
 
-impl<'a> Shared<'a> {
-    pub(super) fn read(root: &dyn SysRoot, database: &'a Database) -> Self {
+impl Shared {
+    pub(super) fn read(root: &dyn SysRoot) -> Self {
         let release = root::label(root, "/proc/sys/kernel/osrelease");
         let has_link_files = release.value().is_some_and(|release| is_since_4_13(release.as_str()));
-        Self { database, cooling: cooling_devices(root), slots: slots(root), has_link_files }
+        Self { cooling: cooling_devices(root), slots: slots(root), has_link_files }
     }
 }
 
@@ -78,12 +77,7 @@ fn slots(root: &dyn SysRoot) -> BTreeMap<String, Label> {
 }
 
 /// The function at `path`; `None` if it disappeared.
-pub(super) fn read(
-    root: &dyn SysRoot,
-    shared: &Shared<'_>,
-    address: PciAddress,
-    path: &str,
-) -> Option<PciNode> {
+pub(super) fn read(root: &dyn SysRoot, shared: &Shared, address: PciAddress, path: &str) -> Option<PciNode> {
     let file = |name: &str| format!("{path}/{name}");
     let class = root::hex(root, &file("class")).and_then(|value| narrow::<u32>(value, 0xff_ffff));
     let vendor = id(root, &file("vendor"));
@@ -105,7 +99,7 @@ pub(super) fn read(
         parent: None,
         children: Vec::new(),
         path: path.into(),
-        names: ids::names(root, shared.database, &vendor, &device, &class),
+        names: ids::names(root, &vendor, &device, &class),
         numa_node: root::numa_node(root, &file("numa_node")),
         local_cpus: root::label(root, &file("local_cpulist")),
         iommu_type: iommu_type(root, &iommu_group),
@@ -119,7 +113,6 @@ pub(super) fn read(
         cooling: cooling(root, cooling_path.as_deref(), path),
         cooling_path,
         slot: slot(root, &file("label"), address, &shared.slots),
-        vectors: root.list(&file("msi_irqs")).map_or(0, |names| names.len()),
         class,
         vendor,
         device,
@@ -139,7 +132,7 @@ fn narrow<T: TryFrom<u64>>(value: u64, most: u64) -> Result<T, String> {
 
 /// The `config` file. It is not read for conventional PCI devices (in a virtual machine each word costs an exit) and
 /// for devices in D3cold, which a read would wake.
-fn configuration(root: &dyn SysRoot, shared: &Shared<'_>, path: &str) -> Reading<Vec<u8>> {
+fn configuration(root: &dyn SysRoot, shared: &Shared, path: &str) -> Reading<Vec<u8>> {
     let file = format!("{path}/config");
     let link_file = || root::text(root, &format!("{path}/max_link_speed"));
     if shared.has_link_files && link::is_absent(&link_file()) {

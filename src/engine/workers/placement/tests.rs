@@ -14,7 +14,6 @@ fn cpu(number: u32, siblings: Vec<u32>, node: Option<u32>) -> Cpu {
     Cpu {
         number,
         core: Reading::absent("/test", "not here"),
-        package: Reading::absent("/test", "not here"),
         siblings: Reading::known("/test", siblings),
         node,
         governor: unknown(),
