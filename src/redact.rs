@@ -12,7 +12,7 @@ mod records;
 mod results;
 mod tables;
 
-pub use capture::{Meta, capture_text};
+pub use capture::capture_text;
 use pseudonyms::{Pseudonyms, Shape};
 
 use crate::source::open_files;
@@ -183,14 +183,13 @@ impl Redactor {
         let file = File::of(path);
         let Ok(text) = std::str::from_utf8(content) else { return self.binary(file, path, content) };
         let replaced = match file {
-            File::Serial => self.serial_in(text),
+            File::Serial | File::HostName => self.whole(text, Shape::Text),
             File::WorldwideId => self.worldwide_id(text),
             File::HexId => self.whole(text, Shape::Hex),
-            File::HostName => self.whole(text, Shape::Text),
             File::HostProbe => self.host_probe(text),
             File::Mounts => tables::mounts(self, text),
             File::DeviceUsers => tables::device_users(self, text),
-            File::Path => tables::path(self, text),
+            File::Path => tables::words(self, text),
             File::CommandLine => tables::command_line(self, text),
             File::KernelVersion => tables::kernel_version(self, text),
             File::Worldly => self.worldly(text),
@@ -208,10 +207,6 @@ impl Redactor {
         replaced.into_bytes()
     }
 
-    pub(crate) fn name(&mut self, name: &str) -> String {
-        self.sweep(name)
-    }
-
     /// Free text: replaces serials, ids, addresses and names everywhere.
     pub(crate) fn worldly(&mut self, text: &str) -> String {
         let text = self.sweep(text);
@@ -220,7 +215,7 @@ impl Redactor {
     }
 
     /// Replaces known serials, and ids recognized by their form.
-    fn sweep(&mut self, text: &str) -> String {
+    pub(crate) fn sweep(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for serial in &self.serials {
             let pseudonyms = &mut self.pseudonyms;
@@ -241,10 +236,6 @@ impl Redactor {
         text
     }
 
-    fn pseudonym(&mut self, original: &str, shape: Shape) -> String {
-        self.pseudonyms.of(original, shape)
-    }
-
     /// Content that is one secret, padded with white space or zeros.
     fn whole(&mut self, text: &str, shape: Shape) -> String {
         let is_padding = |c: char| c.is_whitespace() || c == '\0';
@@ -254,11 +245,7 @@ impl Redactor {
         }
         let start = text.len() - text.trim_start_matches(is_padding).len();
         let end = start + trimmed.len();
-        format!("{}{}{}", &text[..start], self.pseudonym(trimmed, shape), &text[end..])
-    }
-
-    fn serial_in(&mut self, text: &str) -> String {
-        self.whole(text, Shape::Text)
+        format!("{}{}{}", &text[..start], self.pseudonyms.of(trimmed, shape), &text[end..])
     }
 
     fn host_probe(&mut self, text: &str) -> String {

@@ -65,12 +65,6 @@ impl fmt::Display for Label {
     }
 }
 
-impl AsRef<str> for Label {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
 impl Borrow<str> for Label {
     fn borrow(&self) -> &str {
         &self.0

@@ -14,8 +14,7 @@ use super::{
     print,
 };
 use crate::{
-    redact::{Meta, capture_text},
-    report::json::VERSION,
+    redact::capture_text,
     source::{
         self,
         capture::{MAGIC, Recorder},
@@ -39,8 +38,7 @@ pub(super) fn run(origin: &Origin, args: &CaptureArgs) -> Result<Status, Failure
     let recorder = Recorder::new(root.as_ref());
     source::read_machine(&recorder);
     source::counters::read(&recorder);
-    let meta = Meta { made_by: format!("iodyno {VERSION}"), with_serials: args.with_serials };
-    let text = capture_text(&recorder, &meta);
+    let text = capture_text(&recorder, args.with_serials);
     match &args.file {
         Some(file) if file != Path::new("-") => {
             replace(file, &text)?;

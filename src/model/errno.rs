@@ -25,39 +25,15 @@ pub fn errno_number(name: &str) -> Option<i32> {
     ERRNOS.iter().find(|(_, known)| *known == name).map(|(number, _)| *number)
 }
 
-const ERRNOS: &[(i32, &str)] = &[
-    (libc::EPERM, "EPERM"),
-    (libc::ENOENT, "ENOENT"),
-    (libc::EINTR, "EINTR"),
-    (libc::EIO, "EIO"),
-    (libc::ENXIO, "ENXIO"),
-    (libc::EBADF, "EBADF"),
-    (libc::EAGAIN, "EAGAIN"),
-    (libc::ENOMEM, "ENOMEM"),
-    (libc::EACCES, "EACCES"),
-    (libc::EBUSY, "EBUSY"),
-    (libc::EFAULT, "EFAULT"),
-    (libc::EEXIST, "EEXIST"),
-    (libc::ENFILE, "ENFILE"),
-    (libc::EDQUOT, "EDQUOT"),
-    (libc::ENODEV, "ENODEV"),
-    (libc::ENOTDIR, "ENOTDIR"),
-    (libc::EISDIR, "EISDIR"),
-    (libc::EINVAL, "EINVAL"),
-    (libc::EMFILE, "EMFILE"),
-    (libc::ENOTTY, "ENOTTY"),
-    (libc::ENOSPC, "ENOSPC"),
-    (libc::EROFS, "EROFS"),
-    (libc::ERANGE, "ERANGE"),
-    (libc::ENOSYS, "ENOSYS"),
-    (libc::ELOOP, "ELOOP"),
-    (libc::ENODATA, "ENODATA"),
-    (libc::EOVERFLOW, "EOVERFLOW"),
-    (libc::EILSEQ, "EILSEQ"),
-    (libc::EOPNOTSUPP, "EOPNOTSUPP"),
-    (libc::ETIMEDOUT, "ETIMEDOUT"),
-    (libc::EREMOTEIO, "EREMOTEIO"),
-];
+/// Each with its number.
+macro_rules! errnos {
+    ($($name:ident)*) => { &[$((libc::$name, stringify!($name)),)*] };
+}
+
+const ERRNOS: &[(i32, &str)] = errnos!(
+    EPERM ENOENT EINTR EIO ENXIO EBADF EAGAIN ENOMEM EACCES EBUSY EFAULT EEXIST ENFILE EDQUOT ENODEV ENOTDIR EISDIR EINVAL
+    EMFILE ENOTTY ENOSPC EROFS ERANGE ENOSYS ELOOP ENODATA EOVERFLOW EILSEQ EOPNOTSUPP ETIMEDOUT EREMOTEIO
+);
 
 #[cfg(test)]
 mod tests {

@@ -59,7 +59,7 @@ pub struct Seconds {
     pub step: u32,
     /// Bytes per second, oldest first.
     pub rates: Vec<f64>,
-    /// Where the value under way began: counted time and bytes.
+    /// Start of the next value: counted time and bytes.
     #[serde(skip)]
     from: (Duration, u64),
 }
@@ -85,17 +85,13 @@ impl Seconds {
         if span < Duration::from_secs(self.step.into()) {
             return;
         }
-        self.rates.push(bytes_since(before, bytes) / span.as_secs_f64());
+        self.rates.push(bytes.saturating_sub(before) as f64 / span.as_secs_f64());
         self.from = (at, bytes);
         if self.rates.len() > MOST {
             self.rates = self.rates.chunks_exact(2).map(|pair| f64::midpoint(pair[0], pair[1])).collect();
             self.step *= 2;
         }
     }
-}
-
-fn bytes_since(before: u64, now: u64) -> f64 {
-    now.saturating_sub(before) as f64
 }
 
 #[cfg(test)]

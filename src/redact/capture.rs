@@ -8,24 +8,17 @@ use crate::source::{
     capture::{Answers, Capture, Recorder, format},
 };
 
-/// The header of a capture.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Meta {
-    /// Program and version.
-    pub made_by: String,
-    /// Whether serials, names and addresses are kept.
-    pub with_serials: bool,
-}
-
-/// The text of a capture: what was recorded, with pseudonyms unless `meta` keeps the originals.
-pub fn capture_text(recorder: &Recorder<'_>, meta: &Meta) -> String {
+/// The text of a capture: recorded answers, with pseudonyms unless `with_serials` keeps serials, names and addresses.
+pub fn capture_text(recorder: &Recorder<'_>, with_serials: bool) -> String {
     let recorded = recorder.recorded();
     let (serials, mut capture) =
-        if meta.with_serials { ("as they are", recorded) } else { ("pseudonyms", with_pseudonyms(recorded)) };
+        if with_serials { ("as they are", recorded) } else { ("pseudonyms", with_pseudonyms(recorded)) };
     let note = |name: &str, remark: &str| (name.to_owned(), remark.to_owned());
-    capture.notes.splice(0..0, [note("made-by", &meta.made_by), note("serials", serials)]);
+    capture.notes = vec![note("made-by", MADE_BY), note("serials", serials)];
     format::write(&capture)
 }
+
+const MADE_BY: &str = concat!("iodyno ", env!("CARGO_PKG_VERSION"));
 
 /// Replaces serials, names and addresses in contents, paths, names and links.
 fn with_pseudonyms(capture: Capture) -> Capture {
@@ -35,31 +28,32 @@ fn with_pseudonyms(capture: Capture) -> Capture {
             redactor.learn(path, content);
         }
     }
-    let mut replaced = Capture { notes: capture.notes, answers: BTreeMap::new() };
-    for (path, answers) in capture.answers {
-        let error = |redactor: &mut Redactor, error| match error {
-            RootError::NotHere(why) => RootError::NotHere(redactor.worldly(&why)),
-            errno @ RootError::Errno(_) => errno,
-        };
-        let list = answers.list.map(|answer| match answer {
-            Ok(names) => {
-                let mut names: Vec<String> = names.iter().map(|name| redactor.name(name)).collect();
-                names.sort_unstable();
-                Ok(names)
-            }
-            Err(failed) => Err(error(&mut redactor, failed)),
+    let mut answers = BTreeMap::new();
+    for (path, Answers { list, link, read }) in capture.answers {
+        let list = replaced(&mut redactor, list, |redactor, names: Vec<String>| {
+            let mut names: Vec<String> = names.iter().map(|name| redactor.sweep(name)).collect();
+            names.sort_unstable();
+            names
         });
-        let link = answers.link.map(|answer| match answer {
-            Ok(target) => Ok(redactor.name(&target)),
-            Err(failed) => Err(error(&mut redactor, failed)),
-        });
-        let read = answers.read.map(|answer| match answer {
-            Ok(content) => Ok(redactor.content(&path, &content)),
-            Err(failed) => Err(error(&mut redactor, failed)),
-        });
-        replaced.answers.insert(redactor.name(&path), Answers { list, link, read });
+        let link = replaced(&mut redactor, link, |redactor, target: String| redactor.sweep(&target));
+        let read =
+            replaced(&mut redactor, read, |redactor, content: Vec<u8>| redactor.content(&path, &content));
+        answers.insert(redactor.sweep(&path), Answers { list, link, read });
     }
-    replaced
+    Capture { answers, ..capture }
+}
+
+/// An answer with pseudonyms: `turn` replaces its value.
+fn replaced<T>(
+    redactor: &mut Redactor,
+    answer: Option<Result<T, RootError>>,
+    turn: impl FnOnce(&mut Redactor, T) -> T,
+) -> Option<Result<T, RootError>> {
+    Some(match answer? {
+        Ok(value) => Ok(turn(redactor, value)),
+        Err(RootError::NotHere(why)) => Err(RootError::NotHere(redactor.worldly(&why))),
+        errno @ Err(_) => errno,
+    })
 }
 
 #[cfg(test)]
@@ -101,10 +95,9 @@ none read /probe/x bob on 10.9.8.7 has no 52:54:00:aa:bb:cc
         for path in ["/proc/cmdline", "/proc/sys/kernel/hostname", "/probe/x"] {
             let _ = recorder.read(path);
         }
-        let meta = |with_serials| Meta { made_by: "iodyno test".to_owned(), with_serials };
 
-        let text = capture_text(&recorder, &meta(false));
-        assert!(text.starts_with("iodyno capture 1\nmade-by: iodyno test\nserials: pseudonyms\n\n"));
+        let text = capture_text(&recorder, false);
+        assert!(text.starts_with(&format!("iodyno capture 1\nmade-by: {MADE_BY}\nserials: pseudonyms\n\n")));
         for gone in ["S4EWNX0R", "6b1dcb5e", "bob", "10.9.8.7", "attic", "52:54"] {
             assert!(!text.contains(gone), "{gone} in {text}");
         }
@@ -115,7 +108,7 @@ none read /probe/x bob on 10.9.8.7 has no 52:54:00:aa:bb:cc
         after[0].used_by.clone_from(&before[0].used_by);
         assert_eq!(after, before);
 
-        let whole = capture_text(&recorder, &meta(true));
+        let whole = capture_text(&recorder, true);
         assert!(whole.contains("S4EWNX0R123456") && whole.contains("serials: as they are"));
         assert_eq!(drives(&TextRoot::parse(&whole).unwrap()), before);
     }

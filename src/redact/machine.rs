@@ -1,6 +1,6 @@
 //! Redacts a [`Machine`] and lines of text, for sheets, which are made of data, not of files.
 
-use super::{Redactor, tables};
+use super::{Redactor, pseudonyms::Shape, tables};
 use crate::{
     machine::{Drive, Host, Machine, Measured, Process, Use, User},
     model::Reading,
@@ -39,7 +39,7 @@ impl Redactor {
         let mut machine = machine.clone();
         self.host(&mut machine.host);
         for node in &mut machine.pci.nodes {
-            node.path = self.name(&node.path).into();
+            node.path = self.sweep(&node.path).into();
             node.slot = node.slot.take().map(|slot| self.outside(&slot));
         }
         for drive in machine.drives.iter_mut().chain(&mut machine.paths) {
@@ -93,14 +93,15 @@ impl Redactor {
     }
 
     fn drive(&mut self, drive: &mut Drive) {
-        drive.path = self.name(&drive.path).into();
-        drive.serial = drive.serial.clone().map(|serial| Label::new(&self.serial_in(serial.as_str())));
+        drive.path = self.sweep(&drive.path).into();
+        drive.serial =
+            drive.serial.clone().map(|serial| Label::new(&self.whole(serial.as_str(), Shape::Text)));
         drive.wwid = Reading::absent(drive.wwid.path().clone(), "left out");
         for text in [&mut drive.model, &mut drive.firmware] {
             *text = text.clone().map(|text| Label::new(&self.sweep(text.as_str())));
         }
         if let Some(nvme) = &mut drive.nvme {
-            nvme.controller_path = self.name(&nvme.controller_path).into();
+            nvme.controller_path = self.sweep(&nvme.controller_path).into();
         }
         drive.backing_file = drive.backing_file.take().map(|file| self.path(&file));
         for used in &mut drive.used_by {
@@ -119,7 +120,7 @@ impl Redactor {
             User::SwapFile(file) => User::SwapFile(self.path(&file)),
             // The kind of the target is a fixed word.
             User::Export(target) => User::Export(match target.as_str().split_once(' ') {
-                Some((kind, name)) => Label::new(&format!("{kind} {}", tables::path(self, name))),
+                Some((kind, name)) => Label::new(&format!("{kind} {}", tables::words(self, name))),
                 None => self.path(&target),
             }),
             User::Pool(pool) => User::Pool(self.path(&pool)),
@@ -138,6 +139,6 @@ impl Redactor {
     }
 
     fn path(&mut self, path: &Label) -> Label {
-        Label::new(&tables::path(self, path.as_str()))
+        Label::new(&tables::words(self, path.as_str()))
     }
 }

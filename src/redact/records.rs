@@ -1,5 +1,7 @@
 //! Redacts binary records. Lengths never change, so that offsets and structures stay.
 
+use std::ops::Range;
+
 use super::{Redactor, pseudonyms::Shape};
 
 /// Serials in a record.
@@ -11,7 +13,7 @@ pub(super) fn serials(path: &str, bytes: &[u8]) -> Vec<String> {
         found.extend(bytes.get(4..).map(lossy));
     } else if is_table(path) {
         for structure in structures(bytes) {
-            for (_, range) in structure.private_strings(bytes) {
+            for range in structure.private_strings(bytes) {
                 found.extend(bytes.get(range).map(lossy));
             }
         }
@@ -81,7 +83,7 @@ pub(super) fn smbios(redactor: &mut Redactor, path: &str, bytes: &mut [u8]) {
         if structure.kind == SYSTEM {
             replace_uuid(redactor, bytes, structure.start + 8..structure.start + 24);
         }
-        for (_, range) in structure.private_strings(bytes) {
+        for range in structure.private_strings(bytes) {
             replace_text(redactor, bytes, range);
         }
         if !KNOWN.contains(&structure.kind) {
@@ -117,9 +119,8 @@ struct Structure {
 }
 
 impl Structure {
-    /// Strings to be replaced, with their ranges.
-    fn private_strings(self, bytes: &[u8]) -> Vec<(usize, std::ops::Range<usize>)> {
-        let strings = self.strings(bytes);
+    /// Ranges of the strings to be replaced.
+    fn private_strings(self, bytes: &[u8]) -> Vec<Range<usize>> {
         let is_private = |number: usize| {
             if !KNOWN.contains(&self.kind) {
                 return true;
@@ -130,18 +131,19 @@ impl Structure {
                     && bytes.get(self.start + offset).is_some_and(|byte| usize::from(*byte) == number)
             })
         };
-        strings.into_iter().filter(|(number, _)| is_private(*number)).collect()
+        let numbered = (1..).zip(self.strings(bytes));
+        numbered.filter(|(number, _)| is_private(*number)).map(|(_, range)| range).collect()
     }
 
-    /// All strings by number, counted from 1.
-    fn strings(self, bytes: &[u8]) -> Vec<(usize, std::ops::Range<usize>)> {
+    /// Ranges of all strings; number 1 is the first.
+    fn strings(self, bytes: &[u8]) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         let mut at = self.start + self.length;
         while let Some(length) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == 0)) {
             if length == 0 {
                 break;
             }
-            found.push((found.len() + 1, at..at + length));
+            found.push(at..at + length);
             at += length + 1;
         }
         found
@@ -149,11 +151,7 @@ impl Structure {
 
     /// The offset after the two terminating zeros.
     fn end(self, bytes: &[u8]) -> usize {
-        let strings = self.strings(bytes);
-        match strings.last() {
-            Some((_, last)) => last.end + 2,
-            None => self.start + self.length + 2,
-        }
+        self.strings(bytes).last().map_or(self.start + self.length, |last| last.end) + 2
     }
 }
 
@@ -169,11 +167,11 @@ fn structures(bytes: &[u8]) -> Vec<Structure> {
 }
 
 /// Replaces a text field, padding kept.
-fn replace_text(redactor: &mut Redactor, bytes: &mut [u8], range: std::ops::Range<usize>) {
+fn replace_text(redactor: &mut Redactor, bytes: &mut [u8], range: Range<usize>) {
     let Some(field) = bytes.get_mut(range) else { return };
     match std::str::from_utf8(field) {
         Ok(text) => {
-            let replaced = redactor.serial_in(text);
+            let replaced = redactor.whole(text, Shape::Text);
             field.copy_from_slice(replaced.as_bytes());
         }
         Err(_) => field.fill(b'X'),
@@ -191,12 +189,12 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// Replaces a binary id by the pseudonym of its digits, most significant byte first.
-fn replace_id(redactor: &mut Redactor, bytes: &mut [u8], range: std::ops::Range<usize>) {
+fn replace_id(redactor: &mut Redactor, bytes: &mut [u8], range: Range<usize>) {
     let Some(field) = bytes.get_mut(range) else { return };
     if field.iter().all(|byte| *byte == 0) || field.iter().all(|byte| *byte == 0xff) {
         return;
     }
-    let pseudonym = redactor.pseudonym(&hex(field), Shape::Hex);
+    let pseudonym = redactor.pseudonyms.of(&hex(field), Shape::Hex);
     for (byte, pair) in field.iter_mut().zip(pseudonym.as_bytes().chunks(2)) {
         let text = std::str::from_utf8(pair).unwrap_or_default();
         *byte = u8::from_str_radix(text, 16).unwrap_or_default();
@@ -204,7 +202,7 @@ fn replace_id(redactor: &mut Redactor, bytes: &mut [u8], range: std::ops::Range<
 }
 
 /// A UUID whose first three groups are little-endian (SMBIOS Reference Specification 7.2.1).
-fn replace_uuid(redactor: &mut Redactor, bytes: &mut [u8], range: std::ops::Range<usize>) {
+fn replace_uuid(redactor: &mut Redactor, bytes: &mut [u8], range: Range<usize>) {
     let Some(field) = bytes.get_mut(range.clone()) else { return };
     let swap = |field: &mut [u8]| {
         for group in [0..4, 4..6, 6..8] {

@@ -5,168 +5,34 @@ use std::net::IpAddr;
 use super::{Redactor, pseudonyms::Shape};
 
 /// Folders that every system has; all other parts of a path are replaced.
-const COMMON: &[&str] = &[
-    "bin",
-    "boot",
-    "efi",
-    "EFI",
-    "esp",
-    "dev",
-    "etc",
-    "home",
-    "lib",
-    "lib64",
-    "media",
-    "mnt",
-    "opt",
-    "proc",
-    "root",
-    "run",
-    "sbin",
-    "snap",
-    "snapd",
-    "srv",
-    "sys",
-    "tmp",
-    "usr",
-    "var",
-    "local",
-    "share",
-    "log",
-    "cache",
-    "shm",
-    "pts",
-    "mqueue",
-    "hugepages",
-    "user",
-    "lock",
-    "credentials",
-    "cgroup",
-    "unified",
-    "systemd",
-    "fs",
-    "kernel",
-    "debug",
-    "tracing",
-    "security",
-    "config",
-    "fuse",
-    "connections",
-    "pstore",
-    "bpf",
-    "firmware",
-    "efivars",
-    "selinux",
-    "binfmt_misc",
-    "data",
-    "scratch",
-    "docker",
-    "containers",
-    "containerd",
-    "overlay",
-    "overlay2",
-    "overlayfs",
-    "merged",
-    "netns",
-    "rpc_pipefs",
-    "nfs",
-    "nfsd",
-    "storage",
-    "images",
-    "libvirt",
-    "machines",
-    "backup",
-    "swap",
-    "swapfile",
-    "swap.img",
-    "games",
-    "doc",
-    "mapper",
-    "disk",
-    "cpu",
-    "cpuacct",
-    "cpuset",
-    "memory",
-    "devices",
-    "freezer",
-    "blkio",
-    "pids",
-    "ubuntu-software",
-    "snapshots",
-    ".snapshots",
-    "ROOT",
-    "rpool",
-    "bpool",
-    "zroot",
-];
+const COMMON: &str = "\
+    bin boot efi EFI esp dev etc home lib lib64 media mnt opt proc root run sbin snap snapd srv sys tmp usr \
+    var local share log cache shm pts mqueue hugepages user lock credentials cgroup unified systemd fs \
+    kernel debug tracing security config fuse connections pstore bpf firmware efivars selinux binfmt_misc \
+    data scratch docker containers containerd overlay overlay2 overlayfs merged netns rpc_pipefs nfs nfsd \
+    storage images libvirt machines backup swap swapfile swap.img games doc mapper disk cpu cpuacct cpuset \
+    memory devices freezer blkio pids ubuntu-software snapshots .snapshots ROOT rpool bpool zroot";
 
 /// File systems whose source is a fixed word, not a server or a path.
-const KERNEL_SOURCES: &[&str] = &[
-    "proc",
-    "sysfs",
-    "devtmpfs",
-    "tmpfs",
-    "devpts",
-    "cgroup",
-    "cgroup2",
-    "securityfs",
-    "debugfs",
-    "tracefs",
-    "configfs",
-    "fusectl",
-    "pstore",
-    "bpf",
-    "hugetlbfs",
-    "mqueue",
-    "efivarfs",
-    "autofs",
-    "binfmt_misc",
-    "selinuxfs",
-    "ramfs",
-    "rpc_pipefs",
-    "nsfs",
-    "overlay",
-    "rootfs",
-    "squashfs",
-    "nfsd",
-];
+const KERNEL_SOURCES: &str = "\
+    proc sysfs devtmpfs tmpfs devpts cgroup cgroup2 securityfs debugfs tracefs configfs fusectl pstore bpf \
+    hugetlbfs mqueue efivarfs autofs binfmt_misc selinuxfs ramfs rpc_pipefs nsfs overlay rootfs squashfs \
+    nfsd";
 
 /// Mount options whose values are names or secrets.
-const NAMING_OPTIONS: &[&str] = &[
-    "user",
-    "username",
-    "domain",
-    "addr",
-    "mountaddr",
-    "clientaddr",
-    "unc",
-    "share",
-    "host",
-    "secret",
-    "password",
-    "pass",
-];
+const NAMING_OPTIONS: &str =
+    "user username domain addr mountaddr clientaddr unc share host secret password pass";
 
 /// Arguments of the kernel whose values are names, labels or short ids.
-const NAMING_ARGUMENTS: &[&str] = &[
-    "ip",
-    "nfsroot",
-    "hostname",
-    "systemd.hostname",
-    "ifname",
-    "bridge",
-    "bond",
-    "vlan",
-    "netroot",
-    "netdev",
-    "user",
-];
+const NAMING_ARGUMENTS: &str =
+    "ip nfsroot hostname systemd.hostname ifname bridge bond vlan netroot netdev user";
 
 /// Words in `ip=` and similar arguments that are not names.
-const COMMON_WORDS: &[&str] = &[
-    "dhcp", "dhcp4", "dhcp6", "on", "off", "any", "none", "both", "auto", "auto6", "bootp", "rarp", "tcp",
-    "nfs", "vers",
-];
+const COMMON_WORDS: &str = "dhcp dhcp4 dhcp6 on off any none both auto auto6 bootp rarp tcp nfs vers";
+
+fn is_in(list: &str, word: &str) -> bool {
+    list.split(' ').any(|listed| listed == word)
+}
 
 /// Users in paths: the part after `/home/`, `/run/media/`, `/media/`.
 pub(super) fn users(text: &str) -> Vec<String> {
@@ -179,7 +45,7 @@ pub(super) fn users(text: &str) -> Vec<String> {
                 .find(|c: char| c.is_whitespace() || matches!(c, '/' | ',' | ':' | '\\'))
                 .unwrap_or(rest.len());
             let user = &rest[..end];
-            if user.chars().any(char::is_alphanumeric) && !COMMON.contains(&user) {
+            if user.chars().any(char::is_alphanumeric) && !is_in(COMMON, user) {
                 users.push(user.to_owned());
             }
         }
@@ -240,32 +106,27 @@ fn field_of_mounts(redactor: &mut Redactor, field: &str, is_source: bool) -> Str
         return redactor.worldly(field);
     }
     if field.starts_with('/') {
-        return path(redactor, field);
+        return words(redactor, field);
     }
-    if is_source && !KERNEL_SOURCES.contains(&field) && field != "none" && !field.starts_with('#') {
+    if is_source && !is_in(KERNEL_SOURCES, field) && field != "none" && !field.starts_with('#') {
         if let Some((tag, value)) = field.split_once('=') {
             return format!("{tag}={}", words(redactor, value));
         }
         return words(redactor, field);
     }
     let options = field.split(',').map(|option| match option.split_once('=') {
-        Some((name, value)) if NAMING_OPTIONS.contains(&name) => format!("{name}={}", words(redactor, value)),
-        Some((name, value)) if value.contains('/') => format!("{name}={}", path(redactor, value)),
+        Some((name, value)) if is_in(NAMING_OPTIONS, name) => format!("{name}={}", words(redactor, value)),
+        Some((name, value)) if value.contains('/') => format!("{name}={}", words(redactor, value)),
         _ => redactor.worldly(option),
     });
     options.collect::<Vec<_>>().join(",")
 }
 
-/// A path: replaces words that are not in [`COMMON`].
-pub(super) fn path(redactor: &mut Redactor, path: &str) -> String {
-    words(redactor, path)
-}
-
 /// Replaces every word that is neither common nor a number: folders, servers, shares, labels.
-fn words(redactor: &mut Redactor, text: &str) -> String {
+pub(super) fn words(redactor: &mut Redactor, text: &str) -> String {
     let parts = text.split_inclusive(is_gap).map(|part| {
         let name = part.trim_end_matches(is_gap);
-        let is_common = COMMON.contains(&name) || COMMON_WORDS.contains(&name) || is_number(name);
+        let is_common = is_in(COMMON, name) || is_in(COMMON_WORDS, name) || is_number(name);
         let replaced = if is_common || name.parse::<IpAddr>().is_ok() {
             redactor.worldly(name)
         } else {
@@ -302,9 +163,9 @@ fn single_words(redactor: &mut Redactor, name: &str) -> String {
             None => c.len_utf8(),
         };
         let (word, tail) = rest.split_at(end);
-        let is_word = escape.is_none() && c.is_alphanumeric() && !COMMON.contains(&word) && !is_number(word);
+        let is_word = escape.is_none() && c.is_alphanumeric() && !is_in(COMMON, word) && !is_number(word);
         if is_word {
-            out.push_str(&redactor.pseudonym(word, Shape::Text));
+            out.push_str(&redactor.pseudonyms.of(word, Shape::Text));
         } else {
             out.push_str(word);
         }
@@ -338,12 +199,12 @@ fn argument(redactor: &mut Redactor, word: &str) -> String {
         }
     }
     match word.split_once('=') {
-        Some((name, value)) if NAMING_ARGUMENTS.contains(&name) => {
+        Some((name, value)) if is_in(NAMING_ARGUMENTS, name) => {
             format!("{name}={}", words(redactor, value))
         }
         Some((name @ ("BOOT_IMAGE" | "initrd"), value)) => format!("{name}={}", redactor.worldly(value)),
         Some((name, value)) if value.starts_with('/') && !value.starts_with("/dev/") => {
-            format!("{name}={}", path(redactor, value))
+            format!("{name}={}", words(redactor, value))
         }
         _ => redactor.worldly(word),
     }

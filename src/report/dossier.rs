@@ -142,7 +142,7 @@ fn anonymous(redactor: &mut Redactor, record: &RunRecord) -> RunRecord {
 
 fn without_names(redactor: &mut Redactor, problem: &Problem) -> Problem {
     Problem {
-        path: redactor.name(&problem.path).into(),
+        path: redactor.sweep(&problem.path).into(),
         reason: redactor.worldly(&problem.reason).into(),
         kind: problem.kind,
     }

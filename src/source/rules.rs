@@ -1,15 +1,14 @@
 //! Rules that write settings at boot, with file and line, in the order in which they take effect.
 
 mod boot_scan;
-mod line;
 mod sysfs_paths;
 mod shell;
 mod tuned;
 pub mod udev;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
-use self::{line::Line, shell::Write, sysfs_paths::At};
+use self::{shell::Write, sysfs_paths::At};
 use super::{
     SysRoot,
     root::{self, RootError},
@@ -28,7 +27,7 @@ pub(crate) fn read(root: &dyn SysRoot) -> (Vec<SettingRule>, Vec<Problem>) {
     }
     rules.extend(udev::read(root, &mut problems));
     rules.extend(match root.read(boot_scan::PROBE) {
-        Ok(answer) => of_lines(&line::parse(&String::from_utf8_lossy(&answer))),
+        Ok(answer) => of_lines(&answered(&String::from_utf8_lossy(&answer))),
         Err(_) => of_lines(&boot_scan::scan(root)),
     });
     rules.sort_by_key(|rule| rule.kind);
@@ -44,7 +43,7 @@ pub(super) fn probe(root: &dyn SysRoot) -> Vec<u8> {
 
 /// What the lines of an answer to `/probe/boot-rules` set.
 pub fn parse(answer: &str) -> Vec<SettingRule> {
-    of_lines(&line::parse(answer))
+    of_lines(&answered(answer))
 }
 
 fn of_lines(lines: &[Line]) -> Vec<SettingRule> {
@@ -88,6 +87,34 @@ fn of_line(line: &Line) -> Vec<SettingRule> {
             shell::writes(command).into_iter().filter_map(rule).collect()
         }
     }
+}
+
+/// A line of a rules file, as the answer to `/probe/boot-rules` contains it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Line {
+    path: String,
+    /// Counted from 1.
+    number: usize,
+    /// Continued lines are joined.
+    text: String,
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}:{}:{}", self.path, self.number, self.text)
+    }
+}
+
+/// The lines of an answer; malformed ones are skipped.
+fn answered(text: &str) -> Vec<Line> {
+    let line = |line: &str| {
+        // No scanned path contains a colon, digits and another colon.
+        let (path, rest) = line.split_once(':')?;
+        let (number, text) = rest.split_once(':')?;
+        let number = number.parse().ok().filter(|number| *number > 0)?;
+        path.starts_with('/').then(|| Line { path: path.to_owned(), number, text: text.to_owned() })
+    };
+    text.lines().filter_map(line).collect()
 }
 
 /// Files by name, from folders in descending precedence: a file masks those of the same name in later folders.
@@ -245,6 +272,21 @@ mod tests {
         }
         assert_eq!(read(&TextRoot::parse(&capture).unwrap()).0, rules);
         assert_eq!(rules.len(), 13);
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_read_as_they_were_written(path in "/[a-z./-]{0,20}", number in 1_usize..9999, text in "[^\n\r]{0,40}") {
+            let line = Line { path, number, text };
+            prop_assert_eq!(answered(&line.to_string()), [line]);
+        }
+
+        #[test]
+        fn any_answer_is_read(text in any::<String>()) {
+            for line in answered(&text) {
+                prop_assert!(line.number > 0 && line.path.starts_with('/'));
+            }
+        }
     }
 
     proptest! {

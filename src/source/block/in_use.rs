@@ -20,7 +20,15 @@ use crate::{
 /// Fills in `used_by` and `users_unread` of every drive; returns the tables that could not be read.
 pub(super) fn read(root: &dyn SysRoot, drives: &mut [Drive]) -> Vec<Problem> {
     let parts = Parts::of(root, drives);
-    let mut users = Users::new(&parts);
+    let mut users = Users {
+        parts: &parts,
+        mounts: Vec::new(),
+        direct: BTreeMap::new(),
+        above: BTreeMap::new(),
+        lone: Vec::new(),
+        unread: Vec::new(),
+        unread_of: Vec::new(),
+    };
     let problems = users.tables(root);
     users.layers(root);
     users.answer(root);
@@ -160,19 +168,7 @@ struct Users<'a> {
     unread_of: Vec<(usize, Problem)>,
 }
 
-impl<'a> Users<'a> {
-    fn new(parts: &'a Parts) -> Self {
-        Self {
-            parts,
-            mounts: Vec::new(),
-            direct: BTreeMap::new(),
-            above: BTreeMap::new(),
-            lone: Vec::new(),
-            unread: Vec::new(),
-            unread_of: Vec::new(),
-        }
-    }
-
+impl Users<'_> {
     fn add(&mut self, part: usize, user: User) {
         self.direct.entry(part).or_default().insert(user);
     }
@@ -196,7 +192,6 @@ impl<'a> Users<'a> {
             Ok(mounts) => self.mounts = mounts,
             Err(problem) => problems.extend(problem),
         }
-        self.unread.extend(problems.iter().cloned());
         let mounted: Vec<_> = self
             .mounts
             .iter()
@@ -210,9 +205,9 @@ impl<'a> Users<'a> {
             self.add(part, user);
         }
         let swaps = text(root, "/proc/swaps");
-        problems.extend(swaps.problem().filter(|problem| problem.kind != ProblemKind::Absent));
         // A kernel without swap has no such file.
-        self.unread.extend(swaps.problem().filter(|problem| problem.kind != ProblemKind::Absent));
+        problems.extend(swaps.problem().filter(|problem| problem.kind != ProblemKind::Absent));
+        self.unread.extend(problems.iter().cloned());
         for row in swaps.value().map(String::as_str).unwrap_or_default().lines().skip(1) {
             let Some(file) = row.split_ascii_whitespace().next().map(unescape) else { continue };
             if let Some(part) = self.parts.by_file(&file) {
@@ -371,9 +366,8 @@ impl<'a> Users<'a> {
         found
     }
 
-    /// Adds the uses of `part`, which stands on `chain`. Each block device above is climbed once, so that no circle or
-    /// lattice of a capture costs more than the devices it has.
-    /// Whether there are any.
+    /// Adds the uses of `part`, which is above `chain`; returns whether there are any. Each block device above is visited
+    /// once, against loops in captures.
     fn climb(
         &self,
         part: usize,

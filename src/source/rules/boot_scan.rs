@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{in_folders, joined, line::Line, shell, tuned};
+use super::{Line, in_folders, joined, shell, tuned};
 use crate::source::{SysRoot, root};
 
 pub(super) const PROBE: &str = "/probe/boot-rules";

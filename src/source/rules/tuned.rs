@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{line::Line, sysfs_paths::At};
+use super::{Line, sysfs_paths::At};
 use crate::{
     machine::rules::{RuleKind, SettingRule},
     source::{SysRoot, root},
