@@ -1,4 +1,4 @@
-//! The plain data everybody speaks: readings, names, workloads, runs, limits, changes.
+//! Plain data of all modules: readings, names, workloads, runs, limits, records.
 
 pub mod errno;
 pub mod failed;
@@ -22,7 +22,7 @@ pub use failed::Failed;
 pub use ids::{DriveName, ExperimentId, FindingId, NodeIndex, PciAddress, SettingId, Severity};
 pub use limit::{Basis, Limit, Limits, MeasuredPoint, ProcessorLimit};
 pub use options::Workload;
-pub use reading::{Outcome, Problem, ProblemKind, Reading};
+pub use reading::{Problem, ProblemKind, Reading};
 pub use record::{Expectation, RunRecord, Seconds};
 pub use run::{Effective, LatencySummary, RunSample, RunState, RunSummary, TargetSample, TargetSummary};
 pub use target::{Completion, EngineKind, Pattern, Target, TargetKind};

@@ -27,13 +27,12 @@ pub use root::{RootError, SysRoot};
 use self::origin::OpenError;
 use crate::{
     machine::{Machine, Measured},
-    model::{Problem, ProblemKind, Reading},
+    model::{Problem, ProblemKind},
 };
 
-/// Everything there is to read of a machine, and what stood in the way.
+/// Reads a machine.
 ///
-/// The problems are those that have no place in the machine: a folder that may not be listed, a device that went away
-/// meanwhile. A single value that could not be read says so itself, as a [`crate::model::Reading`].
+/// Problems are those without a [`Reading`](crate::model::Reading): a folder that cannot be listed, a device removed meanwhile.
 pub fn read_machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
     let (pci, mut problems) = pci::read(root);
     let (drives, paths, of_drives) = block::read(root, &pci);
@@ -65,8 +64,10 @@ fn measured(root: &dyn SysRoot) -> (Vec<Measured>, Vec<Problem>) {
     for line in text.value().map_or("", String::as_str).lines() {
         match Measured::parse(line) {
             Some(limit) => limits.push(limit),
-            None => problems
-                .extend(Reading::<()>::malformed(PATH, root::quoted(line, "not a measured limit")).problem()),
+            None => {
+                let why = root::quoted(line, "not a measured limit");
+                problems.push(Problem::new(ProblemKind::Malformed, PATH, why));
+            }
         }
     }
     (limits, problems)

@@ -71,8 +71,8 @@ impl Times {
 }
 
 impl Rates {
-    /// This stretch and the one after it as one: rates and shares are means over time, gauges those of the later one.
-    /// What was counted in one of them only keeps the rate it had there.
+    /// These rates and the following ones as one: rates and shares are means over time, gauges those of the later span.
+    /// A counter in one of them only keeps its rate.
     #[must_use]
     pub(crate) fn joined(&self, later: &Self) -> Self {
         let times = Times(self.elapsed.as_secs_f64(), later.elapsed.as_secs_f64());

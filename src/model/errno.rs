@@ -15,7 +15,7 @@ pub fn error_words(error: &std::io::Error) -> String {
     error.raw_os_error().map_or_else(|| error.to_string(), errno_words)
 }
 
-/// The symbolic name of the errnos that files and block devices answer with.
+/// The symbolic name of an errno of files and block devices.
 pub fn errno_name(errno: i32) -> Option<&'static str> {
     ERRNOS.iter().find(|(number, _)| *number == errno).map(|(_, name)| *name)
 }

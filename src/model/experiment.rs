@@ -1,4 +1,4 @@
-//! [`ExperimentRecord`]: an experiment that ended, with all that is said of it later.
+//! [`ExperimentRecord`]: a finished experiment, as stored and reported.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::text::Label;
 
-/// One run that counts.
+/// A run that counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Its round, counted from 1.
@@ -21,14 +21,14 @@ pub struct Run {
     pub iops: f64,
     /// Bytes per second.
     pub bytes_per_second: f64,
-    /// Processor time of the workers per read, nanoseconds.
+    /// CPU time of the workers per read, nanoseconds.
     pub cpu_ns_per_io: Option<f64>,
     /// 99th percentile of latency, nanoseconds.
     pub latency_p99: Option<f64>,
 }
 
 impl Run {
-    /// The figures of a run; `None` where it has not the one that counts.
+    /// The figures of a run; `None` if it lacks the metric.
     pub fn of(round: u32, metric: Metric, run: &RunSummary) -> Option<Self> {
         Some(Self {
             round,
@@ -41,104 +41,104 @@ impl Run {
     }
 }
 
-/// A round that does not count.
+/// A discarded round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThrownOut {
-    /// Which, counted from 1.
+    /// Its number, counted from 1.
     pub round: u32,
     /// The arm that was disturbed.
     pub arm: String,
-    /// By what.
+    /// The disturbance, in words.
     pub why: String,
 }
 
-/// An experiment that ended.
+/// A finished experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentRecord {
     /// The random id of the boot it ran in (`/proc/sys/kernel/random/boot_id`); empty when that is not known.
     #[serde(default, skip_serializing_if = "Label::is_empty")]
     pub boot: Label,
-    /// Unix seconds of its beginning; 0 where time is counted, not waited for.
+    /// Unix seconds of its start; 0 with a simulated clock.
     pub started: i64,
     /// Its row of `EXPERIMENTS`.
     pub name: Label,
     /// The question.
     pub question: Label,
-    /// What arms are compared by.
+    /// The figure that arms are compared by.
     pub metric: Metric,
-    /// Label of the arm that the others are held against.
+    /// Label of the arm that others are compared with.
     pub baseline: Label,
-    /// All that was read.
+    /// Every drive and file that was read.
     pub targets: Vec<Target>,
-    /// Options of `iodyno experiment run` that make it again on these targets, with their values.
+    /// Options of `iodyno experiment run` that repeat it on these targets, with their values.
     pub options: Vec<(String, String)>,
-    /// What was compared.
+    /// The compared arms.
     pub arms: Vec<ArmRecord>,
-    /// What came of each arm that is held against others.
+    /// The result of each comparison.
     pub effects: Vec<EffectRecord>,
-    /// Differences below this share are none.
+    /// Smaller differences count as none, a share.
     pub margin: f64,
-    /// The largest of the effects' smallest detectable differences, a share.
+    /// The largest detectable difference of all effects, a share.
     pub detectable: Option<f64>,
-    /// Rounds that count.
+    /// Number of rounds that count.
     pub rounds: u32,
-    /// Rounds that do not.
+    /// Number of discarded rounds.
     pub thrown_out: usize,
-    /// Why each of them does not.
+    /// Each discarded round.
     pub thrown_out_because: Vec<ThrownOut>,
     /// Why it ended, in words.
     pub ended_because: Option<String>,
-    /// Whether every setting is as it was.
+    /// Whether every setting was restored.
     pub restored: bool,
-    /// Whether a simulated engine made its figures.
+    /// Whether the engine was simulated.
     pub simulated: bool,
 }
 
-/// One of the things compared.
+/// An arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArmRecord {
     /// A few words.
     pub label: Label,
-    /// What was set before each of its runs.
+    /// Settings applied before each of its runs.
     pub settings: Vec<SettingRecord>,
-    /// What it did.
+    /// Its workload.
     pub workload: Workload,
-    /// Its runs of the rounds that count, in their order.
+    /// Its runs of the rounds that count, in order.
     pub runs: Vec<Run>,
-    /// Why it took no part, if it did not.
+    /// Why it was left out.
     pub left_out: Option<String>,
 }
 
 /// A setting and the value an arm gave it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingRecord {
-    /// On what.
+    /// The device.
     pub device: Label,
-    /// Which.
+    /// Id of a row of `SETTINGS`.
     pub setting: Label,
     /// The value.
     pub value: Label,
 }
 
-/// An arm against what it is held against.
+/// The comparison of an arm with another one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EffectRecord {
     /// Label of the arm.
     pub arm: Label,
-    /// What it is held against, in words.
+    /// The arm it is compared with, in words.
     pub against: String,
-    /// Its figure over that; `None`, like the rest, where there are too few rounds for an interval.
+    /// Ratio of their figures; `None`, as are the bounds, with too few rounds for an interval.
     pub ratio: Option<f64>,
     /// Lower end of the interval.
     pub low: Option<f64>,
     /// Upper end of the interval.
     pub high: Option<f64>,
-    /// How sure the interval is, 0 to 1.
+    /// Confidence level of the interval, 0 to 1.
     pub confidence: f64,
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The smallest difference that these rounds would have told from none, a share.
+    /// The smallest difference that these rounds can detect, a share.
     pub detectable: Option<f64>,
-    /// What that means for who asked; empty where there is nothing to say.
+    /// The meaning in words; empty if there is none.
     pub meaning: String,
 }

@@ -1,6 +1,6 @@
-//! [`Failed`]: why something asked for was not done.
+//! [`Failed`]: an error for the user.
 
-/// The line for the user, and the errno behind it where the kernel refused.
+/// The line for the user, and the kernel's errno, if any.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{line}")]
 pub struct Failed {

@@ -60,7 +60,9 @@ macro_rules! codec {
 
 codec!(Plain, bool, "0|1", switch, |on: &bool| Some(u8::from(*on).to_string()));
 codec!(Inverse, bool, "0|1", |text| switch(text).map(|on| !on), |on: &bool| Some(u8::from(!on).to_string()));
-codec!(Policy, bool, "shared|split", policy, |split: &bool| Some(POLICIES[usize::from(*split)].to_owned()));
+codec!(Policy, bool, "shared|split", policy, |split: &bool| {
+    Some(if *split { "split" } else { "shared" }.to_owned())
+});
 codec!(Plain, u32, "N", number, |number: &u32| Some(number.to_string()));
 codec!(Plain, u64, "N", number, |number: &u64| Some(number.to_string()));
 codec!(Plain, Bytes, "SIZE", size, |size: &Bytes| Some(units::block_size(*size)));
@@ -141,12 +143,12 @@ fn number<N: TryFrom<u64>>(text: &str) -> Parsed<N> {
     number.ok_or_else(|| ValueError::new("not a number", "use 32 or 10k"))
 }
 
-const POLICIES: [&str; 2] = ["shared", "split"];
-
 fn policy(text: &str) -> Parsed<bool> {
-    let found = POLICIES.iter().position(|policy| *policy == text);
-    let error = || ValueError::new("no such value", format!("use one of {}", POLICIES.join(", ")));
-    found.map(|at| at == 1).ok_or_else(error)
+    match text {
+        "shared" => Ok(false),
+        "split" => Ok(true),
+        _ => Err(ValueError::new("no such value", "use one of shared, split")),
+    }
 }
 
 /// `0-3,8`.

@@ -1,4 +1,4 @@
-//! What a place can carry at most, and where that number comes from.
+//! Limits of links, paths, drives and CPUs, with their sources.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::units::{Bytes, BytesPerSecond};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// A test on this machine reached it.
+    /// Reached by a test on this machine.
     Measured,
-    /// Somebody published it for this part; `because` names the source.
+    /// Published for this part; `because` names the source.
     Published,
     /// Arithmetic over a link's speed, width, encoding and payload size.
     Link,
@@ -21,51 +21,51 @@ pub enum Basis {
     Table,
 }
 
-/// A limit with its reason in words. What is not known is `None`, never a guess.
+/// A limit with its reason in words.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Limit {
     /// Payload bytes per second in the direction of reads.
     pub bytes_per_second: BytesPerSecond,
-    /// Where the number comes from.
+    /// The source's kind.
     pub basis: Basis,
-    /// The sentence behind it: `16 GT/s x4 at MPS 256, port 0000:40:01.4`.
+    /// The reason: `16 GT/s x4 at MPS 256, port 0000:40:01.4`.
     pub because: String,
     /// The node whose link or bridge sets it.
     #[serde(skip)]
     pub node: Option<NodeIndex>,
 }
 
-/// What a read costs the processors: cycles of one hardware thread per request, by block size.
+/// CPU cost of reads: cycles of one hardware thread per request, by block size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessorLimit {
-    /// Hardware threads that run.
+    /// Number of online hardware threads.
     pub threads: u32,
-    /// Cycles per second of one, under load.
+    /// Clock of one under load.
     pub hertz: f64,
-    /// Cycles per request of one worker alone, at some block sizes, ascending.
+    /// Cycles per request of a single worker, by block size, ascending.
     pub alone: Vec<(Bytes, f64)>,
     /// The same of several workers.
     pub together: Vec<(Bytes, f64)>,
-    /// Where points that were not measured here come from.
+    /// Source of points that were not measured here.
     pub basis: Basis,
-    /// For which processor, and by whom.
+    /// CPU model and author of those points.
     pub because: String,
-    /// The points that tests on this machine measured.
+    /// Points measured on this machine.
     pub measured: Vec<MeasuredPoint>,
 }
 
-/// A point of what reads cost that a test on this machine measured.
+/// A cost measured by a test on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeasuredPoint {
     /// Bytes of a request.
     pub request: Bytes,
-    /// Whether several workers made them.
+    /// Whether several workers ran.
     pub together: bool,
     /// The run.
     pub run: String,
 }
 
-/// All limits of a machine. A node or drive without an entry has no known limit.
+/// All limits of a machine. Without an entry the limit of a node or drive is unknown.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Limits {
     /// Of the link above each node (the hop towards the root complex); for a root complex, its own. Behind an Intel chipset,
@@ -73,27 +73,27 @@ pub struct Limits {
     pub hops: BTreeMap<NodeIndex, Limit>,
     /// Of the whole path from each node to its root complex: the lowest hop.
     pub paths: BTreeMap<NodeIndex, Limit>,
-    /// What each drive can deliver: the lower of its path and what the drive itself is known to reach.
+    /// Of each drive: the lower of its path's and its own limit.
     pub drives: BTreeMap<DriveName, Limit>,
-    /// What each drive itself is known to reach (published or measured), whatever it is plugged into.
+    /// Of each drive itself (published or measured), whatever its slot.
     pub own: BTreeMap<DriveName, Limit>,
-    /// Reads per second each drive is known to reach (published or measured), with the source.
+    /// Reads per second of each drive (published or measured), with the source.
     pub drive_iops: BTreeMap<DriveName, (f64, Basis, String)>,
-    /// What a byte of the drives of a function (the second) takes of the limit of a hop (the first), where it is not 1:
-    /// drives whose packets differ in size meet there.
+    /// Share of the limit of a hop (first key) per byte of a function's drives (second key), where it is not 1: drives
+    /// with different packet sizes share the hop.
     pub byte_shares: BTreeMap<(NodeIndex, NodeIndex), f64>,
-    /// Hops whose limit a test on this machine exceeded, with the sentence that says so. They have no entry in `hops`.
+    /// Hops whose limit a test on this machine exceeded, with a sentence about it. They have no entry in `hops`.
     pub refuted: BTreeMap<NodeIndex, String>,
-    /// What the links below a place bring there from all drives at once, over the place's own limit; 1.0 is just enough.
+    /// Rate of all drives below a node at once over the node's own limit; 1.0 is just enough.
     pub oversubscription: BTreeMap<NodeIndex, f64>,
-    /// What reads cost the processors.
+    /// CPU cost of reads.
     pub processors: Option<ProcessorLimit>,
-    /// What memory carries, where its channels are known.
+    /// Of memory, if its channels are known.
     pub memory: Option<Limit>,
 }
 
 impl Basis {
-    /// CONTRACT's word for it.
+    /// Its name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -115,24 +115,24 @@ impl Limits {
         self.paths.get(&node)
     }
 
-    /// What a byte of the drives of `function` takes of the limit of the hop above `node`.
+    /// Share of the limit of the hop above `node` per byte of the drives of `function`.
     pub fn byte_share(&self, node: NodeIndex, function: NodeIndex) -> f64 {
         self.byte_shares.get(&(node, function)).copied().unwrap_or(1.0)
     }
 
-    /// What `drive` can deliver at most.
+    /// The limit of `drive`.
     pub fn drive(&self, drive: &DriveName) -> Option<&Limit> {
         self.drives.get(drive)
     }
 }
 
 impl ProcessorLimit {
-    /// Cycles of one hardware thread per request of that size, with so many workers.
+    /// Cycles of one hardware thread per request of that size.
     pub fn cycles(&self, request: Bytes, workers: u32) -> f64 {
         between(if workers <= 1 { &self.alone } else { &self.together }, request)
     }
 
-    /// Where the cost of a request of that size by so many workers comes from.
+    /// The source of [`Self::cycles`], in words.
     pub fn source(&self, request: Bytes, workers: u32) -> (Basis, String) {
         let point =
             self.measured.iter().find(|point| point.request == request && point.together == (workers > 1));
@@ -142,13 +142,13 @@ impl ProcessorLimit {
         )
     }
 
-    /// Requests per second that so many workers can make, one thread each.
+    /// Maximum requests per second of `workers` with one thread each.
     pub fn iops(&self, request: Bytes, workers: u32) -> f64 {
         f64::from(workers.min(self.threads)) * self.hertz / self.cycles(request, workers).max(1.0)
     }
 }
 
-/// The value at `at` on lines between points that are straight on logarithmic scales, flat beyond the ends.
+/// Interpolates on logarithmic scales; constant beyond the ends.
 fn between(points: &[(Bytes, f64)], at: Bytes) -> f64 {
     let after = points.partition_point(|(size, _)| *size < at);
     match (after.checked_sub(1).and_then(|before| points.get(before)), points.get(after)) {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::units::{self, Bytes};
 
-/// A workload option: a field of [`Workload`] and how users see it.
+/// A workload option: a field of [`Workload`], its names, bounds and texts.
 pub struct WorkloadOption {
     /// fio's name, or iodyno's where fio has none.
     pub name: &'static str,
@@ -18,11 +18,11 @@ pub struct WorkloadOption {
     pub aliases: &'static [&'static str],
     /// Kind of its values, as `--help` names it.
     pub metavar: &'static str,
-    /// What it means.
+    /// One line of help.
     pub help: &'static str,
     /// Smallest and largest number.
     bounds: Option<(u64, u64)>,
-    /// What a workload that uses it must satisfy besides.
+    /// Further conditions on the workload.
     rule: fn(&Workload) -> Result<(), ValueError>,
     /// Whether a workload's list of options contains it.
     listed: fn(&Workload) -> bool,
@@ -69,9 +69,9 @@ pub struct FormField {
     pub place: u8,
     /// A help text that fits below the fields; empty for the option's own.
     pub help: &'static str,
-    /// The values arrows go through.
+    /// Values of the arrow keys.
     pub choices: &'static [&'static str],
-    /// What an empty field shows.
+    /// Text of an empty field.
     pub empty: &'static str,
 }
 
@@ -134,7 +134,7 @@ macro_rules! options {
             }
         }
 
-        /// Every workload option, in the order people write them.
+        /// Every workload option, in the order of help and job files.
         pub static OPTIONS: &[WorkloadOption] = &[$(WorkloadOption {
             name: $name,
             help: $help,
@@ -149,7 +149,7 @@ macro_rules! options {
 }
 
 options! {
-    pattern: Pattern = Pattern::Random, Plain, "rw", "order of reads, randread or read; iodyno never writes", {
+    pattern: Pattern = Pattern::Random, Plain, "rw", "I/O pattern, randread or read; iodyno never writes", {
         aliases: &["readwrite"],
         arm: Arm::Every,
         form: Some(FormField::of(1, &["randread", "read"]).help("randread or read; iodyno never writes")),
@@ -197,7 +197,7 @@ options! {
         arm: Arm::One,
         form: Some(
             FormField::of(6, &["io_uring", "io_uring_cmd", "libaio", "psync", "posixaio"])
-                .help("how reads are submitted"),
+                .help("I/O engine, as in fio"),
         ),
         fio_default: Some("psync"),
     }
@@ -255,7 +255,7 @@ options! {
         arm: Arm::One,
     }
     runtime: Option<Duration> = Some(Duration::from_secs(10)), Endless, "runtime",
-    "measured time: 30, 30s, 2m; not given: --io_size ends the test, if given; 0: until --size is read", {
+    "measured time: 30, 30s, 2m; 0 ends the test at --size; with --io_size no limit unless given", {
         aliases: &["timeout"],
         form: Some(
             FormField::of(5, &["5s", "10s", "30s", "60s", "5m", ""])
@@ -280,21 +280,21 @@ options! {
         bounds: Some((1, u64::MAX)),
     }
     size: Option<Bytes> = None, Plain, "size",
-    "length of the range read on each target, default all; the size of a file laid out", {
+    "length of the range read on each target, default all; size of a file laid out", {
         bounds: Some((1, u64::MAX)),
         arm: Arm::Every,
         form: Some(
             FormField::of(13, &["", "1g", "4g", "16g", "100g"])
-                .help("bytes to read from the start; the size of a file laid out")
+                .help("bytes from the start; size of a file laid out")
                 .empty("all of it"),
         ),
     }
-    rate_iops: Option<u32> = None, Plain, "rate_iops", "maximum reads per second per job", {
+    rate_iops: Option<u32> = None, Plain, "rate_iops", "maximum IOPS per job", {
         bounds: Some((1, u32::MAX as u64)),
         arm: Arm::Every,
         form: Some(
             FormField::of(12, &[])
-                .help("maximum reads per second per job; empty for no limit")
+                .help("maximum IOPS per job; empty for no limit")
                 .empty("no limit"),
         ),
     }
@@ -302,7 +302,7 @@ options! {
     "CPUs for workers, 0-3,8; default those near each drive", {}
     numa_cpu_nodes: Vec<u32> = Vec::new(), Plain, "numa_cpu_nodes", "NUMA nodes whose CPUs run workers", {}
     pinned: bool = false, Policy, "cpus_allowed_policy",
-    "with split each worker is pinned to one CPU, cores before their siblings", {
+    "split pins each worker to one CPU, cores before SMT siblings", {
         listed: |work| work.pinned,
     }
     seed: u64 = 0x1007_d140, Plain, "randseed", "seed for random offsets", {}
@@ -320,7 +320,7 @@ options! {
     }
     time_based: bool = true, Plain, "time_based",
     "0 ends a job at --size or --runtime, whichever is first, as in a job file", {
-        // With an amount, the time is only the longest it may take.
+        // With --io_size the runtime is a maximum.
         listed: |work| work.runtime.is_some() && work.io_size.is_none(),
         fio: Fio::WhenOn,
         fio_default: Some("0"),
@@ -348,7 +348,7 @@ impl Workload {
 }
 
 impl WorkloadOption {
-    /// Sets it, whatever its bounds; an empty text resets what may be left out.
+    /// Sets it without a check of its bounds; an empty text resets an optional one.
     pub fn set(&self, work: &mut Workload, text: &str) -> Result<(), ValueError> {
         (self.read)(work, text)
     }
@@ -358,7 +358,7 @@ impl WorkloadOption {
         (self.text)(work).unwrap_or_default()
     }
 
-    /// The value in as few signs as people write: `10s` instead of `10000ms`.
+    /// The value in its shortest form: `10s` instead of `10000ms`.
     pub fn short(&self, work: &Workload) -> String {
         let text = self.text(work);
         let time = (self.metavar == "TIME").then(|| fio::time(&text).ok()).flatten();
@@ -387,12 +387,12 @@ impl WorkloadOption {
         Err(ValueError::new(format!("{text} is out of range"), format!("use {least} to {most}")))
     }
 
-    /// Whether a test with this workload can run, as far as this option is concerned.
+    /// Checks bounds and conditions.
     pub fn check(&self, work: &Workload) -> Result<(), ValueError> {
         (self.rule)(work).and_then(|()| self.within(work))
     }
 
-    /// Sets it to a value within bounds, or leaves the workload alone.
+    /// Sets it to a value within bounds; on an error the workload stays unchanged.
     pub fn take(&self, work: &mut Workload, text: &str) -> Result<(), ValueError> {
         let mut changed = work.clone();
         self.set(&mut changed, text).and_then(|()| self.within(&changed))?;
@@ -405,7 +405,7 @@ impl WorkloadOption {
         self.metavar == "0|1"
     }
 
-    /// What it means, as a sentence begins.
+    /// Its help with a capital.
     pub fn sentence(&self) -> String {
         let (first, rest) = self.help.split_at(1);
         first.to_ascii_uppercase() + rest

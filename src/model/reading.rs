@@ -1,93 +1,84 @@
-//! [`Reading`]: a value together with where it was looked for and how that went.
+//! [`Reading`]: a value with its path, or the reason why it is missing.
 
 use std::sync::Arc;
 
 use serde::Serialize;
 
-/// What came of looking for a value. Absent, denied and malformed are different answers; none of them is a zero.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome<T> {
-    /// It was there and could be understood.
-    Known(T),
-    /// This machine has no such value: no file, no register, not applicable. The text says which.
-    Absent(Arc<str>),
-    /// It is there and may not be read: the text names the error and the privilege or fix.
-    Denied(Arc<str>),
-    /// It was there and made no sense (`Unknown`, width 255, EIO, a parse error). The text quotes it.
-    Malformed(Arc<str>),
-}
-
-/// A value with the path it was read from (`/sys/...`, `/proc/...`, `ioctl/nvme0n1/identify-ns`, a configuration-space
-/// register as `/sys/.../config LnkSta`).
+/// A value with its path (`/sys/...`, `/proc/...`, `ioctl/nvme0n1/identify-ns`, a configuration-space register as
+/// `/sys/.../config LnkSta`), or why it is missing. A missing value is never zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading<T> {
     path: Arc<str>,
-    outcome: Outcome<T>,
+    value: Result<T, Problem>,
 }
 
 /// Why a value is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProblemKind {
-    /// See [`Outcome::Absent`].
+    /// This machine has no such value: no file, no register, not applicable.
     Absent,
-    /// See [`Outcome::Denied`].
+    /// Reading is not permitted; the reason names the error and the privilege or fix.
     Denied,
-    /// See [`Outcome::Malformed`].
+    /// Not usable (`Unknown`, width 255, EIO, a parse error); the reason quotes it.
     Malformed,
 }
 
-/// Something that could not be read, as `problems: [{path, reason}]` of CONTRACT's documents.
+/// A value that could not be read, as in `problems: [{path, reason}]` of JSON documents.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Problem {
-    /// Where it was looked for.
+    /// Its path.
     pub path: Arc<str>,
-    /// What was found instead, in words.
+    /// In words.
     pub reason: Arc<str>,
-    /// Which of the three answers it was.
+    /// The reason's kind.
     pub kind: ProblemKind,
+}
+
+impl Problem {
+    pub(crate) fn new(kind: ProblemKind, path: impl Into<Arc<str>>, reason: impl Into<Arc<str>>) -> Self {
+        Self { path: path.into(), reason: reason.into(), kind }
+    }
+}
+
+impl<T> From<Problem> for Reading<T> {
+    fn from(problem: Problem) -> Self {
+        Self { path: problem.path.clone(), value: Err(problem) }
+    }
 }
 
 impl<T> Reading<T> {
     /// A value read at `path`.
     pub fn known(path: impl Into<Arc<str>>, value: T) -> Self {
-        Self { path: path.into(), outcome: Outcome::Known(value) }
+        Self { path: path.into(), value: Ok(value) }
     }
 
-    /// Nothing there.
+    /// A value that this machine does not have.
     pub fn absent(path: impl Into<Arc<str>>, why: impl Into<Arc<str>>) -> Self {
-        Self { path: path.into(), outcome: Outcome::Absent(why.into()) }
+        Problem::new(ProblemKind::Absent, path, why).into()
     }
 
-    /// There, but not for us.
+    /// A value that must not be read.
     pub fn denied(path: impl Into<Arc<str>>, why: impl Into<Arc<str>>) -> Self {
-        Self { path: path.into(), outcome: Outcome::Denied(why.into()) }
+        Problem::new(ProblemKind::Denied, path, why).into()
     }
 
-    /// There, but nonsense.
+    /// A value that cannot be used.
     pub fn malformed(path: impl Into<Arc<str>>, why: impl Into<Arc<str>>) -> Self {
-        Self { path: path.into(), outcome: Outcome::Malformed(why.into()) }
+        Problem::new(ProblemKind::Malformed, path, why).into()
     }
 
-    /// Where it was looked for.
+    /// The path it was read from.
     pub fn path(&self) -> &Arc<str> {
         &self.path
     }
 
-    /// What came of it.
-    pub fn outcome(&self) -> &Outcome<T> {
-        &self.outcome
-    }
-
     /// The value, if it is known.
     pub fn value(&self) -> Option<&T> {
-        match &self.outcome {
-            Outcome::Known(value) => Some(value),
-            _ => None,
-        }
+        self.value.as_ref().ok()
     }
 
-    /// The value, copied out.
+    /// The value, copied.
     pub fn get(&self) -> Option<T>
     where
         T: Copy,
@@ -100,40 +91,32 @@ impl<T> Reading<T> {
         self.value().is_some()
     }
 
-    /// The reason when there is no value.
-    pub fn problem(&self) -> Option<Problem> {
-        let (kind, reason) = match &self.outcome {
-            Outcome::Known(_) => return None,
-            Outcome::Absent(reason) => (ProblemKind::Absent, reason),
-            Outcome::Denied(reason) => (ProblemKind::Denied, reason),
-            Outcome::Malformed(reason) => (ProblemKind::Malformed, reason),
-        };
-        Some(Problem { path: self.path.clone(), reason: reason.clone(), kind })
+    /// Whether this machine has no such value, as opposed to an unreadable one.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.value.as_ref().is_err_and(|problem| problem.kind == ProblemKind::Absent)
     }
 
-    /// The same reading with the value turned into another one.
+    /// The reason when there is no value.
+    pub fn problem(&self) -> Option<Problem> {
+        self.value.as_ref().err().cloned()
+    }
+
+    /// Converts the value.
     #[must_use]
     pub fn map<U>(self, turn: impl FnOnce(T) -> U) -> Reading<U> {
         self.and_then(|value| Ok(turn(value)))
     }
 
-    /// The same reading with the value parsed further; an `Err` becomes [`Outcome::Malformed`] with that text.
+    /// Parses the value further; an `Err` becomes [`ProblemKind::Malformed`] with that text.
     #[must_use]
     pub fn and_then<U>(self, parse: impl FnOnce(T) -> Result<U, String>) -> Reading<U> {
-        let outcome = match self.outcome {
-            Outcome::Known(value) => match parse(value) {
-                Ok(parsed) => Outcome::Known(parsed),
-                Err(why) => Outcome::Malformed(why.into()),
-            },
-            Outcome::Absent(why) => Outcome::Absent(why),
-            Outcome::Denied(why) => Outcome::Denied(why),
-            Outcome::Malformed(why) => Outcome::Malformed(why),
-        };
-        Reading { path: self.path, outcome }
+        let malformed = |why| Problem::new(ProblemKind::Malformed, self.path.clone(), why);
+        let value = self.value.and_then(|value| parse(value).map_err(malformed));
+        Reading { path: self.path, value }
     }
 
-    /// This reading if it is known, else the other one if that is known, else this one: the second source of a value
-    /// (configuration space where an old kernel has no file) without losing the first one's reason.
+    /// This reading, or if only the other one is known, that: a second source of the value, such as configuration space
+    /// where an old kernel has no file.
     #[must_use]
     pub fn or(self, other: impl FnOnce() -> Self) -> Self {
         if self.is_known() {
@@ -145,7 +128,7 @@ impl<T> Reading<T> {
 }
 
 impl<T: Serialize> Serialize for Reading<T> {
-    /// The value, or `null`; the reason travels in `problems`.
+    /// The value, or `null`; the reason is in `problems`.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.value().serialize(serializer)
     }

@@ -1,4 +1,4 @@
-//! [`RunRecord`]: a run that ended with all that a sheet says of it.
+//! [`RunRecord`]: a finished run, as stored and reported.
 
 use std::time::Duration;
 
@@ -10,34 +10,34 @@ use super::{
 };
 use crate::text::Label;
 
-/// A run that ended.
+/// A finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// The random id of the boot it ran in (`/proc/sys/kernel/random/boot_id`); empty when that is not known.
     pub boot: Label,
     /// Its figures.
     pub run: RunSummary,
-    /// What each target should have reached, in the workload's order; `None` where nothing is known to limit it.
+    /// The expected rate of each target, in the workload's order; `None` without a known limit.
     pub expected: Vec<Option<Expectation>>,
     /// The rate of all targets, second by second.
     pub seconds: Seconds,
 }
 
-/// What a target should have reached by what was known before the run.
+/// The expected rate of a target, from limits known before the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {
     /// Payload bytes per second.
     pub bytes_per_second: f64,
     /// Reads per second.
     pub iops: f64,
-    /// Where the limiting figure comes from.
+    /// Source of the limit.
     pub basis: Basis,
-    /// What limits, in words.
+    /// The limit in words.
     pub because: String,
 }
 
 impl RunRecord {
-    /// A run of this boot with what was expected of it, target by target.
+    /// A run of this boot, with the expectation of each target.
     pub fn new<'a, E: 'a>(
         boot: Option<&Label>,
         run: RunSummary,
@@ -52,10 +52,10 @@ impl RunRecord {
     }
 }
 
-/// Bytes per second of a run, one value for each whole second, or for each few when it is long.
+/// Bytes per second of a run, one value per second, or per several in a long run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Seconds {
-    /// Seconds that one value stands for: a power of two; 0 before the first.
+    /// Seconds per value: a power of two; 0 before the first.
     pub step: u32,
     /// Bytes per second, oldest first.
     pub rates: Vec<f64>,
@@ -64,17 +64,17 @@ pub struct Seconds {
     from: (Duration, u64),
 }
 
-/// Values kept; with one more, two become one.
+/// Maximum values; beyond that pairs are averaged.
 const MOST: usize = 240;
 
 impl Seconds {
-    /// Takes a look at the run.
+    /// Adds a sample of the run.
     pub fn take(&mut self, sample: &RunSample) {
         let bytes = sample.targets.iter().map(|target| target.bytes).sum();
         self.take_bytes(sample.state, sample.at, bytes);
     }
 
-    /// Takes what was read of a target, or of all, until `at`.
+    /// Adds the bytes read until `at`, of a target or of all.
     pub fn take_bytes(&mut self, state: RunState, at: Duration, bytes: u64) {
         if matches!(state, RunState::Preparing | RunState::Ramping) {
             return;

@@ -1,4 +1,4 @@
-//! A run while it goes and after it ended: samples and summaries.
+//! Samples and summaries of runs.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     units::{self, Bytes},
 };
 
-/// Where a run is.
+/// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
@@ -24,7 +24,7 @@ pub enum RunState {
     Ramping,
     /// Reads that count.
     Running,
-    /// Held by the user; time does not count.
+    /// Paused by the user; time does not count.
     Paused,
     /// Ended, for whatever reason.
     Ended,
@@ -41,12 +41,11 @@ pub struct LatencySummary {
     pub mean: f64,
     /// Standard deviation.
     pub stddev: f64,
-    /// How many reads it is made of.
+    /// Number of reads.
     pub count: u64,
     /// `(percent, nanoseconds)`, ascending: 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99.
     pub percentiles: Vec<(f64, u64)>,
-    /// How many took longer than the limit before and at most each of [`Self::LIMITS`], then how many took longer than the
-    /// last; empty where only the rest is known.
+    /// Number of reads in each range that ends at one of [`Self::LIMITS`], then above the last; empty if unknown.
     #[serde(default)]
     pub within: Vec<u64>,
 }
@@ -57,7 +56,7 @@ impl LatencySummary {
         1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99,
     ];
 
-    /// Ends of fio's ranges of latencies (`latency_ns`, `latency_us`, `latency_ms`), nanoseconds: three times 2, 4, 10, 20,
+    /// Ends of fio's latency ranges (`latency_ns`, `latency_us`, `latency_ms`), nanoseconds: three times 2, 4, 10, 20,
     /// 50, 100, 250, 500, 750, 1000 of the unit, then 2 s.
     pub const LIMITS: [u64; 31] = {
         const STEPS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
@@ -79,7 +78,7 @@ impl LatencySummary {
     }
 }
 
-/// What has been counted on one target since the run began to count (cumulative, not a rate).
+/// Totals of one target since counting began.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TargetSample {
     /// The target, as the user named it.
@@ -92,45 +91,45 @@ pub struct TargetSample {
     pub bytes: u64,
     /// Reads that failed.
     pub errors: u64,
-    /// Latency of the reads completed since the previous sample; zeros when none or not measured.
+    /// Latency of reads completed since the previous sample; zeros if none or not measured.
     pub latency: LatencySummary,
-    /// Why its workers ended before the others, if they did: `EIO on /dev/nvme3n1 at byte 4096`.
+    /// Why its workers ended early: `EIO on /dev/nvme3n1 at byte 4096`.
     pub failed: Option<Label>,
 }
 
-/// A look at a run under way, taken without stopping a worker.
+/// A sample of a running test, taken without stopping a worker.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSample {
     /// Time since counting began, pauses excluded.
     pub at: Duration,
-    /// Where the run is.
+    /// State of the run.
     pub state: RunState,
-    /// What it is busy with while preparing: `laying out /mnt/x/iodyno.test, 640 of 1024 MiB`.
+    /// Current step while preparing: `laying out /mnt/x/iodyno.test, 640 of 1024 MiB`.
     pub preparing: Option<String>,
     /// One per target, in the workload's order.
     pub targets: Vec<TargetSample>,
-    /// How batches are chosen now, as [`Effective::batch`] says it; empty where there is nothing to choose yet.
+    /// Batch sizes now, as in [`Effective::batch`]; empty while preparing.
     pub batch: String,
-    /// Whether a simulated engine made these figures.
+    /// Whether the engine was simulated.
     pub simulated: bool,
 }
 
-/// What really ran: asked for and granted are different things.
+/// The configuration that really ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Effective {
     /// The engine.
     pub engine: EngineKind,
-    /// How completions were found.
+    /// How completions were detected.
     pub completion: Completion,
     /// Ring flags granted: `SINGLE_ISSUER`, `DEFER_TASKRUN`, ...
     pub ring_flags: Vec<String>,
     /// How batches were chosen: `adaptive, submit 4, complete 8`.
     pub batch: String,
-    /// Where workers ran: `anywhere`, `near their drives, on processors 0-7`, `on one processor each: 0-3`.
+    /// CPUs of workers: `anywhere`, `near their drives, on CPUs 0-7`, `on one CPU each: 0-3`.
     pub placement: String,
-    /// What pages reads landed in: `huge pages (2 MiB)`.
+    /// Pages of the buffers: `huge pages (2 MiB)`.
     pub memory: String,
-    /// Each thing refused and what was used instead, a sentence each.
+    /// Refused features and their replacements, a sentence each.
     pub fallbacks: Vec<String>,
 }
 
@@ -164,12 +163,12 @@ pub struct TargetSummary {
     pub context_switches: u64,
     /// `io_uring_enter` (or the engine's like) calls.
     pub calls: u64,
-    /// Interrupts of the drive's queues per read of the test; `None` where its vectors are not known.
+    /// Interrupts of the drive's queues per read; `None` if its vectors are unknown.
     pub interrupts_per_read: Option<f64>,
-    /// Mean reads in flight of a job, over the time counted; `None` where the engine cannot tell. Times the number of jobs,
-    /// IOPS times mean latency (Little's law), but for reads in flight at the beginning and the end.
+    /// Mean reads in flight of a job; `None` if the engine does not count them. Times the number of jobs about IOPS times
+    /// mean latency (Little's law).
     pub depth_reached: Option<f64>,
-    /// Why the figure is not the drive's own: sparse file, zeros, buffered, too short, other I/O, errors.
+    /// Why the result is invalid: sparse file, zeros, buffered, too short, other I/O, errors.
     pub invalid_because: Vec<String>,
 }
 
@@ -189,14 +188,14 @@ fn per_second(count: u64, time: Duration) -> f64 {
     if time.is_zero() { 0.0 } else { count as f64 / time.as_secs_f64() }
 }
 
-/// What a read has cost, in the mean.
+/// Mean cost of a read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
-    /// Processor time in user mode.
+    /// CPU time in user mode.
     pub user: Duration,
-    /// Processor time in the kernel.
+    /// CPU time in the kernel.
     pub system: Duration,
-    /// Reads that came back from one system call.
+    /// Reads completed per system call.
     pub reads_per_call: f64,
     /// Mean reads in flight of a job.
     pub depth: Option<f64>,
@@ -217,14 +216,14 @@ impl Cost {
     }
 }
 
-/// The mean over all reads of these targets; `None` where nothing was read, or no account was kept.
+/// The mean over all reads of these targets; `None` without reads or counted calls.
 pub fn cost(targets: &[TargetSummary]) -> Option<Cost> {
     let sum = |of: fn(&TargetSummary) -> f64| targets.iter().map(of).sum::<f64>();
     let (reads, calls) = (sum(|target| target.ios as f64), sum(|target| target.calls as f64));
     if reads <= 0.0 || calls <= 0.0 {
         return None;
     }
-    // Weighted by reads; not known as a whole where one part is not.
+    // Weighted by reads; unknown if unknown for one target.
     let mean = |of: fn(&TargetSummary) -> Option<f64>| {
         let parts = targets.iter().filter(|target| target.ios > 0);
         parts.map(|target| Some(of(target)? * target.ios as f64)).sum::<Option<f64>>().map(|sum| sum / reads)
@@ -239,18 +238,18 @@ pub fn cost(targets: &[TargetSummary]) -> Option<Cost> {
     })
 }
 
-/// A run that ended.
+/// A finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
-    /// What was asked for.
+    /// The requested workload.
     pub workload: Workload,
-    /// What really ran.
+    /// The configuration that ran.
     pub effective: Effective,
     /// One per target, in the workload's order.
     pub targets: Vec<TargetSummary>,
-    /// Whether a simulated engine made these figures.
+    /// Whether the engine was simulated.
     pub simulated: bool,
-    /// Whether it was stopped before its time.
+    /// Whether it was stopped early.
     pub interrupted: bool,
     /// Unix seconds of the start.
     pub started: i64,
@@ -267,7 +266,7 @@ impl RunSummary {
         self.targets.iter().map(TargetSummary::bytes_per_second).sum()
     }
 
-    /// What a read of it has cost.
+    /// Mean cost of a read.
     pub fn cost(&self) -> Option<Cost> {
         cost(&self.targets)
     }
@@ -278,7 +277,7 @@ impl RunSummary {
     }
 }
 
-/// Runs for the tests of modules that judge them.
+/// Runs for tests.
 #[cfg(test)]
 pub(crate) mod testing {
     use super::{Completion, Duration, Effective, EngineKind, Label, RunSummary, TargetSummary, Workload};

@@ -1,4 +1,4 @@
-//! What a workload is made of: patterns, engines, completions, targets.
+//! Parts of a workload: patterns, engines, completions, targets.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::DriveName;
 
-/// In what order blocks are read.
+/// Order of reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
@@ -28,7 +28,7 @@ impl Pattern {
     }
 }
 
-/// Which way reads are handed to the kernel.
+/// How reads are submitted to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineKind {
@@ -42,12 +42,12 @@ pub enum EngineKind {
     Psync,
     /// POSIX AIO as the C library does it.
     Posixaio,
-    /// No device at all: the capacity model's word.
+    /// No device: figures of the capacity model.
     Simulated,
 }
 
 impl EngineKind {
-    /// Every engine that fio has too.
+    /// Engines that fio has too.
     pub const ALL: [Self; 5] = [Self::IoUring, Self::IoUringCmd, Self::Libaio, Self::Psync, Self::Posixaio];
 
     /// Its name, fio's.
@@ -73,7 +73,7 @@ pub enum Completion {
     Polled,
 }
 
-/// What a target is.
+/// Kind of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetKind {
@@ -83,11 +83,11 @@ pub enum TargetKind {
     File,
 }
 
-/// One thing to read from.
+/// A drive or file to read from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// What is opened.
+    /// The file that is opened.
     pub path: PathBuf,
-    /// The drive it is, or lies on; `None` when that could not be told.
+    /// The drive it is, or that contains it; `None` if unknown.
     pub drive: Option<DriveName>,
 }

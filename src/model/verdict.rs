@@ -1,10 +1,10 @@
-//! What experiments measure and what they end in.
+//! Metrics and verdicts of experiments.
 
 use serde::{Deserialize, Serialize};
 
 use super::run::{RunSummary, TargetSummary};
 
-/// The figure of a run that arms are compared by.
+/// A run's figure that arms are compared by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -12,7 +12,7 @@ pub enum Metric {
     Iops,
     /// Bytes per second of all targets.
     BytesPerSecond,
-    /// Processor time of the workers for one read, nanoseconds.
+    /// CPU time of the workers per read, nanoseconds.
     CpuNsPerIo,
     /// 99th percentile of completion latency, nanoseconds; of several targets the worst.
     #[serde(rename = "latency_p99")]
@@ -20,7 +20,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// CONTRACT's word for it.
+    /// Its name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Iops => "iops",
@@ -30,7 +30,7 @@ impl Metric {
         }
     }
 
-    /// What is counted, for a sentence with a ratio.
+    /// Its name in a sentence with a ratio.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Iops => "IOPS",
@@ -45,7 +45,7 @@ impl Metric {
         matches!(self, Self::Iops | Self::BytesPerSecond)
     }
 
-    /// Its value in a run, in its unit; `None` where the run has no such figure, or nothing was read.
+    /// Its value in a run; `None` if it was not measured or no read completed.
     pub fn of(self, run: &RunSummary) -> Option<f64> {
         let value = match self {
             Self::Iops => run.iops(),
@@ -64,24 +64,24 @@ impl Metric {
     }
 }
 
-/// What an experiment says of one arm.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Better than what it is held against, by the margin or more.
+    /// Better than the baseline by the margin or more.
     Faster,
     /// Worse, likewise.
     Slower,
-    /// The whole interval lies within the margin.
+    /// The whole interval is within the margin.
     NoDifference,
-    /// The interval leaves it open.
+    /// The interval is too wide.
     Inconclusive,
-    /// Too many rounds were disturbed for any word.
+    /// Too many rounds were disturbed.
     Invalid,
 }
 
 impl Verdict {
-    /// CONTRACT's word for it.
+    /// Its name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Faster => "faster",
@@ -109,22 +109,22 @@ impl Verdict {
     }
 }
 
-/// An arm against what it is held against.
+/// The comparison of an arm with the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Effect {
     /// Index of the arm.
     pub arm: usize,
-    /// Its figure over that of the baseline; 1 is no difference.
+    /// Ratio of their figures; 1 is no difference.
     pub ratio: f64,
     /// Lower end of the interval.
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// How sure the interval is, 0 to 1.
+    /// Confidence level of the interval, 0 to 1.
     pub confidence: f64,
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The smallest difference that these rounds would have told from none four times in five, as a share: 0.016 is 1.6 %.
+    /// The smallest difference that these rounds detect with a power of 0.8, a share: 0.016 is 1.6 %.
     pub detectable: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What follows from a [`Workload`]: whether it can be run, its sizes, its title.
+//! Checks, sizes and title of a [`Workload`].
 
 use super::{
     fio::{Codec, Plain, ValueError},
@@ -19,7 +19,7 @@ pub struct WorkloadError {
 }
 
 impl Workload {
-    /// Refuses what no engine could run; targets themselves are checked when they are opened.
+    /// Refuses invalid options; targets are checked when they are opened.
     pub fn validate(&self) -> Result<(), WorkloadError> {
         if self.targets.is_empty() {
             let (wrong, fix) = ("no drive or file to read from", "add --filename /dev/nvme0n1");
@@ -31,17 +31,17 @@ impl Workload {
         })
     }
 
-    /// The bytes after which a job ends, of a part of `span`; `None` when only time or somebody ends it.
+    /// Bytes after which a job on a range of `span` ends; `None` if only time or the user ends it.
     pub fn amount(&self, span: Bytes) -> Option<Bytes> {
         self.io_size.or_else(|| (self.runtime.is_none() || !self.time_based).then_some(span))
     }
 
-    /// The smallest block any read of it uses: what random offsets are multiples of, as fio's are.
+    /// The smallest block of any read; random offsets are multiples of it, as in fio.
     pub fn smallest_block(&self) -> Bytes {
         self.block_split.iter().map(|(size, _)| *size).min().unwrap_or(self.block_size)
     }
 
-    /// The largest block any read of it uses.
+    /// The largest block of any read.
     pub fn largest_block(&self) -> Bytes {
         self.block_split.iter().map(|(size, _)| *size).max().unwrap_or(self.block_size)
     }

@@ -8,11 +8,11 @@ use std::{cmp::Ordering, collections::HashMap};
 
 use super::{
     nvme::{self, Location},
-    root::{self, SysRoot, flag, is_numbered, label, number, parent, resolve},
+    root::{self, SysRoot, ancestors, flag, is_numbered, label, number, resolve},
 };
 use crate::{
     machine::{Drive, DriveKind, Partition, PciTree},
-    model::{DriveName, NodeIndex, Outcome, Problem, Reading},
+    model::{DriveName, NodeIndex, Problem, Reading},
     text::{Label, natural},
     units::Bytes,
 };
@@ -21,14 +21,13 @@ use crate::{
 const SECTOR: u64 = 512;
 
 /// All whole block devices: hardware in bus order, then software ones by name, loop, zram and similar devices when in use.
-/// Then the hidden paths of native NVMe multipath, of which only what is their own is read, and problems.
+/// Then the hidden paths of native NVMe multipath, without the data of their drive, and problems.
 pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Drive>, Vec<Problem>) {
     const FOLDER: &str = "/sys/block";
     let names = match root.list(FOLDER) {
         Ok(names) => names,
         Err(error) => {
-            let problem = error.into_reading::<()>(FOLDER).problem();
-            return (Vec::new(), Vec::new(), problem.into_iter().collect());
+            return (Vec::new(), Vec::new(), vec![error.into_problem(FOLDER)]);
         }
     };
     let nodes: HashMap<&str, NodeIndex> = tree.iter().map(|(index, node)| (&*node.path, index)).collect();
@@ -72,7 +71,7 @@ fn read_drive(
     let kind = kind_of(root, name, &path, &device);
     let size = number::<u64>(root, &at("size")).and_then(in_bytes);
     let device_number = label(root, &at("dev"));
-    if is_gone(&size) && is_gone(&device_number) {
+    if size.is_absent() && device_number.is_absent() {
         return None;
     }
     let backing_file = label(root, &at("loop/backing_file")).value().cloned();
@@ -109,18 +108,13 @@ fn read_drive(
     })
 }
 
-fn is_gone<T>(reading: &Reading<T>) -> bool {
-    matches!(reading.outcome(), Outcome::Absent(_))
-}
-
 fn in_bytes(sectors: u64) -> Result<Bytes, String> {
     sectors.checked_mul(SECTOR).map(Bytes).ok_or_else(|| format!("{sectors} sectors exceed 2^64 bytes"))
 }
 
-/// The PCI function a folder lies below.
+/// The PCI function above a folder.
 fn nearest(nodes: &HashMap<&str, NodeIndex>, path: &str) -> Option<NodeIndex> {
-    std::iter::successors(Some(path), |path| Some(parent(path)).filter(|above| above.len() < path.len()))
-        .find_map(|path| nodes.get(path).copied())
+    ancestors(path).find_map(|path| nodes.get(path).copied())
 }
 
 /// `device/numa_node`, else that of the PCI function.

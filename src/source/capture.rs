@@ -11,16 +11,16 @@ pub(crate) use format::CaptureError;
 
 use super::root::{RootError, SysRoot};
 
-/// What a root answered, by path.
+/// Answers of a root, by path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Capture {
-    /// Remarks of the header, name and text: who made it, whether serials are pseudonyms.
+    /// Header lines, name and text: the program that made it, whether serials are pseudonyms.
     pub notes: Vec<(String, String)>,
     /// The answers.
     pub answers: BTreeMap<String, Answers>,
 }
 
-/// The answers to the three questions about one path; `None`: never asked.
+/// The answers for one path; `None` if not asked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answers {
     /// See [`SysRoot::list`].
@@ -34,7 +34,7 @@ pub struct Answers {
 /// First line of a capture, before the format version.
 pub(crate) const MAGIC: &str = "iodyno capture";
 
-/// A root that answers exactly what a capture holds.
+/// A root that answers from a capture.
 #[derive(Debug, Clone, Default)]
 pub struct TextRoot {
     capture: Capture,
@@ -84,8 +84,8 @@ impl SysRoot for TextRoot {
     }
 }
 
-/// A root that passes questions on and writes the answers down. What was asked once is answered the same ever after, so
-/// that what is read through it is what the capture holds.
+/// A root that records the answers of another one. A second question gets the recorded answer, so that the capture
+/// matches what was read.
 pub struct Recorder<'a> {
     inner: &'a dyn SysRoot,
     answers: Mutex<BTreeMap<String, Answers>>,
@@ -97,13 +97,13 @@ impl<'a> Recorder<'a> {
         Self { inner, answers: Mutex::default() }
     }
 
-    /// What was answered so far, as it was.
+    /// The answers so far.
     pub fn recorded(&self) -> Capture {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Capture { notes: Vec::new(), answers }
     }
 
-    /// What was answered so far as the text of a capture, nothing replaced; see `redact` for captures that travel.
+    /// The answers so far as a capture's text, without pseudonyms (see `redact`).
     pub fn capture(&self) -> String {
         format::write(&self.recorded())
     }

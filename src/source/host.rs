@@ -130,8 +130,7 @@ fn harmless(text: &str) -> Arc<str> {
 fn module_parameter(root: &dyn SysRoot, parameter: &str) -> Option<Reading<Label>> {
     let (module, name) = parameter.split_once('/')?;
     let reading = root::label(root, &format!("/sys/module/{module}/parameters/{name}"));
-    let absent = reading.problem().is_some_and(|problem| problem.kind == crate::model::ProblemKind::Absent);
-    (!absent).then_some(reading)
+    (!reading.is_absent()).then_some(reading)
 }
 
 #[cfg(test)]

@@ -237,8 +237,7 @@ fn processes(root: &dyn SysRoot, find: Finder<'_>, numbers: &Numbers, own: Optio
             1 => String::new(),
             many => format!(" ({many} processes)"),
         };
-        let why = error.clone().into_reading::<()>(path).problem();
-        let why = why.map_or_else(String::new, |problem| problem.reason.to_string());
+        let why = error.clone().into_problem(path).reason;
         say!(out, "unread {path} {why}{others}");
     }
 }

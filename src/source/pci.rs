@@ -17,7 +17,7 @@ use crate::{
     model::{NodeIndex, PciAddress, Problem, ProblemKind, Reading},
     source::{
         SysRoot,
-        root::{self, file_name, join, parent},
+        root::{self, ancestors, file_name, join},
     },
 };
 
@@ -49,7 +49,7 @@ fn device_folders(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAd
     let names = match root.list(DEVICES) {
         Ok(names) => names,
         Err(error) => {
-            problems.extend(error.into_reading::<()>(DEVICES).problem());
+            problems.push(error.into_problem(DEVICES));
             return Vec::new();
         }
     };
@@ -57,28 +57,21 @@ fn device_folders(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAd
     for name in names {
         let link = format!("{DEVICES}/{name}");
         let Ok(address) = name.parse::<PciAddress>() else {
-            problems.push(malformed(&link, root::quoted(&name, "not a PCI address")));
+            let why = root::quoted(&name, "not a PCI address");
+            problems.push(Problem::new(ProblemKind::Malformed, link, why));
             continue;
         };
         match root.link(&link) {
             Ok(target) => folders.push((address, join(DEVICES, &target))),
             Err(error) if error.is_absent() => problems.push(gone(link)),
-            Err(error) => problems.extend(error.into_reading::<()>(&link).problem()),
+            Err(error) => problems.push(error.into_problem(&link)),
         }
     }
     folders
 }
 
 fn gone(path: String) -> Problem {
-    Problem {
-        path: path.into(),
-        reason: "the device was removed while it was read; read again".into(),
-        kind: ProblemKind::Absent,
-    }
-}
-
-fn malformed(path: &str, reason: String) -> Problem {
-    Problem { path: path.into(), reason: reason.into(), kind: ProblemKind::Malformed }
+    Problem::new(ProblemKind::Absent, path, "the device was removed while it was read; read again")
 }
 
 /// A root complex: nesting depth, domain and bus; the sort key.
@@ -154,14 +147,7 @@ fn build_tree(
 
 /// The closest known folder above `path`.
 fn nearest(path: &str, known: &BTreeSet<Arc<str>>) -> Option<Arc<str>> {
-    let mut above = parent(path);
-    while above != "/" {
-        if let Some(found) = known.get(above) {
-            return Some(found.clone());
-        }
-        above = parent(above);
-    }
-    None
+    ancestors(path).skip(1).find_map(|above| known.get(above).cloned())
 }
 
 /// A root complex, from its folder and the devices on its root bus.

@@ -9,7 +9,10 @@ pub(crate) use folder::FolderRoot;
 pub use live::LiveRoot;
 
 pub(crate) use crate::model::{errno_name, errno_number, errno_words};
-use crate::{model::Reading, text::Label};
+use crate::{
+    model::{Problem, ProblemKind, Reading},
+    text::Label,
+};
 
 /// The source of files. Paths are absolute and normalized: `/sys/...`, `/proc/...`, `/etc/...`; answers of ioctls and
 /// probes are files of the pseudo-folders `/ioctl/NAME/...` and `/probe/...`.
@@ -65,15 +68,22 @@ impl RootError {
     }
 
     /// Absent, denied (EACCES, EPERM) or malformed (everything else).
-    pub(crate) fn into_reading<T>(self, path: &str) -> Reading<T> {
-        match self {
-            Self::Errno(libc::EACCES) => Reading::denied(path, "EACCES: permission denied; run as root"),
-            Self::Errno(libc::EPERM) => {
-                Reading::denied(path, "EPERM: not permitted, by privilege or a security policy")
+    pub(crate) fn into_problem(self, path: &str) -> Problem {
+        let (kind, why) = match self {
+            Self::Errno(libc::EACCES) => {
+                (ProblemKind::Denied, "EACCES: permission denied; run as root".to_owned())
             }
-            absent if absent.is_absent() => Reading::absent(path, absent.to_string()),
-            other => Reading::malformed(path, other.to_string()),
-        }
+            Self::Errno(libc::EPERM) => {
+                (ProblemKind::Denied, "EPERM: not permitted, by privilege or a security policy".to_owned())
+            }
+            absent if absent.is_absent() => (ProblemKind::Absent, absent.to_string()),
+            other => (ProblemKind::Malformed, other.to_string()),
+        };
+        Problem::new(kind, path, why)
+    }
+
+    pub(crate) fn into_reading<T>(self, path: &str) -> Reading<T> {
+        self.into_problem(path).into()
     }
 }
 
@@ -197,6 +207,11 @@ pub(crate) fn numbered(root: &dyn SysRoot, folder: &str, word: &str) -> Vec<u32>
     numbers
 }
 
+/// A path and the folders above it.
+pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path), |path| Some(parent(path)).filter(|above| above.len() < path.len()))
+}
+
 fn split(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|part| !part.is_empty())
 }
@@ -217,11 +232,11 @@ mod tests {
 
     #[test]
     fn errors_become_different_answers() {
-        let reading = |errno| RootError::Errno(errno).into_reading::<u8>("/x").problem().unwrap();
-        assert_eq!(reading(libc::ENOENT).kind, crate::model::ProblemKind::Absent);
-        assert_eq!(reading(libc::EACCES).kind, crate::model::ProblemKind::Denied);
-        let invalid = reading(libc::EINVAL);
-        assert_eq!(invalid.kind, crate::model::ProblemKind::Malformed);
+        let problem = |errno| RootError::Errno(errno).into_problem("/x");
+        assert_eq!(problem(libc::ENOENT).kind, ProblemKind::Absent);
+        assert_eq!(problem(libc::EACCES).kind, ProblemKind::Denied);
+        let invalid = problem(libc::EINVAL);
+        assert_eq!(invalid.kind, ProblemKind::Malformed);
         assert_eq!(&*invalid.reason, "EINVAL: Invalid argument");
     }
 }

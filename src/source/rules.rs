@@ -136,7 +136,7 @@ fn in_folders(root: &dyn SysRoot, folders: &[&str], end: &str, problems: &mut Ve
 
 /// A missing folder is no problem: most systems lack one of them.
 fn reportable(error: RootError, path: &str) -> Option<Problem> {
-    if error.is_absent() { None } else { error.into_reading::<()>(path).problem() }
+    (!error.is_absent()).then(|| error.into_problem(path))
 }
 
 /// Trimmed lines with their numbers; a backslash at the end continues a line.

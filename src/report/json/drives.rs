@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Reasons, SCHEMA, VERSION};
 use crate::{
     machine::{Drive, LbaFormat, Machine, Queue},
-    model::{DriveName, Outcome, Problem, Reading},
+    model::{DriveName, Problem, Reading},
 };
 
 /// `iodyno drives --json`.
@@ -188,10 +188,10 @@ fn formats(drive: &Drive, reasons: &mut Reasons) -> Option<Vec<FormatRow>> {
 fn temperature(drive: &Drive, reasons: &mut Reasons) -> Option<f64> {
     let sensor = drive.temperature.as_ref().map(|temperature| &temperature.now);
     let smart = drive.nvme.as_ref().map(|nvme| &nvme.smart);
-    if let Some(Outcome::Known(celsius)) = sensor.map(Reading::outcome) {
+    if let Some(celsius) = sensor.and_then(Reading::value) {
         return Some(*celsius);
     }
-    if let Some(Outcome::Known(smart)) = smart.map(Reading::outcome) {
+    if let Some(smart) = smart.and_then(Reading::value) {
         return Some(f64::from(smart.celsius));
     }
     if sensor.is_none() && smart.is_none() {

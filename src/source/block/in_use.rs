@@ -9,7 +9,7 @@ use mounts::{Mount, unescape};
 
 use crate::{
     machine::{Drive, Process, Use, User},
-    model::{Problem, ProblemKind, Reading},
+    model::{Problem, ProblemKind},
     source::{
         open_files,
         root::{RootError, SysRoot, label, text},
@@ -230,8 +230,7 @@ impl Users<'_> {
                 Ok(holders) => holders.iter().for_each(|holder| self.stack(index, holder)),
                 Err(error) if error.is_absent() => {}
                 Err(error) => {
-                    let problem = error.into_reading::<()>(&folder).problem();
-                    self.unread_of.extend(problem.map(|problem| (part.drive, problem)));
+                    self.unread_of.push((part.drive, error.into_problem(&folder)));
                 }
             }
             for lower in root.list(&format!("{}/slaves", part.path)).unwrap_or_default() {
@@ -296,14 +295,14 @@ impl Users<'_> {
                     RootError::NotHere(why) => RootError::NotHere(format!("open files and exports: {why}")),
                     errno @ RootError::Errno(_) => errno,
                 };
-                self.unread.extend(error.into_reading::<()>(open_files::PROBE).problem());
+                self.unread.push(error.into_problem(open_files::PROBE));
                 return;
             }
         };
         for line in answer.lines() {
             if self.line(line).is_none() {
                 let why = crate::source::root::quoted(line, "not a user of a device");
-                self.unread.extend(Reading::<()>::malformed(open_files::PROBE, why).problem());
+                self.unread.push(Problem::new(ProblemKind::Malformed, open_files::PROBE, why));
             }
         }
     }
@@ -335,12 +334,12 @@ impl Users<'_> {
                 }
             }
             "pool" => self.used(subject, User::Pool(Label::new(rest))),
-            "unread" => self.unread.extend(problem(subject, rest)),
+            "unread" => self.unread.push(problem(subject, rest)),
             "unread-of" => {
                 let (path, why) = rest.split_once(' ')?;
                 if let Some(part) = self.parts.by_name.get(subject) {
                     let drive = self.parts.all[*part].drive;
-                    self.unread_of.extend(problem(path, why).map(|problem| (drive, problem)));
+                    self.unread_of.push((drive, problem(path, why)));
                 }
             }
             _ => return None,
@@ -399,13 +398,9 @@ impl Users<'_> {
     }
 }
 
-fn problem(path: &str, why: &str) -> Option<Problem> {
-    let kind = if why.starts_with("EACCES") || why.starts_with("EPERM") {
-        Reading::<()>::denied(path, why)
-    } else {
-        Reading::absent(path, why)
-    };
-    kind.problem()
+fn problem(path: &str, why: &str) -> Problem {
+    let is_denied = why.starts_with("EACCES") || why.starts_with("EPERM");
+    Problem::new(if is_denied { ProblemKind::Denied } else { ProblemKind::Absent }, path, why)
 }
 
 /// `4711 fio`.

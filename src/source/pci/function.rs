@@ -135,7 +135,7 @@ fn narrow<T: TryFrom<u64>>(value: u64, most: u64) -> Result<T, String> {
 fn configuration(root: &dyn SysRoot, shared: &Shared, path: &str) -> Reading<Vec<u8>> {
     let file = format!("{path}/config");
     let link_file = || root::text(root, &format!("{path}/max_link_speed"));
-    if shared.has_link_files && link::is_absent(&link_file()) {
+    if shared.has_link_files && link_file().is_absent() {
         return Reading::absent(file, "no link files: a conventional PCI device");
     }
     let power = root::label(root, &format!("{path}/power_state"));

@@ -5,7 +5,7 @@
 
 use crate::{
     machine::{Express, Link},
-    model::{ProblemKind, Reading},
+    model::Reading,
     source::{
         SysRoot,
         root::{self, quoted},
@@ -37,16 +37,11 @@ pub(super) fn read(root: &dyn SysRoot, path: &str, express: &Reading<Express>) -
         max_speed: speed("max_link_speed", "LnkCap", |it| it.max_speed),
         max_width: width("max_link_width", "LnkCap", |it| it.max_width),
     };
-    let nothing = is_absent(&link.speed)
-        && is_absent(&link.width)
-        && is_absent(&link.max_speed)
-        && is_absent(&link.max_width);
+    let nothing = link.speed.is_absent()
+        && link.width.is_absent()
+        && link.max_speed.is_absent()
+        && link.max_width.is_absent();
     (!nothing || registers.is_some()).then_some(link)
-}
-
-/// Whether the file does not exist, as opposed to unreadable.
-pub(super) fn is_absent<T>(reading: &Reading<T>) -> bool {
-    reading.problem().is_some_and(|problem| problem.kind == ProblemKind::Absent)
 }
 
 /// A register's value as a reading, the register's name appended to the path.

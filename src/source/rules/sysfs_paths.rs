@@ -32,42 +32,38 @@ impl At<'_> {
     pub(super) fn write(self, path: &str, value: &str, text: &str) -> Option<SettingRule> {
         let parts: Vec<&str> =
             path.strip_prefix("/sys/")?.split('/').filter(|part| !part.is_empty()).collect();
-        match parts.as_slice() {
+        let (setting, names) = match parts.as_slice() {
             ["block", name, "queue", file] | ["class", "block", name, "queue", file] => {
-                let names = Some(*name).filter(|name| *name != "*");
-                Some(self.rule(file, value, names, text))
+                (*file, Some(*name).filter(|name| *name != "*"))
             }
             ["devices", "system", "cpu", "cpufreq", policy, file] if policy.starts_with("policy") => {
-                Some(self.rule(cpu_setting(file)?, value, None, text))
+                (cpu_setting(file)?, None)
             }
             ["devices", "system", "cpu", cpu, "cpufreq", file] if cpu.starts_with("cpu") => {
-                Some(self.rule(cpu_setting(file)?, value, None, text))
+                (cpu_setting(file)?, None)
             }
-            ["module", module, "parameters", parameter] => self.parameter(module, parameter, value, text),
-            ["bus", "pci", "devices", "*", "power", "control"] => {
-                Some(self.rule("power_control", value, None, text))
+            ["module", module, "parameters", parameter] => {
+                return self.parameter(module, parameter, value, text);
             }
-            ["bus", "pci", "devices", "*", "link", "l1_aspm"] => Some(self.rule("aspm", value, None, text)),
-            _ => None,
-        }
+            ["bus", "pci", "devices", "*", "power", "control"] => ("power_control", None),
+            ["bus", "pci", "devices", "*", "link", "l1_aspm"] => ("aspm", None),
+            _ => return None,
+        };
+        Some(self.rule(setting, value, names, text))
     }
 
     /// The rule of a module's parameter, which is also an argument of the kernel.
     pub(super) fn parameter(self, module: &str, name: &str, value: &str, text: &str) -> Option<SettingRule> {
-        match (module, name) {
-            ("nvme", "poll_queues") => Some(self.rule("poll_queues", value, None, text)),
-            ("nvme_core", "default_ps_max_latency_us") => {
-                Some(self.rule("latency_tolerance_us", value, None, text))
-            }
-            ("cpufreq", "default_governor") => Some(self.rule("governor", value, None, text)),
+        let (setting, value) = match (module, name, value) {
+            ("nvme", "poll_queues", _) => ("poll_queues", value),
+            ("nvme_core", "default_ps_max_latency_us", _) => ("latency_tolerance_us", value),
+            ("cpufreq", "default_governor", _) => ("governor", value),
             // drivers/pci/pcie/aspm.c: `default` keeps the firmware's choice.
-            ("pcie_aspm", "policy") => match value {
-                "performance" => Some(self.rule("aspm", "0", None, text)),
-                "powersave" | "powersupersave" => Some(self.rule("aspm", "1", None, text)),
-                _ => None,
-            },
-            _ => None,
-        }
+            ("pcie_aspm", "policy", "performance") => ("aspm", "0"),
+            ("pcie_aspm", "policy", "powersave" | "powersupersave") => ("aspm", "1"),
+            _ => return None,
+        };
+        Some(self.rule(setting, value, None, text))
     }
 
     /// The rules of the kernel's command line.

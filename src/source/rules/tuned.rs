@@ -43,6 +43,22 @@ pub(super) fn lines(root: &dyn SysRoot) -> Vec<Line> {
 /// Variables of the sections `variables`; later ones win.
 fn variables(root: &dyn SysRoot, lines: &[Line]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
+    for (_, key, value, _) in options(lines).into_iter().filter(|(section, ..)| *section == "variables") {
+        if key == "include" && value.starts_with('/') {
+            let text = root::text(root, value);
+            let text = text.value().map(String::as_str).unwrap_or_default();
+            let own = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+            found.extend(text.lines().filter_map(option).map(own));
+        } else {
+            found.insert(key.to_owned(), value.to_owned());
+        }
+    }
+    found
+}
+
+/// Section, key, value and line of each option.
+fn options<'a>(lines: impl IntoIterator<Item = &'a Line>) -> Vec<(&'a str, &'a str, &'a str, &'a Line)> {
+    let mut found = Vec::new();
     let (mut file, mut section) = ("", "");
     for line in lines {
         if line.path != file {
@@ -50,15 +66,8 @@ fn variables(root: &dyn SysRoot, lines: &[Line]) -> BTreeMap<String, String> {
         }
         if let Some(heading) = line.text.strip_prefix('[') {
             section = heading.split(']').next().unwrap_or_default();
-        } else if let Some((key, value)) = option(&line.text).filter(|_| section == "variables") {
-            if key == "include" && value.starts_with('/') {
-                let text = root::text(root, value);
-                let text = text.value().map(String::as_str).unwrap_or_default();
-                let own = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
-                found.extend(text.lines().filter_map(option).map(own));
-            } else {
-                found.insert(key.to_owned(), value.to_owned());
-            }
+        } else if let Some((key, value)) = option(&line.text) {
+            found.push((section, key, value, line));
         }
     }
     found
@@ -141,20 +150,12 @@ type Section<'a> = BTreeMap<&'a str, (&'a str, &'a Line)>;
 /// The rules of profile lines; later ones override earlier ones.
 pub(super) fn rules(lines: &[&Line]) -> Vec<SettingRule> {
     let mut sections: BTreeMap<&str, Section<'_>> = BTreeMap::new();
-    let (mut file, mut name) = ("", "");
-    for line in lines {
-        if line.path != file {
-            (file, name) = (&line.path, "");
+    for (name, key, value, line) in options(lines.iter().copied()) {
+        let section = sections.entry(name).or_default();
+        if key == "replace" && is_true(value) {
+            section.retain(|_, (_, other)| other.path == line.path);
         }
-        if let Some(heading) = line.text.strip_prefix('[') {
-            name = heading.split(']').next().unwrap_or_default();
-        } else if let Some((key, value)) = option(&line.text) {
-            let section = sections.entry(name).or_default();
-            if key == "replace" && is_true(value) {
-                section.retain(|_, (_, other)| other.path == line.path);
-            }
-            section.insert(key, (value, line));
-        }
+        section.insert(key, (value, line));
     }
     sections.iter().flat_map(|(name, section)| of_section(name, section)).collect()
 }

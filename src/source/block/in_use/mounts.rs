@@ -1,4 +1,4 @@
-//! The mount table of this process, and the mount a file lies on.
+//! The mount table of this process, and the mount of a file.
 
 use procfs::process::MountInfo;
 
@@ -94,7 +94,7 @@ pub(super) fn of_file<'a>(mounts: &'a [Mount], file: &str) -> Option<&'a Mount> 
     Some(at)
 }
 
-/// Whether `file` is `folder` or lies below it.
+/// Whether `file` is `folder` or below it.
 fn is_below(file: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');
     file.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
