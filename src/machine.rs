@@ -1,4 +1,4 @@
-//! [`Machine`]: all that was read of one computer, as plain data.
+//! [`Machine`]: the data read from one computer.
 
 pub mod pci;
 pub(crate) mod hop;
@@ -27,7 +27,7 @@ use crate::{
     text::Label,
 };
 
-/// One computer, as far as it could be read; unreadable values are [`crate::model::Reading`]s with a reason.
+/// One computer; unreadable values are [`Reading`]s with a reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
     /// Name, board, kernel.
@@ -36,8 +36,8 @@ pub struct Machine {
     pub pci: PciTree,
     /// Whole block devices: hardware in bus order, then software devices by name.
     pub drives: Vec<Drive>,
-    /// Hidden path devices of native NVMe multipath (`nvme0c1n1`), as block devices of their own: each has a queue with
-    /// its settings and hangs on the controller it leads through.
+    /// Hidden path devices of native NVMe multipath (`nvme0c1n1`): each has a queue with its own settings, and its own
+    /// controller.
     pub paths: Vec<Drive>,
     /// CPUs, NUMA nodes, frequency and idle governors.
     pub processors: Processors,

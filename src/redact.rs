@@ -119,7 +119,7 @@ impl File {
 }
 
 impl Redactor {
-    /// One that knows nothing yet.
+    /// An empty one.
     pub fn new() -> Self {
         Self::default()
     }

@@ -37,7 +37,7 @@ pub(crate) struct Caller<'a> {
 pub(crate) struct Chosen {
     /// The folder.
     pub folder: PathBuf,
-    /// A folder from the environment that belongs to another user, in words.
+    /// Why a folder of the environment is ignored.
     pub passed_over: Option<String>,
 }
 
@@ -47,9 +47,8 @@ const LENT: [&str; 3] = ["SUDO_UID", "DOAS_USER", "PKEXEC_UID"];
 /// The state folder: `IODYNO_STATE_DIR`, else /var/lib/iodyno for root, else `iodyno` in `XDG_STATE_HOME`, else in
 /// `.local/state` of `HOME`.
 ///
-/// Under sudo, doas and pkexec the environment may be the caller's: what it names is used only if it belongs to the
-/// user iodyno runs as, or to root; else that user's own folder is. What is not there yet belongs to whom the folder
-/// above does.
+/// Under sudo, doas and pkexec the environment may be the caller's: its folder is used only if it belongs to the effective
+/// user or root, else that user's own. The owner of a missing folder is that of the folder above.
 pub(crate) fn state_folder(caller: &Caller<'_>) -> Chosen {
     let lent = LENT.iter().any(|name| (caller.variable)(name).is_some());
     let foreign = |path: &Path| {
@@ -100,7 +99,7 @@ pub(crate) fn folder() -> PathBuf {
     chosen().folder
 }
 
-/// A folder from the environment that is ignored, in words: it belongs to another user, under sudo.
+/// Why a folder of the environment is ignored: under sudo it may belong to another user.
 pub(crate) fn passed_over() -> Option<String> {
     chosen().passed_over
 }
@@ -140,7 +139,7 @@ fn content(folder: Option<&StateFolder>, name: &str, most: u64) -> io::Result<Op
 /// Maximum bytes of a file of records, about two hundred runs; a full one is rotated.
 const MOST: u64 = 1 << 20;
 
-/// What is kept for sheets made later, a JSON document a line.
+/// A record for later sheets, one JSON document per line.
 pub trait Kept: Serialize + DeserializeOwned {
     /// File name in the state folder.
     const FILE: &'static str;
@@ -174,7 +173,7 @@ impl Kept for ExperimentRecord {
     }
 }
 
-/// The file of the latest ones in a state folder.
+/// The file of records in a state folder.
 pub fn file<T: Kept>(folder: &Path) -> PathBuf {
     folder.join(T::FILE)
 }
@@ -199,12 +198,12 @@ pub fn keep<T: Kept>(folder: &Path, record: &T) -> io::Result<()> {
     file.sync_data()
 }
 
-/// The last ones of a boot.
+/// The last records of a boot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recent<T> {
     /// The oldest first.
     pub kept: Vec<T>,
-    /// How many lines of that boot another version of iodyno wrote, which this one does not understand.
+    /// Number of lines of that boot that this version cannot parse.
     pub foreign: usize,
 }
 

@@ -6,9 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// A short single-line text from outside: a model name, a path, a driver, a host name.
 ///
-/// White space at both ends is cut, runs of it inside become one space, and every character that could steer a terminal
-/// or a reader's eye (control characters, escape sequences' first byte, bidirectional overrides, zero-width marks,
-/// private use) is replaced by `U+FFFD`. Cheap to clone.
+/// Trimmed, with runs of white space as one space. Characters that control a terminal or are invisible (control characters,
+/// bidirectional overrides, zero-width marks, private use) are replaced by `U+FFFD`. Cheap to clone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Label(Arc<str>);

@@ -1,4 +1,4 @@
-//! Quantities and how they are written: bytes, rates, lanes, transfer rates, microseconds; GB/s or GiB/s.
+//! Quantities and their text: bytes, rates, lanes, transfer rates, microseconds; GB/s or GiB/s.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
-/// A data rate in bytes per second. Never negative, never NaN: made by division of measured counts.
+/// A data rate in bytes per second; never negative, never NaN.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct BytesPerSecond(pub f64);
@@ -30,7 +30,7 @@ pub struct TransferRate {
 #[serde(transparent)]
 pub(crate) struct Micros(pub f64);
 
-/// Which powers rates and sizes are written in.
+/// Powers of ten or of two for rates and sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnitSystem {
     /// kB, MB, GB: powers of ten, as links, vendors and fio's `MB/s` count.
@@ -169,7 +169,7 @@ impl TransferRate {
 
     /// From sysfs: a number followed by `GT/s`, `16.0 GT/s PCIe` (since 5.7) or `16 GT/s`.
     ///
-    /// `None` for `Unknown`, `Unknown speed` and anything that is no PCI Express rate.
+    /// `None` for `Unknown`, `Unknown speed` and everything else that is not a PCI Express rate.
     pub fn parse(text: &str) -> Option<Self> {
         let (number, rest) = text.trim().split_once(' ')?;
         let gts: f64 = number.parse().ok().filter(|_| rest.starts_with("GT/s"))?;

@@ -7,7 +7,7 @@ use super::{
     tree::{Function, Width},
 };
 
-/// What the two ends of a link and the path agreed on.
+/// Negotiated values of a link and its path.
 pub struct Registers<'a> {
     pub function: &'a Function,
     pub part: &'a Part,
@@ -73,7 +73,7 @@ fn header(space: &mut Space, registers: &Registers, bridge: bool) {
 }
 
 fn capabilities(space: &mut Space, registers: &Registers, kind: Kind, bridge: bool) {
-    // Where AMD's ports and most NVMe drives have them.
+    // Offsets of AMD's ports and most NVMe drives.
     let chain: &[(usize, u8)] = if bridge {
         &[(0x50, POWER_MANAGEMENT), (0x58, EXPRESS), (0xa0, MSI), (0xc0, SUBSYSTEM)]
     } else {

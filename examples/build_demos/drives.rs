@@ -22,7 +22,7 @@ pub struct Vector {
     pub cpus: String,
 }
 
-/// One drive on its way into files.
+/// One drive.
 struct Drive<'a> {
     all: &'a Everything<'a>,
     function: &'a Function,

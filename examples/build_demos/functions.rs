@@ -103,11 +103,11 @@ fn one(
     Ok(())
 }
 
-/// What this end trained to, and what it can.
+/// Current and maximum values of this end of a link.
 pub fn link(function: &Function, part: &Part) -> anyhow::Result<(Option<Width>, Option<Width>)> {
     let of_part = |text: &Option<String>| text.as_deref().map(Width::parse).transpose();
     let now = function.link.or(of_part(&part.link)?);
-    // A tree that says how a port trained says what it can, too, unless that is the same.
+    // A tree gives a port's maximum only if it differs from the trained value.
     let max = match function.max {
         Some(max) => Some(max),
         None if function.link.is_some() && part.max.is_none() => now,

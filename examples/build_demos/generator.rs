@@ -1,6 +1,6 @@
 //! From the description of a machine to the files its kernel would show, as the text of a capture.
 //!
-//! Everything a reader may ask for is made here, nothing is read back: demos go through the same readers as any capture.
+//! Demos go through the same readers as any capture.
 
 mod config_space;
 mod description;
@@ -48,7 +48,7 @@ pub fn build(folder: &Path) -> anyhow::Result<BTreeMap<String, String>> {
     Ok(captures)
 }
 
-/// What the files of one demo are made from.
+/// The input of one demo.
 pub struct Everything<'a> {
     machine: &'a Machine,
     parts: &'a BTreeMap<String, Part>,

@@ -132,7 +132,7 @@ fn interrupts(files: &mut Files, all: &Everything, vectors: &[Vector]) {
     files.bytes("/proc/interrupts", table.into_bytes());
 }
 
-/// What a ring answered on such a kernel, and what the process was allowed.
+/// Answers of the kernel's probes.
 fn probes(files: &mut Files, all: &Everything) {
     let host = &all.machine.host;
     let mut ring = String::new();

@@ -1,10 +1,10 @@
-//! Processors: `/proc/cpuinfo`, topology, frequency and idle governors, NUMA.
+//! CPUs: `/proc/cpuinfo`, topology, frequency and idle governors, NUMA.
 
 use std::fmt::Write as _;
 
 use super::{Everything, files::Files};
 
-/// Writes the files of all processors: threads of a core are numbered cores apart, as AMD's firmware does.
+/// Writes the files of all CPUs: sibling threads have numbers `cores` apart, as with AMD's firmware.
 pub fn write(files: &mut Files, all: &Everything) {
     let cpu = &all.machine.cpu;
     let last = all.cpus() - 1;

@@ -43,7 +43,7 @@ pub enum DriveKind {
 pub struct Drive {
     /// Kernel name.
     pub name: DriveName,
-    /// What sort.
+    /// Its kind.
     pub kind: DriveKind,
     /// Its folder: `/sys/devices/.../nvme0n1`, links resolved.
     pub path: Arc<str>,
@@ -83,7 +83,7 @@ pub struct Drive {
     pub users_unread: Vec<Problem>,
     /// The file behind a loop device (`loop/backing_file`).
     pub backing_file: Option<Label>,
-    /// `power/control` of the device the drive hangs on, `power/pm_qos_latency_tolerance_us` of its controller.
+    /// `power/pm_qos_latency_tolerance_us` of its controller.
     pub latency_tolerance_us: Reading<Label>,
 }
 
@@ -242,7 +242,7 @@ impl Drive {
         self.nvme.as_ref().map_or(self.name.as_str(), |nvme| nvme.controller.as_str())
     }
 
-    /// The whole of it as something to read from.
+    /// The whole drive as a target.
     pub fn target(&self) -> Target {
         Target { path: self.name.device_file().into(), drive: Some(self.name.clone()) }
     }

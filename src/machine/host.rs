@@ -48,13 +48,13 @@ pub struct IoLimit {
     pub path: Arc<str>,
     /// `major:minor` of the whole device.
     pub device: Label,
-    /// What it limits.
+    /// The limited quantity.
     pub kind: LimitKind,
     /// In the kind's unit.
     pub value: u64,
 }
 
-/// What a control group limits.
+/// A quantity that a control group limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitKind {
     /// Bytes read per second (`rbps` of `io.max`, `blkio.throttle.read_bps_device`).
@@ -82,7 +82,7 @@ pub struct MemoryModule {
     pub configured_mts: Option<u32>,
 }
 
-/// What a ring offered when one was tried.
+/// Flags of io_uring, from test rings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IoUring {
     /// Setup flags that were accepted, best set first tried: `SINGLE_ISSUER`, `DEFER_TASKRUN`, `NO_SQARRAY`...

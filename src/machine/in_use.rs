@@ -14,7 +14,7 @@ pub struct Use {
     pub by: User,
 }
 
-/// What uses a block device.
+/// A user of a block device.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum User {
     /// A file system, mounted.

@@ -15,7 +15,7 @@ pub struct PciTree {
     pub nodes: Vec<PciNode>,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NodeKind {
     /// A PCI host bridge and its root bus: a `pciDDDD:BB` folder.
@@ -49,9 +49,9 @@ pub enum NodeAddress {
 /// One node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PciNode {
-    /// Where it is on the bus.
+    /// Its address on the bus.
     pub address: NodeAddress,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
     /// The node above; `None` for a root complex, unless it hangs under a device (VMD), which is then named here.
     pub parent: Option<NodeIndex>,
@@ -157,7 +157,7 @@ pub struct Express {
 }
 
 impl NodeAddress {
-    /// Its place on the bus: `01.1`, device and function; of a root complex its whole address.
+    /// Device and function, `01.1`; of a root complex its whole address.
     pub fn place(&self) -> String {
         match self {
             Self::Device(address) => format!("{:02x}.{}", address.device, address.function),

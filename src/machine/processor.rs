@@ -10,7 +10,7 @@ use crate::{model::Reading, text::Label};
 pub struct Processors {
     /// `model name` of `/proc/cpuinfo`, shortened of `(R)`, `CPU` and the clock.
     pub model: Reading<Label>,
-    /// `cpu MHz` of the first one in `/proc/cpuinfo`, as it was just then.
+    /// `cpu MHz` of the first one in `/proc/cpuinfo` at that moment.
     pub megahertz: Reading<f64>,
     /// Vendor: `GenuineIntel`, `AuthenticAMD`.
     pub vendor: Reading<Label>,

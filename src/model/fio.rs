@@ -26,7 +26,7 @@ impl ValueError {
 
 type Parsed<T> = Result<T, ValueError>;
 
-/// How values of one type are written and read.
+/// Text of values of one type.
 pub(super) trait Codec<T> {
     /// Their kind, as `--help` names it.
     const METAVAR: &'static str;

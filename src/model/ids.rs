@@ -122,7 +122,7 @@ pub struct SettingId(pub &'static str);
 #[serde(transparent)]
 pub struct ExperimentId(pub &'static str);
 
-/// How much a finding matters on the machine at hand. Ordered: `Info < Warning < High`.
+/// Severity of a finding on this machine. Ordered: `Info < Warning < High`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::ids::{DriveName, NodeIndex};
 use crate::units::{Bytes, BytesPerSecond};
 
-/// Where a limit comes from, strongest first.
+/// Source of a limit, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {

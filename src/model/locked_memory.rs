@@ -1,4 +1,4 @@
-//! Locked memory (`RLIMIT_MEMLOCK`), which rings and their registered buffers use up: waiting for it, and saying so.
+//! Locked memory (`RLIMIT_MEMLOCK`) of rings and registered buffers: retries and error texts.
 
 use std::{io, thread, time::Duration};
 
@@ -9,7 +9,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Two seconds in all. Freeing a ring takes some 20 ms, more on a busy machine.
 const TRIES: u32 = 200;
 
-/// What to do when it is used up.
+/// The fix if it is used up.
 pub const RAISE_LIMIT: &str = "raise `ulimit -l`, or LimitMEMLOCK= of a systemd unit";
 
 /// Repeats `make` for up to two seconds while it fails with ENOMEM: the kernel frees the memory of a closed ring later,

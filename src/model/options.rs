@@ -26,7 +26,7 @@ pub struct WorkloadOption {
     rule: fn(&Workload) -> Result<(), ValueError>,
     /// Whether a workload's list of options contains it.
     listed: fn(&Workload) -> bool,
-    /// Where experiments use it.
+    /// Its use in experiments.
     pub arm: Arm,
     /// Its field in the form.
     pub form: Option<FormField>,
@@ -38,7 +38,7 @@ pub struct WorkloadOption {
     text: fn(&Workload) -> Option<String>,
 }
 
-/// Where experiments use an option.
+/// Use of an option in experiments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arm {
     /// Nowhere.
@@ -119,7 +119,7 @@ impl WorkloadOption {
 macro_rules! options {
     ($($field:ident: $type:ty = $default:expr, $codec:ident, $name:literal, $help:literal,
        { $($key:ident: $value:expr),* $(,)? })*) => {
-        /// What a test does. Depth and jobs are per target, as one fio process for each drive.
+        /// A test. Depth and jobs are per target, as one fio process for each drive.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(default)]
         pub struct Workload {

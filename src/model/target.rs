@@ -63,7 +63,7 @@ impl EngineKind {
     }
 }
 
-/// How completions are found.
+/// How completions are detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {

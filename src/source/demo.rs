@@ -7,7 +7,7 @@ use super::packed::{Packed, packed};
 pub struct Demo {
     /// Name for `--demo`: `threadripper-before`.
     pub name: &'static str,
-    /// What it shows, in one line.
+    /// One line about it.
     pub title: &'static str,
     packed: Packed,
 }

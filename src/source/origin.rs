@@ -15,7 +15,7 @@ use super::{
 };
 use crate::text::Label;
 
-/// Where a machine comes from.
+/// The source of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Origin {
     /// This machine.

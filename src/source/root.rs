@@ -17,7 +17,7 @@ use crate::{
 /// The source of files. Paths are absolute and normalized: `/sys/...`, `/proc/...`, `/etc/...`; answers of ioctls and
 /// probes are files of the pseudo-folders `/ioctl/NAME/...` and `/probe/...`.
 ///
-/// Readers never follow a symbolic link implicitly: they ask [`SysRoot::link`] and continue at the target (see
+/// Readers never follow a symbolic link implicitly: they call [`SysRoot::link`] and continue at the target (see
 /// [`resolve`]), so that a capture needs no link resolution.
 pub trait SysRoot: Send + Sync {
     /// The whole content of a file, at most [`MOST_BYTES`].
@@ -91,7 +91,7 @@ pub(crate) fn bytes(root: &dyn SysRoot, path: &str) -> Reading<Vec<u8>> {
     reading(path, root.read(path))
 }
 
-/// What a root answered for `path`, as a reading.
+/// The answer for `path` as a reading.
 pub(crate) fn reading<T>(path: &str, answer: Result<T, RootError>) -> Reading<T> {
     answer.map_or_else(|error| error.into_reading(path), |value| Reading::known(path, value))
 }

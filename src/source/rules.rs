@@ -41,7 +41,7 @@ pub(super) fn probe(root: &dyn SysRoot) -> Vec<u8> {
     boot_scan::scan(root).iter().map(ToString::to_string).collect::<String>().into_bytes()
 }
 
-/// What the lines of an answer to `/probe/boot-rules` set.
+/// The rules of an answer to `/probe/boot-rules`.
 pub fn parse(answer: &str) -> Vec<SettingRule> {
     of_lines(&answered(answer))
 }

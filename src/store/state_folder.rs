@@ -31,18 +31,15 @@ const FOLDER: OFlags = FLAGS.union(OFlags::DIRECTORY);
 const OWN: Mode = Mode::RUSR.union(Mode::WUSR);
 
 impl StateFolder {
-    /// Opens the folder; `None` where there is none.
+    /// Opens the folder, if it exists.
     ///
     /// # Errors
-    /// A link, no folder, or one that another user owns or can write to: in words, with what to do.
+    /// A link, another file type, or another user owns it or can write to it; the text contains the fix.
     pub(crate) fn open(path: &Path) -> io::Result<Option<Self>> {
         existing(open(path, FOLDER, Mode::empty()))?.map(Self::checked).transpose()
     }
 
-    /// Opens the folder; where there is none it is made, readable by its owner alone.
-    ///
-    /// # Errors
-    /// As for [`Self::open`].
+    /// Opens the folder, or creates it with mode 0700. Errors as for [`Self::open`].
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(Mode::RWXU.bits()).create(path).or_else(|error| {
             // A symbolic link gets a better message below.
@@ -51,18 +48,12 @@ impl StateFolder {
         Self::open(path)?.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// A folder in it; `None` where there is none.
-    ///
-    /// # Errors
-    /// As for [`Self::open`].
+    /// Opens a subfolder, if it exists. Errors as for [`Self::open`].
     pub(crate) fn folder(&self, name: &str) -> io::Result<Option<Self>> {
         existing(openat(&self.folder, name, FOLDER, Mode::empty()))?.map(Self::checked).transpose()
     }
 
-    /// A folder in it, made where there is none.
-    ///
-    /// # Errors
-    /// As for [`Self::open`].
+    /// Opens or creates a subfolder. Errors as for [`Self::open`].
     pub(crate) fn make_folder(&self, name: &str) -> io::Result<Self> {
         match mkdirat(&self.folder, name, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => {}
@@ -71,34 +62,25 @@ impl StateFolder {
         self.folder(name)?.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// A file to be read; `None` where there is none.
+    /// Opens a file for reading, if it exists.
     ///
     /// # Errors
-    /// What is no regular file, or belongs to another user, or can be written by one.
+    /// Not a regular file, or another user owns it or can write to it.
     pub(crate) fn read(&self, name: &str) -> io::Result<Option<File>> {
         existing(openat(&self.folder, name, FLAGS, Mode::empty()))?.map(own_file).transpose()
     }
 
-    /// A file to be added to, made where there is none; it can be read as well.
-    ///
-    /// # Errors
-    /// As for [`Self::read`].
+    /// Opens or creates a file for reading and appending. Errors as for [`Self::read`].
     pub(crate) fn append(&self, name: &str) -> io::Result<File> {
         self.writable(name, OFlags::CREATE | OFlags::APPEND)
     }
 
-    /// A file that is there for its lock, made where there is none.
-    ///
-    /// # Errors
-    /// As for [`Self::read`].
+    /// Opens or creates a lock file. Errors as for [`Self::read`].
     pub(crate) fn lock_file(&self, name: &str) -> io::Result<File> {
         self.writable(name, OFlags::CREATE)
     }
 
-    /// A file that was not there before.
-    ///
-    /// # Errors
-    /// `AlreadyExists` above all.
+    /// Creates a file; `AlreadyExists` if it exists.
     pub(crate) fn new_file(&self, name: &str) -> io::Result<File> {
         self.writable(name, OFlags::CREATE | OFlags::EXCL)
     }
@@ -155,7 +137,7 @@ fn others_may_write(stat: &Stat) -> bool {
     Mode::from_raw_mode(stat.st_mode).intersects(Mode::WGRP | Mode::WOTH)
 }
 
-/// Takes the rights of others on a file away.
+/// Removes the permissions of group and others.
 fn tighten(file: impl AsFd, stat: &Stat) -> io::Result<()> {
     let others = Mode::RWXG | Mode::RWXO;
     if !Mode::from_raw_mode(stat.st_mode).intersects(others) {
@@ -165,7 +147,7 @@ fn tighten(file: impl AsFd, stat: &Stat) -> io::Result<()> {
         .map_err(|error| refused(format!("other users have access, and `chmod` failed: {error}")))
 }
 
-/// What the kernel's answer to these flags means.
+/// Errors of these flags in words.
 fn explained(error: Errno) -> io::Error {
     match error {
         Errno::LOOP => refused("is a symbolic link, which is not followed in the state folder"),

@@ -38,7 +38,7 @@ pub(crate) const VERSION: u32 = 1;
 /// Maximum length of a capture's text, and of its contents.
 pub(crate) const MOST_TEXT: usize = 64 << 20;
 
-/// What is wrong with a capture's text, and where.
+/// An error in a capture's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {wrong}")]
 pub struct CaptureError {

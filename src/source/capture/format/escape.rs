@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Where a text is written, which decides how spaces are escaped.
+/// Position of a text, which decides how spaces are escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// One word of several: every space is escaped.
