@@ -25,8 +25,7 @@ use crate::{
     capacity::{self, bottleneck},
     counters::Rates,
     findings::{is_depth_one, validity::RunMonitor},
-    machine::Measured,
-    model::{DriveName, Failed, RunSample, RunSummary},
+    model::{DriveName, Failed, RunSample, RunSummary, Seconds},
     screens::{News, Screens},
     ui::{
         Ask, Asks, Notice, Shared, SharedChange, Subject, answer::Answer, experiments::Progress, load::Load,
@@ -274,26 +273,12 @@ impl App {
         self.stats_bar.push_reads(now, bytes);
     }
 
-    /// What a test on this machine teaches about it.
-    fn learned(&self, result: &Result<RunSummary, Failed>) -> Vec<Measured> {
-        match (&self.shared.mode, result) {
-            (Mode::Live, Ok(run)) => {
-                let beside =
-                    self.shared.tests.running().map_or_else(capacity::SystemActivity::default, |test| {
-                        test.watch.beside(&self.shared.machine, run)
-                    });
-                capacity::learned(&self.shared.machine, &self.shared.limits, run, beside)
-            }
-            _ => Vec::new(),
+    fn end_run(&mut self, mut result: Result<(RunSummary, Seconds), Failed>, now: Duration) -> Vec<Effect> {
+        let Shared { machine, limits, tests, .. } = &self.shared;
+        let mut learned = Vec::new();
+        if let (Ok((run, _)), Some(test)) = (&mut result, tests.running()) {
+            learned = test.watch.conclude(machine, limits, machine, run);
         }
-    }
-
-    fn end_run(&mut self, mut result: Result<RunSummary, Failed>, now: Duration) -> Vec<Effect> {
-        if let (Ok(run), Some(test)) = (&mut result, self.shared.tests.running()) {
-            test.watch.judge(&self.shared.machine, run);
-        }
-        // A spoilt result teaches nothing, so it is judged first.
-        let learned = self.learned(&result);
         for sentence in capacity::refutations(&self.shared.machine, &self.shared.limits, &learned) {
             self.warn(sentence);
         }

@@ -9,7 +9,7 @@ mod metrics;
 mod pages;
 mod signals;
 mod experiment;
-pub mod render;
+mod render;
 mod sheet;
 mod tune;
 mod whatif;
@@ -23,15 +23,19 @@ use std::{
 
 use clap::{Args, Parser, Subcommand};
 
-pub use failure::{Complaint, Failure, Status};
+use serde::Serialize;
+use serde_json::json;
 
+use self::failure::{Complaint, Failure, Status};
 use crate::{
-    capacity, report, runtime, source,
+    app::MachineRead,
+    report::{self, table::Column},
+    runtime::{self, startup},
     source::{demo, origin::Origin},
     text::Label,
 };
 
-/// Everything that may be written after `iodyno`.
+/// The command line.
 #[derive(Debug, Parser)]
 #[command(
     name = "iodyno",
@@ -44,14 +48,14 @@ use crate::{
     // `iodyno --demo tree` means the command, not a demo of that name.
     subcommand_precedence_over_arg = true
 )]
-pub struct CommandLine {
+struct CommandLine {
     #[command(flatten)]
     origin: OriginOptions,
     #[command(subcommand)]
     command: Option<Command>,
 }
 
-/// Which machine is read: this one, unless one of these says otherwise.
+/// The machine to read; default this one.
 #[derive(Debug, Args)]
 struct OriginOptions {
     /// Use a built-in machine; `iodyno demos` lists them
@@ -101,7 +105,7 @@ enum Command {
 }
 
 impl Command {
-    /// Whether it is about settings as they are, and leaves them so also where an experiment was killed.
+    /// Whether it reads settings and leaves them unchanged, even after an experiment was killed.
     const fn only_reads_this_machine(&self) -> bool {
         matches!(
             self,
@@ -141,7 +145,7 @@ impl CommandLine {
         }
         let status = match self.command {
             None => return screen(&origin),
-            Some(Command::Render(args)) => return Ok(render::run(&args, &origin)?),
+            Some(Command::Render(args)) => render::run(&args, &origin),
             Some(Command::Tree(format)) => tree(&origin, format),
             Some(Command::Drives(format)) => drives(&origin, format),
             Some(Command::Check(args)) => check::run(&args, &origin),
@@ -162,7 +166,6 @@ impl CommandLine {
 }
 
 impl OriginOptions {
-    /// The one machine that was asked for.
     fn origin(self) -> Result<Origin, Complaint> {
         match (self.demo, self.open, self.sysroot) {
             (None, None, None) => Ok(Origin::Live),
@@ -203,32 +206,55 @@ fn screen(origin: &Origin) -> Result<ExitCode, Failure> {
 }
 
 fn tree(origin: &Origin, format: Format) -> Result<Status, Failure> {
-    let root = origin.open()?;
-    let (machine, problems) = source::read_or_refuse(root.as_ref())?;
-    let limits = capacity::limits(&machine);
+    let MachineRead { machine, limits, problems } = read(origin)?;
     let document = report::json::TreeDocument::new(&machine, &limits, &problems);
-    print(&if format.json { report::json::text(&document) } else { report::tree::text(&document, columns()) })
+    show(format.json, &document, |document| report::tree::text(document, columns()))
 }
 
 fn drives(origin: &Origin, format: Format) -> Result<Status, Failure> {
-    let root = origin.open()?;
-    let (machine, problems) = source::read_or_refuse(root.as_ref())?;
-    let document = report::json::DrivesDocument::new(&machine, &problems);
-    print(&if format.json {
-        report::json::text(&document)
-    } else {
-        report::drives::text(&document, columns())
-    })
+    let read = read(origin)?;
+    let document = report::json::DrivesDocument::new(&read.machine, &read.problems);
+    show(format.json, &document, |document| report::drives::text(document, columns()))
 }
 
 fn demos(format: Format) -> Result<Status, Failure> {
-    let rows = demo::DEMOS.iter().map(|demo| report::demos::DemoRow { name: demo.name, title: demo.title });
-    let document = report::demos::DemosDocument::new(rows);
-    print(&if format.json {
-        report::json::text(&document)
-    } else {
-        report::demos::text(&document, columns())
+    const COLUMNS: [Column; 2] = [Column::left("demo"), Column::left("machine")];
+    let demos: Vec<_> =
+        demo::DEMOS.iter().map(|demo| json!({ "name": demo.name, "title": demo.title })).collect();
+    show(format.json, &json!({ "demos": demos }), |_| {
+        let rows = demo::DEMOS.iter().map(|demo| vec![demo.name.to_owned(), demo.title.to_owned()]);
+        report::table::text(&COLUMNS, &rows.collect::<Vec<_>>(), columns())
     })
+}
+
+/// Reads the machine to show or judge.
+fn read(origin: &Origin) -> Result<MachineRead, Failure> {
+    Ok(startup::read_or_refuse(&*origin.open()?)?)
+}
+
+/// Prints a document as JSON or as text.
+fn show<D: Serialize>(json: bool, document: &D, text: impl FnOnce(&D) -> String) -> Result<Status, Failure> {
+    print(&if json { report::json::text(document) } else { text(document) })
+}
+
+/// Prints what a command reports as it goes.
+struct Progress {
+    /// Prints nothing: for JSON.
+    quiet: bool,
+    /// Why printing failed; it ends the command.
+    failed: Option<Failure>,
+}
+
+impl Progress {
+    fn new(quiet: bool) -> Self {
+        Self { quiet, failed: None }
+    }
+
+    fn print(&mut self, text: &str) {
+        if !self.quiet && self.failed.is_none() {
+            self.failed = print(text).err();
+        }
+    }
 }
 
 /// Writes a command's text to standard output.
@@ -240,13 +266,13 @@ fn print(text: &str) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// Writes a line beside the results, on standard error.
+/// Writes a line to standard error.
 fn say(line: &str) {
-    // There is nowhere left to complain about standard error.
+    // An error of standard error cannot be reported.
     let _ = writeln!(io::stderr(), "iodyno: {}", Label::new(line));
 }
 
-/// Columns of the terminal that standard output is; `None` when it is none, and lines may be as long as they are.
+/// Columns of the terminal at standard output; `None` without one, where lines have no limit.
 fn columns() -> Option<usize> {
     let out = io::stdout();
     if !out.is_terminal() {

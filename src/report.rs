@@ -2,26 +2,30 @@
 
 pub mod json;
 pub mod flatten;
-pub mod tree;
-pub mod drives;
-pub mod check;
-pub mod tune;
-pub mod experiment;
-pub mod demos;
-pub mod dstat;
-pub mod fio_options;
-pub mod fio_json;
-pub mod summary;
+pub(crate) mod tree;
+pub(crate) mod drives;
+pub(crate) mod check;
+pub(crate) mod tune;
+pub(crate) mod experiment;
+pub(crate) mod dstat;
+pub(crate) mod fio_options;
+pub(crate) mod fio_json;
+pub(crate) mod summary;
 pub mod whatif;
-pub mod prometheus;
-pub mod commands;
+pub(crate) mod prometheus;
+pub(crate) mod commands;
 pub mod dossier;
 pub mod sheet;
 pub mod compare;
 mod spread;
-mod table;
+pub(crate) mod table;
 
-use crate::model::{Problem, ProblemKind};
+use unicode_width::UnicodeWidthStr;
+
+use crate::{
+    model::{Problem, ProblemKind, Reading},
+    text::Label,
+};
 
 /// The line under a table that says what more privilege would add; empty when there is nothing.
 fn needs_root(problems: &[Problem], command: &str) -> String {
@@ -31,4 +35,51 @@ fn needs_root(problems: &[Problem], command: &str) -> String {
         1 => format!("\n1 value needs root. `iodyno {command} --json` names it.\n"),
         _ => format!("\n{denied} values need root. `iodyno {command} --json` names them.\n"),
     }
+}
+
+fn known(reading: &Reading<Label>) -> Option<String> {
+    reading.value().map(ToString::to_string)
+}
+
+/// `text` in at most `width` columns, with `…` where something is missing.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let Some(mut room) = width.checked_sub(1) else { return String::new() };
+    let fits = |c: &char| {
+        let left = room.checked_sub(c.encode_utf8(&mut [0; 4]).width());
+        room = left.unwrap_or_default();
+        left.is_some()
+    };
+    text.chars().take_while(fits).chain(['…']).collect()
+}
+
+/// Words in lines of at most `width` columns, as far as words allow: the first behind `lead`, the others as far in.
+pub(crate) fn wrapped(lead: &str, words: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = lead.to_owned();
+    let mut empty = true;
+    for word in words.split(' ') {
+        if !empty && line.width() + 1 + word.width() > width {
+            lines.push(std::mem::replace(&mut line, " ".repeat(lead.width())));
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    lines.push(line);
+    lines
+}
+
+fn wrap_onto(out: &mut String, lead: &str, words: &str, width: usize) {
+    out.push_str(&ended(wrapped(lead, words, width)));
+}
+
+/// Lines, each with its end.
+fn ended(lines: impl IntoIterator<Item = String>) -> String {
+    lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
 }

@@ -13,7 +13,6 @@ pub mod run_history;
 pub mod demo_root;
 pub mod headless;
 pub mod clipboard;
-mod demo_counters;
 mod effects;
 mod experiment_thread;
 mod input;

@@ -12,7 +12,7 @@ use iodyno::{
     counters::{CpuShares, DiskRates, Rates},
     engine::{Engine, Simulated},
     machine::{Machine, Measured},
-    model::{Basis, Completion, EngineKind, RunState, RunSummary, Workload},
+    model::{Basis, Completion, EngineKind, RunState, RunSummary, Seconds, Workload},
     runtime::{clock::Clock, startup},
     source::{self, capture::TextRoot, demo, origin::Origin},
     store,
@@ -60,7 +60,7 @@ fn test(app: &mut App, change: impl Fn(&mut RunSummary)) -> Option<Vec<Measured>
     update(app, Message::Sample(Box::new(begun), Duration::ZERO));
     update(app, Message::Sample(Box::new(sample), RUNTIME));
     update(app, Message::Rates(Box::new(rates), RUNTIME));
-    let effects = update(app, Message::RunEnded(Box::new(Ok(run)), RUNTIME));
+    let effects = update(app, Message::RunEnded(Box::new(Ok((run, Seconds::default()))), RUNTIME));
     effects.into_iter().find_map(|effect| match effect {
         Effect::Remember(measured) => Some(measured),
         _ => None,

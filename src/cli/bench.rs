@@ -9,20 +9,17 @@ use std::{
     fs,
     io::{self, IsTerminal, Write},
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
 };
 
-pub use arguments::BenchArgs;
-pub(super) use arguments::OptionArgs;
-
-use self::arguments::Asked;
-use self::jobfile::{JobFile, Keywords};
-use super::{Complaint, Failure, Status, failure, print, say, signals};
+pub(super) use self::arguments::{BenchArgs, OptionArgs};
+use self::{
+    arguments::Asked,
+    jobfile::{JobFile, Keywords},
+};
+use super::{Complaint, Failure, Progress, Status, failure, print, say, signals::Signal};
 use crate::{
     capacity,
+    counters::Rates,
     engine::EngineError,
     machine::Machine,
     model::{DriveName, RunSample, RunState, TargetSummary, Workload},
@@ -33,7 +30,7 @@ use crate::{
     },
     runtime::{
         clock::Clock,
-        run::{Ended, Look, Row, Testbed},
+        run::{Look, Row, Testbed},
         run_history,
         session::TestFiles,
         startup,
@@ -46,24 +43,21 @@ use crate::{
 /// Rows under one heading.
 const ROWS: usize = 22;
 
-/// One run that is going to be made.
 #[derive(Debug, Clone)]
 struct Planned {
     workload: Workload,
     /// The job's name for each target.
     names: Vec<String>,
-    /// Whether files laid out stay.
-    keep: bool,
 }
 
 impl Planned {
     fn of(asked: &Asked, name: &str) -> Self {
         let workload = asked.workload();
         let names = vec![name.to_owned(); workload.targets.len()];
-        Self { workload, names, keep: false }
+        Self { workload, names }
     }
 
-    /// Whether the two ask for the same, apart from what they read.
+    /// Whether the two differ in nothing but their targets.
     fn joins(&self, other: &Self) -> bool {
         let without = |planned: &Self| Workload { targets: Vec::new(), ..planned.workload.clone() };
         without(self) == without(other)
@@ -75,8 +69,8 @@ impl Planned {
     }
 }
 
-/// Runs `iodyno bench`.
-pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
+/// Status 1 when a read failed.
+pub(super) fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
     let captured = || {
         let fix = "leave --open and --sysroot out, or use --demo for a simulated test";
         Complaint::new("bench", "a captured machine cannot be tested", fix)
@@ -86,20 +80,16 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
     }
     let root = origin.open()?;
     let bed = Testbed::new(origin, &root, startup::read(&*root), Clock::real()).ok_or_else(captured)?;
-    let JobFile { runs, unsupported: left_out, mut notes } = match args.job_file() {
+    let JobFile { runs, unsupported: left_out, mut notes } = match &args.fio {
         Some(path) => from_job_file(path, args, &bed.read.machine)?,
-        None => JobFile {
-            runs: vec![Planned { keep: args.keep(), ..Planned::of(&args.asked(), args.job_name()) }],
-            unsupported: Vec::new(),
-            notes: Vec::new(),
-        },
+        None => JobFile { runs: vec![Planned::of(&args.asked(), args.job_name())], ..JobFile::default() },
     };
-    let bench = Bench { args, bed, signal: signals::signals()? };
+    let bench = Bench { args, bed, signal: Signal::watch()? };
     for note in args.notes() {
         say(&note);
         notes.push(note);
     }
-    if args.emit_fio() {
+    if args.emit_fio {
         let runs = runs.into_iter().map(|planned| Ok(bench.targets_of(planned)?.workload));
         print(&report::fio_options::job_file_of_runs(&runs.collect::<Result<Vec<_>, Failure>>()?))?;
         return Ok(Status::Done);
@@ -107,16 +97,17 @@ pub fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
     let mut finished = Vec::new();
     let mut status = Status::Done;
     for planned in runs {
-        let planned = bench.targets_of(planned)?;
-        let (ended, run) = bench.carry_out(planned)?;
+        let (ended, run) = bench.carry_out(bench.targets_of(planned)?)?;
         finished.extend(run);
         status = ended;
         if matches!(status, Status::Stopped(_)) {
             break;
         }
     }
-    if let Some(document) = FioDocument::new(&finished).filter(|_| args.json()) {
-        print(&report::json::text(&document.unlike_fio(left_out, notes)))?;
+    if args.json()
+        && let Some(document) = FioDocument::new(&finished, left_out, notes)
+    {
+        print(&report::json::text(&document))?;
     }
     match status {
         Status::Stopped(_) => Ok(status),
@@ -136,8 +127,8 @@ fn from_job_file(path: &Path, args: &BenchArgs, machine: &Machine) -> Result<Job
         Complaint::new(&name, failure::words(&error), "name a readable job file, or - for standard input")
     })?;
     let variable = |variable: &str| std::env::var(variable).ok();
-    let mut file = JobFile::parse(&text, variable, Keywords::of(machine));
-    if !file.unsupported.is_empty() && !args.ignore_unsupported() {
+    let file = JobFile::parse(&text, variable, Keywords::of(machine));
+    if !file.unsupported.is_empty() && !args.ignore_unsupported {
         let fix = "change the file, or add --ignore-unsupported to run the rest";
         return Err(Complaint::new(&name, file.unsupported.join("; "), fix).into());
     }
@@ -150,9 +141,6 @@ fn from_job_file(path: &Path, args: &BenchArgs, machine: &Machine) -> Result<Job
         )
         .into());
     }
-    for run in &mut file.runs {
-        run.keep = args.keep();
-    }
     let left_out = file.unsupported.iter().map(|what| format!("left out: {what}"));
     for remark in left_out.chain(file.notes.iter().cloned()) {
         say(&format!("{}: {remark}", Label::new(&name)));
@@ -160,11 +148,10 @@ fn from_job_file(path: &Path, args: &BenchArgs, machine: &Machine) -> Result<Job
     Ok(file)
 }
 
-/// The machine that is tested, and how.
 struct Bench<'a> {
     args: &'a BenchArgs,
     bed: Testbed,
-    signal: Arc<AtomicUsize>,
+    signal: Signal,
 }
 
 impl Bench<'_> {
@@ -176,20 +163,23 @@ impl Bench<'_> {
         Ok(planned)
     }
 
-    /// Starts a run, prints rows while it goes, then its summary. No run comes of one that was stopped before its start.
+    /// Carries a run out, prints its rows and its summary. A run stopped before its start has no result.
     fn carry_out(&self, planned: Planned) -> Result<(Status, Option<Finished>), Failure> {
-        let Planned { workload, names, keep } = planned;
+        let Planned { workload, names } = planned;
         let expected = self.bed.expected(&workload);
         let mut rows = Rows::new(self.args.json(), &self.bed.read.machine);
-        let stops = |_| self.signal.load(Ordering::Relaxed) != 0;
-        let ended = self.bed.run(workload, TestFiles::kept(keep), stops, |look| rows.look(look));
-        let stopped = u8::try_from(self.signal.load(Ordering::Relaxed)).ok().filter(|number| *number != 0);
+        let ended = self.bed.run(workload, TestFiles::kept(self.args.keep), |look| {
+            rows.look(look);
+            self.signal.received().is_none() && rows.out.failed.is_none()
+        });
+        if let Some(failure) = rows.out.failed {
+            return Err(failure);
+        }
+        let stopped = self.signal.received();
         let status = stopped.map_or(Status::Done, Status::Stopped);
-        let mut ended: Ended = match ended {
-            Err(Stop::Load(EngineError::Stopped)) if stopped.is_some() => return Ok((status, None)),
-            Err(Stop::Load(error)) => return Err(error.into()),
-            Err(Stop::Print(failure)) => return Err(failure),
-            Ok(ended) => ended,
+        let mut ended = match ended {
+            Err(EngineError::Stopped) if stopped.is_some() => return Ok((status, None)),
+            ended => ended?,
         };
         let learned = self.bed.judge(&mut ended);
         for sentence in capacity::refutations(&self.bed.read.machine, &self.bed.read.limits, &learned) {
@@ -207,19 +197,7 @@ impl Bench<'_> {
     }
 }
 
-/// Why a run has no result.
-enum Stop {
-    Load(EngineError),
-    Print(Failure),
-}
-
-impl From<EngineError> for Stop {
-    fn from(error: EngineError) -> Self {
-        Self::Load(error)
-    }
-}
-
-/// How tests end that nobody stopped: whether their reads came back.
+/// The status of tests that were not stopped.
 fn judged<'a>(targets: impl Iterator<Item = &'a TargetSummary> + Clone) -> Result<Status, Failure> {
     let mut unread = targets.clone().filter(|target| target.ios == 0);
     if let Some(target) = unread.next() {
@@ -243,8 +221,7 @@ fn judged<'a>(targets: impl Iterator<Item = &'a TargetSummary> + Clone) -> Resul
 
 /// The rows of a run, one a second.
 struct Rows {
-    /// Prints nothing: for JSON.
-    quiet: bool,
+    out: Progress,
     drives: Vec<DriveName>,
     printed: usize,
 }
@@ -252,19 +229,18 @@ struct Rows {
 impl Rows {
     fn new(quiet: bool, machine: &Machine) -> Self {
         let drives = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
-        Self { quiet, drives, printed: 0 }
+        Self { out: Progress::new(quiet), drives, printed: 0 }
     }
 
-    fn look(&mut self, look: &Look) -> Result<(), Stop> {
-        let rates = match &look.row {
-            Some(Row::Preparing(busy_with)) => {
-                progress(busy_with);
-                return Ok(());
-            }
-            Some(Row::Rates(rates)) if !self.quiet => rates,
-            _ => return Ok(()),
-        };
-        let sample = &look.sample;
+    fn look(&mut self, look: &Look) {
+        match &look.row {
+            Some(Row::Preparing(busy_with)) => progress(busy_with),
+            Some(Row::Rates(rates)) => self.print(rates, &look.sample),
+            None => {}
+        }
+    }
+
+    fn print(&mut self, rates: &Rates, sample: &RunSample) {
         let row = dstat::Row::of_rates(rates, &tested(sample, &self.drives));
         let mut text = String::new();
         if self.printed.is_multiple_of(ROWS) {
@@ -272,11 +248,11 @@ impl Rows {
         }
         self.printed += 1;
         let state = if sample.state == RunState::Ramping { "  not counted yet" } else { "" };
-        print(&format!("{text}{}{state}\n", row.line())).map(drop).map_err(Stop::Print)
+        self.out.print(&format!("{text}{}{state}\n", row.line()));
     }
 }
 
-/// The drives under test; `all` where that cannot be told.
+/// The drives under test; `all` where they are unknown.
 fn tested(sample: &RunSample, all: &[DriveName]) -> Vec<DriveName> {
     let drives: Option<Vec<DriveName>> = sample.targets.iter().map(|target| target.drive.clone()).collect();
     let mut drives = drives.unwrap_or_else(|| all.to_vec());
@@ -285,10 +261,10 @@ fn tested(sample: &RunSample, all: &[DriveName]) -> Vec<DriveName> {
     drives
 }
 
-/// What it is busy with, on standard error; on a terminal one line that is written over.
+/// Writes to standard error; on a terminal each line replaces the one before.
 fn progress(line: &str) {
     let mut errors = io::stderr();
-    // There is nowhere left to complain about standard error.
+    // An error of standard error cannot be reported.
     let _ =
         if errors.is_terminal() { write!(errors, "\r\x1b[K{line}\r") } else { writeln!(errors, "{line}") };
 }

@@ -1,20 +1,15 @@
-//! `iodyno check`: what holds the machine back, for people, scripts and CI.
+//! `iodyno check`: findings as text, JSON and exit status.
 
 use clap::{Args, ValueEnum};
 
-use super::{Complaint, Failure, Status, columns, print};
+use super::{Complaint, Failure, Status, columns, print, read, show};
 use crate::{
-    capacity,
     findings::{self, FINDINGS, Finding, Inputs, Row},
     model::Severity,
-    report::{
-        check::{self as text, CheckDocument, Verdict},
-        json,
-    },
-    source::{self, origin::Origin},
+    report::check::{self as text, CheckDocument},
+    source::origin::Origin,
 };
 
-/// Options of `iodyno check`.
 #[derive(Debug, Clone, Args)]
 pub(super) struct CheckArgs {
     /// Print JSON instead of text
@@ -49,26 +44,22 @@ impl From<Threshold> for Severity {
     }
 }
 
-/// Columns when nobody says how many there are.
+/// Columns without a terminal, and at most.
 const WIDE: usize = 110;
 
-/// Reads the machine, judges it, prints the verdict.
 pub(super) fn run(args: &CheckArgs, origin: &Origin) -> Result<Status, Failure> {
     let row = args.explain.as_deref().map(row_named).transpose()?;
-    let root = origin.open()?;
-    let (machine, problems) = source::read_or_refuse(&*root)?;
-    let limits = capacity::limits(&machine);
-    let evidence = Inputs::at_rest(&machine, &limits);
-    let findings = findings::check(&evidence);
-    let not_judged = findings::not_judged(&evidence, &findings);
-    let verdict =
-        Verdict { machine: &machine, findings: &findings, not_judged: &not_judged, problems: &problems };
+    let read = read(origin)?;
+    let inputs = Inputs::at_rest(&read.machine, &read.limits);
+    let findings = findings::check(&inputs);
     let width = columns().unwrap_or(WIDE).min(WIDE);
-    match (row, args.json) {
-        (Some(row), _) => print(&text::explain(row, &findings, width))?,
-        (None, true) => print(&json::text(&CheckDocument::new(&verdict)))?,
-        (None, false) => print(&text::text(&verdict, width))?,
-    };
+    if let Some(row) = row {
+        print(&text::explain(row, &findings, width))?;
+    } else {
+        let not_judged = findings::not_judged(&inputs, &findings);
+        let document = CheckDocument::new(&read.machine, &findings, not_judged, &read.problems);
+        show(args.json, &document, |document| text::text(document, width))?;
+    }
     Ok(if fails(args.fail_on, &findings) { Status::No } else { Status::Done })
 }
 

@@ -1,11 +1,12 @@
-//! `iodyno experiment`: questions answered without a screen.
+//! `iodyno experiment`: experiments without a screen.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
+use std::{sync::Arc, time::Duration};
+
+use clap::{Args, Subcommand};
+
+use super::{
+    Complaint, Failure, Progress, Status, bench::OptionArgs, columns, say, show, signals::Signal, tune,
 };
-
-use super::{Complaint, Failure, Status, bench::OptionArgs, columns, print, say, signals, tune};
 use crate::{
     experiment::{
         Account, EXPERIMENTS, Experiment, Plan, Scene, Terms,
@@ -21,11 +22,9 @@ use crate::{
     text::Label,
     tune::SettingsService,
 };
-use clap::{Args, Subcommand};
 
-/// Options of `iodyno experiment`.
 #[derive(Debug, Args)]
-pub struct ExperimentArgs {
+pub(super) struct ExperimentArgs {
     #[command(subcommand)]
     action: Action,
 }
@@ -44,7 +43,6 @@ enum Action {
     Run(Box<RunArgs>),
 }
 
-/// What is read.
 #[derive(Debug, Args)]
 struct On {
     /// Drives and files to read, `A:B`; in a demo, default those the question is about
@@ -110,8 +108,8 @@ fn metric(text: &str) -> Result<Metric, String> {
         .ok_or_else(|| format!("no such figure; use one of {}", names.join(", ")))
 }
 
-/// Runs the command. Status 1 when there is no answer.
-pub fn run(args: &ExperimentArgs, origin: &Origin) -> Result<Status, Failure> {
+/// Status 1 without an answer.
+pub(super) fn run(args: &ExperimentArgs, origin: &Origin) -> Result<Status, Failure> {
     match &args.action {
         Action::List { on, json } => list(on, *json, origin),
         Action::Run(args) => {
@@ -143,16 +141,11 @@ fn list(on: &On, json: bool, origin: &Origin) -> Result<Status, Failure> {
             Ok((row, plan))
         })
         .collect::<Result<Vec<_>, Failure>>()?;
-    print(&if json {
-        json::text(&json::ExperimentsDocument::new(&rows))
-    } else {
-        text::list(&rows, columns())
-    })
+    show(json, &json::ExperimentsDocument::new(&rows), |_| text::list(&rows, columns()))
 }
 
 impl On {
-    /// What a question is asked of: what is named, else in a demo the drives it is about, else every hardware drive's own
-    /// place to begin with.
+    /// The named targets; without a name, in a demo, those of the experiment.
     fn targets(
         &self,
         origin: &Origin,
@@ -193,7 +186,8 @@ impl RunArgs {
             let fix = "add --filename /dev/nvme0n1";
             return Err(Complaint::new("--filename", "no drive or file to read", fix).into());
         }
-        let wishes = self.wishes();
+        let wishes =
+            Wishes { options: self.every_arm.0.clone(), arms: self.arms.clone(), metric: self.metric };
         let scene =
             Scene { machine: &machine, targets: &targets, simulated: origin.is_demo(), wishes: &wishes };
         let plan = row
@@ -202,10 +196,6 @@ impl RunArgs {
         let service = startup::settings(origin, &root).filter(|service| service.boot.is_some());
         let cannot = || Complaint::new("experiment", "this machine's boot id cannot be read", "mount /proc");
         self.carry_out(plan, &service.ok_or_else(cannot)?, &root)
-    }
-
-    fn wishes(&self) -> Wishes {
-        Wishes { options: self.every_arm.0.clone(), arms: self.arms.clone(), metric: self.metric }
     }
 
     fn terms(&self) -> Terms {
@@ -220,20 +210,28 @@ impl RunArgs {
         }
     }
 
-    /// Until it ends by itself or by a signal; either way everything is put back before a word is said.
+    /// Runs it until its end or a signal; every setting is restored before the result is printed.
     fn carry_out(
         &self,
         plan: Plan,
         service: &Arc<SettingsService>,
         root: &Arc<dyn SysRoot>,
     ) -> Result<Status, Failure> {
-        let signal = signals::signals()?;
-        let mut rounds = Rounds { quiet: self.json, counted: 0, thrown_out: 0, failed: None };
-        rounds.begin(&plan);
+        let signal = Signal::watch()?;
+        let mut out = Progress::new(self.json);
+        out.print(&text::heading(&plan));
+        let (mut rounds, mut thrown_out) = (0, 0);
         let (account, started) = experiment::run(plan, service, root, |account| {
-            rounds.look(account);
-            // A reader that went away, as at the end of a pipe, ends it too.
-            signal.load(Ordering::Relaxed) == 0 && rounds.failed.is_none()
+            if account.rounds > rounds {
+                rounds = account.rounds;
+                out.print(&text::round(account));
+            }
+            if account.thrown_out.len() > thrown_out {
+                thrown_out = account.thrown_out.len();
+                out.print(&text::thrown_out(account));
+            }
+            // A closed pipe ends it too.
+            signal.received().is_none() && out.failed.is_none()
         });
         if account.has_result() && !account.plan.simulated {
             let boot = service.boot.as_deref().map(Label::new);
@@ -241,57 +239,21 @@ impl RunArgs {
                 say(&error.to_string());
             }
         }
-        if let Some(failure) = rounds.failed {
+        if let Some(failure) = out.failed {
             return Err(failure);
         }
         if let (Some(Ending::Failed(why)), 0) = (&account.ending, account.rounds) {
-            // Nothing was measured, so there is nothing to show.
+            // Without a round there is no result to print.
             return Err(anyhow::anyhow!("{why}").into());
         }
-        print(&if self.json {
-            json::text(&json::ExperimentDocument::new(&account.record(None, started)))
-        } else {
-            text::result(&account)
-        })?;
-        let stopped = u8::try_from(signal.load(Ordering::Relaxed)).ok().filter(|number| *number != 0);
-        Ok(stopped.map_or_else(|| status(&account), Status::Stopped))
+        show(self.json, &account.record(None, started), |_| text::result(&account))?;
+        Ok(signal.received().map_or_else(|| status(&account), Status::Stopped))
     }
 }
 
-/// 0 when the question is answered, for every arm that takes part.
+/// Status 0 if every arm has a verdict.
 fn status(account: &Account) -> Status {
     let open = |arm| account.effect(arm).is_none_or(|effect| !effect.verdict.is_answer());
     let unanswered = account.compared().any(open) || account.compared().next().is_none();
     if unanswered || account.restored != Some(true) { Status::No } else { Status::Done }
-}
-
-/// Prints what happens, as it happens.
-struct Rounds {
-    quiet: bool,
-    counted: u32,
-    thrown_out: usize,
-    failed: Option<Failure>,
-}
-
-impl Rounds {
-    fn say(&mut self, text: &str) {
-        if !self.quiet && self.failed.is_none() {
-            self.failed = print(text).err();
-        }
-    }
-
-    fn begin(&mut self, plan: &Plan) {
-        self.say(&text::heading(plan));
-    }
-
-    fn look(&mut self, account: &Account) {
-        if account.rounds > self.counted {
-            self.counted = account.rounds;
-            self.say(&text::round(account));
-        }
-        if account.thrown_out.len() > self.thrown_out {
-            self.thrown_out = account.thrown_out.len();
-            self.say(&text::thrown_out(account));
-        }
-    }
 }

@@ -1,8 +1,7 @@
-//! How a command ends: statuses, the one line for what could not be done, closed pipes.
+//! How a command ends: statuses, complaints, closed pipes.
 
 use std::{
     ffi::OsString,
-    fmt,
     io::{self, Write},
     process::ExitCode,
 };
@@ -13,22 +12,16 @@ use clap::{
 };
 
 use super::CommandLine;
-use crate::{
-    engine::EngineError,
-    model::WorkloadError,
-    source::origin::OpenError,
-    text::Label,
-    tune::{journal::JournalError, rebind::RebindError, tuner::TuneError},
-};
+use crate::text::Label;
 
-/// How a command ended that did what it was asked.
+/// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub(crate) enum Status {
     /// Exit status 0.
     Done,
     /// Exit status 1: the answer is "no".
     No,
-    /// Exit status 128 + the signal, after everything was put back.
+    /// Exit status 128 + the signal, after everything was restored.
     Stopped(u8),
 }
 
@@ -42,34 +35,32 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// What could not be done, in one line: the path or option, what is wrong with it, what to do. Exit status 2.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Complaint {
-    /// The path or option.
-    pub about: String,
-    /// What is wrong with it.
-    pub wrong: String,
-    /// What to do.
-    pub fix: String,
+/// Why a command failed, in one line: the path or option, the problem, the fix. Exit status 2.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{about}: {wrong}; {fix}")]
+pub(crate) struct Complaint {
+    about: String,
+    wrong: String,
+    fix: String,
 }
 
 /// Why a command ended early.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
-    /// Something to say, and exit status 2.
+pub(crate) enum Failure {
+    /// Exit status 2.
     Said(Complaint),
-    /// Nobody reads standard output any more: nothing to say, exit status 0.
+    /// The reader of standard output is gone: no message, exit status 0.
     ClosedPipe,
 }
 
 impl Complaint {
-    /// From its three parts; whatever they quote is neutralised.
-    pub fn new(about: impl AsRef<str>, wrong: impl AsRef<str>, fix: impl AsRef<str>) -> Self {
+    /// Makes text from outside in its parts harmless.
+    pub(crate) fn new(about: impl AsRef<str>, wrong: impl AsRef<str>, fix: impl AsRef<str>) -> Self {
         let clean = |text: &str| Label::new(text).to_string();
         Self { about: clean(about.as_ref()), wrong: clean(wrong.as_ref()), fix: clean(fix.as_ref()) }
     }
 
-    /// From a line that already reads `what: wrong; fix`.
+    /// From a line `about: wrong; fix`.
     fn from_line(line: &str) -> Self {
         let (problem, fix) = line.rsplit_once("; ").unwrap_or((line, "see `iodyno --help`"));
         let (about, wrong) = problem.split_once(": ").unwrap_or(("iodyno", problem));
@@ -77,17 +68,9 @@ impl Complaint {
     }
 }
 
-impl fmt::Display for Complaint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {}", self.about, self.wrong, self.fix)
-    }
-}
-
-impl std::error::Error for Complaint {}
-
 impl Failure {
     /// From a failed write to standard output.
-    pub fn from_stdout(error: &io::Error) -> Self {
+    pub(super) fn from_stdout(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedPipe,
             _ => Self::Said(Complaint::new("standard output", words(error), "write somewhere else")),
@@ -95,84 +78,40 @@ impl Failure {
     }
 }
 
-impl From<Complaint> for Failure {
-    fn from(complaint: Complaint) -> Self {
-        Self::Said(complaint)
-    }
-}
-
-impl From<OpenError> for Failure {
-    fn from(error: OpenError) -> Self {
-        Self::Said(Complaint::new(error.path, error.wrong, error.fix))
-    }
-}
-
-impl From<EngineError> for Failure {
-    fn from(error: EngineError) -> Self {
-        Self::Said(Complaint::from_line(&error.to_string()))
-    }
-}
-
-impl From<WorkloadError> for Failure {
-    fn from(error: WorkloadError) -> Self {
-        Self::Said(Complaint::new(format!("--{}", error.option), error.wrong, error.fix))
-    }
-}
-
-impl From<JournalError> for Failure {
-    fn from(error: JournalError) -> Self {
-        Self::Said(Complaint::from_line(&error.to_string()))
-    }
-}
-
-impl From<RebindError> for Failure {
-    fn from(error: RebindError) -> Self {
-        Self::from(anyhow::Error::from(error))
-    }
-}
-
-impl From<TuneError> for Failure {
-    fn from(error: TuneError) -> Self {
-        Self::Said(Complaint::from_line(&error.to_string()))
-    }
-}
-
-impl From<anyhow::Error> for Failure {
-    /// Keeps what was said in three parts, and cuts other errors at their last semicolon.
-    fn from(error: anyhow::Error) -> Self {
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    /// The line of an error is that of a complaint.
+    fn from(error: E) -> Self {
+        let error = error.into();
         let closed = |cause: &(dyn std::error::Error + 'static)| {
             cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
         };
         if error.chain().any(closed) {
             return Self::ClosedPipe;
         }
-        match error.downcast::<Complaint>() {
-            Ok(complaint) => Self::Said(complaint),
-            Err(error) => Self::Said(Complaint::from_line(&format!("{error:#}"))),
-        }
+        Self::Said(error.downcast().unwrap_or_else(|error| Complaint::from_line(&error.to_string())))
     }
 }
 
 /// `No such file or directory`, without the number behind it.
-pub fn words(error: &io::Error) -> String {
+pub(super) fn words(error: &io::Error) -> String {
     let words = error.to_string();
     words.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// Says what there is to say and turns the outcome into the program's exit status.
+/// Prints the complaint, if any, and returns the exit status.
 pub(super) fn exit(outcome: Result<ExitCode, Failure>) -> ExitCode {
     match outcome {
         Ok(status) => status,
         Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
         Err(Failure::Said(complaint)) => {
-            // There is nowhere left to complain about standard error itself.
+            // An error of standard error cannot be reported.
             let _ = writeln!(io::stderr(), "iodyno: {complaint}");
             ExitCode::from(2)
         }
     }
 }
 
-/// What clap did not run: help and version, which are printed, or arguments it could not make sense of.
+/// Prints help and version; other outcomes of clap are complaints.
 pub(super) fn refused(error: &clap::Error, arguments: &[OsString]) -> Result<ExitCode, Failure> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -242,8 +181,8 @@ fn complaint(error: &clap::Error, help: &str) -> Complaint {
             Complaint::new("arguments", "not UTF-8", "only file names may be other than UTF-8")
         }
         _ => {
-            let said = error.to_string();
-            let first = said.lines().next().unwrap_or_default();
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
             Complaint::new("arguments", first.strip_prefix("error: ").unwrap_or(first), see)
         }
     }

@@ -1,31 +1,28 @@
-//! `iodyno metrics`: what a fleet's monitoring wants to know of a machine.
+//! `iodyno metrics`: Prometheus metrics of a machine and its last run.
 
-use super::{Failure, Status, print, say};
+use super::{Failure, Status, print, read, say};
 use crate::{
     app::message::Kept,
-    capacity,
     findings::{self, Inputs},
     report::prometheus::{self, Metrics},
     runtime::run_history::recall,
-    source::{self, origin::Origin},
+    source::origin::Origin,
 };
 
-/// Reads the machine, judges it and prints its metrics, with those of the last run that was kept since it started.
+/// Prints metrics of the machine and of the last stored run of this boot.
 pub(super) fn run(origin: &Origin) -> Result<Status, Failure> {
-    let root = origin.open()?;
-    let (machine, problems) = source::read_or_refuse(&*root)?;
-    let limits = capacity::limits(&machine);
-    let findings = findings::check(&Inputs::at_rest(&machine, &limits));
-    let kept = if origin.is_live() { recall(&machine, 1) } else { Ok(Kept::default()) };
+    let read = read(origin)?;
+    let findings = findings::check(&Inputs::at_rest(&read.machine, &read.limits));
+    let kept = if origin.is_live() { recall(&read.machine, 1) } else { Ok(Kept::default()) };
     let kept = kept.unwrap_or_else(|error| {
-        // A machine is monitored also where its runs may not be read.
+        // Other metrics do not need the runs.
         say(&format!("{error}; metrics of the last run are missing"));
         Kept::default()
     });
     print(&prometheus::text(&Metrics {
-        machine: &machine,
-        problems: &problems,
-        limits: &limits,
+        machine: &read.machine,
+        problems: &read.problems,
+        limits: &read.limits,
         findings: &findings,
         last_run: kept.runs.last(),
     }))

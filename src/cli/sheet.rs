@@ -6,8 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Complaint, Failure, Status, failure::words, print, say};
 use crate::{
-    app::draw::picture,
-    app::{MachineRead, message::Kept},
+    app::{MachineRead, draw::picture, message::Kept},
     experiment::{
         EXPERIMENTS, Experiment, Scene, Terms,
         plan::{Subject, Wishes},
@@ -32,7 +31,6 @@ use crate::{
     units::Bytes,
 };
 
-/// Options of `iodyno sheet`.
 #[derive(Debug, Args)]
 pub(super) struct SheetArgs {
     /// Output format
@@ -68,7 +66,6 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format of the text, which may yet become a picture.
     const fn of_text(self) -> sheet::Format {
         match self {
             Self::Markdown => sheet::Format::Markdown,
@@ -78,7 +75,7 @@ impl Format {
         }
     }
 
-    /// What is printed: a text as `text` makes it, or a picture of it.
+    /// The text, or a picture of it.
     pub(super) fn printed(self, text: impl Fn(sheet::Format) -> String) -> String {
         let text = text(self.of_text());
         if self == Self::Svg {
@@ -97,7 +94,6 @@ fn part(word: &str) -> Result<Part, String> {
     })
 }
 
-/// Reads the machine and prints its sheet.
 pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> {
     let root = origin.open()?;
     let read = startup::read_or_refuse(&*root)?;
@@ -119,7 +115,7 @@ pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> 
     print(&args.format.printed(|format| sheet::text(&dossier, &choice, format)))
 }
 
-/// What was kept of this boot, or what a demo's drives do.
+/// Stored results of this boot, or simulated ones.
 fn results(
     args: &SheetArgs,
     origin: &Origin,
@@ -145,7 +141,7 @@ fn results(
     Ok(kept)
 }
 
-/// A test of big reads and one of small ones, each on all hardware drives at once.
+/// A test of large reads and one of small reads, each of all hardware drives at once.
 fn simulated_runs(read: &MachineRead) -> Result<Vec<RunRecord>, Failure> {
     let targets = all_drives(&read.machine);
     let sizes = [Bytes(512 << 10), Bytes(4 << 10)];
@@ -156,7 +152,7 @@ fn simulated_runs(read: &MachineRead) -> Result<Vec<RunRecord>, Failure> {
     sizes.into_iter().map(run).collect()
 }
 
-/// The experiment that would prove the first finding that one could.
+/// The experiment for the first finding that has one.
 fn simulated_experiment(
     origin: &Origin,
     root: &Arc<dyn SysRoot>,
@@ -177,12 +173,11 @@ fn simulated_experiment(
     plan.map(|plan| experiment::run(plan, &service, root, |_| true).0.record(None, 0))
 }
 
-/// Every hardware drive.
 fn all_drives(machine: &Machine) -> Vec<Target> {
     machine.hardware_drives().map(Drive::target).collect()
 }
 
-/// What stands changed on this machine since it started; nothing where the journal cannot be read, which is reported before.
+/// Settings changed since boot; none where the journal cannot be read, which is reported before.
 fn change_log(origin: &Origin, root: &Arc<dyn SysRoot>) -> ChangeLog {
     let service = startup::settings(origin, root);
     service.and_then(|service| service.change_log().ok()).unwrap_or_default()

@@ -1,6 +1,9 @@
-//! The signals that end a test or an experiment: noticed, and acted on where it can stop.
+//! The signals that end a test or an experiment at its next look.
 
-use std::sync::{Arc, atomic::AtomicUsize};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
@@ -9,14 +12,22 @@ use signal_hook::{
 
 use super::Complaint;
 
-/// The number of the signal that came; 0 while none did.
-pub(super) fn signals() -> Result<Arc<AtomicUsize>, Complaint> {
-    let signal = Arc::new(AtomicUsize::new(0));
-    for number in [SIGINT, SIGTERM, SIGHUP] {
-        let value = usize::try_from(number).unwrap_or_default();
-        flag::register_usize(number, Arc::clone(&signal), value).map_err(|error| {
-            Complaint::new("signals", error.to_string(), "run it where signal handlers can be installed")
-        })?;
+/// The number of the last signal; 0 before the first.
+pub(super) struct Signal(Arc<AtomicUsize>);
+
+impl Signal {
+    pub(super) fn watch() -> Result<Self, Complaint> {
+        let signal = Arc::new(AtomicUsize::new(0));
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            let value = usize::try_from(number).unwrap_or_default();
+            flag::register_usize(number, Arc::clone(&signal), value).map_err(|error| {
+                Complaint::new("signals", error.to_string(), "run it where signal handlers can be installed")
+            })?;
+        }
+        Ok(Self(signal))
     }
-    Ok(signal)
+
+    pub(super) fn received(&self) -> Option<u8> {
+        u8::try_from(self.0.load(Ordering::Relaxed)).ok().filter(|number| *number != 0)
+    }
 }

@@ -1,17 +1,13 @@
-//! `iodyno whatif`: a drive, card or port moved in thought.
+//! `iodyno whatif`: a hypothetical move of a drive, card or port.
 
 use clap::Args;
 
-use super::{Complaint, Failure, Status, columns, print};
+use super::{Failure, Status, columns, read, show};
 use crate::{
-    capacity,
-    report::{
-        json,
-        whatif::{self as text, Answer, WhatifDocument},
-    },
-    source::{self, origin::Origin},
+    report::whatif::{self as text, Answer, WhatifDocument},
+    source::origin::Origin,
     units::UnitSystem,
-    whatif::{self, Move, MoveError},
+    whatif::{self, Move},
 };
 
 /// Options of `iodyno whatif`.
@@ -30,32 +26,19 @@ pub(super) struct WhatifArgs {
     json: bool,
 }
 
-/// Columns when nobody says how many there are.
+/// Columns without a terminal.
 const WIDE: usize = 120;
 
-/// Reads the machine, moves, prints what would be.
 pub(super) fn run(args: &WhatifArgs, origin: &Origin) -> Result<Status, Failure> {
-    let root = origin.open()?;
-    let (machine, problems) = source::read_or_refuse(&*root)?;
-    let limits = capacity::limits(&machine);
-    let asked = Move::parse(&machine, &args.devices, &args.under)?;
-    let prediction = whatif::predict(&machine, &limits, &asked, UnitSystem::Decimal)?;
+    let read = read(origin)?;
+    let asked = Move::parse(&read.machine, &args.devices, &args.under)?;
+    let prediction = whatif::predict(&read.machine, &read.limits, &asked, UnitSystem::Decimal)?;
     let answer = Answer {
-        machine: &machine,
-        limits: &limits,
+        machine: &read.machine,
+        limits: &read.limits,
         under: &args.under,
         prediction: &prediction,
-        problems: &problems,
+        problems: &read.problems,
     };
-    print(&if args.json {
-        json::text(&WhatifDocument::new(&answer))
-    } else {
-        text::text(&answer, columns().unwrap_or(WIDE))
-    })
-}
-
-impl From<MoveError> for Failure {
-    fn from(error: MoveError) -> Self {
-        Self::Said(Complaint::new(format!("{} {}", error.option, error.about), error.wrong, error.fix))
-    }
+    show(args.json, &WhatifDocument::new(&answer), |_| text::text(&answer, columns().unwrap_or(WIDE)))
 }

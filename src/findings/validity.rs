@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     capacity::{self, SystemActivity},
     counters::{DiskRates, Rates},
-    machine::{Drive, IoLimit, LimitKind, Machine, Smart},
-    model::{DriveName, RunSample, RunSummary, TargetSummary, Workload},
+    machine::{Drive, IoLimit, LimitKind, Machine, Measured, Smart},
+    model::{DriveName, Limits, RunSample, RunSummary, TargetSummary, Workload},
     text::Label,
     units,
 };
@@ -188,6 +188,19 @@ impl RunMonitor {
                 target.drive.as_ref().and_then(|name| self.interrupts(machine, name));
         }
         run.effective.fallbacks.extend(notes);
+    }
+
+    /// Judges a finished run; the limits of `machine` that it measured. `after` is the machine at its end.
+    pub(crate) fn conclude(
+        &self,
+        machine: &Machine,
+        limits: &Limits,
+        after: &Machine,
+        run: &mut RunSummary,
+    ) -> Vec<Measured> {
+        self.judge(after, run);
+        // An invalid result measures nothing, so it is judged first.
+        capacity::learned(machine, limits, run, self.beside(after, run))
     }
 
     /// Disturbances of each target that vary between runs: other I/O on its drive, temperature.

@@ -1,41 +1,24 @@
-//! `iodyno check` as text and as JSON.
-//!
-//! The text is made to be read in ten seconds: what costs most comes first and in full, what is only worth knowing is a
-//! line each, and what was not looked at is named.
+//! `iodyno check` as text and as JSON: high and warning findings in full, info findings a line each, checks that did not run.
 
 use serde::Serialize;
 
-use super::json::{SCHEMA, VERSION};
+use super::{known, wrap_onto};
 use crate::{
     findings::{Finding, Gain, Risk, Row},
     machine::Machine,
     model::{FindingId, Problem, ProblemKind, Reading, Severity},
+    units::counted,
 };
 
-/// All that `check` has to say.
-#[derive(Debug, Clone, Copy)]
-pub struct Verdict<'a> {
-    /// The machine it is about.
-    pub machine: &'a Machine,
-    /// Most costly first.
-    pub findings: &'a [Finding],
-    /// What needs a running test to be judged.
-    pub not_judged: &'a [FindingId],
-    /// What the readers could not read.
-    pub problems: &'a [Problem],
-}
-
-/// CONTRACT's document.
 #[derive(Debug, Serialize)]
-pub struct CheckDocument<'a> {
-    schema: u32,
-    version: &'static str,
+pub(crate) struct CheckDocument<'a> {
+    #[serde(skip)]
+    machine: &'a Machine,
     findings: &'a [Finding],
     not_judged: Vec<NotJudged>,
     problems: Vec<Problem>,
 }
 
-/// A finding that was not looked for.
 #[derive(Debug, Serialize)]
 struct NotJudged {
     id: FindingId,
@@ -43,26 +26,22 @@ struct NotJudged {
 }
 
 impl<'a> CheckDocument<'a> {
-    /// The document of a verdict. Its problems are what the readers met and what findings would have needed.
-    pub fn new(verdict: &Verdict<'a>) -> Self {
-        let mut problems: Vec<_> = verdict.problems.iter().cloned().chain(missed(verdict.machine)).collect();
+    /// `problems` are those of the readers, to which the inputs that findings lack are added.
+    pub(crate) fn new(
+        machine: &'a Machine,
+        findings: &'a [Finding],
+        not_judged: Vec<FindingId>,
+        problems: &[Problem],
+    ) -> Self {
+        let mut problems: Vec<_> = problems.iter().cloned().chain(missed(machine)).collect();
         problems.sort();
         problems.dedup();
-        Self {
-            schema: SCHEMA,
-            version: VERSION,
-            findings: verdict.findings,
-            not_judged: verdict
-                .not_judged
-                .iter()
-                .map(|id| NotJudged { id: *id, because: "no test is running" })
-                .collect(),
-            problems,
-        }
+        let not_judged = not_judged.into_iter().map(|id| NotJudged { id, because: "no test is running" });
+        Self { machine, findings, not_judged: not_judged.collect(), problems }
     }
 }
 
-/// What findings would have needed and what could not be read.
+/// Inputs of findings that could not be read.
 fn missed(machine: &Machine) -> Vec<Problem> {
     fn of<T>(reading: &Reading<T>) -> Option<Problem> {
         reading.problem()
@@ -80,12 +59,12 @@ fn missed(machine: &Machine) -> Vec<Problem> {
 }
 
 /// Lines of at most `width` columns (at least 60; paths and commands are never broken).
-pub fn text(verdict: &Verdict, width: usize) -> String {
+pub(crate) fn text(document: &CheckDocument, width: usize) -> String {
     let width = width.max(60);
     let (loud, quiet): (Vec<_>, Vec<_>) =
-        verdict.findings.iter().partition(|finding| finding.severity > Severity::Info);
-    let mut out = heading(verdict.machine);
-    out.push_str(&unread(verdict.machine));
+        document.findings.iter().partition(|finding| finding.severity > Severity::Info);
+    let mut out = heading(document.machine);
+    out.push_str(&unread(document.machine));
     out.push_str(&summary(&loud));
     for finding in loud {
         out.push('\n');
@@ -98,31 +77,27 @@ pub fn text(verdict: &Verdict, width: usize) -> String {
         }
         out.push_str("  details: iodyno check --explain ID\n");
     }
-    out.push_str(&footer(verdict, width));
+    footer(&mut out, document, width);
     out
 }
 
-/// What a row of the catalogue means, and what it found here.
-pub fn explain(row: &Row, findings: &[Finding], width: usize) -> String {
+/// A row of the catalogue, with its findings on this machine.
+pub(crate) fn explain(row: &Row, findings: &[Finding], width: usize) -> String {
     let width = width.max(60);
     let mut out = format!("{}: {}\n", row.id.0, row.title);
     let source = if row.source.is_empty() { "no figure" } else { row.source };
-    field(&mut out, "when", &format!("{}.", row.fires), width);
-    field(&mut out, "why", row.why, width);
-    field(&mut out, "source", &plain(source), width);
-    field(&mut out, "remedy", &plain(row.remedy), width);
-    field(&mut out, "risk", &risk(row.risk), width);
-    field(&mut out, "wrong if", row.wrong_if, width);
+    let mut field = |label, value: &str| field(&mut out, label, value, width);
+    field("when", &format!("{}.", row.fires));
+    field("why", row.why);
+    field("source", &plain(source));
+    field("remedy", &plain(row.remedy));
+    field("risk", &risk(row.risk));
+    field("wrong if", row.wrong_if);
     if row.needs_load {
-        field(&mut out, "note", "Checked only while a test runs.", width);
+        field("note", "Checked only while a test runs.");
     }
     if row.is_default {
-        field(
-            &mut out,
-            "note",
-            "A factory default: part of `defaults` until a workload shows its cost.",
-            width,
-        );
+        field("note", "A factory default: part of `defaults` until a workload shows its cost.");
     }
     let here: Vec<_> =
         findings.iter().filter(|finding| finding.id == row.id || finding.folds.contains(&row.id)).collect();
@@ -136,14 +111,14 @@ pub fn explain(row: &Row, findings: &[Finding], width: usize) -> String {
     out
 }
 
-/// A template with its holes named: `to {target}` reads `to TARGET`. One at its beginning is a sentence about what was
-/// found, and is left out.
+/// A template with its placeholders in capitals: `to {target}` reads `to TARGET`. One at its beginning stands for a
+/// sentence about the finding, and is left out.
 fn plain(template: &str) -> String {
     let mut parts = template.split('{');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let (hole, rest) = part.split_once('}').unwrap_or((part, ""));
-        // A hole behind a word is an addition that may be empty.
+        // A placeholder behind a word is an addition that may be empty.
         if !text.is_empty() && !text.ends_with(char::is_alphanumeric) {
             text.push_str(&hole.to_uppercase());
         }
@@ -152,18 +127,16 @@ fn plain(template: &str) -> String {
     if text.is_empty() { "It depends on the case; the finding names it.".to_owned() } else { text }
 }
 
-/// Who is judged: host, processors, kernel, drives.
 fn heading(machine: &Machine) -> String {
     let mut parts = Vec::new();
-    parts.extend(machine.host.name.value().map(ToString::to_string));
-    parts.extend(machine.processors.model.value().map(ToString::to_string));
+    parts.extend(known(&machine.host.name));
+    parts.extend(known(&machine.processors.model));
     parts.extend(machine.host.kernel.value().map(|kernel| format!("Linux {kernel}")));
-    let drives = machine.drive_count();
-    parts.push(if drives == 1 { "1 drive".to_owned() } else { format!("{drives} drives") });
+    parts.push(counted(machine.drive_count(), "drive"));
     format!("{}\n", parts.join(" · "))
 }
 
-/// What a clean bill would pass over: devices that are listed and say nothing.
+/// Devices that are listed and cannot be read.
 fn unread(machine: &Machine) -> String {
     let (silent, all) = (machine.pci.silent_functions().count(), machine.pci.functions().count());
     if silent == 0 {
@@ -179,10 +152,8 @@ fn summary(loud: &[&Finding]) -> String {
     match (number(Severity::High), number(Severity::Warning)) {
         (0, 0) => "no limiting findings\n".to_owned(),
         (high, 0) => format!("{high} high\n"),
-        (0, 1) => "1 warning\n".to_owned(),
-        (0, warnings) => format!("{warnings} warnings\n"),
-        (high, 1) => format!("{high} high, 1 warning\n"),
-        (high, warnings) => format!("{high} high, {warnings} warnings\n"),
+        (0, warnings) => format!("{}\n", counted(warnings, "warning")),
+        (high, warnings) => format!("{high} high, {}\n", counted(warnings, "warning")),
     }
 }
 
@@ -195,7 +166,7 @@ fn full(out: &mut String, finding: &Finding, width: usize) {
         Severity::Warning => "!  warning  ",
         Severity::Info => "   info     ",
     };
-    wrapped(out, mark, &finding.title, width);
+    wrap_onto(out, mark, &finding.title, width);
     field(out, "gain", &gain(&finding.gain), width);
     field(out, "why", &finding.why, width);
     let proofs = distinct(finding);
@@ -232,11 +203,11 @@ fn brief(out: &mut String, finding: &Finding, width: usize) {
     } else {
         String::new()
     };
-    wrapped(out, &format!("  {:<22}", finding.id.0), &format!("{}{won}", finding.title), width);
+    wrap_onto(out, &format!("  {:<22}", finding.id.0), &format!("{}{won}", finding.title), width);
 }
 
-/// The gain with whose figure it is.
-pub fn gain(gain: &Gain) -> String {
+/// The gain with its source.
+pub(super) fn gain(gain: &Gain) -> String {
     match (gain.estimate, gain.source.as_str()) {
         (true, source) => format!("{} (estimate: {source})", gain.text),
         (false, "") => gain.text.clone(),
@@ -248,54 +219,21 @@ fn risk(risk: Risk) -> String {
     format!("{}: {}", risk.name(), risk.meaning())
 }
 
-/// What was not looked at, and why.
-fn footer(verdict: &Verdict, width: usize) -> String {
-    let mut out = String::new();
-    if !verdict.not_judged.is_empty() {
-        let ids: Vec<_> = verdict.not_judged.iter().map(|id| id.0).collect();
+fn footer(out: &mut String, document: &CheckDocument, width: usize) {
+    if !document.not_judged.is_empty() {
+        let ids: Vec<_> = document.not_judged.iter().map(|not_judged| not_judged.id.0).collect();
         out.push('\n');
-        wrapped(&mut out, "not checked (no test is running): ", &ids.join(", "), width);
+        wrap_onto(out, "not checked (no test is running): ", &ids.join(", "), width);
     }
-    let denied = CheckDocument::new(verdict)
-        .problems
-        .iter()
-        .filter(|problem| problem.kind == ProblemKind::Denied)
-        .count();
+    let denied = document.problems.iter().filter(|problem| problem.kind == ProblemKind::Denied).count();
     if denied > 0 {
         out.push('\n');
-        let told = format!("{denied} values need root; run as root for more findings");
-        wrapped(&mut out, "", &told, width);
+        wrap_onto(out, "", &format!("{denied} values need root; run as root for more findings"), width);
     }
-    out
 }
 
 fn field(out: &mut String, label: &str, value: &str, width: usize) {
-    wrapped(out, &format!("            {label:<10}"), value, width);
-}
-
-/// Words after `lead`, later lines indented as wide as it.
-pub(super) fn wrapped(out: &mut String, lead: &str, words: &str, width: usize) {
-    let indent = lead.chars().count();
-    let mut column = indent;
-    out.push_str(lead);
-    let mut first = true;
-    for word in words.split(' ') {
-        let long = word.chars().count();
-        if !first && column + 1 + long > width {
-            out.push('\n');
-            out.extend(std::iter::repeat_n(' ', indent));
-            column = indent;
-            first = true;
-        }
-        if !first {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += long;
-        first = false;
-    }
-    out.push('\n');
+    wrap_onto(out, &format!("            {label:<10}"), value, width);
 }
 
 #[cfg(test)]

@@ -9,19 +9,14 @@ use serde::Serialize;
 
 use changes::Change;
 use results::{ExperimentChange, RunChange};
-pub use side::{NoSheet, Side};
+pub use side::Side;
 
-use super::{
-    json::{SCHEMA, VERSION},
-    sheet::{Block, Format, Span, boxed, written},
-};
+use super::sheet::{Block, Format, Span, boxed, written};
 use crate::units;
 
 /// What changed.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
-    schema: u32,
-    version: &'static str,
     /// Whether a side's figures come from simulated drives.
     simulated: bool,
     /// The share of its rate a run may lose before it counts as slower.
@@ -68,8 +63,6 @@ impl Comparison {
         let (runs, runs_unmatched) = results::runs(before, after, margin);
         let (experiments, experiments_unmatched) = results::experiments(before, after, margin);
         Self {
-            schema: SCHEMA,
-            version: VERSION,
             simulated: before.simulated || after.simulated,
             margin,
             slower: runs.iter().any(RunChange::is_slower)

@@ -8,17 +8,17 @@ use super::{
 use crate::units::{Bytes, UnitSystem};
 
 const COLUMNS: [Column; 11] = [
-    Column { heading: "drive", right: false, optional: false },
-    Column { heading: "kind", right: false, optional: true },
-    Column { heading: "address", right: false, optional: false },
-    Column { heading: "size", right: true, optional: false },
-    Column { heading: "LBA", right: true, optional: false },
-    Column { heading: "better LBA", right: true, optional: true },
-    Column { heading: "queues", right: true, optional: true },
-    Column { heading: "temp", right: true, optional: false },
-    Column { heading: "scheduler", right: false, optional: true },
-    Column { heading: "model", right: false, optional: false },
-    Column { heading: "in use by", right: false, optional: false },
+    Column::left("drive"),
+    Column::left("kind").optional(),
+    Column::left("address"),
+    Column::right("size"),
+    Column::right("LBA"),
+    Column::right("better LBA").optional(),
+    Column::right("queues").optional(),
+    Column::right("temp"),
+    Column::left("scheduler").optional(),
+    Column::left("model"),
+    Column::left("in use by"),
 ];
 
 /// The drives as text, for a terminal of `width` columns or, without one, as wide as it is.

@@ -18,9 +18,8 @@ pub type Listed = (&'static Experiment, Result<Plan, Needs>);
 
 /// The list of experiments.
 pub fn list(rows: &[Listed], width: Option<usize>) -> String {
-    let column = |heading, right| Column { heading, right, optional: false };
     let columns =
-        [column("NAME", false), column("QUESTION", false), column("TIME", true), column("ARMS", false)];
+        [Column::left("NAME"), Column::left("QUESTION"), Column::right("TIME"), Column::left("ARMS")];
     let rows: Vec<Vec<String>> = rows
         .iter()
         .map(|(row, plan)| {
@@ -99,14 +98,8 @@ pub fn result(account: &Account) -> String {
         }
         rows.push(cells);
     }
-    let column = |heading| Column { heading, right: false, optional: false };
-    let mut text = String::from("\n");
-    text.push_str(&table::text(
-        &[column("  ARM"), column("READS"), column("RATE"), column("CPU"), column("LATENCY")],
-        &rows,
-        None,
-    ));
-    text.push('\n');
+    let columns = ["  ARM", "READS", "RATE", "CPU", "LATENCY"].map(Column::left);
+    let mut text = format!("\n{}\n", table::text(&columns, &rows, None));
     for effect in &account.effects {
         let _infallible = writeln!(text, "{}", verdict::sentence(account, effect));
         let _infallible = writeln!(text, "  {}", verdict::meaning(account, effect));

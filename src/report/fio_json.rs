@@ -1,44 +1,37 @@
-//! A run as the JSON document fio would print, with what iodyno knows besides.
+//! A run as fio's JSON document, with fields of iodyno's own.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::Serialize;
 
-use super::json::{SCHEMA, VERSION};
+use super::json::VERSION;
 use crate::{
     capacity::Expected,
     model::{Effective, EngineKind, LatencySummary, RunSummary, Seconds, TargetSummary, Workload},
     text::Label,
 };
 
-/// The document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FioDocument {
-    schema: u32,
-    version: &'static str,
+pub(crate) struct FioDocument {
     #[serde(rename = "fio version")]
     fio_version: String,
     timestamp: i64,
     interrupted: bool,
     simulated: bool,
     effective: Effective,
-    /// What a job file asks for and was not run.
+    /// Options of a job file that were not run.
     left_out: Vec<String>,
-    /// What was done in another way than fio does it.
+    /// Differences from fio.
     notes: Vec<String>,
     jobs: Vec<Job>,
 }
 
-/// A run that ended, with what goes into its jobs.
+/// A finished run, with the job name, expected rate and rate over time of each target.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finished {
-    /// The run.
+pub(crate) struct Finished {
     pub run: RunSummary,
-    /// The job's name for each target.
     pub names: Vec<String>,
-    /// What each target was expected to give.
     pub expected: Vec<Option<Expected>>,
-    /// Each target's rate, second by second.
     pub seconds: Vec<Seconds>,
 }
 
@@ -48,16 +41,16 @@ struct Job {
     /// Counts the runs, from 0.
     groupid: usize,
     error: u32,
-    /// What really ran: a job file's runs may differ.
+    /// Of this run: a job file's runs may differ.
     effective: Effective,
     /// Seconds, as fio counts them.
     elapsed: u64,
     #[serde(rename = "job options")]
     options: BTreeMap<&'static str, String>,
     read: Read,
-    latency_ns: Ranges,
-    latency_us: Ranges,
-    latency_ms: Ranges,
+    latency_ns: Entries<f64>,
+    latency_us: Entries<f64>,
+    latency_ms: Entries<f64>,
     usr_cpu: f64,
     sys_cpu: f64,
     ctx: u64,
@@ -94,7 +87,7 @@ struct Read {
     iops_stddev: f64,
     iops_samples: usize,
     clat_ns: Option<Clat>,
-    /// From the submission on: the same, for the clock is read before a read is handed over; `None` where timing is exact.
+    /// From submission on: the same as `clat_ns`, as the clock is read before submission; `None` with exact timing.
     lat_ns: Option<Lat>,
 }
 
@@ -112,41 +105,33 @@ struct Lat {
 struct Clat {
     #[serde(flatten)]
     spread: Lat,
-    percentile: Percentiles,
+    /// `"1.000000": 4048`, ascending.
+    percentile: Entries<u64>,
 }
 
-/// fio's object of ranges: percent of the reads that took longer than the range before and at most so many of the unit.
+/// An object of fio's with its keys in fio's order.
 #[derive(Debug, Clone, PartialEq)]
-struct Ranges(Vec<(String, f64)>);
+struct Entries<T>(Vec<(String, T)>);
 
-impl Ranges {
-    /// Those of [`LatencySummary::LIMITS`] in a unit: 0 nanoseconds, 1 microseconds, 2 milliseconds.
-    fn of(latency: Option<&LatencySummary>, unit: usize) -> Self {
-        let (nanoseconds, limits) = (1000_u64.pow([0, 1, 2][unit]), LatencySummary::LIMITS.len());
-        let share = |at: usize| {
-            let count =
-                latency.and_then(|latency| Some(*latency.within.get(at)? as f64 / latency.count as f64));
-            100.0 * count.unwrap_or(0.0)
-        };
-        let end = if unit == 2 { limits } else { 10 * (unit + 1) };
-        let name = |at: usize| (LatencySummary::LIMITS[at] / nanoseconds).to_string();
-        let mut ranges: Vec<(String, f64)> = (10 * unit..end).map(|at| (name(at), share(at))).collect();
-        if unit == 2 {
-            ranges.push((">=2000".to_owned(), share(limits)));
-        }
-        Self(ranges)
-    }
-}
-
-impl Serialize for Ranges {
+impl<T: Serialize> Serialize for Entries<T> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(end, share)| (end, share)))
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
     }
 }
 
-/// fio's object of percentiles, ascending: `"1.000000": 4048`.
-#[derive(Debug, Clone, PartialEq)]
-struct Percentiles(Vec<(f64, u64)>);
+/// Percent of the reads by latency, up to each of [`LatencySummary::LIMITS`] in a unit: 0 nanoseconds, 1 microseconds,
+/// 2 milliseconds.
+fn ranges(latency: Option<&LatencySummary>, unit: usize) -> Entries<f64> {
+    let (nanoseconds, limits) = (1000_u64.pow([0, 1, 2][unit]), LatencySummary::LIMITS.len());
+    let share = |at: usize| {
+        let count = latency.and_then(|latency| Some(*latency.within.get(at)? as f64 / latency.count as f64));
+        100.0 * count.unwrap_or(0.0)
+    };
+    let end = if unit == 2 { limits } else { 10 * (unit + 1) };
+    let name = |at: usize| (LatencySummary::LIMITS[at] / nanoseconds).to_string();
+    let beyond = (unit == 2).then(|| (">=2000".to_owned(), share(limits)));
+    Entries((10 * unit..end).map(|at| (name(at), share(at))).chain(beyond).collect())
+}
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct CpuPerIo {
@@ -154,94 +139,73 @@ struct CpuPerIo {
     system: f64,
 }
 
-impl Serialize for Percentiles {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(percent, ns)| (format!("{percent:.6}"), ns)))
-    }
-}
-
 impl FioDocument {
-    /// The document of runs that followed each other; `None` when there was none.
-    pub fn new(runs: &[Finished]) -> Option<Self> {
+    /// The document of consecutive runs, with options left out of a job file and other differences from fio; `None` of no
+    /// run.
+    pub(crate) fn new(runs: &[Finished], left_out: Vec<String>, notes: Vec<String>) -> Option<Self> {
         let first = &runs.first()?.run;
         let jobs = runs.iter().enumerate().flat_map(|(group, finished)| finished.jobs(group));
         Some(Self {
-            schema: SCHEMA,
-            version: VERSION,
             fio_version: format!("iodyno {VERSION}"),
             timestamp: first.started,
             interrupted: runs.iter().any(|finished| finished.run.interrupted),
             simulated: first.simulated,
             effective: first.effective.clone(),
-            left_out: Vec::new(),
-            notes: Vec::new(),
+            left_out,
+            notes,
             jobs: jobs.collect(),
         })
-    }
-
-    /// With what was left out of a job file, and other differences from fio.
-    #[must_use]
-    pub fn unlike_fio(self, left_out: Vec<String>, notes: Vec<String>) -> Self {
-        Self { left_out, notes, ..self }
     }
 }
 
 impl Finished {
     fn jobs(&self, group: usize) -> impl Iterator<Item = Job> {
-        self.run.targets.iter().enumerate().map(move |(index, target)| {
-            let name = self.names.get(index).map_or("iodyno", String::as_str);
-            let rates = self.seconds.get(index).map_or(&[][..], |seconds| &seconds.rates);
-            job(&self.run, target, name, group, self.expected.get(index).cloned().flatten(), rates)
-        })
+        (0..self.run.targets.len()).map(move |index| self.job(group, index))
     }
-}
 
-fn job(
-    run: &RunSummary,
-    target: &TargetSummary,
-    name: &str,
-    group: usize,
-    expected: Option<Expected>,
-    rates: &[f64],
-) -> Job {
-    let seconds = target.runtime.as_secs_f64();
-    let jobs = f64::from(run.workload.jobs.max(1));
-    let share = |spent: std::time::Duration| {
-        if seconds > 0.0 { 100.0 * spent.as_secs_f64() / seconds / jobs } else { 0.0 }
-    };
-    let per_io = |spent: std::time::Duration| {
-        if target.ios > 0 { spent.as_secs_f64() * 1e9 / target.ios as f64 } else { 0.0 }
-    };
-    Job {
-        jobname: name.to_owned(),
-        groupid: group,
-        effective: run.effective.clone(),
-        error: target.errno.map_or(0, i32::unsigned_abs),
-        elapsed: target.runtime.as_secs() + 1,
-        options: options(&run.workload, target, name),
-        read: read(run, target, rates),
-        latency_ns: Ranges::of(target.latency.as_ref(), 0),
-        latency_us: Ranges::of(target.latency.as_ref(), 1),
-        latency_ms: Ranges::of(target.latency.as_ref(), 2),
-        usr_cpu: share(target.cpu_user),
-        sys_cpu: share(target.cpu_system),
-        ctx: target.context_switches,
-        cpu_ns_per_io: CpuPerIo { user: per_io(target.cpu_user), system: per_io(target.cpu_system) },
-        calls: target.calls,
-        depth_reached: target.depth_reached,
-        interrupts_per_io: target.interrupts_per_read,
-        errors: target.errors,
-        first_error: target.first_error.clone(),
-        valid: target.invalid_because.is_empty(),
-        invalid_because: target.invalid_because.clone(),
-        expected,
-        simulated: run.simulated,
+    fn job(&self, group: usize, index: usize) -> Job {
+        let (run, target) = (&self.run, &self.run.targets[index]);
+        let name = self.names.get(index).map_or("iodyno", String::as_str);
+        let rates = self.seconds.get(index).map_or(&[][..], |seconds| &seconds.rates);
+        let seconds = target.runtime.as_secs_f64();
+        let jobs = f64::from(run.workload.jobs.max(1));
+        let share = |spent: Duration| {
+            if seconds > 0.0 { 100.0 * spent.as_secs_f64() / seconds / jobs } else { 0.0 }
+        };
+        let per_io = |spent: Duration| {
+            if target.ios > 0 { spent.as_secs_f64() * 1e9 / target.ios as f64 } else { 0.0 }
+        };
+        Job {
+            jobname: name.to_owned(),
+            groupid: group,
+            effective: run.effective.clone(),
+            error: target.errno.map_or(0, i32::unsigned_abs),
+            elapsed: target.runtime.as_secs() + 1,
+            options: options(&run.workload, target, name),
+            read: read(run, target, rates),
+            latency_ns: ranges(target.latency.as_ref(), 0),
+            latency_us: ranges(target.latency.as_ref(), 1),
+            latency_ms: ranges(target.latency.as_ref(), 2),
+            usr_cpu: share(target.cpu_user),
+            sys_cpu: share(target.cpu_system),
+            ctx: target.context_switches,
+            cpu_ns_per_io: CpuPerIo { user: per_io(target.cpu_user), system: per_io(target.cpu_system) },
+            calls: target.calls,
+            depth_reached: target.depth_reached,
+            interrupts_per_io: target.interrupts_per_read,
+            errors: target.errors,
+            first_error: target.first_error.clone(),
+            valid: target.invalid_because.is_empty(),
+            invalid_because: target.invalid_because.clone(),
+            expected: self.expected.get(index).cloned().flatten(),
+            simulated: run.simulated,
+        }
     }
 }
 
 fn read(run: &RunSummary, target: &TargetSummary, rates: &[f64]) -> Read {
     let bytes_per_read = if target.ios > 0 { target.bytes as f64 / target.ios as f64 } else { f64::INFINITY };
-    // The other engines say that they know no such timing.
+    // Other engines have no exact timing.
     let is_exact = run.workload.exact_timing && run.effective.engine == EngineKind::IoUring;
     let (bw, iops) = (Spread::of(rates, 1024.0), Spread::of(rates, bytes_per_read));
     Read {
@@ -267,7 +231,7 @@ fn read(run: &RunSummary, target: &TargetSummary, rates: &[f64]) -> Read {
     }
 }
 
-/// How values differ; zeros of none, as fio has it.
+/// Zeros without values, as fio has it.
 struct Spread {
     min: f64,
     max: f64,
@@ -297,7 +261,8 @@ const fn lat(latency: &LatencySummary) -> Lat {
 }
 
 fn clat(latency: &LatencySummary) -> Clat {
-    Clat { spread: lat(latency), percentile: Percentiles(latency.percentiles.clone()) }
+    let percentiles = latency.percentiles.iter().map(|(percent, ns)| (format!("{percent:.6}"), *ns));
+    Clat { spread: lat(latency), percentile: Entries(percentiles.collect()) }
 }
 
 #[expect(
@@ -309,7 +274,7 @@ fn whole(rate: f64) -> u64 {
     rate as u64
 }
 
-/// The options that make the run again, as fio prints them.
+/// Options that repeat the run, as fio prints them.
 fn options(workload: &Workload, target: &TargetSummary, name: &str) -> BTreeMap<&'static str, String> {
     let names = [("name", name.to_owned()), ("filename", target.name.to_string())];
     workload.options().map(|(option, value)| (option.name, value)).chain(names).collect()
@@ -331,17 +296,18 @@ mod tests {
         let mut within = vec![0; LatencySummary::LIMITS.len() + 1];
         (within[9], within[16], within[31]) = (1, 2, 1);
         let latency = LatencySummary { count: 4, within, ..LatencySummary::default() };
-        let of = |unit| serde_json::to_value(Ranges::of(Some(&latency), unit)).unwrap();
+        let of = |unit| serde_json::to_value(ranges(Some(&latency), unit)).unwrap();
         assert_eq!((of(0)["1000"].as_f64(), of(0)["2"].as_f64()), (Some(25.0), Some(0.0)));
         assert_eq!((of(1)["250"].as_f64(), of(2)[">=2000"].as_f64()), (Some(50.0), Some(25.0)));
         let keys = |unit: usize| of(unit).as_object().unwrap().len();
         assert_eq!((keys(0), keys(1), keys(2)), (10, 10, 12));
-        assert_eq!(serde_json::to_value(Ranges::of(None, 2)).unwrap()["2"], 0.0);
+        assert_eq!(serde_json::to_value(ranges(None, 2)).unwrap()["2"], 0.0);
     }
 
     #[test]
     fn the_document_has_the_names_and_units_that_readers_of_fio_rely_on() {
-        let document = serde_json::to_value(FioDocument::new(&[finished(), finished()])).unwrap();
+        let document =
+            serde_json::to_value(FioDocument::new(&[finished(), finished()], vec![], vec![])).unwrap();
         assert_eq!(document["fio version"], format!("iodyno {VERSION}"));
         let job = &document["jobs"][0];
         assert_eq!(job["jobname"], "test");
@@ -377,7 +343,7 @@ mod tests {
         run.targets[0].first_error = Some(Label::new("ENODEV: No such device on /dev/nvme0n1 at byte 0"));
         run.targets[0].errno = Some(libc::ENODEV);
         let finished = Finished { run, names: vec!["test".to_owned()], expected: vec![], seconds: vec![] };
-        let document = serde_json::to_value(FioDocument::new(&[finished]).unwrap()).unwrap();
+        let document = serde_json::to_value(FioDocument::new(&[finished], vec![], vec![]).unwrap()).unwrap();
         assert_eq!(document["jobs"][0]["error"], libc::ENODEV);
     }
 

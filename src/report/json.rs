@@ -1,7 +1,7 @@
-//! The JSON documents of `iodyno tree` and `iodyno drives`: names that scripts rely on.
+//! The JSON documents: names that scripts rely on.
 //!
-//! Every `null` has a row in `problems` with its reason. Fields may be added, never renamed. Text for people is made from the
-//! same documents.
+//! Every `null` has a row in `problems` with its reason. Fields may be added, never renamed. The text of `tree` and `drives`
+//! is made from the same documents.
 
 mod tree;
 mod drives;
@@ -12,23 +12,28 @@ use std::{collections::BTreeSet, fmt::Display, sync::Arc};
 
 use serde::Serialize;
 
-pub use drives::{DriveRow, DrivesDocument, FormatRow, SettingsRow};
-pub use experiment::{ExperimentDocument, ExperimentsDocument};
-pub use sheet::{RunRow, SheetDocument};
+pub use drives::{DriveRow, DrivesDocument};
+pub(crate) use experiment::ExperimentsDocument;
+pub(super) use sheet::SheetDocument;
 pub use tree::{LinkRow, NodeRow, TreeDocument};
 
 use crate::model::{Problem, ProblemKind, Reading};
 
-/// The version of the documents' form.
-pub const SCHEMA: u32 = 1;
+/// Version of iodyno.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The version of the program that made them.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// A document as text, indented, with a line end.
-pub fn text(document: &impl Serialize) -> String {
+/// A document with the versions of its form and of iodyno, as indented text with a line end.
+pub(crate) fn text(document: &impl Serialize) -> String {
+    #[derive(Serialize)]
+    struct Versioned<'a, T> {
+        schema: u32,
+        version: &'static str,
+        #[serde(flatten)]
+        document: &'a T,
+    }
+    let document = Versioned { schema: 1, version: VERSION, document };
     // Documents are structs of strings, numbers and lists: no map with odd keys, no failing `Serialize`.
-    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
     text
 }

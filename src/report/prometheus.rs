@@ -12,11 +12,11 @@ use sha2::{Digest, Sha256};
 
 use page::{Kind, Page};
 
-use super::json::VERSION;
+use super::{json::VERSION, known};
 use crate::{
     findings::Finding,
     machine::{Drive, Machine, Nvme, PciNode},
-    model::{Limits, Problem, Reading, RunRecord, Severity},
+    model::{Limits, Problem, RunRecord, Severity},
 };
 
 /// What the metrics are made of.
@@ -52,10 +52,9 @@ pub fn text(metrics: &Metrics<'_>) -> String {
 
 /// The label of a drive: 12 hexadecimal digits of SHA-256 over its model and serial number; empty without a serial.
 pub fn serial_hash(drive: &Drive) -> String {
-    let text = |reading: &Reading<crate::text::Label>| reading.value().map(ToString::to_string);
-    let Some(serial) = text(&drive.serial).filter(|serial| !serial.is_empty()) else { return String::new() };
+    let Some(serial) = known(&drive.serial).filter(|serial| !serial.is_empty()) else { return String::new() };
     let mut hash = Sha256::new();
-    hash.update(text(&drive.model).unwrap_or_default());
+    hash.update(known(&drive.model).unwrap_or_default());
     hash.update([0]);
     hash.update(serial);
     hash.finalize().iter().take(6).fold(String::new(), |mut out, byte| {
@@ -212,10 +211,8 @@ fn drives(machine: &Machine, limits: &Limits, page: &mut Page) {
         machine.hardware_drives().map(|drive| (drive, drive.name.to_string(), serial_hash(drive))).collect();
     page.family("iodyno_drive_info", Kind::Gauge, "Model and firmware of the drive.");
     for (drive, name, hash) in &named {
-        let text = |reading: &Reading<crate::text::Label>| {
-            reading.value().map(ToString::to_string).unwrap_or_default()
-        };
-        let (model, firmware) = (text(&drive.model), text(&drive.firmware));
+        let model = known(&drive.model).unwrap_or_default();
+        let firmware = known(&drive.firmware).unwrap_or_default();
         let labels = [
             ("drive", name.as_str()),
             ("serial_hash", hash),

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 pub(super) use experiments::{ratio as ratio_words, title as experiment_title};
 
-use super::{dossier::Dossier, json};
+use super::{dossier::Dossier, json, wrapped};
 use crate::text::is_harmless;
 
 /// Columns of what stands in a code box: forums show it whole, and so does a terminal of 80 with a margin.
@@ -238,22 +238,12 @@ fn date(started: i64) -> String {
     date.map(|date| date.strftime("; %F %H:%M UTC").to_string()).unwrap_or_default()
 }
 
-/// Lines, each with its end.
-fn ended(lines: impl Iterator<Item = String>) -> String {
-    lines.fold(String::new(), |text, line| text + &line + "\n")
-}
-
 /// A paragraph without marks.
 fn plain_text(text: impl Into<String>) -> Block {
     Block::Text(vec![Span::Plain(text.into())])
 }
 
-/// Words in lines of at most `width` columns, as far as words allow.
-pub fn wrapped(words: &str, width: usize) -> Vec<String> {
-    plain::wrapped("", words, width)
-}
-
 /// Words in lines of at most [`BOX`] columns: the first behind `lead`, the others as far in.
 pub(super) fn boxed(lead: &str, words: &str) -> Vec<String> {
-    plain::wrapped(lead, words, BOX)
+    wrapped(lead, words, BOX)
 }

@@ -1,23 +1,22 @@
-//! How sure a mean is, and how a rate went over time as a line of blocks.
+//! 95 % intervals of means, and a rate over time as a line of blocks.
+
+use crate::experiment::statistics;
 
 /// A figure with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// The figure.
     pub middle: f64,
-    /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
 }
 
-/// Fewest values that say anything about their spread.
+/// Minimum number of values for an interval.
 const LEAST: usize = 4;
 
 /// The mean of values with its 95 % interval by Student's t; `None` of fewer than four.
 pub fn mean(values: &[f64]) -> Option<Interval> {
     let (middle, error) = mean_and_error(values)?;
-    let reach = student(values.len() - 1) * error;
+    let reach = student(values.len()) * error;
     Some(Interval { middle, low: middle - reach, high: middle + reach })
 }
 
@@ -29,7 +28,7 @@ pub fn ratio(before: &[f64], after: &[f64]) -> Option<Interval> {
         return None;
     }
     let error = ((old_error / old).powi(2) + (new_error / new).powi(2)).sqrt();
-    let reach = student(before.len().min(after.len()) - 1) * error;
+    let reach = student(before.len().min(after.len())) * error;
     let middle = new / old;
     Some(Interval { middle, low: middle * (-reach).exp(), high: middle * reach.exp() })
 }
@@ -44,28 +43,9 @@ fn mean_and_error(values: &[f64]) -> Option<(f64, f64)> {
     Some((mean, (variance / count).sqrt()))
 }
 
-/// The 97.5 % quantile of Student's t (Abramowitz and Stegun, table 26.10), by degrees of freedom; the next lower row of
-/// the table between its rows.
-fn student(freedom: usize) -> f64 {
-    const TABLE: [(usize, f64); 16] = [
-        (3, 3.182),
-        (4, 2.776),
-        (5, 2.571),
-        (6, 2.447),
-        (7, 2.365),
-        (8, 2.306),
-        (9, 2.262),
-        (10, 2.228),
-        (12, 2.179),
-        (15, 2.131),
-        (20, 2.086),
-        (25, 2.060),
-        (30, 2.042),
-        (40, 2.021),
-        (60, 2.000),
-        (120, 1.980),
-    ];
-    TABLE.iter().rev().find(|(row, _)| *row <= freedom).map_or(f64::INFINITY, |(_, t)| *t)
+/// The 97.5 % quantile of Student's t for one degree of freedom less than there are values.
+fn student(values: usize) -> f64 {
+    statistics::student(0.95, u32::try_from(values - 1).unwrap_or(u32::MAX))
 }
 
 /// Values as at most `most` blocks of eight heights, the highest value being full; empty for none.

@@ -1,15 +1,15 @@
-//! A run that ended, as text for people.
+//! A finished run as text.
 
 use std::{fmt::Write, time::Duration};
 
 use crate::{
     capacity::Expected,
-    model::{self, Completion, LatencySummary, RunSummary, TargetSummary, Workload},
+    model::{self, Completion, Effective, LatencySummary, RunSummary, TargetSummary, Workload},
     units::{self, BytesPerSecond, Micros, UnitSystem},
 };
 
 /// The summary of a run. `expected` has one entry per target, or none at all.
-pub fn text(run: &RunSummary, expected: &[Option<Expected>]) -> String {
+pub(crate) fn text(run: &RunSummary, expected: &[Option<Expected>]) -> String {
     let mut lines = vec![headline(run), effective(run)];
     lines.extend(run.effective.fallbacks.iter().map(|sentence| format!("  note: {sentence}")));
     for (index, target) in run.targets.iter().enumerate() {
@@ -32,27 +32,31 @@ fn headline(run: &RunSummary) -> String {
     };
     let simulated = if run.simulated { "SIMULATED  " } else { "" };
     let interrupted = if run.interrupted { ", interrupted" } else { "" };
-    // A title that says "polled" over figures made by interrupts would lie.
+    // The title names the completion mode of the run, not the requested one.
     let polled = run.workload.hipri && run.effective.completion == Completion::Polled;
     let hybrid_poll = run.effective.ring_flags.iter().any(|flag| flag == "HYBRID_IOPOLL");
     let workload = Workload { hipri: polled, hybrid_poll, ..run.workload.clone() };
     format!("{simulated}{}{targets}{interrupted}", workload.title())
 }
 
-/// `io_uring, interrupts, SINGLE_ISSUER DEFER_TASKRUN, adaptive, submit 4, complete 8`.
 fn effective(run: &RunSummary) -> String {
     let effective = &run.effective;
-    let completion = match effective.completion {
-        Completion::Interrupts => "interrupts",
-        Completion::Polled => "polled",
-    };
-    let parts = [effective.engine.name(), completion, &effective.ring_flags.join(" "), &effective.batch];
-    let known: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    let first = format!("  {}", known.join(", "));
+    let first = format!("  {}", method(effective, &effective.batch));
     if run.simulated {
         return first;
     }
     format!("{first}\n  workers {}; buffers in {}", effective.placement, effective.memory)
+}
+
+/// `io_uring, interrupts, SINGLE_ISSUER DEFER_TASKRUN, adaptive, submit 4, complete 8`.
+pub(super) fn method(effective: &Effective, batch: &str) -> String {
+    let completion = match effective.completion {
+        Completion::Interrupts => "interrupts",
+        Completion::Polled => "polled",
+    };
+    let parts = [effective.engine.name(), completion, &effective.ring_flags.join(" "), batch];
+    let known: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    known.join(", ")
 }
 
 fn figures(name: &str, iops: f64, bytes_per_second: f64) -> String {
@@ -114,7 +118,7 @@ fn latencies(latency: &LatencySummary) -> Vec<String> {
     ]
 }
 
-/// Processor time per read, reads per call, depth, switches and interrupts; nothing where no account was kept.
+/// CPU time per read, reads per call, depth, context switches and interrupts, where they are known.
 fn cost(target: &TargetSummary) -> Vec<String> {
     let Some(cost) = model::run::cost(std::slice::from_ref(target)) else { return Vec::new() };
     let time = |spent: Duration| Micros(spent.as_secs_f64() * 1e6).to_string();
@@ -134,10 +138,7 @@ fn cost(target: &TargetSummary) -> Vec<String> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::{
-        model::{Effective, EngineKind},
-        text::Label,
-    };
+    use crate::{model::EngineKind, text::Label};
 
     /// Two seconds of 50 k IOPS.
     pub fn run() -> RunSummary {

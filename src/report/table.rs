@@ -1,6 +1,8 @@
 //! Rows of cells as aligned text.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
+
+use super::cut;
 
 /// Spaces between columns.
 const GAP: usize = 2;
@@ -8,10 +10,8 @@ const GAP: usize = 2;
 /// Least columns the last one keeps before optional ones go.
 const LEAST_LAST: usize = 20;
 
-/// A column.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Column {
-    /// Its heading.
+pub(crate) struct Column {
     pub heading: &'static str,
     /// Numbers stand at the right edge.
     pub right: bool,
@@ -19,8 +19,22 @@ pub(super) struct Column {
     pub optional: bool,
 }
 
+impl Column {
+    pub(crate) const fn left(heading: &'static str) -> Self {
+        Self { heading, right: false, optional: false }
+    }
+
+    pub(crate) const fn right(heading: &'static str) -> Self {
+        Self { right: true, ..Self::left(heading) }
+    }
+
+    pub(crate) const fn optional(self) -> Self {
+        Self { optional: true, ..self }
+    }
+}
+
 /// The last column is as long as its text, or cut where the terminal ends. Columns with nothing in them are left out.
-pub(super) fn text(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) -> String {
+pub(crate) fn text(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) -> String {
     let filled = |at: usize| rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty()));
     let mut shown: Vec<usize> = (0..columns.len()).filter(|at| filled(*at)).collect();
     let mut widths = widths(columns, rows);
@@ -60,33 +74,12 @@ fn widths(columns: &[Column], rows: &[Vec<String>]) -> Vec<usize> {
         .collect()
 }
 
-/// At most `width` columns of a line, with `…` where something is missing.
-pub(super) fn cut(line: &str, width: usize) -> String {
-    if line.width() <= width {
-        return line.to_owned();
-    }
-    let mut kept = String::new();
-    let mut used = 0;
-    for c in line.chars() {
-        used += c.width().unwrap_or_default();
-        if used + 1 > width {
-            break;
-        }
-        kept.push(c);
-    }
-    kept.push('…');
-    kept
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const COLUMNS: [Column; 3] = [
-        Column { heading: "name", right: false, optional: false },
-        Column { heading: "size", right: true, optional: true },
-        Column { heading: "model", right: false, optional: false },
-    ];
+    const COLUMNS: [Column; 3] =
+        [Column::left("name"), Column::right("size").optional(), Column::left("model")];
 
     fn rows() -> Vec<Vec<String>> {
         [["a", "1 TB", "Något långt namn på en disk"], ["bbbbbb", "12 TB", "東芝 KIOXIA"]]

@@ -9,13 +9,13 @@ use super::{
 use crate::{model::DriveName, units::UnitSystem};
 
 const COLUMNS: [Column; 7] = [
-    Column { heading: "device", right: false, optional: false },
-    Column { heading: "link now", right: true, optional: false },
-    Column { heading: "at most", right: true, optional: false },
-    Column { heading: "path limit", right: true, optional: false },
-    Column { heading: "basis", right: false, optional: true },
-    Column { heading: "drives", right: false, optional: false },
-    Column { heading: "name", right: false, optional: false },
+    Column::left("device"),
+    Column::right("link now"),
+    Column::right("at most"),
+    Column::right("path limit"),
+    Column::left("basis").optional(),
+    Column::left("drives"),
+    Column::left("name"),
 ];
 
 /// The tree as text, for a terminal of `width` columns or, without one, as wide as it is.

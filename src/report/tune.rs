@@ -5,7 +5,6 @@ use std::{fmt::Write, path::Path};
 use serde::Serialize;
 use serde_json::json;
 
-use super::json::{SCHEMA, VERSION};
 use crate::{
     machine::Machine,
     model::{Problem, Reading, SettingId},
@@ -94,9 +93,7 @@ fn why_not(machine: &Machine, row: &Setting, readings: &[Reading<Value>], live: 
 /// `{settings: [...], problems: [...]}` as one document.
 pub fn json(rows: &[Row]) -> String {
     let problems: Vec<&Problem> = rows.iter().filter_map(|row| row.problem.as_ref()).collect();
-    super::json::text(
-        &json!({ "schema": SCHEMA, "version": VERSION, "settings": rows, "problems": problems }),
-    )
+    super::json::text(&json!({ "settings": rows, "problems": problems }))
 }
 
 /// A table per device.
@@ -227,5 +224,5 @@ pub fn journal(records: &[Record], boot: &str, path: &Path) -> String {
 
 /// `{records: [...]}` as one document.
 pub fn journal_json(records: &[Record]) -> String {
-    super::json::text(&json!({ "schema": SCHEMA, "version": VERSION, "records": records }))
+    super::json::text(&json!({ "records": records }))
 }

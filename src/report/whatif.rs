@@ -6,7 +6,10 @@ use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
 use self::rows::{Mark, Row, Slots};
-use super::json::{NodeRow, SCHEMA, TreeDocument, VERSION};
+use super::{
+    json::{NodeRow, TreeDocument},
+    wrap_onto,
+};
 use crate::{
     capacity::Total,
     findings::Finding,
@@ -34,8 +37,6 @@ pub struct Answer<'a> {
 /// CONTRACT's document.
 #[derive(Debug, Serialize)]
 pub struct WhatifDocument<'a> {
-    schema: u32,
-    version: &'static str,
     moved: Vec<String>,
     displaced: Vec<String>,
     assumes: Vec<String>,
@@ -82,8 +83,6 @@ impl<'a> WhatifDocument<'a> {
             },
         ));
         Self {
-            schema: SCHEMA,
-            version: VERSION,
             moved: addresses(&moved.moved),
             displaced: addresses(&moved.displaced),
             assumes: prediction.assumptions().iter().map(ToString::to_string).collect(),
@@ -129,7 +128,7 @@ pub fn text(answer: &Answer, width: usize) -> String {
     // Beside each other they can be compared: worth the models' names.
     let beside = [true, false].map(both).into_iter().find(fits);
     let mut out = String::new();
-    super::check::wrapped(&mut out, "", &heading(answer), width);
+    wrap_onto(&mut out, "", &heading(answer), width);
     out.push('\n');
     if let Some((today, then)) = beside {
         let side = today.iter().map(|line| line.width()).max().unwrap_or_default();
@@ -147,7 +146,7 @@ pub fn text(answer: &Answer, width: usize) -> String {
     }
     let legend =
         "> moves  < swaps  * changes; links in GT/s, rates in GB/s with all drives busy, of the limit";
-    super::check::wrapped(&mut out, "  ", legend, width);
+    wrap_onto(&mut out, "  ", legend, width);
     out.push('\n');
     out.push_str(&totals(prediction, width));
     out.push_str(&differences(answer, width));
@@ -272,5 +271,5 @@ fn differences(answer: &Answer, width: usize) -> String {
 }
 
 fn field(out: &mut String, label: &str, value: &str, width: usize) {
-    super::check::wrapped(out, &format!("{label:<9}"), value, width);
+    wrap_onto(out, &format!("{label:<9}"), value, width);
 }

@@ -28,13 +28,11 @@ use super::{
     worker::Worker,
 };
 use crate::{
-    app::draw::picture,
-    app::{App, Effect, MachineRead, Message, update},
-    model::{Failed, RunSummary, Workload},
+    app::{App, Effect, MachineRead, Message, draw::picture, update},
+    model::{Failed, Workload},
     source::{SysRoot, origin::Origin},
     store,
-    ui::answer::Undoing,
-    ui::theme::Theme,
+    ui::{answer::Undoing, theme::Theme},
 };
 
 /// Between two looks at a test.
@@ -269,7 +267,7 @@ impl Effects {
     fn start(&mut self, app: &mut App, workload: Workload) -> io::Result<()> {
         let Some(testbed) = &self.testbed else {
             let why = "a capture cannot be tested: its drives are not here";
-            return self.end(app, Err(Failed::new(why, None)));
+            return self.refuse(app, Failed::new(why, None));
         };
         // The counters of a live machine are the sampler's.
         match testbed.start(workload, TestFiles::default(), false) {
@@ -278,12 +276,12 @@ impl Effects {
                 self.look_at = self.clock.now() + LOOK;
                 Ok(())
             }
-            Err(error) => self.end(app, Err(error.into())),
+            Err(error) => self.refuse(app, error.into()),
         }
     }
 
-    fn end(&mut self, app: &mut App, result: Result<RunSummary, Failed>) -> io::Result<()> {
-        self.send(app, Message::RunEnded(Box::new(result), self.clock.elapsed()))
+    fn refuse(&mut self, app: &mut App, why: Failed) -> io::Result<()> {
+        self.send(app, Message::RunEnded(Box::new(Err(why)), self.clock.elapsed()))
     }
 
     /// Looks at the test; one that ended is summed up beside the screen.
@@ -300,7 +298,7 @@ impl Effects {
         {
             let (clock, live, sender) = (self.clock.clone(), self.live.clone(), self.sender.clone());
             self.beside(move || {
-                let result = run.finish().map(|ended| ended.run).map_err(Failed::from);
+                let result = run.finish().map(|ended| (ended.run, ended.seconds)).map_err(Failed::from);
                 let at = clock.elapsed();
                 // Heat, and the drives' thermal counters, are judged as the test left them.
                 if let Some(root) = live {

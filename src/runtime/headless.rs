@@ -11,8 +11,7 @@ use super::{
     startup,
 };
 use crate::{
-    app::draw::picture,
-    app::{App, Message, keymap::Key},
+    app::{App, Message, draw::picture, keymap::Key},
     source::origin::{OpenError, Origin},
     ui::theme::Theme,
 };

@@ -7,7 +7,6 @@ use std::{
 
 use super::{
     clock::Clock,
-    demo_counters::DemoCounters,
     session::{Session, TestFiles},
     startup, target_resolver,
 };
@@ -15,21 +14,21 @@ use crate::{
     app::MachineRead,
     capacity::{self, Expected},
     counters::{Counters, Memory, Rates, rates},
-    engine::{Engine, EngineError, RealEngine},
+    engine::{Engine, EngineError, RealEngine, simulated},
     findings::validity::{OwnReads, RunMonitor},
     machine::{Machine, Measured},
     model::{RunRecord, RunSample, RunState, RunSummary, Seconds, Workload},
     source::{self, SysRoot, origin::Origin},
 };
 
-/// Between two looks at a test: how soon its end, or a signal, is noticed.
+/// Interval between looks at a test.
 pub(crate) const LOOK: Duration = Duration::from_millis(25);
-/// The time of a row of counters, and the least that the last row of a run may have.
+/// The time of a row of counters, and the minimum of a run's last row.
 const ROW: Duration = Duration::from_secs(1);
 const LAST_ROW: Duration = Duration::from_millis(900);
 
 /// The machine whose drives are tested, and the engine that reads them.
-pub struct Testbed {
+pub(crate) struct Testbed {
     /// The machine.
     pub read: MachineRead,
     /// Where this machine is read; a demo's drives are simulated.
@@ -41,8 +40,13 @@ pub struct Testbed {
 }
 
 impl Testbed {
-    /// This machine, or a demo with simulated drives; `None` where the drives are elsewhere.
-    pub fn new(origin: &Origin, root: &Arc<dyn SysRoot>, read: MachineRead, clock: Clock) -> Option<Self> {
+    /// This machine, or a demo with simulated drives; `None` for captures and folders.
+    pub(crate) fn new(
+        origin: &Origin,
+        root: &Arc<dyn SysRoot>,
+        read: MachineRead,
+        clock: Clock,
+    ) -> Option<Self> {
         match origin {
             Origin::Live => {
                 let engine = Arc::new(RealEngine::on(&read.machine));
@@ -61,13 +65,13 @@ impl Testbed {
         Self { read, root: None, engine, memory: None, clock }
     }
 
-    /// Whether a model makes the figures.
-    pub fn simulated(&self) -> bool {
+    /// Whether the engine is simulated.
+    pub(crate) fn simulated(&self) -> bool {
         self.root.is_none()
     }
 
-    /// Settings changed: drives are tested as they are now.
-    pub fn renew(&mut self, read: &MachineRead) {
+    /// Takes the machine after a change of settings.
+    pub(crate) fn renew(&mut self, read: &MachineRead) {
         self.read = read.clone();
         self.engine = match self.root {
             Some(_) => Arc::new(RealEngine::on(&read.machine)),
@@ -75,7 +79,7 @@ impl Testbed {
         };
     }
 
-    /// Fills in the drive of each target, where it can be told.
+    /// Fills in the drive of each target, where it is known.
     ///
     /// # Errors
     /// A target that is no drive of a demo.
@@ -98,62 +102,64 @@ impl Testbed {
         self.resolve(&mut workload)?;
         let rows = match &self.root {
             Some(root) => counts.then(|| Rows::of(root, ROW)),
-            None => Some(Rows::Demo(DemoCounters::new(&self.read, self.memory, workload.clone()))),
+            None => Some(Rows::Demo {
+                read: self.read.clone(),
+                memory: self.memory,
+                workload: workload.clone(),
+                previous: None,
+            }),
         };
         let (engine, clock) = (Arc::clone(&self.engine), self.clock.clone());
         Run::start(engine, workload, &self.read.machine, files, clock, rows)
     }
 
-    /// Runs a workload to its end, or until `stops`; `told` takes each look.
-    pub fn run<E: From<EngineError>>(
+    /// Runs a workload to its end, or until `goes_on` returns false for a look.
+    pub(crate) fn run(
         &self,
         workload: Workload,
         files: TestFiles,
-        stops: impl Fn(Duration) -> bool,
-        mut told: impl FnMut(&Look) -> Result<(), E>,
-    ) -> Result<Ended, E> {
+        mut goes_on: impl FnMut(&Look) -> bool,
+    ) -> Result<Ended, EngineError> {
         let mut run = self.start(workload, files, true)?;
-        let begun = self.clock.now();
+        let mut stops = false;
         loop {
             self.clock.pass(LOOK);
-            let look = run.look(stops(self.clock.now() - begun));
-            told(&look)?;
+            let look = run.look(stops);
+            stops = !goes_on(&look);
             if look.ends {
-                return Ok(run.finish()?);
+                return run.finish();
             }
         }
     }
 
-    /// Judges a run that has ended; what it teaches about the machine.
-    pub fn judge(&self, ended: &mut Ended) -> Vec<Measured> {
-        // Heat is as it is now.
+    /// Judges a finished run by the temperatures of now; the limits it measured.
+    pub(crate) fn judge(&self, ended: &mut Ended) -> Vec<Measured> {
         let now = self.root.as_ref().map(|root| startup::read(&**root).machine);
         let after = now.as_ref().unwrap_or(&self.read.machine);
-        ended.watch.judge(after, &mut ended.run);
-        let beside = ended.watch.beside(after, &ended.run);
-        capacity::learned(&self.read.machine, &self.read.limits, &ended.run, beside)
+        ended.watch.conclude(&self.read.machine, &self.read.limits, after, &mut ended.run)
     }
 
-    /// A run as it is kept.
-    pub fn record(&self, ended: &Ended, expected: &[Option<Expected>]) -> RunRecord {
+    /// The stored form of a run.
+    pub(crate) fn record(&self, ended: &Ended, expected: &[Option<Expected>]) -> RunRecord {
         let boot = self.read.machine.host.boot_id.value();
         RunRecord::new(boot, ended.run.clone(), expected, ended.seconds.clone())
     }
 }
 
-/// Runs a workload on the simulated drives of a demo, without waiting for it.
+/// Runs and judges a workload on the simulated drives of a demo, without waiting for it.
 pub fn simulate(read: &MachineRead, workload: Workload) -> Result<RunRecord, EngineError> {
-    /// One without an end of its own never would.
+    /// Ends a workload without an end of its own.
     const LONGEST: Duration = Duration::from_hours(1);
-    let bed = Testbed::simulating(read.clone(), Clock::counted());
+    let clock = Clock::counted();
+    let bed = Testbed::simulating(read.clone(), clock.clone());
     let expected = bed.expected(&workload);
-    let ended =
-        bed.run(workload, TestFiles::default(), |time| time >= LONGEST, |_| Ok::<_, EngineError>(()))?;
+    let mut ended = bed.run(workload, TestFiles::default(), |_| clock.elapsed() < LONGEST)?;
+    bed.judge(&mut ended);
     Ok(bed.record(&ended, &expected))
 }
 
 /// A test in progress. Dropped, it stops.
-pub struct Run {
+pub(crate) struct Run {
     session: Session,
     clock: Clock,
     rows: Option<Rows>,
@@ -163,28 +169,27 @@ pub struct Run {
 }
 
 /// A look at a test.
-pub struct Look {
+pub(crate) struct Look {
     /// What was read so far.
     pub sample: RunSample,
-    /// What came of the counters in the last second.
+    /// The row of the last second, once a second.
     pub row: Option<Row>,
     /// Whether it is the last one.
     pub ends: bool,
 }
 
-/// What there is to say once a second.
-pub enum Row {
-    /// What happened per second.
+/// A row, once a second.
+pub(crate) enum Row {
     Rates(Box<Rates>),
-    /// What the run is busy with before it reads.
+    /// The preparation in progress.
     Preparing(String),
 }
 
-/// A run that has ended.
-pub struct Ended {
+/// A finished run.
+pub(crate) struct Ended {
     /// Its result.
     pub run: RunSummary,
-    /// What went on beside it.
+    /// Other activity during it.
     pub watch: RunMonitor,
     /// Its rate, second by second.
     pub seconds: Seconds,
@@ -236,7 +241,7 @@ impl Run {
         self.session.stop();
     }
 
-    /// Stops what still runs and sums up.
+    /// Stops it if it still runs.
     pub fn finish(self) -> Result<Ended, EngineError> {
         let Self { session, watch, seconds, each, .. } = self;
         Ok(Ended { run: session.finish()?, watch, seconds, each })
@@ -245,11 +250,21 @@ impl Run {
 
 /// Counters while a test runs.
 pub(super) enum Rows {
-    Demo(DemoCounters),
-    Kernel { root: Arc<dyn SysRoot>, every: Duration, previous: Option<Moment> },
+    /// Of the simulated kernel; `memory` is that of the capture.
+    Demo {
+        read: MachineRead,
+        memory: Option<Memory>,
+        workload: Workload,
+        previous: Option<RunSample>,
+    },
+    Kernel {
+        root: Arc<dyn SysRoot>,
+        every: Duration,
+        previous: Option<Moment>,
+    },
 }
 
-/// What was counted at one moment.
+/// Counters and sample of one moment.
 pub(super) struct Moment {
     at: Instant,
     counters: Option<Counters>,
@@ -262,14 +277,19 @@ impl Rows {
         Self::Kernel { root: Arc::clone(root), every, previous: None }
     }
 
-    /// Looks at the counters when reads begin to count, every second, and when the run `ends`. Gives a row for each second,
+    /// Reads the counters when reads begin to count, every second, and when the run `ends`. Returns a row for each second,
     /// or nearly one at the end.
     fn look(&mut self, sample: &RunSample, ends: bool, now: Instant, watch: &mut RunMonitor) -> Option<Row> {
         let (root, every, previous) = match self {
-            Self::Demo(counters) => {
-                let (rates, own) = counters.look(sample)?;
+            Self::Demo { read, memory, workload, previous } => {
+                if previous.as_ref().is_some_and(|earlier| sample.at < earlier.at + ROW) {
+                    return None;
+                }
+                let earlier = previous.replace(sample.clone())?;
+                let rates =
+                    simulated::rates(&read.machine, &read.limits, workload, *memory, &earlier, sample);
                 if sample.state == RunState::Running && sample.at >= rates.elapsed {
-                    watch.take(&rates, &own);
+                    watch.take(&rates, &OwnReads::between(&earlier, sample));
                 }
                 return Some(Row::Rates(Box::new(rates)));
             }

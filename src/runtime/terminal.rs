@@ -25,7 +25,11 @@ use crossterm::{
 use ratatui::{Terminal, backend::CrosstermBackend};
 
 use super::clipboard;
-use crate::{app::App, app::draw, model::Failed, ui::theme::Theme};
+use crate::{
+    app::{App, draw},
+    model::Failed,
+    ui::theme::Theme,
+};
 
 /// Whether the terminal is ours right now.
 static TAKEN: AtomicBool = AtomicBool::new(false);

@@ -6,7 +6,7 @@ use super::{answer::Answer, experiments::Progress, key::Key};
 use crate::{
     counters::Rates,
     machine::Machine,
-    model::{ExperimentRecord, Failed, Limits, Problem, RunRecord, RunSample, RunSummary},
+    model::{ExperimentRecord, Failed, Limits, Problem, RunRecord, RunSample, RunSummary, Seconds},
 };
 
 /// Something that happened. Times are since the start of the program.
@@ -40,8 +40,8 @@ pub enum Message {
     Copied(Result<String, Failed>),
     /// What was kept before this start, or the one line that says why it cannot be read.
     Recalled(Box<Result<Kept, Failed>>),
-    /// The test ended; an error is one line with its fix.
-    RunEnded(Box<Result<RunSummary, Failed>>, Duration),
+    /// The test ended, with its rate second by second; an error is one line with its fix.
+    RunEnded(Box<Result<(RunSummary, Seconds), Failed>>, Duration),
 }
 
 /// A machine with what follows from it.

@@ -31,8 +31,8 @@ pub struct Test {
     pub watch: RunMonitor,
     /// What was counted, until it is known what the test read in that time.
     seen: Stretches,
-    /// Its rate, second by second.
-    pub seconds: Seconds,
+    /// Its rate, second by second, once it ended well.
+    seconds: Seconds,
     /// Where it is.
     pub state: RunState,
     /// Counted time so far.
@@ -185,7 +185,6 @@ impl Test {
         self.simulated = sample.simulated;
         self.preparing.clone_from(&sample.preparing);
         self.batch.clone_from(&sample.batch);
-        self.seconds.take(sample);
         self.seen.sampled(sample, now);
         self.seen.settle(&mut self.watch);
         for (target, seen) in self.targets.iter_mut().zip(&sample.targets) {
@@ -224,15 +223,16 @@ impl Test {
     }
 
     /// Takes the end of the test.
-    pub fn end(&mut self, result: Result<RunSummary, Failed>) {
+    pub fn end(&mut self, result: Result<(RunSummary, Seconds), Failed>) {
         self.state = RunState::Ended;
-        if let Ok(summary) = &result {
+        if let Ok((summary, seconds)) = &result {
+            self.seconds.clone_from(seconds);
             self.simulated = summary.simulated;
             if !summary.simulated {
                 self.batch.clone_from(&summary.effective.batch);
             }
         }
-        self.result = Some(result);
+        self.result = Some(result.map(|(summary, _)| summary));
     }
 
     /// How much time its curves show: a short test fills its graph, a long one rolls through it.

@@ -1,6 +1,6 @@
 //! The options of `iodyno bench`: fio's names, with fio's meaning.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
@@ -14,14 +14,13 @@ use crate::{
     units::Bytes,
 };
 
-/// `iodyno bench`.
 #[derive(Debug, Clone, Args)]
 #[command(rename_all = "snake_case")]
 #[command(
     after_help = "Exit status: 0 all reads succeeded; 1 some failed, see the result; 2 no read of a target \
                         succeeded, or the test could not run: one line says why."
 )]
-pub struct BenchArgs {
+pub(crate) struct BenchArgs {
     /// Drives and files to read, `A:B`; `\:` is a colon in a name. With --size, missing files are laid out
     #[arg(long, value_name = "PATHS")]
     filename: Option<String>,
@@ -32,21 +31,21 @@ pub struct BenchArgs {
     json: bool,
     /// Keep files laid out for the test
     #[arg(long)]
-    keep: bool,
+    pub(super) keep: bool,
     /// Print the job file that makes fio do the same, and read nothing
     #[arg(long = "emit-fio", conflicts_with = "json")]
-    emit_fio: bool,
+    pub(super) emit_fio: bool,
     /// Run the read jobs of a fio job file; `-` is standard input
     #[arg(long, value_name = "JOBFILE", conflicts_with_all = job_options::taken().chain(["name"]))]
-    fio: Option<PathBuf>,
+    pub(super) fio: Option<PathBuf>,
     /// With --fio: run what iodyno supports and list the rest as `left_out` in the JSON
     #[arg(long = "ignore-unsupported", alias = "ignore_unsupported", requires = "fio")]
-    ignore_unsupported: bool,
+    pub(super) ignore_unsupported: bool,
     #[command(flatten)]
     taken_along: TakenAlong,
 }
 
-/// Options of commands people paste: used where they mean something here, noted where not.
+/// Options of pasted fio commands; those without effect are noted.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Accepted for fio's command lines", rename_all = "snake_case")]
 struct TakenAlong {
@@ -78,7 +77,7 @@ struct TakenAlong {
 
 /// Workload options of a command: all, or those that every arm of an experiment takes.
 #[derive(Debug, Clone)]
-pub struct OptionArgs<const EVERY_ARM: bool>(pub(in crate::cli) Given);
+pub(crate) struct OptionArgs<const EVERY_ARM: bool>(pub(in crate::cli) Given);
 
 impl<const EVERY_ARM: bool> OptionArgs<EVERY_ARM> {
     fn rows() -> impl Iterator<Item = &'static WorkloadOption> {
@@ -102,7 +101,7 @@ impl<const EVERY_ARM: bool> Args for OptionArgs<EVERY_ARM> {
         });
         let default = Workload::default();
         let argument = |option: &'static WorkloadOption| match option.short(&default) {
-            // Whether it ends the test depends on another option.
+            // The default of runtime depends on --io_size.
             value if value.is_empty() || option.name == "runtime" => argument(option),
             value => argument(option).help(format!("{} [default: {value}]", option.sentence())),
         };
@@ -141,7 +140,7 @@ fn argument(option: &'static WorkloadOption) -> Arg {
     if option.is_switch() { argument.num_args(0..=1).default_missing_value("1") } else { argument }
 }
 
-/// What is read and how: from a command line, or from a section of a job file.
+/// The workload of a command line or of a section of a job file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Asked {
     pub(super) filename: Option<String>,
@@ -161,7 +160,7 @@ impl Asked {
         if work.io_size.is_some() && !self.options.has("runtime") {
             work.runtime = None;
         }
-        // Where an amount ends a job in any case, it means nothing.
+        // No effect where an amount of data ends the job.
         work.time_based |= work.io_size.is_some() || work.runtime.is_none();
         work.size = work.size.or(self.filesize);
         work
@@ -183,38 +182,17 @@ impl BenchArgs {
         }
     }
 
-    /// Whether one JSON document is asked for.
     pub(super) fn json(&self) -> bool {
         self.json
             || self.taken_along.output_format.as_deref().is_some_and(|format| format.starts_with("json"))
     }
 
-    /// Whether files laid out stay.
-    pub(super) fn keep(&self) -> bool {
-        self.keep
-    }
-
-    /// Whether a job file for fio is asked for instead of a run.
-    pub(super) fn emit_fio(&self) -> bool {
-        self.emit_fio
-    }
-
-    /// The job file to run instead of what the other options say.
-    pub(super) fn job_file(&self) -> Option<&Path> {
-        self.fio.as_deref()
-    }
-
-    /// Whether a job file may ask for more than iodyno does.
-    pub(super) fn ignore_unsupported(&self) -> bool {
-        self.ignore_unsupported
-    }
-
-    /// `--name`, or what fio calls a job without one.
+    /// `--name`, or fio's default: the program's name.
     pub(super) fn job_name(&self) -> &str {
         self.taken_along.name.as_deref().unwrap_or("iodyno")
     }
 
-    /// A sentence for each option that was taken and means nothing here.
+    /// A sentence for each option without effect.
     pub(super) fn notes(&self) -> Vec<String> {
         let TakenAlong { output_format, group_reporting, fadvise_hint, minimal, .. } = &self.taken_along;
         let work = self.asked().workload();

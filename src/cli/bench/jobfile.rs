@@ -16,11 +16,11 @@ use crate::{
     text::Label,
 };
 
-/// A section of a job file with all that is in force for it.
+/// A section of a job file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Section {
     name: String,
-    /// From the global sections before it and its own, in the file's order.
+    /// Those of the global sections before it and its own, in the file's order.
     options: Vec<Line>,
 }
 
@@ -61,25 +61,47 @@ impl Keywords {
     }
 }
 
-/// A job file as iodyno understands it.
-#[derive(Debug)]
+/// A parsed job file.
+#[derive(Debug, Default)]
 pub struct JobFile {
-    /// To be run one after the other: all that iodyno can do of the file.
+    /// The supported runs, in their order.
     pub(super) runs: Vec<Planned>,
-    /// What it cannot do, with section and option.
+    /// Unsupported options with their section, each once.
     pub unsupported: Vec<String>,
-    /// Differences from fio in what is done.
+    /// Differences from fio, each once.
     pub notes: Vec<String>,
 }
 
-/// Sentences, each once.
-#[derive(Debug, Default)]
-struct Remarks {
-    unsupported: Vec<String>,
-    notes: Vec<String>,
-}
+impl JobFile {
+    /// Parses the text of a job file. `variable` returns the values of `${NAME}`.
+    pub fn parse(text: &str, variable: impl Fn(&str) -> Option<String>, keywords: Keywords) -> Self {
+        let mut file = Self::default();
+        let expand = |line: &Line| line.expanded(&variable, keywords);
+        for section in sections(text, &mut file) {
+            let planned = match section.planned(&expand, &mut file) {
+                Ok(planned) => planned,
+                Err(why) => {
+                    file.unsupported(format!("[{}] {why}", section.shown()));
+                    continue;
+                }
+            };
+            let is_beside = !section.has("stonewall");
+            match file.runs.last_mut() {
+                Some(before) if is_beside && before.joins(&planned) => before.join(planned),
+                before => {
+                    if before.is_some() && is_beside {
+                        file.note(format!(
+                            "[{}]: runs after the previous section, not at the same time: their options differ",
+                            section.shown()
+                        ));
+                    }
+                    file.runs.push(planned);
+                }
+            }
+        }
+        file
+    }
 
-impl Remarks {
     fn unsupported(&mut self, line: String) {
         if !self.unsupported.contains(&line) {
             self.unsupported.push(line);
@@ -93,41 +115,8 @@ impl Remarks {
     }
 }
 
-impl JobFile {
-    /// Takes a job file's text apart. `variable` knows the values of `${NAME}`.
-    pub fn parse(text: &str, variable: impl Fn(&str) -> Option<String>, keywords: Keywords) -> Self {
-        let mut remarks = Remarks::default();
-        let mut runs: Vec<Planned> = Vec::new();
-        let expand = |line: &Line| line.expanded(&variable, keywords);
-        for section in sections(text, &mut remarks) {
-            let planned = match section.planned(&expand, &mut remarks) {
-                Ok(planned) => planned,
-                Err(why) => {
-                    remarks.unsupported(format!("[{}] {why}", section.shown()));
-                    continue;
-                }
-            };
-            let is_beside = !section.has("stonewall");
-            match runs.last_mut() {
-                Some(before) if is_beside && before.joins(&planned) => before.join(planned),
-                before => {
-                    if before.is_some() && is_beside {
-                        remarks.note(format!(
-                            "[{}]: runs after the previous section, not at the same time: their options differ",
-                            section.shown()
-                        ));
-                    }
-                    runs.push(planned);
-                }
-            }
-        }
-        let Remarks { unsupported, notes } = remarks;
-        Self { runs, unsupported, notes }
-    }
-}
-
 /// The sections that are jobs, each with the options of the global ones before it.
-fn sections(text: &str, remarks: &mut Remarks) -> Vec<Section> {
+fn sections(text: &str, file: &mut JobFile) -> Vec<Section> {
     let mut global: Vec<Line> = Vec::new();
     let mut jobs: Vec<Section> = Vec::new();
     // The section that lines belong to, and whether it is global.
@@ -148,11 +137,11 @@ fn sections(text: &str, remarks: &mut Remarks) -> Vec<Section> {
         }
         let shown = Label::new(line);
         if line.starts_with("include ") {
-            remarks.unsupported(format!("line {number}: {shown}: include is not supported"));
+            file.unsupported(format!("line {number}: {shown}: include is not supported"));
             continue;
         }
         let Some((section, is_global)) = &current else {
-            remarks.unsupported(format!("line {number}: {shown}: is before the first section"));
+            file.unsupported(format!("line {number}: {shown}: is before the first section"));
             continue;
         };
         let (option, value) = match line.split_once('=') {
@@ -184,7 +173,7 @@ impl Line {
         }
     }
 
-    /// The value with every `${NAME}` and keyword replaced, and what is left computed where there was a keyword.
+    /// The value with every `${NAME}` and keyword replaced, and computed if it has a keyword.
     fn expanded(
         &self,
         variable: &impl Fn(&str) -> Option<String>,
@@ -228,13 +217,13 @@ impl Section {
         self.options.iter().enumerate().filter(is_last).map(|(_, line)| line).collect()
     }
 
-    /// The run it asks for as far as iodyno can do it, or why there is none.
+    /// Its run, or why there is none.
     fn planned(
         &self,
         expand: &impl Fn(&Line) -> Result<Option<String>, String>,
-        remarks: &mut Remarks,
+        file: &mut JobFile,
     ) -> Result<Planned, String> {
-        let asked = asked(self.taken(expand, remarks)?)?;
+        let asked = asked(self.taken(expand, file)?)?;
         let mut planned = Planned::of(&asked, &self.name);
         if planned.workload.targets.is_empty() {
             if planned.workload.size.is_none() {
@@ -245,13 +234,13 @@ impl Section {
         }
         let workload = &planned.workload;
         if workload.targets.len() > 1 {
-            remarks.note(format!(
+            file.note(format!(
                 "[{}]: its files are read at the same time, each with the full iodepth; fio alternates",
                 self.shown()
             ));
         }
         if workload.pattern == Pattern::Random && !self.has("norandommap") {
-            remarks.note(format!(
+            file.note(format!(
                 "[{}]: random offsets may repeat, as with norandommap; fio first reads every block once",
                 self.shown()
             ));
@@ -259,7 +248,7 @@ impl Section {
         if !workload.direct
             && ["invalidate", "fadvise_hint"].iter().any(|option| self.value(option) != Some("0"))
         {
-            remarks.note(format!(
+            file.note(format!(
                 "[{}]: the page cache is not dropped, as with invalidate=0 and fadvise_hint=0",
                 self.shown()
             ));
@@ -267,13 +256,13 @@ impl Section {
         Ok(planned)
     }
 
-    /// The options of `iodyno bench` that it asks for.
+    /// Its options of `iodyno bench`.
     fn taken(
         &self,
         expand: &impl Fn(&Line) -> Result<Option<String>, String>,
-        remarks: &mut Remarks,
+        file: &mut JobFile,
     ) -> Result<Vec<(String, String)>, String> {
-        // Where a job file is silent, fio's defaults hold.
+        // Defaults are fio's.
         let default = |(option, value): (&str, &str)| (option.to_owned(), value.to_owned());
         let defaults = OPTIONS.iter().filter_map(|option| Some((option.name, option.fio_default?)));
         let mut options: Vec<(String, String)> = defaults.map(default).collect();
@@ -282,13 +271,13 @@ impl Section {
             let value = value.unwrap_or_else(|| "1".to_owned());
             match (rule(canonical(&line.option)), line.key()) {
                 (Rule::Same, _) => {}
-                (Rule::Noted, _) => remarks.note(format!("{} has no effect", line.shown())),
+                (Rule::Noted, _) => file.note(format!("{} has no effect", line.shown())),
                 (Rule::Only(allowed), _) if allowed.contains(&value.as_str()) => {}
                 (Rule::Only(_) | Rule::Unsupported, _) => {
-                    remarks.unsupported(format!("{} is not supported", line.shown()));
+                    file.unsupported(format!("{} is not supported", line.shown()));
                 }
-                (Rule::Unknown, _) => remarks.unsupported(format!("{} is unknown", line.shown())),
-                // All of the target, which is what no size means.
+                (Rule::Unknown, _) => file.unsupported(format!("{} is unknown", line.shown())),
+                // The whole target, as without a size.
                 (Rule::Taken, "size" | "filesize") if value == "100%" => {}
                 (Rule::Taken, key) => {
                     let value = match (line.option.as_str(), value.as_str()) {
@@ -305,7 +294,7 @@ impl Section {
         let is_timed =
             given("runtime").and_then(|time| values::time(time).ok()).is_some_and(|time| !time.is_zero());
         if is_timed && given("time_based").is_some_and(|value| value != "0") {
-            // fio reads on until the time is over, however much that is.
+            // fio reads until the time is over, whatever the amount.
             options.retain(|(option, _)| option != "io_size");
         }
         Ok(options)
@@ -325,7 +314,6 @@ fn with_variables(value: &str, variable: &impl Fn(&str) -> Option<String>) -> Re
     Ok(out + rest)
 }
 
-/// What the options of a section come to.
 fn asked(options: Vec<(String, String)>) -> Result<Asked, String> {
     let mut asked = Asked::default();
     for (option, value) in options {

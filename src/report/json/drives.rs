@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Reasons, SCHEMA, VERSION};
+use super::Reasons;
 use crate::{
     machine::{Drive, LbaFormat, Machine, Queue},
     model::{DriveName, Problem, Reading},
@@ -11,10 +11,6 @@ use crate::{
 /// `iodyno drives --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DrivesDocument {
-    /// See [`SCHEMA`].
-    pub schema: u32,
-    /// See [`VERSION`].
-    pub version: &'static str,
     /// Hardware in bus order, then software by name.
     pub drives: Vec<DriveRow>,
     /// Why what is `null` is `null`.
@@ -99,7 +95,6 @@ pub struct FormatRow {
 
 /// Settings of `/sys/block/D/queue`, named as there.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the kernel's names; crate::machine::Queue says what they mean")]
 pub struct SettingsRow {
     pub scheduler: Option<String>,
     pub read_ahead_kb: Option<u64>,
@@ -120,7 +115,7 @@ impl DrivesDocument {
     pub fn new(machine: &Machine, problems: &[Problem]) -> Self {
         let mut reasons = Reasons::default();
         let drives = machine.drives.iter().map(|drive| row(drive, machine, &mut reasons)).collect();
-        Self { schema: SCHEMA, version: VERSION, drives, problems: reasons.into_problems(problems) }
+        Self { drives, problems: reasons.into_problems(problems) }
     }
 }
 

@@ -1,18 +1,14 @@
-//! `experiment list --json` and `experiment run --json`.
+//! The document of `iodyno experiment list --json`.
 
 use serde::Serialize;
 
-use super::{SCHEMA, VERSION};
 use crate::{
-    model::{ExperimentId, ExperimentRecord, Metric},
+    model::{ExperimentId, Metric},
     report::experiment::Listed,
 };
 
-/// The list.
 #[derive(Debug, Serialize)]
-pub struct ExperimentsDocument {
-    schema: u32,
-    version: &'static str,
+pub(crate) struct ExperimentsDocument {
     experiments: Vec<ListedRow>,
 }
 
@@ -32,8 +28,7 @@ struct ListedRow {
 }
 
 impl ExperimentsDocument {
-    /// Of these experiments.
-    pub fn new(rows: &[Listed]) -> Self {
+    pub(crate) fn new(rows: &[Listed]) -> Self {
         let experiments = rows.iter().map(|(row, plan)| ListedRow {
             name: row.id,
             question: row.question,
@@ -47,22 +42,6 @@ impl ExperimentsDocument {
             arms: plan.iter().flat_map(|plan| plan.arms.iter().map(|arm| arm.label.clone())).collect(),
             seconds: plan.as_ref().ok().map(|plan| plan.least_time().as_secs_f64()),
         });
-        Self { schema: SCHEMA, version: VERSION, experiments: experiments.collect() }
-    }
-}
-
-/// One experiment's result, with CONTRACT's names.
-#[derive(Debug, Serialize)]
-pub struct ExperimentDocument<'a> {
-    schema: u32,
-    version: &'static str,
-    #[serde(flatten)]
-    record: &'a ExperimentRecord,
-}
-
-impl<'a> ExperimentDocument<'a> {
-    /// Of an experiment that has ended.
-    pub const fn new(record: &'a ExperimentRecord) -> Self {
-        Self { schema: SCHEMA, version: VERSION, record }
+        Self { experiments: experiments.collect() }
     }
 }

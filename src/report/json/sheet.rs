@@ -2,24 +2,24 @@
 
 use serde::Serialize;
 
-use super::{DriveRow, DrivesDocument, NodeRow, SCHEMA, TreeDocument, VERSION};
+use super::{DriveRow, DrivesDocument, NodeRow, TreeDocument};
 use crate::{
     findings::Finding,
     model::{ExperimentRecord, Problem, RunRecord},
     report::{
         commands,
         dossier::{Dossier, Provenance},
+        known,
         sheet::{Choice, Part, numbered},
         spread,
         tune::Row,
     },
+    text::Label,
 };
 
 /// The document. Parts that were left out are not there.
 #[derive(Debug, Serialize)]
 pub struct SheetDocument<'a> {
-    schema: u32,
-    version: &'static str,
     /// `sheet`: tells it from the other documents.
     document: &'static str,
     /// Whether the figures come from simulated drives.
@@ -129,8 +129,6 @@ impl<'a> SheetDocument<'a> {
             chosen.into_iter().map(|(_, record)| row(record)).collect()
         };
         Self {
-            schema: SCHEMA,
-            version: VERSION,
             document: "sheet",
             simulated: dossier.is_simulated(),
             origin: match dossier.provenance {
@@ -153,17 +151,16 @@ impl<'a> SheetDocument<'a> {
 
 fn machine(dossier: &Dossier) -> MachineRow {
     let (host, processors) = (&dossier.machine.host, &dossier.machine.processors);
-    let text = |reading: &crate::model::Reading<crate::text::Label>| reading.value().map(ToString::to_string);
     MachineRow {
-        processor: text(&processors.model),
+        processor: known(&processors.model),
         threads: processors.count(),
         memory_bytes: host.memory.get().map(|memory| memory.0),
-        board: text(&host.board),
-        product: text(&host.product),
-        bios: text(&host.bios),
-        distribution: text(&host.distribution),
-        kernel: text(&host.kernel),
-        command_line: text(&host.command_line),
+        board: known(&host.board),
+        product: known(&host.product),
+        bios: known(&host.bios),
+        distribution: known(&host.distribution),
+        kernel: known(&host.kernel),
+        command_line: known(&host.command_line),
         io_uring: host.io_uring.value().map(|ring| ring.flags.iter().map(ToString::to_string).collect()),
     }
 }
@@ -172,7 +169,7 @@ fn setting(row: &Row) -> SettingRow<'_> {
     SettingRow {
         device: &row.device,
         setting: row.setting.0,
-        value: row.value.as_ref().map(crate::text::Label::as_str),
+        value: row.value.as_ref().map(Label::as_str),
         found_value: row.found_value.as_deref(),
         default_value: row.default_value.as_deref(),
     }

@@ -1,8 +1,8 @@
-//! The document of `iodyno tree --json`.
+//! The document of `iodyno tree --json`: nested, with every node, so nothing of `flatten`, which merges and folds nodes into rows.
 
 use serde::Serialize;
 
-use super::{Reasons, SCHEMA, VERSION};
+use super::Reasons;
 use crate::{
     capacity::link,
     machine::{Drive, Machine, NodeKind, PciNode},
@@ -12,10 +12,6 @@ use crate::{
 /// `iodyno tree --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TreeDocument {
-    /// See [`SCHEMA`].
-    pub schema: u32,
-    /// See [`VERSION`].
-    pub version: &'static str,
     /// All of them in bus order. Those that hang under a device (VMD) stand here too and name it in `parent`.
     pub root_complexes: Vec<NodeRow>,
     /// Why what is `null` is `null`.
@@ -79,7 +75,7 @@ impl TreeDocument {
         let mut maker = Maker { machine, limits, reasons: Reasons::default() };
         let root_complexes = machine.pci.roots().map(|root| maker.node(root)).collect();
         let problems = maker.reasons.into_problems(problems);
-        Self { schema: SCHEMA, version: VERSION, root_complexes, problems }
+        Self { root_complexes, problems }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! BBCode has no way to escape a bracket, so brackets of what came from outside become parentheses.
 
-use super::{Block, Span, ended};
+use super::{Block, Span};
+use crate::report::ended;
 
 /// The blocks: an empty line between paragraphs, none at boxes and lists, which forums set apart by themselves.
 pub(super) fn text(blocks: &[Block]) -> String {

@@ -1,14 +1,12 @@
-//! Who is tested: the sheet's title, the machine in three lines, kernel and versions at its foot.
+//! The sheet's title, the machine in three lines, kernel and versions.
 
 use std::collections::BTreeMap;
 
 use super::{Block, Choice, Dossier, Span, boxed};
 use crate::{
     machine::{Drive, Machine},
-    model::Reading,
-    report::json::VERSION,
-    text::Label,
-    units::{Bytes, UnitSystem, counted},
+    report::{dossier::Provenance, json::VERSION, known},
+    units::{UnitSystem, counted},
 };
 
 /// `10 drives on AMD Ryzen Threadripper PRO 3955WX`.
@@ -29,7 +27,6 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     vec![Block::Box(lines.collect())]
 }
 
-/// The foot: what it was read and made with, and what was left out of it.
 pub(super) fn versions(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     let host = &dossier.machine.host;
     let mut lines = Vec::new();
@@ -50,7 +47,6 @@ pub(super) fn versions(dossier: &Dossier, _: &Choice) -> Vec<Block> {
 }
 
 fn made_with(dossier: &Dossier) -> String {
-    use crate::report::dossier::Provenance;
     let from = match &dossier.provenance {
         Provenance::Live => String::new(),
         Provenance::Demo(name) => format!(", demo {name}"),
@@ -74,22 +70,18 @@ fn processors(machine: &Machine) -> String {
     joined(parts, ", ").unwrap_or_default()
 }
 
-/// `256 GiB in 8 modules at 3200 MT/s`.
+/// `252 GiB of memory, 8 modules at 3200 MT/s`: a little less than the sum of the modules.
 fn memory(machine: &Machine) -> Option<String> {
     let size = machine.host.memory.get()?;
     let modules = machine.host.modules.value().map(|all| all.iter().filter(|module| module.size.is_some()));
-    let Some(modules) = modules else { return Some(format!("{} of memory", whole(size))) };
+    let size = UnitSystem::Binary.size(size);
+    let Some(modules) = modules else { return Some(format!("{size} of memory")) };
     let speeds: Vec<Option<u32>> = modules.map(|module| module.configured_mts).collect();
     let speed = match speeds.first() {
         Some(Some(first)) if speeds.iter().all(|speed| *speed == Some(*first)) => format!(" at {first} MT/s"),
         _ => String::new(),
     };
-    Some(format!("{} of memory, {}{speed}", whole(size), counted(speeds.len(), "module")))
-}
-
-/// What a machine has of memory is a little less than its modules: `252 GiB`.
-fn whole(size: Bytes) -> String {
-    UnitSystem::Binary.size(size)
+    Some(format!("{size} of memory, {}{speed}", counted(speeds.len(), "module")))
 }
 
 /// Board, BIOS, memory.
@@ -112,9 +104,9 @@ fn drives(machine: &Machine) -> String {
         }
     }
     let models = models.into_iter().map(|(model, count)| format!("{count} x {model}")).collect::<Vec<_>>();
-    let blocks = tally(machine, |drive| drive.lba_bytes().map(|bytes| format!("{bytes} B")));
+    let blocks = values(machine, |drive| drive.lba_bytes().map(|bytes| format!("{bytes} B")));
     let schedulers =
-        tally(machine, |drive| drive.queue.scheduler.value().map(|choice| choice.current.to_string()));
+        values(machine, |drive| drive.queue.scheduler.value().map(|choice| choice.current.to_string()));
     let parts = [
         Some(models.join(", ")).filter(|models| !models.is_empty()),
         blocks.map(|blocks| format!("LBA {blocks}")),
@@ -133,8 +125,8 @@ fn model(drive: &Drive) -> String {
     }
 }
 
-/// What all drives say when they say the same, else each with its number: `512 B on 3, 4096 B on 1`.
-fn tally(machine: &Machine, of: impl Fn(&Drive) -> Option<String>) -> Option<String> {
+/// The value of all drives, or each value with its number of drives: `512 B on 3, 4096 B on 1`.
+fn values(machine: &Machine, of: impl Fn(&Drive) -> Option<String>) -> Option<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for value in machine.hardware_drives().filter_map(of) {
         *counts.entry(value).or_default() += 1;
@@ -148,10 +140,6 @@ fn tally(machine: &Machine, of: impl Fn(&Drive) -> Option<String>) -> Option<Str
             Some(each.join(", "))
         }
     }
-}
-
-fn known(reading: &Reading<Label>) -> Option<String> {
-    reading.value().map(ToString::to_string)
 }
 
 fn joined<const N: usize>(parts: [Option<String>; N], with: &str) -> Option<String> {

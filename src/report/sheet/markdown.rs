@@ -3,7 +3,8 @@
 //! A paragraph is one line, because forums turn a line's end into a break. What came from outside cannot become markup:
 //! every character that could is escaped, and what a forum would make a link or a mention of stands as code.
 
-use super::{Block, Span, ended};
+use super::{Block, Span};
+use crate::report::ended;
 
 /// The blocks, an empty line between two.
 pub(super) fn text(blocks: &[Block]) -> String {

@@ -2,7 +2,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{BOX, Block, Span, ended};
+use super::{BOX, Block, Span};
+use crate::report::{ended, wrapped};
 
 /// The blocks, an empty line between two.
 pub(super) fn text(blocks: &[Block]) -> String {
@@ -37,27 +38,6 @@ fn words(spans: &[Span]) -> String {
         Span::Plain(text) | Span::Strong(text) | Span::Code(text) => text.as_str(),
     });
     text.collect()
-}
-
-/// Words in lines of at most `most` columns, as far as words allow: the first behind `lead`, the others as far in.
-pub(super) fn wrapped(lead: &str, words: &str, most: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = lead.to_owned();
-    let indent = lead.width();
-    let mut empty = true;
-    for word in words.split(' ') {
-        if !empty && line.width() + 1 + word.width() > most {
-            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        empty = false;
-    }
-    lines.push(line);
-    lines
 }
 
 #[cfg(test)]

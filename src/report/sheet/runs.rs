@@ -1,11 +1,11 @@
-//! Runs: expected against measured, percentiles, how the rate went; and the commands that make each again.
+//! Runs: measured and expected rates, percentiles, the rate over time; and the commands that repeat each.
 
 use std::collections::BTreeMap;
 
 use super::{BOX, Block, Choice, Dossier, INDENT, boxed, date, experiments, numbered, plain_text};
 use crate::{
-    model::{Completion, RunRecord, RunSummary, Seconds, TargetSummary},
-    report::{commands, spread},
+    model::{RunRecord, RunSummary, Seconds, TargetSummary},
+    report::{commands, spread, summary},
     units::{self, BytesPerSecond, Micros, UnitSystem, counted, three_digits},
 };
 
@@ -24,7 +24,7 @@ pub(super) fn blocks(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
     blocks
 }
 
-/// What to type to make each of them again; runs of one workload share their commands.
+/// Runs of one workload share their commands.
 pub(super) fn commands(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
     let origin = dossier.origin();
     let mut groups: Vec<(Vec<String>, Vec<String>, Vec<usize>)> = Vec::new();
@@ -58,7 +58,6 @@ pub(super) fn commands(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
     blocks
 }
 
-/// The runs that are in, with their numbers from 1.
 fn chosen<'a>(dossier: &'a Dossier, choice: &Choice) -> Vec<(usize, &'a RunRecord)> {
     numbered(&dossier.runs, &choice.without_runs)
 }
@@ -120,18 +119,11 @@ fn total(record: &RunRecord) -> String {
 /// `io_uring, interrupts, SINGLE_ISSUER DEFER_TASKRUN, adaptive; 2026-11-21 19:40 UTC`.
 fn how(run: &RunSummary) -> String {
     let effective = &run.effective;
-    let completion = match effective.completion {
-        Completion::Interrupts => "interrupts",
-        Completion::Polled => "polled",
-    };
-    let engine = effective.engine.name();
-    let batch = if effective.batch == engine { "" } else { &effective.batch };
-    let parts = [engine, completion, &effective.ring_flags.join(" "), batch];
-    let known: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    format!("{}{}", known.join(", "), date(run.started))
+    let batch = if effective.batch == effective.engine.name() { "" } else { &effective.batch };
+    format!("{}{}", summary::method(effective, batch), date(run.started))
 }
 
-/// A line per target: rate, expectation, reads, percentiles, processor time of a read.
+/// A line per target: rate, expected rate, IOPS, percentiles, CPU time per read.
 fn table(record: &RunRecord) -> Vec<String> {
     let run = &record.run;
     let expected = |index: usize| record.expected.get(index)?.as_ref().map(|one| one.bytes_per_second);
@@ -177,7 +169,7 @@ fn row(target: &TargetSummary, expected: Option<f64>, unit: f64) -> String {
     line.trim_end().to_owned()
 }
 
-/// What limits, what failed, what makes a figure invalid; each sentence once, with the targets it is about.
+/// Limits, failed reads, reasons why a figure is invalid: each sentence once, with its number of targets.
 fn notes(record: &RunRecord) -> Vec<String> {
     let run = &record.run;
     let mut about: BTreeMap<(u8, String), usize> = BTreeMap::new();
@@ -197,12 +189,8 @@ fn notes(record: &RunRecord) -> Vec<String> {
         run.effective.fallbacks.iter().for_each(|note| add(3, format!("note: {note}")));
     }
     let all = run.targets.len();
-    about
-        .into_iter()
-        .map(
-            |((order, text), count)| {
-                if order < 3 && count < all { format!("{count} of {all} {text}") } else { text }
-            },
-        )
-        .collect()
+    let counted = |((order, text), count): ((u8, String), usize)| {
+        if order < 3 && count < all { format!("{count} of {all} {text}") } else { text }
+    };
+    about.into_iter().map(counted).collect()
 }

@@ -8,8 +8,8 @@ use crate::{
     machine::{HopLink, NodeKind, drive, hop::Pair},
     model::{DriveName, Limit, NodeIndex, Severity},
     report::{
+        cut,
         flatten::{self, Row, RowKey, RowKind},
-        table::cut,
     },
     units::{UnitSystem, counted, three_digits},
 };

@@ -15,6 +15,7 @@ use crate::{
     report::{
         dossier::{Dossier, Material},
         sheet::{self, Choice, Format, PARTS, Part},
+        wrapped,
     },
     ui::{
         About, Command,
@@ -191,7 +192,7 @@ impl Sheet {
     /// Breaks the text into lines of at most `width` columns.
     fn fold(&mut self, width: usize) {
         let fold = |line: &str| {
-            if line.width() <= width { vec![line.to_owned()] } else { sheet::wrapped(line, width) }
+            if line.width() <= width { vec![line.to_owned()] } else { wrapped("", line, width) }
         };
         self.lines = self.text.lines().flat_map(fold).collect();
     }

@@ -10,6 +10,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{
     capacity::bottleneck::FULL,
+    report::cut,
     ui::theme::{Meaning, Theme},
 };
 
@@ -43,14 +44,7 @@ pub fn cells(text: &str) -> u16 {
 
 /// `text`, cut to `most` cells with an ellipsis where something is missing.
 pub fn fit(text: &str, most: u16) -> String {
-    if cells(text) <= most {
-        return text.to_owned();
-    }
-    let mut out = head(text, most.saturating_sub(1));
-    if most > 0 {
-        out.push('…');
-    }
-    out
+    cut(text, most.into())
 }
 
 /// `text`, cut at its beginning: the end of a path says more.
