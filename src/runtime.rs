@@ -1,7 +1,7 @@
-//! What touches the world: the terminal, threads, the clock, signals, effects, tests in progress.
+//! Terminal, threads, clock, signals, effects, tests in progress.
 //!
-//! One thread draws and changes the state; another reads the terminal, another the machine; a test has its own. All of
-//! them speak to the first through one channel.
+//! One thread draws and changes the state. The threads that read the terminal, the machine and a test send it messages
+//! through one channel.
 
 pub mod clock;
 pub mod session;
@@ -23,7 +23,7 @@ mod terminal;
 mod worker;
 
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     process::ExitCode,
     sync::{
         Arc,
@@ -43,21 +43,12 @@ use self::{
 };
 use crate::{app::App, source::origin::Origin, ui::theme::Theme};
 
-/// Between two pictures at least.
+/// Minimum time between two frames.
 const FRAME: Duration = Duration::from_millis(33);
 
-/// Shows a machine full screen until the user leaves. The exit status is 0, or 128 and the signal that ended it.
-///
-/// # Errors
-/// Origins that cannot be opened; a terminal that is none, with the commands that need none.
-pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
+/// Shows a machine full screen until the user quits. The exit status is 0, or 128 + the signal.
+pub(crate) fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     let clock = Clock::real();
-    if !io::stdout().is_terminal() {
-        anyhow::bail!(
-            "standard output: is not a terminal; use `iodyno tree`, `iodyno drives`, `iodyno check` or `iodyno bench`, \
-             or `iodyno render machine` for a picture"
-        );
-    }
     let root = origin.open()?;
     let read = startup::read_or_refuse(&*root)?;
     let theme = Theme::from_environment(std::env::var_os("NO_COLOR").as_deref());
@@ -65,7 +56,7 @@ pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     let over = Arc::new(AtomicBool::new(false));
     input::start_signals(sender.clone())?;
     let mut screen = Screen::open(theme)?;
-    let mut app = App::new(startup::mode(origin), read, Screen::size()?);
+    let mut app = App::new(startup::mode(origin), read, crossterm::terminal::size()?);
     screen.draw(&mut app)?;
     input::start(sender.clone(), Arc::clone(&over));
     let sampler = origin
@@ -75,14 +66,14 @@ pub fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     effects.sampler = sampler;
     let status = until_left(&mut app, &mut effects).or_else(hung_up);
     over.store(true, Ordering::Relaxed);
-    // The test ends and the terminal comes back before anything is said.
+    // The test ends and the terminal is restored before anything is printed.
     let last_words = effects.leaving.as_ref().map(|leaving| leaving.last_words.clone()).unwrap_or_default();
     drop(effects);
     io::stdout().write_all(last_words.as_bytes())?;
     if terminal::panicked() { Ok(ExitCode::from(101)) } else { status.map(ExitCode::from) }
 }
 
-/// Draws, takes what comes from outside and looks at the test until the program is left; the exit status.
+/// Draws, takes messages and signals and looks at the test until the user quits; the exit status.
 fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
     let (mut changed, mut drawn_at) = (true, Duration::ZERO);
     loop {
@@ -113,7 +104,7 @@ fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
     }
 }
 
-/// A terminal that hung up refuses every call with EIO, often before its SIGHUP arrives: the same end, the same status.
+/// A closed terminal fails with EIO, often before SIGHUP arrives: both have the status of SIGHUP.
 fn hung_up(error: anyhow::Error) -> anyhow::Result<u8> {
     let errno = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
     if errno == Some(libc::EIO) { Ok(status_of(SIGHUP)) } else { Err(error) }

@@ -1,16 +1,16 @@
-//! Journeys: keys go in, the screen says what came of them.
+//! Journeys: keys pressed, and what the screen shows.
 
 use std::time::Duration;
 
 use iodyno::{
-    app::draw::{self, picture::text},
     app::{
         Effect, Message, ScreenId, commands,
+        draw::{self, picture::text},
         keymap::{self, Key},
         message::{Kept, Mouse, MouseAction},
         update,
     },
-    model::{Failed, LatencySummary, RunSample, RunState, TargetSample},
+    model::{Failed, LatencySummary, RunSample, RunState, RunSummary, TargetSample},
     runtime::headless::Headless,
     source::origin::Origin,
     text::Label,
@@ -31,6 +31,12 @@ fn shown(headless: &Headless) -> String {
     text(&headless.picture(Theme::PLAIN))
 }
 
+/// The summary of the test on the dyno screen.
+fn summary(headless: &Headless) -> &RunSummary {
+    let app = &headless.app;
+    app.screens.dyno.shown(&app.shared.tests).and_then(|test| test.summary()).expect("it ended well")
+}
+
 #[test]
 fn from_the_tree_to_a_finished_test_of_two_marked_drives() {
     let mut headless = open("threadripper-before");
@@ -43,17 +49,11 @@ fn from_the_tree_to_a_finished_test_of_two_marked_drives() {
     headless.wait(Duration::from_secs(9));
     let picture = shown(&headless);
     assert!(picture.contains("Result") && !picture.contains("● running"), "{picture}");
-    let summary = headless
-        .app
-        .screens
-        .dyno
-        .shown(&headless.app.shared.tests)
-        .and_then(|test| test.summary())
-        .expect("it ended well");
+    let summary = summary(&headless);
     assert!(summary.simulated && summary.targets.len() == 2 && summary.iops() > 10_000.0);
 }
 
-/// As the terminal does it after every change.
+/// As on a terminal.
 fn draw(headless: &mut Headless) -> String {
     let (columns, rows) = headless.app.shared.size;
     let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
@@ -126,7 +126,7 @@ fn the_drive_that_a_file_lies_on_is_watched_from_its_first_look_on() {
     headless.app.screens.dyno.form.workload.runtime = None;
     let effects = update(&mut headless.app, Message::Key(Key::Char('r')));
     let Some(Effect::StartRun(workload)) = effects.into_iter().next() else { panic!("it starts a test") };
-    assert_eq!(workload.targets[0].drive, None, "only who opens the file knows");
+    assert_eq!(workload.targets[0].drive, None, "known when the file is opened");
     let drive = headless.app.shared.machine.hardware_drives().next().expect("a drive").name.clone();
     let target = TargetSample {
         name: Label::new("/home/data/file"),
@@ -166,13 +166,7 @@ fn a_pause_holds_the_test_and_a_stop_keeps_what_was_read() {
     headless.wait(Duration::from_secs(1));
     press(&mut headless, "x");
     headless.wait(Duration::from_secs(1));
-    let summary = headless
-        .app
-        .screens
-        .dyno
-        .shown(&headless.app.shared.tests)
-        .and_then(|test| test.summary())
-        .expect("it was summed up");
+    let summary = summary(&headless);
     assert!(summary.interrupted && summary.iops() > 0.0);
 }
 
@@ -264,18 +258,11 @@ fn where_drives_may_not_be_read_a_file_on_them_is_offered() {
     assert!(form.file.as_ref().is_some_and(|file| file.ends_with("iodyno.test")), "{form:?}");
 }
 
-/// Mean IOPS of a test of the marked drives with small reads and little to wait for.
+/// Mean IOPS of a test of the marked drives.
 fn test_marked(headless: &mut Headless) -> f64 {
     press(headless, "4r");
     headless.wait(Duration::from_secs(12));
-    headless
-        .app
-        .screens
-        .dyno
-        .shown(&headless.app.shared.tests)
-        .and_then(|test| test.summary())
-        .expect("it ended well")
-        .iops()
+    summary(headless).iops()
 }
 
 #[test]
@@ -420,7 +407,7 @@ fn a_finding_leads_to_the_experiment_that_would_prove_it() {
     press(&mut headless, "2w");
     let finding = headless.app.screens.findings.finding(&headless.app.shared).map(|finding| finding.id.0);
     assert_eq!(finding, Some("shared-root-complex"));
-    // A card in the wrong place is moved in thought first; what would be measured comes behind it.
+    // The hypothetical move comes before the experiment.
     assert_eq!(headless.app.screen, ScreenId("slots"));
     let gain = headless.app.screens.slots.prediction.as_ref().and_then(|made| made.as_ref().ok()?.gain());
     assert!(gain.is_some_and(|gain| (17e9..18e9).contains(&gain)), "{gain:?}");
@@ -525,7 +512,7 @@ fn a_verdict_goes_into_the_sheet_and_comes_out_again() {
     for words in [
         "### Experiments",
         "1  SIMULATED Does the scheduler cost anything? (scheduler)",
-        "] worse",
+        ") worse",
         "iodyno experiment run scheduler --demo x570 --filename /dev/nvme0n1",
     ] {
         assert!(sheet.contains(words), "{words} in {sheet}");

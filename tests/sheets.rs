@@ -11,7 +11,7 @@ use iodyno::{
     model::{DriveName, ExperimentRecord, Metric, RunRecord, RunSummary, Target, Verdict, Workload},
     report::{
         compare::{Comparison, Side},
-        dossier::{Dossier, Material, Provenance},
+        dossier::{Dossier, Material, Mode},
         sheet::{BOX, Choice, Format, text},
     },
     runtime::{run::simulate, startup},
@@ -88,19 +88,19 @@ fn experiment(read: &MachineRead, file: Option<&str>) -> ExperimentRecord {
     account.record(read.machine.host.boot_id.value(), 1_790_000_000)
 }
 
-fn dossier(read: &MachineRead, provenance: &Provenance, runs: &[RunRecord], with_serials: bool) -> Dossier {
-    with_experiments(read, provenance, runs, &[], with_serials)
+fn dossier(read: &MachineRead, mode: &Mode, runs: &[RunRecord], with_serials: bool) -> Dossier {
+    with_experiments(read, mode, runs, &[], with_serials)
 }
 
 fn with_experiments(
     read: &MachineRead,
-    provenance: &Provenance,
+    mode: &Mode,
     runs: &[RunRecord],
     experiments: &[ExperimentRecord],
     with_serials: bool,
 ) -> Dossier {
     Dossier::new(&Material {
-        provenance,
+        mode,
         machine: &read.machine,
         problems: &read.problems,
         change_log: &ChangeLog::default(),
@@ -210,7 +210,7 @@ fn nothing_private_is_in_a_sheet_unless_asked_for() {
         let runs: Vec<RunRecord> = store::recent(folder.path(), boot, 5).unwrap().kept;
         let experiments: Vec<ExperimentRecord> = store::recent(folder.path(), boot, 5).unwrap().kept;
         assert_eq!((runs.len(), experiments.len()), (1, 1), "{name}");
-        let of = |with| with_experiments(read, &Provenance::Capture, &runs, &experiments, with);
+        let of = |with| with_experiments(read, &Mode::Capture(Label::new("x")), &runs, &experiments, with);
         let (dossier_without, dossier_with) = (of(false), of(true));
         let whole = format!(
             "{:?} {:?} {:?}",
@@ -240,7 +240,7 @@ fn nothing_private_is_in_a_sheet_unless_asked_for() {
 #[test]
 fn nothing_from_outside_becomes_markup() {
     let read = planted();
-    let dossier = dossier(&read, &Provenance::Capture, &[record(&read, None)], true);
+    let dossier = dossier(&read, &Mode::Capture(Label::new("x")), &[record(&read, None)], true);
     let markdown = text(&dossier, &Choice::default(), Format::Markdown);
     // A fence of more backquotes than the model has: it cannot end the box.
     let mut fence: Option<&str> = None;
@@ -271,9 +271,9 @@ fn nothing_from_outside_becomes_markup() {
 #[test]
 fn every_box_fits_and_no_line_can_steer_a_terminal() {
     for (name, read) in machines() {
-        let provenance = Provenance::Demo(Label::new(name));
+        let mode = Mode::Demo(Label::new(name));
         let (runs, experiments) = ([record(&read, None)], [experiment(&read, None)]);
-        let dossier = with_experiments(&read, &provenance, &runs, &experiments, false);
+        let dossier = with_experiments(&read, &mode, &runs, &experiments, false);
         for format in Format::ALL {
             let sheet = text(&dossier, &Choice::default(), format);
             assert!(sheet.chars().all(|c| c == '\n' || !c.is_control()), "{name} {format:?}");
@@ -298,7 +298,7 @@ fn what_is_left_out_is_not_there() {
     let (_, read) = &machines()[0];
     let runs = [record(read, None), record(read, None)];
     let experiments = [experiment(read, None)];
-    let dossier = with_experiments(read, &Provenance::Capture, &runs, &experiments, false);
+    let dossier = with_experiments(read, &Mode::Capture(Label::new("x")), &runs, &experiments, false);
     let mut choice = Choice::default();
     let whole = text(&dossier, &choice, Format::Text);
     assert!(
@@ -344,8 +344,8 @@ fn at_share(record: &RunRecord, share: f64) -> RunRecord {
 #[test]
 fn what_changed_between_two_sheets_is_told_and_what_got_slower() {
     let side = |read: &MachineRead, runs: &[RunRecord]| {
-        let provenance = Provenance::Demo(Label::new("x"));
-        let dossier = dossier(read, &provenance, runs, false);
+        let mode = Mode::Demo(Label::new("x"));
+        let dossier = dossier(read, &mode, runs, false);
         Side::parse(&text(&dossier, &Choice::default(), Format::Json)).unwrap()
     };
     let (before, after) = (read(&DEMOS[0].capture()), read(&DEMOS[1].capture()));
@@ -392,7 +392,7 @@ fn what_became_of_an_experiment_is_told_arm_by_arm() {
     let before = experiment(&read, None);
     let side = |record: &ExperimentRecord| {
         let record = std::slice::from_ref(record);
-        let dossier = with_experiments(&read, &Provenance::Capture, &[], record, false);
+        let dossier = with_experiments(&read, &Mode::Capture(Label::new("x")), &[], record, false);
         Side::parse(&text(&dossier, &Choice::default(), Format::Json)).unwrap()
     };
     let mut after = before.clone();

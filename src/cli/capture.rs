@@ -1,4 +1,4 @@
-//! `iodyno capture`: everything that was read, into one text file.
+//! `iodyno capture`: all values read, in one text file.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -22,7 +22,6 @@ use crate::{
     },
 };
 
-/// Options of `iodyno capture`.
 #[derive(Debug, Args)]
 pub(super) struct CaptureArgs {
     /// Output file; default or `-` is standard output
@@ -32,7 +31,6 @@ pub(super) struct CaptureArgs {
     with_serials: bool,
 }
 
-/// Reads the machine and writes down everything it answered.
 pub(super) fn run(origin: &Origin, args: &CaptureArgs) -> Result<Status, Failure> {
     let root = origin.open()?;
     let recorder = Recorder::new(root.as_ref());
@@ -48,12 +46,11 @@ pub(super) fn run(origin: &Origin, args: &CaptureArgs) -> Result<Status, Failure
     }
 }
 
-/// Puts `text` at `path` in one step: readers see the old file or the whole new one. Only a capture or an empty file is
-/// replaced, and nothing but a regular file.
+/// Writes `text` to `path` atomically. Only a capture or an empty regular file is replaced.
 fn replace(path: &Path, text: &str) -> Result<(), Complaint> {
     let complain = |wrong: &str, fix: &str| Complaint::new(path.to_string_lossy(), wrong, fix);
     let failed = |error: &io::Error| complain(&words(error), "choose a writable folder and file name");
-    // A link stays a link: the file it leads to is the one replaced.
+    // The target of a link is replaced, not the link.
     let target = match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
             return Err(complain("is not a regular file", "name a new file, or none for standard output"));
@@ -69,14 +66,14 @@ fn replace(path: &Path, text: &str) -> Result<(), Complaint> {
     unfinished.write(text).and_then(|()| fs::rename(&unfinished.0, &target)).map_err(|error| failed(&error))
 }
 
-/// Whether the file is a capture, or holds nothing that could be lost.
+/// Whether the file is a capture or empty.
 fn is_ours(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
     File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;
     Ok(start.is_empty() || start == MAGIC.as_bytes())
 }
 
-/// A file that is still being written; it goes away with this value unless it was renamed.
+/// A temporary file; removed on drop unless it was renamed.
 struct Unfinished(PathBuf);
 
 impl Unfinished {
@@ -96,7 +93,7 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // Renamed away it is gone already; otherwise there is nobody left to tell.
+        // It is gone if it was renamed; other errors cannot be reported here.
         let _ = fs::remove_file(&self.0);
     }
 }

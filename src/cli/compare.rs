@@ -1,4 +1,4 @@
-//! `iodyno compare`: two sheets or captures, what changed, and whether it got slower.
+//! `iodyno compare`: differences between two sheets or captures.
 
 use std::{
     fs::File,
@@ -10,10 +10,9 @@ use clap::Args;
 
 use super::{Complaint, Failure, Status, failure::words, print, sheet::Format};
 use crate::{
-    app::Mode,
     report::{
         compare::{Comparison, Side},
-        dossier::{Dossier, Material},
+        dossier::{Dossier, Material, Mode},
         json,
         sheet::{self, Choice},
     },
@@ -26,7 +25,6 @@ use crate::{
     tune::change_log::ChangeLog,
 };
 
-/// Options of `iodyno compare`.
 #[derive(Debug, Args)]
 pub(super) struct CompareArgs {
     /// The older sheet (JSON) or capture
@@ -51,7 +49,7 @@ fn percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "not a percentage; use 0 to 99, such as 2".to_owned())
 }
 
-/// Compares the two files. Status 1 when a run got slower by more than the margin.
+/// Status 1 when a run got slower by more than the margin.
 pub(super) fn run(args: &CompareArgs, origin: &Origin) -> Result<Status, Failure> {
     if !origin.is_live() {
         let fix = "name two files, sheets in JSON or captures";
@@ -66,7 +64,7 @@ pub(super) fn run(args: &CompareArgs, origin: &Origin) -> Result<Status, Failure
     Ok(if comparison.is_slower() { Status::No } else { Status::Done })
 }
 
-/// A sheet as it stands in a file, or made of a capture.
+/// A sheet, or one made from a capture.
 fn side(path: &Path) -> Result<Side, Failure> {
     let mut bytes = Vec::new();
     let name = path.to_string_lossy();
@@ -80,14 +78,14 @@ fn side(path: &Path) -> Result<Side, Failure> {
     } else {
         String::from_utf8(bytes).map_err(|_| complain("is not UTF-8", fix))?
     };
-    Side::parse(&text).map_err(|wrong| complain(&wrong.to_string(), fix))
+    Side::parse(&text).map_err(|wrong| complain(&wrong, fix))
 }
 
 fn of_capture(path: &Path) -> Result<String, Failure> {
     let root = Origin::Capture(path.to_owned()).open()?;
     let read = startup::read_or_refuse(&*root)?;
     let dossier = Dossier::new(&Material {
-        provenance: &Mode::Capture(Label::new(&path.to_string_lossy())).provenance(),
+        mode: &Mode::Capture(Label::new(&path.to_string_lossy())),
         machine: &read.machine,
         problems: &read.problems,
         change_log: &ChangeLog::default(),

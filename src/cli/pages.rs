@@ -1,4 +1,4 @@
-//! `iodyno man` and `iodyno completions`: pages and scripts made from the command line's own definition.
+//! `iodyno man` and `iodyno completions`, made from the definition of the command line.
 
 use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
@@ -9,7 +9,6 @@ use clap_mangen::{
 
 use super::{CommandLine, Complaint, Failure, Status, print};
 
-/// `iodyno man`.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ManArgs {
     /// A command; default the page of iodyno itself
@@ -17,7 +16,6 @@ pub(super) struct ManArgs {
     command: Option<String>,
 }
 
-/// `iodyno completions`.
 #[derive(Debug, Clone, Args)]
 pub(super) struct CompletionArgs {
     /// Shell to print completions for
@@ -37,10 +35,10 @@ pub(super) fn completions(args: &CompletionArgs) -> Result<Status, Failure> {
     print(&String::from_utf8_lossy(&script))
 }
 
-/// When the pages were last written over; the day of a build would make every build another one.
+/// Date of the last change of the pages, not of the build: builds are reproducible.
 const CHANGED: &str = "2026-11-21";
 
-/// What a page says that the definition of the command line does not: titles, and entries of a term and its text.
+/// Sections of the page of iodyno: title, and entries of term and text.
 const SECTIONS: &[(&str, &[(&str, &str)])] = &[
     (
         "EXIT STATUS",

@@ -99,7 +99,7 @@ pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> 
     let read = startup::read_or_refuse(&*root)?;
     let results = results(args, origin, &root, &read)?;
     let dossier = Dossier::new(&Material {
-        provenance: &startup::mode(origin).provenance(),
+        mode: &startup::mode(origin),
         machine: &read.machine,
         problems: &read.problems,
         change_log: &change_log(origin, &root),

@@ -27,9 +27,8 @@ use crate::{
     },
 };
 
-/// Options of `iodyno tune`.
 #[derive(Debug, Args)]
-pub struct TuneArgs {
+pub(super) struct TuneArgs {
     #[command(subcommand)]
     action: Action,
 }
@@ -94,45 +93,48 @@ enum Form {
     KernelArgs,
 }
 
-/// Everything a tune command works with.
-struct Bench {
+struct Context {
     machine: Machine,
-    /// Of this machine alone.
+    /// `None` except for this machine.
     service: Option<Arc<SettingsService>>,
 }
 
-/// Runs the command. Status 1 when something was asked for and did not become so.
-pub fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
+/// Status 1 when a value was not accepted.
+pub(super) fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
     match args.action {
         Action::List { .. } => note(origin, Need::GoOn)?,
-        _ if args.writes() => recover(origin, Need::End)?,
+        Action::Set { dry_run: false, .. } | Action::Undo { dry_run: false, .. } => {
+            recover(origin, Need::End)?;
+        }
         _ => note(origin, Need::End)?,
     }
     let root = origin.open()?;
     let (machine, _) = read_machine(&*root);
     let service = startup::settings(origin, &root).filter(|_| origin.is_live());
-    let bench = Bench { machine, service };
+    let context = Context { machine, service };
     match &args.action {
-        Action::List { device, json } => bench.list(device.as_deref(), *json),
+        Action::List { device, json } => context.list(device.as_deref(), *json),
         Action::Set { device, values, dry_run, rebind } => {
-            bench.set(device, values, *dry_run, rebind.then_some(&*root))
+            context.set(device, values, *dry_run, rebind.then_some(&*root))
         }
-        Action::Undo { device, all, force, dry_run } => bench.undo(device.as_deref(), *all, *force, *dry_run),
-        Action::Journal { json } => bench.show_journal(*json),
-        Action::Export { form } => bench.export(*form),
+        Action::Undo { device, all, force, dry_run } => {
+            context.undo(device.as_deref(), *all, *force, *dry_run)
+        }
+        Action::Journal { json } => context.show_journal(*json),
+        Action::Export { form } => context.export(*form),
     }
 }
 
-/// What a command does where the journal cannot be read, or is not trusted.
+/// A command's reaction to a journal that cannot be read or is not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
-    /// It says so and goes on: settings are not its subject.
+    /// Reports it and goes on.
     GoOn,
-    /// It ends.
+    /// Ends.
     End,
 }
 
-/// Reports what a killed experiment left changed, and writes nothing: for commands that only read.
+/// Reports settings left changed by a killed experiment, for commands that only read.
 pub(super) fn note(origin: &Origin, need: Need) -> Result<(), Failure> {
     let Some(service) = service(origin)? else { return Ok(()) };
     let notes = service.damage().and_then(|damage| Ok((damage, service.leftovers()?)));
@@ -142,7 +144,7 @@ pub(super) fn note(origin: &Origin, need: Need) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What changes settings of this machine; `None` on others. Reports a state folder that is not used.
+/// The settings of this machine; `None` for others. Reports a state folder that is not used.
 fn service(origin: &Origin) -> Result<Option<Arc<SettingsService>>, Failure> {
     if !origin.is_live() {
         return Ok(None);
@@ -153,7 +155,7 @@ fn service(origin: &Origin) -> Result<Option<Arc<SettingsService>>, Failure> {
     Ok(startup::settings(origin, &origin.open()?))
 }
 
-/// What the journal says; `None` where it says nothing and the command goes on.
+/// The result of reading the journal; `None` where it failed and the command goes on.
 fn known<T>(read: Result<T, JournalError>, need: Need) -> Result<Option<T>, Failure> {
     match read {
         Err(error) if need == Need::GoOn => {
@@ -164,7 +166,7 @@ fn known<T>(read: Result<T, JournalError>, need: Need) -> Result<Option<T>, Fail
     }
 }
 
-/// Puts back what needs no question, as after an experiment that was killed, before anything is changed.
+/// Restores settings left changed by a killed experiment, for commands that write.
 pub(super) fn recover(origin: &Origin, need: Need) -> Result<(), Failure> {
     let Some(service) = service(origin)? else { return Ok(()) };
     let Some(damage) = known(service.damage(), need)? else { return Ok(()) };
@@ -173,21 +175,15 @@ pub(super) fn recover(origin: &Origin, need: Need) -> Result<(), Failure> {
     }
     let report = service.recover()?;
     if !report.is_empty() {
-        let told = report::restored(&report, false);
-        // Standard output is the command's own.
-        let _ = write!(io::stderr(), "iodyno was killed before it restored settings; restored now:\n{told}");
+        let restored = report::restored(&report, false);
+        // Standard output is for the command's result.
+        let _ =
+            write!(io::stderr(), "iodyno was killed before it restored settings; restored now:\n{restored}");
     }
     Ok(())
 }
 
-impl TuneArgs {
-    /// Whether settings are to be written.
-    const fn writes(&self) -> bool {
-        matches!(self.action, Action::Set { dry_run: false, .. } | Action::Undo { dry_run: false, .. })
-    }
-}
-
-impl Bench {
+impl Context {
     /// The service, where settings can be changed.
     fn service(&self) -> Result<&SettingsService, Failure> {
         let fix = "leave out --demo, --open and --sysroot";
@@ -221,9 +217,8 @@ impl Bench {
                 .chain([Device::Cpu])
                 .collect(),
         };
-        // A list goes without where the journal cannot be read.
-        let change_log =
-            self.service.as_ref().and_then(|service| service.change_log().ok()).unwrap_or_default();
+        // Where the journal cannot be read, a list has no previous values.
+        let change_log = self.service.as_ref().and_then(|service| service.change_log().ok()).unwrap_or_default();
         let rows: Vec<Row> = devices
             .iter()
             .flat_map(|device| report::rows(&self.machine, &change_log, device, self.service.is_some()))
@@ -317,24 +312,19 @@ impl Bench {
     fn export(&self, form: Form) -> Result<Status, Failure> {
         let change_log =
             self.service.as_ref().map_or(Ok(ChangeLog::default()), |service| service.change_log())?;
-        // Of what is no setting nothing is shown.
+        // Files that are no settings are not read.
         let now = |entry: &Entry| Live.read(&file_of(entry, &self.machine).ok()?).ok();
         let export = match form {
             Form::Udev => persist::udev_rules(&self.machine, &change_log, now),
             Form::KernelArgs => persist::kernel_arguments(&change_log, now),
         };
-        print(&export.text)?;
-        for line in &export.left_out {
-            print(&format!("# left out: {}\n", Label::new(line)))?;
-        }
-        if export.text.is_empty() && export.left_out.is_empty() {
-            print("# no settings changed since boot\n")?;
-        }
-        Ok(Status::Done)
+        let left_out = export.left_out.iter().map(|line| format!("# left out: {}\n", Label::new(line)));
+        let text = export.text + &left_out.collect::<String>();
+        print(if text.is_empty() { "# no settings changed since boot\n" } else { &text })
     }
 }
 
-/// Makes planned changes one after the other, and keeps them.
+/// Applies planned changes in order, and keeps them.
 fn apply(service: &SettingsService, wanted: &[Wanted], planned: Vec<Change>) -> Result<Status, Failure> {
     let tuner = service.open(Purpose::Command)?;
     let (mut all, mut made, mut failed) = (true, Vec::new(), None);

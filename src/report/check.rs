@@ -1,5 +1,7 @@
 //! `iodyno check` as text and as JSON: high and warning findings in full, info findings a line each, checks that did not run.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::{known, wrap_onto};
@@ -169,7 +171,9 @@ fn full(out: &mut String, finding: &Finding, width: usize) {
     wrap_onto(out, mark, &finding.title, width);
     field(out, "gain", &gain(&finding.gain), width);
     field(out, "why", &finding.why, width);
-    let proofs = distinct(finding);
+    let mut seen = BTreeSet::new();
+    let pairs = finding.evidence.iter().map(|proof| (proof.path.as_str(), proof.value.as_str()));
+    let proofs: Vec<_> = pairs.filter(|pair| seen.insert(*pair)).collect();
     for (at, (path, value)) in proofs.iter().take(MOST_PROOFS).enumerate() {
         let label = if at == 0 { "evidence" } else { "" };
         field(out, label, &format!("{path}: {value}"), usize::MAX);
@@ -184,17 +188,6 @@ fn full(out: &mut String, finding: &Finding, width: usize) {
     field(out, "risk", &risk(finding.remedy.risk), width);
     field(out, "wrong if", &finding.wrong_if, width);
     field(out, "id", finding.id.0, width);
-}
-
-fn distinct(finding: &Finding) -> Vec<(&str, &str)> {
-    let mut seen = Vec::new();
-    for proof in &finding.evidence {
-        let pair = (proof.path.as_str(), proof.value.as_str());
-        if !seen.contains(&pair) {
-            seen.push(pair);
-        }
-    }
-    seen
 }
 
 fn brief(out: &mut String, finding: &Finding, width: usize) {

@@ -1,10 +1,10 @@
-//! The command line that makes a run or an experiment again, for iodyno and for fio.
+//! Command lines that repeat a run or an experiment, for iodyno and for fio.
 
 use super::fio_options;
 use crate::model::{ExperimentRecord, Target, Workload};
 
-/// `iodyno bench ...`; `origin` are the options that name the machine, none for this one.
-pub fn iodyno(workload: &Workload, origin: &[String]) -> Vec<String> {
+/// `iodyno bench ...`; `origin` are the options of the machine, none for this one.
+pub(crate) fn iodyno(workload: &Workload, origin: &[String]) -> Vec<String> {
     let mut words = vec!["iodyno".to_owned(), "bench".to_owned()];
     words.extend(origin.iter().cloned());
     words.extend(filename(&workload.targets));
@@ -16,7 +16,7 @@ pub fn iodyno(workload: &Workload, origin: &[String]) -> Vec<String> {
             words.extend([format!("--{}", option.name), seconds.unwrap_or(&value).to_owned()]);
         }
     }
-    // Where nothing is said, iodyno counts ten seconds.
+    // The default is ten seconds.
     if workload.runtime.is_none() {
         words.extend(["--runtime".to_owned(), "0".to_owned()]);
     }
@@ -24,7 +24,7 @@ pub fn iodyno(workload: &Workload, origin: &[String]) -> Vec<String> {
 }
 
 /// `iodyno experiment run NAME ...`; `origin` as for a run.
-pub fn experiment(record: &ExperimentRecord, origin: &[String]) -> Vec<String> {
+pub(crate) fn experiment(record: &ExperimentRecord, origin: &[String]) -> Vec<String> {
     let mut words = ["iodyno", "experiment", "run", record.name.as_str()].map(str::to_owned).to_vec();
     words.extend(origin.iter().cloned());
     words.extend(filename(&record.targets));
@@ -35,12 +35,12 @@ pub fn experiment(record: &ExperimentRecord, origin: &[String]) -> Vec<String> {
 }
 
 fn filename(targets: &[Target]) -> [String; 2] {
-    let names: Vec<String> = targets.iter().map(|target| escaped(&target.path.to_string_lossy())).collect();
+    let names: Vec<String> = targets.iter().map(fio_options::filename).collect();
     ["--filename".to_owned(), names.join(":")]
 }
 
 /// `fio ...` with the same reads: the lines of its job file as options.
-pub fn fio(workload: &Workload) -> Vec<String> {
+pub(crate) fn fio(workload: &Workload) -> Vec<String> {
     let file = fio_options::job_file(workload);
     let options =
         file.lines().filter(|line| !line.is_empty() && !line.starts_with(';')).map(|line| {
@@ -52,18 +52,13 @@ pub fn fio(workload: &Workload) -> Vec<String> {
     ["fio".to_owned(), "--readonly".to_owned()].into_iter().chain(options).collect()
 }
 
-/// A name in a list of names: a colon within it is escaped.
-fn escaped(name: &str) -> String {
-    name.replace(':', "\\:")
-}
-
-/// The words as a shell takes them.
-pub fn line(words: &[String]) -> String {
+/// The words, quoted for a shell.
+pub(crate) fn line(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The same in lines of at most `width` columns, as far as words and lists of names can be broken.
-pub fn lines(words: &[String], width: usize) -> Vec<String> {
+/// The same in lines of at most `width` columns, broken at words and in lists of names.
+pub(crate) fn lines(words: &[String], width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut at = String::new();
     for word in words.iter().map(|word| quoted(word)) {
@@ -77,7 +72,7 @@ pub fn lines(words: &[String], width: usize) -> Vec<String> {
         }
         for (number, part) in word.split_inclusive(':').enumerate() {
             if number > 0 && at.chars().count() + part.chars().count() + 2 > width {
-                // Nothing may stand before the rest of a word on its next line.
+                // The rest of a word begins its line.
                 lines.push(format!("{at}\\"));
                 at.clear();
             }
@@ -88,7 +83,7 @@ pub fn lines(words: &[String], width: usize) -> Vec<String> {
     lines
 }
 
-/// A word between single quotes if a shell would see more than a word in it.
+/// A word in single quotes if it has characters special to a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:=,@%+-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! `iodyno compare`: what changed between two sheets, or captures, and whether it got slower.
+//! `iodyno compare`: differences between two sheets or captures.
 
 mod side;
 mod changes;
@@ -11,10 +11,10 @@ use changes::Change;
 use results::{ExperimentChange, RunChange};
 pub use side::Side;
 
-use super::sheet::{Block, Format, Span, boxed, written};
+use super::sheet::{Block, Format, Span, boxed, plain_text, written};
 use crate::units;
 
-/// What changed.
+/// Differences between two sheets.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
     /// Whether a side's figures come from simulated drives.
@@ -37,29 +37,22 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares; `margin` is a share: 0.02 for 2 %.
+    /// `margin` is a share: 0.02 for 2 %.
     pub fn new(before: &Side, after: &Side, margin: f64) -> Self {
-        let mut not_compared = Vec::new();
-        let mut changes = Vec::new();
-        match (&before.machine, &after.machine) {
-            (Some(old), Some(new)) => changes.extend(changes::machine(old, new)),
-            _ => not_compared.push("machine"),
-        }
-        match (before.places(), after.places()) {
-            (Some(old), Some(new)) => changes.extend(changes::places(&old, &new)),
-            _ => not_compared.push("tree"),
-        }
-        match (&before.settings, &after.settings) {
-            (Some(old), Some(new)) => changes.extend(changes::settings(old, new)),
-            _ => not_compared.push("settings"),
-        }
-        let (mut findings_gone, mut findings_new) = (Vec::new(), Vec::new());
-        match (&before.findings, &after.findings) {
-            (Some(old), Some(new)) => {
-                (findings_gone, findings_new) = (titles_without(old, new), titles_without(new, old));
-            }
-            _ => not_compared.push("findings"),
-        }
+        let machines = both(&before.machine, &after.machine).map(|(old, new)| changes::machine(old, new));
+        let places = before.places().zip(after.places()).map(|(old, new)| changes::places(&old, &new));
+        let settings = both(&before.settings, &after.settings).map(|(old, new)| changes::settings(old, new));
+        let findings = both(&before.findings, &after.findings)
+            .map(|(old, new)| (titles_without(old, new), titles_without(new, old)));
+        let parts = [
+            ("machine", machines.is_some()),
+            ("tree", places.is_some()),
+            ("settings", settings.is_some()),
+            ("findings", findings.is_some()),
+        ];
+        let not_compared =
+            parts.into_iter().filter(|(_, compared)| !compared).map(|(part, _)| part).collect();
+        let (findings_gone, findings_new) = findings.unwrap_or_default();
         let (runs, runs_unmatched) = results::runs(before, after, margin);
         let (experiments, experiments_unmatched) = results::experiments(before, after, margin);
         Self {
@@ -67,7 +60,7 @@ impl Comparison {
             margin,
             slower: runs.iter().any(RunChange::is_slower)
                 || experiments.iter().any(ExperimentChange::is_slower),
-            changes,
+            changes: [machines, places, settings].into_iter().flatten().flatten().collect(),
             findings_gone,
             findings_new,
             runs,
@@ -98,7 +91,7 @@ impl Comparison {
         blocks.extend(list("New findings", &self.findings_new));
         if !self.not_compared.is_empty() {
             let text = format!("Not compared, missing on one side: {}.", self.not_compared.join(", "));
-            blocks.push(Block::Text(vec![Span::Plain(text)]));
+            blocks.push(plain_text(text));
         }
         written(blocks, format)
     }
@@ -123,7 +116,7 @@ impl Comparison {
                 units::three_digits(100.0 * self.margin)
             )
         };
-        blocks.push(Block::Text(vec![Span::Plain(text)]));
+        blocks.push(plain_text(text));
         blocks
     }
 
@@ -131,7 +124,7 @@ impl Comparison {
         let heading = Block::Heading("Changes".to_owned());
         if self.changes.is_empty() {
             let text = "None: machine, slots, links and settings are the same on both sides.";
-            return vec![heading, Block::Text(vec![Span::Plain(text.to_owned())])];
+            return vec![heading, plain_text(text)];
         }
         let lines = self.changes.iter().flat_map(|change| {
             let old = change.before.as_deref().unwrap_or("none");
@@ -140,6 +133,10 @@ impl Comparison {
         });
         vec![heading, Block::Box(lines.collect())]
     }
+}
+
+fn both<'a, T>(before: &'a Option<T>, after: &'a Option<T>) -> Option<(&'a T, &'a T)> {
+    before.as_ref().zip(after.as_ref())
 }
 
 /// Titles of `these` whose finding is not among `those` in the same words.

@@ -1,7 +1,7 @@
-//! [`Dossier`]: all there is to say of a machine, gathered once, before it is worded.
+//! [`Dossier`]: the data of a sheet.
 //!
-//! What tells whose machine it is goes here, from the data itself: findings and settings are judged again on a machine
-//! without names, so that no sentence can quote one.
+//! Names and serials are replaced in the machine itself, and findings and settings are computed from that machine, so that
+//! no sentence quotes one.
 
 use crate::{
     capacity,
@@ -15,31 +15,31 @@ use crate::{
 
 use super::tune::{Row, rows};
 
-/// Where a machine comes from, as far as a reader need know.
+/// Where a machine comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Provenance {
-    /// The computer iodyno ran on.
+pub enum Mode {
+    /// This computer.
     Live,
-    /// A built-in demo, by name.
+    /// A built-in demo, by name: its drives are simulated.
     Demo(Label),
-    /// A capture.
-    Capture,
-    /// A folder of files.
-    Folder,
+    /// A capture, by file name.
+    Capture(Label),
+    /// A folder of files, by name.
+    Folder(Label),
 }
 
-/// What a dossier is made from.
+/// The input of a dossier.
 #[derive(Debug, Clone, Copy)]
 pub struct Material<'a> {
     /// Where the machine comes from.
-    pub provenance: &'a Provenance,
+    pub mode: &'a Mode,
     /// The machine as it was read.
     pub machine: &'a Machine,
-    /// What could not be read of it.
+    /// Its values that could not be read.
     pub problems: &'a [Problem],
     /// What stands changed since boot.
     pub change_log: &'a ChangeLog,
-    /// What went on beside the last run, if somebody watched.
+    /// Other activity during the last run, where it was monitored.
     pub watch: Option<&'a RunMonitor>,
     /// Runs, the oldest first.
     pub runs: &'a [RunRecord],
@@ -49,26 +49,26 @@ pub struct Material<'a> {
     pub with_serials: bool,
 }
 
-/// All there is to say.
+/// The data of a sheet.
 #[derive(Debug)]
 pub struct Dossier {
     /// Where the machine comes from.
-    pub provenance: Provenance,
+    pub mode: Mode,
     /// The machine.
     pub machine: Machine,
-    /// What its places can carry.
+    /// Its limits.
     pub limits: Limits,
-    /// What could not be read of it.
+    /// Its values that could not be read.
     pub problems: Vec<Problem>,
-    /// What holds it back, most costly first.
+    /// Its findings, most costly first.
     pub findings: Vec<Finding>,
-    /// Every setting of every drive and the processors.
+    /// Every setting of every drive and of the CPUs.
     pub settings: Vec<Row>,
     /// Runs, the oldest first.
     pub runs: Vec<RunRecord>,
     /// Experiments, the oldest first.
     pub experiments: Vec<ExperimentRecord>,
-    /// Replaces what is left of names in a finished text; `None` when they stay.
+    /// Replaces names left in a finished text; `None` with serials.
     redactor: Option<Redactor>,
 }
 
@@ -99,35 +99,35 @@ impl Dossier {
         let rates = material.watch.and_then(RunMonitor::rates);
         let evidence = Inputs { rates, load, ..Inputs::at_rest(&machine, &limits) };
         let findings = findings::check(&evidence);
-        let live = *material.provenance == Provenance::Live;
+        let live = *material.mode == Mode::Live;
         let drives = machine.hardware_drives().map(|drive| Device::Drive(drive.name.clone()));
         let settings = drives
             .chain([Device::Cpu])
             .flat_map(|device| rows(&machine, material.change_log, &device, live))
             .collect();
-        let provenance = material.provenance.clone();
-        Self { provenance, machine, limits, problems, findings, settings, runs, experiments, redactor }
+        let mode = material.mode.clone();
+        Self { mode, machine, limits, problems, findings, settings, runs, experiments, redactor }
     }
 
-    /// Whether names and serials were left out.
+    /// Whether names and serials are replaced.
     pub fn is_redacted(&self) -> bool {
         self.redactor.is_some()
     }
 
     /// Whether its figures come from simulated drives.
     pub fn is_simulated(&self) -> bool {
-        matches!(self.provenance, Provenance::Demo(_))
+        matches!(self.mode, Mode::Demo(_))
     }
 
-    /// The options that name the machine to `iodyno`.
+    /// The command-line options of the machine.
     pub fn origin(&self) -> Vec<String> {
-        match &self.provenance {
-            Provenance::Demo(name) => vec!["--demo".to_owned(), name.to_string()],
+        match &self.mode {
+            Mode::Demo(name) => vec!["--demo".to_owned(), name.to_string()],
             _ => Vec::new(),
         }
     }
 
-    /// The last look at a text that goes out: ids, serials and addresses that got through get pseudonyms after all.
+    /// A finished text with pseudonyms for the ids, serials and addresses left in it.
     pub fn finished(&self, text: &str) -> String {
         match &self.redactor {
             Some(redactor) => redactor.clone().finished(text),

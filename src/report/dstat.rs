@@ -1,15 +1,13 @@
 //! Rows as dstat prints them: `run blk new|usr sys idl wai stl| used  free  buf   cach| read  writ| read  writ`.
 
-use std::fmt::Write;
-
 use crate::{
     counters::{CpuShares, Memory, Rates},
     model::DriveName,
 };
 
-/// One second, as far as it is known; what is not known is a dash.
+/// One second; unknown values are dashes.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Row {
+pub(crate) struct Row {
     /// Runnable and blocked processes; new ones per second.
     pub processes: Option<[f64; 3]>,
     /// Shares of all CPUs.
@@ -22,13 +20,13 @@ pub struct Row {
     pub bytes: Option<[f64; 2]>,
 }
 
-/// Two lines over the columns: groups with their units, and dstat's own names.
-pub const HEADING: &str = "\
+/// Groups with their units, and dstat's own names.
+pub(crate) const HEADING: &str = "\
 ---procs--- ---total-usage, %-- ----memory-usage, B---- --io, 1/s-- --dsk, B/s-\n\
 run blk new|usr sys idl wai stl| used  free  buf   cach| read  writ| read  writ\n";
 
 impl Row {
-    /// The rates of a machine; disk columns are the sums over `drives`.
+    /// Disk columns are sums over `drives`.
     pub fn of_rates(rates: &Rates, drives: &[DriveName]) -> Self {
         let disks = || drives.iter().filter_map(|drive| rates.disks.get(drive));
         let known = disks().next().is_some();
@@ -45,25 +43,17 @@ impl Row {
         }
     }
 
-    /// The row as a line without its end.
     pub fn line(&self) -> String {
-        let mut line = String::new();
-        let known = |values: Option<[f64; 2]>| values.map_or([None; 2], |values| values.map(Some));
-        let processes = self.processes.map_or([None; 3], |values| values.map(Some));
-        group(&mut line, &processes.map(|value| plain(value, 3)));
-        line.push('|');
-        let cpu = self.cpu.map_or([None; 5], |cpu| [cpu.usr, cpu.sys, cpu.idl, cpu.wai, cpu.stl].map(Some));
-        group(&mut line, &cpu.map(|share| share.map_or_else(|| dash(3), |share| format!("{share:>3.0}"))));
-        line.push('|');
-        let memory =
-            self.memory.map_or([None; 4], |m| [m.used, m.free, m.buffers, m.cached].map(|b| Some(b as f64)));
-        group(&mut line, &memory.map(|value| scaled(value, &BYTES)));
-        line.push('|');
-        group(&mut line, &known(self.requests).map(|value| scaled(value, &COUNTS)));
-        line.push('|');
-        group(&mut line, &known(self.bytes).map(|value| scaled(value, &BYTES)));
-        line.truncate(line.trim_end().len());
-        line
+        let cpu = self.cpu.map(|cpu| [cpu.usr, cpu.sys, cpu.idl, cpu.wai, cpu.stl]);
+        let memory = self.memory.map(|m| [m.used, m.free, m.buffers, m.cached].map(|bytes| bytes as f64));
+        let groups = [
+            group(self.processes, plain),
+            group(cpu, |share| share.map_or_else(|| dash(3), |share| format!("{share:>3.0}"))),
+            group(memory, |value| scaled(value, &BYTES)),
+            group(self.requests, |value| scaled(value, &COUNTS)),
+            group(self.bytes, |value| scaled(value, &BYTES)),
+        ];
+        groups.join("|").trim_end().to_owned()
     }
 }
 
@@ -71,25 +61,23 @@ impl Row {
 struct Scale {
     base: f64,
     units: [char; 6],
-    /// Whether what fits is written with decimals.
+    /// Whether numbers have decimals where they fit.
     decimals: bool,
 }
 
 const BYTES: Scale = Scale { base: 1024.0, units: ['B', 'k', 'M', 'G', 'T', 'P'], decimals: false };
 const COUNTS: Scale = Scale { base: 1000.0, units: [' ', 'k', 'M', 'G', 'T', 'P'], decimals: true };
 
-fn group<const N: usize>(line: &mut String, cells: &[String; N]) {
-    // Writing to a String cannot fail.
-    let _ = write!(line, "{}", cells.join(" "));
+fn group<const N: usize>(values: Option<[f64; N]>, cell: impl Fn(Option<f64>) -> String) -> String {
+    values.map_or([None; N], |values| values.map(Some)).map(cell).join(" ")
+}
+
+fn plain(value: Option<f64>) -> String {
+    value.map_or_else(|| dash(3), |value| format!("{:>3}", fitted(value, 3)))
 }
 
 fn dash(width: usize) -> String {
     format!("{:>width$}", "-")
-}
-
-/// A number in `width` characters, with as many decimals as fit.
-fn plain(value: Option<f64>, width: usize) -> String {
-    value.map_or_else(|| dash(width), |value| format!("{:>width$}", fitted(value, width)))
 }
 
 /// Four characters of number and one of unit: `1145k`, `13.8k`, ` 249G`, `   0 `.
@@ -157,7 +145,7 @@ mod tests {
         }
         assert_eq!(scaled(Some(6807.0 * 1_048_576.0), &BYTES), "6807M");
         assert_eq!(scaled(Some(52.0 * 1024.0), &BYTES), "  52k");
-        assert_eq!((plain(Some(3.0), 3), plain(Some(75.0), 3)), ("3.0".to_owned(), " 75".to_owned()));
+        assert_eq!((plain(Some(3.0)), plain(Some(75.0))), ("3.0".to_owned(), " 75".to_owned()));
         for value in [0.4, 0.6, 9999.4, 9999.6, 1e18, 1e30] {
             assert!(scaled(Some(value), &COUNTS).len() >= 5);
         }

@@ -1,22 +1,21 @@
-//! A workload as a job file that fio runs.
+//! A workload as a job file of fio.
 
 use std::fmt::Write as _;
 
 use crate::model::{EngineKind, Pattern, Target, Workload, options::Fio};
 
-/// A job file with one section per target, which does in fio what the workload does here.
-pub fn job_file(workload: &Workload) -> String {
+/// A job file of fio for the same reads, with one section per target.
+pub(crate) fn job_file(workload: &Workload) -> String {
     let mut out = format!("{HEAD}[global]\n{}", lines(workload));
     for (index, target) in workload.targets.iter().enumerate() {
         let group = if index == 0 { "" } else { "new_group=1\n" };
-        let _ = write!(out, "\n[{}]\n{}{group}", section(index, target), filename(target));
+        let _ = write!(out, "\n[{}]\nfilename={}\n{group}", section(index, target), filename(target));
     }
     out
 }
 
-/// A job file of several workloads, one after the other. Each section has all of its options: fio lets options of an
-/// earlier `[global]` stand in a later one.
-pub fn job_file_of_runs(workloads: &[Workload]) -> String {
+/// A job file of consecutive workloads. Each section has all of its options, as those of an earlier `[global]` stay in force.
+pub(crate) fn job_file_of_runs(workloads: &[Workload]) -> String {
     let [workload] = workloads else {
         let mut out = HEAD.to_owned();
         for (run, workload) in workloads.iter().enumerate() {
@@ -25,7 +24,9 @@ pub fn job_file_of_runs(workloads: &[Workload]) -> String {
                 let group = if run + index == 0 { "" } else { "new_group=1\n" };
                 let name = section(index, target);
                 let options = lines(workload);
-                let _ = write!(out, "\n[run{}-{name}]\n{options}{}{waits}{group}", run + 1, filename(target));
+                let filename = filename(target);
+                let _ =
+                    write!(out, "\n[run{}-{name}]\n{options}filename={filename}\n{waits}{group}", run + 1);
             }
         }
         return out;
@@ -43,8 +44,9 @@ fn section(index: usize, target: &Target) -> String {
     }
 }
 
-fn filename(target: &Target) -> String {
-    format!("filename={}\n", target.path.to_string_lossy().replace(':', "\\:"))
+/// A name in a list of names: its colons are escaped.
+pub(super) fn filename(target: &Target) -> String {
+    target.path.to_string_lossy().replace(':', "\\:")
 }
 
 /// A workload's options, a line each.
@@ -67,18 +69,18 @@ fn lines(workload: &Workload) -> String {
         out.push_str("cmd_type=nvme\n");
     }
     if workload.pattern == Pattern::Random {
-        // Offsets are drawn anew each time; a map of blocks already read is fio's own.
+        // iodyno keeps no map of blocks already read.
         out.push_str("norandommap=1\n");
     }
     if !workload.direct {
-        // Without these fio drops what is cached of a file before it reads it, and says in which order it will.
+        // Without these fio drops the page cache of a file and calls fadvise.
         out.push_str("invalidate=0\nfadvise_hint=0\n");
     }
     out.push_str("group_reporting=1\n");
     out
 }
 
-/// fio's iodepth and numjobs: an engine of blocking reads has one under way per process, whatever its depth.
+/// fio's iodepth and numjobs: an engine of blocking reads has one in flight per process.
 fn processes(workload: &Workload) -> (u32, u32) {
     match workload.engine {
         EngineKind::Psync => (1, workload.jobs.saturating_mul(workload.depth)),

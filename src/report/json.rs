@@ -38,26 +38,24 @@ pub(crate) fn text(document: &impl Serialize) -> String {
     text
 }
 
-/// Takes values out of readings and keeps the reasons of those that are not there.
+/// Takes values out of readings and collects the reasons of missing ones.
 #[derive(Debug, Default)]
 struct Reasons {
     problems: BTreeSet<Problem>,
 }
 
 impl Reasons {
-    /// The value of a reading.
     fn take<T: Clone>(&mut self, reading: &Reading<T>) -> Option<T> {
-        self.problems.extend(reading.problem());
-        reading.value().cloned()
+        self.turn(reading, T::clone)
     }
 
-    /// The value of a reading, as JSON writes it.
+    /// The value of a reading, converted.
     fn turn<T, U>(&mut self, reading: &Reading<T>, turn: impl FnOnce(&T) -> U) -> Option<U> {
         self.problems.extend(reading.problem());
         reading.value().map(turn)
     }
 
-    /// The value of a reading that may say that there is none, which `why` puts in words.
+    /// The value of a reading of an option; `why` is the reason of `None`.
     fn flatten<T: Copy>(&mut self, reading: &Reading<Option<T>>, why: &str) -> Option<T> {
         match reading.value() {
             Some(None) => self.absent(reading.path().clone(), why),
@@ -65,7 +63,7 @@ impl Reasons {
         }
     }
 
-    /// Nothing, because this machine has no such thing.
+    /// `None`, as this machine has no such value.
     fn absent<T>(&mut self, path: impl Into<Arc<str>>, why: impl Display) -> Option<T> {
         let reason = why.to_string().into();
         self.problems.insert(Problem { path: path.into(), reason, kind: ProblemKind::Absent });
@@ -77,7 +75,7 @@ impl Reasons {
         if value.is_none() { self.absent(path, why) } else { value }
     }
 
-    /// A reason that stands in the document itself, too.
+    /// A reason that is in the document itself, too.
     fn also(&mut self, problem: &Problem) -> Problem {
         self.problems.insert(problem.clone());
         problem.clone()

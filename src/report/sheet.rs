@@ -1,4 +1,4 @@
-//! The sheet: what goes into a forum post. A stranger should know the machine, what holds it back and what it did.
+//! The sheet, a summary for a forum post: machine, findings, settings, runs, experiments.
 
 mod machine;
 mod tree;
@@ -12,15 +12,15 @@ mod plain;
 
 use std::collections::BTreeSet;
 
-pub(super) use experiments::{ratio as ratio_words, title as experiment_title};
+pub(super) use experiments::{difference, effect_words, title as experiment_title};
 
 use super::{dossier::Dossier, json, wrapped};
 use crate::text::is_harmless;
 
-/// Columns of what stands in a code box: forums show it whole, and so does a terminal of 80 with a margin.
+/// Columns of a code box, as forums show without a scroll bar.
 pub const BOX: usize = 78;
 
-/// Columns before what belongs to a run or an experiment.
+/// Indent of the lines below the title of a run or experiment.
 const INDENT: &str = "   ";
 
 /// A part that can be left out.
@@ -40,11 +40,11 @@ pub enum Part {
 /// One part.
 #[derive(Debug, Clone, Copy)]
 pub struct PartRow {
-    /// Which.
+    /// The part.
     pub part: Part,
     /// Its word for the command line.
     pub word: &'static str,
-    /// What it holds, for a check box.
+    /// Its label in a list.
     pub name: &'static str,
     /// Its blocks.
     blocks: fn(&Dossier, &Choice) -> Vec<Block>,
@@ -72,7 +72,7 @@ pub static PARTS: &[PartRow] = &[
     },
 ];
 
-/// How a sheet is written.
+/// Format of a sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
     /// CommonMark, as GitHub, Discourse and Reddit take it.
@@ -107,7 +107,7 @@ impl Format {
         }
     }
 
-    /// What a file of it is called behind the dot.
+    /// Extension of its files.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Markdown => "md",
@@ -118,14 +118,14 @@ impl Format {
     }
 }
 
-/// What goes into a sheet.
+/// The contents of a sheet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// Its parts.
     pub parts: BTreeSet<Part>,
-    /// Runs that stay out, counted from the oldest.
+    /// Omitted runs, from 0 for the oldest.
     pub without_runs: BTreeSet<usize>,
-    /// Experiments that stay out, likewise.
+    /// Omitted experiments, likewise.
     pub without_experiments: BTreeSet<usize>,
 }
 
@@ -140,23 +140,17 @@ impl Default for Choice {
     }
 }
 
-/// Words within a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Span {
-    /// As it is.
     Plain(String),
-    /// To be seen first.
     Strong(String),
-    /// A name or command, letter by letter.
     Code(String),
 }
 
 /// A block of a sheet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Block {
-    /// What the sheet is about.
     Title(String),
-    /// What the next blocks are about.
     Heading(String),
     /// A paragraph.
     Text(Vec<Span>),
@@ -199,15 +193,10 @@ fn blocks(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
 }
 
 impl Block {
-    /// Makes every character harmless: what was read back from a file was no label on its way here.
+    /// Replaces unprintable characters: text of a file read for a comparison is no [`Label`](crate::text::Label).
     fn clean(&mut self) {
         let clean = |text: &mut String| {
-            if !text.chars().all(is_harmless) {
-                *text = text
-                    .chars()
-                    .map(|c| if is_harmless(c) { c } else { char::REPLACEMENT_CHARACTER })
-                    .collect();
-            }
+            *text = text.replace(|c| !is_harmless(c), &char::REPLACEMENT_CHARACTER.to_string());
         };
         match self {
             Self::Title(text) | Self::Heading(text) => clean(text),
@@ -226,20 +215,20 @@ impl Span {
     }
 }
 
-/// All but those that stay out, with their numbers from 1.
+/// All but the omitted ones, with their numbers from 1.
 pub(super) fn numbered<'a, T>(all: &'a [T], without: &BTreeSet<usize>) -> Vec<(usize, &'a T)> {
     let all = all.iter().enumerate().filter(|(index, _)| !without.contains(index));
     all.map(|(index, one)| (index + 1, one)).collect()
 }
 
-/// When something began, at the end of a line: `; 2026-11-21 19:40 UTC`. Empty where that is not known.
+/// A time at the end of a line: `; 2026-11-21 19:40 UTC`; empty where it is unknown.
 fn date(started: i64) -> String {
     let date = (started > 0).then(|| jiff::Timestamp::from_second(started).ok()).flatten();
     date.map(|date| date.strftime("; %F %H:%M UTC").to_string()).unwrap_or_default()
 }
 
 /// A paragraph without marks.
-fn plain_text(text: impl Into<String>) -> Block {
+pub(super) fn plain_text(text: impl Into<String>) -> Block {
     Block::Text(vec![Span::Plain(text.into())])
 }
 

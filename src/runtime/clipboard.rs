@@ -1,22 +1,18 @@
 //! The terminal's clipboard: OSC 52, through tmux too.
 //!
-//! Nothing answers whether a terminal took it, so the line for the user says how much was sent and what else there is. Not
-//! here: what is copied.
+//! Terminals do not acknowledge it, so the line for the user has the number of bytes and the alternative.
 
 use crossterm::{Command, clipboard::CopyToClipboard};
 
 use crate::model::Failed;
 
-/// Most bytes of a text: hterm and others cut the sequence at 100 000 bytes, which are so many before base64 (osc52.sh of
-/// the Chromium project).
-pub const MOST: usize = 74_994;
+/// Maximum bytes of a text: hterm and others cut the sequence at 100 000 bytes of base64 (osc52.sh of the Chromium
+/// project).
+const MOST: usize = 74_994;
 
-/// The bytes that put `text` into the clipboard. tmux takes them itself with `set-clipboard on` and hands them on, packed
-/// as a device control string of its own, with `allow-passthrough on` (tmux(1)): it gets both.
-///
-/// # Errors
-/// The line for the user when it is more than terminals take.
-pub fn sequence(text: &str, tmux: bool) -> Result<String, Failed> {
+/// The sequence that copies `text`. tmux takes it with `set-clipboard on`, and passes it on as a device control string with
+/// `allow-passthrough on` (tmux(1)): it gets both.
+pub(super) fn sequence(text: &str, tmux: bool) -> Result<String, Failed> {
     if text.len() > MOST {
         let line = format!("{} bytes exceed the terminals' limit of {MOST}; w saves the sheet", text.len());
         return Err(Failed::new(line, None));
@@ -33,7 +29,7 @@ pub fn sequence(text: &str, tmux: bool) -> Result<String, Failed> {
 }
 
 /// The line for the user.
-pub fn sent(bytes: usize, format: &str, tmux: bool) -> String {
+pub(super) fn sent(bytes: usize, format: &str, tmux: bool) -> String {
     let way = if tmux { "through tmux (set-clipboard on)" } else { "to the terminal's clipboard" };
     format!("{bytes} bytes of {format} sent {way}; w saves a file")
 }

@@ -1,4 +1,4 @@
-//! [`Clock`]: the machine's, or one that is only counted, so that the same keys give the same picture.
+//! [`Clock`]: the machine's, or a counted one, so that the same keys give the same picture.
 
 use std::{
     sync::{
@@ -13,7 +13,7 @@ use std::{
 #[derive(Debug, Clone)]
 pub struct Clock {
     started: Instant,
-    /// Nanoseconds that were counted; `None` for the machine's clock.
+    /// Counted nanoseconds; `None` for the machine's clock.
     counted: Option<Arc<AtomicU64>>,
 }
 
@@ -28,8 +28,8 @@ impl Clock {
         Self { started: now(), counted: Some(Arc::default()) }
     }
 
-    /// Real for what takes its time, counted for what is simulated.
-    pub fn of(simulated: bool) -> Self {
+    /// Counted for simulations, else real.
+    pub(crate) fn of(simulated: bool) -> Self {
         if simulated { Self::counted() } else { Self::real() }
     }
 
@@ -42,12 +42,12 @@ impl Clock {
     }
 
     /// Time since the clock was made.
-    pub fn elapsed(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         self.now() - self.started
     }
 
-    /// Lets time pass: sleeps, or counts.
-    pub fn pass(&self, time: Duration) {
+    /// Sleeps, or counts.
+    pub(crate) fn pass(&self, time: Duration) {
         match &self.counted {
             Some(nanos) => {
                 nanos.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(0), Ordering::Relaxed);

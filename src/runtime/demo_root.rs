@@ -1,5 +1,4 @@
-//! [`DemoRoot`]: a demo's files with the settings changed over them, so that its machine is read again as a live one
-//! would be.
+//! [`DemoRoot`]: a demo's files with its changed settings over them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,26 +8,25 @@ use crate::{
     tune::{Device, SETTINGS, fake_kernel::FakeKernel},
 };
 
-/// A root whose settings are those of a pretended kernel.
-pub struct DemoRoot {
+/// A root with the settings of a simulated kernel.
+pub(super) struct DemoRoot {
     inner: Arc<dyn SysRoot>,
     kernel: Arc<FakeKernel>,
 }
 
 impl DemoRoot {
-    /// Over `inner`.
-    pub fn new(inner: Arc<dyn SysRoot>, kernel: Arc<FakeKernel>) -> Self {
+    pub(super) fn new(inner: Arc<dyn SysRoot>, kernel: Arc<FakeKernel>) -> Self {
         Self { inner, kernel }
     }
 }
 
-/// The kernel of a demo: its settings as they were captured.
+/// The kernel of a demo, with the settings of its capture.
 pub fn kernel(root: &dyn SysRoot, machine: &Machine) -> FakeKernel {
     let drives = machine.drives.iter().map(|drive| Device::Drive(drive.name.clone()));
     let devices: Vec<Device> = drives.chain([Device::Cpu]).collect();
     let readings =
         SETTINGS.iter().flat_map(|row| devices.iter().flat_map(|device| (row.read)(machine, device)));
-    // Not written themselves: the driver of NVMe drives changes them.
+    // The NVMe driver changes io_poll; iodyno does not write it.
     let polled = machine.drives.iter().filter(|drive| drive.nvme.is_some());
     let polls = polled.map(|drive| drive.queue.io_poll.path().to_string());
     let paths = readings.map(|reading| reading.path().to_string()).chain(polls);

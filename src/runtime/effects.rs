@@ -1,4 +1,4 @@
-//! [`Effects`]: the one interpreter of effects, over a clock (real or counted) and a terminal (real or none).
+//! [`Effects`]: the interpreter of effects, with a clock (real or counted) and a terminal or none.
 
 use std::{
     io,
@@ -35,45 +35,43 @@ use crate::{
     ui::{answer::Undoing, theme::Theme},
 };
 
-/// Between two looks at a test.
-pub const LOOK: Duration = Duration::from_millis(100);
+/// Interval between looks at a test.
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 
-/// How the program is left.
+/// The end of the program.
 #[derive(Debug, Clone, Default)]
-pub struct Leaving {
-    /// The exit status: 0, or 128 and the signal.
+pub(super) struct Leaving {
+    /// The exit status: 0, or 128 + the signal.
     pub status: u8,
-    /// Printed when the terminal is given back.
+    /// Printed after the terminal is restored.
     pub last_words: String,
-    /// Whether the user decided what becomes of changed settings.
+    /// Whether the user decided about changed settings.
     by_user: bool,
 }
 
-/// Carries effects out. Without a terminal nothing is written to disk, no setting of a live machine is changed, and
-/// everything is done at once, in the order in which it was asked for.
-pub struct Effects {
-    /// Given back first, then tests end.
+/// Carries effects out. Without a terminal nothing is written to disk, no setting of a live machine is changed, and every
+/// effect is done at once, in order.
+pub(super) struct Effects {
+    /// Dropped first, before tests end.
     pub(super) screen: Option<Screen>,
     // An experiment restores its settings before the session of the screen ends.
     experiments: Option<Worker<experiment_thread::Request>>,
     settings: Option<Worker<settings_thread::Request>>,
     run: Option<Run>,
     testbed: Option<Testbed>,
-    /// Where a live machine is read again.
+    /// Root of a live machine.
     live: Option<Arc<dyn SysRoot>>,
     pub(super) sampler: Option<Sampler>,
     pub(super) clock: Clock,
     look_at: Instant,
     sender: Sender<Outside>,
     receiver: Receiver<Outside>,
-    /// How the program is left, once it is.
     pub(super) leaving: Option<Leaving>,
-    /// The text that was copied last.
+    /// The last copied text.
     pub(super) copied: String,
 }
 
 impl Effects {
-    /// For a machine that was read into `app`.
     pub(super) fn new(
         origin: &Origin,
         root: Arc<dyn SysRoot>,
@@ -88,7 +86,7 @@ impl Effects {
             problems: app.shared.problems.clone(),
             limits: Arc::clone(&app.shared.limits),
         };
-        // Pictures of a live machine never change it.
+        // `render` never changes a live machine.
         let service = startup::settings(origin, &root).filter(|_| origin.is_demo() || !inline);
         let experiments = service.clone().map(|service| {
             let (sender, clock, root) = (sender.clone(), clock.clone(), Arc::clone(&root));
@@ -131,18 +129,17 @@ impl Effects {
         effects
     }
 
-    /// The next thing from outside; `None` when there was none within `most`, or when it was time to look at the test.
+    /// The next message or signal; `None` without one within `most`, or when the next look at the test is due.
     pub(super) fn next(&self, most: Duration) -> Option<Outside> {
         let due = self.run.as_ref().map(|_| self.look_at.saturating_duration_since(self.clock.now()));
         match self.receiver.recv_timeout(due.map_or(most, |due| due.min(most))) {
             Ok(outside) => Some(outside),
             Err(RecvTimeoutError::Timeout) => None,
-            // Not while there is a sender of our own.
+            // Impossible: `self` has a sender.
             Err(RecvTimeoutError::Disconnected) => Some(Outside::Signal(SIGHUP)),
         }
     }
 
-    /// Takes something from outside.
     pub(super) fn take(&mut self, app: &mut App, outside: Outside) -> io::Result<()> {
         match outside {
             Outside::Message(message) => self.send(app, message),
@@ -158,7 +155,7 @@ impl Effects {
         }
     }
 
-    /// Hands a message to the state and carries out what it asks for.
+    /// Updates the state with a message and carries out its effects.
     pub(super) fn send(&mut self, app: &mut App, message: Message) -> io::Result<()> {
         if let Message::Tuned(answer) = &message
             && let (Some(read), Some(testbed)) = (&answer.machine, &mut self.testbed)
@@ -174,12 +171,11 @@ impl Effects {
         self.drain(app)
     }
 
-    /// Tells the state the time.
     pub(super) fn tick(&self, app: &mut App) {
         update(app, Message::Tick(self.clock.elapsed()));
     }
 
-    /// Looks at the test if it is time; whether it was.
+    /// Looks at the test if it is due; whether it was.
     pub(super) fn look_if_due(&mut self, app: &mut App) -> io::Result<bool> {
         let due = self.run.is_some() && self.clock.now() >= self.look_at;
         if due {
@@ -188,7 +184,7 @@ impl Effects {
         Ok(due)
     }
 
-    /// Looks at the test, and where there is no screen at the experiment.
+    /// Looks at the test and, without a screen, at the experiment.
     pub(super) fn look(&mut self, app: &mut App) -> io::Result<()> {
         self.look_at_run(app)?;
         if let Some(experiments) = &mut self.experiments {
@@ -206,9 +202,9 @@ impl Effects {
                 self.run.iter().for_each(Run::stop);
                 return self.look_at_run(app);
             }
-            Effect::BeginExperiment(plan) => self.prove(experiment_thread::Request::Begin(plan)),
-            Effect::StopExperiment => self.prove(experiment_thread::Request::Stop),
-            Effect::MeasureLonger(time) => self.prove(experiment_thread::Request::Longer(time)),
+            Effect::BeginExperiment(plan) => self.experiment(experiment_thread::Request::Begin(plan)),
+            Effect::StopExperiment => self.experiment(experiment_thread::Request::Stop),
+            Effect::MeasureLonger(time) => self.experiment(experiment_thread::Request::Longer(time)),
             Effect::ApplyChanges(changes) => self.tune(settings_thread::Request::Apply(changes)),
             Effect::UndoChanges(which) => self.tune(settings_thread::Request::Undo(which)),
             Effect::KeepDead(sessions) => self.tune(settings_thread::Request::KeepDead(sessions)),
@@ -252,7 +248,7 @@ impl Effects {
         self.leaving = Some(Leaving { status, last_words, by_user });
     }
 
-    fn prove(&mut self, request: experiment_thread::Request) {
+    fn experiment(&mut self, request: experiment_thread::Request) {
         if let Some(experiments) = &mut self.experiments {
             experiments.ask(request);
         }
@@ -284,7 +280,7 @@ impl Effects {
         self.send(app, Message::RunEnded(Box::new(Err(why)), self.clock.elapsed()))
     }
 
-    /// Looks at the test; one that ended is summed up beside the screen.
+    /// Looks at the test; a finished one is summed up on a thread.
     fn look_at_run(&mut self, app: &mut App) -> io::Result<()> {
         let Some(run) = &mut self.run else { return Ok(()) };
         let (look, at) = (run.look(false), self.clock.elapsed());
@@ -300,7 +296,7 @@ impl Effects {
             self.beside(move || {
                 let result = run.finish().map(|ended| (ended.run, ended.seconds)).map_err(Failed::from);
                 let at = clock.elapsed();
-                // Heat, and the drives' thermal counters, are judged as the test left them.
+                // Temperatures and thermal counters are judged as of the end of the test.
                 if let Some(root) = live {
                     send(&sender, Message::Machine(Box::new(startup::read(&*root))));
                 }
@@ -310,7 +306,7 @@ impl Effects {
         self.drain(app)
     }
 
-    /// Takes what was answered at once: without a screen, everything.
+    /// Without a screen, takes all messages of finished effects.
     pub(super) fn drain(&mut self, app: &mut App) -> io::Result<()> {
         while self.screen.is_none()
             && let Ok(outside) = self.receiver.try_recv()
@@ -320,7 +316,7 @@ impl Effects {
         Ok(())
     }
 
-    /// Does something on a thread of its own, or at once where there is no screen; its message is taken when it is done.
+    /// Runs a job on a thread, or at once without a screen, and sends its message.
     fn beside(&self, job: impl FnOnce() -> Option<Message> + Send + 'static) {
         let sender = self.sender.clone();
         let job = move || job().into_iter().for_each(|message| send(&sender, message));
@@ -331,21 +327,21 @@ impl Effects {
         }
     }
 
-    /// The same for what is written to disk.
+    /// The same for jobs that write to disk.
     fn beside_on_disk(&self, job: impl FnOnce() -> Option<Message> + Send + 'static) {
         if self.screen.is_some() {
             self.beside(job);
         }
     }
 
-    /// Makes a text and saves it under a name of its own in the folder iodyno was started in.
+    /// Saves a text in a new file in the current folder.
     fn save(&self, word: &'static str, ending: &'static str, text: impl FnOnce() -> String + Send + 'static) {
         self.beside_on_disk(move || {
             Some(Message::Saved(saving::save(Path::new("."), word, ending, &text())))
         });
     }
 
-    /// Keeps a run or an experiment for sheets made later; there is an answer only when that fails.
+    /// Stores a run or an experiment for later sheets; a message follows only if that fails.
     fn keep<T: store::Kept + Send + 'static>(&self, record: Box<T>) {
         self.beside_on_disk(move || {
             let failed = run_history::keep(&*record).err()?;
@@ -355,8 +351,7 @@ impl Effects {
 }
 
 impl Drop for Effects {
-    /// Unless the user left, be the end a signal, an error of the terminal or a panic, the settings that this run changed
-    /// are restored.
+    /// After a signal, an error of the terminal or a panic, settings changed by this run are restored.
     fn drop(&mut self) {
         if self.leaving.as_ref().is_some_and(|leaving| leaving.by_user) {
             return;
@@ -368,11 +363,11 @@ impl Drop for Effects {
 }
 
 fn send(sender: &Sender<Outside>, message: Message) {
-    // Nobody listens only when the program ends.
+    // The receiver is gone only when the program ends.
     let _ = sender.send(Outside::Message(message));
 }
 
-/// 128 and the number of the signal, as shells report it.
+/// 128 + the signal, as in shells.
 pub(super) fn status_of(signal: i32) -> u8 {
     match signal {
         SIGINT => 130,

@@ -1,5 +1,4 @@
-//! [`Underway`]: an experiment carried out: settings through a [`SettingsGuard`], reads through a [`Run`], looks at what
-//! disturbs them. The same for the screen and for the command line.
+//! [`RunningExperiment`]: settings through a [`SettingsGuard`], reads through a [`Run`], for the screen and the command line.
 
 use std::{
     collections::VecDeque,
@@ -29,40 +28,40 @@ use crate::{
     },
 };
 
-/// What reads for an experiment.
-pub(super) enum Reader {
-    /// This engine, whatever the settings are: the kernel's, or one of a test.
+/// The engine of an experiment.
+enum Reader {
+    /// One for all arms.
     Engine(Arc<dyn Engine>),
-    /// The simulated drives of a demo, made anew from its settings for each arm that has been set up.
+    /// The simulated drives of a demo with the settings of each arm.
     Demo(Vec<Option<Arc<dyn Engine>>>),
 }
 
 /// An experiment in progress. Dropped, it stops reading and restores every setting.
-pub struct Underway {
+pub(super) struct RunningExperiment {
     service: Arc<SettingsService>,
     root: Arc<dyn SysRoot>,
     clock: Clock,
-    /// As it was before.
+    /// Before the experiment.
     machine: Arc<Machine>,
     reader: Reader,
     driver: Driver,
     todo: VecDeque<Action>,
     // Fields are dropped in this order: no read is in flight when settings are restored.
     run: Option<Run>,
-    /// The clock of the CPUs in the middle of the run.
+    /// Clock of the CPUs in the middle of the run.
     cpu_clock: Option<f64>,
     awake: Option<CpuDmaLatency>,
     guard: Option<SettingsGuard>,
     arm: usize,
     begun: Option<Instant>,
-    /// Unix seconds of its beginning; 0 where time is counted.
-    started: i64,
+    /// Start in Unix seconds; 0 where time is counted.
+    pub(super) started: i64,
     /// Files that were laid out for it.
     files: TestFiles,
 }
 
-impl Underway {
-    /// An experiment that is about to begin, on this machine or on a demo. `root` is where counters and clocks are read.
+impl RunningExperiment {
+    /// An experiment on this machine or on a demo. Counters and clocks are read from `root`.
     pub fn new(plan: Plan, service: &Arc<SettingsService>, root: &Arc<dyn SysRoot>, clock: Clock) -> Self {
         let machine = Arc::new(service.read().0);
         let reader = if plan.simulated {
@@ -70,17 +69,6 @@ impl Underway {
         } else {
             Reader::Engine(Arc::new(RealEngine::on(&machine)))
         };
-        Self::with(plan, service, root, clock, machine, reader)
-    }
-
-    fn with(
-        plan: Plan,
-        service: &Arc<SettingsService>,
-        root: &Arc<dyn SysRoot>,
-        clock: Clock,
-        machine: Arc<Machine>,
-        reader: Reader,
-    ) -> Self {
         let started = if plan.simulated { 0 } else { startup::unix_millis() / 1000 };
         let mut driver = Driver::new(plan);
         let todo = driver.step(Event::Begin).into();
@@ -103,17 +91,11 @@ impl Underway {
         }
     }
 
-    /// Unix seconds of its beginning; 0 where time is counted.
-    pub const fn started(&self) -> i64 {
-        self.started
-    }
-
-    /// Where it stands.
     pub const fn account(&self) -> &Account {
         self.driver.account()
     }
 
-    /// Does what is to be done now.
+    /// Carries out the actions that are due.
     pub fn look(&mut self) {
         self.begun.get_or_insert_with(|| self.clock.now());
         if let Some(event) = self.look_at_run() {
@@ -126,7 +108,7 @@ impl Underway {
         }
     }
 
-    /// Ends it before its time; looks are needed until it has ended.
+    /// Ends it early; looks are needed until it has ended.
     pub fn stop(&mut self) {
         self.step(Event::Stop);
     }
@@ -141,7 +123,7 @@ impl Underway {
         self.begun.map_or(Duration::ZERO, |begun| self.clock.now().saturating_duration_since(begun))
     }
 
-    /// What the run in progress has read so far.
+    /// The latest sample of the run in progress.
     pub fn sample(&self) -> Option<RunSample> {
         self.run.as_ref().map(Run::sample)
     }
@@ -169,14 +151,14 @@ impl Underway {
             }
             Action::End => {
                 self.note();
-                // What could not be restored was reported by the restore before; the session ends all the same.
+                // The restore before has reported errors; the session ends in any case.
                 let _ = self.guard.take().map(SettingsGuard::end);
             }
         }
         None
     }
 
-    /// Notes what the winner's settings are worth, for whoever makes them last.
+    /// Notes the measured gain of the winner's settings, for `tune export`.
     fn note(&self) {
         let Some(guard) = &self.guard else { return };
         let found = |set: &Assignment| {
@@ -185,7 +167,7 @@ impl Underway {
         };
         for measured in measured_gains(self.account(), found) {
             let Assignment { device, setting, value } = measured.winner;
-            // Without the note a rule only lacks a comment.
+            // Without the note an exported rule only lacks a comment.
             let _ = guard.note(&device, setting, [measured.old, value, measured.words]);
         }
     }
@@ -229,7 +211,7 @@ impl Underway {
                 .get_or_insert_with(|| startup::simulated(&startup::with_limits(self.service.read()))),
         };
         self.cpu_clock = None;
-        // One row, from the first read that counts to the end.
+        // One row, from the first counted read to the end.
         let rows = (!engine.simulated()).then(|| Rows::of(&self.root, Duration::MAX));
         let (engine, files) = (Arc::clone(engine), self.files.clone());
         Run::start(engine, workload, &self.machine, files, self.clock.clone(), rows)
@@ -259,7 +241,7 @@ impl Underway {
         }
         let ended = self.run.take()?.finish().map_err(Failed::from);
         Some(Event::Ran(ended.map(|Ended { run, watch, .. }| {
-            // Heat is as it is now. That the CPUs are full, or a file holds zeros, is the same in every round.
+            // Temperatures are those of now. Busy CPUs and files of zeros are the same in every round.
             let disturbed = if run.simulated {
                 Vec::new()
             } else {
@@ -270,26 +252,26 @@ impl Underway {
     }
 }
 
-/// Carries an experiment out to its end, or until `told` does not want it to go on; a demo's time is counted, not waited
-/// for. Its account, and the Unix seconds of its beginning.
+/// Carries an experiment out to its end, or until `goes_on` returns false; a demo's time is counted. Its account, and its
+/// start in Unix seconds.
 pub fn run(
     plan: Plan,
     service: &Arc<SettingsService>,
     root: &Arc<dyn SysRoot>,
-    mut told: impl FnMut(&Account) -> bool,
+    mut goes_on: impl FnMut(&Account) -> bool,
 ) -> (Account, i64) {
     const COUNTED: Duration = Duration::from_millis(300);
     let (clock, step) = (Clock::of(plan.simulated), if plan.simulated { COUNTED } else { LOOK });
-    let mut underway = Underway::new(plan, service, root, clock.clone());
-    let mut goes_on = true;
-    while !underway.account().has_ended() {
-        underway.look();
-        if !told(underway.account()) && std::mem::take(&mut goes_on) {
-            underway.stop();
+    let mut running = RunningExperiment::new(plan, service, root, clock.clone());
+    let mut stopped = false;
+    while !running.account().has_ended() {
+        running.look();
+        if !goes_on(running.account()) && !std::mem::replace(&mut stopped, true) {
+            running.stop();
         }
         clock.pass(step);
     }
-    (underway.account().clone(), underway.started())
+    (running.account().clone(), running.started)
 }
 
 #[cfg(test)]

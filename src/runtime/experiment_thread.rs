@@ -1,8 +1,8 @@
-//! The screen's requests to experiments, of which one is in progress at a time.
+//! The screen's requests to experiments; one runs at a time.
 
 use std::{sync::Arc, time::Duration};
 
-use super::{clock::Clock, experiment::Underway, worker::Worker};
+use super::{clock::Clock, experiment::RunningExperiment, worker::Worker};
 use crate::{
     experiment::Plan,
     model::{Metric, TargetSample},
@@ -11,48 +11,46 @@ use crate::{
     ui::experiments::Progress,
 };
 
-/// Something to be done.
 pub(super) enum Request {
-    /// One in progress is ended and everything of it restored first.
+    /// Ends and restores an experiment in progress first.
     Begin(Box<Plan>),
     Stop,
-    /// The one that ended gets more time.
+    /// Gives the finished one more time.
     Longer(Duration),
 }
 
-/// Starts a worker for them; `told` takes where an experiment stands.
+/// Starts a worker for them; `report` takes the progress of an experiment.
 pub(super) fn start(
     service: Arc<SettingsService>,
     root: Arc<dyn SysRoot>,
     clock: Clock,
     inline: bool,
-    told: impl Fn(Progress) + Send + 'static,
+    report: impl Fn(Progress) + Send + 'static,
 ) -> Worker<Request> {
     Worker::start(inline, move || {
-        let mut underway: Option<Underway> = None;
+        let mut running: Option<RunningExperiment> = None;
         move |request| {
-            let busy = |one: &Underway| !one.account().has_ended();
-            match (request, &mut underway) {
+            let busy = |one: &RunningExperiment| !one.account().has_ended();
+            match (request, &mut running) {
                 (Some(Request::Begin(plan)), _) => {
-                    drop(underway.take());
-                    underway = Some(Underway::new(*plan, &service, &root, clock.clone()));
+                    drop(running.take());
+                    running = Some(RunningExperiment::new(*plan, &service, &root, clock.clone()));
                 }
                 (Some(Request::Stop), Some(one)) => one.stop(),
                 (Some(Request::Longer(time)), Some(one)) => one.longer(time),
                 (None, Some(one)) if busy(one) => one.look(),
                 _ => return false,
             }
-            underway.as_ref().is_some_and(|one| {
-                told(progress(one));
+            running.as_ref().is_some_and(|one| {
+                report(progress(one));
                 busy(one)
             })
         }
     })
 }
 
-/// Where an experiment stands, with what the run in progress reads now.
-fn progress(underway: &Underway) -> Progress {
-    let (sample, account) = (underway.sample(), underway.account().clone());
+fn progress(running: &RunningExperiment) -> Progress {
+    let (sample, account) = (running.sample(), running.account().clone());
     let rate = |of: fn(&TargetSample) -> u64| {
         let sample = sample.as_ref().filter(|sample| !sample.at.is_zero())?;
         Some(sample.targets.iter().map(of).sum::<u64>() as f64 / sample.at.as_secs_f64())
@@ -63,6 +61,6 @@ fn progress(underway: &Underway) -> Progress {
         Metric::BytesPerSecond => reads,
         Metric::CpuNsPerIo | Metric::LatencyP99 => None,
     };
-    let (started, elapsed) = (underway.started(), underway.elapsed());
+    let (started, elapsed) = (running.started, running.elapsed());
     Progress { account, started, reads: reads.unwrap_or(0.0), now, elapsed }
 }

@@ -1,5 +1,5 @@
-//! A screen without a terminal: keys go in, pictures come out. A demo's clock is counted, not read, so that the same
-//! keys give the same picture; a live machine takes the time it takes.
+//! A screen without a terminal, for `render` and tests. A demo's clock is counted, so that the same keys give the same
+//! picture.
 
 use std::{io, sync::mpsc, time::Duration};
 
@@ -34,17 +34,17 @@ impl Headless {
         Ok(Self { app, effects })
     }
 
-    /// Whether a key has left the program.
+    /// Whether a key has quit the program.
     pub fn has_left(&self) -> bool {
         self.effects.leaving.is_some()
     }
 
-    /// What was printed on leaving.
+    /// The text printed on quitting.
     pub fn last_words(&self) -> &str {
         self.effects.leaving.as_ref().map_or("", |leaving| &leaving.last_words)
     }
 
-    /// What was copied last.
+    /// The last copied text.
     pub fn copied(&self) -> &str {
         &self.effects.copied
     }
@@ -54,12 +54,12 @@ impl Headless {
         keys.into_iter().for_each(|key| self.send(Message::Key(key)));
     }
 
-    /// Hands a message to the state and carries out what it asks for.
+    /// Updates the state with a message and carries out its effects.
     pub fn send(&mut self, message: Message) {
         done(&self.effects.send(&mut self.app, message));
     }
 
-    /// Lets time go on.
+    /// Lets time pass.
     pub fn wait(&mut self, time: Duration) {
         let until = self.effects.clock.elapsed() + time;
         while !self.has_left() && self.effects.clock.elapsed() < until {
@@ -69,13 +69,13 @@ impl Headless {
         }
     }
 
-    /// The picture now.
+    /// The current picture.
     pub fn picture(&self, theme: Theme) -> Buffer {
         picture::of(&self.app, theme)
     }
 }
 
-/// Only a terminal refuses what it is asked for.
+/// Only effects on a terminal can fail.
 fn done(result: &io::Result<()>) {
     debug_assert!(result.is_ok(), "{result:?}");
 }

@@ -25,31 +25,29 @@ use crate::app::{
     message::{Mouse, MouseAction},
 };
 
-/// Something from outside.
+/// A message or a signal.
 #[derive(Debug)]
-pub enum Outside {
-    /// For the state.
+pub(super) enum Outside {
     Message(Message),
     /// A signal that ends the program.
     Signal(i32),
-    /// Job control wants us to stop.
+    /// SIGTSTP of job control.
     Stop,
 }
 
-/// How often the thread looks whether it should end.
+/// Interval at which the thread checks whether it should end.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How long the rest of a key's bytes may take after its Escape: 50 ms is 48 bytes of a serial line of 9600 baud, and nobody
-/// notices it at Escape itself.
+/// Time limit for the rest of a key's bytes after its Escape: 48 bytes at 9600 baud, and not noticeable for Escape itself.
 const REST: Duration = Duration::from_millis(50);
 
 /// Starts the thread that reads the terminal; it ends soon after `over` is set.
-pub fn start(sender: Sender<Outside>, over: Arc<AtomicBool>) {
+pub(super) fn start(sender: Sender<Outside>, over: Arc<AtomicBool>) {
     thread::spawn(move || {
         while !over.load(Ordering::Relaxed) {
             let outside: Vec<Outside> = match whole(&mut within) {
                 Ok(events) => events.into_iter().filter_map(translate).map(Outside::Message).collect(),
-                // The terminal is gone.
+                // The terminal is closed.
                 Err(_) => vec![Outside::Signal(SIGHUP)],
             };
             let gone = matches!(outside[..], [Outside::Signal(_)]);
@@ -60,13 +58,12 @@ pub fn start(sender: Sender<Outside>, over: Arc<AtomicBool>) {
     });
 }
 
-/// What the terminal brings within some time.
 fn within(time: Duration) -> io::Result<Option<Event>> {
     if event::poll(time)? { event::read().map(Some) } else { Ok(None) }
 }
 
-/// The next event, or those that look like the bytes of a key and are none. A slow line brings a key's bytes one by one, and
-/// crossterm takes the first of them, alone, for Escape.
+/// The next event, or several that begin like a key and are none. On a slow line a key's bytes arrive one by one, and
+/// crossterm reads the first as Escape.
 fn whole(next: &mut impl FnMut(Duration) -> io::Result<Option<Event>>) -> io::Result<Vec<Event>> {
     let mut events: Vec<Event> = next(LOOK)?.into_iter().collect();
     let is_escape = |event: &Event| matches!(event, Event::Key(key) if key.code == KeyCode::Esc);
@@ -94,7 +91,7 @@ fn character(event: &Event) -> Option<char> {
     }
 }
 
-/// The key of which these are the bytes after Escape (ECMA-48, and xterm's ctlseqs: PC-style function keys).
+/// The key by its bytes after Escape (ECMA-48, and xterm's ctlseqs: PC-style function keys).
 fn sequence(rest: &str) -> Option<KeyCode> {
     Some(match rest {
         "[A" | "OA" => KeyCode::Up,
@@ -116,8 +113,7 @@ fn begins_sequence(rest: &str) -> bool {
     matches!((bytes.next(), bytes.next(), bytes.next()), (Some(b'[' | b'O'), None | Some(b'0'..=b'9'), None))
 }
 
-/// Starts the thread that takes signals.
-pub fn start_signals(sender: Sender<Outside>) -> io::Result<()> {
+pub(super) fn start_signals(sender: Sender<Outside>) -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGTSTP])?;
     thread::spawn(move || {
         for signal in signals.forever() {

@@ -1,4 +1,4 @@
-//! What tests leave for later: records of runs and experiments for sheets, limits that were measured.
+//! Stored runs and experiments for sheets, and stored measured limits.
 
 use std::{io, path::PathBuf};
 
@@ -9,19 +9,17 @@ use crate::{
     store,
 };
 
-/// Runs and experiments each that a sheet begins with.
-pub const MOST: usize = 5;
+/// Default number of stored runs, and of experiments, in a sheet.
+pub(crate) const MOST: usize = 5;
 
 /// A file of the state folder that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {error}{lost}", path.display())]
-pub struct HistoryError {
-    /// Which.
+pub(crate) struct HistoryError {
     pub path: PathBuf,
-    /// Why.
     #[source]
     pub error: io::Error,
-    /// What follows from it, where it is not read.
+    /// The consequence of a failed write.
     lost: &'static str,
 }
 
@@ -31,8 +29,8 @@ impl From<HistoryError> for Failed {
     }
 }
 
-/// The last `most` runs and as many experiments of this machine since it started.
-pub fn recall(machine: &Machine, most: usize) -> Result<Kept, HistoryError> {
+/// The last `most` runs and `most` experiments of this boot.
+pub(crate) fn recall(machine: &Machine, most: usize) -> Result<Kept, HistoryError> {
     let boot = machine.host.boot_id.value().map_or("", |boot| boot.as_str());
     let (runs, experiments) = (recent::<RunRecord>(boot, most)?, recent::<ExperimentRecord>(boot, most)?);
     let foreign = runs.foreign + experiments.foreign;
@@ -48,8 +46,8 @@ fn recent<T: store::Kept>(boot: &str, most: usize) -> Result<store::Recent<T>, H
     })
 }
 
-/// Keeps a run or an experiment for sheets made later.
-pub fn keep<T: store::Kept>(record: &T) -> Result<(), HistoryError> {
+/// Stores a run or an experiment for later sheets.
+pub(crate) fn keep<T: store::Kept>(record: &T) -> Result<(), HistoryError> {
     let folder = store::folder();
     store::keep(&folder, record).map_err(|error| HistoryError {
         path: store::file::<T>(&folder),
@@ -58,8 +56,8 @@ pub fn keep<T: store::Kept>(record: &T) -> Result<(), HistoryError> {
     })
 }
 
-/// Keeps what a test measured of the machine.
-pub fn remember(limits: &[Measured]) -> Result<(), HistoryError> {
+/// Stores measured limits.
+pub(crate) fn remember(limits: &[Measured]) -> Result<(), HistoryError> {
     let folder = store::folder();
     store::remember(&folder, limits).map_err(|error| HistoryError {
         path: store::measured_limits(&folder),

@@ -1,5 +1,4 @@
-//! The thread that looks at the machine while the screen is open: counters every second, links every second, everything
-//! now and then.
+//! The thread that reads counters and links every second, and the whole machine every ten, while the screen is open.
 
 use std::{
     sync::{
@@ -18,19 +17,19 @@ use crate::{
     source::{self, SysRoot},
 };
 
-/// Between two looks at counters and links: what changed is on the screen within twice that.
+/// Interval of counters and links.
 const LOOK: Duration = Duration::from_secs(1);
-/// Between two readings of the whole machine, for temperatures and whatever no link tells.
+/// Interval of the whole machine, for temperatures and settings.
 const WHOLE: Duration = Duration::from_secs(10);
 
-/// The thread, to be asked for a new reading.
-pub struct Sampler {
+/// The thread's end for requests.
+pub(super) struct Sampler {
     asked: Sender<()>,
     idle_states: Arc<AtomicBool>,
 }
 
 impl Sampler {
-    /// Starts it; it ends when `over` is set or nobody listens any more.
+    /// Starts it; it ends when `over` is set or the receiver is gone.
     pub fn start(
         root: Arc<dyn SysRoot>,
         sender: Sender<Outside>,
@@ -44,14 +43,14 @@ impl Sampler {
         Self { asked, idle_states }
     }
 
-    /// Counts idle states from now on, or leaves them: with hundreds of processors they take longer than all else.
+    /// Switches idle states: with hundreds of CPUs they take longer than all other counters.
     pub fn count_idle_states(&self, wanted: bool) {
         self.idle_states.store(wanted, Ordering::Relaxed);
     }
 
-    /// Asks for a reading of the whole machine.
+    /// Requests a reading of the whole machine.
     pub fn ask(&self) {
-        // A thread that ended has nothing more to read.
+        // The thread may have ended.
         let _ = self.asked.send(());
     }
 }
@@ -77,7 +76,7 @@ impl Watch {
     fn run(&self, asking: &Receiver<()>) {
         let mut counted = self.count();
         let mut counted_at = self.clock.elapsed();
-        // The machine was read before this thread began: what changed since then shows at the first look.
+        // The machine may have changed before this thread started: the first look reads it again.
         let mut links = Vec::new();
         let mut read_at = counted_at;
         loop {
@@ -93,32 +92,32 @@ impl Watch {
             let seen = self.count();
             let rates = counters::rates(&counted, &seen, at.saturating_sub(counted_at));
             (counted, counted_at) = (seen, at);
-            if !self.tell(Message::Rates(Box::new(rates), at)) {
+            if !self.send(Message::Rates(Box::new(rates), at)) {
                 return;
             }
             let seen = signature(&*self.root);
             if asked || seen != links || at >= read_at + WHOLE {
                 (links, read_at) = (seen, at);
-                if !self.tell(Message::Machine(Box::new(startup::read(&*self.root)))) {
+                if !self.send(Message::Machine(Box::new(startup::read(&*self.root)))) {
                     return;
                 }
             }
         }
     }
 
-    fn tell(&self, message: Message) -> bool {
+    fn send(&self, message: Message) -> bool {
         self.sender.send(Outside::Message(message)).is_ok()
     }
 }
 
-/// What changes when a device comes or goes or a link trains anew: names, and every link's speed and width.
+/// Changes when a device comes or goes or a link retrains: names, and every link's speed and width.
 fn signature(root: &dyn SysRoot) -> Vec<Vec<u8>> {
     const DEVICES: &str = "/sys/bus/pci/devices";
     let names = |folder: &str| root.list(folder).unwrap_or_default();
     let mut seen = vec![names("/sys/block").join(" ").into_bytes()];
     for device in names(DEVICES) {
         for file in ["current_link_speed", "current_link_width"] {
-            // Many devices have no link; that too is part of what is seen.
+            // Many devices have no link.
             seen.push(root.read(&format!("{DEVICES}/{device}/{file}")).unwrap_or_default());
         }
         seen.push(device.into_bytes());

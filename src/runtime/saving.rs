@@ -1,21 +1,22 @@
-//! Files the user asked for, in the folder iodyno was started in.
+//! Saves pictures and sheets in the current folder.
 
 use std::{
     fs::OpenOptions,
     io::{self, Write},
+    iter,
     path::Path,
 };
 
 use crate::model::Failed;
 
-/// Writes `text` to a new file `iodyno-WORD-DATE-TIME.ENDING` in `folder` and says its name. What is there already stays.
-pub fn save(folder: &Path, word: &str, ending: &str, text: &str) -> Result<String, Failed> {
+/// Writes `text` to a new file `iodyno-WORD-DATE-TIME.ENDING` in `folder`; its name. Existing files stay.
+pub(super) fn save(folder: &Path, word: &str, ending: &str, text: &str) -> Result<String, Failed> {
     save_at(folder, word, ending, text, &jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string())
 }
 
 fn save_at(folder: &Path, word: &str, ending: &str, text: &str, time: &str) -> Result<String, Failed> {
-    let mut name = format!("iodyno-{word}-{time}.{ending}");
-    for again in 2..100 {
+    let numbered = (2..100).map(|again| format!("iodyno-{word}-{time}-{again}.{ending}"));
+    for name in iter::once(format!("iodyno-{word}-{time}.{ending}")).chain(numbered) {
         let path = folder.join(&name);
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(mut file) => {
@@ -23,20 +24,17 @@ fn save_at(folder: &Path, word: &str, ending: &str, text: &str, time: &str) -> R
                 return match written {
                     Ok(()) => Ok(name),
                     Err(error) => {
-                        // Half a file is of no use, and the reason is said all the same.
+                        // A partial file is useless; the error is reported in any case.
                         let _ = std::fs::remove_file(&path);
                         Err(refused(&path, &error))
                     }
                 };
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                name = format!("iodyno-{word}-{time}-{again}.{ending}");
-            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(refused(&path, &error)),
         }
     }
-    let path = folder.join(&name);
-    let line = format!("{}: 100 files of this second exist; wait a second", path.display());
+    let line = format!("{}: 100 files of this second exist; wait a second", folder.display());
     Err(Failed::new(line, None))
 }
 

@@ -17,22 +17,21 @@ use crate::{
     units::Bytes,
 };
 
-/// A run in progress. Nothing but [`Session::finish`] blocks. Dropping it stops the run and removes what was laid out.
-pub struct Session {
+/// A run in progress. Only [`Session::finish`] blocks. Dropped, it stops the run and removes files laid out for it.
+pub(super) struct Session {
     shared: Arc<Shared>,
     preparing: Option<JoinHandle<()>>,
 }
 
-/// The files laid out for one run or for several; removed with the last clone, unless they are to be kept.
+/// Files laid out for runs; removed with the last clone unless kept.
 #[derive(Debug, Clone, Default)]
-pub struct TestFiles {
+pub(crate) struct TestFiles {
     laid_out: Arc<Mutex<Vec<LaidOut>>>,
     keep: bool,
 }
 
 impl TestFiles {
-    /// Files that stay, if `keep`.
-    pub fn kept(keep: bool) -> Self {
+    pub(crate) fn kept(keep: bool) -> Self {
         Self { keep, ..Self::default() }
     }
 }
@@ -42,13 +41,13 @@ struct Shared {
     simulated: bool,
     clock: Clock,
     files: TestFiles,
-    /// Asked to stop: preparations look at it between steps.
+    /// Checked by preparations between steps.
     stop: AtomicBool,
     state: Mutex<State>,
 }
 
 enum State {
-    /// The preparing thread is at work, on this.
+    /// `busy_with` is the step of the preparing thread.
     Preparing {
         busy_with: String,
         hold: bool,
@@ -60,10 +59,10 @@ enum State {
 }
 
 impl Session {
-    /// Starts a run. A thread of its own prepares it and sets it going; simulated drives need none.
+    /// Starts a run. A thread prepares and starts it; simulated drives need none.
     ///
     /// # Errors
-    /// What is known at once. A run that cannot be prepared ends early; [`Session::finish`] then says why.
+    /// An invalid workload. A failed preparation ends the run; [`Session::finish`] returns the error.
     pub fn start(
         engine: Arc<dyn Engine>,
         workload: Workload,
@@ -86,7 +85,7 @@ impl Session {
         Ok(Self { shared, preparing })
     }
 
-    /// A look at the run; [`RunState::Ended`] when there is nothing left but to [`Session::finish`] it.
+    /// A sample of the run; after [`RunState::Ended`] it can be finished without waiting.
     pub fn sample(&self) -> RunSample {
         match &mut *self.shared.lock() {
             State::Running(running) => running.sample(self.shared.clock.now()),
@@ -97,7 +96,7 @@ impl Session {
         }
     }
 
-    /// Holds the workers, or lets them go on.
+    /// Pauses or resumes the workers.
     pub fn pause(&self, holds: bool) {
         let now = self.shared.clock.now();
         match &mut *self.shared.lock() {
@@ -108,7 +107,7 @@ impl Session {
         }
     }
 
-    /// Ends the run before its time.
+    /// Ends the run early.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let State::Running(running) = &mut *self.shared.lock() {
@@ -116,7 +115,7 @@ impl Session {
         }
     }
 
-    /// Stops what still runs and sums up.
+    /// Stops the run if it is in progress; its summary.
     pub fn finish(mut self) -> Result<RunSummary, EngineError> {
         self.conclude()
     }
@@ -124,7 +123,7 @@ impl Session {
     fn conclude(&mut self) -> Result<RunSummary, EngineError> {
         self.stop();
         if let Some(thread) = self.preparing.take() {
-            // A panic there left its mark in the state already: nothing runs.
+            // After a panic there the state is not `Running`.
             let _ = thread.join();
         }
         let state = std::mem::replace(&mut *self.shared.lock(), State::Over);
@@ -151,7 +150,7 @@ impl Shared {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// A sample before or after anything could be counted.
+    /// A sample without counts.
     fn blank(&self, state: RunState, preparing: Option<String>) -> RunSample {
         let targets = self.workload.targets.iter().map(|target| TargetSample {
             name: Label::new(&target.path.to_string_lossy()),
@@ -173,7 +172,7 @@ impl Shared {
     }
 }
 
-/// Everything before the first read, and setting it going.
+/// Prepares and starts the run.
 fn prepare(shared: &Shared, engine: &dyn Engine) {
     let started = lay_out_missing(shared).and_then(|()| {
         if shared.stopped() {
@@ -197,14 +196,13 @@ fn prepare(shared: &Shared, engine: &dyn Engine) {
     };
 }
 
-/// Lays out the targets that are not there, if the workload says how big: `--filename PATH --size 1G`. A file reaches from
-/// its beginning to the end of what is read.
+/// Lays out missing files of a workload with a size: `--filename PATH --size 1G`. A file ends where its reads end.
 fn lay_out_missing(shared: &Shared) -> Result<(), EngineError> {
     let Some(size) = shared.workload.size else { return Ok(()) };
     let size = Bytes(size.0.saturating_add(shared.workload.offset.0));
     for target in &shared.workload.targets {
         let path = target.path.as_path();
-        // What a path into /dev names is a device that is not there, never a file to be made.
+        // A missing path in /dev is a missing device.
         if path.starts_with("/dev") || !matches!(path.try_exists(), Ok(false)) {
             continue;
         }

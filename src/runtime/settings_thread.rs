@@ -9,15 +9,14 @@ use crate::{
     ui::answer::{Answer, Undoing},
 };
 
-/// Something to be done to settings.
 pub(super) enum Request {
-    /// See what stands changed; what a dead experiment changed is restored.
+    /// Reports changed settings, and restores those of a killed experiment.
     Look,
     Apply(Vec<Change>),
     Undo(Undoing),
-    /// What these dead sessions changed stays.
+    /// Keeps the changes of these ended sessions.
     KeepDead(Vec<String>),
-    /// The session ends; what it changed stays.
+    /// Ends the session and keeps its changes.
     Keep,
 }
 
@@ -46,7 +45,7 @@ struct Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // What still stands is offered at the next start.
+        // Changes left are offered for undo at the next start.
         let _ = self.tuner.take().map(Tuner::close);
     }
 }
@@ -77,7 +76,7 @@ impl Session {
                 let made = service.apply(self.tuner()?, changes);
                 answer.made = made.map(|(change, outcome)| (change, outcome.map_err(Failed::from))).collect();
             }
-            // Nothing was changed, so there is no session to begin.
+            // Without a change no session is opened.
             Request::Undo(Undoing::Own) if self.tuner.is_none() => return Ok(()),
             Request::Undo(which) => {
                 let tuner = self.tuner()?;

@@ -24,27 +24,26 @@ use crate::{
 /// The seed of every demo's simulated drives: the same keys give the same picture.
 const SEED: u64 = 0x1007_d140;
 
-/// Reads a machine, with what follows from it.
+/// Reads a machine and computes its limits.
 pub fn read(root: &dyn SysRoot) -> MachineRead {
     with_limits(source::read_machine(root))
 }
 
-/// Reads a machine to show or judge it.
+/// The same.
 ///
 /// # Errors
-/// Nothing of it could be read.
-pub fn read_or_refuse(root: &dyn SysRoot) -> Result<MachineRead, OpenError> {
+/// Neither a PCI device nor a block device could be read.
+pub(crate) fn read_or_refuse(root: &dyn SysRoot) -> Result<MachineRead, OpenError> {
     source::read_or_refuse(root).map(with_limits)
 }
 
-/// A machine that was read, with what follows from it.
-pub fn with_limits((machine, problems): (Machine, Vec<Problem>)) -> MachineRead {
+/// Computes the limits of a machine.
+pub(crate) fn with_limits((machine, problems): (Machine, Vec<Problem>)) -> MachineRead {
     let limits = capacity::limits(&machine);
     MachineRead { machine: Arc::new(machine), problems, limits: Arc::new(limits) }
 }
 
-/// The mode the title bar shows.
-pub fn mode(origin: &Origin) -> Mode {
+pub(crate) fn mode(origin: &Origin) -> Mode {
     match origin {
         Origin::Live => Mode::Live,
         Origin::Demo(name) => Mode::Demo(Label::new(name)),
@@ -53,13 +52,12 @@ pub fn mode(origin: &Origin) -> Mode {
     }
 }
 
-/// The simulated drives of a demo as its settings are now.
-pub fn simulated(read: &MachineRead) -> Arc<dyn Engine> {
+/// The simulated drives of a demo with its current settings.
+pub(crate) fn simulated(read: &MachineRead) -> Arc<dyn Engine> {
     Arc::new(Simulated::new(&read.machine, &read.limits, SEED))
 }
 
-/// What changes settings of this machine, or of a demo, whose kernel exists in memory and whose journal ends with the
-/// program. `None` for machines that are not here.
+/// The settings of this machine, or of a demo, with kernel and journal in memory. `None` for captures and folders.
 pub fn settings(origin: &Origin, root: &Arc<dyn SysRoot>) -> Option<Arc<SettingsService>> {
     let service = if origin.is_demo() {
         let kernel = Arc::new(demo_root::kernel(&**root, &source::read_machine(&**root).0));

@@ -1,4 +1,4 @@
-//! Which drives the targets of a test are, or lie on.
+//! Finds the drives of a test's targets.
 
 use std::{
     fs::Metadata,
@@ -16,8 +16,8 @@ use crate::{
     text::Label,
 };
 
-/// Fills in the drive of each target of this machine that has none yet, where it can be told.
-pub fn find_drives(workload: &mut Workload, root: &dyn SysRoot, machine: &Machine) {
+/// Fills in missing drives of targets of this machine, where they are known.
+pub(crate) fn find_drives(workload: &mut Workload, root: &dyn SysRoot, machine: &Machine) {
     for target in workload.targets.iter_mut().filter(|target| target.drive.is_none()) {
         let by_commands = machine.drive_of_generic(&target.path).map(|drive| drive.name.clone());
         target.drive =
@@ -25,8 +25,8 @@ pub fn find_drives(workload: &mut Workload, root: &dyn SysRoot, machine: &Machin
     }
 }
 
-/// Takes `/dev/NAME` and NAME as drives of a demo; all its hardware drives when none is named.
-pub fn name_drives(workload: &mut Workload, machine: &Machine) -> Result<(), EngineError> {
+/// Resolves `/dev/NAME` and NAME as drives of a demo; without targets, all its hardware drives.
+pub(crate) fn name_drives(workload: &mut Workload, machine: &Machine) -> Result<(), EngineError> {
     if workload.targets.is_empty() {
         workload.targets = machine.hardware_drives().map(Drive::target).collect();
     }
@@ -46,17 +46,17 @@ pub fn name_drives(workload: &mut Workload, machine: &Machine) -> Result<(), Eng
     Ok(())
 }
 
-/// The drive that a device is or has a part of, or that a file (or the folder it is going to be in) lies on.
+/// The drive of a device or partition, or of a file's (or its folder's) file system.
 fn drive_of(path: &Path, root: &dyn SysRoot) -> Option<DriveName> {
     let folder = || path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let metadata = path.metadata().or_else(|_| folder().metadata()).ok()?;
     drive_numbered(device_number(&metadata), root)
 }
 
-/// The drive of a block device's number. File systems that span devices have numbers of their own, which are no drive's.
+/// The drive of a device number; none for file systems across several devices.
 fn drive_numbered(number: u64, root: &dyn SysRoot) -> Option<DriveName> {
     let place = resolve(root, &format!("/sys/dev/block/{}:{}", major(number), minor(number))).ok()?;
-    // A partition lies in the folder of its drive, and has a number there.
+    // A partition is a subfolder of its drive.
     let (drive, name) = place.rsplit_once('/')?;
     let is_partition = root.read(&format!("{place}/partition")).is_ok();
     Some(DriveName::new(if is_partition { drive.rsplit('/').next()? } else { name }))

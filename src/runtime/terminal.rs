@@ -1,7 +1,6 @@
-//! The terminal: taken when the screen opens, given back on every way out.
+//! The terminal: raw mode, alternate screen, mouse, bracketed paste.
 //!
-//! Raw mode, the alternate screen, the mouse, bracketed paste. They are put back when [`Screen`] is dropped, when any
-//! thread panics, and around a stop by job control.
+//! They are restored when [`Screen`] is dropped, when a thread panics, and around a stop by job control.
 
 use std::{
     io::{self, BufWriter, Stdout, Write, stdout},
@@ -19,7 +18,7 @@ use crossterm::{
     execute, queue,
     terminal::{
         BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-        disable_raw_mode, enable_raw_mode, size,
+        disable_raw_mode, enable_raw_mode,
     },
 };
 use ratatui::{Terminal, backend::CrosstermBackend};
@@ -31,33 +30,31 @@ use crate::{
     ui::theme::Theme,
 };
 
-/// Whether the terminal is ours right now.
+/// Whether the terminal is in raw mode.
 static TAKEN: AtomicBool = AtomicBool::new(false);
-/// Whether a thread panicked: what it said is on the terminal, and nothing may be drawn over it.
+/// Whether a thread panicked: its message is on the terminal and must not be overdrawn.
 static PANICKED: AtomicBool = AtomicBool::new(false);
 
-/// The terminal while it is ours.
+/// The terminal in raw mode.
 pub struct Screen {
     /// Never dropped: ratatui then shows the cursor, and where that fails writes to standard error, which panics on a
-    /// terminal that hung up. [`give_back`] shows the cursor.
+    /// closed terminal. [`restore`] shows the cursor.
     terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
     theme: Theme,
 }
 
 impl Screen {
-    /// The colours it is drawn in.
     pub fn theme(&self) -> Theme {
         self.theme
     }
 
-    /// Takes the terminal.
     pub fn open(theme: Theme) -> io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let before = panic::take_hook();
             panic::set_hook(Box::new(move |info| {
                 PANICKED.store(true, Ordering::SeqCst);
-                give_back();
+                restore();
                 before(info);
             }));
         });
@@ -66,15 +63,10 @@ impl Screen {
         match terminal {
             Ok(terminal) => Ok(Self { terminal: ManuallyDrop::new(terminal), theme }),
             Err(error) => {
-                give_back();
+                restore();
                 Err(error)
             }
         }
-    }
-
-    /// Columns and rows.
-    pub fn size() -> io::Result<(u16, u16)> {
-        size()
     }
 
     /// Draws the state; only cells that changed are sent.
@@ -88,7 +80,7 @@ impl Screen {
         self.terminal.backend_mut().flush()
     }
 
-    /// Sends a text to the terminal's clipboard; the line that says so, or why not.
+    /// Sends a text to the terminal's clipboard; the line for the user.
     pub fn copy(&mut self, text: &str, format: &str) -> io::Result<Result<String, Failed>> {
         let tmux = std::env::var_os("TMUX").is_some_and(|session| !session.is_empty());
         let sequence = match clipboard::sequence(text, tmux) {
@@ -100,14 +92,14 @@ impl Screen {
         Ok(Ok(clipboard::sent(text.len(), format, tmux)))
     }
 
-    /// Forgets what is on the terminal, so that the next picture is sent whole.
+    /// Clears the terminal, so that the next frame is sent whole.
     pub fn forget(&mut self) -> io::Result<()> {
         self.terminal.clear()
     }
 
-    /// Gives the terminal back, stops this process as job control wants it, and takes the terminal again afterwards.
+    /// Restores the terminal, stops this process for job control, and takes the terminal again.
     pub fn suspend(&mut self) -> io::Result<()> {
-        give_back();
+        restore();
         signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
         take()?;
         self.terminal.clear()
@@ -116,7 +108,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
@@ -130,18 +122,18 @@ fn take() -> io::Result<()> {
     TAKEN.store(true, Ordering::SeqCst);
     let taken = execute!(stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, Hide);
     if taken.is_err() {
-        give_back();
+        restore();
     }
     taken
 }
 
-/// Puts everything back, once.
-fn give_back() {
+/// Restores the terminal, once.
+fn restore() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
     let mut out = stdout();
-    // A terminal that is gone cannot be told anything; the rest is tried all the same.
+    // A closed terminal fails here; the rest is tried in any case.
     let _ = execute!(out, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
     let _ = out.flush();
     let _ = disable_raw_mode();

@@ -1,4 +1,4 @@
-//! [`Worker`]: carries requests out in their order, on a thread beside the screen, or at once where there is no screen.
+//! [`Worker`]: carries requests out in order, on a thread or, without a screen, at once.
 
 use std::{
     sync::mpsc::{self, RecvTimeoutError, Sender},
@@ -8,7 +8,7 @@ use std::{
 
 use super::run::LOOK;
 
-/// Carries out a request, or goes on with what is in progress; whether it wants to be called again without a request.
+/// Carries out a request, or continues without one; whether it wants to continue.
 type CarryOut<R> = Box<dyn FnMut(Option<R>) -> bool>;
 
 pub(super) enum Worker<R> {
@@ -17,7 +17,7 @@ pub(super) enum Worker<R> {
 }
 
 impl<R: Send + 'static> Worker<R> {
-    /// Starts it; `make` is called where the requests are carried out.
+    /// `make` is called on the thread of the requests.
     pub(super) fn start<C>(inline: bool, make: impl FnOnce() -> C + Send + 'static) -> Self
     where
         C: FnMut(Option<R>) -> bool + 'static,
@@ -40,17 +40,16 @@ impl<R: Send + 'static> Worker<R> {
         Self::Thread(Some((sender, thread)))
     }
 
-    /// Asks for something.
     pub(super) fn ask(&mut self, request: R) {
         match self {
-            // A thread that panicked has ended the program already.
+            // A panic of the thread has ended the program.
             Self::Thread(Some((sender, _))) => drop(sender.send(request)),
             Self::Thread(None) => {}
             Self::Inline(carry_out) => drop(carry_out(Some(request))),
         }
     }
 
-    /// Goes on with what is in progress; a thread does so by itself.
+    /// Continues, without a thread.
     pub(super) fn look(&mut self) {
         if let Self::Inline(carry_out) = self {
             carry_out(None);
@@ -59,13 +58,13 @@ impl<R: Send + 'static> Worker<R> {
 }
 
 impl<R> Worker<R> {
-    /// Ends what is in progress and waits for it.
+    /// Waits for the request in progress and ends.
     pub(super) fn end(&mut self) {
         match self {
             Self::Thread(running) => {
                 if let Some((sender, thread)) = running.take() {
                     drop(sender);
-                    // A panic there has restored everything on its way out.
+                    // A panic there has restored settings by drop.
                     let _ = thread.join();
                 }
             }

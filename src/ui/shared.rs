@@ -11,41 +11,15 @@ use super::{
     message::{Kept, MachineRead},
     settings::Settings,
 };
+pub use crate::report::dossier::Mode;
 use crate::{
     capacity::bottleneck::Bottleneck,
     counters::Rates,
     findings::{Inputs, Load as TestLoad},
     machine::{Drive, Machine},
     model::{DriveName, Limits, Problem},
-    report::dossier::Provenance,
-    text::Label,
     units::UnitSystem,
 };
-
-/// Where the machine on the screen comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mode {
-    /// This computer.
-    Live,
-    /// A built-in demo, by name: its drives are simulated.
-    Demo(Label),
-    /// A capture, by file name.
-    Capture(Label),
-    /// A folder of files, by name.
-    Folder(Label),
-}
-
-impl Mode {
-    /// What a sheet says of it.
-    pub fn provenance(&self) -> Provenance {
-        match self {
-            Self::Live => Provenance::Live,
-            Self::Demo(name) => Provenance::Demo(name.clone()),
-            Self::Capture(_) => Provenance::Capture,
-            Self::Folder(_) => Provenance::Folder,
-        }
-    }
-}
 
 /// What several screens see.
 #[derive(Debug, Clone)]

@@ -1,8 +1,8 @@
-//! `iodyno tune set DRIVE poll_queues=N --rebind`: asked for by name, checked again right before, followed by serial.
+//! `iodyno tune set DRIVE poll_queues=N --rebind`: confirmed by name, checked again right before, found again by serial.
 
 use std::io::{self, BufRead};
 
-use super::{Bench, Complaint, Failure, Status, print};
+use super::{Complaint, Context, Failure, Status, print};
 use crate::{
     model::DriveName,
     report::tune as report,
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-impl Bench {
+impl Context {
     /// Changes the number of poll queues and has the driver probe the drive again.
     pub(super) fn rebind(
         &self,
@@ -30,12 +30,8 @@ impl Bench {
         dry_run: bool,
     ) -> Result<Status, Failure> {
         let Device::Drive(drive) = device else {
-            return Err(Complaint::new(
-                "--rebind",
-                "works with drives only",
-                "name one that `iodyno drives` lists",
-            )
-            .into());
+            let fix = "name one that `iodyno drives` lists";
+            return Err(Complaint::new("--rebind", "works with drives only", fix).into());
         };
         let planned = checked(root, drive)?;
         if dry_run {
@@ -51,9 +47,8 @@ impl Bench {
         let mut line = String::new();
         let _nothing_typed = io::stdin().lock().read_line(&mut line);
         if line.trim() != drive.as_str() {
-            return Err(
-                Complaint::new(drive.as_str(), "was not confirmed", "type its name when asked").into()
-            );
+            let fix = "type its name when asked";
+            return Err(Complaint::new(drive.as_str(), "was not confirmed", fix).into());
         }
         let service = self.service()?;
         let tuner = service.open(Purpose::Command)?;
@@ -70,7 +65,7 @@ impl Bench {
             tuner.close()?;
             return Ok(Status::No);
         }
-        // Somebody may have taken it while the question stood.
+        // It may be in use since the question.
         let now = checked(root, drive).and_then(|now| unclaimed(root, now));
         if let Err(error) = now.and_then(|now| Ok(now.carry_out(&tuner, &self.machine)?)) {
             service.undo(&tuner, &Which::Sessions(&[tuner.session()]), false)?;
@@ -78,11 +73,11 @@ impl Bench {
             return Err(error);
         }
         tuner.keep()?;
-        came_back(service, &planned, queues)
+        reappeared(service, &planned, queues)
     }
 }
 
-/// The plan, when nothing uses the drive right now.
+/// The plan, if the drive is not in use.
 fn checked(root: &dyn SysRoot, drive: &DriveName) -> Result<Rebind, Failure> {
     let planned = rebind::plan(&read_machine(root).0, drive)?;
     match open_files::mapped(root, &planned.parts) {
@@ -91,8 +86,8 @@ fn checked(root: &dyn SysRoot, drive: &DriveName) -> Result<Rebind, Failure> {
     }
 }
 
-/// The same plan, when the kernel lets every block device of it be opened exclusively. Opening is no harmless look: it
-/// comes last, after the drive was named to confirm.
+/// The plan, if every block device of it can be opened exclusively. Opening has side effects, so it comes last, after the
+/// confirmation.
 fn unclaimed(root: &dyn SysRoot, planned: Rebind) -> Result<Rebind, Failure> {
     let numbers = open_files::numbers(root);
     let is_block = |(number, name): &(&Number, &String)| {
@@ -111,8 +106,8 @@ fn unclaimed(root: &dyn SysRoot, planned: Rebind) -> Result<Rebind, Failure> {
     }
 }
 
-/// Waits for the drive, whatever its name is now, and says what it has become.
-fn came_back(service: &SettingsService, planned: &Rebind, queues: &str) -> Result<Status, Failure> {
+/// Waits for the drive, under whatever name, and prints its queues.
+fn reappeared(service: &SettingsService, planned: &Rebind, queues: &str) -> Result<Status, Failure> {
     let back = service.wait_for(&planned.identity);
     let Some((name, polled, counted)) = back.as_ref().and_then(|drive| {
         let counted = drive.queue.hardware_queues.get().map_or(String::new(), |q| {

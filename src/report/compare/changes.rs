@@ -1,4 +1,4 @@
-//! What is another one now: of the machine, its places and links, its settings.
+//! Differences of machines, places, links and settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::side::{Place, Setting};
 use crate::units::{BytesPerSecond, UnitSystem};
 
-/// One thing that is another one now.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Change {
     /// `machine`, `place`, `link`, `limit`, `device`, `setting`.
@@ -43,7 +42,7 @@ pub(super) fn places(old: &BTreeMap<String, Place>, new: &BTreeMap<String, Place
         let of = |pick: &dyn Fn(&Place) -> Option<String>| (before.and_then(pick), after.and_then(pick));
         let mut add = |kind, (before, after)| changes.extend(change(kind, name, before, after));
         add("place", of(&|place| Some(place.at.clone())));
-        // Of what is on one side only, its place says all.
+        // For a device on one side only, its place is enough.
         if before.is_some() && after.is_some() {
             add("device", of(&|place| Some(place.what.clone())));
             add("link", of(&|place| place.link.clone()));
@@ -58,7 +57,7 @@ pub(super) fn settings(old: &[Setting], new: &[Setting]) -> Vec<Change> {
         all.iter().map(|row| ((row.device.clone(), row.id.clone()), row.value.clone())).collect()
     };
     let (old, new) = (by_name(old), by_name(new));
-    // A device that is on one side only is told by its place.
+    // A device on one side only is a change of place.
     let both = old.iter().filter_map(|(key, before)| Some((key, before, new.get(key)?)));
     both.filter_map(|((device, setting), before, after)| {
         change("setting", &format!("{device} {setting}"), before.clone(), after.clone())

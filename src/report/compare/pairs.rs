@@ -1,26 +1,25 @@
-//! Which results of two sides belong together.
+//! Matches the results of two sides.
 
-/// A result with what it is known by.
+/// A result with its keys.
 #[derive(Debug, Clone)]
 pub(super) struct Known<'a, T> {
-    /// What was done: the workload in options, the arms of an experiment.
+    /// The workload in options; name, metric and baseline of an experiment.
     pub what: Vec<String>,
-    /// What it was done to: drives and files, sorted.
+    /// Drives and files, sorted.
     pub to: Vec<String>,
-    /// The result.
     pub result: &'a T,
 }
 
 impl<T> Known<'_, T> {
-    /// Whether the same was done, to the same or to as many.
+    /// Whether both have the same workload and targets, or as many targets.
     fn is_like(&self, other: &Self, same_names: bool) -> bool {
         let to = if same_names { self.to == other.to } else { self.to.len() == other.to.len() };
         self.what == other.what && to
     }
 }
 
-/// The results of two sides, those that were done to the same before those done to as many others: drives have other names
-/// after a card was moved. Of several of one kind the last counts. Behind the pairs, what is on one side alone.
+/// Pairs of results, first by the same targets, then by as many: drives get other names when a card moves. Of results with
+/// the same keys the last counts. Behind the pairs, the results of one side only.
 pub(super) fn pairs<'a, T>(
     before: Vec<Known<'a, T>>,
     after: Vec<Known<'a, T>>,

@@ -1,4 +1,4 @@
-//! What became of runs and experiments that both sides have, with intervals.
+//! Changes of the runs and experiments of both sides, with intervals.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +15,10 @@ use crate::{
     },
     model::{ArmRecord, EffectRecord, ExperimentRecord, Metric, Target, Verdict, Workload},
     report::{
-        sheet::{boxed, experiment_title, ratio_words},
+        sheet::{boxed, effect_words, experiment_title},
         spread,
     },
-    units::{self, BytesPerSecond, Micros, UnitSystem},
+    units::{self, BytesPerSecond, Micros, UnitSystem, counted},
 };
 
 /// One test on both sides.
@@ -26,13 +26,13 @@ use crate::{
 pub(super) struct RunChange {
     title: String,
     targets: usize,
-    /// What was read, where that has other names on both sides.
+    /// Targets, where their names differ.
     other_targets: Option<[Vec<String>; 2]>,
     before: Figures,
     after: Figures,
     #[serde(flatten)]
     ratio: Ratio,
-    /// Why one of the figures is not the drives' own.
+    /// Reasons why one of the figures is invalid.
     doubts: Vec<String>,
 }
 
@@ -44,7 +44,6 @@ struct Figures {
     p99_ns: Option<u64>,
 }
 
-/// A figure over what it was.
 #[derive(Debug, Serialize)]
 struct Ratio {
     /// After over before.
@@ -62,11 +61,11 @@ pub(super) struct ExperimentChange {
     title: String,
     metric: Metric,
     arms: Vec<ArmChange>,
-    /// Verdicts that are others now.
+    /// Verdicts that changed.
     verdicts: Vec<VerdictChange>,
 }
 
-/// The middle figure of an arm on both sides, in the metric's unit.
+/// The medians of an arm, in the metric's unit.
 #[derive(Debug, Serialize)]
 struct ArmChange {
     label: String,
@@ -84,7 +83,7 @@ struct VerdictChange {
     after: EffectRecord,
 }
 
-/// Tests on both sides, and the titles of those that one side alone has.
+/// Runs of both sides, and the titles of those of one side only.
 pub(super) fn runs(before: &Side, after: &Side, margin: f64) -> (Vec<RunChange>, Vec<String>) {
     let (before, after) = (before.runs.iter().flatten(), after.runs.iter().flatten());
     let (pairs, alone) = pairs(before.map(known_run).collect(), after.map(known_run).collect());
@@ -96,7 +95,7 @@ fn known_run(run: &Run) -> Known<'_, Run> {
     Known { what: options(&run.summary.workload), to: run.targets(), result: run }
 }
 
-/// Experiments on both sides, and the titles of those that one side alone has.
+/// Experiments of both sides, and the titles of those of one side only.
 pub(super) fn experiments(before: &Side, after: &Side, margin: f64) -> (Vec<ExperimentChange>, Vec<String>) {
     let (before, after) = (before.experiments.iter().flatten(), after.experiments.iter().flatten());
     let (pairs, alone) = pairs(before.map(known_experiment).collect(), after.map(known_experiment).collect());
@@ -113,14 +112,13 @@ fn known_experiment(result: &ExperimentRecord) -> Known<'_, ExperimentRecord> {
     Known { what, to, result }
 }
 
-/// What a workload does, whatever it reads, however long, from whatever seed.
+/// A workload without targets, times and seed.
 fn options(workload: &Workload) -> Vec<String> {
     let passing = ["randseed", "runtime", "ramp_time"];
     let kept = workload.options().filter(|(option, _)| !passing.contains(&option.name));
     kept.map(|(option, value)| format!("{}={value}", option.name)).collect()
 }
 
-/// The drive that a target is or lies on, else its path.
 fn target_name(target: &Target) -> String {
     let path = || target.path.to_string_lossy().into_owned();
     target.drive.as_ref().map_or_else(path, ToString::to_string)
@@ -131,7 +129,7 @@ fn unique(titles: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 impl Ratio {
-    /// Of two figures; `interval` is that of their ratio, more being better unless it is not.
+    /// `interval` is that of the figures' ratio.
     fn new(
         before: f64,
         after: f64,
@@ -156,9 +154,10 @@ impl Ratio {
     }
 }
 
-/// Slower or faster is what differs by more than the margin and surely; no difference, whose whole interval lies within.
+/// Slower or faster: the ratio is beyond the margin and its interval excludes 1; no difference: the interval is within the
+/// margin.
 fn verdict(ratio: f64, interval: Option<(f64, f64)>, margin: f64) -> Verdict {
-    // Without an interval the figures are all there is.
+    // Without an interval the ratio alone counts.
     let (low, high) = interval.unwrap_or((ratio, ratio));
     if ratio < 1.0 - margin && high < 1.0 {
         Verdict::Slower
@@ -168,15 +167,6 @@ fn verdict(ratio: f64, interval: Option<(f64, f64)>, margin: f64) -> Verdict {
         Verdict::NoDifference
     } else {
         Verdict::Inconclusive
-    }
-}
-
-const fn words(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::NoDifference => "no difference",
-        Verdict::Inconclusive | Verdict::Invalid => "inconclusive",
     }
 }
 
@@ -209,9 +199,7 @@ impl RunChange {
 
     /// For a box.
     pub fn lines(&self) -> Vec<String> {
-        let targets =
-            if self.targets == 1 { "1 target".to_owned() } else { format!("{} targets", self.targets) };
-        let mut lines = boxed("", &format!("{}, {targets}", self.title));
+        let mut lines = boxed("", &format!("{}, {}", self.title, counted(self.targets, "target")));
         if let Some([before, after]) = &self.other_targets {
             lines.extend(boxed("   ", &format!("{} → {}", before.join(" "), after.join(" "))));
         }
@@ -229,7 +217,7 @@ impl RunChange {
             }
             _ => " (too short for an interval)".to_owned(),
         };
-        let word = words(self.ratio.verdict);
+        let word = self.ratio.verdict.name().replace('-', " ");
         lines.push(format!("   {word}: {:+.1} %{interval}", 100.0 * (self.ratio.middle - 1.0)));
         lines.extend(self.doubts.iter().flat_map(|doubt| boxed("   ", &format!("invalid: {doubt}"))));
         lines
@@ -265,22 +253,23 @@ impl ExperimentChange {
         self.arms.iter().any(|arm| arm.ratio.verdict == Verdict::Slower)
     }
 
-    /// For a box: an arm a line, then verdicts that are others now.
+    /// For a box: an arm a line, then changed verdicts.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = boxed("", &self.title);
         for arm in &self.arms {
             let figure = |value| short(self.metric, value, UnitSystem::Decimal);
             let label: String = arm.label.chars().take(18).collect();
+            let Ratio { middle, low, high, verdict } = arm.ratio;
             lines.push(format!(
                 "   {label:<18} {:>11} → {:<11} {} {}",
                 figure(arm.before),
                 figure(arm.after),
-                change(arm.ratio.middle, arm.ratio.low.zip(arm.ratio.high)),
-                arm.ratio.verdict.word()
+                change(middle, low.zip(high)),
+                verdict.word()
             ));
         }
         for change in &self.verdicts {
-            let (old, new) = (ratio_words(&change.before), ratio_words(&change.after));
+            let (old, new) = (effect_words(&change.before), effect_words(&change.after));
             let words = format!("{} against {}: {old}, now {new}", change.arm, change.against);
             lines.extend(boxed("   ", &words));
         }
@@ -308,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn less_processor_time_is_faster() {
+    fn less_cpu_time_is_faster() {
         let of = |more_is_better| Ratio::new(100.0, 90.0, None, more_is_better, 0.02).verdict;
         assert_eq!((of(true), of(false)), (Verdict::Slower, Verdict::Faster));
     }

@@ -1,4 +1,4 @@
-//! One side of a comparison: a sheet's JSON document, as it was read from a file.
+//! One side of a comparison: a sheet's JSON document.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::model::{ExperimentRecord, RunSummary, Seconds, TargetSummary};
 
-/// A sheet. Parts that were left out of it are `None`.
+/// A sheet. Omitted parts are `None`.
 #[derive(Debug, Deserialize)]
 pub struct Side {
     /// `sheet`.
@@ -74,35 +74,29 @@ pub(super) struct Run {
     pub seconds: Seconds,
 }
 
-/// Something with a place in the tree.
+/// A device and its place in the tree.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Place {
     /// Its root complex and address: `0000:40, 0000:41:00.0`.
     pub at: String,
-    /// Its link now: `16 GT/s x4`.
+    /// Current link: `16 GT/s x4`.
     pub link: Option<String>,
-    /// What the way to its root complex carries, bytes per second.
+    /// Limit of the path to its root complex, bytes per second.
     pub limit: Option<f64>,
-    /// What it is: model, firmware, block size of a drive.
+    /// Model, firmware and block size of a drive; the name of another device.
     pub what: String,
 }
 
-/// A file that is no sheet.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NoSheet(String);
-
 impl Side {
-    /// Reads a document of `iodyno sheet --format json`.
-    pub fn parse(text: &str) -> Result<Self, NoSheet> {
+    /// Parses a document of `iodyno sheet --format json`.
+    ///
+    /// # Errors
+    /// What is wrong with a text that is none: `is not a sheet`.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let side: Self = serde_json::from_str(text).map_err(|error| {
-            let at = format!("line {}, column {}", error.line(), error.column());
-            NoSheet(format!("is not a JSON sheet ({at})"))
+            format!("is not a JSON sheet (line {}, column {})", error.line(), error.column())
         })?;
-        if side.document != "sheet" {
-            return Err(NoSheet("is not a sheet".to_owned()));
-        }
-        Ok(side)
+        if side.document == "sheet" { Ok(side) } else { Err("is not a sheet".to_owned()) }
     }
 
     /// Drives by name, and displays, network adapters and accelerators by theirs (the second of a kind with its number);
@@ -120,7 +114,10 @@ impl Side {
     fn collect(&self, root: &Node, node: &Node, places: &mut BTreeMap<String, Place>) {
         let place = |what: String| Place {
             at: format!("{}, {}", root.address, node.address),
-            link: node.link.as_ref().and_then(Link::words),
+            link: node
+                .link
+                .as_ref()
+                .and_then(|link| Some(format!("{} GT/s x{}", link.speed_gts?, link.width?))),
             limit: node.limit.as_ref().map(|limit| limit.bytes_per_second),
             what,
         };
@@ -150,14 +147,8 @@ impl Side {
     }
 }
 
-impl Link {
-    fn words(&self) -> Option<String> {
-        Some(format!("{} GT/s x{}", self.speed_gts?, self.width?))
-    }
-}
-
 impl Run {
-    /// The drives it read, sorted; files by their names, where no drive is known.
+    /// Drives it read, and files without a known drive, sorted.
     pub fn targets(&self) -> Vec<String> {
         let name = |target: &TargetSummary| {
             target.drive.as_ref().map_or_else(|| target.name.to_string(), ToString::to_string)

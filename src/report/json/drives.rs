@@ -13,7 +13,7 @@ use crate::{
 pub struct DrivesDocument {
     /// Hardware in bus order, then software by name.
     pub drives: Vec<DriveRow>,
-    /// Why what is `null` is `null`.
+    /// Reasons of values that are `null`.
     pub problems: Vec<Problem>,
 }
 
@@ -24,13 +24,13 @@ pub struct DriveRow {
     pub name: DriveName,
     /// Device file: `/dev/nvme0n1`.
     pub path: String,
-    /// Where sysfs keeps it: `/sys/devices/...`.
+    /// Its folder in sysfs: `/sys/devices/...`.
     pub sysfs_path: String,
     /// `NVMe`, `SATA`, `virtio`, `loop`...
     pub kind: &'static str,
-    /// The PCI function it hangs on.
+    /// Its PCI function.
     pub address: Option<String>,
-    /// The paths to it; empty but for native NVMe multipath.
+    /// The paths to it, for native NVMe multipath.
     pub paths: Vec<PathRow>,
     /// Model.
     pub model: Option<String>,
@@ -45,7 +45,7 @@ pub struct DriveRow {
     /// Data bytes of a block in a format that the drive rates better.
     #[serde(skip)]
     pub better_lba_bytes: Option<u64>,
-    /// All formats an NVMe namespace offers; none for other drives.
+    /// All formats of an NVMe namespace; none for other drives.
     pub lba_formats: Option<Vec<FormatRow>>,
     /// Whether the controller takes Format NVM; `false` for other drives.
     pub format_supported: Option<bool>,
@@ -57,11 +57,11 @@ pub struct DriveRow {
     pub numa_node: Option<u32>,
     /// Degrees Celsius now.
     pub temperature_celsius: Option<f64>,
-    /// What uses it or a part of it; empty when nothing does.
+    /// Its users and those of its partitions.
     pub in_use_by: Vec<String>,
-    /// Why it may have further users; empty when all places that tell of users were read.
+    /// Sources of further users that could not be read.
     pub in_use_unread: Vec<Problem>,
-    /// Queue settings as they are now.
+    /// Current queue settings.
     pub settings: SettingsRow,
 }
 
@@ -74,14 +74,14 @@ pub struct PathRow {
     pub controller: Option<String>,
     /// Its PCI function.
     pub address: Option<String>,
-    /// Queue settings of the path, which the drive lacks.
+    /// Queue settings of the path, which are not those of the drive.
     pub settings: SettingsRow,
 }
 
 /// One LBA format of an NVMe namespace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FormatRow {
-    /// What `nvme format --lbaf` takes.
+    /// Value for `nvme format --lbaf`.
     pub index: u8,
     /// Data bytes of a block.
     pub data_bytes: Option<u64>,
@@ -89,7 +89,7 @@ pub struct FormatRow {
     pub metadata_bytes: u16,
     /// 0 best, 1 better, 2 good, 3 degraded.
     pub relative_performance: u8,
-    /// Whether the namespace is formatted so.
+    /// Whether the namespace has this format.
     pub in_use: bool,
 }
 
@@ -111,7 +111,7 @@ pub struct SettingsRow {
 }
 
 impl DrivesDocument {
-    /// The document of `machine`'s drives; `problems` are what its readers could not read.
+    /// The document of `machine`'s drives; `problems` are those of its readers.
     pub fn new(machine: &Machine, problems: &[Problem]) -> Self {
         let mut reasons = Reasons::default();
         let drives = machine.drives.iter().map(|drive| row(drive, machine, &mut reasons)).collect();
@@ -179,22 +179,20 @@ fn formats(drive: &Drive, reasons: &mut Reasons) -> Option<Vec<FormatRow>> {
     Some(namespace.formats.iter().map(row).collect())
 }
 
-/// The sensor's word, or without one the SMART log's.
+/// By the sensor, or without one by the SMART log.
 fn temperature(drive: &Drive, reasons: &mut Reasons) -> Option<f64> {
     let sensor = drive.temperature.as_ref().map(|temperature| &temperature.now);
     let smart = drive.nvme.as_ref().map(|nvme| &nvme.smart);
-    if let Some(celsius) = sensor.and_then(Reading::value) {
-        return Some(*celsius);
-    }
-    if let Some(smart) = smart.and_then(Reading::value) {
-        return Some(f64::from(smart.celsius));
-    }
-    if sensor.is_none() && smart.is_none() {
+    let by_smart = || smart?.value().map(|smart| f64::from(smart.celsius));
+    let known = sensor.and_then(|sensor| sensor.get()).or_else(by_smart);
+    if known.is_none() && sensor.is_none() && smart.is_none() {
         return reasons.absent(drive.path.clone(), "it has no temperature sensor");
     }
-    sensor.and_then(|reading| reasons.take(reading));
-    smart.and_then(|reading| reasons.turn(reading, |_| ()));
-    None
+    if known.is_none() {
+        reasons.problems.extend(sensor.and_then(Reading::problem));
+        reasons.problems.extend(smart.and_then(Reading::problem));
+    }
+    known
 }
 
 fn settings(queue: &Queue, reasons: &mut Reasons) -> SettingsRow {

@@ -8,7 +8,7 @@ use crate::{
     model::{ExperimentRecord, Problem, RunRecord},
     report::{
         commands,
-        dossier::{Dossier, Provenance},
+        dossier::{Dossier, Mode},
         known,
         sheet::{Choice, Part, numbered},
         spread,
@@ -131,11 +131,11 @@ impl<'a> SheetDocument<'a> {
         Self {
             document: "sheet",
             simulated: dossier.is_simulated(),
-            origin: match dossier.provenance {
-                Provenance::Live => "live",
-                Provenance::Demo(_) => "demo",
-                Provenance::Capture => "capture",
-                Provenance::Folder => "folder",
+            origin: match dossier.mode {
+                Mode::Live => "live",
+                Mode::Demo(_) => "demo",
+                Mode::Capture(_) => "capture",
+                Mode::Folder(_) => "folder",
             },
             machine: (has(Part::Machine) || has(Part::Versions)).then(|| machine(dossier)),
             root_complexes: tree.map(|document| document.root_complexes),

@@ -1,4 +1,4 @@
-//! The document of `iodyno tree --json`: nested, with every node, so nothing of `flatten`, which merges and folds nodes into rows.
+//! The document of `iodyno tree --json`: nested nodes, not the merged and folded rows of [`crate::report::flatten`].
 
 use serde::Serialize;
 
@@ -12,9 +12,9 @@ use crate::{
 /// `iodyno tree --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TreeDocument {
-    /// All of them in bus order. Those that hang under a device (VMD) stand here too and name it in `parent`.
+    /// All of them in bus order. Those below a device (VMD) are here too and name it in `parent`.
     pub root_complexes: Vec<NodeRow>,
-    /// Why what is `null` is `null`.
+    /// Reasons of values that are `null`.
     pub problems: Vec<Problem>,
 }
 
@@ -33,7 +33,7 @@ pub struct NodeRow {
     pub device: Option<String>,
     /// From the PCI id database, with ids where it knows none.
     pub name: Option<String>,
-    /// The same for people, with a short vendor.
+    /// The same for text, with a short vendor.
     #[serde(skip)]
     pub short_name: String,
     /// NUMA node.
@@ -46,7 +46,7 @@ pub struct NodeRow {
     pub link: Option<LinkRow>,
     /// Payload limit of the path from here to the root complex; of a root complex its own.
     pub limit: Option<Limit>,
-    /// Drives that hang on this function, by one path at least.
+    /// Drives of this function, by one path at least.
     pub drives: Vec<DriveName>,
     /// The path devices through this function, where drives have several (native NVMe multipath).
     pub paths: Vec<DriveName>,
@@ -56,7 +56,7 @@ pub struct NodeRow {
     pub parent: Option<String>,
 }
 
-/// One end's word about its link.
+/// The link, read at one end.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LinkRow {
     /// GT/s now.
@@ -70,7 +70,7 @@ pub struct LinkRow {
 }
 
 impl TreeDocument {
-    /// The document of `machine`; `problems` are what its readers could not read.
+    /// The document of `machine`; `problems` are those of its readers.
     pub fn new(machine: &Machine, limits: &Limits, problems: &[Problem]) -> Self {
         let mut maker = Maker { machine, limits, reasons: Reasons::default() };
         let root_complexes = machine.pci.roots().map(|root| maker.node(root)).collect();
@@ -107,7 +107,7 @@ impl Maker<'_> {
             limit: self.limit(index, node),
             drives: self.drives(index).map(|drive| drive.name.clone()).collect(),
             paths: self.paths(index),
-            // A nested root complex stands in the list of them, once.
+            // A nested root complex is in the list of root complexes.
             children: node
                 .children
                 .iter()

@@ -1,21 +1,18 @@
-//! The last run: when, what, and what each drive gave.
+//! The last run: start, workload, and results by drive.
 //!
-//! Files that lie on one drive count together; what no drive is known of has no `drive` label. Paths are in no label.
+//! Files on one drive count together; targets without a known drive have no `drive` label. Paths are in no label.
 
-use super::{
-    page::{Kind, Page},
-    serial_hash,
-};
+use super::{page::Page, serial_hash};
 use crate::{
-    machine::{Drive, Machine},
+    machine::Machine,
     model::{DriveName, RunRecord, TargetSummary},
 };
 
-/// What was read from one drive.
+/// The targets of one drive.
 struct Part<'a> {
     drive: Option<&'a DriveName>,
     serial_hash: String,
-    /// With what was expected of each, bytes per second.
+    /// With their expected bytes per second.
     targets: Vec<(&'a TargetSummary, Option<f64>)>,
 }
 
@@ -39,20 +36,18 @@ impl Part<'_> {
 pub(super) fn families(machine: &Machine, record: &RunRecord, page: &mut Page) {
     let run = &record.run;
     let parts = parts(machine, record);
-    page.family("iodyno_last_run_info", Kind::Gauge, "Workload of the last read test.");
+    page.family("iodyno_last_run_info", "Workload of the last read test.");
     let (workload, engine) = (run.workload.title(), run.effective.engine.name());
-    page.sample(&[("workload", &workload), ("engine", engine)], 1.0);
-    page.family("iodyno_last_run_timestamp_seconds", Kind::Gauge, "Start of the last read test, Unix time.");
-    page.sample(&[], run.started as f64);
-    page.family("iodyno_last_run_duration_seconds", Kind::Gauge, "Measured time.");
+    page.sample(&[("workload", workload.as_str()), ("engine", engine)], 1.0);
+    page.family("iodyno_last_run_timestamp_seconds", "Start of the last read test, Unix time.");
+    page.sample::<&str>(&[], run.started as f64);
+    page.family("iodyno_last_run_duration_seconds", "Measured time.");
     let longest = run.targets.iter().map(|target| target.runtime.as_secs_f64()).fold(0.0, f64::max);
-    page.sample(&[], longest);
+    page.sample::<&str>(&[], longest);
     let mut family = |name: &str, help: &str, value: &dyn Fn(&Part<'_>) -> Option<f64>| {
-        page.family(name, Kind::Gauge, help);
+        page.family(name, help);
         for part in &parts {
-            if let Some(value) = value(part) {
-                page.sample(&part.labels(), value);
-            }
+            page.sample(&part.labels(), value(part));
         }
     };
     family("iodyno_last_run_reads_per_second", "Reads completed (IOPS).", &|part| {
@@ -71,13 +66,11 @@ pub(super) fn families(machine: &Machine, record: &RunRecord, page: &mut Page) {
         let valid = part.targets.iter().all(|(target, _)| target.invalid_because.is_empty());
         Some(f64::from(u8::from(valid)))
     });
-    page.family("iodyno_last_run_latency_seconds", Kind::Gauge, "Completion latency at this percentile.");
+    page.family("iodyno_last_run_latency_seconds", "Completion latency at this percentile.");
     for part in &parts {
         for (percent, name) in [(50.0, "50"), (99.0, "99"), (99.9, "99.9")] {
-            if let Some(value) = part.percentile(percent) {
-                let [drive, hash] = part.labels();
-                page.sample(&[drive, hash, ("percentile", name)], value);
-            }
+            let [drive, hash] = part.labels();
+            page.sample(&[drive, hash, ("percentile", name)], part.percentile(percent));
         }
     }
 }
@@ -85,14 +78,13 @@ pub(super) fn families(machine: &Machine, record: &RunRecord, page: &mut Page) {
 /// Targets by drive, in the order of the run.
 fn parts<'a>(machine: &Machine, record: &'a RunRecord) -> Vec<Part<'a>> {
     let mut parts: Vec<Part<'a>> = Vec::new();
-    let drive = |name: &DriveName| -> Option<&Drive> { machine.drive(name) };
     for (index, target) in record.run.targets.iter().enumerate() {
         let expected = record.expected.get(index).and_then(Option::as_ref).map(|one| one.bytes_per_second);
         let name = target.drive.as_ref();
         if let Some(part) = parts.iter_mut().find(|part| part.drive == name) {
             part.targets.push((target, expected));
         } else {
-            let serial_hash = name.and_then(drive).map(serial_hash).unwrap_or_default();
+            let serial_hash = name.and_then(|name| machine.drive(name)).map(serial_hash).unwrap_or_default();
             parts.push(Part { drive: name, serial_hash, targets: vec![(target, expected)] });
         }
     }

@@ -1,11 +1,11 @@
 //! A sheet as BBCode, as phpBB, XenForo and vBulletin take it: bold, lists and code boxes, which all of them have.
 //!
-//! BBCode has no way to escape a bracket, so brackets of what came from outside become parentheses.
+//! BBCode cannot escape a bracket, so brackets of text from outside become parentheses.
 
 use super::{Block, Span};
 use crate::report::ended;
 
-/// The blocks: an empty line between paragraphs, none at boxes and lists, which forums set apart by themselves.
+/// An empty line between paragraphs, none at boxes and lists, which forums set apart.
 pub(super) fn text(blocks: &[Block]) -> String {
     let is_apart = |at: usize| matches!(blocks.get(at), Some(Block::Box(_) | Block::List(_)));
     let mut text = String::new();
@@ -48,7 +48,7 @@ fn harmless(text: &str) -> String {
     text.replace('[', "(").replace(']', ")")
 }
 
-/// Outside code boxes forums make links of addresses by themselves: a gap keeps them from it.
+/// Outside code boxes forums turn addresses into links; a space prevents it.
 fn linkless(text: &str) -> String {
     harmless(text).replace("://", ": //").replace("www.", "www .")
 }

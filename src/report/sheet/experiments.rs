@@ -1,5 +1,4 @@
-//! Experiments: the question, each arm with its figures and its ratio, what follows, how sure that is; and the commands
-//! that ask again.
+//! Experiments: the question, each arm with its figures and its change, the conclusion, its confidence.
 
 use super::{Block, Choice, Dossier, INDENT, boxed, date, numbered};
 use crate::{
@@ -7,15 +6,18 @@ use crate::{
         statistics::median,
         verdict::{change, percent},
     },
-    model::{ArmRecord, EffectRecord, ExperimentRecord, Metric, experiment::Run},
+    model::{
+        ArmRecord, EffectRecord, ExperimentRecord, Metric,
+        experiment::{Run, ThrownOut},
+    },
     units::{self, BytesPerSecond, Micros, UnitSystem, counted},
 };
 
 /// Columns of an arm's label.
 const LABEL: usize = 18;
-/// Effects that each have a sentence; of more, those that differ most by each verdict.
+/// Effects that each have a sentence; of more, the largest of each verdict has one.
 const SENTENCES: usize = 3;
-/// Rounds thrown out that are told one by one.
+/// Discarded rounds that have a line.
 const REASONS: usize = 3;
 
 pub(super) fn blocks(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
@@ -28,7 +30,6 @@ pub(super) fn blocks(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
     blocks
 }
 
-/// The experiments that are in, with their numbers from 1.
 pub(super) fn chosen<'a>(dossier: &'a Dossier, choice: &Choice) -> Vec<(usize, &'a ExperimentRecord)> {
     numbered(&dossier.experiments, &choice.without_experiments)
 }
@@ -41,23 +42,19 @@ pub(crate) fn title(record: &ExperimentRecord) -> String {
 fn experiment(number: usize, record: &ExperimentRecord) -> Vec<String> {
     let simulated = if record.simulated { "SIMULATED " } else { "" };
     let mut lines = boxed(&format!("{number:<2} "), &format!("{simulated}{}", title(record)));
-    let mut say = |words: &str| lines.extend(boxed(INDENT, words));
-    say(&subject(record));
-    say(&sureness(record));
+    lines.extend([subject(record), sureness(record)].iter().flat_map(|words| boxed(INDENT, words)));
     lines.push(String::new());
     lines.extend(table(record));
     lines.push(String::new());
-    let mut say = |words: &str| lines.extend(boxed(INDENT, words));
-    for meaning in meanings(record) {
-        say(&meaning);
+    let mut below = meanings(record);
+    below.push(ending(record));
+    let discarded = &record.thrown_out_because;
+    let reason = |out: &ThrownOut| format!("round {} discarded: {}, {}", out.round, out.arm, out.why);
+    below.extend(discarded.iter().take(REASONS).map(reason));
+    if discarded.len() > REASONS {
+        below.push(format!("and {} more", discarded.len() - REASONS));
     }
-    say(&ending(record));
-    for out in record.thrown_out_because.iter().take(REASONS) {
-        say(&format!("round {} discarded: {}, {}", out.round, out.arm, out.why));
-    }
-    if let Some(more) = record.thrown_out_because.len().checked_sub(REASONS).filter(|more| *more > 0) {
-        say(&format!("and {more} more"));
-    }
+    lines.extend(below.iter().flat_map(|words| boxed(INDENT, words)));
     lines
 }
 
@@ -76,7 +73,7 @@ fn subject(record: &ExperimentRecord) -> String {
     format!("{what}{workload}{}", date(record.started))
 }
 
-/// `12 rounds in random order, 0 thrown out; differences of 1.6 % could have been seen, below 2.0 % counts as none`.
+/// `12 rounds in random order, 0 discarded; detectable difference 1.6 %, below 2.0 % counts as none`.
 fn sureness(record: &ExperimentRecord) -> String {
     let seen = record
         .detectable
@@ -93,15 +90,14 @@ fn baseline(record: &ExperimentRecord) -> Option<&ArmRecord> {
     record.arms.iter().find(|arm| arm.label == record.baseline)
 }
 
-/// A line per arm: medians of its rounds, and the ratio with its interval.
+/// A line per arm: medians of its rounds, and the change with its interval.
 fn table(record: &ExperimentRecord) -> Vec<String> {
-    let figure = if record.metric == Metric::BytesPerSecond { "rate" } else { "IOPS" };
     let confidence = record.effects.first().map_or(0.0, |effect| effect.confidence);
-    let compared = match record.metric {
-        Metric::Iops => "IOPS",
-        Metric::BytesPerSecond => "rate",
-        Metric::CpuNsPerIo => "CPU/IO",
-        Metric::LatencyP99 => "p99",
+    let (figure, compared) = match record.metric {
+        Metric::Iops => ("IOPS", "IOPS"),
+        Metric::BytesPerSecond => ("rate", "rate"),
+        Metric::CpuNsPerIo => ("IOPS", "CPU/IO"),
+        Metric::LatencyP99 => ("IOPS", "p99"),
     };
     let mut lines = vec![format!(
         "{INDENT}{:<LABEL$} {figure:>9} {:>7} {:>7}  {compared} change [{:.0} %]",
@@ -132,21 +128,20 @@ fn row(record: &ExperimentRecord, arm: &ArmRecord) -> Vec<String> {
         figure.unwrap_or_default(),
         time(|run| run.cpu_ns_per_io),
         time(|run| run.latency_p99),
-        effect.map_or_else(|| "baseline".to_owned(), ratio)
+        effect.map_or_else(|| "baseline".to_owned(), effect_words)
     );
     vec![line.trim_end().to_owned()]
 }
 
-/// `-54.0 % [-54.1, -53.9] worse`.
-pub(crate) fn ratio(effect: &EffectRecord) -> String {
+/// `-54.3 % [-55.0, -53.6] worse`.
+pub(crate) fn effect_words(effect: &EffectRecord) -> String {
     let word = effect.verdict.word();
-    effect.ratio.map_or_else(
-        || word.to_owned(),
-        |ratio| format!("{} {word}", change(ratio, effect.low.zip(effect.high))),
-    )
+    match (effect.ratio, effect.low.zip(effect.high)) {
+        (Some(ratio), Some(interval)) => format!("{} {word}", change(ratio, Some(interval))),
+        _ => word.to_owned(),
+    }
 }
 
-/// What follows for who asked.
 fn meanings(record: &ExperimentRecord) -> Vec<String> {
     let mut said: Vec<&EffectRecord> =
         record.effects.iter().filter(|effect| !effect.meaning.is_empty()).collect();
@@ -161,7 +156,7 @@ fn meanings(record: &ExperimentRecord) -> Vec<String> {
     said.into_iter().map(|effect| effect.meaning.clone()).collect()
 }
 
-/// Why it ended, whether settings are back.
+/// Why it ended, and whether settings are restored.
 fn ending(record: &ExperimentRecord) -> String {
     let changed = record.arms.iter().any(|arm| !arm.settings.is_empty());
     let restored = match (changed, record.restored) {

@@ -1,4 +1,4 @@
-//! What holds the machine back, with figures; what is only worth knowing in a line.
+//! High and warning findings with their gain; info findings in a line.
 
 use super::{Block, Choice, Dossier, Span, plain_text};
 use crate::{
@@ -23,7 +23,6 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     blocks
 }
 
-/// Title, figure, what to do, at which risk.
 fn item(finding: &Finding) -> Vec<Span> {
     let word = if finding.severity == Severity::High { "High" } else { "Warning" };
     let risk = match finding.remedy.risk {

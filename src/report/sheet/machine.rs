@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Block, Choice, Dossier, Span, boxed};
 use crate::{
     machine::{Drive, Machine},
-    report::{dossier::Provenance, json::VERSION, known},
+    report::{dossier::Mode, json::VERSION, known},
     units::{UnitSystem, counted},
 };
 
@@ -47,11 +47,11 @@ pub(super) fn versions(dossier: &Dossier, _: &Choice) -> Vec<Block> {
 }
 
 fn made_with(dossier: &Dossier) -> String {
-    let from = match &dossier.provenance {
-        Provenance::Live => String::new(),
-        Provenance::Demo(name) => format!(", demo {name}"),
-        Provenance::Capture => ", from a capture".to_owned(),
-        Provenance::Folder => ", from --sysroot".to_owned(),
+    let from = match &dossier.mode {
+        Mode::Live => String::new(),
+        Mode::Demo(name) => format!(", demo {name}"),
+        Mode::Capture(_) => ", from a capture".to_owned(),
+        Mode::Folder(_) => ", from --sysroot".to_owned(),
     };
     format!("iodyno {VERSION}{from}")
 }

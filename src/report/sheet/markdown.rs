@@ -1,7 +1,7 @@
 //! A sheet as Markdown (CommonMark), as GitHub, Discourse and Reddit take it.
 //!
-//! A paragraph is one line, because forums turn a line's end into a break. What came from outside cannot become markup:
-//! every character that could is escaped, and what a forum would make a link or a mention of stands as code.
+//! A paragraph is one line, as forums turn a line's end into a break. Text from outside cannot become markup: special
+//! characters are escaped, and links and mentions become code.
 
 use super::{Block, Span};
 use crate::report::ended;
@@ -22,20 +22,14 @@ fn block(block: &Block) -> String {
 }
 
 fn spans(spans: &[Span]) -> String {
-    let mut out = String::new();
-    for span in spans {
-        match span {
-            Span::Plain(text) if is_link(text) => out.push_str(&code(text)),
-            Span::Plain(text) => out.push_str(&escaped(text)),
-            Span::Strong(text) => {
-                out.push_str("**");
-                out.push_str(&if is_link(text) { code(text) } else { escaped(text) });
-                out.push_str("**");
-            }
-            Span::Code(text) => out.push_str(&code(text)),
-        }
-    }
-    // What begins a line may begin a list, a heading, a rule; digits before a dot begin a numbered list.
+    let text = |text: &str| if is_link(text) { code(text) } else { escaped(text) };
+    let spans = spans.iter().map(|span| match span {
+        Span::Plain(words) => text(words),
+        Span::Strong(words) => format!("**{}**", text(words)),
+        Span::Code(words) => code(words),
+    });
+    let out: String = spans.collect();
+    // The first character of a line may begin a list, a heading or a rule; digits before a dot begin a numbered list.
     let digits = out.len() - out.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let behind = out[digits..].chars().next();
     match (digits, behind) {
@@ -45,12 +39,12 @@ fn spans(spans: &[Span]) -> String {
     }
 }
 
-/// Whether a forum would make a link or a mention of it.
+/// Whether a forum turns it into a link or a mention.
 fn is_link(text: &str) -> bool {
     text.contains("://") || text.contains('@') || text.to_ascii_lowercase().contains("www.")
 }
 
-/// With a backslash before every character that could be markup.
+/// With a backslash before every special character.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.trim_start_matches('\n').chars() {
@@ -62,7 +56,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Between more backquotes than it holds in a row.
+/// Between more backquotes than it has in a row.
 fn code(text: &str) -> String {
     let fence = "`".repeat(longest_run(text) + 1);
     let gap = if text.starts_with('`') || text.ends_with('`') || text.is_empty() { " " } else { "" };

@@ -1,9 +1,9 @@
-//! Settings that are not as the kernel makes them, or not as iodyno found them.
+//! Settings changed from their default, or since boot.
 
 use super::{Block, Choice, Dossier, boxed, plain_text};
 use crate::report::tune::Row;
 
-/// Columns of a setting's name, its value, and what it would be.
+/// Columns of a setting's name and of a value.
 const NAME: usize = 21;
 const VALUE: usize = 14;
 
@@ -23,7 +23,7 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     vec![heading, Block::Box(lines)]
 }
 
-/// Rows that are unusual or changed, those of one kind together with their devices.
+/// Changed settings, with the devices that share them.
 fn groups(settings: &[Row]) -> Vec<(&Row, String, Vec<&str>)> {
     let mut groups: Vec<(&Row, String, Vec<&str>)> = Vec::new();
     for row in settings {
@@ -39,8 +39,8 @@ fn groups(settings: &[Row]) -> Vec<(&Row, String, Vec<&str>)> {
     groups
 }
 
-/// What it would be: by default, or, where that is not known, as it was found after boot.
-pub(super) fn instead(row: &Row) -> Option<String> {
+/// The default value if it differs; else the value before iodyno, if that differs.
+fn instead(row: &Row) -> Option<String> {
     let value = row.value.as_ref()?.as_str();
     let other = |known: &Option<String>| known.as_ref().filter(|known| *known != value).cloned();
     match (other(&row.default_value), other(&row.found_value)) {

@@ -75,11 +75,10 @@ impl Scenery {
         })
     }
 
-    fn underway(&self, engine: &Arc<Watchful>) -> Underway {
+    fn running(&self, engine: &Arc<Watchful>) -> RunningExperiment {
         let engine: Arc<dyn Engine> = Arc::<Watchful>::clone(engine);
-        let (machine, clock) = (Arc::new(self.service.read().0), Clock::counted());
-        let reader = Reader::Engine(engine);
-        Underway::with(self.plan.clone(), &self.service, &self.root, clock, machine, reader)
+        let new = RunningExperiment::new(self.plan.clone(), &self.service, &self.root, Clock::counted());
+        RunningExperiment { reader: Reader::Engine(engine), ..new }
     }
 
     fn scheduler(&self) -> String {
@@ -87,14 +86,14 @@ impl Scenery {
     }
 }
 
-/// Goes on until it has ended, or for so many looks.
-fn go_on(underway: &mut Underway, most: usize) {
+/// Goes on to its end, or for `most` looks.
+fn go_on(running: &mut RunningExperiment, most: usize) {
     for _ in 0..most {
-        if underway.account().has_ended() {
+        if running.account().has_ended() {
             return;
         }
-        underway.look();
-        underway.clock.pass(Duration::from_millis(500));
+        running.look();
+        running.clock.pass(Duration::from_millis(500));
     }
 }
 
@@ -102,9 +101,9 @@ fn go_on(underway: &mut Underway, most: usize) {
 fn every_run_reads_with_its_arms_settings_and_each_change_is_undone_before_the_next() {
     let scenery = scenery();
     let engine = scenery.watchful(usize::MAX);
-    let mut underway = scenery.underway(&engine);
-    go_on(&mut underway, 10_000);
-    assert_eq!(underway.account().ending, Some(Ending::Narrow));
+    let mut running = scenery.running(&engine);
+    go_on(&mut running, 10_000);
+    assert_eq!(running.account().ending, Some(Ending::Narrow));
     let seen = engine.seen.lock().unwrap().clone();
     assert_eq!(seen.len(), 18, "eight rounds and the one that warms up, two arms each");
     for (value, noted) in &seen {
@@ -138,9 +137,9 @@ fn every_run_reads_with_its_arms_settings_and_each_change_is_undone_before_the_n
 fn a_run_that_fails_is_restored_and_its_round_thrown_out() {
     let scenery = scenery();
     let engine = scenery.watchful(5);
-    let mut underway = scenery.underway(&engine);
-    go_on(&mut underway, 10_000);
-    let account = underway.account();
+    let mut running = scenery.running(&engine);
+    go_on(&mut running, 10_000);
+    let account = running.account();
     assert_eq!((account.rounds, account.thrown_out.len()), (8, 1));
     assert_eq!(account.thrown_out[0].why, "--bs: fails; wait");
     assert_eq!((account.restored, scenery.scheduler().as_str()), (Some(true), "none"));
@@ -153,16 +152,16 @@ fn dropped_or_stopped_at_any_moment_everything_is_as_it_was() {
     let mut met = 0;
     for looks in 1..40 {
         let engine = scenery.watchful(usize::MAX);
-        let mut underway = scenery.underway(&engine);
-        go_on(&mut underway, looks);
+        let mut running = scenery.running(&engine);
+        go_on(&mut running, looks);
         met += usize::from(scenery.scheduler() == "mq-deadline");
         if looks % 2 == 0 {
-            underway.stop();
-            go_on(&mut underway, 10);
-            assert_eq!(underway.account().ending, Some(Ending::Stopped));
-            assert_eq!(underway.account().restored, Some(true));
+            running.stop();
+            go_on(&mut running, 10);
+            assert_eq!(running.account().ending, Some(Ending::Stopped));
+            assert_eq!(running.account().restored, Some(true));
         }
-        drop(underway);
+        drop(running);
         assert_eq!(scenery.service.read(), before, "after {looks} looks");
     }
     assert!(met > 5, "changed settings were met {met} times");
@@ -173,9 +172,9 @@ fn a_panic_on_the_way_puts_everything_back() {
     let scenery = scenery();
     let engine = scenery.watchful(usize::MAX);
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let mut underway = scenery.underway(&engine);
+        let mut running = scenery.running(&engine);
         while scenery.scheduler() == "none" {
-            go_on(&mut underway, 1);
+            go_on(&mut running, 1);
         }
         panic!("in the middle of it");
     }));

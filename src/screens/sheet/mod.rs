@@ -178,7 +178,7 @@ impl Sheet {
         let experiments: Vec<ExperimentRecord> = kept.experiments.iter().chain(done).cloned().collect();
         let last = tests.all.back().filter(|test| test.summary().is_some());
         Dossier::new(&Material {
-            provenance: &shared.mode.provenance(),
+            mode: &shared.mode,
             machine: &shared.machine,
             problems: &shared.problems,
             change_log: &shared.settings.change_log,
