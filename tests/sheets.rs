@@ -408,7 +408,7 @@ fn what_became_of_an_experiment_is_told_arm_by_arm() {
     for words in [
         "(own)",
         "+0.0 % [+0.0, +0.0] same",
-        "] worse",
+        "-19.7 % [-19.9, -19.4] worse",
         "B against bob's arm: -10.0 % [-10.0, -10.0] worse, now -10.0 %",
     ] {
         assert!(told.contains(words), "{words} in {told}");

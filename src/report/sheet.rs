@@ -12,7 +12,7 @@ mod plain;
 
 use std::collections::BTreeSet;
 
-pub(super) use experiments::{difference, effect_words, title as experiment_title};
+pub(super) use experiments::{effect_words, title as experiment_title};
 
 use super::{dossier::Dossier, json, wrapped};
 use crate::text::is_harmless;
