@@ -237,7 +237,7 @@ fn show<D: Serialize>(json: bool, document: &D, text: impl FnOnce(&D) -> String)
     print(&if json { report::json::text(document) } else { text(document) })
 }
 
-/// Prints what a command reports as it goes.
+/// Output of a command in progress.
 struct Progress {
     /// Prints nothing: for JSON.
     quiet: bool,

@@ -27,7 +27,7 @@ use crate::{
     text::Label,
 };
 
-/// The line under a table that says what more privilege would add; empty when there is nothing.
+/// The line below a table about values that need root.
 fn needs_root(problems: &[Problem], command: &str) -> String {
     let denied = problems.iter().filter(|problem| problem.kind == ProblemKind::Denied).count();
     match denied {

@@ -4,15 +4,15 @@
 //! through one channel.
 
 pub mod clock;
-pub mod session;
+pub(crate) mod session;
 pub mod run;
 pub mod experiment;
 pub mod startup;
-pub mod target_resolver;
-pub mod run_history;
+pub(crate) mod target_resolver;
+pub(crate) mod run_history;
 pub mod demo_root;
 pub mod headless;
-pub mod clipboard;
+mod clipboard;
 mod effects;
 mod experiment_thread;
 mod input;

@@ -1,4 +1,4 @@
-//! `iodyno bench` on a real file and on a loop device over one: what it counts, what it refuses, how it ends.
+//! `iodyno bench` on a file and on a loop device: counts, refusals, exit statuses.
 //!
 //! Nothing here asserts a speed. Tests that need a loop device make one over a file of their own, and are passed over
 //! where that is not allowed.
@@ -34,7 +34,7 @@ fn file_in(folder: &Path, mebibytes: usize) -> PathBuf {
 
 fn command(options: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
-    // Whoever runs the tests finds none of their runs in a sheet later.
+    // Keeps the runs of tests out of the user's state folder.
     command.env("IODYNO_STATE_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/bench-state"));
     command.arg("bench").args(options);
     command
@@ -169,7 +169,7 @@ fn a_target_whose_reads_fail_is_an_answer_of_no_and_one_that_gives_nothing_canno
     assert!(job["read"]["total_ios"].as_u64().unwrap() > 100 && job["errors"].as_u64().unwrap() > 0);
     assert_ne!(job["error"], 0);
 
-    // A file of sysfs says it has a page, and gives less.
+    // A file of sysfs has a size of one page and less content.
     let output = bench(Path::new("/sys/kernel/uevent_seqnum"), &["--direct=0", "--runtime=1", "--json"]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
@@ -355,7 +355,7 @@ fn with_little_locked_memory_rings_are_used_all_the_same() {
     for number in 1..=runs {
         let effective = &as_nobody(&run)["effective"];
         assert_eq!(effective["engine"], "io_uring", "run {number} of {runs}: {effective}");
-        // 32 blocks of 4 KiB are more than the limit: unregistered, and said to be.
+        // 32 blocks of 4 KiB exceed the limit: not registered, with a note.
         let said = effective["fallbacks"].to_string();
         assert!(said.contains("of buffers (ENOMEM") && said.contains("LimitMEMLOCK="), "{said}");
         assert_eq!(refused_of_rings(&as_nobody(&["check", "--json"])), unlimited);

@@ -1,4 +1,4 @@
-//! The command line through the built program: exit statuses, the one line for what is wrong, closed pipes.
+//! The built program: exit statuses, error lines, closed pipes.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 #![expect(clippy::disallowed_methods, reason = "files in folders of the test's own")]
 
@@ -30,7 +30,7 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// The line a failed command says, which is checked for its form.
+/// The error line of a failed command, with its form checked.
 fn complaint(output: &Output) -> String {
     let said = String::from_utf8(output.stderr.clone()).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");

@@ -1,4 +1,4 @@
-//! What README.md and the samples show is what the program prints today.
+//! README.md and the samples show the output of the program.
 //!
 //! `IODYNO_UPDATE=1 cargo test --test documents` writes them anew.
 
@@ -119,7 +119,7 @@ fn samples_are_what_the_commands_print() {
     is_current("examples/README.md", made_anew);
 }
 
-/// Sample files that are what a command prints, whole.
+/// Sample files with the whole output of a command.
 const PRINTED: [(&str, &str); 1] =
     [("examples/ten-drives.fio", "bench --demo --rw=read --bs=1m --iodepth=8 --runtime=30 --emit-fio")];
 

@@ -1,4 +1,4 @@
-//! `bench --emit-fio` and `bench --fio`: what fio says of the job files iodyno writes, and what iodyno makes of fio's.
+//! `bench --emit-fio` and `bench --fio`: fio runs iodyno's job files, and iodyno fio's.
 //!
 //! Where there is no fio, the comparisons are skipped. No speed is asserted: both hold a rate.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]

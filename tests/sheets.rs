@@ -38,7 +38,7 @@ fn read(capture: &str) -> MachineRead {
     startup::read(&TextRoot::parse(capture).unwrap() as &dyn SysRoot)
 }
 
-/// A test of all drives, one of which is a file on it by what its path says.
+/// A test of all drives, one of them through a file.
 fn record(read: &MachineRead, file: Option<&str>) -> RunRecord {
     let targets: Vec<Target> = read.machine.hardware_drives().map(Drive::target).collect();
     let workload = Workload { targets, runtime: Some(Duration::from_secs(6)), ..Workload::default() };
@@ -126,7 +126,7 @@ fn secrets(read: &MachineRead) -> Vec<String> {
             }
         }
     }
-    // A demo's host may be called what the demo is called: that is everybody's.
+    // A demo's host may have the demo's name, which is public.
     secrets.retain(|secret| !secret.is_empty() && !DEMOS.iter().any(|demo| demo.name == secret));
     secrets
 }

@@ -1,4 +1,4 @@
-//! The slots page: cards are picked up, put down and put back, with keys and with the mouse.
+//! The slots page: moves of cards with keys and mouse, and their undo.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn shown(headless: &Headless) -> String {
     iodyno::app::draw::picture::text(&headless.picture(Theme::PLAIN))
 }
 
-/// What all drives win, in GB/s, as far as something is predicted.
+/// Predicted gain of all drives, GB/s.
 fn gain(headless: &Headless) -> Option<f64> {
     let prediction = headless.app.screens.slots.prediction.as_ref()?.as_ref().ok()?;
     Some((prediction.gain()? / 1e8).round() / 10.0)

@@ -220,15 +220,15 @@ impl RunArgs {
         let signal = Signal::watch()?;
         let mut out = Progress::new(self.json);
         out.print(&text::heading(&plan));
-        let (mut rounds, mut thrown_out) = (0, 0);
+        let (mut rounds, mut discarded) = (0, 0);
         let (account, started) = experiment::run(plan, service, root, |account| {
             if account.rounds > rounds {
                 rounds = account.rounds;
                 out.print(&text::round(account));
             }
-            if account.thrown_out.len() > thrown_out {
-                thrown_out = account.thrown_out.len();
-                out.print(&text::thrown_out(account));
+            if account.thrown_out.len() > discarded {
+                discarded = account.thrown_out.len();
+                out.print(&text::discarded(account));
             }
             // A closed pipe ends it too.
             signal.received().is_none() && out.failed.is_none()

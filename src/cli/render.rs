@@ -51,14 +51,12 @@ enum Format {
 }
 
 fn size(text: &str) -> Result<(u16, u16), String> {
-    let size = text.split_once('x').map(|(columns, rows)| (columns.parse(), rows.parse()));
-    match size {
-        Some((Ok(columns @ 1..=500), Ok(rows @ 1..=200))) => Ok((columns, rows)),
-        _ => {
-            let (columns, rows) = SMALLEST;
-            Err(format!("use columns and rows from 1x1 to 500x200, such as {columns}x{rows}"))
-        }
+    if let Some((columns, rows)) = text.split_once('x')
+        && let (Ok(columns @ 1..=500), Ok(rows @ 1..=200)) = (columns.parse(), rows.parse())
+    {
+        return Ok((columns, rows));
     }
+    Err(format!("use columns and rows from 1x1 to 500x200, such as {}x{}", SMALLEST.0, SMALLEST.1))
 }
 
 fn screen(word: &str) -> Result<ScreenId, String> {

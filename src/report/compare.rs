@@ -39,20 +39,27 @@ pub struct Comparison {
 impl Comparison {
     /// `margin` is a share: 0.02 for 2 %.
     pub fn new(before: &Side, after: &Side, margin: f64) -> Self {
-        let machines = both(&before.machine, &after.machine).map(|(old, new)| changes::machine(old, new));
-        let places = before.places().zip(after.places()).map(|(old, new)| changes::places(&old, &new));
-        let settings = both(&before.settings, &after.settings).map(|(old, new)| changes::settings(old, new));
-        let findings = both(&before.findings, &after.findings)
-            .map(|(old, new)| (titles_without(old, new), titles_without(new, old)));
-        let parts = [
-            ("machine", machines.is_some()),
-            ("tree", places.is_some()),
-            ("settings", settings.is_some()),
-            ("findings", findings.is_some()),
-        ];
-        let not_compared =
-            parts.into_iter().filter(|(_, compared)| !compared).map(|(part, _)| part).collect();
-        let (findings_gone, findings_new) = findings.unwrap_or_default();
+        let mut not_compared = Vec::new();
+        let mut changes = Vec::new();
+        match (&before.machine, &after.machine) {
+            (Some(old), Some(new)) => changes.extend(changes::machine(old, new)),
+            _ => not_compared.push("machine"),
+        }
+        match (before.places(), after.places()) {
+            (Some(old), Some(new)) => changes.extend(changes::places(&old, &new)),
+            _ => not_compared.push("tree"),
+        }
+        match (&before.settings, &after.settings) {
+            (Some(old), Some(new)) => changes.extend(changes::settings(old, new)),
+            _ => not_compared.push("settings"),
+        }
+        let (mut findings_gone, mut findings_new) = (Vec::new(), Vec::new());
+        match (&before.findings, &after.findings) {
+            (Some(old), Some(new)) => {
+                (findings_gone, findings_new) = (titles_without(old, new), titles_without(new, old));
+            }
+            _ => not_compared.push("findings"),
+        }
         let (runs, runs_unmatched) = results::runs(before, after, margin);
         let (experiments, experiments_unmatched) = results::experiments(before, after, margin);
         Self {
@@ -60,7 +67,7 @@ impl Comparison {
             margin,
             slower: runs.iter().any(RunChange::is_slower)
                 || experiments.iter().any(ExperimentChange::is_slower),
-            changes: [machines, places, settings].into_iter().flatten().flatten().collect(),
+            changes,
             findings_gone,
             findings_new,
             runs,
@@ -135,10 +142,6 @@ impl Comparison {
     }
 }
 
-fn both<'a, T>(before: &'a Option<T>, after: &'a Option<T>) -> Option<(&'a T, &'a T)> {
-    before.as_ref().zip(after.as_ref())
-}
-
 /// Titles of `these` whose finding is not among `those` in the same words.
 fn titles_without(these: &[side::Finding], those: &[side::Finding]) -> Vec<String> {
     let gone =
@@ -164,7 +167,7 @@ mod tests {
         #[test]
         fn any_text_is_a_sheet_or_none(text in any::<String>()) {
             if let Err(why) = Side::parse(&text) {
-                prop_assert!(!why.to_string().contains('\n'));
+                prop_assert!(!why.contains('\n'));
             }
         }
     }

@@ -37,7 +37,7 @@ pub struct Material<'a> {
     pub machine: &'a Machine,
     /// Its values that could not be read.
     pub problems: &'a [Problem],
-    /// What stands changed since boot.
+    /// Settings changed since boot.
     pub change_log: &'a ChangeLog,
     /// Other activity during the last run, where it was monitored.
     pub watch: Option<&'a RunMonitor>,

@@ -21,8 +21,8 @@ const COLUMNS: [Column; 11] = [
     Column::left("in use by"),
 ];
 
-/// The drives as text, for a terminal of `width` columns or, without one, as wide as it is.
-pub fn text(document: &DrivesDocument, width: Option<usize>) -> String {
+/// For a terminal of `width` columns, or without a limit.
+pub(crate) fn text(document: &DrivesDocument, width: Option<usize>) -> String {
     if document.drives.is_empty() {
         return "no drives\n".to_owned();
     }
@@ -49,13 +49,13 @@ fn row(drive: &DriveRow) -> Vec<String> {
     ]
 }
 
-/// Where it is: its function, or that of each path.
+/// Its function, or that of each path.
 fn addresses(drive: &DriveRow) -> String {
     let paths: Vec<&str> = drive.paths.iter().filter_map(|path| path.address.as_deref()).collect();
     if paths.len() > 1 { paths.join(" ") } else { drive.address.clone().unwrap_or_default() }
 }
 
-/// What uses it, with a question mark where further users may be.
+/// Its users, with a question mark where further users are possible.
 fn users(drive: &DriveRow) -> String {
     let unread = (!drive.in_use_unread.is_empty()).then(|| "?".to_owned());
     drive.in_use_by.iter().cloned().chain(unread).collect::<Vec<_>>().join(", ")

@@ -1,4 +1,4 @@
-//! Experiments as text: the list, a line for each round, the verdict.
+//! Experiments as text: the list, a line for each round, the result.
 
 use std::fmt::Write;
 
@@ -13,11 +13,10 @@ use crate::{
     units::UnitSystem,
 };
 
-/// A row of the list: an experiment, and its plan on this machine or what it needs.
-pub type Listed = (&'static Experiment, Result<Plan, Needs>);
+/// An experiment, and its plan on this machine or its unmet need.
+pub(crate) type Listed = (&'static Experiment, Result<Plan, Needs>);
 
-/// The list of experiments.
-pub fn list(rows: &[Listed], width: Option<usize>) -> String {
+pub(crate) fn list(rows: &[Listed], width: Option<usize>) -> String {
     let columns =
         [Column::left("NAME"), Column::left("QUESTION"), Column::right("TIME"), Column::left("ARMS")];
     let rows: Vec<Vec<String>> = rows
@@ -33,8 +32,7 @@ pub fn list(rows: &[Listed], width: Option<usize>) -> String {
     table::text(&columns, &rows, width)
 }
 
-/// What is about to be done.
-pub fn heading(plan: &Plan) -> String {
+pub(crate) fn heading(plan: &Plan) -> String {
     let simulated = if plan.simulated { "SIMULATED  " } else { "" };
     let mut text = format!("{simulated}{}  {}\n", plan.experiment.question, plan.subject());
     let labels: Vec<&str> = plan.arms.iter().map(|arm| arm.label.as_str()).collect();
@@ -52,8 +50,8 @@ pub fn heading(plan: &Plan) -> String {
     text
 }
 
-/// The newest round: what came of it, and how wide the intervals are.
-pub fn round(account: &Account) -> String {
+/// The latest round: its figures, and the width of the intervals.
+pub(crate) fn round(account: &Account) -> String {
     let figures: Vec<String> = account
         .arms
         .iter()
@@ -70,15 +68,14 @@ pub fn round(account: &Account) -> String {
     format!("{:>3}  {}{}\n", account.rounds, figures.join(", "), width.unwrap_or_default())
 }
 
-/// A round that was thrown out.
-pub fn thrown_out(account: &Account) -> String {
+/// The latest discarded round.
+pub(crate) fn discarded(account: &Account) -> String {
     account.thrown_out.last().map_or_else(String::new, |out| {
         format!("  -  round {} discarded: {}, {}\n", out.round, Label::new(&out.arm), Label::new(&out.why))
     })
 }
 
-/// What it came to.
-pub fn result(account: &Account) -> String {
+pub(crate) fn result(account: &Account) -> String {
     let plan = &account.plan;
     let mut rows = Vec::new();
     for (index, arm) in plan.arms.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Flattens a PCI tree into the rows that the screen, `iodyno tree`, the sheet and what-if show.
+//! Flattens a PCI tree into rows for the screen, `iodyno tree`, the sheet and what-if.
 
 use std::{
     borrow::Cow,
@@ -26,11 +26,11 @@ pub enum RowKey {
     Folded(String),
     /// The rest of the drives like this one.
     Alike(DriveName),
-    /// Drives without a place in the tree.
+    /// Drives outside the tree.
     Group(Group),
 }
 
-/// Drives without a place in the PCI tree.
+/// Drives outside the PCI tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// Hardware elsewhere: platform devices, MMC, virtual machines' odd ones.
@@ -39,14 +39,14 @@ pub enum Group {
     Software,
 }
 
-/// What a row shows.
+/// Kinds of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowKind {
     /// A root complex.
     Root,
     /// A bridge with several things below it.
     Port,
-    /// A device, with the ports above it that lead to nothing else.
+    /// A device, with the ports above it that lead only to it.
     Device,
     /// One of several drives of a device, or a drive without a PCI device.
     Drive,
@@ -66,21 +66,21 @@ pub enum RowKind {
 /// One row of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The same in every reading.
+    /// Stable across readings.
     pub key: RowKey,
-    /// What it shows.
+    /// Its kind.
     pub kind: RowKind,
-    /// The lines that lead to it: `│ ├ `.
+    /// Its guide lines: `│ ├ `.
     pub guides: String,
-    /// How deep it is, 0 for a root complex.
+    /// Depth, 0 for a root complex.
     pub depth: usize,
-    /// The port nearest to the root complex that is part of this row; names its place on the bus.
+    /// The port of this row nearest to the root complex; names its place on the bus.
     pub head: Option<NodeIndex>,
     /// The node whose link it shows.
     pub node: Option<NodeIndex>,
     /// Drives at or below it.
     pub drives: Vec<DriveName>,
-    /// Whether what is below is shown; `None` when nothing is below.
+    /// Whether rows below it are shown; `None` without rows below.
     pub open: Option<bool>,
 }
 
@@ -90,7 +90,7 @@ impl Row {
         Self { key, kind, guides: String::new(), depth: 0, head, node, drives, open: None }
     }
 
-    /// Whether the row itself stands for a drive or several.
+    /// Whether it represents one or several drives.
     pub fn is_drive(&self) -> bool {
         match self.kind {
             RowKind::Device => !self.drives.is_empty() && self.open.is_none(),
@@ -99,7 +99,7 @@ impl Row {
         }
     }
 
-    /// The one drive it stands for.
+    /// Its drive, if it represents one.
     pub fn drive(&self) -> Option<&DriveName> {
         match (self.is_drive(), self.drives.as_slice()) {
             (true, [only]) => Some(only),
@@ -115,7 +115,7 @@ impl Row {
 /// The order of siblings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sort {
-    /// As the bus has them.
+    /// In bus order.
     #[default]
     Bus,
     /// The busiest first.
@@ -125,7 +125,7 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// What a heading calls it.
+    /// Its name in a heading.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bus => "bus order",
@@ -134,7 +134,7 @@ impl Sort {
         }
     }
 
-    /// The next one, around the corner.
+    /// The next one, cyclic.
     #[must_use]
     pub const fn next(self) -> Self {
         match self {
@@ -148,7 +148,7 @@ impl Sort {
 /// The rows of the machine screen.
 pub(crate) struct Screen<'a> {
     pub machine: &'a Machine,
-    /// Rows that are not open or closed as by default.
+    /// Rows opened or closed by the user.
     pub toggled: &'a BTreeSet<RowKey>,
     /// Nothing is folded.
     pub everything: bool,
@@ -172,7 +172,7 @@ impl Screen<'_> {
         }
         let mut items = flattener.roots(tree.roots().filter(|root| tree.node(*root).parent.is_none()));
         items.extend(flattener.groups());
-        // As many of each kind of drive as fit; all of them if possible.
+        // As many of each kind of drive as fit.
         let mut rows = Vec::new();
         for keep in [usize::MAX, 6, 5, 4, 3, 2, 1] {
             let gathering = Gathering { most: keep.saturating_add(1), shown: keep };
@@ -199,7 +199,7 @@ impl Screen<'_> {
     }
 }
 
-/// The rows of the sheet: root complexes, and below them what has drives or takes lanes. Many alike drives are gathered.
+/// The rows of the sheet: root complexes with their drives and devices that take lanes. Many alike drives are gathered.
 pub(crate) fn sheet(machine: &Machine) -> Vec<Row> {
     let mut flattener = Flattener::new(machine, Merge::Chain);
     flattener.shown = flattener.mattering();
@@ -216,7 +216,7 @@ pub(crate) fn slots(machine: &Machine, shown: Vec<bool>) -> Vec<Row> {
     printed(machine, &items, &BTreeSet::new(), Gathering { most: usize::MAX, shown: usize::MAX })
 }
 
-/// Visits a forest top to bottom, with the lines that lead to each node and its depth; `visit` returns what is below it.
+/// Visits a forest top to bottom, with the guide lines and depth of each node; `visit` returns its children.
 pub(crate) fn walk<T>(
     siblings: Vec<T>,
     guides: &str,
@@ -263,7 +263,7 @@ fn printed(machine: &Machine, items: &[Item], toggled: &BTreeSet<RowKey>, most: 
     rows
 }
 
-/// Siblings with one row in place of alike drives beyond the first few; open, it has the others behind it.
+/// Siblings with one row for alike drives beyond the first few, followed by them if it is open.
 fn gathered<'a>(
     machine: &Machine,
     mut items: &'a [Item],
@@ -290,7 +290,7 @@ fn gathered<'a>(
     siblings
 }
 
-/// All but the name of a row that shows one drive.
+/// A row of one drive without its name.
 fn likeness(machine: &Machine, item: &Item) -> Option<String> {
     let drive = match item.row.drives.as_slice() {
         [name] if item.below.is_empty() => machine.drive(name)?,
@@ -300,7 +300,7 @@ fn likeness(machine: &Machine, item: &Item) -> Option<String> {
     Some(format!("{:?} {:?} {link:?}", drive.kind, drive.model.value()))
 }
 
-/// Which nodes make one row.
+/// Nodes merged into one row.
 #[derive(Clone, Copy, PartialEq)]
 enum Merge {
     /// The bridges that lead to one device only, with the device.
@@ -312,9 +312,9 @@ enum Merge {
 struct Flattener<'a> {
     machine: &'a Machine,
     merge: Merge,
-    /// Root complexes below a device (VMD) stand below it, not at the top.
+    /// Root complexes below a device (VMD) are below it, not at the top.
     is_nested: bool,
-    /// Devices that are not shown are folded into one row for each parent.
+    /// Hidden devices are folded into one row for each parent.
     folds: bool,
     /// Nodes that have rows, by index.
     shown: Vec<bool>,
@@ -348,7 +348,7 @@ impl<'a> Flattener<'a> {
         let has_drives = |index: NodeIndex| self.drives.contains_key(&index);
         let mut matters: Vec<bool> =
             tree.iter().map(|(index, node)| has_drives(index) || takes_lanes(node)).collect();
-        // Parents stand before their children, so one walk from the end carries what matters up to the roots.
+        // Parents precede their children, so one pass from the end reaches the roots.
         for (index, node) in tree.nodes.iter().enumerate().rev() {
             if let Some(parent) = node.parent
                 && matters[index]
@@ -389,7 +389,7 @@ impl<'a> Flattener<'a> {
         self.below(index).filter(|child| self.shown[child.0]).collect()
     }
 
-    /// The rows that `head` leads to.
+    /// The rows below `head`.
     fn items(&self, head: NodeIndex) -> Vec<Item> {
         let is_port = matches!(self.node(head).kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
         let tails = match self.merge {
@@ -397,7 +397,7 @@ impl<'a> Flattener<'a> {
             Merge::Slot if is_port => self.shown_below(head),
             Merge::Slot => Vec::new(),
         };
-        // Of a card with several functions the first has a row, and each that has drives.
+        // Of a card with several functions the first has a row, and each with drives.
         let has_row = |(at, tail): &(usize, NodeIndex)| {
             *at == 0 || self.machine.pci.subtree(*tail).iter().any(|node| self.drives.contains_key(node))
         };
@@ -415,7 +415,7 @@ impl<'a> Flattener<'a> {
         self.drives.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    /// The last node of the chain of bridges from `index` on that lead to one device only.
+    /// The end of the chain of bridges from `index` on that lead to one device only.
     fn tail(&self, index: NodeIndex) -> NodeIndex {
         let mut at = index;
         while !matches!(self.node(at).kind, NodeKind::Endpoint | NodeKind::RootComplex) {
@@ -487,7 +487,7 @@ impl<'a> Flattener<'a> {
         Item { row: Row::new(key, kind, [None; 2], Vec::new()), below }
     }
 
-    /// An item of something folded, with everything below it as it is.
+    /// An item of a folded device, with all nodes below it.
     fn plain_item(&self, head: NodeIndex) -> Item {
         let below: Vec<Item> = self.below(head).map(|child| self.plain_item(child)).collect();
         let kind = if below.is_empty() { RowKind::Device } else { RowKind::Port };
@@ -507,7 +507,7 @@ fn takes_lanes(node: &PciNode) -> bool {
     node.kind == NodeKind::Endpoint && matches!(base, Some(0x02 | 0x03 | 0x12))
 }
 
-/// A short word for a device's class (PCI Code and ID Assignment Specification); `None` for glue.
+/// A short word for a device's class (PCI Code and ID Assignment Specification); `None` for others.
 fn class_word(node: &PciNode) -> Option<&'static str> {
     let class = node.class.get()?;
     Some(match class >> 8 {

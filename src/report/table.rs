@@ -7,15 +7,15 @@ use super::cut;
 /// Spaces between columns.
 const GAP: usize = 2;
 
-/// Least columns the last one keeps before optional ones go.
+/// Minimum width of the last column; below it optional columns are left out.
 const LEAST_LAST: usize = 20;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column {
     pub heading: &'static str,
-    /// Numbers stand at the right edge.
+    /// Numbers are right-aligned.
     pub right: bool,
-    /// Left out when the terminal is too narrow for the last column to be read.
+    /// Left out on narrow terminals.
     pub optional: bool,
 }
 
@@ -33,7 +33,7 @@ impl Column {
     }
 }
 
-/// The last column is as long as its text, or cut where the terminal ends. Columns with nothing in them are left out.
+/// The last column is as long as its text, or cut at `width`. Empty columns are left out.
 pub(crate) fn text(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) -> String {
     let filled = |at: usize| rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty()));
     let mut shown: Vec<usize> = (0..columns.len()).filter(|at| filled(*at)).collect();

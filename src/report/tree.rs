@@ -18,8 +18,8 @@ const COLUMNS: [Column; 7] = [
     Column::left("name"),
 ];
 
-/// The tree as text, for a terminal of `width` columns or, without one, as wide as it is.
-pub fn text(document: &TreeDocument, width: Option<usize>) -> String {
+/// For a terminal of `width` columns, or without a limit.
+pub(crate) fn text(document: &TreeDocument, width: Option<usize>) -> String {
     let mut rows = Vec::new();
     flatten::walk(document.root_complexes.iter().collect(), "", 0, &mut |node: &NodeRow, guides, depth| {
         rows.push(row(node, &guides, if depth == 0 { "root complex" } else { "" }));
@@ -52,7 +52,7 @@ fn row(node: &NodeRow, guides: &str, kind: &str) -> Vec<String> {
     ]
 }
 
-/// `16 GT/s x4`, with a question mark for what could not be read.
+/// `16 GT/s x4`, with a question mark for an unknown value.
 fn link_text((speed, width): (Option<f64>, Option<u8>)) -> String {
     let speed = speed.map_or_else(|| "?".to_owned(), |speed| speed.to_string());
     let width = width.map_or_else(|| "?".to_owned(), |width| width.to_string());

@@ -28,34 +28,34 @@ pub struct Row {
     pub device: String,
     /// The setting's id.
     pub setting: SettingId,
-    /// The value now; `null` with a problem when it cannot be read.
+    /// The current value; `null` with a problem if it cannot be read.
     pub value: Option<Label>,
-    /// What it takes.
+    /// Its values.
     pub choices: Vec<String>,
     /// The value before iodyno's first change since boot.
     pub found_value: Option<String>,
     /// The kernel's default, where it is known.
     pub default_value: Option<String>,
-    /// Who sets it at boot, where that was found.
+    /// The file that sets it at boot, where one was found.
     pub set_by: Option<String>,
-    /// Whether this user can change it now.
+    /// Whether this user can change it.
     pub writable: bool,
-    /// Why not.
+    /// Why it is not writable.
     pub why_not: Option<String>,
     /// Why there is no value.
     #[serde(skip)]
     pub problem: Option<Problem>,
 }
 
-/// The settings a device has.
-pub fn rows(machine: &Machine, change_log: &ChangeLog, device: &Device, live: bool) -> Vec<Row> {
+/// The settings of a device.
+pub(crate) fn rows(machine: &Machine, change_log: &ChangeLog, device: &Device, live: bool) -> Vec<Row> {
     SETTINGS.iter().filter_map(|row| one(machine, change_log, device, row, live)).collect()
 }
 
 fn one(machine: &Machine, change_log: &ChangeLog, device: &Device, row: &Setting, live: bool) -> Option<Row> {
     let cell = Cell::of(machine, change_log, device, row)?;
     let why_not = why_not(machine, row, &(row.read)(machine, device), live);
-    // A long range is not its usual values.
+    // A long range has no list of values.
     let choices = if row.usual.is_empty() { cell.choices } else { Vec::new() };
     Some(Row {
         device: device.to_string(),
@@ -90,14 +90,13 @@ fn why_not(machine: &Machine, row: &Setting, readings: &[Reading<Value>], live: 
     }
 }
 
-/// `{settings: [...], problems: [...]}` as one document.
-pub fn json(rows: &[Row]) -> String {
+pub(crate) fn json(rows: &[Row]) -> String {
     let problems: Vec<&Problem> = rows.iter().filter_map(|row| row.problem.as_ref()).collect();
     super::json::text(&json!({ "settings": rows, "problems": problems }))
 }
 
 /// A table per device.
-pub fn table(rows: &[Row]) -> String {
+pub(crate) fn table(rows: &[Row]) -> String {
     let mut text = String::new();
     for device in rows.chunk_by(|a, b| a.device == b.device) {
         let _infallible = writeln!(text, "{}", device[0].device);
@@ -126,23 +125,22 @@ fn notes(row: &Row, value: &str, changed: Option<&str>) -> Vec<String> {
     notes
 }
 
-/// A change that was made: what was there, what was asked, what was read back.
-pub fn applied(change: &Change, outcome: &Outcome) -> String {
+/// An applied change: old, requested and actual value.
+pub(crate) fn applied(change: &Change, outcome: &Outcome) -> String {
     format!("{} {}: {} -> {}: {outcome}\n", change.device, change.setting.0, change.from, change.to)
 }
 
-/// A value that was asked for and is there.
-pub fn already_there(device: &Device, setting: &Setting, value: &str) -> String {
+pub(crate) fn already_there(device: &Device, setting: &Setting, value: &str) -> String {
     format!("{device} {}: already {value}\n", setting.id.0)
 }
 
-/// The commands that would make these changes.
-pub fn commands(changes: &[Change]) -> String {
+/// Commands for these changes.
+pub(crate) fn commands(changes: &[Change]) -> String {
     changes.iter().map(|change| change.command() + "\n").collect()
 }
 
-/// The commands that would undo, and what they would leave as it is, as comments.
-pub fn undo_commands(steps: &[Step], left: &[(Entry, Restored)]) -> String {
+/// Commands that undo changes, with comments for those they leave.
+pub(crate) fn undo_commands(steps: &[Step], left: &[(Entry, Restored)]) -> String {
     let commands = steps.iter().map(|step| change::command(&step.target, &step.file) + "\n");
     let left = left.iter().map(|(entry, why)| {
         let step = Step::untouched(entry.clone());
@@ -151,8 +149,8 @@ pub fn undo_commands(steps: &[Step], left: &[(Entry, Restored)]) -> String {
     commands.chain(left).collect()
 }
 
-/// What an undo did, a line each.
-pub fn restored(report: &[(Step, Restored)], kept_remain: bool) -> String {
+/// The results of an undo, a line each.
+pub(crate) fn restored(report: &[(Step, Restored)], kept_remain: bool) -> String {
     let mut text = String::new();
     for (step, restored) in report {
         let (device, setting) = (Label::new(&step.device.name), Label::new(&step.setting));
@@ -168,7 +166,6 @@ pub fn restored(report: &[(Step, Restored)], kept_remain: bool) -> String {
     text
 }
 
-/// What became of one file.
 fn became(step: &Step, restored: &Restored) -> String {
     let target = Label::new(&step.target);
     match restored {
@@ -190,8 +187,8 @@ fn became(step: &Step, restored: &Restored) -> String {
     }
 }
 
-/// The journal as lines for people: this boot's changes, and how many are older.
-pub fn journal(records: &[Record], boot: &str, path: &Path) -> String {
+/// The journal: records of this boot, and the number of older ones.
+pub(crate) fn journal(records: &[Record], boot: &str, path: &Path) -> String {
     let mut text = format!("{}\n", path.display());
     let (now, older): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.boot == boot);
     for record in now {
@@ -222,7 +219,6 @@ pub fn journal(records: &[Record], boot: &str, path: &Path) -> String {
     text
 }
 
-/// `{records: [...]}` as one document.
-pub fn journal_json(records: &[Record]) -> String {
+pub(crate) fn journal_json(records: &[Record]) -> String {
     super::json::text(&json!({ "records": records }))
 }

@@ -1,4 +1,4 @@
-//! `iodyno whatif` as text and as JSON: today's tree beside the one that would be, what changes, what was assumed.
+//! `iodyno whatif` as text and as JSON: both trees, changes, assumptions.
 
 pub mod rows;
 
@@ -19,24 +19,20 @@ use crate::{
     whatif::{Assumption, Prediction, difference::Change},
 };
 
-/// A move and what it changes, with what was asked.
+/// A hypothetical move and its prediction.
 #[derive(Debug, Clone, Copy)]
-pub struct Answer<'a> {
-    /// Today's machine.
+pub(crate) struct Answer<'a> {
     pub machine: &'a Machine,
-    /// What its places carry.
     pub limits: &'a Limits,
-    /// `--under`, as it was written.
+    /// The value of `--under`.
     pub under: &'a str,
-    /// What would be.
     pub prediction: &'a Prediction,
-    /// What the readers could not read.
+    /// Those of the readers.
     pub problems: &'a [Problem],
 }
 
-/// CONTRACT's document.
 #[derive(Debug, Serialize)]
-pub struct WhatifDocument<'a> {
+pub(crate) struct WhatifDocument<'a> {
     moved: Vec<String>,
     displaced: Vec<String>,
     assumes: Vec<String>,
@@ -52,13 +48,12 @@ pub struct WhatifDocument<'a> {
     problems: Vec<Problem>,
 }
 
-/// The tree as it would be.
 #[derive(Debug, Serialize)]
 struct Tree {
     root_complexes: Vec<NodeRow>,
 }
 
-/// A function that is called something else then.
+/// A function whose address changes.
 #[derive(Debug, Serialize)]
 struct NewAddress {
     today: String,
@@ -66,8 +61,7 @@ struct NewAddress {
 }
 
 impl<'a> WhatifDocument<'a> {
-    /// The document of an answer.
-    pub fn new(answer: &Answer<'a>) -> Self {
+    pub(crate) fn new(answer: &Answer<'a>) -> Self {
         let prediction = answer.prediction;
         let (moved, tree) = (&prediction.moved, &answer.machine.pci);
         let addresses =
@@ -112,8 +106,8 @@ fn new_addresses(today: &PciTree, prediction: &Prediction) -> Vec<NewAddress> {
 /// Columns between two trees.
 const GAP: usize = 3;
 
-/// Lines of at most `width` columns where they can be: the trees side by side when both fit, else one after the other.
-pub fn text(answer: &Answer, width: usize) -> String {
+/// Trees side by side if they fit in `width` columns, else one after the other.
+pub(crate) fn text(answer: &Answer, width: usize) -> String {
     let prediction = answer.prediction;
     let (today, then) = (
         rows::today(answer.machine, answer.limits, &prediction.before, Some(prediction), Slots::TakingPart),
@@ -125,7 +119,7 @@ pub fn text(answer: &Answer, width: usize) -> String {
         today.iter().chain(then).map(|line| line.width()).max().unwrap_or_default()
     };
     let fits = |lines: &(Vec<String>, Vec<String>)| 2 * side(lines) + GAP <= width;
-    // Beside each other they can be compared: worth the models' names.
+    // Without models' names if they fit only so.
     let beside = [true, false].map(both).into_iter().find(fits);
     let mut out = String::new();
     wrap_onto(&mut out, "", &heading(answer), width);
@@ -182,7 +176,6 @@ fn what(answer: &Answer) -> String {
     format!("{} ({range})", crate::whatif::assumption::names(answer.machine, &tops))
 }
 
-/// The rows of a tree in columns.
 fn lines(machine: &Machine, rows: &[Row], models: bool) -> Vec<String> {
     let left: Vec<String> = rows.iter().map(|row| label(machine, row, models)).collect();
     let wide = left.iter().map(|text| text.width()).max().unwrap_or_default();
@@ -224,7 +217,7 @@ fn rate(rate: BytesPerSecond) -> String {
     UnitSystem::Decimal.rate(rate)
 }
 
-/// Both totals with what limits them, and what is won.
+/// Both totals with their limits, and the gain.
 fn totals(prediction: &Prediction, width: usize) -> String {
     let mut out = String::new();
     for (name, total) in [("before", &prediction.before), ("after", &prediction.after)] {

@@ -23,7 +23,7 @@ impl Clock {
         Self { started: now(), counted: None }
     }
 
-    /// A clock that stands still between calls of [`Self::pass`].
+    /// A clock that advances in [`Self::pass`] only.
     pub fn counted() -> Self {
         Self { started: now(), counted: Some(Arc::default()) }
     }

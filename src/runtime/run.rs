@@ -92,7 +92,7 @@ impl Testbed {
         Ok(())
     }
 
-    /// What each target should reach by the machine's limits.
+    /// Expected rates of the targets.
     pub fn expected(&self, workload: &Workload) -> Vec<Option<Expected>> {
         capacity::expected(&self.read.machine, &self.read.limits, workload)
     }
@@ -170,7 +170,6 @@ pub(crate) struct Run {
 
 /// A look at a test.
 pub(crate) struct Look {
-    /// What was read so far.
     pub sample: RunSample,
     /// The row of the last second, once a second.
     pub row: Option<Row>,
@@ -212,7 +211,6 @@ impl Run {
         Ok(Self { session, clock, rows, watch, seconds: Seconds::default(), each: Vec::new() })
     }
 
-    /// What was read so far.
     pub fn sample(&self) -> RunSample {
         self.session.sample()
     }

@@ -89,7 +89,7 @@ mod tests {
         let place = "devices/pci0000:00/0000:00:01.1/0000:01:00.0/nvme/nvme3/nvme3n1/nvme3n1p2";
         let partition = folder.path().join("sys").join(place);
         std::fs::create_dir_all(&partition).unwrap();
-        // That it is there tells; what stands in it is another file's.
+        // Only its existence matters here.
         let any_file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         std::fs::copy(any_file, partition.join("partition")).unwrap();
         std::os::unix::fs::symlink(format!("../../{place}"), &link).unwrap();

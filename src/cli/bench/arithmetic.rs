@@ -1,13 +1,13 @@
 //! Arithmetic of whole numbers in job files, as bc computes it for fio: `2*$ncpus`.
 
-/// The value of an expression of `+ - * / %` and parentheses; `None` where it is none, divides by zero or overflows.
+/// The value of an expression of `+ - * / %` and parentheses; `None` for other text, division by zero and overflow.
 pub(super) fn value(text: &str) -> Option<i64> {
     let mut rest = text;
     let value = sum(&mut rest, 0)?;
     rest.trim().is_empty().then_some(value)
 }
 
-/// Parentheses within each other at most: no file needs more, and each takes stack.
+/// Maximum nesting, as each level takes stack.
 const DEEPEST: u8 = 32;
 
 fn sum(rest: &mut &str, depth: u8) -> Option<i64> {

@@ -5,18 +5,18 @@ use crate::model::{
     options::{OPTIONS, WorkloadOption},
 };
 
-/// What an option of a job file means here.
+/// Treatment of an option of a job file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// It is an option of `iodyno bench`.
+    /// An option of `iodyno bench`.
     Taken,
-    /// What is read, and when, is the same whatever it says.
+    /// No effect on reads and their timing.
     Same,
-    /// The same, but fio also does something that iodyno does not do.
+    /// The same, but fio also does something else.
     Noted,
-    /// It changes what is read or when, unless it has one of these values.
+    /// Changes reads or their timing, except with one of these values.
     Only(&'static [&'static str]),
-    /// It changes what is read or when.
+    /// Changes reads or their timing.
     Unsupported,
     /// fio 3.33 has no such option.
     Unknown,
@@ -27,11 +27,11 @@ const OFF: Rule = Rule::Only(&["0", "0s", "false", "no", "off"]);
 
 /// Options of fio 3.33 (`fio --cmdhelp`, `--enghelp` of the engines here) that `iodyno bench` does not have itself.
 const RULES: [(Rule, &str); 19] = [
-    // Names and order of sections, which the parser looks at.
+    // Names and order of sections: used by the parser.
     (Rule::Same, "name description stonewall new_group group_reporting thread"),
-    // Seeds: offsets are drawn anew, as likely as fio's.
+    // Seeds: offsets have the same distribution as fio's.
     (Rule::Same, "randrepeat allrandrepeat norandommap softrandommap"),
-    // Without what they belong to they do nothing, and that is refused.
+    // Parts of other options that are refused.
     (
         Rule::Same,
         "rate_cycle rate_ignore_thinktime thinktime_spin thinktime_blocks thinktime_blocks_type \
@@ -42,7 +42,7 @@ const RULES: [(Rule, &str); 19] = [
          job_max_open_zones ignore_zone_limits zone_reset_threshold zone_reset_frequency \
          file_service_type openfiles unique_filename cmdprio_class cmdprio",
     ),
-    // The content of files that are laid out, and what is done when they are.
+    // Content and creation of files laid out.
     (
         Rule::Same,
         "fallocate create_serialize create_fsync create_on_open zero_buffers refill_buffers \
@@ -57,7 +57,7 @@ const RULES: [(Rule, &str); 19] = [
          verify_backlog verify_backlog_batch verify_state_load verify_state_save trim_verify_zero \
          trim_backlog trim_backlog_batch allow_mounted_write",
     ),
-    // The parser says what these come to.
+    // Noted by the parser.
     (Rule::Same, "invalidate fadvise_hint"),
     (
         Rule::Noted,
@@ -113,7 +113,7 @@ const ALIASES: [(&str, &str); 14] = [
     ("hugepage_size", "hugepage-size"),
 ];
 
-/// Options that make fio write, with the value that does not.
+/// Options that make fio write, with their value that does not.
 pub(super) const REFUSED: [(&str, &str); 9] = [
     ("overwrite", "0"),
     ("do_verify", "0"),
@@ -126,7 +126,7 @@ pub(super) const REFUSED: [(&str, &str); 9] = [
     ("allow_mounted_write", "0"),
 ];
 
-/// Accepts a value of one of [`REFUSED`] that writes nothing.
+/// Accepts values of [`REFUSED`] that do not write.
 pub(super) fn refuse(option: &str, value: &str) -> Result<(), ValueError> {
     let harmless = REFUSED.iter().any(|(refused, harmless)| *refused == option && *harmless == value);
     if harmless || matches!(value, "0" | "none") {
@@ -141,7 +141,7 @@ pub(super) fn taken() -> impl Iterator<Item = &'static str> {
     OPTIONS.iter().map(|option| option.name).chain(["filename", "directory", "filesize"]).chain(refused)
 }
 
-/// The name an option has here, if fio has several for it.
+/// The first name of an option with several names.
 pub(super) fn canonical(option: &str) -> &str {
     let of_row = |row: &&WorkloadOption| row.aliases.contains(&option);
     let row = OPTIONS.iter().find(of_row).map(|row| row.name);
@@ -154,7 +154,7 @@ fn listed(option: &str) -> Option<Rule> {
     RULES.iter().find(|(_, options)| has(options)).map(|(rule, _)| *rule)
 }
 
-/// What an option means, by its first name; `buffered` is fio's word for the opposite of direct.
+/// Treatment of an option by its first name; `buffered` is the opposite of `direct`.
 pub(super) fn rule(option: &str) -> Rule {
     let is_taken = option == "buffered" || taken().any(|taken| taken == option);
     listed(option).unwrap_or(if is_taken { Rule::Taken } else { Rule::Unknown })

@@ -29,7 +29,7 @@ struct Section {
 struct Line {
     /// 1 is the first of the file.
     number: usize,
-    /// Name of the section it stands in.
+    /// Name of its section.
     section: String,
     option: String,
     value: Option<String>,

@@ -184,7 +184,7 @@ fn temperature(drive: &Drive, reasons: &mut Reasons) -> Option<f64> {
     let sensor = drive.temperature.as_ref().map(|temperature| &temperature.now);
     let smart = drive.nvme.as_ref().map(|nvme| &nvme.smart);
     let by_smart = || smart?.value().map(|smart| f64::from(smart.celsius));
-    let known = sensor.and_then(|sensor| sensor.get()).or_else(by_smart);
+    let known = sensor.and_then(Reading::get).or_else(by_smart);
     if known.is_none() && sensor.is_none() && smart.is_none() {
         return reasons.absent(drive.path.clone(), "it has no temperature sensor");
     }

@@ -1,4 +1,4 @@
-//! The document of `iodyno sheet --format json`: everything of a sheet by name, for `iodyno compare` and scripts.
+//! The document of `iodyno sheet --format json`, for `iodyno compare` and scripts.
 
 use serde::Serialize;
 
@@ -17,10 +17,10 @@ use crate::{
     text::Label,
 };
 
-/// The document. Parts that were left out are not there.
+/// Omitted parts have no field.
 #[derive(Debug, Serialize)]
 pub struct SheetDocument<'a> {
-    /// `sheet`: tells it from the other documents.
+    /// `sheet`.
     document: &'static str,
     /// Whether the figures come from simulated drives.
     simulated: bool,
@@ -66,7 +66,7 @@ struct SettingRow<'a> {
     default_value: Option<&'a str>,
 }
 
-/// A run with what follows from it.
+/// A run with derived figures and commands.
 #[derive(Debug, Serialize)]
 pub struct RunRow<'a> {
     title: String,
@@ -80,7 +80,7 @@ pub struct RunRow<'a> {
     record: &'a RunRecord,
 }
 
-/// An experiment with the command that makes it again.
+/// An experiment with the command that repeats it.
 #[derive(Debug, Serialize)]
 struct ExperimentRow<'a> {
     command: String,

@@ -1,8 +1,8 @@
-//! A page of metrics in the text format: heads, samples, labels, escapes.
+//! Metrics in the text format: heads, samples, labels, escapes.
 
 use std::fmt::Write as _;
 
-/// The text so far. The head of a family is written with its first sample, so that none stands alone.
+/// The text so far. The head of a family is written with its first sample.
 #[derive(Default)]
 pub(super) struct Page {
     pub text: String,
@@ -35,7 +35,7 @@ impl Page {
     }
 }
 
-/// As the format wants it within quotes.
+/// Escaped for quotes.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

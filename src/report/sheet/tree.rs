@@ -1,4 +1,4 @@
-//! The tree, narrow enough for a forum's code box: root complexes, and below them what has drives or takes lanes.
+//! The tree in the columns of a code box.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -17,11 +17,11 @@ use crate::{
 /// Columns of the names.
 const NAME: usize = 42;
 
-/// A place several drives want more of than it carries, or that a finding points at.
+/// Subject of a finding.
 const HELD: &str = "▲";
-/// A link that is slower than both its ends can be.
+/// A link below the maximum of both its ends.
 const SLOW: &str = "▼";
-/// A slot that holds a device to less than the device can.
+/// A slot below the maximum of its device.
 const SLOT: &str = "▽";
 
 pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
@@ -64,7 +64,7 @@ fn line(dossier: &Dossier, row: &Row) -> String {
         (RowKind::Drive, Some(drive)) => {
             return columns(&format!("{guides}{}", named(drive)), None, limits.drive(&drive.name), "");
         }
-        // By one of several paths it reads what that carries.
+        // One of several paths has the limit of that path.
         (_, Some(drive)) => match machine.path_through(drive, node) {
             Some(path) => {
                 let model = drive.short_model();
@@ -107,7 +107,7 @@ fn mark(dossier: &Dossier, node: NodeIndex, head: NodeIndex, has_drives: bool) -
             && subject.node(&dossier.machine).is_some_and(|at| at == node || at == head)
     });
     match HopLink::above(&dossier.machine, node) {
-        // A display's link goes to sleep with it.
+        // Links without drives may be slow to save power, as those of displays.
         Some(link) if link.is_slow() && has_drives => SLOW,
         Some(link) if link.is_slot_limited() => SLOT,
         _ if is_pointed => HELD,

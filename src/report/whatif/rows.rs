@@ -1,4 +1,4 @@
-//! The rows of a machine's slots, today or after a move, with what each gets while all drives are busy.
+//! The rows of a machine's slots, before or after a move, with their rates while all drives are busy.
 
 use crate::{
     capacity::{Total, slots},
@@ -9,16 +9,16 @@ use crate::{
     whatif::{Prediction, assumption, difference},
 };
 
-/// What a move does to a row.
+/// Effect of a move on a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
-    /// Nothing.
+    /// None.
     Same,
-    /// It stays, and what it gets with all drives busy changes.
+    /// Its rate with all drives busy changes.
     Changes,
-    /// It was in the way.
+    /// It swaps places with a moved device.
     GivesWay,
-    /// It was asked to move.
+    /// It moves.
     Moves,
 }
 
@@ -27,9 +27,9 @@ pub enum Mark {
 pub struct Row {
     /// The node: a root complex, a switch, or a device that is plugged in.
     pub node: NodeIndex,
-    /// How many rows it is below its root complex.
+    /// Depth below its root complex.
     pub depth: usize,
-    /// The lines that lead to it: `│ ├ `.
+    /// Its guide lines: `│ ├ `.
     pub guides: String,
     /// `0000:40` of a root complex; `01.1` of a device on port 01.1.
     pub place: String,
@@ -37,26 +37,26 @@ pub struct Row {
     pub drive: Option<DriveName>,
     /// The drive's name, or the product.
     pub name: String,
-    /// What its link runs at.
+    /// Current speed and width of its link.
     pub link: Option<(TransferRate, Lanes)>,
-    /// What it gets or passes on with all drives busy.
+    /// Its rate with all drives busy.
     pub busy: Option<BytesPerSecond>,
-    /// What its path, or the root complex itself, carries at most.
+    /// Limit of its path or of the root complex.
     pub limit: Option<BytesPerSecond>,
-    /// What the move does to it.
+    /// Effect of the move.
     pub mark: Mark,
 }
 
-/// Which slots have a row.
+/// Slots with a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slots {
-    /// Those that hold drives or take part in the move.
+    /// Those with drives, and those of the move.
     TakingPart,
-    /// All, empty ones too: places to go to.
+    /// All, with empty ones.
     All,
 }
 
-/// Today's rows, with the marks of a move if there is one.
+/// The current rows, with the marks of a move.
 pub fn today(
     machine: &Machine,
     limits: &Limits,
@@ -81,7 +81,7 @@ struct Side<'a> {
     limits: &'a Limits,
     total: &'a Total,
     prediction: Option<&'a Prediction>,
-    /// Today's node of one of this machine's.
+    /// The current node of a node after the move.
     was: &'a dyn Fn(NodeIndex) -> Option<NodeIndex>,
     slots: Slots,
 }
@@ -91,7 +91,7 @@ impl Side<'_> {
         flatten::slots(self.machine, self.shown()).iter().filter_map(|row| self.row(row)).collect()
     }
 
-    /// Nodes that hold drives or take part in the move, or all slots; with everything above them.
+    /// Nodes with drives, those of the move, or all slots; with the nodes above them.
     fn shown(&self) -> Vec<bool> {
         let tree = &self.machine.pci;
         let slots = slots::all(self.machine);
@@ -109,7 +109,7 @@ impl Side<'_> {
         for node in drives.chain(taking_part).chain(every).flat_map(|node| tree.ancestry(node)) {
             shown[node.0] = true;
         }
-        // Without a slot nothing can ever be plugged in there.
+        // A root complex without a slot has no row.
         for slot in &slots {
             shown[tree.root_of(slot.ports[0]).0] = true;
         }
@@ -119,7 +119,7 @@ impl Side<'_> {
     fn row(&self, row: &flatten::Row) -> Option<Row> {
         let (head, node) = (self.machine.pci.node(row.head?), row.node?);
         let at = self.machine.pci.node(node);
-        // A drive with several paths reads through one of them here.
+        // A drive with several paths has its rate on one of them.
         let reads_here = |name: &&DriveName| self.machine.drive(name).is_some_and(|it| it.node == Some(node));
         let of_node = |limit: Option<&crate::model::Limit>| limit.map(|limit| limit.bytes_per_second);
         let row = Row {
@@ -162,7 +162,6 @@ impl Side<'_> {
         })
     }
 
-    /// What a node does in the move.
     fn part(&self, node: NodeIndex) -> Mark {
         let (Some(prediction), Some(was)) = (self.prediction, (self.was)(node)) else { return Mark::Same };
         match was {

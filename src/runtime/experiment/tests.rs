@@ -12,7 +12,7 @@ use crate::{
     tune::journal,
 };
 
-/// Simulated drives that look, before they read, at what the settings are, and fail when they are told to.
+/// Simulated drives that record the setting before each run, and fail on request.
 struct Watchful {
     service: Arc<SettingsService>,
     inner: Arc<dyn Engine>,
@@ -30,7 +30,7 @@ impl Engine for Watchful {
 
     fn start(&self, workload: &Workload, now: Instant) -> Result<Box<dyn Running>, EngineError> {
         let value = self.service.actuator.read(&self.file).unwrap();
-        // What was changed stands in the journal before anything is read.
+        // A change is in the journal before the first read.
         let noted = !self.service.change_log().unwrap().entries.is_empty();
         self.seen.lock().unwrap().push((value, noted));
         if self.starts.fetch_add(1, Ordering::Relaxed) == self.fails {
