@@ -232,6 +232,11 @@ fn read(origin: &Origin) -> Result<MachineRead, Failure> {
     Ok(startup::read_or_refuse(&*origin.open()?)?)
 }
 
+fn captured(command: &str) -> Complaint {
+    let fix = "leave --open and --sysroot out, or use --demo for simulated drives";
+    Complaint::new(command, "a captured machine cannot be tested", fix)
+}
+
 /// Prints a document as JSON or as text.
 fn show<D: Serialize>(json: bool, document: &D, text: impl FnOnce(&D) -> String) -> Result<Status, Failure> {
     print(&if json { report::json::text(document) } else { text(document) })

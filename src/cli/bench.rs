@@ -16,7 +16,7 @@ use self::{
     arguments::Asked,
     jobfile::{JobFile, Keywords},
 };
-use super::{Complaint, Failure, Progress, Status, failure, print, say, signals::Signal};
+use super::{Complaint, Failure, Progress, Status, captured, failure, print, say, signals::Signal};
 use crate::{
     capacity,
     counters::Rates,
@@ -71,15 +71,12 @@ impl Planned {
 
 /// Status 1 when a read failed.
 pub(super) fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> {
-    let captured = || {
-        let fix = "leave --open and --sysroot out, or use --demo for a simulated test";
-        Complaint::new("bench", "a captured machine cannot be tested", fix)
-    };
     if !origin.is_live() && !origin.is_demo() {
-        return Err(captured().into());
+        return Err(captured("bench").into());
     }
     let root = origin.open()?;
-    let bed = Testbed::new(origin, &root, startup::read(&*root), Clock::real()).ok_or_else(captured)?;
+    let bed =
+        Testbed::new(origin, &root, startup::read(&*root), Clock::real()).ok_or_else(|| captured("bench"))?;
     let JobFile { runs, unsupported: left_out, mut notes } = match &args.fio {
         Some(path) => from_job_file(path, args, &bed.read.machine)?,
         None => JobFile { runs: vec![Planned::of(&args.asked(), args.job_name())], ..JobFile::default() },

@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Duration};
 use clap::{Args, Subcommand};
 
 use super::{
-    Complaint, Failure, Progress, Status, bench::OptionArgs, columns, say, show, signals::Signal, tune,
+    Complaint, Failure, Progress, Status, bench::OptionArgs, captured, columns, say, show, signals::Signal,
+    tune,
 };
 use crate::{
     experiment::{
@@ -16,7 +17,7 @@ use crate::{
     },
     machine::Machine,
     model::{Metric, Target, Workload, fio},
-    report::{experiment as text, json},
+    report::experiment as text,
     runtime::{experiment, run_history, startup, target_resolver},
     source::{SysRoot, origin::Origin},
     text::Label,
@@ -114,8 +115,7 @@ pub(super) fn run(args: &ExperimentArgs, origin: &Origin) -> Result<Status, Fail
         Action::List { on, json } => list(on, *json, origin),
         Action::Run(args) => {
             if !origin.is_live() && !origin.is_demo() {
-                let fix = "leave --open and --sysroot out, or use --demo for simulated drives";
-                return Err(Complaint::new("experiment", "a captured machine cannot be tested", fix).into());
+                return Err(captured("experiment").into());
             }
             tune::recover(origin, tune::Need::GoOn)?;
             args.run(origin)
@@ -141,7 +141,7 @@ fn list(on: &On, json: bool, origin: &Origin) -> Result<Status, Failure> {
             Ok((row, plan))
         })
         .collect::<Result<Vec<_>, Failure>>()?;
-    show(json, &json::ExperimentsDocument::new(&rows), |_| text::list(&rows, columns()))
+    show(json, &text::ListDocument::new(&rows), |_| text::list(&rows, columns()))
 }
 
 impl On {

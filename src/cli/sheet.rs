@@ -1,4 +1,4 @@
-//! `iodyno sheet`: what goes into a forum post.
+//! `iodyno sheet`: the summary for a forum post.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::{
     },
     screens,
     source::{SysRoot, origin::Origin},
-    tune::change_log::ChangeLog,
+    tune::SettingsService,
     ui::theme::Theme,
     units::Bytes,
 };
@@ -97,12 +97,15 @@ fn part(word: &str) -> Result<Part, String> {
 pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> {
     let root = origin.open()?;
     let read = startup::read_or_refuse(&*root)?;
-    let results = results(args, origin, &root, &read)?;
+    let service = startup::settings(origin, &root);
+    // A journal that cannot be read was reported before.
+    let change_log = service.as_ref().and_then(|service| service.change_log().ok()).unwrap_or_default();
+    let results = results(args, origin, service.as_ref(), &root, &read)?;
     let dossier = Dossier::new(&Material {
         mode: &startup::mode(origin),
         machine: &read.machine,
         problems: &read.problems,
-        change_log: &change_log(origin, &root),
+        change_log: &change_log,
         watch: None,
         runs: &results.runs,
         experiments: &results.experiments,
@@ -119,6 +122,7 @@ pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> 
 fn results(
     args: &SheetArgs,
     origin: &Origin,
+    service: Option<&Arc<SettingsService>>,
     root: &Arc<dyn SysRoot>,
     read: &MachineRead,
 ) -> Result<Kept, Failure> {
@@ -127,7 +131,8 @@ fn results(
             let fix = "run `iodyno bench`, then print the sheet";
             return Err(Complaint::new("--simulate", "works with demos only", fix).into());
         }
-        let experiments = simulated_experiment(origin, root, read).into_iter().collect();
+        let experiments = service.and_then(|service| simulated_experiment(service, root, read));
+        let experiments = experiments.into_iter().collect();
         return Ok(Kept { runs: simulated_runs(read)?, experiments, foreign: 0 });
     }
     if !origin.is_live() {
@@ -154,13 +159,12 @@ fn simulated_runs(read: &MachineRead) -> Result<Vec<RunRecord>, Failure> {
 
 /// The experiment for the first finding that has one.
 fn simulated_experiment(
-    origin: &Origin,
+    service: &Arc<SettingsService>,
     root: &Arc<dyn SysRoot>,
     read: &MachineRead,
 ) -> Option<ExperimentRecord> {
     let findings = findings::check(&Inputs::at_rest(&read.machine, &read.limits));
     let proves = |finding: &Finding| EXPERIMENTS.iter().find(|row| row.proves.contains(&finding.id.0));
-    let service = startup::settings(origin, root)?;
     let targets = all_drives(&read.machine);
     let wishes = Wishes::default();
     let plan = |row: &'static Experiment| {
@@ -170,15 +174,9 @@ fn simulated_experiment(
         row.plan(&scene, Terms::default()).ok()
     };
     let plan = findings.iter().filter_map(proves).find_map(plan);
-    plan.map(|plan| experiment::run(plan, &service, root, |_| true).0.record(None, 0))
+    plan.map(|plan| experiment::run(plan, service, root, |_| true).0.record(None, 0))
 }
 
 fn all_drives(machine: &Machine) -> Vec<Target> {
     machine.hardware_drives().map(Drive::target).collect()
-}
-
-/// Settings changed since boot; none where the journal cannot be read, which is reported before.
-fn change_log(origin: &Origin, root: &Arc<dyn SysRoot>) -> ChangeLog {
-    let service = startup::settings(origin, root);
-    service.and_then(|service| service.change_log().ok()).unwrap_or_default()
 }

@@ -8,7 +8,7 @@ use super::{known, wrap_onto};
 use crate::{
     findings::{Finding, Gain, Risk, Row},
     machine::Machine,
-    model::{FindingId, Problem, ProblemKind, Reading, Severity},
+    model::{FindingId, Problem, ProblemKind, Severity},
     units::counted,
 };
 
@@ -45,16 +45,13 @@ impl<'a> CheckDocument<'a> {
 
 /// Inputs of findings that could not be read.
 fn missed(machine: &Machine) -> Vec<Problem> {
-    fn of<T>(reading: &Reading<T>) -> Option<Problem> {
-        reading.problem()
-    }
-    let mut problems: Vec<Option<Problem>> = vec![of(&machine.host.modules), of(&machine.host.io_uring)];
+    let mut problems = vec![machine.host.modules.problem(), machine.host.io_uring.problem()];
     for drive in machine.hardware_drives() {
         let way =
             drive.node.into_iter().flat_map(|node| machine.pci.ancestry(node)).map(|at| machine.pci.node(at));
-        problems.extend(way.filter(|node| node.link.is_some()).map(|node| of(&node.express)));
+        problems.extend(way.filter(|node| node.link.is_some()).map(|node| node.express.problem()));
         if let Some(nvme) = &drive.nvme {
-            problems.extend([of(&nvme.namespace), of(&nvme.identity), of(&nvme.smart)]);
+            problems.extend([nvme.namespace.problem(), nvme.identity.problem(), nvme.smart.problem()]);
         }
     }
     problems.into_iter().flatten().collect()

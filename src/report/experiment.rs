@@ -2,19 +2,60 @@
 
 use std::fmt::Write;
 
+use serde::Serialize;
+
 use super::table::{self, Column};
 use crate::{
     experiment::{
         Account, Experiment, Needs, Plan, Run,
         verdict::{self, figure, in_words, percent},
     },
-    model::Metric,
+    model::{ExperimentId, Metric},
     text::Label,
     units::UnitSystem,
 };
 
 /// An experiment, and its plan on this machine or its unmet need.
 pub(crate) type Listed = (&'static Experiment, Result<Plan, Needs>);
+
+#[derive(Debug, Serialize)]
+pub(crate) struct ListDocument {
+    experiments: Vec<ListedRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct ListedRow {
+    name: ExperimentId,
+    question: &'static str,
+    metric: Metric,
+    compares: &'static str,
+    changes: &'static str,
+    needs: &'static str,
+    found: &'static str,
+    available: bool,
+    why_not: Option<String>,
+    arms: Vec<String>,
+    seconds: Option<f64>,
+}
+
+impl ListDocument {
+    pub(crate) fn new(rows: &[Listed]) -> Self {
+        let experiments = rows.iter().map(|(row, plan)| ListedRow {
+            name: row.id,
+            question: row.question,
+            metric: row.metric,
+            compares: row.arms,
+            changes: row.changes,
+            needs: row.needs,
+            found: row.found,
+            available: plan.is_ok(),
+            why_not: plan.as_ref().err().map(|why| format!("needs {why}")),
+            arms: plan.iter().flat_map(|plan| plan.arms.iter().map(|arm| arm.label.clone())).collect(),
+            seconds: plan.as_ref().ok().map(|plan| plan.least_time().as_secs_f64()),
+        });
+        Self { experiments: experiments.collect() }
+    }
+}
 
 pub(crate) fn list(rows: &[Listed], width: Option<usize>) -> String {
     let columns =

@@ -5,7 +5,6 @@
 
 mod tree;
 mod drives;
-mod experiment;
 mod sheet;
 
 use std::{collections::BTreeSet, fmt::Display, sync::Arc};
@@ -13,7 +12,6 @@ use std::{collections::BTreeSet, fmt::Display, sync::Arc};
 use serde::Serialize;
 
 pub use drives::{DriveRow, DrivesDocument};
-pub(crate) use experiment::ExperimentsDocument;
 pub(super) use sheet::SheetDocument;
 pub use tree::{LinkRow, NodeRow, TreeDocument};
 
