@@ -237,7 +237,7 @@ fn a_rate_is_kept_and_an_amount_is_read_to_the_end() {
 }
 
 #[test]
-fn what_cannot_be_read_is_one_line_that_says_what_to_do() {
+fn unreadable_targets_are_one_line_with_a_fix() {
     let folder = folder();
     let path = file_in(folder.path(), 1);
     assert!(refusal(folder.path(), &[]).contains("is a directory; name a file in it"));
@@ -302,7 +302,7 @@ fn a_signal_ends_the_run_at_once_with_its_summary_and_without_its_file() {
 }
 
 #[test]
-fn rows_are_dstats_and_a_demo_says_that_it_is_simulated() {
+fn rows_are_dstats_and_those_of_a_demo_are_marked_simulated() {
     let folder = folder();
     let output = bench(&file_in(folder.path(), 8), &["--runtime=2"]);
     let text = String::from_utf8(output.stdout).unwrap();

@@ -513,7 +513,7 @@ fn the_tree_has_a_row_for_every_function_lspci_lists() {
 }
 
 #[test]
-fn the_options_an_experiment_is_told_with_make_the_same_experiment() {
+fn the_printed_options_repeat_the_experiment() {
     let asked = ["experiment", "run", "own", "--demo", "x570", "--json"];
     let with = |options: &[&str]| {
         let output = run(&[&asked[..], options].concat());

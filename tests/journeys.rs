@@ -62,7 +62,7 @@ fn draw(headless: &mut Headless) -> String {
 }
 
 #[test]
-fn a_text_scrolled_past_its_end_comes_back_at_once() {
+fn a_text_scrolled_past_its_end_scrolls_back_at_once() {
     for (keys, further, back) in [
         ("?", "<Down>", "<Up>"),
         ("n<Enter>", "<Down>", "<Up>"),
@@ -85,7 +85,7 @@ fn a_text_scrolled_past_its_end_comes_back_at_once() {
 }
 
 #[test]
-fn help_says_all_it_has_to_say_at_any_width() {
+fn help_is_complete_at_any_width() {
     for (columns, tab) in (1..=7).filter(|tab| *tab != 6).flat_map(|tab| [(80, tab), (100, tab), (200, tab)])
     {
         let mut headless =
@@ -299,7 +299,7 @@ fn two_drives_are_changed_tested_undone_and_the_screen_is_left() {
 }
 
 #[test]
-fn what_the_kernel_made_of_a_value_is_said_and_one_value_is_put_back() {
+fn an_adjusted_value_is_shown_and_one_value_restored() {
     let mut headless = open("x570");
     press(&mut headless, "3l<Enter><C-u>4099<Enter>a<Enter>");
     assert!(shown(&headless).contains("adjusted by the kernel to 4096"), "{}", shown(&headless));
@@ -337,7 +337,7 @@ fn leaving_with_changes_asks_and_exports_rules() {
 }
 
 #[test]
-fn a_capture_turns_what_is_staged_into_commands() {
+fn a_capture_turns_staged_changes_into_commands() {
     let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/d-stock-qemu.capture");
     let mut headless = Headless::open(&Origin::Capture(capture.into()), (120, 40)).expect("captures open");
     press(&mut headless, "3l+a");
@@ -350,7 +350,7 @@ fn a_capture_turns_what_is_staged_into_commands() {
 }
 
 #[test]
-fn an_experiment_ends_in_a_verdict_whose_winner_is_kept_and_put_back() {
+fn the_winner_of_an_experiment_is_kept_and_undone() {
     let mut headless = open("threadripper-before");
     press(&mut headless, "5");
     let scheduler = |headless: &Headless| {
@@ -389,7 +389,7 @@ fn an_experiment_ends_in_a_verdict_whose_winner_is_kept_and_put_back() {
 }
 
 #[test]
-fn an_experiment_that_is_ended_puts_everything_back_and_leaving_asks_first() {
+fn a_stopped_experiment_is_restored_and_quitting_asks_first() {
     let mut headless = open("threadripper-before");
     press(&mut headless, "5<Enter>");
     headless.wait(Duration::from_secs(5));
@@ -425,7 +425,7 @@ fn a_finding_leads_to_the_experiment_that_would_prove_it() {
 }
 
 #[test]
-fn what_cannot_be_tried_here_says_why() {
+fn unavailable_experiments_have_a_reason() {
     let mut headless = open("laptop");
     press(&mut headless, "5jjjjjjjjjjj<Enter>");
     assert!(shown(&headless).contains("nomerges needs a real machine"), "{}", shown(&headless));
@@ -437,7 +437,7 @@ fn what_cannot_be_tried_here_says_why() {
 }
 
 #[test]
-fn a_sheet_is_chosen_and_what_is_seen_is_copied() {
+fn the_shown_sheet_is_copied() {
     let mut headless = open("threadripper-before");
     press(&mut headless, "4r");
     headless.wait(Duration::from_secs(12));
@@ -525,7 +525,7 @@ fn a_verdict_goes_into_the_sheet_and_comes_out_again() {
 }
 
 #[test]
-fn what_an_experiment_measured_stands_in_the_rule_that_keeps_its_winner() {
+fn a_kept_winner_is_exported_with_its_measured_gain() {
     let mut headless = open("threadripper-before");
     press(&mut headless, "5j<Enter>");
     headless.wait(Duration::from_mins(2));
@@ -542,7 +542,7 @@ fn what_an_experiment_measured_stands_in_the_rule_that_keeps_its_winner() {
 }
 
 #[test]
-fn what_was_kept_before_this_start_is_offered_with_its_time() {
+fn stored_runs_are_offered_with_their_time() {
     let mut headless = open("laptop");
     press(&mut headless, "r");
     headless.wait(Duration::from_secs(12));

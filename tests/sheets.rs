@@ -294,7 +294,7 @@ fn every_box_fits_and_no_line_can_steer_a_terminal() {
 }
 
 #[test]
-fn what_is_left_out_is_not_there() {
+fn omitted_parts_are_missing() {
     let (_, read) = &machines()[0];
     let runs = [record(read, None), record(read, None)];
     let experiments = [experiment(read, None)];
@@ -342,7 +342,7 @@ fn at_share(record: &RunRecord, share: f64) -> RunRecord {
 }
 
 #[test]
-fn what_changed_between_two_sheets_is_told_and_what_got_slower() {
+fn a_comparison_shows_changes_and_slower_runs() {
     let side = |read: &MachineRead, runs: &[RunRecord]| {
         let mode = Mode::Demo(Label::new("x"));
         let dossier = dossier(read, &mode, runs, false);
@@ -387,7 +387,7 @@ fn what_changed_between_two_sheets_is_told_and_what_got_slower() {
 }
 
 #[test]
-fn what_became_of_an_experiment_is_told_arm_by_arm() {
+fn a_comparison_shows_an_experiment_arm_by_arm() {
     let read = read(&DEMOS[0].capture());
     let before = experiment(&read, None);
     let side = |record: &ExperimentRecord| {

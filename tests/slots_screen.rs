@@ -39,7 +39,7 @@ fn gain(headless: &Headless) -> Option<f64> {
 }
 
 #[test]
-fn a_card_is_carried_from_the_machine_to_where_it_wins_and_put_back() {
+fn a_card_is_moved_from_the_machine_screen_and_restored() {
     let mut headless = open("nnw");
     assert_eq!(headless.app.screen, ScreenId("slots"));
     assert!(shown(&headless).contains("moving the card with nvme0n1 to nvme3n1"), "{}", shown(&headless));
@@ -76,7 +76,7 @@ fn the_experiments_lead_to_the_page_and_it_leads_back() {
 }
 
 #[test]
-fn a_drive_is_taken_alone_from_its_card_and_then_put_back() {
+fn one_drive_of_a_card_is_moved_and_restored() {
     let mut headless = open("nnw<Space>");
     assert!(shown(&headless).contains("moving nvme0n1 "), "{}", shown(&headless));
     press(&mut headless, "<End><Up>");
@@ -87,7 +87,7 @@ fn a_drive_is_taken_alone_from_its_card_and_then_put_back() {
 }
 
 #[test]
-fn what_cannot_be_says_why_and_what_can() {
+fn impossible_moves_have_a_reason() {
     let mut headless = open("nnwgjj");
     let picture = shown(&headless);
     assert!(

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_and_every_option_stands_on_its_page() {
+    fn every_command_and_every_option_is_on_its_page() {
         let mut whole = CommandLine::command();
         whole.build();
         let plain = |page: &str| page.replace('\\', "");

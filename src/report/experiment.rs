@@ -49,7 +49,7 @@ impl ListDocument {
             needs: row.needs,
             found: row.found,
             available: plan.is_ok(),
-            why_not: plan.as_ref().err().map(|why| format!("needs {why}")),
+            why_not: plan.as_ref().err().map(ToString::to_string),
             arms: plan.iter().flat_map(|plan| plan.arms.iter().map(|arm| arm.label.clone())).collect(),
             seconds: plan.as_ref().ok().map(|plan| plan.least_time().as_secs_f64()),
         });

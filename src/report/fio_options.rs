@@ -171,7 +171,7 @@ new_group=1
     }
 
     #[test]
-    fn what_is_not_the_default_is_told() {
+    fn options_other_than_the_default_are_written() {
         let workload = Workload {
             pattern: Pattern::Sequential,
             block_split: vec![(Bytes(4096), 60), (Bytes(65536), 40)],

@@ -187,7 +187,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_summary_says_what_ran_what_came_of_it_and_what_it_cost() {
+    fn a_summary_has_workload_result_and_cost() {
         let text = text(&run(), &[]);
         let expected = "\
 4k randread, depth 32, 1 job
@@ -226,7 +226,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_figure_stands_under_it() {
+    fn errors_and_doubts_follow_their_figure() {
         let mut run = run();
         run.simulated = true;
         run.interrupted = true;

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_line_up_and_numbers_stand_right() {
+    fn columns_line_up_and_numbers_are_right_aligned() {
         let expected =
             "name     size  model\na        1 TB  Något långt namn på en disk\nbbbbbb  12 TB  東芝 KIOXIA\n";
         assert_eq!(text(&COLUMNS, &rows(), None), expected);

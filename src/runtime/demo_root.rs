@@ -74,7 +74,7 @@ mod tests {
     };
 
     #[test]
-    fn a_demo_polls_once_its_driver_has_poll_queues_and_says_so_before() {
+    fn a_demo_polls_only_with_poll_queues() {
         let inner = Origin::Demo("x570".to_owned()).open().unwrap();
         let kernel = Arc::new(kernel(&*inner, &source::read_machine(&*inner).0));
         let root = DemoRoot::new(inner, Arc::clone(&kernel));

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_cannot_run_ends_at_once_and_says_why() {
+    fn a_test_that_cannot_run_ends_at_once_with_its_error() {
         let session = start(workload("/nowhere/file".into()));
         wait_for(&session, |sample| sample.state == RunState::Ended);
         let error = session.finish().unwrap_err().to_string();

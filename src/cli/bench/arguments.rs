@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn beside_a_job_file_stands_only_what_is_said_of_all_its_runs() {
+    fn options_of_a_workload_conflict_with_a_job_file() {
         use clap::CommandFactory;
         let beside = [
             "fio",

@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_as_fio_has_it() {
+    fn missing_options_have_fios_defaults() {
         let file = parse("[a]\nfilename=/dev/nvme0n1\nsize=100%\nbuffered=1\ninvalidate=0\nfadvise_hint=0\n");
         let workload = &file.runs[0].workload;
         assert_eq!(
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_the_workload_is_refused_unless_it_stands_at_fios_default() {
+    fn unsupported_options_are_refused_unless_at_fios_default() {
         let unsupported = |option: &str| parse(&format!("[a]\nfilename=x\n{option}\n")).unsupported;
         for option in [
             "bsrange=4k-64k",

@@ -42,11 +42,11 @@ pub(crate) fn title(record: &ExperimentRecord) -> String {
 fn experiment(number: usize, record: &ExperimentRecord) -> Vec<String> {
     let simulated = if record.simulated { "SIMULATED " } else { "" };
     let mut lines = boxed(&format!("{number:<2} "), &format!("{simulated}{}", title(record)));
-    lines.extend([subject(record), sureness(record)].iter().flat_map(|words| boxed(INDENT, words)));
+    lines.extend([subject(record), confidence(record)].iter().flat_map(|words| boxed(INDENT, words)));
     lines.push(String::new());
     lines.extend(table(record));
     lines.push(String::new());
-    let mut below = meanings(record);
+    let mut below = conclusions(record);
     below.push(ending(record));
     let discarded = &record.thrown_out_because;
     let reason = |out: &ThrownOut| format!("round {} discarded: {}, {}", out.round, out.arm, out.why);
@@ -74,7 +74,7 @@ fn subject(record: &ExperimentRecord) -> String {
 }
 
 /// `12 rounds in random order, 0 discarded; detectable difference 1.6 %, below 2.0 % counts as none`.
-fn sureness(record: &ExperimentRecord) -> String {
+fn confidence(record: &ExperimentRecord) -> String {
     let seen = record
         .detectable
         .map_or_else(String::new, |share| format!("detectable difference {}, ", percent(share)));
@@ -142,7 +142,7 @@ pub(crate) fn effect_words(effect: &EffectRecord) -> String {
     }
 }
 
-fn meanings(record: &ExperimentRecord) -> Vec<String> {
+fn conclusions(record: &ExperimentRecord) -> Vec<String> {
     let mut said: Vec<&EffectRecord> =
         record.effects.iter().filter(|effect| !effect.meaning.is_empty()).collect();
     if said.len() > SENTENCES {

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_stand_apart_and_lines_fit() {
+    fn blocks_are_separated_and_lines_fit() {
         let long = "word ".repeat(40);
         let blocks = [
             Block::Title("Ten drives".to_owned()),

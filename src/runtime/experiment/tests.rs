@@ -134,7 +134,7 @@ fn every_run_reads_with_its_arms_settings_and_each_change_is_undone_before_the_n
 }
 
 #[test]
-fn a_run_that_fails_is_restored_and_its_round_thrown_out() {
+fn a_failed_run_is_restored_and_its_round_discarded() {
     let scenery = scenery();
     let engine = scenery.watchful(5);
     let mut running = scenery.running(&engine);
