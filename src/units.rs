@@ -172,7 +172,11 @@ impl TransferRate {
     /// `None` for `Unknown`, `Unknown speed` and everything else that is not a PCI Express rate.
     pub fn parse(text: &str) -> Option<Self> {
         let (number, rest) = text.trim().split_once(' ')?;
-        let gts: f64 = number.parse().ok().filter(|_| rest.starts_with("GT/s"))?;
+        Self::from_gts(number.parse().ok().filter(|_| rest.starts_with("GT/s"))?)
+    }
+
+    /// From gigatransfers per second; `None` unless it is a PCI Express rate.
+    pub(crate) fn from_gts(gts: f64) -> Option<Self> {
         let near = |mega: &u32| (gts * 1000.0 - f64::from(*mega)).abs() < 0.5;
         Self::GENERATIONS.into_iter().find(near).map(|mega| Self { mega })
     }

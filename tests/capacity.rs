@@ -51,7 +51,7 @@ fn hops_paths_and_root_complexes_carry_what_is_published() {
     let link = limits.hop(node(&machine, "0000:44:00.0")).unwrap();
     assert_eq!(
         (link.basis, link.because.as_str()),
-        (Basis::Link, "16 GT/s x4 at MPS 256, port 0000:40:01.4")
+        (Basis::Link, "Gen4 x4 (16 GT/s) at MPS 256, port 0000:40:01.4")
     );
 }
 

@@ -455,7 +455,7 @@ fn the_shown_sheet_is_copied() {
     assert!(shown(&headless).contains("[ ] tree with its links"));
     assert!(
         headless.app.screens.sheet.text.len() < whole.len()
-            && !headless.app.screens.sheet.text.contains("GT/s now")
+            && !headless.app.screens.sheet.text.contains("Gen4 x4")
     );
     press(&mut headless, "<Space>ff");
     assert!(

@@ -155,7 +155,7 @@ fn moving_the_card_of_source_p_brings_what_was_published() {
     assert!(prediction.findings_new.is_empty(), "{:?}", prediction.findings_new);
     let says = |text: &str| prediction.assumptions().iter().any(|one| one.to_string().contains(text));
     for text in
-        ["are on one card", "into x4x4x4x4", "Quadro P620 stays at 2.5 GT/s x16", "takes NVIDIA Quadro P620"]
+        ["are on one card", "into x4x4x4x4", "Quadro P620 stays at Gen1 x16 (2.5 GT/s)", "takes NVIDIA Quadro P620"]
     {
         assert!(says(text), "{text}: {:#?}", prediction.assumptions());
     }
@@ -224,7 +224,7 @@ fn a_slower_slot_halves_a_drive_as_the_article_says() {
         let drive = both.moved.then.machine.drive(&DriveName::new(name)).unwrap();
         both.limits.path(drive.node.unwrap()).unwrap().because.clone()
     });
-    assert_eq!(paths, ["8 GT/s x4 at MPS 256, port 0000:60:03.1", "8 GT/s x4 at MPS 256, port 0000:60:03.4"]);
+    assert_eq!(paths, ["Gen3 x4 (8 GT/s) at MPS 256, port 0000:60:03.1", "Gen3 x4 (8 GT/s) at MPS 256, port 0000:60:03.4"]);
     let up = predict(&machine, "nvme8n1", "gen5");
     assert!(up.changes.is_empty(), "the drive itself does 16 GT/s: {:?}", up.changes);
 }

@@ -5,7 +5,7 @@
 
 use crate::{
     machine::{
-        Machine, PciNode, PciTree,
+        Machine, PciNode, PciTree, hop,
         pci::{NodeAddress, NodeKind},
     },
     model::{Basis, Limit, NodeIndex},
@@ -110,8 +110,8 @@ pub(super) fn dmi(machine: &Machine, port: NodeIndex) -> Option<Limit> {
         bytes_per_second: payload_rate(speed, width, payload),
         basis: Basis::Table,
         because: format!(
-            "DMI of the Intel {name}, {speed} {width}{with}, shared by all behind the chipset; from a table ({}), no register \
-             shows it",
+            "DMI of the Intel {name}, {}{with}, shared by all behind the chipset; from a table ({}), no register shows it",
+            hop::sentence((speed, width)),
             row.mark.words()
         ),
         node: Some(bridge),

@@ -2,7 +2,7 @@
 
 use crate::{
     machine::{
-        PciNode, PciTree,
+        PciNode, PciTree, hop,
         pci::{NodeAddress, NodeKind},
     },
     model::{Basis, Limit, NodeIndex},
@@ -52,7 +52,7 @@ pub(super) fn limit(tree: &PciTree, index: NodeIndex, packets: &[(u16, f64)]) ->
     let node = tree.node(index);
     let above = tree.node(node.parent?);
     let link = trained(tree, index)?;
-    let Trained { speed, width } = link;
+    let at = hop::sentence((link.speed, link.width));
     let port = above.address;
     let set = [node, above].into_iter().filter_map(|end| Some(end.express.value()?.payload)).min();
     let mut sizes: Vec<u16> = packets.iter().map(|(payload, _)| *payload).collect();
@@ -61,17 +61,17 @@ pub(super) fn limit(tree: &PciTree, index: NodeIndex, packets: &[(u16, f64)]) ->
     let rate = if sizes.is_empty() { link.rate(set) } else { link.mixed_rate(packets) };
     let because = match (set, sizes.as_slice()) {
         (None, []) => format!(
-            "{speed} {width} by line coding alone, port {port}: MPS cannot be read; at 256 B it would be {:.0} % of this",
+            "{at} by line coding alone, port {port}: MPS cannot be read; at 256 B it would be {:.0} % of this",
             100.0 * link.rate(Some(256)) / rate
         ),
-        (Some(bytes), []) => format!("{speed} {width} at MPS {bytes}, port {port}"),
+        (Some(bytes), []) => format!("{at} at MPS {bytes}, port {port}"),
         (set, [bytes]) if set.is_none_or(|set| set == *bytes) => {
-            format!("{speed} {width} at MPS {bytes}, port {port}")
+            format!("{at} at MPS {bytes}, port {port}")
         }
         (set, sizes) => {
             let sizes: Vec<_> = sizes.iter().map(ToString::to_string).collect();
             let here = set.map_or_else(String::new, |set| format!(" (set here: {set})"));
-            format!("{speed} {width} at MPS {} of the drives below{here}, port {port}", sizes.join(" and "))
+            format!("{at} at MPS {} of the drives below{here}, port {port}", sizes.join(" and "))
         }
     };
     let bytes_per_second = BytesPerSecond(rate);

@@ -316,7 +316,7 @@ mod tests {
         let sentences = refutations(&machine, &limits, &found);
         assert_eq!(
             sentences[0],
-            "0000:41:00.0: measured 8.00 GB/s, above the limit 7.20 GB/s (16 GT/s x4 at MPS 256, port 0000:40:01.1): \
+            "0000:41:00.0: measured 8.00 GB/s, above the limit 7.20 GB/s (Gen4 x4 (16 GT/s) at MPS 256, port 0000:40:01.1): \
              the limit is wrong and no longer used"
         );
         assert_eq!(sentences.len(), 9);

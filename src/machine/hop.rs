@@ -40,6 +40,21 @@ impl HopLink {
         Some(Self { now: own.speed.get().zip(own.width.get()), most: both, device_most, port_most })
     }
 
+    /// `Gen3 x4 < Gen4 x4`, for a column.
+    pub(crate) fn column(&self) -> String {
+        column(self.now.unzip(), self.most.unzip())
+    }
+
+    /// `Gen3 x4 (8 GT/s), could be Gen4 x4`.
+    pub(crate) fn sentence(&self) -> String {
+        let now = self.now.map_or_else(|| "unknown".to_owned(), sentence);
+        match self.most {
+            Some(most) if self.is_slow() => format!("{now}, could be {}", short(most)),
+            Some(_) if self.now.is_some() => format!("{now}, max"),
+            _ => now,
+        }
+    }
+
     pub(crate) fn is_slow(&self) -> bool {
         self.now.zip(self.most).is_some_and(|(now, most)| now.0 < most.0 || now.1 < most.1)
     }
@@ -52,14 +67,40 @@ impl HopLink {
     }
 }
 
-/// `16 x4`, `2.5 x16`: GT/s and lanes, for a column whose heading has the unit.
-pub(crate) fn short(pair: Pair) -> String {
-    let gts = pair.0.gts();
-    let speed = if gts.fract() == 0.0 { format!("{gts:.0}") } else { format!("{gts}") };
-    format!("{speed:>3} {:<3}", pair.1.to_string())
+/// `Gen3 x4 (8 GT/s)`, for a sentence.
+pub(crate) fn sentence(pair: Pair) -> String {
+    format!("{} ({})", short(pair), pair.0)
 }
 
-/// `16 GT/s x4`.
-pub(crate) fn long(pair: Pair) -> String {
-    format!("{} {}", pair.0, pair.1)
+/// `Gen3 (8 GT/s)`.
+pub(crate) fn speed_sentence(speed: TransferRate) -> String {
+    format!("Gen{} ({speed})", speed.generation())
+}
+
+/// `Gen3 x4`, where a sentence or a column already has the GT/s or no room for them.
+pub(crate) fn short((speed, width): Pair) -> String {
+    format!("Gen{} {width}", speed.generation())
+}
+
+/// Speed and width, each if it is known.
+pub(crate) type Ends = (Option<TransferRate>, Option<Lanes>);
+
+/// Cells of [`column`]: `Gen4 x16 < Gen5 x16`.
+pub(crate) const COLUMN_WIDTH: u16 = 19;
+
+/// `Gen3 x4 < Gen4 x4`: what a link runs at and, if that is less, could run at; `up to Gen4 x4` if only that is known.
+pub(crate) fn column(now: Ends, most: Ends) -> String {
+    let words = |(speed, width): Ends| {
+        let speed = speed.map_or_else(|| "?".to_owned(), |speed| speed.generation().to_string());
+        let width = width.map_or_else(|| "x?".to_owned(), |width| width.to_string());
+        format!("Gen{speed} {width}")
+    };
+    let is_less = now.0.zip(most.0).is_some_and(|(now, most)| now < most)
+        || now.1.zip(most.1).is_some_and(|(now, most)| now < most);
+    match (now, most) {
+        ((None, None), (None, None)) => "?".to_owned(),
+        ((None, None), most) => format!("up to {}", words(most)),
+        (now, most) if is_less => format!("{} < {}", words(now), words(most)),
+        (now, _) => words(now),
+    }
 }

@@ -6,12 +6,15 @@ use super::{
     needs_root,
     table::{self, Column},
 };
-use crate::{model::DriveName, units::UnitSystem};
+use crate::{
+    machine::hop,
+    model::DriveName,
+    units::{Lanes, TransferRate, UnitSystem},
+};
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 6] = [
     Column::left("device"),
-    Column::right("link now"),
-    Column::right("at most"),
+    Column::left("link"),
     Column::right("path limit"),
     Column::left("basis").optional(),
     Column::left("drives"),
@@ -31,9 +34,6 @@ pub(crate) fn text(document: &TreeDocument, width: Option<usize>) -> String {
 }
 
 fn row(node: &NodeRow, guides: &str, kind: &str) -> Vec<String> {
-    let link = |pick: fn(&LinkRow) -> (Option<f64>, Option<u8>)| {
-        node.link.as_ref().map(|link| link_text(pick(link))).unwrap_or_default()
-    };
     let limit = node.limit.as_ref();
     let under = node.parent.as_ref().filter(|_| node.kind == "root-complex");
     let under = under.map(|device| format!("under {device}")).unwrap_or_default();
@@ -43,8 +43,7 @@ fn row(node: &NodeRow, guides: &str, kind: &str) -> Vec<String> {
     let paths = if paths.is_empty() { String::new() } else { format!(" (path {})", paths.join(" ")) };
     vec![
         format!("{guides}{} {kind}", node.address).trim_end().to_owned(),
-        link(|link| (link.speed_gts, link.width)),
-        link(|link| (link.max_speed_gts, link.max_width)),
+        node.link.as_ref().map(link_text).unwrap_or_default(),
         limit.map(|limit| UnitSystem::Decimal.rate(limit.bytes_per_second)).unwrap_or_default(),
         limit.map(|limit| limit.basis.name().to_owned()).unwrap_or_default(),
         drives.join(" ") + &paths,
@@ -52,9 +51,7 @@ fn row(node: &NodeRow, guides: &str, kind: &str) -> Vec<String> {
     ]
 }
 
-/// `16 GT/s x4`, with a question mark for an unknown value.
-fn link_text((speed, width): (Option<f64>, Option<u8>)) -> String {
-    let speed = speed.map_or_else(|| "?".to_owned(), |speed| speed.to_string());
-    let width = width.map_or_else(|| "?".to_owned(), |width| width.to_string());
-    format!("{speed} GT/s x{width}")
+fn link_text(link: &LinkRow) -> String {
+    let ends = |gts: Option<f64>, width: Option<u8>| (gts.and_then(TransferRate::from_gts), width.map(Lanes));
+    hop::column(ends(link.speed_gts, link.width), ends(link.max_speed_gts, link.max_width))
 }

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     capacity::Total,
     findings::Finding,
-    machine::{Machine, PciTree},
+    machine::{Machine, PciTree, hop},
     model::{Limits, NodeIndex, Problem, ProblemKind},
     units::{BytesPerSecond, UnitSystem},
     whatif::{Assumption, Prediction, difference::Change},
@@ -138,8 +138,7 @@ pub(crate) fn text(answer: &Answer, width: usize) -> String {
         let (today, then) = both(true);
         out.extend(["before\n", &today.join("\n"), "\n\nafter\n", &then.join("\n"), "\n"]);
     }
-    let legend =
-        "> moves  < swaps  * changes; links in GT/s, rates in GB/s with all drives busy, of the limit";
+    let legend = "> moves  < swaps  * changes; rates in GB/s with all drives busy, of the limit";
     wrap_onto(&mut out, "  ", legend, width);
     out.push('\n');
     out.push_str(&totals(prediction, width));
@@ -182,7 +181,7 @@ fn lines(machine: &Machine, rows: &[Row], models: bool) -> Vec<String> {
     rows.iter()
         .zip(left)
         .map(|(row, left)| {
-            let link = row.link.map_or_else(String::new, |(speed, width)| format!("{} {width}", speed.gts()));
+            let link = row.link.map_or_else(String::new, hop::short);
             let busy = match (row.busy, row.limit) {
                 (Some(busy), Some(limit)) => format!("{:>5} of {:>4}", giga(busy), giga(limit)),
                 (Some(busy), None) => format!("{:>5} of    ?", giga(busy)),
@@ -196,7 +195,7 @@ fn lines(machine: &Machine, rows: &[Row], models: bool) -> Vec<String> {
                 Mark::Moves => ">",
             };
             let pad = " ".repeat(wide - left.width());
-            format!("{mark} {left}{pad}  {link:>7}  {busy}").trim_end().to_owned()
+            format!("{mark} {left}{pad}  {link:<8}  {busy}").trim_end().to_owned()
         })
         .collect()
 }

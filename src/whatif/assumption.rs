@@ -8,7 +8,7 @@ use crate::{
         exchange::{self, Exchanged},
         slots,
     },
-    machine::{Machine, NodeKind, PciTree},
+    machine::{Machine, NodeKind, PciTree, hop},
     model::{DriveName, NodeIndex},
     units::{Lanes, TransferRate},
 };
@@ -118,7 +118,7 @@ impl fmt::Display for Assumption {
             }
             Self::OtherIsQuiet { what } => write!(f, "{what} has no significant traffic besides the drives"),
             Self::SlotSpeed { port, speed } => {
-                write!(f, "the slot at {port} runs at {speed} at most (gen{})", speed.generation())
+                write!(f, "the slot at {port} runs at {} at most", hop::speed_sentence(*speed))
             }
             Self::Renumbered => write!(f, "firmware renumbers the buses in order, as it did before"),
             Self::AddressesKept => {
@@ -219,7 +219,7 @@ fn of_link(before: &Machine, function: NodeIndex, next: &Exchanged) -> Vec<Assum
     if exchange::runs_low(&before.pci, function)
         && let Some((speed, width)) = link.and_then(|link| Some((link.speed.get()?, link.width.get()?)))
     {
-        found.push(Assumption::StaysLow { what, runs: format!("{speed} {width}") });
+        found.push(Assumption::StaysLow { what, runs: hop::sentence((speed, width)) });
     }
     found
 }

@@ -69,7 +69,7 @@ fn a_narrow_switch_with_a_narrow_link_behind_it() {
         ]
     );
     let narrow = Scene::of(&found, "link-downtrained")[1];
-    assert!(narrow.title.contains("16 GT/s x2"), "{}", narrow.title);
+    assert!(narrow.title.contains("Gen4 x2 (16 GT/s)"), "{}", narrow.title);
     assert_eq!(narrow.gain.bytes_per_second, None, "with all busy, the uplink is what holds it back");
     assert!(narrow.gain.text.ends_with("for one busy drive; none with all busy"), "{}", narrow.gain.text);
     let limited: Vec<_> = Scene::of(&found, "slot-limited")

@@ -73,7 +73,7 @@ fn the_downtrained_link_names_both_ends_and_what_it_costs() {
     let finding = laptop().one("link-downtrained");
     assert_eq!(finding.subjects[0].name, "nvme0n1");
     assert_eq!(finding.severity, Severity::High);
-    assert!(finding.title.contains("8 GT/s x4") && finding.title.contains("16 GT/s x4"), "{}", finding.title);
+    assert!(finding.title.contains("Gen3 x4 (8 GT/s), could be Gen4 x4"), "{}", finding.title);
     assert!(finding.remedy.text.contains("0000:00:01.1"), "{}", finding.remedy.text);
     let gain = finding.gain.bytes_per_second.unwrap();
     assert!((3.0e9..4.0e9).contains(&gain), "{gain}");
@@ -137,7 +137,7 @@ fn gen1_slot() -> Scene {
 #[test]
 fn a_port_of_the_first_generation_is_named_and_says_what_it_costs() {
     let finding = gen1_slot().one("slot-limited");
-    assert_eq!(finding.title, "nvme0n1: could do 16 GT/s x4, the slot gives 2.5 GT/s x1");
+    assert_eq!(finding.title, "nvme0n1: could do Gen4 x4, the slot gives Gen1 x1 (2.5 GT/s)");
     assert_eq!(finding.severity, Severity::Info, "no free slot gives more");
     assert!(finding.gain.bytes_per_second.unwrap() > 6e9, "{finding:#?}");
     assert!(finding.remedy.text.starts_with("No free slot is faster. "), "{}", finding.remedy.text);
@@ -145,7 +145,7 @@ fn a_port_of_the_first_generation_is_named_and_says_what_it_costs() {
     let finding = gen1_slot().unplugged("/sys/devices/pci0000:00/0000:00:03.1").one("slot-limited");
     assert_eq!(finding.severity, Severity::High);
     assert!(finding.gain.bytes_per_second.unwrap() > 6e9, "{finding:#?}");
-    assert_eq!(finding.remedy.text, "Move the drive to the free slot 0000:00:03.1 (16 GT/s x16).");
+    assert_eq!(finding.remedy.text, "Move the drive to the free slot 0000:00:03.1 (Gen4 x16).");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_narrow_link_above_a_switch_is_named_for_a_single_drive() {
         .find(|finding| finding.id.0 == "slot-limited" && finding.title.contains("0000:21:00.0"))
         .unwrap();
     assert!(
-        finding.title.ends_with("could do 16 GT/s x4, the link above switch 0000:21:00.0 gives 8 GT/s x1"),
+        finding.title.ends_with("could do Gen4 x4, the link above switch 0000:21:00.0 gives Gen3 x1 (8 GT/s)"),
         "{finding:#?}"
     );
     assert_eq!(finding.subjects[0].name, "0000:21:00.0");
@@ -216,7 +216,7 @@ fn half_the_lanes_cost_half_and_are_the_same_finding() {
         .file(&format!("{LAPTOP_DRIVE}/current_link_width"), "2")
         .file(&format!("{LAPTOP_PORT}/current_link_width"), "2");
     let finding = scene.one("link-downtrained");
-    assert!(finding.title.contains("16 GT/s x2"), "{}", finding.title);
+    assert!(finding.title.contains("Gen4 x2 (16 GT/s)"), "{}", finding.title);
     assert_eq!(finding.subjects[0].kind, SubjectKind::Drive);
 }
 

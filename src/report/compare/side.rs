@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::model::{ExperimentRecord, RunSummary, Seconds, TargetSummary};
+use crate::{
+    machine::hop,
+    model::{ExperimentRecord, RunSummary, Seconds, TargetSummary},
+    units::{Lanes, TransferRate},
+};
 
 /// A sheet. Omitted parts are `None`.
 #[derive(Debug, Deserialize)]
@@ -144,6 +148,12 @@ impl Side {
         let blocks = drive.lba_bytes.map(|bytes| format!("{bytes} B"));
         let parts = [drive.model.clone(), drive.firmware.clone(), blocks];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Link {
+    fn words(&self) -> Option<String> {
+        Some(hop::sentence((TransferRate::from_gts(self.speed_gts?)?, Lanes(self.width?))))
     }
 }
 

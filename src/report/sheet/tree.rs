@@ -2,10 +2,10 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{Block, Choice, Dossier};
+use super::{BOX, Block, Choice, Dossier};
 use crate::{
     findings::SubjectKind,
-    machine::{HopLink, NodeKind, drive, hop::Pair},
+    machine::{HopLink, NodeKind, drive},
     model::{DriveName, Limit, NodeIndex, Severity},
     report::{
         cut,
@@ -14,8 +14,8 @@ use crate::{
     units::{UnitSystem, counted, three_digits},
 };
 
-/// Columns of the names.
-const NAME: usize = 42;
+/// Columns behind the link: `39.4 ▲ published`.
+const BEHIND_LINK: usize = 18;
 
 /// Subject of a finding.
 const HELD: &str = "▲";
@@ -28,9 +28,20 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     let rows = flatten::sheet(&dossier.machine);
     let elsewhere = dossier.machine.hardware_drives().filter(|drive| drive.node.is_none());
     let elsewhere = elsewhere.map(|drive| format!("not on PCI: {} {}", drive.name, drive.short_model()));
-    let mut lines = vec![format!("{:<NAME$} GT/s now  at most  GB/s", "")];
-    lines.extend(rows.iter().map(|row| line(dossier, row)));
-    lines.extend(elsewhere.map(|name| columns(&name, None, None, "")));
+    let elsewhere = elsewhere.map(|name| columns(&name, None, None, ""));
+    let lines: Vec<[String; 3]> = rows.iter().map(|row| line(dossier, row)).chain(elsewhere).collect();
+    let widest = |column: usize| lines.iter().map(|line| line[column].width()).max().unwrap_or(0);
+    let link_width = widest(1).max("link".len());
+    let name_width = widest(0).min(BOX - BEHIND_LINK - link_width - 2);
+    let mut lines: Vec<String> = [["", "link", " GB/s"].map(str::to_owned)]
+        .iter()
+        .chain(&lines)
+        .map(|[name, link, rest]| {
+            let name = cut(name, name_width);
+            let pad = " ".repeat(name_width.saturating_sub(name.width()));
+            format!("{name}{pad}  {link:<link_width$} {rest}").trim_end().to_owned()
+        })
+        .collect();
     let used = |mark: &str| lines.iter().any(|line| line.contains(mark));
     let legend: Vec<&str> =
         [(HELD, "▲ finding"), (SLOW, "▼ link downtrained"), (SLOT, "▽ limited by the slot")]
@@ -43,7 +54,8 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     vec![Block::Box(lines)]
 }
 
-fn line(dossier: &Dossier, row: &Row) -> String {
+/// Name, link and limit of a row.
+fn line(dossier: &Dossier, row: &Row) -> [String; 3] {
     let (machine, limits, guides) = (&dossier.machine, &dossier.limits, &row.guides);
     let drive = row.drive().and_then(|name| machine.drive(name));
     let named = |drive: &crate::machine::Drive| format!("{} {}", drive.name, drive.short_model());
@@ -86,17 +98,12 @@ fn line(dossier: &Dossier, row: &Row) -> String {
     columns(&format!("{guides}{name}"), link, limit, mark(dossier, node, head, below > 0))
 }
 
-fn columns(name: &str, link: Option<HopLink>, limit: Option<&Limit>, mark: &str) -> String {
-    let pair = |pair: Option<Pair>| {
-        pair.map_or_else(String::new, |pair| format!("{} {:<3}", pair.0.gts(), pair.1.to_string()))
-    };
-    let (now, most) = link.map_or_else(Default::default, |link| (pair(link.now), pair(link.most)));
+fn columns(name: &str, link: Option<HopLink>, limit: Option<&Limit>, mark: &str) -> [String; 3] {
+    let link = link.map_or_else(String::new, |link| link.column());
     let giga = |limit: &Limit| three_digits(UnitSystem::Decimal.in_giga(limit.bytes_per_second));
     let rate = limit.map_or_else(String::new, giga);
-    let name = cut(name, NAME);
-    let pad = " ".repeat(NAME.saturating_sub(name.width()));
     let basis = limit.map_or("", |limit| limit.basis.name());
-    format!("{name}{pad}  {now:>7}  {most:>7} {rate:>5} {mark:<1} {basis}").trim_end().to_owned()
+    [name.to_owned(), link, format!("{rate:>5} {mark:<1} {basis}")]
 }
 
 /// The most important mark of a row.

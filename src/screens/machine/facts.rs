@@ -275,21 +275,16 @@ fn about_link(shared: &Shared, index: NodeIndex, facts: &mut Vec<Fact>) {
     let Some(link) = HopLink::above(&shared.machine, index) else { return };
     let node = shared.machine.pci.node(index);
     let path = node.link.as_ref().map(|link| Arc::clone(link.speed.path()));
-    let now = link.now.map_or_else(|| "unknown".to_owned(), hop::long);
-    let (value, meaning) = match link.most {
-        Some(most) if link.is_slow() => (format!("{now}, could be {}", hop::long(most)), Meaning::Warning),
-        Some(_) if link.now.is_some() => (format!("{now}, the maximum"), Meaning::Text),
-        _ => (now, Meaning::Text),
-    };
-    facts.push(Fact { meaning, path, ..fact("link", value) });
+    let meaning = if link.is_slow() { Meaning::Warning } else { Meaning::Text };
+    facts.push(Fact { meaning, path, ..fact("link", link.sentence()) });
     let parent = node.parent.map(|parent| shared.machine.pci.node(parent));
     if let (Some(port), Some(parent)) = (link.port_most, parent) {
         let tail = if link.is_slot_limited() { ", less than the device" } else { "" };
         let path = parent.link.as_ref().map(|link| Arc::clone(link.max_speed.path()));
-        facts.push(Fact { path, ..fact("port", format!("{} {}{tail}", hop::long(port), parent.address)) });
+        facts.push(Fact { path, ..fact("port", format!("{} {}{tail}", hop::short(port), parent.address)) });
     }
     if let Some(device) = link.device_most.filter(|_| link.is_slot_limited()) {
-        facts.push(fact("device", format!("{} at most", hop::long(device))));
+        facts.push(fact("device", format!("{} at most", hop::short(device))));
     }
 }
 

@@ -1,11 +1,11 @@
-//! The tree: a row per place, with its link now and at most, and its load as a bar against its limit.
+//! The tree: a row per place, with its link, and its load as a bar against its limit.
 
 use ratatui::layout::Rect;
 
 use super::{Areas, Tree, search_text};
 use crate::{
     capacity::bottleneck::FULL,
-    machine::{Drive, HopLink, Machine, hop, pci::NodeKind},
+    machine::{Drive, HopLink, Machine, hop::COLUMN_WIDTH, pci::NodeKind},
     model::{DriveName, NodeIndex},
     report::flatten::{Group, Row, RowKind, Sort},
     screens::widgets::{
@@ -31,29 +31,26 @@ const SLOT_MARK: char = '▽';
 struct Columns {
     name: u16,
     link: u16,
-    most: u16,
     load: u16,
     bar: u16,
     bar_width: u16,
 }
 
-const LINK_WIDTH: u16 = 7;
 const LOAD_WIDTH: u16 = 12;
 
 impl Columns {
     fn new(area: Rect) -> Self {
         let bar_width = match area.width {
             ..72 => 6,
-            72..90 => 10,
+            72..90 => 8,
             90..110 => 18,
             _ => 30,
         };
         let bar = area.width - bar_width;
         let load = bar - LOAD_WIDTH - 1;
-        let most = load - LINK_WIDTH - 2;
-        let link = most - LINK_WIDTH - 2;
+        let link = load - COLUMN_WIDTH - 2;
         // The cell before the link column holds its mark.
-        Self { name: link - 2, link, most, load, bar, bar_width }
+        Self { name: link - 2, link, load, bar, bar_width }
     }
 }
 
@@ -89,7 +86,7 @@ fn heading(shared: &Shared, brush: &mut Brush<'_>, head: Rect, columns: &Columns
         _ => format!("{} of limit", shared.units.giga_per_second()),
     };
     let load = format!("{load:>12}");
-    for (x, text) in [(columns.link, "GT/s now"), (columns.most, "at most"), (columns.load, load.as_str())] {
+    for (x, text) in [(columns.link, "link"), (columns.load, load.as_str())] {
         let text = if brush.boxed { text.to_owned() } else { format!("{text} ") };
         brush.text(head.x + x, head.y, head.width - x, &text, Meaning::Quiet);
     }
@@ -278,10 +275,7 @@ impl RowPainter<'_> {
         if let Some(mark) = mark {
             brush.text(x - 2, self.y, 1, &mark.to_string(), meaning);
         }
-        let now = link.now.map_or_else(|| "  ?".to_owned(), hop::short);
-        let most = link.most.map_or_else(|| "  ?".to_owned(), hop::short);
-        brush.text(x, self.y, LINK_WIDTH, &now, meaning);
-        brush.text(self.area.x + self.columns.most, self.y, LINK_WIDTH, &most, Meaning::Quiet);
+        brush.text(x, self.y, COLUMN_WIDTH, &link.column(), meaning);
     }
 
     fn load(&self, brush: &mut Brush<'_>) {
@@ -323,6 +317,10 @@ impl RowPainter<'_> {
         match self.row.kind {
             RowKind::Folded { .. } | RowKind::Group(_) => None,
             RowKind::Alike => possible(&self.shared.machine, limits, &self.row.drives),
+            // A narrower link above, such as a chipset's uplink, limits a device without drives too.
+            _ if self.row.drives.is_empty() => {
+                Some(limits.path(self.row.node?)?.bytes_per_second.0)
+            }
             _ => match self.row.drive() {
                 Some(_) if self.path().is_none() => possible(&self.shared.machine, limits, &self.row.drives),
                 // A path carries what its links do, whatever other paths carry.

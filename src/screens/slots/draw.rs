@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::{Areas, Slots};
 use crate::{
     capacity::Total,
-    machine::Machine,
+    machine::{Machine, hop},
     report::whatif::rows::{Mark, Row},
     screens::widgets::{
         findings,
@@ -64,7 +64,7 @@ fn then_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
         words = format!("  under {place}");
     }
     if let Some(speed) = picked.and_then(|picked| picked.speed) {
-        words = format!("{words}  in a gen{} slot, {speed}", speed.generation());
+        words = format!("{words}  in a {} slot", hop::speed_sentence(speed));
     }
     title.push(piece(words, Meaning::Marked));
     title
@@ -139,9 +139,8 @@ fn side(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect, side:
         }
         let mut x = area.right().saturating_sub(right);
         if has_link {
-            if let Some((speed, width)) = row.link {
-                let link = format!("{} {width}", speed.gts());
-                brush.text(x, y, LINK, &format!("{link:>7}"), Meaning::Quiet);
+            if let Some(link) = row.link {
+                brush.text(x, y, LINK, &hop::short(link), Meaning::Quiet);
             }
             x += LINK;
         }

@@ -34,7 +34,7 @@ def look(guest: Guest, screen: Terminal, name: str, normalised=snapshots.idle) -
 def machine_and_findings_over_a_serial_line(guest: Guest) -> None:
     for size in SIZES:
         with guest.screen(size) as screen:
-            screen.shows("GT/s now")
+            screen.shows("PCIe tree")
             screen.shows("990 PRO")
             look(guest, screen, "machine__switch")
             colours = screen.colours()
@@ -46,7 +46,7 @@ def machine_and_findings_over_a_serial_line(guest: Guest) -> None:
             screen.press("<Down><Down><Down>")
             screen.shows("link-downtrained")
             screen.press("<Enter>")
-            screen.shows("GT/s now")
+            screen.shows("PCIe tree")
             look(guest, screen, "machine__switch_at_a_downtrained_drive")
             screen.press("?")
             look(guest, screen, "help__switch")
@@ -66,7 +66,7 @@ def a_setting_is_staged_applied_and_undone_by_keys(guest: Guest) -> None:
     for size in SIZES:
         before = scheduler()
         with guest.screen(size) as screen:
-            screen.shows("GT/s now")
+            screen.shows("PCIe tree")
             screen.press("3")
             screen.shows("scheduler")
             look(guest, screen, "tune__desktop")
@@ -89,7 +89,7 @@ def a_setting_is_staged_applied_and_undone_by_keys(guest: Guest) -> None:
 def a_test_runs_on_the_screen_and_leaving_asks(guest: Guest) -> None:
     for size in SIZES:
         with guest.screen(size) as screen:
-            screen.shows("GT/s now")
+            screen.shows("PCIe tree")
             screen.press("4")
             screen.shows("iodepth")
             look(guest, screen, "dyno__desktop")
