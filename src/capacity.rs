@@ -16,7 +16,10 @@ pub mod slots;
 pub mod exchange;
 pub mod total;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use crate::{
     machine::{
@@ -74,7 +77,7 @@ fn limits_of(machine: &Machine, measured: &Measurements, without: &[NodeIndex]) 
     for drive in machine.hardware_drives() {
         let own = own_limit(drive, measured);
         let path = drive.node.and_then(|node| limits.path(node));
-        let lowest = [path, own.as_ref()].into_iter().flatten().reduce(lower).cloned();
+        let lowest = path.into_iter().chain(&own).min_by(|a, b| by_rate(a, b)).cloned();
         limits.drives.extend(lowest.map(|limit| (drive.name.clone(), limit)));
         limits.own.extend(own.map(|limit| (drive.name.clone(), limit)));
         if let Some(iops) = drive_iops(drive, measured) {
@@ -173,15 +176,13 @@ fn paths(machine: &Machine, limits: &Limits) -> BTreeMap<NodeIndex, Limit> {
             let rate = hop.bytes_per_second.0 / limits.byte_share(at, index);
             Some(Limit { bytes_per_second: BytesPerSecond(rate), ..hop.clone() })
         };
-        on_the_way
-            .filter_map(hop)
-            .reduce(|least, next| if next.bytes_per_second < least.bytes_per_second { next } else { least })
+        on_the_way.filter_map(hop).min_by(by_rate)
     };
     tree.iter().filter_map(|(index, _)| Some((index, lowest(index)?))).collect()
 }
 
-fn lower<'a>(least: &'a Limit, next: &'a Limit) -> &'a Limit {
-    if next.bytes_per_second < least.bytes_per_second { next } else { least }
+fn by_rate(one: &Limit, other: &Limit) -> Ordering {
+    one.bytes_per_second.0.total_cmp(&other.bytes_per_second.0)
 }
 
 /// What such a drive is known to reach, whatever it is plugged into.

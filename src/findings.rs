@@ -51,7 +51,13 @@ pub struct Row {
     pub needs_load: bool,
     /// Whether it is a default of every machine; at rest it is folded into the row `defaults`.
     pub is_default: bool,
-    check: fn(&Inputs) -> Vec<Detection>,
+    check: Check,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Check {
+    One(fn(&Inputs) -> Option<Detection>),
+    Many(fn(&Inputs) -> Vec<Detection>),
 }
 
 impl Row {
@@ -67,7 +73,7 @@ impl Row {
         wrong_if: "",
         needs_load: false,
         is_default: false,
-        check: |_| Vec::new(),
+        check: Check::One(|_| None),
     };
 }
 
@@ -141,10 +147,13 @@ pub fn check(inputs: &Inputs) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut folded = Vec::new();
     for row in FINDINGS {
-        for detection in (row.check)(inputs) {
-            let is_default = row.is_default && detection.is_default();
-            let finding = detection.into_finding(row);
-            if is_default { folded.push(finding) } else { findings.push(finding) }
+        let detections = match row.check {
+            Check::One(check) => check(inputs).into_iter().collect(),
+            Check::Many(check) => check(inputs),
+        };
+        for detection in detections {
+            let findings = if detection.is_default { &mut folded } else { &mut findings };
+            findings.push(detection.into_finding(row));
         }
     }
     findings.sort_by(Finding::cost_order);

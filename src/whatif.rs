@@ -46,15 +46,7 @@ struct Unit {
 ///
 /// # Errors
 /// Something named is not plugged in anywhere, or the place has no slot for it.
-pub fn move_devices(machine: &Machine, asked: &Move) -> Result<(Machine, Vec<Assumption>), MoveError> {
-    moved(machine, asked).map(|moved| (moved.then.machine, moved.assumptions))
-}
-
-/// The same, with what moved.
-///
-/// # Errors
-/// See [`move_devices`].
-pub fn moved(machine: &Machine, asked: &Move) -> Result<Moved, MoveError> {
+pub fn move_devices(machine: &Machine, asked: &Move) -> Result<Moved, MoveError> {
     let units = units(machine, asked)?;
     match all_moved(machine, asked, &joined(machine, &units)) {
         // Neighbours that were named together may be a card, or drives that go their own ways.
@@ -86,7 +78,7 @@ pub fn best_away_from(machine: &Machine, root: NodeIndex) -> Option<Move> {
         .flat_map(|card| away.iter().map(move |other| (card, *other)))
         .map(|(card, other)| Move { devices: vec![card], under: Some(other), speed: None });
     let gain = |asked: &Move| {
-        let then = moved(machine, asked).ok()?.then.machine;
+        let then = move_devices(machine, asked).ok()?.then.machine;
         let total = capacity::total(&then, &capacity::limits(&then)).bytes_per_second;
         Some(total.map_or(0.0, |total| total.0))
     };
@@ -184,7 +176,8 @@ fn all_moved(machine: &Machine, asked: &Move, units: &[Unit]) -> Result<Moved, M
         }
         if let Some(speed) = asked.speed {
             let slot = moving.slot(unit);
-            moving.assumptions.push(Assumption::slot_speed(&moving.then.machine.pci, &slot, speed));
+            let port = moving.then.machine.pci.node(slot.ports[0]).address.to_string();
+            moving.assumptions.push(Assumption::SlotSpeed { port, speed });
             let next = exchange::with_slot_speed(&moving.then.machine, &slot, speed);
             moving.then = moving.then.then(next);
         }

@@ -153,11 +153,14 @@ fn moving_the_card_of_source_p_brings_what_was_published() {
     let gone: Vec<_> = prediction.findings_gone.iter().map(|finding| finding.id.0).collect();
     assert_eq!(gone, ["shared-root-complex"]);
     assert!(prediction.findings_new.is_empty(), "{:?}", prediction.findings_new);
-    let says = |text: &str| prediction.assumptions().iter().any(|one| one.to_string().contains(text));
-    for text in
-        ["are on one card", "into x4x4x4x4", "Quadro P620 stays at Gen1 x16 (2.5 GT/s)", "takes NVIDIA Quadro P620"]
-    {
-        assert!(says(text), "{text}: {:#?}", prediction.assumptions());
+    let says = |text: &str| prediction.moved.assumptions.iter().any(|one| one.to_string().contains(text));
+    for text in [
+        "are on one card",
+        "into x4x4x4x4",
+        "Quadro P620 stays at Gen1 x16 (2.5 GT/s)",
+        "takes NVIDIA Quadro P620",
+    ] {
+        assert!(says(text), "{text}: {:#?}", prediction.moved.assumptions);
     }
 }
 
@@ -199,7 +202,7 @@ fn the_finding_and_the_prediction_win_the_same() {
             assert_eq!(prediction.gain().is_some(), finding.gain.bytes_per_second.is_some(), "{name}");
             let difference = prediction.gain().unwrap_or(0.0) - finding.gain.bytes_per_second.unwrap_or(0.0);
             assert!(difference.abs() < 1.0, "{name}: {difference}");
-            let to = prediction.assumptions().iter().find_map(|one| match one {
+            let to = prediction.moved.assumptions.iter().find_map(|one| match one {
                 Assumption::SlotTakes { port, .. } => Some(port.clone()),
                 _ => None,
             });
@@ -224,7 +227,10 @@ fn a_slower_slot_halves_a_drive_as_the_article_says() {
         let drive = both.moved.then.machine.drive(&DriveName::new(name)).unwrap();
         both.limits.path(drive.node.unwrap()).unwrap().because.clone()
     });
-    assert_eq!(paths, ["Gen3 x4 (8 GT/s) at MPS 256, port 0000:60:03.1", "Gen3 x4 (8 GT/s) at MPS 256, port 0000:60:03.4"]);
+    assert_eq!(
+        paths,
+        ["Gen3 x4 (8 GT/s) at MPS 256, port 0000:60:03.1", "Gen3 x4 (8 GT/s) at MPS 256, port 0000:60:03.4"]
+    );
     let up = predict(&machine, "nvme8n1", "gen5");
     assert!(up.changes.is_empty(), "the drive itself does 16 GT/s: {:?}", up.changes);
 }
@@ -238,7 +244,7 @@ fn every_move_keeps_every_device_and_moving_back_restores_every_limit() {
         for device in movables(&machine) {
             for under in places(&machine) {
                 let asked = Move { devices: vec![device], under: Some(under), speed: None };
-                let Ok(moved) = whatif::moved(&machine, &asked) else { continue };
+                let Ok(moved) = whatif::move_devices(&machine, &asked) else { continue };
                 let case = format!(
                     "{name}: {} under {}",
                     machine.pci.node(device).address,
@@ -298,8 +304,8 @@ fn moved_back(machine: &Machine, moved: &Moved, case: &str) -> Machine {
         ports
     };
     let asked = Move { devices, under: Some(port), speed: None };
-    let back =
-        whatif::moved(&then.machine, &asked).unwrap_or_else(|error| panic!("{case}, and back: {error}"));
+    let back = whatif::move_devices(&then.machine, &asked)
+        .unwrap_or_else(|error| panic!("{case}, and back: {error}"));
     back.then.machine
 }
 
@@ -314,7 +320,7 @@ fn moving_to_where_it_is_changes_nothing() {
             }
             for under in [port, tree.root_of(port)] {
                 let asked = Move { devices: vec![device], under: Some(under), speed: None };
-                let moved = whatif::moved(&machine, &asked).unwrap();
+                let moved = whatif::move_devices(&machine, &asked).unwrap();
                 assert_eq!(moved.then.machine, machine, "{name}: {}", tree.node(device).address);
                 assert!(moved.displaced.is_empty());
             }
@@ -327,7 +333,7 @@ fn cards_switches_and_sockets_are_told_apart() {
     let machine = open("threadripper-before");
     let moved = |devices: &str, under: &str| {
         let asked = Move::parse(&machine, devices, under).unwrap();
-        let moved = whatif::moved(&machine, &asked).unwrap();
+        let moved = whatif::move_devices(&machine, &asked).unwrap();
         let names = |nodes: &[NodeIndex]| -> Vec<String> {
             nodes.iter().map(|node| machine.pci.node(*node).address.to_string()).collect()
         };
@@ -358,12 +364,12 @@ fn cards_switches_and_sockets_are_told_apart() {
             .unwrap(),
     );
     let asked = Move::parse(&switches, "0000:27:00.0", "0000:20:01.0").unwrap();
-    let card = whatif::moved(&switches, &asked).unwrap();
+    let card = whatif::move_devices(&switches, &asked).unwrap();
     assert_eq!(card.moved.len(), 5, "a switch, its two ports and both drives");
     assert!(card.assumptions.iter().any(|one| matches!(one, Assumption::SwitchCard { .. })));
     let asked = Move::parse(&switches, "0000:26:00.0", "0000:20:01.0").unwrap();
     assert_eq!(
-        whatif::moved(&switches, &asked).unwrap().moved.len(),
+        whatif::move_devices(&switches, &asked).unwrap().moved.len(),
         1,
         "a port of the switch gives one drive"
     );
@@ -507,9 +513,9 @@ proptest! {
                 under: Some(places[under.index(places.len())]),
                 speed: speed.and_then(TransferRate::from_code),
             };
-            if let Ok((then, _)) = whatif::move_devices(&now, &asked) {
-                is_a_tree(&then, name);
-                now = then;
+            if let Ok(moved) = whatif::move_devices(&now, &asked) {
+                is_a_tree(&moved.then.machine, name);
+                now = moved.then.machine;
             }
         }
         prop_assert_eq!(inventory(&now), inventory(machine));
@@ -518,8 +524,8 @@ proptest! {
     #[test]
     fn no_words_make_it_panic(devices in "[0-9a-f:.,@-]{0,30}|\\PC{0,20}", under in "[0-9a-f:.@gen]{0,20}|\\PC{0,20}") {
         let machine = open("laptop");
-        if let Ok((moved, _)) = Move::parse(&machine, &devices, &under).and_then(|asked| whatif::move_devices(&machine, &asked)) {
-            prop_assert_eq!(moved.drives.len(), machine.drives.len());
+        if let Ok(moved) = Move::parse(&machine, &devices, &under).and_then(|asked| whatif::move_devices(&machine, &asked)) {
+            prop_assert_eq!(moved.then.machine.drives.len(), machine.drives.len());
         }
     }
 }

@@ -17,11 +17,11 @@ static MACHINE: LazyLock<Machine> = LazyLock::new(|| {
 
 fuzz_target!(|words: (&str, &str)| {
     let asked = Move::parse(&MACHINE, words.0, words.1);
-    let Ok((then, _)) = asked.and_then(|asked| move_devices(&MACHINE, &asked)) else { return };
+    let Ok(moved) = asked.and_then(|asked| move_devices(&MACHINE, &asked)) else { return };
     let names = |machine: &Machine| {
         let mut names: Vec<_> = machine.drives.iter().map(|drive| drive.name.clone()).collect();
         names.sort();
         names
     };
-    assert_eq!(names(&then), names(&MACHINE));
+    assert_eq!(names(&moved.then.machine), names(&MACHINE));
 });

@@ -26,10 +26,6 @@ pub struct Chipset {
     pub node: NodeIndex,
     /// The node whose entry in `Limits::hops` is the uplink: the same upstream port, or the port on the root bus.
     pub uplink: NodeIndex,
-    /// Whether the uplink is a link that can be read; otherwise it is a value from a table.
-    pub readable: bool,
-    /// What the uplink is documented to be, and how sure that is: `PCIe 3.0 x4 (verified)`.
-    pub documented: String,
 }
 
 /// The chipset that `index` hangs behind, nearest to the processor; `None` when it hangs on the processor itself or the
@@ -39,21 +35,12 @@ pub fn above(machine: &Machine, index: NodeIndex) -> Option<Chipset> {
     let ancestry: Vec<NodeIndex> = tree.whole_ancestry(index).collect();
     let amd = ancestry.iter().rev().find_map(|at| {
         let row = of_port(tree.node(*at)).filter(|_| *at != index)?;
-        let documented = format!("{} ({})", row.uplink, row.mark.words());
-        Some(Chipset { name: row.name.clone(), node: *at, uplink: *at, readable: true, documented })
+        Some(Chipset { name: row.name.clone(), node: *at, uplink: *at })
     });
     amd.or_else(|| {
         let port = *ancestry.iter().find(|at| is_on_root_bus(tree, **at))?;
         let (bridge, name) = intel_bridge(tree, port)?;
-        let documented = dmi(machine, port)
-            .map_or_else(|| "DMI of unknown speed and width".to_owned(), |limit| limit.because);
-        Some(Chipset {
-            name: format!("Intel {name}"),
-            node: bridge,
-            uplink: port,
-            readable: false,
-            documented,
-        })
+        Some(Chipset { name: format!("Intel {name}"), node: bridge, uplink: port })
     })
 }
 
@@ -97,10 +84,7 @@ pub(super) fn dmi(machine: &Machine, port: NodeIndex) -> Option<Limit> {
     let (bridge, name) = intel_bridge(tree, port)?;
     let row = tables::chipsets().dmi.iter().find(|row| row.bridges.iter().any(|(_, other)| other == name))?;
     let lanes = match (&row.lanes_need_processor, row.otherwise_lanes) {
-        (Some(words), Some(fewer)) => {
-            let model = machine.processors.model.value()?;
-            if model.as_str().contains(words.as_str()) { row.lanes? } else { fewer }
-        }
+        (Some(words), Some(fewer)) if !machine.processors.model.value()?.as_str().contains(words) => fewer,
         _ => row.lanes?,
     };
     let (speed, width) = (TransferRate::from_mega(row.speed?)?, Lanes(lanes));

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     machine::{Drive, Machine, NodeKind, drive},
     model::{Basis, Expectation, Limits, NodeIndex, Workload},
-    units::{Bytes, BytesPerSecond},
+    units::{Bytes, BytesPerSecond, counted},
 };
 
 /// What one target of a workload should reach while all its targets run.
@@ -62,17 +62,18 @@ pub fn expected_under(
     let block = mean_block(workload);
     let targets: Vec<Option<&Drive>> =
         workload.targets.iter().map(|target| machine.drive(target.drive.as_ref()?)).collect();
-    let mut own: Vec<(f64, Option<Reason>)> = targets
+    let own: Vec<(f64, Option<Reason>)> = targets
         .iter()
-        .map(|drive| drive.map_or((f64::INFINITY, None), |drive| of_drive(limits, workload, drive, block)))
+        .enumerate()
+        .map(|(flow, drive)| {
+            let own = drive.and_then(|drive| of_drive(limits, workload, drive, block));
+            let (ceiling, reason) = own.map_or((f64::INFINITY, None), |(iops, reason)| (iops, Some(reason)));
+            match ceilings.get(flow) {
+                Some(further) if *further < ceiling => (*further, None),
+                _ => (ceiling, reason),
+            }
+        })
         .collect();
-    for (flow, (ceiling, reason)) in own.iter_mut().enumerate() {
-        let further = ceilings.get(flow).copied().unwrap_or(f64::INFINITY);
-        if further < *ceiling {
-            *ceiling = further;
-            *reason = None;
-        }
-    }
     let workers = u32::try_from(workload.targets.len()).unwrap_or(u32::MAX).saturating_mul(workload.jobs);
     let cycles: Vec<Option<f64>> = targets
         .iter()
@@ -81,21 +82,18 @@ pub fn expected_under(
             Some(processor::cycles_per_read(processors, (*drive)?, workload, whole(block), workers))
         })
         .collect();
-    let (mut shared, mut reasons) = shared_places(machine, limits, &targets, block);
-    let notes: BTreeSet<String> =
-        targets.iter().flatten().flat_map(|drive| processor::notes(drive, workload)).collect();
-    let notes = notes.iter().fold(String::new(), |all, note| all + ", " + note);
-    let drive = targets.iter().flatten().next();
-    let request = drive.map_or(whole(block), |drive| processor::requests(drive, whole(block)).1);
-    shared_processors(limits, workload, &cycles, (request, workers), &notes, &mut shared, &mut reasons);
+    let mut constraints = shared_places(machine, limits, &targets, block);
+    constraints.extend(shared_processors(limits, workload, &targets, &cycles, workers));
+    let (shared, reasons): (Vec<Shared>, Vec<Reason>) = constraints.into_iter().unzip();
     let ceilings: Vec<f64> = own.iter().map(|(ceiling, _)| *ceiling).collect();
     let rates = sharing::fair(&ceilings, &shared);
     rates
         .into_iter()
-        .enumerate()
-        .map(|(flow, (iops, bound))| {
+        .zip(&own)
+        .zip(cycles)
+        .map(|(((iops, bound), (ceiling, own)), cycles_per_read)| {
             let reason = match bound {
-                Bound::Own => own.get(flow).and_then(|(_, reason)| reason.as_ref()),
+                Bound::Own => own.as_ref(),
                 Bound::Shared(index) => reasons.get(index),
             };
             let (basis, because, node) = match reason {
@@ -103,19 +101,12 @@ pub fn expected_under(
                 None if iops.is_finite() => (Basis::Table, "the workload itself".to_owned(), None),
                 None => return None,
             };
-            // What the processors could do is no word about a drive of which nothing is known.
-            let unknown = own.get(flow).is_none_or(|(ceiling, _)| ceiling.is_infinite());
-            if unknown && node.is_none() && workload.direct {
+            // A limit of the CPUs does not describe a drive without known limits.
+            if ceiling.is_infinite() && node.is_none() && workload.direct {
                 return None;
             }
-            Some(Expected {
-                bytes_per_second: BytesPerSecond(iops * block),
-                iops,
-                basis,
-                because,
-                node,
-                cycles_per_read: cycles.get(flow).copied().flatten(),
-            })
+            let bytes_per_second = BytesPerSecond(iops * block);
+            Some(Expected { bytes_per_second, iops, basis, because, node, cycles_per_read })
         })
         .collect()
 }
@@ -133,31 +124,29 @@ pub fn mean_block(workload: &Workload) -> f64 {
     workload.block_split.iter().map(|(size, share)| size.0 as f64 * f64::from(*share) / 100.0).sum()
 }
 
+/// What a drive itself carries, as a capacity and the part of it that a read takes.
+fn own_limits(limits: &Limits, drive: &Drive, block: f64) -> impl Iterator<Item = (f64, f64, Reason)> {
+    let node = drive.node;
+    let rate = limits.drive(&drive.name).map(|limit| {
+        let reason = Reason { basis: limit.basis, because: limit.because.clone(), node };
+        (limit.bytes_per_second.0, block, reason)
+    });
+    let iops = limits.drive_iops.get(&drive.name).map(|(iops, basis, because)| {
+        (*iops, 1.0, Reason { basis: *basis, because: format!("the drive: {because}"), node })
+    });
+    rate.into_iter().chain(iops)
+}
+
 /// What a drive itself allows, in reads per second.
-fn of_drive(limits: &Limits, workload: &Workload, drive: &Drive, block: f64) -> (f64, Option<Reason>) {
-    let mut least = (f64::INFINITY, None);
-    let mut take = |iops: f64, basis, because: String| {
-        if iops < least.0 {
-            least = (iops, Some(Reason { basis, because, node: drive.node }));
-        }
-    };
-    if let Some(limit) = limits.drive(&drive.name) {
-        take(limit.bytes_per_second.0 / block, limit.basis, limit.because.clone());
-    }
-    if let Some((iops, basis, because)) = limits.drive_iops.get(&drive.name) {
-        take(*iops, *basis, format!("the drive: {because}"));
-    }
-    if let Some(rate) = processor::without_readahead(drive, workload) {
-        take(rate.0 / block, Basis::Published, "page cache without readahead".to_owned());
-    }
-    if let Some(rate) = workload.rate_iops {
-        take(
-            f64::from(rate) * f64::from(workload.jobs),
-            Basis::Table,
-            "rate_iops of the workload".to_owned(),
-        );
-    }
-    least
+fn of_drive(limits: &Limits, workload: &Workload, drive: &Drive, block: f64) -> Option<(f64, Reason)> {
+    let reason = |basis, because: &str| Reason { basis, because: because.to_owned(), node: drive.node };
+    let own = own_limits(limits, drive, block).map(|(capacity, draw, reason)| (capacity / draw, reason));
+    let readahead = processor::without_readahead(drive, workload)
+        .map(|rate| (rate.0 / block, reason(Basis::Published, "page cache without readahead")));
+    let asked = workload.rate_iops.map(|rate| {
+        (f64::from(rate) * f64::from(workload.jobs), reason(Basis::Table, "rate_iops of the workload"))
+    });
+    own.chain(readahead).chain(asked).reduce(|least, next| if next.0 < least.0 { next } else { least })
 }
 
 /// Controllers, links, chipset uplinks and root complexes that the targets share, in reads per second times bytes.
@@ -166,40 +155,29 @@ fn shared_places(
     limits: &Limits,
     targets: &[Option<&Drive>],
     block: f64,
-) -> (Vec<Shared>, Vec<Reason>) {
+) -> Vec<(Shared, Reason)> {
     let tree = &machine.pci;
-    let (mut shared, mut reasons) = (Vec::new(), Vec::new());
+    let flows: Vec<(usize, &Drive)> =
+        targets.iter().enumerate().filter_map(|(flow, drive)| Some((flow, (*drive)?))).collect();
     let mut units: BTreeMap<&str, Vec<(usize, &Drive)>> = BTreeMap::new();
-    for (flow, drive) in targets.iter().enumerate() {
-        if let Some(drive) = drive {
-            units.entry(drive.unit()).or_default().push((flow, drive));
-        }
+    for (flow, drive) in &flows {
+        units.entry(drive.unit()).or_default().push((*flow, drive));
     }
-    // What is one target's alone is in that drive's own limit.
-    for flows in units.values().filter(|flows| flows.len() > 1) {
-        let drive = flows[0].1;
-        let mut add = |capacity: f64, draw: f64, basis, because: String| {
+    // The limit of a drive with one target is in that target's own limits.
+    let controllers = units.values().filter(|flows| flows.len() > 1).flat_map(|flows| {
+        own_limits(limits, flows[0].1, block).map(|(capacity, draw, reason)| {
             let draws = flows.iter().map(|(flow, _)| (*flow, draw)).collect();
-            shared.push(Shared { capacity, draws });
-            reasons.push(Reason { basis, because, node: drive.node });
-        };
-        if let Some(limit) = limits.drive(&drive.name) {
-            add(limit.bytes_per_second.0, block, limit.basis, limit.because.clone());
-        }
-        if let Some((iops, basis, because)) = limits.drive_iops.get(&drive.name) {
-            add(*iops, 1.0, *basis, format!("the drive: {because}"));
-        }
-    }
-    for place in flow::places(machine, limits) {
+            (Shared { capacity, draws }, reason)
+        })
+    });
+    let places = flow::places(machine, limits).into_iter().filter_map(|place| {
         let share = |drive: &Drive| place.share(drive.node?);
-        let through = targets.iter().enumerate().filter_map(|(flow, drive)| Some((flow, (*drive)?)));
         let through: Vec<(usize, &Drive, f64)> =
-            through.filter_map(|(flow, drive)| Some((flow, drive, share(drive)?))).collect();
+            flows.iter().filter_map(|(flow, drive)| Some((*flow, *drive, share(drive)?))).collect();
         if drive::count(through.iter().map(|(_, drive, _)| *drive)) < 2 {
-            continue;
+            return None;
         }
         let draws = through.into_iter().map(|(flow, _, share)| (flow, share * block)).collect();
-        shared.push(Shared { capacity: place.limit.bytes_per_second.0, draws });
         let limit = &place.limit;
         let because = match tree.node(place.node).kind {
             NodeKind::RootComplex => {
@@ -207,41 +185,43 @@ fn shared_places(
             }
             _ => format!("shared link, {}", limit.because),
         };
-        reasons.push(Reason { basis: limit.basis, because, node: Some(place.ways[0]) });
-    }
-    (shared, reasons)
+        let reason = Reason { basis: limit.basis, because, node: Some(place.ways[0]) };
+        Some((Shared { capacity: limit.bytes_per_second.0, draws }, reason))
+    });
+    controllers.chain(places).collect()
 }
 
-/// The processors: each target's workers by themselves, and all hardware threads together; memory.
+/// The CPUs: each target's workers by themselves, and all hardware threads together.
 fn shared_processors(
     limits: &Limits,
     workload: &Workload,
+    targets: &[Option<&Drive>],
     cycles: &[Option<f64>],
-    (request, workers): (Bytes, u32),
-    notes: &str,
-    shared: &mut Vec<Shared>,
-    reasons: &mut Vec<Reason>,
-) {
-    let Some(processors) = &limits.processors else { return };
+    workers: u32,
+) -> Vec<(Shared, Reason)> {
+    let Some(processors) = &limits.processors else { return Vec::new() };
+    let block = whole(mean_block(workload));
+    let drives = || targets.iter().flatten();
+    let request = drives().next().map_or(block, |drive| processor::requests(drive, block).1);
     let (basis, source) = processors.source(request, workers);
-    let mut add = |capacity: f64, draws: Vec<(usize, f64)>, words: String| {
-        shared.push(Shared { capacity, draws });
-        reasons.push(Reason { basis, because: format!("{words}, {source}{notes}"), node: None });
+    let notes: BTreeSet<String> = drives().flat_map(|drive| processor::notes(drive, workload)).collect();
+    let notes = notes.iter().fold(String::new(), |all, note| all + ", " + note);
+    let constraint = |threads: u32, draws: Vec<(usize, f64)>, words: String| {
+        let reason = Reason { basis, because: format!("{words}, {source}{notes}"), node: None };
+        (Shared { capacity: f64::from(threads) * processors.hertz, draws }, reason)
     };
     let known: Vec<(usize, f64)> =
         cycles.iter().enumerate().filter_map(|(flow, cycles)| Some((flow, (*cycles)?))).collect();
-    // Reads through the page cache are made by as many kernel threads as the kernel likes.
+    // The kernel reads through the page cache with as many threads as it likes.
     let threads = if workload.direct { workers.min(processors.threads) } else { processors.threads };
-    if workload.direct {
-        for (flow, cost) in &known {
-            let own = f64::from(workload.jobs.min(processors.threads));
-            let jobs =
-                if workload.jobs == 1 { "1 worker".to_owned() } else { format!("{} workers", workload.jobs) };
-            add(own * processors.hertz, vec![(*flow, *cost)], format!("{jobs} at {cost:.0} cycles per read"));
-        }
-    }
-    let words = format!("all {threads} hardware threads busy");
-    add(f64::from(threads) * processors.hertz, known, words);
+    let alone = known.iter().filter(|_| workload.direct).map(|(flow, cost)| {
+        let jobs = counted(workload.jobs as usize, "worker");
+        let own = workload.jobs.min(processors.threads);
+        constraint(own, vec![(*flow, *cost)], format!("{jobs} at {cost:.0} cycles per read"))
+    });
+    let alone: Vec<_> = alone.collect();
+    let together = constraint(threads, known, format!("all {threads} hardware threads busy"));
+    alone.into_iter().chain([together]).collect()
 }
 
 /// A block size in whole bytes, for tables by size.

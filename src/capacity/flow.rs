@@ -59,8 +59,10 @@ pub fn arriving(machine: &Machine, limits: &Limits, at: &[NodeIndex]) -> Option<
     arriving_from(machine, limits, &places(machine, limits), at, &|_| true)
 }
 
-/// Less than this many times what a place carries is rounding.
-const ROUNDING: f64 = 1.005;
+/// Whether drives could read more through a place than it carries; less than 1.005 times as much is rounding.
+pub fn exceeds(possible: f64, limit: &Limit) -> bool {
+    possible > 1.005 * limit.bytes_per_second.0
+}
 
 /// What the drives in `used` could read through a place if it carried everything, in bytes per second, where it holds them
 /// back.
@@ -74,7 +76,7 @@ pub(super) fn held_back(
     let wanted = wanted(machine, places, place, used);
     // Functions on one link have nothing below it but themselves.
     let arriving = arriving_from(machine, limits, places, &place.ways, used).unwrap_or(wanted);
-    Some(arriving.min(wanted)).filter(|possible| *possible > ROUNDING * place.limit.bytes_per_second.0)
+    Some(arriving.min(wanted)).filter(|possible| exceeds(*possible, &place.limit))
 }
 
 /// For each place: the path limits of the drives below it, added up, over what it carries.

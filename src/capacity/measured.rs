@@ -42,19 +42,15 @@ pub fn remembered(machine: &Machine) -> Measurements {
         }
     }
     let processor = ReadCost::processor_of(machine);
-    let costs = machine.measured.iter().filter_map(|measured| match measured {
-        Measured::Reads(cost) if Some(&cost.processor) == processor.as_ref() => Some(cost.clone()),
-        _ => None,
-    });
-    measurements.reads = read_cost::cheapest(costs.collect());
-    measurements.exceeded = machine
-        .measured
-        .iter()
-        .filter_map(|measured| match measured {
-            Measured::Exceeded(exceeded) => Some(exceeded.clone()),
-            _ => None,
-        })
-        .collect();
+    let mut costs = Vec::new();
+    for measured in &machine.measured {
+        match measured {
+            Measured::Reads(cost) if Some(&cost.processor) == processor.as_ref() => costs.push(cost.clone()),
+            Measured::Exceeded(exceeded) => measurements.exceeded.push(exceeded.clone()),
+            Measured::Reads(_) | Measured::RootComplex(_) => {}
+        }
+    }
+    measurements.reads = read_cost::cheapest(costs);
     measurements
 }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::{
     machine::{Drive, Machine},
-    model::{Basis, EngineKind, Limit, ProcessorLimit, Workload},
+    model::{Basis, Limit, ProcessorLimit, Workload},
     units::{Bytes, BytesPerSecond},
 };
 
-use super::tables;
+use super::tables::{self, Costs, Relative};
 
 /// The highest clock of this machine's processors, as its frequency driver or else `/proc/cpuinfo` says, in hertz.
 pub(super) fn clock(machine: &Machine) -> Option<f64> {
@@ -69,34 +69,46 @@ pub fn cycles_per_read(
         return each * block.0 as f64;
     }
     let (requests, size) = requests(drive, block);
-    let mut each = processors.cycles(size, workers);
-    if workload.hipri && drive.queue.io_poll.get() == Some(1) {
-        each *= costs.polled.factor;
-    }
-    if let Some(row) = costs.engine.iter().find(|row| row.name == engine_name(workload.engine)) {
-        each *= row.factor;
-    }
-    let scheduler = drive.queue.scheduler.value().map(|choice| choice.current.as_str());
-    if let Some(row) = costs.scheduler.iter().find(|row| scheduler == Some(row.name.as_str())) {
-        each = each * row.factor + row.cycles;
-    }
-    each * requests
+    let each = processors.cycles(size, workers);
+    let factors = factors(costs, drive, workload);
+    factors.iter().rev().fold(each, |each, row| each * row.factor + row.cycles) * requests
 }
 
-/// What else than the processor itself makes a read cost what [`cycles_per_read`] says, a clause each with its source.
+/// What besides the CPU sets the cost of a read: a clause each, with its source.
 pub fn notes(drive: &Drive, workload: &Workload) -> Vec<String> {
     let Some(costs) = tables::costs() else { return Vec::new() };
     if !workload.direct {
         return vec![format!("buffered ({})", costs.buffered.source)];
     }
+    factors(costs, drive, workload).into_iter().map(|row| row.note).collect()
+}
+
+/// A scheduler, an engine or polling: it multiplies the cost of a request, then adds cycles.
+struct Factor {
+    factor: f64,
+    cycles: f64,
+    note: String,
+}
+
+/// In the order of their notes; costs apply in reverse.
+fn factors(costs: &Costs, drive: &Drive, workload: &Workload) -> Vec<Factor> {
     let scheduler = drive.queue.scheduler.value().map(|choice| choice.current.as_str());
     let schedulers = costs.scheduler.iter().filter(|row| scheduler == Some(row.name.as_str()));
-    let engines = costs.engine.iter().filter(|row| row.name == engine_name(workload.engine));
+    let engines = costs.engine.iter().filter(|row| row.name == workload.engine.name());
     let polled = (workload.hipri && drive.queue.io_poll.get() == Some(1)).then_some(&costs.polled);
+    let relative = |row: &Relative, words: String| Factor {
+        factor: row.factor,
+        cycles: 0.0,
+        note: format!("{words} ({})", row.source),
+    };
     schedulers
-        .map(|row| format!("with {} ({})", row.name, row.source))
-        .chain(engines.map(|row| format!("by {} ({})", row.name, row.source)))
-        .chain(polled.map(|row| format!("polled ({})", row.source)))
+        .map(|row| Factor {
+            factor: row.factor,
+            cycles: row.cycles,
+            note: format!("with {} ({})", row.name, row.source),
+        })
+        .chain(engines.map(|row| relative(row, format!("by {}", row.name))))
+        .chain(polled.map(|row| relative(row, "polled".to_owned())))
         .collect()
 }
 
@@ -111,13 +123,6 @@ pub fn requests(drive: &Drive, block: Bytes) -> (f64, Bytes) {
     let most = drive.queue.max_sectors_kb.get().map_or(block.0, |kib| kib.saturating_mul(1024)).max(512);
     let requests = block.0.div_ceil(most).max(1);
     (requests as f64, Bytes(block.0 / requests))
-}
-
-const fn engine_name(engine: EngineKind) -> &'static str {
-    match engine {
-        EngineKind::Libaio => "libaio",
-        _ => "",
-    }
 }
 
 /// What memory carries: its channels at the speed they are set to, 8 bytes wide. Only where firmware names the channel of

@@ -1,8 +1,8 @@
 //! Drives that share the chipset's uplink with other devices.
 
 use super::{
-    Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
-    inputs::{names, verb},
+    Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
+    inputs::{grouped, names, verb},
 };
 use crate::{
     capacity::{
@@ -23,22 +23,19 @@ pub(super) const CHIPSET_UPLINK: Row = Row {
              lists them.",
     risk: Risk::Hardware,
     wrong_if: "Nothing else behind the chipset is busy while the drive is.",
-    check: chipset_uplink,
+    check: Check::Many(chipset_uplink),
     ..Row::PLAIN
 };
 
 fn with_drives<'a>(inputs: &Inputs<'a>) -> Vec<(Chipset, Vec<&'a Drive>)> {
-    let mut found: Vec<(Chipset, Vec<&Drive>)> = Vec::new();
-    for drive in inputs.nvme() {
-        let Some(chipset) = drive.node.and_then(|node| chipset::above(inputs.machine, node)) else {
-            continue;
-        };
-        match found.iter_mut().find(|(known, _)| known.node == chipset.node) {
-            Some((_, drives)) => drives.push(drive),
-            None => found.push((chipset, vec![drive])),
-        }
-    }
-    found
+    let behind =
+        inputs.nvme().filter_map(|drive| Some((chipset::above(inputs.machine, drive.node?)?, drive)));
+    let groups = grouped(behind.map(|(chipset, drive)| (chipset.node, (chipset, drive))));
+    let parts = groups.into_values().filter_map(|found| {
+        let drives = found.iter().map(|(_, drive)| *drive).collect();
+        Some((found.into_iter().next()?.0, drives))
+    });
+    parts.collect()
 }
 
 /// Whether a node's link is the uplink of a chipset.
@@ -67,25 +64,26 @@ fn behind(inputs: &Inputs, chipset: &Chipset, drives: &[&Drive]) -> Detection {
         verb(drives, "is", "are"),
         chipset.name
     );
-    let short = uplink.zip(wanted).map(|(limit, wanted)| wanted - limit.bytes_per_second.0);
-    // Except for rounding, a drive whose link is as fast as the uplink loses nothing while nothing else is busy.
-    let (severity, gain) = match short {
-        Some(short) if short > 0.01 * wanted.unwrap_or(0.0) => {
-            (inputs.weigh(short), inputs.gain(short, CHIPSET_UPLINK.source))
+    let source = CHIPSET_UPLINK.source;
+    let (severity, gain) = match uplink.zip(wanted) {
+        Some((limit, wanted)) if flow::exceeds(wanted, limit) => {
+            let short = wanted - limit.bytes_per_second.0;
+            (inputs.weigh(short), inputs.gain(short, source))
         }
-        Some(_) => (
-            Severity::Info,
-            Gain::words("only while something else behind the chipset is busy", CHIPSET_UPLINK.source),
-        ),
-        None => (Severity::Info, Gain::unknown(CHIPSET_UPLINK.source)),
+        // A drive whose link is as fast as the uplink loses nothing while nothing else is busy.
+        Some(_) => {
+            (Severity::Info, Gain::words("only while something else behind the chipset is busy", source))
+        }
+        None => (Severity::Info, Gain::unknown(source)),
     };
-    let path = &tree.node(chipset.node).path;
-    let mut proofs = vec![Evidence::new(&**path, format!("the chipset, {}", tree.node(chipset.node).name()))];
-    proofs.extend(uplink.map(|limit| Evidence::new(&*tree.node(chipset.uplink).path, limit.because.clone())));
-    proofs.extend(drives.iter().map(|drive| Evidence::new(&*drive.path, "behind it")));
+    let node = tree.node(chipset.node);
     Detection::new(severity, title)
         .about(drives.iter().map(|drive| Subject::drive(drive)))
         .about([Subject::of_node(inputs.machine, chipset.node)])
-        .with_evidence(proofs)
+        .with_evidence([Evidence::new(&*node.path, format!("the chipset, {}", node.name()))])
+        .with_evidence(
+            uplink.map(|limit| Evidence::new(&*tree.node(chipset.uplink).path, limit.because.clone())),
+        )
+        .with_evidence(drives.iter().map(|drive| Evidence::new(&*drive.path, "behind it")))
         .with_gain(gain)
 }

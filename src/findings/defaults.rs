@@ -1,6 +1,8 @@
 //! Folds kernel defaults into one finding until a running workload shows their cost.
 
-use super::{Finding, Gain, Remedy, Row};
+use std::collections::BTreeSet;
+
+use super::{Detection, Finding, Gain, Row};
 use crate::{
     model::{FindingId, Severity},
     units::counted,
@@ -17,30 +19,14 @@ pub(super) const DEFAULTS: Row = Row {
 };
 
 pub(super) fn fold(findings: Vec<Finding>) -> Option<Finding> {
-    if findings.is_empty() {
-        return None;
-    }
-    let mut folded = Finding {
-        id: DEFAULTS.id,
-        severity: Severity::Info,
-        subjects: Vec::new(),
-        title: String::new(),
-        why: DEFAULTS.why.to_owned(),
-        evidence: Vec::new(),
-        gain: Gain::words("none until a workload shows it", ""),
-        remedy: Remedy { text: DEFAULTS.remedy.to_owned(), command: None, risk: DEFAULTS.risk },
-        wrong_if: DEFAULTS.wrong_if.to_owned(),
-        folds: Vec::new(),
-    };
-    for finding in findings {
-        folded.folds.push(finding.id);
-        folded.subjects.extend(finding.subjects);
-        folded.evidence.extend(finding.evidence);
-    }
-    folded.subjects.sort_unstable();
-    folded.subjects.dedup();
-    folded.folds.dedup();
-    let ids: Vec<_> = folded.folds.iter().map(|id| id.0).collect();
-    folded.title = format!("{} at default: {}", counted(ids.len(), "setting"), ids.join(", "));
-    Some(folded)
+    let mut folds: Vec<_> = findings.iter().map(|finding| finding.id).collect();
+    folds.dedup();
+    let ids: Vec<_> = folds.iter().map(|id| id.0).collect();
+    let title = format!("{} at default: {}", counted(ids.len(), "setting"), ids.join(", "));
+    let subjects: BTreeSet<_> = findings.iter().flat_map(|finding| finding.subjects.clone()).collect();
+    let detection = Detection::new(Severity::Info, title)
+        .about(subjects)
+        .with_evidence(findings.into_iter().flat_map(|finding| finding.evidence))
+        .with_gain(Gain::words("none until a workload shows it", ""));
+    (!folds.is_empty()).then(|| Finding { folds, ..detection.into_finding(&DEFAULTS) })
 }

@@ -1,15 +1,15 @@
 //! Drives: LBA format, health, temperature, queues, multipath, power states.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::fmt::Write as _;
 
 use super::{
-    Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
+    Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
     in_use::why_no_command,
-    inputs::{names, shell_names, verb},
+    inputs::{drives, grouped, names, shell_names, verb},
 };
 use crate::{
     machine::{Drive, LbaFormat, Machine, drive::Controller},
-    model::{FindingId, Severity},
+    model::{DriveName, FindingId, Reading, Severity},
     units::counted,
 };
 
@@ -24,7 +24,7 @@ pub(super) const LBA_512: Row = Row {
     remedy: "{remedy}",
     risk: Risk::DestroysData,
     wrong_if: "Drives rate formats carelessly; only a test before and after shows the gain.",
-    check: lba_512,
+    check: Check::Many(lba_512),
     ..Row::PLAIN
 };
 
@@ -38,7 +38,7 @@ pub(super) const DRIVE_HOT: Row = Row {
     risk: Risk::Hardware,
     wrong_if: "The sensor's threshold is a default of the kernel rather than the drive's.",
     needs_load: true,
-    check: drive_hot,
+    check: Check::Many(drive_hot),
     ..Row::PLAIN
 };
 
@@ -49,7 +49,7 @@ pub(super) const DRIVE_WORN: Row = Row {
     why: "The drive reports a higher risk of data loss.",
     remedy: "Back up its data and plan its replacement.",
     wrong_if: "Percentage used is the vendor's estimate of endurance, not a failure; drives often work past 100.",
-    check: drive_worn,
+    check: Check::Many(drive_worn),
     ..Row::PLAIN
 };
 
@@ -60,7 +60,7 @@ pub(super) const FEW_QUEUES: Row = Row {
     why: "CPUs share a submission queue and its lock, and fewer CPUs take interrupts.",
     remedy: "Information only: usually the limit of the firmware or of interrupt vectors.",
     wrong_if: "Queues were reassigned on purpose (poll or write queues).",
-    check: few_queues,
+    check: Check::Many(few_queues),
     ..Row::PLAIN
 };
 
@@ -76,7 +76,7 @@ pub(super) const NO_POLL_QUEUES: Row = Row {
     wrong_if: "Interrupt completions are fast enough, as in most cases.",
     needs_load: false,
     is_default: true,
-    check: no_poll_queues,
+    check: Check::One(no_poll_queues),
 };
 
 pub(super) const REMOTE_NUMA: Row = Row {
@@ -89,7 +89,7 @@ pub(super) const REMOTE_NUMA: Row = Row {
     risk: Risk::Live,
     wrong_if: "Another process keeps those CPUs busy.",
     needs_load: true,
-    check: remote_numa,
+    check: Check::Many(remote_numa),
     ..Row::PLAIN
 };
 
@@ -100,7 +100,7 @@ pub(super) const MULTIPATH: Row = Row {
     why: "Each path has its own scheduler, queue and link; the subsystem's iopolicy selects the path.",
     remedy: "Information only.",
     wrong_if: "The drive has one path, as nearly all do.",
-    check: multipath,
+    check: Check::Many(multipath),
     ..Row::PLAIN
 };
 
@@ -113,47 +113,38 @@ pub(super) const APST_LATENCY: Row = Row {
     risk: Risk::Live,
     wrong_if: "Reads arrive before the drive enters such a state, as in most tests.",
     needs_load: true,
-    check: apst_latency,
+    check: Check::One(apst_latency),
     ..Row::PLAIN
 };
 
 /// A drive, its LBA format in use, and the better one.
-type Formats<'a> = (&'a Drive, LbaFormat, LbaFormat);
+type Formats<'a> = (&'a Drive, (LbaFormat, LbaFormat));
 
 fn lba_512(inputs: &Inputs) -> Vec<Detection> {
-    let mut groups: BTreeMap<(u8, u8), Vec<Formats>> = BTreeMap::new();
-    for drive in inputs.nvme() {
-        if let Some((now, other)) = drive.better_format() {
-            groups
-                .entry((now.relative_performance, other.relative_performance))
-                .or_default()
-                .push((drive, now, other));
-        }
-    }
-    groups.into_values().map(|found| lba_group(inputs.machine, &found)).collect()
+    let found = inputs.nvme().filter_map(|drive| {
+        let (now, other) = drive.better_format()?;
+        Some(((now.relative_performance, other.relative_performance), (drive, (now, other))))
+    });
+    grouped(found).into_values().map(|found| lba_group(inputs.machine, &found)).collect()
 }
 
 const PERFORMANCE: [&str; 4] = ["best", "better", "good", "degraded"];
 
 fn lba_group(machine: &Machine, found: &[Formats]) -> Detection {
-    let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
+    let drives = drives(found);
     let word = |format: &LbaFormat| PERFORMANCE[usize::from(format.relative_performance.min(3))];
-    let (now, other) = found.first().map_or(("", ""), |(_, now, other)| (word(now), word(other)));
-    let is_better = found.iter().any(|(_, now, other)| other.relative_performance < now.relative_performance);
+    let (now, other) = found.first().map_or(("", ""), |(_, (now, other))| (word(now), word(other)));
+    let is_better =
+        found.iter().any(|(_, (now, other))| other.relative_performance < now.relative_performance);
     let (severity, verdict) = if is_better {
-        (
-            Severity::Warning,
-            format!(
-                "{} rating is {now:?}, for 4096 B {other:?}",
-                if drives.len() == 1 { "its" } else { "their" }
-            ),
-        )
+        let its = verb(&drives, "its", "their");
+        (Severity::Warning, format!("{its} rating is {now:?}, for 4096 B {other:?}"))
     } else {
         (Severity::Info, format!("both it and 4096 B are rated {now:?}"))
     };
     let title = format!("{} {} 512 B blocks; {verdict}", names(&drives), verb(&drives, "uses", "use"));
-    let proofs = found.iter().flat_map(|(drive, now, other)| {
-        let path = drive.nvme.as_ref().map_or(String::new(), |nvme| nvme.namespace.path().to_string());
+    let proofs = found.iter().flat_map(|(drive, (now, other))| {
+        let path = drive.nvme.as_ref().map_or("", |nvme| nvme.namespace.path());
         [(now, "in use"), (other, "offered")].map(|(format, state)| {
             let value = format!(
                 "LBA format {}: {} B data, {} B metadata, relative performance {} ({}), {state}",
@@ -163,7 +154,7 @@ fn lba_group(machine: &Machine, found: &[Formats]) -> Detection {
                 format.relative_performance,
                 word(format)
             );
-            Evidence::new(path.clone(), value)
+            Evidence::new(path, value)
         })
     });
     Detection::new(severity, title)
@@ -188,10 +179,9 @@ fn format_advice(machine: &Machine, drives: &[&Drive]) -> String {
     let refused: Vec<(&Drive, String)> =
         drives.iter().filter_map(|drive| Some((*drive, why_no_format(machine, drive)?))).collect();
     if let Some((_, why)) = refused.first() {
-        let drives: Vec<_> = refused.iter().map(|(drive, _)| *drive).collect();
-        let and_others = if drives.len() > 1 { ", for instance" } else { "" };
+        let and_others = if refused.len() > 1 { ", for instance" } else { "" };
         // Writing to a String cannot fail.
-        let _ = write!(advice, " No command for {}{and_others}: {why}.", names(&drives));
+        let _ = write!(advice, " No command for {}{and_others}: {why}.", names(&self::drives(&refused)));
     }
     if drives.iter().any(|drive| identity(drive).is_some_and(|identity| !identity.format_supported)) {
         advice.push_str(" Not every controller here supports Format NVM.");
@@ -209,7 +199,7 @@ fn format_command(machine: &Machine, found: &[Formats]) -> Option<String> {
         .iter()
         .filter(|(drive, ..)| identity(drive).is_some_and(|identity| identity.format_supported))
         .filter(|(drive, ..)| why_no_format(machine, drive).is_none())
-        .filter_map(|(drive, _, other)| {
+        .filter_map(|(drive, (_, other))| {
             Some(format!("nvme format --lbaf={} /dev/{}", other.index, shell_names(&[*drive])?))
         })
         .collect();
@@ -220,82 +210,66 @@ fn format_command(machine: &Machine, found: &[Formats]) -> Option<String> {
 const NEAR_CELSIUS: f64 = 5.0;
 
 fn drive_hot(inputs: &Inputs) -> Vec<Detection> {
-    inputs
-        .machine
-        .hardware_drives()
-        .filter_map(|drive| {
-            let temperature = drive.temperature.as_ref()?;
-            let now = temperature.now.get()?;
-            // Drives without a threshold report zero or less.
-            let threshold =
-                |reading: &crate::model::Reading<f64>| reading.get().filter(|celsius| *celsius > 0.0);
-            let (max, critical) = (threshold(&temperature.max), threshold(&temperature.critical));
-            let limit = max.or(critical);
-            let heat = match (limit, critical) {
-                (_, Some(critical)) if now >= critical => Some(Severity::High),
-                (Some(max), _) if now >= max => Some(Severity::Warning),
-                (Some(max), _) if now >= max - NEAR_CELSIUS => Some(Severity::Info),
-                _ => None,
-            };
-            let throttled = inputs
-                .load
-                .and_then(|load| load.watch)
-                .map_or_else(Vec::new, |watch| watch.throttling(inputs.machine, &drive.name));
-            let severity = heat.max((!throttled.is_empty()).then_some(Severity::Warning))?;
-            let of = limit.map_or_else(String::new, |limit| format!(" of {limit:.0} °C"));
-            let told = if throttled.is_empty() {
-                String::new()
-            } else {
-                format!("; during the test {}", throttled.join(", "))
-            };
-            let title = format!("{}: {now:.0} °C{of}{told}", drive.name);
-            let log = drive.nvme.as_ref().map_or("", |nvme| &**nvme.smart.path());
-            let counted = throttled.into_iter().map(|what| Evidence::new(log, what));
-            let degrees = |reading: &crate::model::Reading<f64>| {
-                reading.get().map(|celsius| Evidence::new(&**reading.path(), format!("{celsius:.0} °C")))
-            };
-            let proofs =
-                [&temperature.now, &temperature.max, &temperature.critical].into_iter().filter_map(degrees);
-            Some(
-                Detection::new(severity, title)
-                    .about([Subject::drive(drive)])
-                    .with_evidence(proofs)
-                    .with_evidence(counted),
-            )
-        })
-        .collect()
+    inputs.machine.hardware_drives().filter_map(|drive| hot(inputs, drive)).collect()
+}
+
+fn hot(inputs: &Inputs, drive: &Drive) -> Option<Detection> {
+    let temperature = drive.temperature.as_ref()?;
+    let now = temperature.now.get()?;
+    // Drives without a threshold report zero or less.
+    let threshold = |reading: &Reading<f64>| reading.get().filter(|celsius| *celsius > 0.0);
+    let (max, critical) = (threshold(&temperature.max), threshold(&temperature.critical));
+    let limit = max.or(critical);
+    let heat = match (limit, critical) {
+        (_, Some(critical)) if now >= critical => Some(Severity::High),
+        (Some(max), _) if now >= max => Some(Severity::Warning),
+        (Some(max), _) if now >= max - NEAR_CELSIUS => Some(Severity::Info),
+        _ => None,
+    };
+    let watch = inputs.load.and_then(|load| load.watch);
+    let throttled = watch.map_or_else(Vec::new, |watch| watch.throttling(inputs.machine, &drive.name));
+    let severity = heat.max((!throttled.is_empty()).then_some(Severity::Warning))?;
+    let of = limit.map_or_else(String::new, |limit| format!(" of {limit:.0} °C"));
+    let during = if throttled.is_empty() { "" } else { "; during the test " };
+    let title = format!("{}: {now:.0} °C{of}{during}{}", drive.name, throttled.join(", "));
+    let log = drive.nvme.as_ref().map_or("", |nvme| nvme.smart.path());
+    let degrees = |reading: &Reading<f64>| {
+        reading.get().map(|celsius| Evidence::new(&**reading.path(), format!("{celsius:.0} °C")))
+    };
+    let proofs = [&temperature.now, &temperature.max, &temperature.critical].into_iter().filter_map(degrees);
+    Some(
+        Detection::new(severity, title)
+            .about([Subject::drive(drive)])
+            .with_evidence(proofs)
+            .with_evidence(throttled.into_iter().map(|what| Evidence::new(log, what))),
+    )
 }
 
 fn drive_worn(inputs: &Inputs) -> Vec<Detection> {
-    inputs
-        .nvme()
-        .filter_map(|drive| {
-            let reading = &drive.nvme.as_ref()?.smart;
-            let smart = reading.value()?;
-            let mut signs: Vec<(Severity, String)> = Vec::new();
-            let warned = critical_warnings(smart.critical_warning);
-            if !warned.is_empty() {
-                signs.push((Severity::High, format!("warns of {}", warned.join(", "))));
-            }
-            if smart.spare_threshold_percent > 0 && smart.spare_percent <= smart.spare_threshold_percent {
-                let text =
-                    format!("spare {} %, threshold {} %", smart.spare_percent, smart.spare_threshold_percent);
-                signs.push((Severity::High, text));
-            }
-            if smart.media_errors > 0 {
-                signs.push((Severity::Warning, format!("media errors {}", smart.media_errors)));
-            }
-            if smart.used_percent >= 80 {
-                let severity = if smart.used_percent >= 100 { Severity::Warning } else { Severity::Info };
-                signs.push((severity, format!("{} % used", smart.used_percent)));
-            }
-            let severity = signs.iter().map(|(severity, _)| *severity).max()?;
-            let said: Vec<_> = signs.iter().map(|(_, text)| text.as_str()).collect();
-            let title = format!("{}: {}", drive.name, said.join(", "));
-            let proofs = signs.iter().map(|(_, text)| Evidence::new(&**reading.path(), text.clone()));
-            Some(Detection::new(severity, title).about([Subject::drive(drive)]).with_evidence(proofs))
-        })
-        .collect()
+    inputs.nvme().filter_map(worn).collect()
+}
+
+fn worn(drive: &Drive) -> Option<Detection> {
+    let reading = &drive.nvme.as_ref()?.smart;
+    let smart = reading.value()?;
+    let (spare, threshold, used) = (smart.spare_percent, smart.spare_threshold_percent, smart.used_percent);
+    let warnings = critical_warnings(smart.critical_warning);
+    let signs = [
+        (!warnings.is_empty(), Severity::High, format!("warns of {}", warnings.join(", "))),
+        (
+            threshold > 0 && spare <= threshold,
+            Severity::High,
+            format!("spare {spare} %, threshold {threshold} %"),
+        ),
+        (smart.media_errors > 0, Severity::Warning, format!("media errors {}", smart.media_errors)),
+        (used >= 80, if used >= 100 { Severity::Warning } else { Severity::Info }, format!("{used} % used")),
+    ];
+    let signs: Vec<_> = signs.into_iter().filter(|(applies, ..)| *applies).collect();
+    let severity = signs.iter().map(|(_, severity, _)| *severity).max()?;
+    let words: Vec<_> = signs.into_iter().map(|(.., words)| words).collect();
+    let title = format!("{}: {}", drive.name, words.join(", "));
+    let proofs = words.into_iter().map(|words| Evidence::new(&**reading.path(), words));
+    Some(Detection::new(severity, title).about([Subject::drive(drive)]).with_evidence(proofs))
 }
 
 /// Bits of the SMART log's Critical Warning (NVMe base 5.16.1.3). Bit 1 is the temperature, which is no wear:
@@ -315,55 +289,38 @@ fn critical_warnings(bits: u8) -> Vec<String> {
 
 fn few_queues(inputs: &Inputs) -> Vec<Detection> {
     let cpus = inputs.machine.processors.count();
-    let mut groups: BTreeMap<u32, Vec<&Drive>> = BTreeMap::new();
-    for drive in inputs.nvme() {
-        if let Some(queues) = drive.queue.hardware_queues.get()
-            && queues.default > 0
-            && (queues.default as usize) < cpus
-        {
-            groups.entry(queues.default).or_default().push(drive);
-        }
-    }
-    groups
-        .into_iter()
-        .map(|(queues, drives)| {
-            let each = if drives.len() == 1 { "" } else { " each" };
-            let title =
-                format!("{}: {}{each} for {cpus} CPUs", names(&drives), counted(queues as usize, "queue"));
-            Detection::new(Severity::Info, title)
-                .about(drives.iter().map(|drive| Subject::drive(drive)))
-                .with_evidence(drives.iter().map(|drive| {
-                    Evidence::new(&**drive.queue.hardware_queues.path(), format!("{queues} default queues"))
-                }))
-        })
-        .collect()
+    let found = inputs.nvme().filter_map(|drive| {
+        let reading = &drive.queue.hardware_queues;
+        let queues = reading.get()?.default;
+        let proof = Evidence::new(&**reading.path(), format!("{queues} default queues"));
+        (queues > 0 && (queues as usize) < cpus).then_some((queues, (drive, [proof])))
+    });
+    let detection = |(queues, found): (u32, Vec<_>)| {
+        let drives = drives(&found);
+        let (queues, each) = (counted(queues as usize, "queue"), verb(&drives, "", " each"));
+        let title = format!("{}: {queues}{each} for {cpus} CPUs", names(&drives));
+        Detection::of_drives(Severity::Info, title, found)
+    };
+    grouped(found).into_iter().filter_map(detection).collect()
 }
 
-fn no_poll_queues(inputs: &Inputs) -> Vec<Detection> {
-    let without: Vec<_> = inputs
-        .nvme()
-        .filter(|drive| match (drive.queue.io_poll.get(), drive.queue.hardware_queues.get()) {
-            (Some(on), _) => on == 0,
-            (None, Some(queues)) => queues.poll == 0,
-            (None, None) => false,
-        })
-        .collect();
-    if without.is_empty() {
-        return Vec::new();
-    }
+fn no_poll_queues(inputs: &Inputs) -> Option<Detection> {
+    let lacks_them = |drive: &&Drive| match (drive.queue.io_poll.get(), drive.queue.hardware_queues.get()) {
+        (Some(on), _) => on == 0,
+        (None, Some(queues)) => queues.poll == 0,
+        (None, None) => false,
+    };
     let polls = inputs.load.is_some_and(|load| load.workload.hipri);
-    let asked: Vec<_> = without.iter().filter(|drive| inputs.is_tested(&drive.name)).copied().collect();
-    let (drives, severity) =
-        if polls && !asked.is_empty() { (asked, Severity::Warning) } else { (without, Severity::Info) };
+    let found = inputs.nvme().filter(lacks_them).map(|drive| (drive, Evidence::of(&drive.queue.io_poll)));
+    let (asked, others): (Vec<_>, Vec<_>) =
+        found.partition(|(drive, _)| polls && inputs.is_tested(&drive.name));
+    let is_default = asked.is_empty();
+    let (found, severity) = if is_default { (others, Severity::Info) } else { (asked, Severity::Warning) };
+    let drives = drives(&found);
+    let title = format!("{} {} no poll queues", names(&drives), verb(&drives, "has", "have"));
     let parameter = inputs.machine.host.module_parameters.get("nvme/poll_queues").and_then(Evidence::of);
-    let proofs = drives.iter().filter_map(|drive| Evidence::of(&drive.queue.io_poll)).chain(parameter);
-    let detection = Detection::new(
-        severity,
-        format!("{} {} no poll queues", names(&drives), verb(&drives, "has", "have")),
-    )
-    .with_evidence(proofs)
-    .about(drives.iter().map(|drive| Subject::drive(drive)));
-    vec![if severity == Severity::Info { detection.with_default() } else { detection }]
+    let detection = Detection::of_drives(severity, title, found)?;
+    Some(detection.with_evidence(parameter).with_default(is_default))
 }
 
 /// CPU time in percent from which a CPU counts as running the test.
@@ -372,48 +329,34 @@ const BUSY_PERCENT: f64 = 20.0;
 fn remote_numa(inputs: &Inputs) -> Vec<Detection> {
     let processors = &inputs.machine.processors;
     let (Some(rates), true) = (inputs.rates, processors.numa.len() > 1) else { return Vec::new() };
-    let busy: Vec<_> = rates
-        .cpus
-        .iter()
-        .filter(|(_, cpu)| cpu.usr + cpu.sys >= BUSY_PERCENT)
-        .map(|(number, _)| *number)
-        .collect();
-    inputs
-        .nvme()
-        .filter(|drive| inputs.is_tested(&drive.name))
-        .filter_map(|drive| {
-            let home = drive.numa_node.get()??;
-            let near = processors.numa.get(&home)?;
-            if busy.is_empty() || busy.iter().any(|cpu| near.contains(cpu)) {
-                return None;
-            }
-            let local = inputs.machine.pci.node(drive.node?).local_cpus.value();
-            let cpus = local.map_or_else(|| format!("node {home}"), ToString::to_string);
-            let title = format!("{}: on NUMA node {home}, the busy CPUs are not", drive.name);
-            Some(
-                Detection::new(Severity::Warning, title)
-                    .about([Subject::drive(drive)])
-                    .with_evidence([
-                        Evidence::new(&**drive.numa_node.path(), home.to_string()),
-                        Evidence::new("/proc/stat", format!("busy: {}", list(&busy))),
-                    ])
-                    .fill("cpus", cpus),
-            )
+    let busy = rates.cpus.iter().filter(|(_, cpu)| cpu.usr + cpu.sys >= BUSY_PERCENT);
+    let busy: Vec<u32> = busy.map(|(number, _)| *number).collect();
+    let list = busy.iter().map(|cpu| format!("cpu{cpu}")).collect::<Vec<_>>().join(" ");
+    let remote = |drive: &Drive| {
+        let home = drive.numa_node.get()??;
+        let near = processors.numa.get(&home)?;
+        let local = inputs.machine.pci.node(drive.node?).local_cpus.value();
+        let cpus = local.map_or_else(|| format!("node {home}"), ToString::to_string);
+        let is_remote = !busy.is_empty() && !busy.iter().any(|cpu| near.contains(cpu));
+        let title = format!("{}: on NUMA node {home}, the busy CPUs are not", drive.name);
+        is_remote.then(|| {
+            Detection::new(Severity::Warning, title)
+                .about([Subject::drive(drive)])
+                .with_evidence([
+                    Evidence::new(&**drive.numa_node.path(), home.to_string()),
+                    Evidence::new("/proc/stat", format!("busy: {list}")),
+                ])
+                .fill("cpus", cpus)
         })
-        .collect()
-}
-
-fn list(cpus: &[u32]) -> String {
-    cpus.iter().map(|cpu| format!("cpu{cpu}")).collect::<Vec<_>>().join(" ")
+    };
+    inputs.tested_nvme().filter_map(remote).collect()
 }
 
 fn multipath(inputs: &Inputs) -> Vec<Detection> {
-    let paths = |drive: &Drive| drive.nvme.as_ref().map_or(0, |nvme| nvme.paths.len());
-    inputs.nvme().filter(|drive| paths(drive) > 0).map(|drive| multipath_of(inputs, drive)).collect()
+    inputs.nvme().filter_map(|drive| multipath_of(inputs.machine, drive)).collect()
 }
 
-fn multipath_of(inputs: &Inputs, drive: &Drive) -> Detection {
-    let machine = inputs.machine;
+fn multipath_of(machine: &Machine, drive: &Drive) -> Option<Detection> {
     let proofs = machine.paths_of(drive).map(|path| {
         let controller = path.nvme.as_ref().map_or("?", |nvme| nvme.controller.as_str());
         let address = path.node.map(|node| format!(" at {}", machine.pci.node(node).address));
@@ -421,43 +364,33 @@ fn multipath_of(inputs: &Inputs, drive: &Drive) -> Detection {
         let state = state.map_or_else(String::new, |state| format!(", {state}"));
         Evidence::new(&*path.path, format!("{controller}{}{state}", address.unwrap_or_default()))
     });
-    let names = drive.nvme.iter().flat_map(|nvme| &nvme.paths).map(crate::model::DriveName::as_str);
-    let names: Vec<_> = names.collect();
+    let names: Vec<_> = drive.nvme.as_ref()?.paths.iter().map(DriveName::as_str).collect();
     let title = format!("{}: {} ({})", drive.name, counted(names.len(), "path"), names.join(", "));
-    Detection::new(Severity::Info, title)
-        .with_evidence(proofs)
-        .with_evidence([Evidence::new(&*drive.path, format!("paths {}", names.join(" ")))])
-        .about([Subject::drive(drive)])
-        .with_gain(Gain::words("none", ""))
+    (!names.is_empty()).then(|| {
+        Detection::new(Severity::Info, title)
+            .with_evidence(proofs)
+            .with_evidence([Evidence::new(&*drive.path, format!("paths {}", names.join(" ")))])
+            .about([Subject::drive(drive)])
+            .with_gain(Gain::words("none", ""))
+    })
 }
 
-fn apst_latency(inputs: &Inputs) -> Vec<Detection> {
-    if !inputs.is_depth_one() {
-        return Vec::new();
-    }
+fn apst_latency(inputs: &Inputs) -> Option<Detection> {
+    let found = inputs.tested_nvme().filter(|_| inputs.is_depth_one()).filter_map(|drive| {
+        let apst = &drive.nvme.as_ref()?.apst;
+        let proof = Evidence::new(&**apst.path(), "autonomous power state transitions on");
+        (apst.get() == Some(true)).then_some((drive, [proof]))
+    });
+    let found: Vec<_> = found.collect();
+    let drives = drives(&found);
+    let commands = drives.iter().filter(|drive| shell_names(&[**drive]).is_some());
+    let commands: Vec<_> =
+        commands.map(|drive| format!("echo 0 | sudo tee {}", drive.latency_tolerance_us.path())).collect();
     let parameter = inputs.machine.host.module_parameters.get("nvme_core/default_ps_max_latency_us");
-    let found: Vec<_> = inputs
-        .nvme()
-        .filter(|drive| inputs.is_tested(&drive.name))
-        .filter(|drive| drive.nvme.as_ref().is_some_and(|nvme| nvme.apst.get() == Some(true)))
-        .collect();
-    if found.is_empty() {
-        return Vec::new();
-    }
-    let proofs = found
-        .iter()
-        .filter_map(|drive| drive.nvme.as_ref())
-        .map(|nvme| Evidence::new(&**nvme.apst.path(), "autonomous power state transitions on"))
-        .chain(parameter.and_then(Evidence::of));
-    let command: Vec<_> = found
-        .iter()
-        .filter(|drive| shell_names(&[**drive]).is_some())
-        .map(|drive| format!("echo 0 | sudo tee {}", drive.latency_tolerance_us.path()))
-        .collect();
-    vec![
-        Detection::new(Severity::Info, format!("{}: may save power between reads at depth 1", names(&found)))
-            .with_evidence(proofs)
-            .about(found.iter().map(|drive| Subject::drive(drive)))
-            .with_command((!command.is_empty()).then(|| command.join("; "))),
-    ]
+    let title = format!("{}: may save power between reads at depth 1", names(&drives));
+    Some(
+        Detection::of_drives(Severity::Info, title, found)?
+            .with_evidence(parameter.and_then(Evidence::of))
+            .with_command((!commands.is_empty()).then(|| commands.join("; "))),
+    )
 }

@@ -8,7 +8,6 @@ use super::Row;
 use crate::{
     machine::{Drive, Machine, pci::NodeAddress},
     model::{FindingId, NodeIndex, Reading, Severity},
-    units::{BytesPerSecond, UnitSystem},
 };
 
 /// The risk of a remedy, mildest first.
@@ -129,7 +128,8 @@ pub(super) struct Detection {
     fill: Vec<(&'static str, String)>,
     command: Option<String>,
     risk: Option<Risk>,
-    is_default: bool,
+    /// A default that has no measured cost here.
+    pub is_default: bool,
 }
 
 impl Detection {
@@ -146,6 +146,19 @@ impl Detection {
             risk: None,
             is_default: false,
         }
+    }
+
+    /// One detection about all drives found, each with its evidence; `None` without any.
+    pub(crate) fn of_drives<E: IntoIterator<Item = Evidence>>(
+        severity: Severity,
+        title: impl Into<String>,
+        found: Vec<(&Drive, E)>,
+    ) -> Option<Self> {
+        let detection =
+            Self::new(severity, title).about(found.iter().map(|(drive, _)| Subject::drive(drive)));
+        let is_empty = found.is_empty();
+        let evidence = found.into_iter().flat_map(|(_, evidence)| evidence);
+        (!is_empty).then(|| detection.with_evidence(evidence))
     }
 
     pub(crate) fn with_severity(mut self, severity: Severity) -> Self {
@@ -185,14 +198,9 @@ impl Detection {
         self
     }
 
-    /// Marks a default that has no measured cost here.
-    pub(crate) fn with_default(mut self) -> Self {
-        self.is_default = true;
+    pub(crate) fn with_default(mut self, is_default: bool) -> Self {
+        self.is_default = is_default;
         self
-    }
-
-    pub(crate) fn is_default(&self) -> bool {
-        self.is_default
     }
 
     pub(crate) fn into_finding(self, row: &Row) -> Finding {
@@ -237,16 +245,6 @@ impl Finding {
 }
 
 impl Gain {
-    pub(crate) fn rate(rate: f64, units: UnitSystem, source: impl Into<String>) -> Self {
-        Self {
-            text: format!("about +{}", units.rate(BytesPerSecond(rate))),
-            source: source.into(),
-            estimate: true,
-            bytes_per_second: Some(rate),
-            iops: None,
-        }
-    }
-
     /// No figure for this machine; `source` is a figure of another machine, or empty.
     pub(crate) fn unknown(source: &str) -> Self {
         Self::words(if source.is_empty() { "no figure" } else { "unknown for this machine" }, source)
@@ -322,28 +320,25 @@ impl Subject {
 impl Risk {
     /// Its name in JSON and on the command line.
     pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Live => "live",
-            Self::Rebind => "rebind",
-            Self::Reboot => "reboot",
-            Self::Firmware => "firmware",
-            Self::Hardware => "hardware",
-            Self::DestroysData => "destroys-data",
-        }
+        self.words().0
     }
 
     pub(crate) const fn meaning(self) -> &'static str {
+        self.words().1
+    }
+
+    const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::None => "nothing to do",
-            Self::Live => "takes effect at once and can be undone",
-            Self::Rebind => "unbinds the driver for a moment: only for an unused drive",
-            Self::Reboot => "a kernel argument: needs a reboot",
-            Self::Firmware => "a BIOS setting",
-            Self::Hardware => "power down and move hardware",
-            Self::DestroysData => {
-                "DESTROYS all data on the drive; iodyno shows the command and never runs it"
-            }
+            Self::None => ("none", "nothing to do"),
+            Self::Live => ("live", "takes effect at once and can be undone"),
+            Self::Rebind => ("rebind", "unbinds the driver for a moment: only for an unused drive"),
+            Self::Reboot => ("reboot", "a kernel argument: needs a reboot"),
+            Self::Firmware => ("firmware", "a BIOS setting"),
+            Self::Hardware => ("hardware", "power down and move hardware"),
+            Self::DestroysData => (
+                "destroys-data",
+                "DESTROYS all data on the drive; iodyno shows the command and never runs it",
+            ),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The host: IOMMU, CPU frequency and idle governors, memory, io_uring, mitigations.
 
-use std::collections::BTreeMap;
-
-use super::{Detection, Evidence, Gain, Inputs, Risk, Row, Subject, inputs::names};
+use super::{
+    Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
+    inputs::{drives, grouped, names},
+};
 use crate::{
     counters::Rates,
     machine::{Cpu, Drive, IdleState, MemoryModule},
-    model::{FindingId, Reading, RunSummary, Severity},
+    model::{FindingId, Problem, ProblemKind, Reading, Severity},
     text::Label,
     units,
 };
@@ -19,7 +20,7 @@ pub(super) const IOMMU_TRANSLATING: Row = Row {
     remedy: "Kernel argument {argument}. Passthrough disables DMA protection: a device can then reach all memory.",
     risk: Risk::Reboot,
     wrong_if: "Only a test shows the cost; registered buffers (--fixedbufs) are mapped per read too.",
-    check: iommu_translating,
+    check: Check::Many(iommu_translating),
     ..Row::PLAIN
 };
 
@@ -32,7 +33,7 @@ pub(super) const GOVERNOR: Row = Row {
     remedy: "Choose the performance governor or preference for the test.",
     risk: Risk::Live,
     wrong_if: "Reads are limited by the drive rather than by a core.",
-    check: governor,
+    check: Check::One(governor),
     ..Row::PLAIN
 };
 
@@ -46,7 +47,7 @@ pub(super) const DEEP_C_STATES: Row = Row {
     risk: Risk::Live,
     wrong_if: "The stated exit latency is a maximum; most wake-ups are shorter.",
     needs_load: true,
-    check: deep_c_states,
+    check: Check::One(deep_c_states),
     ..Row::PLAIN
 };
 
@@ -61,7 +62,7 @@ pub(super) const MEMORY_BANDWIDTH: Row = Row {
     wrong_if: "Data stays in the CPU cache and is discarded before it reaches memory.",
     needs_load: true,
     is_default: false,
-    check: memory_bandwidth,
+    check: Check::One(memory_bandwidth),
 };
 
 pub(super) const IO_URING_DISABLED: Row = Row {
@@ -72,7 +73,7 @@ pub(super) const IO_URING_DISABLED: Row = Row {
     remedy: "sysctl kernel.io_uring_disabled=0; in a container allow it in the seccomp profile.",
     risk: Risk::Live,
     wrong_if: "It was disabled on purpose, for security.",
-    check: io_uring_disabled,
+    check: Check::One(io_uring_disabled),
     ..Row::PLAIN
 };
 
@@ -83,7 +84,7 @@ pub(super) const RING_FEATURES: Row = Row {
     why: "Without them each read costs more CPU time.",
     remedy: "Newer kernels have them: SUBMIT_ALL 5.18, COOP_TASKRUN and TASKRUN_FLAG 5.19, SINGLE_ISSUER 6.0, DEFER_TASKRUN 6.1, NO_SQARRAY 6.6.",
     wrong_if: "The test does not need the feature.",
-    check: ring_features,
+    check: Check::One(ring_features),
     ..Row::PLAIN
 };
 
@@ -95,7 +96,7 @@ pub(super) const MITIGATIONS: Row = Row {
     remedy: "Nothing to do; compare results only between machines with the same mitigations.",
     wrong_if: "Never: the kernel reports it.",
     is_default: true,
-    check: mitigations,
+    check: Check::One(mitigations),
     ..Row::PLAIN
 };
 
@@ -107,7 +108,7 @@ pub(super) const SMT: Row = Row {
     remedy: "Nothing to do.",
     wrong_if: "Never: the kernel reports it.",
     is_default: true,
-    check: smt,
+    check: Check::One(smt),
     ..Row::PLAIN
 };
 
@@ -119,40 +120,31 @@ pub(super) const MEMORY_BELOW_RATING: Row = Row {
     remedy: "Choose the memory profile (XMP, EXPO, DOCP) in the BIOS.",
     risk: Risk::Firmware,
     wrong_if: "The CPU or the number of modules per channel does not allow the rated speed.",
-    check: memory_below_rating,
+    check: Check::Many(memory_below_rating),
     ..Row::PLAIN
 };
 
 fn iommu_translating(inputs: &Inputs) -> Vec<Detection> {
-    let mut strict: Vec<(&Drive, Evidence)> = Vec::new();
-    let mut lazy: Vec<(&Drive, Evidence)> = Vec::new();
-    for drive in inputs.nvme() {
-        let Some(node) = drive.node else { continue };
-        let reading = &inputs.machine.pci.node(node).iommu_type;
-        let Some(proof) = Evidence::of(reading) else { continue };
-        match proof.value.as_str() {
-            "DMA" => strict.push((drive, proof)),
-            "DMA-FQ" => lazy.push((drive, proof)),
-            _ => {}
-        }
-    }
+    let of_type = |kind: &str| -> Vec<(&Drive, Option<Evidence>)> {
+        let reading = |drive: &Drive| Some(&inputs.machine.pci.node(drive.node?).iommu_type);
+        let is_it = |reading: &&Reading<Label>| reading.value().is_some_and(|value| *value == *kind);
+        let found = inputs.nvme().filter_map(|drive| Some((drive, reading(drive).filter(is_it)?)));
+        found.map(|(drive, reading)| (drive, Evidence::of(reading))).collect()
+    };
     [
-        (strict, Severity::Warning, "strict", "iommu.strict=0, or iommu=pt"),
-        (lazy, Severity::Info, "lazy", "iommu=pt"),
+        ("DMA", Severity::Warning, "strict", "iommu.strict=0, or iommu=pt"),
+        ("DMA-FQ", Severity::Info, "lazy", "iommu=pt"),
     ]
     .into_iter()
-    .filter(|(found, ..)| !found.is_empty())
-    .map(|(found, severity, mode, argument)| {
-        let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
-        Detection::new(severity, format!("the IOMMU translates in {mode} mode for {}", names(&drives)))
-            .about(drives.into_iter().map(Subject::drive))
-            .with_evidence(found.into_iter().map(|(_, proof)| proof))
-            .fill("argument", argument)
+    .filter_map(|(kind, severity, mode, argument)| {
+        let found = of_type(kind);
+        let title = format!("the IOMMU translates in {mode} mode for {}", names(&drives(&found)));
+        Some(Detection::of_drives(severity, title, found)?.fill("argument", argument))
     })
     .collect()
 }
 
-fn governor(inputs: &Inputs) -> Vec<Detection> {
+fn governor(inputs: &Inputs) -> Option<Detection> {
     let slow = |cpu: &Cpu| {
         let driver = cpu.driver.value().map_or("", Label::as_str);
         let managed = matches!(driver, "intel_pstate" | "amd-pstate-epp" | "amd_pstate_epp");
@@ -165,16 +157,16 @@ fn governor(inputs: &Inputs) -> Vec<Detection> {
             .and(Evidence::of(&cpu.energy_preference))
     };
     let found: Vec<_> = inputs.machine.processors.cpus.iter().filter_map(slow).collect();
-    let Some(first) = found.first() else { return Vec::new() };
+    let first = found.first()?;
     let (file, count) = (first.path.rsplit('/').next().unwrap_or_default(), found.len());
     let title = format!("{file} is {} on {}", first.value, units::counted(count, "CPU"));
     let command = format!("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/{file}");
-    vec![
+    Some(
         Detection::new(Severity::Warning, title)
             .about([Subject::cpus()])
             .with_command(Some(command))
             .with_evidence(found.into_iter().take(4)),
-    ]
+    )
 }
 
 /// Exit latency from which an idle state counts as deep, microseconds.
@@ -193,20 +185,15 @@ struct Sleeper {
     state: u32,
 }
 
-fn deep_c_states(inputs: &Inputs) -> Vec<Detection> {
-    let (true, Some(rates)) = (inputs.is_depth_one(), inputs.rates) else { return Vec::new() };
+fn deep_c_states(inputs: &Inputs) -> Option<Detection> {
+    let rates = inputs.rates.filter(|_| inputs.is_depth_one())?;
     let tested = rates.disks.iter().filter(|(name, _)| inputs.is_tested(name)).map(|(_, disk)| disk);
     // The test keeps one read in flight per drive: of several drives, the fastest is most sensitive.
-    let Some(disk) = tested.max_by(|a, b| a.reads.total_cmp(&b.reads)).filter(|disk| disk.reads > 0.0) else {
-        return Vec::new();
-    };
+    let disk = tested.max_by(|a, b| a.reads.total_cmp(&b.reads)).filter(|disk| disk.reads > 0.0)?;
     let sleepers = sleepers(inputs, rates, disk.reads);
-    let Some(worst) = sleepers.iter().max_by(|a, b| a.entries.total_cmp(&b.entries)) else {
-        return Vec::new();
-    };
-    let states = &inputs.machine.processors.idle_states;
-    let Some(state) = states.get(worst.state as usize) else { return Vec::new() };
-    let (Some(name), Some(latency)) = (state.name.value(), state.latency_us.get()) else { return Vec::new() };
+    let worst = sleepers.iter().max_by(|a, b| a.entries.total_cmp(&b.entries))?;
+    let state = inputs.machine.processors.idle_states.get(worst.state as usize)?;
+    let (name, latency) = (state.name.value()?, state.latency_us.get()?);
     let title = format!(
         "cpu{} enters {name} {} times a second between {} reads; waking takes up to {latency} us",
         worst.cpu,
@@ -221,7 +208,7 @@ fn deep_c_states(inputs: &Inputs) -> Vec<Detection> {
         let path = format!("/sys/devices/system/cpu/cpu{}/cpuidle/state{}/usage", sleeper.cpu, sleeper.state);
         Evidence::new(path, format!("+{}/s", units::count(sleeper.entries)))
     });
-    vec![
+    Some(
         Detection::new(Severity::Info, title)
             .about(sleepers.iter().map(|sleeper| Subject::cpu(sleeper.cpu)))
             .with_evidence([Evidence::new(&**state.latency_us.path(), format!("{name} {latency} us"))])
@@ -230,7 +217,7 @@ fn deep_c_states(inputs: &Inputs) -> Vec<Detection> {
                 format!("at most {latency} us of {read}"),
                 "the state's own latency (cpuidle/state*/latency)",
             )),
-    ]
+    )
 }
 
 /// The CPUs that wait for the test's reads in deep idle states.
@@ -256,131 +243,95 @@ fn sleepers(inputs: &Inputs, rates: &Rates, reads: f64) -> Vec<Sleeper> {
 /// Share of the peak rate that memory rarely exceeds.
 const MEMORY_SHARE: f64 = 0.6;
 
-fn memory_bandwidth(inputs: &Inputs) -> Vec<Detection> {
-    let Some(memory) = &inputs.limits.memory else { return Vec::new() };
-    let Some(read) = inputs.load.and_then(|load| load.summary).map(RunSummary::bytes_per_second) else {
-        return Vec::new();
-    };
+fn memory_bandwidth(inputs: &Inputs) -> Option<Detection> {
+    let memory = inputs.limits.memory.as_ref()?;
+    let read = inputs.load?.summary?.bytes_per_second();
     let peak = memory.bytes_per_second.0;
-    if read <= peak * MEMORY_SHARE {
-        return Vec::new();
-    }
     let percent = 100.0 * read / peak;
     let title = format!("the test reads {}, {percent:.0} % of what memory carries", inputs.rate(read));
     let proof = Evidence::new(
         &**inputs.machine.host.modules.path(),
         format!("{}: {}", memory.because, inputs.rate(peak)),
     );
-    vec![Detection::new(Severity::Warning, title).about([Subject::host()]).with_evidence([proof])]
+    (read > peak * MEMORY_SHARE)
+        .then(|| Detection::new(Severity::Warning, title).about([Subject::host()]).with_evidence([proof]))
 }
 
-fn io_uring_disabled(inputs: &Inputs) -> Vec<Detection> {
+fn io_uring_disabled(inputs: &Inputs) -> Option<Detection> {
     let host = &inputs.machine.host;
     let is_root = host.root.get() == Some(true);
     let switched = host.io_uring_disabled.get().filter(|level| *level > 0);
-    let refused = matches!(
-        host.io_uring.problem().map(|problem| problem.kind),
-        Some(crate::model::ProblemKind::Denied | crate::model::ProblemKind::Malformed)
-    );
-    if switched.is_none() && !refused {
-        return Vec::new();
-    }
+    let is_refusal = |problem: &Problem| matches!(problem.kind, ProblemKind::Denied | ProblemKind::Malformed);
+    let refusal = host.io_uring.problem().filter(is_refusal);
     // Level 1 denies it to unprivileged users only.
-    let harmless = switched == Some(1) && is_root && !refused;
-    let title = match switched {
-        Some(1) => "io_uring is for privileged users only",
-        Some(_) => "io_uring is switched off",
-        None => "the kernel refused io_uring_setup",
+    let harmless = switched == Some(1) && is_root && refusal.is_none();
+    let title = match (switched, &refusal) {
+        (Some(1), _) => "io_uring is for privileged users only",
+        (Some(_), _) => "io_uring is switched off",
+        (None, Some(_)) => "the kernel refused io_uring_setup",
+        (None, None) => return None,
     };
-    let probe = host
-        .io_uring
-        .problem()
-        .map(|problem| Evidence::new(&*problem.path, &*problem.reason))
-        .filter(|_| refused);
-    vec![
+    let probe = refusal.map(|problem| Evidence::new(&*problem.path, &*problem.reason));
+    Some(
         Detection::new(if harmless { Severity::Info } else { Severity::Warning }, title)
             .about([Subject::host()])
             .with_evidence(Evidence::of(&host.io_uring_disabled))
             .with_evidence(probe)
             .with_command(switched.map(|_| "sudo sysctl kernel.io_uring_disabled=0".to_owned())),
-    ]
+    )
 }
 
-fn ring_features(inputs: &Inputs) -> Vec<Detection> {
+fn ring_features(inputs: &Inputs) -> Option<Detection> {
     let reading = &inputs.machine.host.io_uring;
-    let Some(ring) = reading.value().filter(|ring| !ring.refused.is_empty()) else { return Vec::new() };
-    let flags: Vec<_> = ring.refused.iter().map(|(flag, _)| &**flag).collect();
-    let proofs = ring
-        .refused
+    let refused = &reading.value().filter(|ring| !ring.refused.is_empty())?.refused;
+    let flags: Vec<_> = refused.iter().map(|(flag, _)| &**flag).collect();
+    let proofs = refused
         .iter()
         .map(|(flag, errno)| Evidence::new(&**reading.path(), format!("{flag} refused: {errno}")));
-    vec![
-        Detection::new(Severity::Info, format!("io_uring features missing: {}", flags.join(", ")))
-            .about([Subject::host()])
-            .with_evidence(proofs),
-    ]
+    let title = format!("io_uring features missing: {}", flags.join(", "));
+    Some(Detection::new(Severity::Info, title).about([Subject::host()]).with_evidence(proofs))
 }
 
-fn mitigations(inputs: &Inputs) -> Vec<Detection> {
-    let found: Vec<_> = inputs
-        .machine
-        .processors
-        .vulnerabilities
-        .values()
-        .filter(|state| state.value().is_some_and(|text| text.as_str().starts_with("Mitigation")))
-        .filter_map(Evidence::of)
-        .collect();
-    if found.is_empty() {
-        return Vec::new();
-    }
+fn mitigations(inputs: &Inputs) -> Option<Detection> {
+    let is_active =
+        |state: &&Reading<Label>| state.value().is_some_and(|text| text.as_str().starts_with("Mitigation"));
+    let states = inputs.machine.processors.vulnerabilities.values();
+    let found: Vec<_> = states.filter(is_active).filter_map(Evidence::of).collect();
     let title = format!("{} of CPU vulnerabilities active", units::counted(found.len(), "mitigation"));
-    vec![
-        Detection::new(Severity::Info, title)
-            .about([Subject::cpus()])
-            .with_evidence(found)
-            .with_gain(Gain::words("none", ""))
-            .with_default(),
-    ]
+    (!found.is_empty()).then(|| about_cpus(title, found))
 }
 
-fn smt(inputs: &Inputs) -> Vec<Detection> {
+fn smt(inputs: &Inputs) -> Option<Detection> {
     let reading = &inputs.machine.processors.smt_active;
-    if reading.get() != Some(true) {
-        return Vec::new();
-    }
-    vec![
-        Detection::new(Severity::Info, "two threads per core")
-            .about([Subject::cpus()])
-            .with_evidence([Evidence::new(&**reading.path(), "1")])
-            .with_gain(Gain::words("none", ""))
-            .with_default(),
-    ]
+    let proof = Evidence::new(&**reading.path(), "1");
+    (reading.get() == Some(true)).then(|| about_cpus("two threads per core", vec![proof]))
+}
+
+fn about_cpus(title: impl Into<String>, evidence: Vec<Evidence>) -> Detection {
+    Detection::new(Severity::Info, title)
+        .about([Subject::cpus()])
+        .with_evidence(evidence)
+        .with_gain(Gain::words("none", ""))
+        .with_default(true)
 }
 
 fn memory_below_rating(inputs: &Inputs) -> Vec<Detection> {
-    let reading: &Reading<Vec<MemoryModule>> = &inputs.machine.host.modules;
-    let mut groups: BTreeMap<(u32, u32), Vec<&MemoryModule>> = BTreeMap::new();
-    for module in reading.value().into_iter().flatten() {
-        if let (Some(rated), Some(now)) = (module.rated_mts, module.configured_mts)
-            && now > 0
-            && now < rated
-        {
-            groups.entry((now, rated)).or_default().push(module);
-        }
-    }
-    groups
-        .into_iter()
-        .map(|((now, rated), modules)| {
-            // A step or two below is normal for a full board or an older CPU.
-            let severity = if now * 10 <= rated * 9 { Severity::Warning } else { Severity::Info };
-            let title = units::counted_with_verb(modules.len(), "memory module", ("runs", "run"));
-            let title = format!("{title} at {now} MT/s, rated {rated}");
-            Detection::new(severity, title)
-                .about([Subject::host()])
-                .with_gain(Gain::unknown("SMBIOS: configured against rated speed"))
-                .with_evidence(modules.iter().map(|module| {
-                    Evidence::new(&**reading.path(), format!("{}: {now} of {rated} MT/s", module.locator))
-                }))
-        })
-        .collect()
+    let reading = &inputs.machine.host.modules;
+    let found = reading.value().into_iter().flatten().filter_map(|module| {
+        let speeds = (module.configured_mts?, module.rated_mts?);
+        (speeds.0 > 0 && speeds.0 < speeds.1).then_some((speeds, module))
+    });
+    let detection = |((now, rated), modules): ((u32, u32), Vec<&MemoryModule>)| {
+        // A step or two below is normal for a full board or an older CPU.
+        let severity = if now * 10 <= rated * 9 { Severity::Warning } else { Severity::Info };
+        let title = units::counted_with_verb(modules.len(), "memory module", ("runs", "run"));
+        let proof = |module: &MemoryModule| {
+            Evidence::new(&**reading.path(), format!("{}: {now} of {rated} MT/s", module.locator))
+        };
+        Detection::new(severity, format!("{title} at {now} MT/s, rated {rated}"))
+            .about([Subject::host()])
+            .with_gain(Gain::unknown("SMBIOS: configured against rated speed"))
+            .with_evidence(modules.into_iter().map(proof))
+    };
+    grouped(found).into_iter().map(detection).collect()
 }

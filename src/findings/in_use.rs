@@ -1,8 +1,8 @@
 //! Drives in use, and why a destructive command is not offered for them.
 
 use super::{
-    Detection, Evidence, Gain, Inputs, Row, Subject,
-    inputs::{names, verb},
+    Check, Detection, Evidence, Gain, Inputs, Row,
+    inputs::{drives, names, verb},
 };
 use crate::{
     machine::{Drive, Machine},
@@ -17,24 +17,19 @@ pub(super) const IN_USE: Row = Row {
     why: "Other I/O disturbs a test; remedies that unbind the driver or destroy data are excluded.",
     remedy: "Nothing to do; drives are only ever read.",
     wrong_if: "It is mounted and idle.",
-    check: in_use,
+    check: Check::One(in_use),
     ..Row::PLAIN
 };
 
-fn in_use(inputs: &Inputs) -> Vec<Detection> {
-    let used: Vec<_> = inputs.machine.hardware_drives().filter(|drive| !drive.used_by.is_empty()).collect();
-    if used.is_empty() {
-        return Vec::new();
-    }
-    let proofs = used
-        .iter()
-        .flat_map(|drive| drive.used_by.iter().map(|using| Evidence::new(&*drive.path, using.to_string())));
-    vec![
-        Detection::new(Severity::Info, format!("{} {} in use", names(&used), verb(&used, "is", "are")))
-            .about(used.iter().map(|drive| Subject::drive(drive)))
-            .with_evidence(proofs)
-            .with_gain(Gain::words("none", "")),
-    ]
+fn in_use(inputs: &Inputs) -> Option<Detection> {
+    let used = inputs.machine.hardware_drives().filter(|drive| !drive.used_by.is_empty());
+    let uses = |drive: &Drive| -> Vec<Evidence> {
+        drive.used_by.iter().map(|using| Evidence::new(&*drive.path, using.to_string())).collect()
+    };
+    let found: Vec<_> = used.map(|drive| (drive, uses(drive))).collect();
+    let used = drives(&found);
+    let title = format!("{} {} in use", names(&used), verb(&used, "is", "are"));
+    Some(Detection::of_drives(Severity::Info, title, found)?.with_gain(Gain::words("none", "")))
 }
 
 /// Why no command that destroys the data of `drive` is offered, as the end of a sentence; `None` if nothing uses it.
@@ -43,14 +38,11 @@ pub(super) fn why_no_command(machine: &Machine, drive: &Drive, whole: bool) -> O
     let stakes: Vec<&Drive> =
         machine.drives.iter().filter(|other| is_same_medium(drive, other, whole)).collect();
     let used = stakes.iter().find_map(|stake| Some((stake, stake.used_by.first()?.to_string())));
-    let unread = || {
-        stakes.iter().find_map(|stake| {
-            let problem = stake.users_unread.first()?;
-            let why = format!("its users cannot be read ({}: {})", problem.path, problem.reason);
-            Some((stake, why))
-        })
-    };
-    let (stake, why) = used.or_else(unread)?;
+    let unread = stakes.iter().find_map(|stake| {
+        let problem = stake.users_unread.first()?;
+        Some((stake, format!("its users cannot be read ({}: {})", problem.path, problem.reason)))
+    });
+    let (stake, why) = used.or(unread)?;
     Some(if stake.name == drive.name { why } else { format!("{} shares its data: {why}", stake.name) })
 }
 

@@ -1,5 +1,7 @@
 //! [`Inputs`]: what checks read, and helpers that several checks share.
 
+use std::collections::BTreeMap;
+
 use crate::{
     capacity,
     counters::Rates,
@@ -52,7 +54,13 @@ impl<'a> Inputs<'a> {
     }
 
     pub(super) fn gain(&self, rate: f64, source: impl Into<String>) -> Gain {
-        Gain::rate(rate, self.units, source)
+        Gain {
+            text: format!("about +{}", self.rate(rate)),
+            source: source.into(),
+            estimate: true,
+            bytes_per_second: Some(rate),
+            iops: None,
+        }
     }
 
     pub(super) fn nvme(&self) -> impl Iterator<Item = &'a Drive> {
@@ -74,6 +82,15 @@ impl<'a> Inputs<'a> {
             let mut targets = load.workload.targets.iter().filter_map(|target| target.drive.as_ref());
             targets.any(|target| target == drive || is_path_of(target))
         })
+    }
+
+    pub(super) fn tested_nvme(&self) -> impl Iterator<Item = &'a Drive> {
+        self.nvme().filter(|drive| self.is_tested(&drive.name))
+    }
+
+    /// Block devices with their own queue that the test reads from.
+    pub(super) fn tested_queues(&self) -> impl Iterator<Item = &'a Drive> {
+        self.machine.hardware_drives().chain(&self.machine.paths).filter(|drive| self.is_tested(&drive.name))
     }
 
     /// Whether a test keeps one read in flight per drive, so that it measures latency.
@@ -104,6 +121,18 @@ impl<'a> Inputs<'a> {
 /// The rate of all drives together in bytes per second, as far as limits are known.
 pub(super) fn total(machine: &Machine, limits: &Limits) -> f64 {
     capacity::total(machine, limits).at_most_bytes_per_second.0
+}
+
+pub(super) fn drives<'a, T>(found: &[(&'a Drive, T)]) -> Vec<&'a Drive> {
+    found.iter().map(|(drive, _)| *drive).collect()
+}
+
+pub(super) fn grouped<K: Ord, V>(found: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, Vec<V>> {
+    let mut groups: BTreeMap<K, Vec<V>> = BTreeMap::new();
+    for (key, value) in found {
+        groups.entry(key).or_default().push(value);
+    }
+    groups
 }
 
 /// `1 drive`, `8 drives`; the namespaces of one controller are one.

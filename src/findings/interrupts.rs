@@ -1,7 +1,8 @@
 //! Interrupt rates per CPU and posted MSI, judged while counters are sampled.
 
-use super::{Detection, Evidence, Gain, Inputs, Risk, Row, Subject};
+use super::{Check, Detection, Evidence, Inputs, Risk, Row, Subject};
 use crate::{
+    counters::Rates,
     model::{FindingId, Severity},
     units,
 };
@@ -16,7 +17,7 @@ pub(super) const INTERRUPT_LOAD: Row = Row {
              several.",
     wrong_if: "The interrupts are not the drives'.",
     needs_load: true,
-    check: interrupt_load,
+    check: Check::One(interrupt_load),
     ..Row::PLAIN
 };
 
@@ -32,7 +33,7 @@ pub(super) const POSTED_MSI_OFF: Row = Row {
     wrong_if: "Interrupts are few or evenly spread.",
     needs_load: true,
     is_default: false,
-    check: posted_msi_off,
+    check: Check::One(posted_msi_off),
 };
 
 /// Interrupts per second of one CPU that count as many.
@@ -41,28 +42,22 @@ const MANY: f64 = 100e3;
 const MUCH_PERCENT: f64 = 30.0;
 
 /// CPUs with too many interrupts: number, interrupts per second, percent of time.
-fn loaded(inputs: &Inputs) -> Vec<(u32, Option<f64>, Option<f64>)> {
-    let Some(rates) = inputs.rates else { return Vec::new() };
-    let numbers = rates.cpus.keys().copied().collect::<Vec<_>>();
-    let mut found = Vec::new();
-    for (column, number) in numbers.iter().enumerate() {
-        // Columns of /proc/interrupts are the online CPUs, in order.
-        let count = rates.interrupts.get(column).copied();
-        let share = rates.cpus.get(number).map(|cpu| cpu.irq);
-        if count.is_some_and(|count| count > MANY) || share.is_some_and(|share| share > MUCH_PERCENT) {
-            found.push((*number, count, share));
-        }
-    }
-    found
+fn loaded(rates: &Rates) -> Vec<(u32, Option<f64>, f64)> {
+    // Columns of /proc/interrupts are the online CPUs, in order.
+    let counts = rates.interrupts.iter().copied().map(Some).chain(std::iter::repeat(None));
+    let cpus = rates.cpus.iter().zip(counts).map(|((number, cpu), count)| (*number, count, cpu.irq));
+    cpus.filter(|(_, count, share)| *share > MUCH_PERCENT || count.is_some_and(|count| count > MANY))
+        .collect()
 }
 
-fn interrupt_load(inputs: &Inputs) -> Vec<Detection> {
-    let found = loaded(inputs);
+fn interrupt_load(inputs: &Inputs) -> Option<Detection> {
+    let rates = inputs.rates?;
+    let found = loaded(rates);
     if found.is_empty() {
-        return Vec::new();
+        return None;
     }
     let most = found.iter().filter_map(|(_, count, _)| *count).fold(0.0, f64::max);
-    let share = found.iter().filter_map(|(.., share)| *share).fold(0.0, f64::max);
+    let share = found.iter().map(|(.., share)| *share).fold(0.0, f64::max);
     let title = format!(
         "{} with up to {} interrupts/s and {share:.0} % of the time in them",
         units::counted(found.len(), "CPU"),
@@ -71,20 +66,20 @@ fn interrupt_load(inputs: &Inputs) -> Vec<Detection> {
     let counts = found.iter().filter_map(|(cpu, count, _)| {
         count.map(|count| Evidence::new("/proc/interrupts", format!("cpu{cpu}: {}/s", units::count(count))))
     });
-    let shares = found.iter().filter_map(|(cpu, _, share)| {
-        share.map(|share| Evidence::new("/proc/stat", format!("cpu{cpu}: irq and softirq {share:.0} %")))
+    let shares = found.iter().map(|(cpu, _, share)| {
+        Evidence::new("/proc/stat", format!("cpu{cpu}: irq and softirq {share:.0} %"))
     });
-    let busiest = inputs.rates.and_then(|rates| rates.vectors.iter().max_by(|a, b| a.1.total_cmp(b.1)));
+    let busiest = rates.vectors.iter().max_by(|a, b| a.1.total_cmp(b.1));
     let vector = busiest
         .map(|(name, rate)| Evidence::new("/proc/interrupts", format!("{name}: {}/s", units::count(*rate))));
-    vec![
+    Some(
         Detection::new(Severity::Warning, title)
             .about(found.iter().map(|(cpu, ..)| Subject::cpu(*cpu)))
             .with_evidence(counts.chain(shares).chain(vector)),
-    ]
+    )
 }
 
-fn posted_msi_off(inputs: &Inputs) -> Vec<Detection> {
+fn posted_msi_off(inputs: &Inputs) -> Option<Detection> {
     let machine = inputs.machine;
     let is_intel = machine.processors.vendor.value().is_some_and(|vendor| *vendor == *"GenuineIntel");
     let command_line = machine.host.command_line.value().map(crate::text::Label::as_str);
@@ -95,8 +90,8 @@ fn posted_msi_off(inputs: &Inputs) -> Vec<Detection> {
                 .is_some_and(|modes| modes.split(',').any(|mode| mode == "posted_msi"))
         })
     });
-    if !is_intel || is_on || loaded(inputs).is_empty() {
-        return Vec::new();
+    if !is_intel || is_on || loaded(inputs.rates?).is_empty() {
+        return None;
     }
     let row = &machine.posted_msi_row;
     let proofs = [
@@ -112,11 +107,10 @@ fn posted_msi_off(inputs: &Inputs) -> Vec<Detection> {
     ];
     let detection = Detection::new(Severity::Warning, "posted MSI is available but off")
         .about([Subject::host()])
-        .with_gain(Gain::unknown(POSTED_MSI_OFF.source))
         .with_evidence(proofs);
-    vec![match row.get() {
+    Some(match row.get() {
         Some(false) => detection
             .with_remedy("This kernel was built without posted MSI, so it cannot be enabled.", Risk::None),
         _ => detection,
-    }]
+    })
 }

@@ -3,14 +3,20 @@
 //! Only links on the path of a drive are checked, and only where both ends report plausible values: the links of
 //! tunnels, inside chips and of emulated devices report speeds without meaning.
 
-use std::collections::BTreeMap;
-
-use super::{Detection, Evidence, Gain, Inputs, Risk, Row, Subject, inputs::total};
+use super::{
+    Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
+    inputs::{grouped, total},
+};
 use crate::{
     capacity::{self, link},
-    machine::{Drive, Link, Machine, PciNode, hop::Pair, pci::NodeAddress},
+    counters::Rates,
+    machine::{
+        Drive, HopLink, Link, Machine, PciNode,
+        hop::{Pair, sentence, short, speed_sentence},
+        pci::NodeAddress,
+    },
     model::{FindingId, Limits, NodeIndex, Reading, Severity},
-    units::{Lanes, TransferRate},
+    units::TransferRate,
 };
 
 pub(super) const LINK_DOWNTRAINED: Row = Row {
@@ -25,7 +31,7 @@ pub(super) const LINK_DOWNTRAINED: Row = Row {
              hand instead of Auto (Tanel Poder's quad cards needed it).",
     risk: Risk::Hardware,
     wrong_if: "The link was in power saving when read; check again during a test.",
-    check: link_downtrained,
+    check: Check::Many(link_downtrained),
     ..Row::PLAIN
 };
 
@@ -40,7 +46,7 @@ pub(super) const LINK_CAPPED_BY_SOFTWARE: Row = Row {
              fix those first.",
     risk: Risk::Firmware,
     wrong_if: "The cap was set on purpose, to keep a link with errors alive.",
-    check: link_capped_by_software,
+    check: Check::Many(link_capped_by_software),
     ..Row::PLAIN
 };
 
@@ -53,40 +59,35 @@ pub(super) const LINK_ERRORS: Row = Row {
     risk: Risk::Hardware,
     wrong_if: "The port counts errors of another function behind it.",
     needs_load: true,
-    check: link_errors,
+    check: Check::Many(link_errors),
     ..Row::PLAIN
 };
 
-/// One link: the device below, the port above, and the capability of both.
+/// One link: the device below, the port above, its state and the capability of its ends.
 pub(super) struct Judged<'a> {
     pub child: NodeIndex,
     pub device: &'a PciNode,
     pub port: &'a PciNode,
-    pub speed: TransferRate,
-    pub width: Lanes,
+    pub now: Pair,
+    /// The capability of both ends together.
+    pub most: Pair,
     pub device_most: Pair,
     pub port_most: Pair,
 }
 
 impl Judged<'_> {
-    pub(crate) fn both_most(&self) -> (TransferRate, Lanes) {
-        (self.device_most.0.min(self.port_most.0), self.device_most.1.min(self.port_most.1))
-    }
-
     pub(crate) fn is_below(&self) -> bool {
-        let (speed, width) = self.both_most();
-        self.speed < speed || self.width < width
+        self.now.0 < self.most.0 || self.now.1 < self.most.1
     }
 
     /// The port's target speed, if below the capability of both ends.
     fn cap(&self) -> Option<TransferRate> {
-        let target = self.port.express.value()?.target_speed?;
-        (target < self.both_most().0).then_some(target)
+        self.port.express.value()?.target_speed.filter(|target| *target < self.most.0)
     }
 
     /// Readings of both ends for what is short: speed, width, or both.
     fn shortfall(&self) -> Vec<Evidence> {
-        let (speed, width) = (self.speed < self.both_most().0, self.width < self.both_most().1);
+        let (speed, width) = (self.now.0 < self.most.0, self.now.1 < self.most.1);
         let mut proofs = self.proofs();
         proofs.retain(|proof| {
             (speed && proof.path.ends_with("_speed")) || (width && proof.path.ends_with("_width"))
@@ -95,33 +96,26 @@ impl Judged<'_> {
     }
 
     pub(crate) fn proofs(&self) -> Vec<Evidence> {
-        let end = |node: &PciNode| {
-            let link: Option<&Link> = node.link.as_ref();
-            let entry = |name: &str, value: Option<String>| {
-                value.map(|v| Evidence::new(format!("{}/{name}", node.path), v))
-            };
-            link.map_or_else(Vec::new, |link| {
-                [
-                    entry("current_link_speed", link.speed.get().map(|s| s.to_string())),
-                    entry("max_link_speed", link.max_speed.get().map(|s| s.to_string())),
-                    entry("current_link_width", link.width.get().map(|w| w.to_string())),
-                    entry("max_link_width", link.max_width.get().map(|w| w.to_string())),
-                ]
-                .into_iter()
-                .flatten()
+        let values = |link: &Link| {
+            [
+                ("current_link_speed", link.speed.get().map(|speed| speed.to_string())),
+                ("max_link_speed", link.max_speed.get().map(|speed| speed.to_string())),
+                ("current_link_width", link.width.get().map(|width| width.to_string())),
+                ("max_link_width", link.max_width.get().map(|width| width.to_string())),
+            ]
+        };
+        let end = |node: &PciNode| -> Vec<Evidence> {
+            let values = node.link.iter().flat_map(values);
+            values
+                .filter_map(|(name, value)| Some(Evidence::new(format!("{}/{name}", node.path), value?)))
                 .collect()
-            })
         };
         [end(self.device), end(self.port)].concat()
     }
 }
 
-pub(super) fn raw((speed, width): (TransferRate, Lanes)) -> f64 {
+pub(super) fn raw((speed, width): Pair) -> f64 {
     speed.lane_bytes_per_second().0 * f64::from(width.0)
-}
-
-pub(super) fn said((speed, width): (TransferRate, Lanes)) -> String {
-    format!("{speed} {width}")
 }
 
 /// The link above `child`, if it means anything: not one that is emulated, inside a chip or a tunnel, not one whose
@@ -133,10 +127,16 @@ pub(super) fn judged<'a>(inputs: &Inputs<'a>, child: NodeIndex) -> Option<Judged
     if !link::is_real(tree, child) || inputs.limits.refuted.contains_key(&child) {
         return None;
     }
-    let most = |link: &Link| Some((link.max_speed.get()?, link.max_width.get()?));
-    let (link, port_link) = (device.link.as_ref()?, port.link.as_ref()?);
-    let (speed, width) = (link.speed.get()?, link.width.get()?);
-    Some(Judged { child, device, port, speed, width, device_most: most(link)?, port_most: most(port_link)? })
+    let link = HopLink::above(inputs.machine, child)?;
+    Some(Judged {
+        child,
+        device,
+        port,
+        now: link.now?,
+        most: link.most?,
+        device_most: link.device_most?,
+        port_most: link.port_most?,
+    })
 }
 
 /// Links on the path of a hardware drive, without duplicates.
@@ -216,66 +216,47 @@ pub(super) fn subjects(inputs: &Inputs, links: &[Judged]) -> Vec<Subject> {
     for link in links {
         let drives: Vec<_> =
             inputs.machine.hardware_drives().filter(|drive| is_at(inputs, drive, link.child)).collect();
-        if drives.is_empty() {
-            subjects.push(Subject::of_node(inputs.machine, link.child));
-        }
-        subjects.extend(drives.into_iter().map(Subject::drive));
+        let switch = drives.is_empty().then(|| Subject::of_node(inputs.machine, link.child));
+        subjects.extend(drives.into_iter().map(Subject::drive).chain(switch));
     }
     subjects
 }
 
 pub(super) fn subject_words(subjects: &[Subject]) -> String {
-    match subjects {
-        [one] => one.name.clone(),
-        many => many.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", "),
-    }
+    subjects.iter().map(|subject| subject.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn link_downtrained(inputs: &Inputs) -> Vec<Detection> {
-    // Links in the same state are one finding.
-    let mut groups: BTreeMap<_, Vec<Judged>> = BTreeMap::new();
-    for link in on_the_way(inputs).into_iter().filter(Judged::is_below) {
-        let narrow = link.width < link.both_most().1;
-        if link.cap().is_some() && !narrow {
-            continue; // link-capped-by-software tells that.
-        }
-        groups.entry(((link.speed, link.width), link.both_most())).or_default().push(link);
-    }
-    groups
-        .into_iter()
-        .map(|((now, most), links)| {
-            let then = retrained(inputs, &links.iter().map(|link| (link.child, most)).collect::<Vec<_>>());
-            let about = subjects(inputs, &links);
-            let (severity, gain) = weighed_alone(inputs, then.as_ref(), LINK_DOWNTRAINED.source);
-            let ends = links
-                .first()
-                .map(|link| {
-                    format!(
-                        "The drive's side can do {} and port {} can do {}: neither is the cause.",
-                        said(link.device_most),
-                        link.port.address,
-                        said(link.port_most)
-                    )
-                })
-                .unwrap_or_default();
-            let which = if links.len() == 1 { "its link runs" } else { "their links run" };
-            let title = format!(
-                "{}: {which} at {}, both ends can do {}",
-                subject_words(&about),
-                said(now),
-                said(most)
-            );
-            Detection::new(severity, title)
-                .about(about)
-                .with_evidence(links.iter().flat_map(Judged::shortfall))
-                .with_evidence(links.iter().flat_map(|link| error_counts(&[link.device, link.port])))
-                .with_evidence(links.iter().filter(|link| is_awake(inputs, link)).map(|link| {
-                    Evidence::new(&*link.device.path, "read during a test on the drive: the link was active")
-                }))
-                .with_gain(gain)
-                .fill("blame", ends)
-        })
-        .collect()
+    // Links in the same state are one finding; `link-capped-by-software` has those that software slows.
+    let is_fault = |link: &Judged| link.is_below() && (link.cap().is_none() || link.now.1 < link.most.1);
+    let links = on_the_way(inputs).into_iter().filter(is_fault);
+    let groups = grouped(links.map(|link| ((link.now, link.most), link)));
+    groups.into_iter().map(|((now, most), links)| downtrained(inputs, now, most, &links)).collect()
+}
+
+fn downtrained(inputs: &Inputs, now: Pair, most: Pair, links: &[Judged]) -> Detection {
+    let then = retrained(inputs, &links.iter().map(|link| (link.child, most)).collect::<Vec<_>>());
+    let about = subjects(inputs, links);
+    let (severity, gain) = weighed_alone(inputs, then.as_ref(), LINK_DOWNTRAINED.source);
+    let ends = links.first().map(|link| {
+        format!(
+            "The drive's side can do {} and port {} can do {}: neither is the cause.",
+            short(link.device_most),
+            link.port.address,
+            short(link.port_most)
+        )
+    });
+    let which = if links.len() == 1 { "its link runs" } else { "their links run" };
+    let title = format!("{}: {which} at {}, could be {}", subject_words(&about), sentence(now), short(most));
+    Detection::new(severity, title)
+        .about(about)
+        .with_evidence(links.iter().flat_map(Judged::shortfall))
+        .with_evidence(links.iter().flat_map(|link| error_counts(&[link.device, link.port])))
+        .with_evidence(links.iter().filter(|link| is_awake(inputs, link)).map(|link| {
+            Evidence::new(&*link.device.path, "read during a test on the drive: the link was active")
+        }))
+        .with_gain(gain)
+        .fill("blame", ends.unwrap_or_default())
 }
 
 /// Whether a test runs on a drive behind a link, which keeps the link out of low-power states.
@@ -296,76 +277,60 @@ fn error_counts(ends: &[&PciNode]) -> Vec<Evidence> {
 }
 
 fn link_capped_by_software(inputs: &Inputs) -> Vec<Detection> {
-    on_the_way(inputs)
-        .into_iter()
-        .filter_map(|link| {
-            let cap = link.cap()?;
-            let most = link.both_most();
-            let (severity, gain) = if link.speed < most.0 {
-                let then = retrained(inputs, &[(link.child, (most.0, link.width))]);
-                weighed(inputs, then.as_ref(), LINK_CAPPED_BY_SOFTWARE.source)
-            } else {
-                // The target takes effect at the next training.
-                (
-                    Severity::Info,
-                    Gain::words("none until the link trains again", LINK_CAPPED_BY_SOFTWARE.source),
-                )
-            };
-            let about = subjects(inputs, std::slice::from_ref(&link));
-            let title = format!(
-                "{}: port {} is capped at {cap}, both ends can do {}",
-                subject_words(&about),
-                link.port.address,
-                most.0
-            );
-            let target = Evidence::new(
-                format!("{}/config LnkCtl2", link.port.path),
-                format!("Target Link Speed {cap}"),
-            );
-            let mut detection = Detection::new(severity, title)
-                .about(about)
-                .with_evidence([target])
-                .with_evidence(link.proofs())
-                .with_gain(gain);
-            if let (Some((state, most)), Some(path)) =
-                (link.port.cooling.get(), link.port.cooling_path.as_ref())
-                && state > 0
-            {
-                detection = detection
-                    .with_evidence([Evidence::new(format!("{path}/cur_state"), format!("{state} of {most}"))])
-                    .with_remedy("The port's cooling device slows it down: set it to 0.", Risk::Live)
-                    .with_command(Some(format!("echo 0 | sudo tee {path}/cur_state")));
-            }
-            Some(detection)
-        })
-        .collect()
+    on_the_way(inputs).iter().filter_map(|link| capped(inputs, link)).collect()
+}
+
+fn capped(inputs: &Inputs, link: &Judged) -> Option<Detection> {
+    let cap = link.cap()?;
+    let source = LINK_CAPPED_BY_SOFTWARE.source;
+    let (severity, gain) = if link.now.0 < link.most.0 {
+        let then = retrained(inputs, &[(link.child, (link.most.0, link.now.1))]);
+        weighed(inputs, then.as_ref(), source)
+    } else {
+        // The target takes effect at the next training.
+        (Severity::Info, Gain::words("none until the link trains again", source))
+    };
+    let about = subjects(inputs, std::slice::from_ref(link));
+    let title = format!(
+        "{}: port {} is capped at {}, both ends can do {}",
+        subject_words(&about),
+        link.port.address,
+        speed_sentence(cap),
+        speed_sentence(link.most.0)
+    );
+    let target = format!("{}/config LnkCtl2", link.port.path);
+    let detection = Detection::new(severity, title)
+        .about(about)
+        .with_evidence([Evidence::new(target, format!("Target Link Speed {cap}"))])
+        .with_evidence(link.proofs())
+        .with_gain(gain);
+    Some(match (link.port.cooling.get(), &link.port.cooling_path) {
+        (Some((state, most)), Some(path)) if state > 0 => detection
+            .with_evidence([Evidence::new(format!("{path}/cur_state"), format!("{state} of {most}"))])
+            .with_remedy("The port's cooling device slows it down: set it to 0.", Risk::Live)
+            .with_command(Some(format!("echo 0 | sudo tee {path}/cur_state"))),
+        _ => detection,
+    })
 }
 
 fn link_errors(inputs: &Inputs) -> Vec<Detection> {
     let Some(rates) = inputs.rates else { return Vec::new() };
-    on_the_way(inputs)
-        .into_iter()
-        .filter_map(|link| {
-            let counted: Vec<_> = [link.device, link.port]
-                .into_iter()
-                .filter_map(|end| {
-                    let NodeAddress::Device(address) = end.address else { return None };
-                    let rate = rates.aer.get(&address).copied().filter(|rate| *rate > 0.0)?;
-                    Some((end, rate))
-                })
-                .collect();
-            let worst = counted.iter().map(|(_, rate)| *rate).reduce(f64::max)?;
-            let severity = if worst > 1.0 { Severity::Warning } else { Severity::Info };
-            let about = subjects(inputs, std::slice::from_ref(&link));
-            let title =
-                format!("{}: {worst:.1} correctable errors per second on its link", subject_words(&about));
-            let proofs = counted.iter().map(|(end, rate)| {
-                Evidence::new(
-                    format!("{}/aer_dev_correctable", end.path),
-                    format!("TOTAL_ERR_COR +{rate:.1}/s"),
-                )
-            });
-            Some(Detection::new(severity, title).about(about).with_evidence(proofs))
-        })
-        .collect()
+    on_the_way(inputs).iter().filter_map(|link| errors(inputs, rates, link)).collect()
+}
+
+fn errors(inputs: &Inputs, rates: &Rates, link: &Judged) -> Option<Detection> {
+    let counted = [link.device, link.port].into_iter().filter_map(|end| {
+        let NodeAddress::Device(address) = end.address else { return None };
+        let rate = rates.aer.get(&address).copied().filter(|rate| *rate > 0.0)?;
+        Some((end, rate))
+    });
+    let counted: Vec<_> = counted.collect();
+    let worst = counted.iter().map(|(_, rate)| *rate).reduce(f64::max)?;
+    let severity = if worst > 1.0 { Severity::Warning } else { Severity::Info };
+    let about = subjects(inputs, std::slice::from_ref(link));
+    let title = format!("{}: {worst:.1} correctable errors per second on its link", subject_words(&about));
+    let proofs = counted.iter().map(|(end, rate)| {
+        Evidence::new(format!("{}/aer_dev_correctable", end.path), format!("TOTAL_ERR_COR +{rate:.1}/s"))
+    });
+    Some(Detection::new(severity, title).about(about).with_evidence(proofs))
 }

@@ -1,8 +1,10 @@
 //! PCIe packets: payload size, relaxed ordering, extended tags, read requests, and ASPM.
 
-use std::collections::BTreeMap;
-
-use super::{Detection, Evidence, Inputs, Risk, Row, Subject, inputs::names, links::weighed};
+use super::{
+    Check, Detection, Evidence, Inputs, Risk, Row,
+    inputs::{drives, grouped, names},
+    links::weighed,
+};
 use crate::{
     machine::{Drive, Machine, drive, pci::Express},
     model::{FindingId, NodeIndex, Severity},
@@ -19,7 +21,7 @@ pub(super) const PAYLOAD_SIZE: Row = Row {
              every hop must change together.",
     risk: Risk::Reboot,
     wrong_if: "The drive, not the link, is the limit.",
-    check: payload_size,
+    check: Check::Many(payload_size),
     ..Row::PLAIN
 };
 
@@ -30,11 +32,11 @@ pub(super) const RELAXED_ORDERING_OFF: Row = Row {
     why: "Writes of the drive may not pass one another on their way to memory; on some platforms that costs throughput.",
     remedy: "Information only: the kernel clears it where a root port handles it badly.",
     wrong_if: "The drive never asks for relaxed ordering anyway.",
-    check: |inputs| {
+    check: Check::One(|inputs| {
         register(inputs, ("does not use relaxed ordering", "do not use relaxed ordering"), |express| {
             (!express.relaxed_ordering).then(|| "DevCtl RlxdOrd-".to_owned())
         })
-    },
+    }),
     ..Row::PLAIN
 };
 
@@ -45,11 +47,11 @@ pub(super) const EXT_TAGS_OFF: Row = Row {
     why: "The drive can have at most 32 memory requests in flight; that limits long paths.",
     remedy: "Information only: the kernel enables them where every port above supports them.",
     wrong_if: "The drive uses fewer tags than that.",
-    check: |inputs| {
+    check: Check::One(|inputs| {
         register(inputs, ("has extended tags off", "have extended tags off"), |express| {
             (express.extended_tags_supported && !express.extended_tags).then(|| "DevCtl ExtTag-".to_owned())
         })
-    },
+    }),
     ..Row::PLAIN
 };
 
@@ -60,11 +62,11 @@ pub(super) const READ_REQUEST: Row = Row {
     why: "It limits the drive's fetches from memory: commands and write data. Reads do not depend on it.",
     remedy: "Information only.",
     wrong_if: "Only reads are of interest.",
-    check: |inputs| {
+    check: Check::One(|inputs| {
         register(inputs, ("fetches less than 512 B at once", "fetch less than 512 B at once"), |express| {
             (express.read_request < 512).then(|| format!("DevCtl MaxReadReq {} bytes", express.read_request))
         })
-    },
+    }),
     ..Row::PLAIN
 };
 
@@ -77,7 +79,7 @@ pub(super) const ASPM_ON: Row = Row {
     risk: Risk::Live,
     wrong_if: "The policy file allows L1 but the drive never asks for it.",
     needs_load: true,
-    check: aspm_on,
+    check: Check::One(aspm_on),
     ..Row::PLAIN
 };
 
@@ -86,47 +88,31 @@ fn payload_share(payload: u16) -> f64 {
     f64::from(payload) / (f64::from(payload) + 24.0)
 }
 
-/// A drive whose packets are too small, its node, and the inputs of every hop.
-type SmallPackets<'a> = (&'a Drive, NodeIndex, Vec<Evidence>);
-
 fn payload_size(inputs: &Inputs) -> Vec<Detection> {
     let tree = &inputs.machine.pci;
-    let mut groups: BTreeMap<(u16, u16), Vec<SmallPackets>> = BTreeMap::new();
-    for drive in inputs.nvme() {
-        let Some(node) = drive.node else { continue };
-        let path: Vec<_> = tree.ancestry(node).map(|at| tree.node(at)).filter(|n| n.link.is_some()).collect();
-        let known: Vec<_> = path.iter().filter_map(|n| Some((*n, n.express.value()?))).collect();
-        if known.is_empty() || known.len() < path.len() {
-            continue;
-        }
-        let set = known.iter().map(|(_, e)| e.payload).min().unwrap_or(0);
-        let could = known.iter().map(|(_, e)| e.payload_supported).min().unwrap_or(0);
-        if set > 0 && set < could {
-            let proofs = known.iter().map(|(n, e)| {
-                let value = format!("MaxPayload {} of {} bytes", e.payload, e.payload_supported);
-                Evidence::new(format!("{}/config DevCtl", n.path), value)
-            });
-            groups.entry((set, could)).or_default().push((drive, node, proofs.collect()));
-        }
-    }
-    groups
-        .into_iter()
-        .map(|((set, could), found)| {
-            let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
-            let ratio = payload_share(could) / payload_share(set);
-            let then = with_payload(inputs.machine, found.iter().map(|(_, node, _)| *node), could);
-            let (severity, gain) = weighed(inputs, Some(&then), PAYLOAD_SIZE.source);
-            let percent = (ratio - 1.0) * 100.0;
-            let title = format!(
-                "{}: Max Payload Size {set} B, every hop supports {could} B (+{percent:.1} %)",
-                names(&drives)
-            );
-            Detection::new(severity.min(Severity::Warning), title)
-                .about(drives.into_iter().map(Subject::drive))
-                .with_evidence(found.into_iter().flat_map(|(.., proofs)| proofs))
-                .with_gain(gain)
-        })
-        .collect()
+    let found = inputs.nvme().filter_map(|drive| {
+        let path = tree.ancestry(drive.node?).map(|at| tree.node(at)).filter(|node| node.link.is_some());
+        let known: Vec<_> = path.map(|node| Some((node, node.express.value()?))).collect::<Option<_>>()?;
+        let set = known.iter().map(|(_, express)| express.payload).min()?;
+        let could = known.iter().map(|(_, express)| express.payload_supported).min()?;
+        let proofs = known.iter().map(|(node, express)| {
+            let value = format!("MaxPayload {} of {} bytes", express.payload, express.payload_supported);
+            Evidence::new(format!("{}/config DevCtl", node.path), value)
+        });
+        (set > 0 && set < could).then(|| ((set, could), (drive, proofs.collect::<Vec<_>>())))
+    });
+    let detection = |((set, could), found): ((u16, u16), Vec<(&Drive, Vec<Evidence>)>)| {
+        let drives = drives(&found);
+        let percent = (payload_share(could) / payload_share(set) - 1.0) * 100.0;
+        let then = with_payload(inputs.machine, drives.iter().filter_map(|drive| drive.node), could);
+        let (severity, gain) = weighed(inputs, Some(&then), PAYLOAD_SIZE.source);
+        let title = format!(
+            "{}: Max Payload Size {set} B, every hop supports {could} B (+{percent:.1} %)",
+            names(&drives)
+        );
+        Some(Detection::of_drives(severity.min(Severity::Warning), title, found)?.with_gain(gain))
+    };
+    grouped(found).into_iter().filter_map(detection).collect()
 }
 
 /// The machine with another Max Payload Size on the whole path of these functions.
@@ -145,58 +131,27 @@ fn register(
     inputs: &Inputs,
     what: (&str, &str),
     wrong: impl Fn(&Express) -> Option<String>,
-) -> Vec<Detection> {
-    let found: Vec<_> = inputs
-        .nvme()
-        .filter_map(|drive| {
-            let node = inputs.machine.pci.node(drive.node?);
-            let value = wrong(node.express.value()?)?;
-            Some((drive, Evidence::new(format!("{}/config DevCtl", node.path), value)))
-        })
-        .collect();
-    if found.is_empty() {
-        return Vec::new();
-    }
-    let drives = drive::count(found.iter().map(|(drive, _)| *drive));
-    let title = units::counted_with_verb(drives, "drive", what);
-    vec![
-        Detection::new(Severity::Info, title)
-            .about(found.iter().map(|(drive, _)| Subject::drive(drive)))
-            .with_evidence(found.into_iter().map(|(_, proof)| proof)),
-    ]
+) -> Option<Detection> {
+    let found = inputs.nvme().filter_map(|drive| {
+        let node = inputs.machine.pci.node(drive.node?);
+        let value = wrong(node.express.value()?)?;
+        Some((drive, [Evidence::new(format!("{}/config DevCtl", node.path), value)]))
+    });
+    let found: Vec<_> = found.collect();
+    let title = units::counted_with_verb(drive::count(drives(&found)), "drive", what);
+    Detection::of_drives(Severity::Info, title, found)
 }
 
-fn aspm_on(inputs: &Inputs) -> Vec<Detection> {
-    if !inputs.is_depth_one() {
-        return Vec::new();
-    }
-    let found: Vec<_> = inputs
-        .nvme()
-        .filter(|drive| inputs.is_tested(&drive.name))
-        .filter_map(|drive| {
-            let node = inputs.machine.pci.node(drive.node?);
-            let on: Vec<_> = node
-                .aspm
-                .iter()
-                .filter(|(name, state)| name.starts_with("l1") && state.get() == Some(true))
-                .map(|(_, state)| Evidence::new(&**state.path(), "1"))
-                .collect();
-            (!on.is_empty()).then_some((drive, node, on))
-        })
-        .collect();
-    if found.is_empty() {
-        return Vec::new();
-    }
-    let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
-    let command: Vec<_> = found
-        .iter()
-        .flat_map(|(_, _, on)| on.iter().map(|proof| format!("echo 0 | sudo tee {}", proof.path)))
-        .collect();
-    let title = format!("{}: the link may enter L1 between reads at depth 1", names(&drives));
-    vec![
-        Detection::new(Severity::Warning, title)
-            .about(drives.iter().map(|drive| Subject::drive(drive)))
-            .with_evidence(found.iter().flat_map(|(_, _, on)| on.clone()))
-            .with_command(Some(command.join("; "))),
-    ]
+fn aspm_on(inputs: &Inputs) -> Option<Detection> {
+    let found = inputs.tested_nvme().filter(|_| inputs.is_depth_one()).filter_map(|drive| {
+        let states = inputs.machine.pci.node(drive.node?).aspm.iter();
+        let on = states.filter(|(name, state)| name.starts_with("l1") && state.get() == Some(true));
+        let on: Vec<_> = on.map(|(_, state)| Evidence::new(&**state.path(), "1")).collect();
+        (!on.is_empty()).then_some((drive, on))
+    });
+    let found: Vec<_> = found.collect();
+    let on = found.iter().flat_map(|(_, on)| on);
+    let commands: Vec<_> = on.map(|proof| format!("echo 0 | sudo tee {}", proof.path)).collect();
+    let title = format!("{}: the link may enter L1 between reads at depth 1", names(&drives(&found)));
+    Some(Detection::of_drives(Severity::Warning, title, found)?.with_command(Some(commands.join("; "))))
 }

@@ -1,16 +1,15 @@
 //! Block queue settings: `/sys/block/D/queue/*`. All of them can be changed live.
 
-use std::collections::BTreeMap;
-
 use super::{
-    Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
+    Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
     in_use::why_no_command,
-    inputs::{names, verb, write_queue},
+    inputs::{drives, grouped, names, verb, write_queue},
     rules,
 };
 use crate::{
     machine::{Drive, Queue},
     model::{FindingId, Pattern, Reading, Severity},
+    text::Label,
     units::{self, Bytes},
 };
 
@@ -24,7 +23,7 @@ pub(super) const SCHEDULER: Row = Row {
     remedy: "Choose none{rule}. Changing it resets nr_requests.",
     risk: Risk::Live,
     wrong_if: "Latency of a busy desktop matters more than IOPS.",
-    check: scheduler,
+    check: Check::Many(scheduler),
     ..Row::PLAIN
 };
 
@@ -37,7 +36,7 @@ pub(super) const READAHEAD: Row = Row {
     risk: Risk::Live,
     wrong_if: "Nothing reads sequentially through the page cache.",
     is_default: true,
-    check: readahead,
+    check: Check::One(readahead),
     ..Row::PLAIN
 };
 
@@ -52,7 +51,7 @@ pub(super) const MAX_SECTORS: Row = Row {
     wrong_if: "The drive splits big reads itself, as most do.",
     needs_load: true,
     is_default: false,
-    check: max_sectors,
+    check: Check::Many(max_sectors),
 };
 
 pub(super) const HW_SECTORS_BELOW_MDTS: Row = Row {
@@ -63,7 +62,7 @@ pub(super) const HW_SECTORS_BELOW_MDTS: Row = Row {
     remedy: "Put the drive's IOMMU group into passthrough (iommu=pt), if big transfers matter.",
     risk: Risk::Reboot,
     wrong_if: "The driver's own limit is lower, whatever the IOMMU does.",
-    check: hw_sectors_below_mdts,
+    check: Check::Many(hw_sectors_below_mdts),
     ..Row::PLAIN
 };
 
@@ -76,7 +75,7 @@ pub(super) const NR_REQUESTS: Row = Row {
     risk: Risk::Live,
     wrong_if: "Workers on several CPUs use several hardware queues, each with its own requests.",
     needs_load: true,
-    check: nr_requests,
+    check: Check::One(nr_requests),
     ..Row::PLAIN
 };
 
@@ -89,7 +88,7 @@ pub(super) const IOSTATS: Row = Row {
     risk: Risk::Live,
     wrong_if: "CPUs are not the limit.",
     is_default: true,
-    check: iostats,
+    check: Check::One(iostats),
     ..Row::PLAIN
 };
 
@@ -102,7 +101,7 @@ pub(super) const NOMERGES: Row = Row {
     risk: Risk::Live,
     wrong_if: "CPUs are not the limit.",
     is_default: true,
-    check: nomerges,
+    check: Check::One(nomerges),
     ..Row::PLAIN
 };
 
@@ -115,7 +114,7 @@ pub(super) const RQ_AFFINITY: Row = Row {
     risk: Risk::Live,
     wrong_if: "With one queue per CPU, reads complete on the submitting CPU already.",
     is_default: true,
-    check: rq_affinity,
+    check: Check::One(rq_affinity),
     ..Row::PLAIN
 };
 
@@ -128,7 +127,7 @@ pub(super) const WBT: Row = Row {
     risk: Risk::Live,
     wrong_if: "Reads must stay fast during writes.",
     is_default: true,
-    check: wbt,
+    check: Check::One(wbt),
     ..Row::PLAIN
 };
 
@@ -140,273 +139,193 @@ pub(super) const MISALIGNED: Row = Row {
     remedy: "{remedy}",
     risk: Risk::DestroysData,
     wrong_if: "The partition is not used.",
-    check: misaligned,
+    check: Check::Many(misaligned),
     ..Row::PLAIN
 };
+
+/// A drive, and the evidence that its queue has a wrong value.
+type Found<'a> = (&'a Drive, Option<Evidence>);
 
 fn where_number<'a>(
     drives: impl Iterator<Item = &'a Drive>,
     read: impl Fn(&Queue) -> &Reading<u64>,
     wrong: impl Fn(u64) -> bool,
-) -> Vec<(&'a Drive, Evidence)> {
-    drives
-        .filter_map(|drive| {
-            let reading = read(&drive.queue);
-            reading.get().filter(|value| wrong(*value))?;
-            Some((drive, Evidence::of(reading)?))
-        })
-        .collect()
+) -> Vec<Found<'a>> {
+    let found = drives.filter(|drive| read(&drive.queue).get().is_some_and(&wrong));
+    found.map(|drive| (drive, Evidence::of(read(&drive.queue)))).collect()
 }
 
-fn one(
-    severity: Severity,
-    found: Vec<(&Drive, Evidence)>,
-    title: impl FnOnce(&[&Drive]) -> String,
+/// A default of every machine: information at rest, and a separate finding on the drives where it `matters`. The title
+/// is made of the first drive's value and the names.
+fn default_on(
+    found: Vec<Found>,
+    matters: impl Fn(&Drive) -> bool,
+    (file, value): (&str, &str),
+    title: impl FnOnce(&str, &str) -> String,
 ) -> Option<Detection> {
-    if found.is_empty() {
-        return None;
-    }
-    let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
-    Some(
-        Detection::new(severity, title(&drives))
-            .about(drives.iter().map(|drive| Subject::drive(drive)))
-            .with_evidence(found.into_iter().map(|(_, proof)| proof)),
-    )
+    let (shown, resting): (Vec<_>, Vec<_>) = found.into_iter().partition(|(drive, _)| matters(drive));
+    let is_default = shown.is_empty();
+    let found = if is_default { resting } else { shown };
+    let drives = drives(&found);
+    let now = &found.first()?.1.as_ref()?.value;
+    let title = title(now, &names(&drives));
+    let detection = Detection::of_drives(Severity::Info, title, found)?;
+    Some(detection.with_command(write_queue(&drives, file, value)).with_default(is_default))
 }
 
-/// A default of every machine: information at rest, and a separate finding on the tested drives if it `counts` there.
+/// The same for a file of the queue folder; it matters on tested drives if it `counts` there.
 fn default_setting(
     inputs: &Inputs,
     counts: bool,
-    file: &str,
-    value: &str,
+    (file, value): (&str, &str),
     read: impl Fn(&Queue) -> &Reading<u64>,
     wrong: impl Fn(u64) -> bool,
-) -> Vec<Detection> {
+) -> Option<Detection> {
     let found = where_number(inputs.nvme_queues(), read, wrong);
-    let (tested, resting): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|(drive, _)| counts && inputs.is_tested(&drive.name));
-    let (found, shows) = if tested.is_empty() { (resting, false) } else { (tested, true) };
-    let now = found.first().map_or(String::new(), |(_, proof)| proof.value.clone());
-    let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
-    let command = write_queue(&drives, file, value);
-    let detection = one(Severity::Info, found, |drives| format!("{file} is {now} on {}", names(drives)));
-    detection
-        .map(|detection| detection.with_command(command))
-        .map(|detection| if shows { detection } else { detection.with_default() })
-        .into_iter()
-        .collect()
+    let matters = |drive: &Drive| counts && inputs.is_tested(&drive.name);
+    default_on(found, matters, (file, value), |now, names| format!("{file} is {now} on {names}"))
 }
 
 fn scheduler(inputs: &Inputs) -> Vec<Detection> {
-    let mut groups: BTreeMap<String, Vec<(&Drive, Evidence)>> = BTreeMap::new();
-    for drive in inputs.nvme_queues() {
+    let found = inputs.nvme_queues().filter_map(|drive| {
         let reading = &drive.queue.scheduler;
-        let Some(choice) = reading.value().filter(|choice| choice.current != *"none") else { continue };
-        let words: Vec<_> = choice
-            .choices
-            .iter()
-            .map(|word| if *word == choice.current { format!("[{word}]") } else { word.to_string() })
-            .collect();
-        groups
-            .entry(choice.current.to_string())
-            .or_default()
-            .push((drive, Evidence::new(&**reading.path(), words.join(" "))));
-    }
-    groups
-        .into_iter()
-        .filter_map(|(name, found)| {
-            let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
-            let severity = if name == "kyber" { Severity::Info } else { Severity::Warning };
-            let source =
-                if name == "kyber" { "about 3 % of throughput, by reputation" } else { SCHEDULER.source };
-            let rule = drives.iter().find_map(|drive| rules::rule_for(inputs, drive, "scheduler"));
-            let rule =
-                rule.map(|rule| format!(" and change the rule that sets it, {}:{}", rule.path, rule.line));
-            let detection = one(severity, found, |drives| {
-                format!("{} {} the {name} scheduler", names(drives), verb(drives, "runs", "run"))
-            })?;
-            Some(
-                detection
-                    .fill("rule", rule.unwrap_or_default())
-                    .with_gain(Gain::unknown(source))
-                    .with_command(write_queue(&drives, "scheduler", "none")),
-            )
-        })
-        .collect()
+        let choice = reading.value().filter(|choice| choice.current != *"none")?;
+        let word =
+            |word: &Label| if *word == choice.current { format!("[{word}]") } else { word.to_string() };
+        let words: Vec<_> = choice.choices.iter().map(word).collect();
+        Some((choice.current.to_string(), (drive, [Evidence::new(&**reading.path(), words.join(" "))])))
+    });
+    let detection = |(name, found): (String, Vec<(&Drive, _)>)| {
+        let drives = drives(&found);
+        let (severity, source) = match name.as_str() {
+            "kyber" => (Severity::Info, "about 3 % of throughput, by reputation"),
+            _ => (Severity::Warning, SCHEDULER.source),
+        };
+        let rule = drives.iter().find_map(|drive| rules::rule_for(inputs, drive, "scheduler"));
+        let rule = rule.map(|rule| format!(" and change the rule that sets it, {}:{}", rule.path, rule.line));
+        let title = format!("{} {} the {name} scheduler", names(&drives), verb(&drives, "runs", "run"));
+        Some(
+            Detection::of_drives(severity, title, found)?
+                .fill("rule", rule.unwrap_or_default())
+                .with_gain(Gain::unknown(source))
+                .with_command(write_queue(&drives, "scheduler", "none")),
+        )
+    };
+    grouped(found).into_iter().filter_map(detection).collect()
 }
 
-fn readahead(inputs: &Inputs) -> Vec<Detection> {
+fn readahead(inputs: &Inputs) -> Option<Detection> {
     let counts =
         inputs.load.is_some_and(|load| !load.workload.direct && load.workload.pattern == Pattern::Sequential);
-    default_setting(inputs, counts, "read_ahead_kb", "1024", |queue| &queue.read_ahead_kb, |kib| kib <= 128)
+    default_setting(inputs, counts, ("read_ahead_kb", "1024"), |queue| &queue.read_ahead_kb, |kib| kib <= 128)
 }
 
 fn max_sectors(inputs: &Inputs) -> Vec<Detection> {
     let Some(load) = inputs.load else { return Vec::new() };
     let block = load.workload.largest_block();
-    let found: Vec<_> = inputs
-        .machine
-        .hardware_drives()
-        .chain(&inputs.machine.paths)
-        .filter(|drive| inputs.is_tested(&drive.name))
-        .filter_map(|drive| {
-            let (now, most) = (drive.queue.max_sectors_kb.get()?, drive.queue.max_hw_sectors_kb.get()?);
-            (now < most && block.0 > now * 1024).then_some((drive, now, most))
-        })
-        .collect();
-    found
-        .into_iter()
-        .map(|(drive, now, most)| {
-            let title =
-                format!("{}: reads of {} are split at {now} KiB", drive.name, units::block_size(block));
+    let split = |drive: &Drive| {
+        let (now, most) = (drive.queue.max_sectors_kb.get()?, drive.queue.max_hw_sectors_kb.get()?);
+        let title = format!("{}: reads of {} are split at {now} KiB", drive.name, units::block_size(block));
+        (now < most && block.0 > now * 1024).then(|| {
             Detection::new(Severity::Info, title)
                 .about([Subject::drive(drive)])
                 .with_evidence(Evidence::of(&drive.queue.max_sectors_kb))
                 .with_evidence(Evidence::of(&drive.queue.max_hw_sectors_kb))
                 .with_command(write_queue(&[drive], "max_sectors_kb", &most.to_string()))
         })
-        .collect()
+    };
+    inputs.tested_queues().filter_map(split).collect()
 }
 
 fn hw_sectors_below_mdts(inputs: &Inputs) -> Vec<Detection> {
-    let mut groups: BTreeMap<(u64, u64), Vec<(&Drive, Evidence)>> = BTreeMap::new();
-    for drive in inputs.nvme() {
-        let translated = drive.node.is_some_and(|node| {
-            let kind = inputs.machine.pci.node(node).iommu_type.value();
-            kind.is_some_and(|kind| kind.as_str().starts_with("DMA"))
-        });
-        let mdts = drive.nvme.as_ref().and_then(|nvme| nvme.identity.value()?.largest_transfer);
-        if let (Some(kib), Some(Bytes(mdts)), true) = (drive.queue.max_hw_sectors_kb.get(), mdts, translated)
-            && kib * 1024 < mdts
-            && let Some(proof) = Evidence::of(&drive.queue.max_hw_sectors_kb)
-        {
-            groups.entry((kib, mdts / 1024)).or_default().push((drive, proof));
-        }
-    }
-    groups
-        .into_iter()
-        .filter_map(|((kib, mdts), found)| {
-            let identity = found
-                .first()
-                .and_then(|(drive, _)| drive.nvme.as_ref())
-                .map(|nvme| nvme.identity.path().to_string());
-            let extra = identity.map(|path| Evidence::new(path, format!("MDTS {mdts} KiB")));
-            let detection = one(Severity::Info, found, |drives| {
-                format!("{}: max request {kib} KiB, drive {mdts} KiB", names(drives))
-            })?;
-            Some(detection.with_evidence(extra))
-        })
-        .collect()
+    let found = inputs.nvme().filter_map(|drive| {
+        let kind = inputs.machine.pci.node(drive.node?).iommu_type.value()?;
+        let Bytes(mdts) = drive.nvme.as_ref()?.identity.value()?.largest_transfer?;
+        let kib = drive.queue.max_hw_sectors_kb.get()?;
+        let is_below = kind.as_str().starts_with("DMA") && kib * 1024 < mdts;
+        is_below.then(|| ((kib, mdts / 1024), (drive, Evidence::of(&drive.queue.max_hw_sectors_kb))))
+    });
+    let detection = |((kib, mdts), found): ((u64, u64), Vec<Found>)| {
+        let drives = drives(&found);
+        let identity = drives.first().and_then(|drive| drive.nvme.as_ref()).map(|nvme| nvme.identity.path());
+        let extra = identity.map(|path| Evidence::new(&**path, format!("MDTS {mdts} KiB")));
+        let title = format!("{}: max request {kib} KiB, drive {mdts} KiB", names(&drives));
+        Some(Detection::of_drives(Severity::Info, title, found)?.with_evidence(extra))
+    };
+    grouped(found).into_iter().filter_map(detection).collect()
 }
 
-fn nr_requests(inputs: &Inputs) -> Vec<Detection> {
-    let Some(load) = inputs.load else { return Vec::new() };
-    let depth = u64::from(load.workload.depth);
-    let queues = inputs.machine.hardware_drives().chain(&inputs.machine.paths);
-    let tested = queues.filter(|drive| inputs.is_tested(&drive.name));
-    let found = where_number(tested, |queue| &queue.nr_requests, |requests| requests < depth);
-    let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
+fn nr_requests(inputs: &Inputs) -> Option<Detection> {
+    let depth = u64::from(inputs.load?.workload.depth);
+    let found = where_number(inputs.tested_queues(), |queue| &queue.nr_requests, |requests| requests < depth);
+    let drives = drives(&found);
+    let now = found.first()?.1.as_ref()?.value.clone();
+    let title = format!("{}: depth {depth}, but {now} requests", names(&drives));
     let command = write_queue(&drives, "nr_requests", &depth.to_string());
-    let now = found.first().map_or(String::new(), |(_, proof)| proof.value.clone());
-    one(Severity::Warning, found, |drives| format!("{}: depth {depth}, but {now} requests", names(drives)))
-        .map(|detection| detection.with_command(command))
-        .into_iter()
-        .collect()
+    Some(Detection::of_drives(Severity::Warning, title, found)?.with_command(command))
 }
 
-fn iostats(inputs: &Inputs) -> Vec<Detection> {
-    default_setting(inputs, inputs.is_cpu_full(), "iostats", "0", |queue| &queue.iostats, |on| on == 1)
+fn iostats(inputs: &Inputs) -> Option<Detection> {
+    default_setting(inputs, inputs.is_cpu_full(), ("iostats", "0"), |queue| &queue.iostats, |on| on == 1)
 }
 
-fn nomerges(inputs: &Inputs) -> Vec<Detection> {
+fn nomerges(inputs: &Inputs) -> Option<Detection> {
     let random = inputs.load.is_some_and(|load| load.workload.pattern == Pattern::Random);
-    default_setting(
-        inputs,
-        random && inputs.is_cpu_full(),
-        "nomerges",
-        "2",
-        |queue| &queue.nomerges,
-        |level| level == 0,
-    )
+    let counts = random && inputs.is_cpu_full();
+    default_setting(inputs, counts, ("nomerges", "2"), |queue| &queue.nomerges, |level| level == 0)
 }
 
-fn rq_affinity(inputs: &Inputs) -> Vec<Detection> {
+fn rq_affinity(inputs: &Inputs) -> Option<Detection> {
     let piled = inputs.rates.is_some_and(|rates| {
         let saturated = rates.cpus.values().any(|cpu| cpu.idl < 5.0 && cpu.irq > 30.0);
         saturated && rates.cpus.values().any(|cpu| cpu.idl > 50.0)
     });
-    default_setting(inputs, piled, "rq_affinity", "2", |queue| &queue.rq_affinity, |level| level == 1)
+    default_setting(inputs, piled, ("rq_affinity", "2"), |queue| &queue.rq_affinity, |level| level == 1)
 }
 
 /// Bytes per second from which a drive counts as written to.
 const WRITES: f64 = 10e6;
 
-fn wbt(inputs: &Inputs) -> Vec<Detection> {
-    let found: Vec<_> = inputs
-        .nvme()
-        .filter_map(|drive| {
-            let reading = &drive.queue.wbt_lat_usec;
-            let value = reading.get().filter(|micros| *micros > 0)?;
-            Some((drive, Evidence::new(&**reading.path(), format!("{value} us"))))
-        })
-        .collect();
+fn wbt(inputs: &Inputs) -> Option<Detection> {
+    let found = inputs.nvme().filter_map(|drive| {
+        let reading = &drive.queue.wbt_lat_usec;
+        let value = reading.get().filter(|micros| *micros > 0)?;
+        Some((drive, Some(Evidence::new(&**reading.path(), format!("{value} us")))))
+    });
     let is_written = |drive: &Drive| {
-        inputs
-            .rates
-            .and_then(|rates| rates.disks.get(&drive.name))
-            .is_some_and(|disk| disk.written_bytes >= WRITES)
+        let disk = inputs.rates.and_then(|rates| rates.disks.get(&drive.name));
+        disk.is_some_and(|disk| disk.written_bytes >= WRITES)
     };
-    let (written, resting): (Vec<_>, Vec<_>) = found.into_iter().partition(|(drive, _)| is_written(drive));
-    let (found, shows) = if written.is_empty() { (resting, false) } else { (written, true) };
-    let drives: Vec<_> = found.iter().map(|(drive, _)| *drive).collect();
-    let command = write_queue(&drives, "wbt_lat_usec", "0");
-    one(Severity::Info, found, |drives| format!("writeback is throttled on {}", names(drives)))
-        .map(|detection| detection.with_command(command))
-        .map(|detection| if shows { detection } else { detection.with_default() })
-        .into_iter()
-        .collect()
+    let title = |_: &str, names: &str| format!("writeback is throttled on {names}");
+    default_on(found.collect(), is_written, ("wbt_lat_usec", "0"), title)
 }
 
 /// Smaller partitions are boot code that no test reads (the BIOS boot partition starts at sector 34).
 const SMALL_PARTITION: Bytes = Bytes(16 << 20);
 
 fn misaligned(inputs: &Inputs) -> Vec<Detection> {
-    inputs
-        .machine
-        .hardware_drives()
-        .filter_map(|drive| {
-            let mut proofs: Vec<_> = drive
-                .partitions
-                .iter()
-                .filter(|part| part.size.get().is_some_and(|size| size > SMALL_PARTITION))
-                .filter_map(|part| {
-                    let start = part.start.get().filter(|start| start.0 % 4096 != 0)?;
-                    Some(Evidence::new(
-                        &**part.start.path(),
-                        format!("{} starts at byte {}", part.name, start.0),
-                    ))
-                })
-                .collect();
-            proofs.extend(
-                drive
-                    .alignment_offset
-                    .get()
-                    .filter(|offset| *offset != 0)
-                    .and(Evidence::of(&drive.alignment_offset)),
-            );
-            if proofs.is_empty() {
-                return None;
+    let of_drive = |drive: &Drive| {
+        let large =
+            drive.partitions.iter().filter(|part| part.size.get().is_some_and(|size| size > SMALL_PARTITION));
+        let starts = large.filter_map(|part| {
+            let start = part.start.get().filter(|start| start.0 % 4096 != 0)?;
+            Some(Evidence::new(&**part.start.path(), format!("{} starts at byte {}", part.name, start.0)))
+        });
+        let offset = drive.alignment_offset.get().filter(|offset| *offset != 0);
+        let offset = offset.and_then(|_| Evidence::of(&drive.alignment_offset));
+        let proofs: Vec<_> = starts.chain(offset).collect();
+        let remedy = match why_no_command(inputs.machine, drive, false) {
+            None => "Repartition, starting at 1 MiB; that destroys all its data.".to_owned(),
+            Some(why) => {
+                format!("Repartitioning from 1 MiB fixes it and destroys all its data; not now: {why}.")
             }
-            let title = format!("{}: not aligned to 4096 B", drive.name);
-            let remedy = match why_no_command(inputs.machine, drive, false) {
-                None => "Repartition, starting at 1 MiB; that destroys all its data.".to_owned(),
-                Some(why) => {
-                    format!("Repartitioning from 1 MiB fixes it and destroys all its data; not now: {why}.")
-                }
-            };
-            let detection = Detection::new(Severity::Warning, title).about([Subject::drive(drive)]);
-            Some(detection.with_evidence(proofs).fill("remedy", remedy))
+        };
+        (!proofs.is_empty()).then(|| {
+            Detection::new(Severity::Warning, format!("{}: not aligned to 4096 B", drive.name))
+                .about([Subject::drive(drive)])
+                .with_evidence(proofs)
+                .fill("remedy", remedy)
         })
-        .collect()
+    };
+    inputs.machine.hardware_drives().filter_map(of_drive).collect()
 }

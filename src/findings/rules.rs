@@ -1,10 +1,13 @@
 //! Rules of the system that revert changed settings.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use super::{Detection, Evidence, Inputs, Row, Subject, inputs::names};
+use super::{
+    Check, Detection, Evidence, Inputs, Row, Subject,
+    inputs::{drives, grouped, names},
+};
 use crate::{
-    machine::{Drive, Machine, SettingRule},
+    machine::{Cpu, Drive, Machine, SettingRule},
     model::{FindingId, Reading, Severity},
     text::Label,
 };
@@ -23,7 +26,7 @@ pub(super) const RULE_REVERTS: Row = Row {
     why: "The setting was changed by hand; the rule sets it again at the next boot or hotplug.",
     remedy: "Change the rule if the change is to stay.",
     wrong_if: "A rule with a condition unknown to iodyno, or a program started later, sets it last.",
-    check: rule_reverts,
+    check: Check::Many(rule_reverts),
     ..Row::PLAIN
 };
 
@@ -68,34 +71,22 @@ impl Now {
             "add_random" => Self::of(&queue.add_random),
             "latency_tolerance_us" => Self::of(&drive.latency_tolerance_us),
             "power_control" => Self::of(&node?.power_control),
-            "aspm" => {
-                let aspm = node?.aspm.get("l1_aspm")?;
-                let on = aspm.get()?;
-                Some(Self {
-                    proof: Evidence::new(&**aspm.path(), u8::from(on).to_string()),
-                    offered: Vec::new(),
-                })
-            }
+            "aspm" => Self::of(&node?.aspm.get("l1_aspm")?.clone().map(u8::from)),
             _ => None,
         }
     }
 
     /// Of the whole machine: the first CPU that the rule would change, or the driver's parameter.
     fn of_machine(machine: &Machine, rule: &SettingRule) -> Option<Self> {
-        let cpus = machine.processors.cpus.iter();
-        let mut readings: Box<dyn Iterator<Item = _>> = match rule.setting.as_str() {
-            "governor" => Box::new(cpus.map(|cpu| (&cpu.governor, &cpu.governors))),
-            "energy_preference" => {
-                Box::new(cpus.map(|cpu| (&cpu.energy_preference, &cpu.energy_preferences)))
-            }
+        let readings: fn(&Cpu) -> (&Reading<Label>, &Reading<Vec<Label>>) = match rule.setting.as_str() {
+            "governor" => |cpu| (&cpu.governor, &cpu.governors),
+            "energy_preference" => |cpu| (&cpu.energy_preference, &cpu.energy_preferences),
             "poll_queues" => return Self::of(machine.host.module_parameters.get("nvme/poll_queues")?),
             _ => return None,
         };
-        readings.find_map(|(now, offered)| {
-            let offered = offered.value().cloned().unwrap_or_default();
-            Self::of(now)
-                .map(|now| Self { offered, ..now })
-                .filter(|now| now.reverted_by(rule, None).is_some())
+        machine.processors.cpus.iter().map(readings).find_map(|(now, offered)| {
+            let now = Self { offered: offered.value().cloned().unwrap_or_default(), ..Self::of(now)? };
+            now.reverted_by(rule, None).is_some().then_some(now)
         })
     }
 
@@ -111,59 +102,49 @@ impl Now {
 }
 
 fn rule_reverts(inputs: &Inputs) -> Vec<Detection> {
-    let mut settings: Vec<&str> = inputs.machine.rules.iter().map(|rule| rule.setting.as_str()).collect();
-    settings.sort_unstable();
-    settings.dedup();
-    let of_drives = reverted_drives(inputs, &settings).into_iter().filter_map(|((.., setting), found)| {
-        let drives: Vec<_> = found.iter().map(|(drive, ..)| *drive).collect();
-        let (_, rule, now, left) = found.first()?;
-        let about = detection(&names(&drives), setting, now, rule, left);
-        let about = about.about(drives.into_iter().map(Subject::drive));
-        Some(about.with_evidence(found.iter().map(|(_, _, now, _)| now.clone())).with_evidence([proof(rule)]))
+    let machine = inputs.machine;
+    let settings: BTreeSet<&str> = machine.rules.iter().map(|rule| rule.setting.as_str()).collect();
+    let reverted = |drive, setting| {
+        let rule = rule_for(inputs, drive, setting)?;
+        let now = Now::of_drive(machine, drive, setting)?;
+        let most = drive.queue.max_hw_sectors_kb.get().filter(|_| setting == "max_sectors_kb");
+        let left = now.reverted_by(rule, most)?;
+        Some(((&*rule.path, rule.line, setting), (drive, (rule, now.proof, left))))
+    };
+    let found = machine
+        .hardware_drives()
+        .flat_map(|drive| settings.iter().filter_map(move |setting| reverted(drive, *setting)));
+    let of_drives = grouped(found).into_iter().filter_map(|((.., setting), found)| {
+        let drives = drives(&found);
+        let (_, (rule, _, left)) = found.first()?;
+        let now = found.iter().map(|(_, (_, now, _))| now.clone()).collect();
+        let detection = detection(&names(&drives), setting, rule, left, now)?;
+        Some(detection.about(drives.into_iter().map(Subject::drive)))
     });
     let of_machine = settings.iter().filter_map(|setting| {
-        let rule = last(inputs.machine, setting, |_| true)?;
-        let now = Now::of_machine(inputs.machine, rule)?;
+        let rule = last(machine, setting, |_| true)?;
+        let now = Now::of_machine(machine, rule)?;
         let left = now.reverted_by(rule, None)?;
-        let (who, subject) = match *setting {
+        let (what, subject) = match *setting {
             "poll_queues" => ("nvme driver", Subject::host()),
             _ => ("CPUs", Subject::cpus()),
         };
-        let about = detection(who, setting, &now.proof, rule, &left);
-        Some(about.about([subject]).with_evidence([now.proof, proof(rule)]))
+        Some(detection(what, setting, rule, &left, vec![now.proof])?.about([subject]))
     });
     of_drives.chain(of_machine).collect()
 }
 
-/// A drive, the rule that reverts it, the current value, and the value after the rule.
-type Reverted<'a> = (&'a Drive, &'a SettingRule, Evidence, String);
-
-/// Drives that a rule reverts, grouped by rule.
-fn reverted_drives<'a>(
-    inputs: &Inputs<'a>,
-    settings: &[&'a str],
-) -> BTreeMap<(&'a str, usize, &'a str), Vec<Reverted<'a>>> {
-    let mut groups: BTreeMap<_, Vec<Reverted>> = BTreeMap::new();
-    for drive in inputs.machine.hardware_drives() {
-        for setting in settings {
-            let Some(rule) = rule_for(inputs, drive, setting) else { continue };
-            let Some(now) = Now::of_drive(inputs.machine, drive, setting) else { continue };
-            let most = drive.queue.max_hw_sectors_kb.get().filter(|_| *setting == "max_sectors_kb");
-            if let Some(left) = now.reverted_by(rule, most) {
-                let group = groups.entry((&*rule.path, rule.line, *setting)).or_default();
-                group.push((drive, rule, now.proof, left));
-            }
-        }
-    }
-    groups
-}
-
-fn detection(who: &str, setting: &str, now: &Evidence, rule: &SettingRule, left: &str) -> Detection {
-    let place = format!("{} {}:{}", rule.kind.name(), rule.path, rule.line);
-    let title = format!("{who}: {setting} is {}, but {place} sets {left}", now.value);
-    Detection::new(Severity::Info, title)
-}
-
-fn proof(rule: &SettingRule) -> Evidence {
-    Evidence::new(format!("{}:{}", rule.path, rule.line), rule.text.to_string())
+/// What has the setting, the values it has there, and the value after the rule.
+fn detection(
+    what: &str,
+    setting: &str,
+    rule: &SettingRule,
+    left: &str,
+    now: Vec<Evidence>,
+) -> Option<Detection> {
+    let value = &now.first()?.value;
+    let place = format!("{}:{}", rule.path, rule.line);
+    let title = format!("{what}: {setting} is {value}, but {} {place} sets {left}", rule.kind.name());
+    let proof = Evidence::new(place, rule.text.to_string());
+    Some(Detection::new(Severity::Info, title).with_evidence(now).with_evidence([proof]))
 }

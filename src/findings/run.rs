@@ -1,10 +1,7 @@
 //! Whether the figure of a test is the drives' own.
 
-use super::{Detection, Evidence, Gain, Inputs, Row, Subject};
-use crate::{
-    machine::Drive,
-    model::{DriveName, FindingId, Severity, TargetSummary},
-};
+use super::{Check, Detection, Evidence, Gain, Inputs, Row, Subject};
+use crate::model::{FindingId, Severity, TargetSummary};
 
 pub(super) const TEST_NOT_VALID: Row = Row {
     id: FindingId("test-not-valid"),
@@ -15,34 +12,32 @@ pub(super) const TEST_NOT_VALID: Row = Row {
     remedy: "{remedy}",
     wrong_if: "That was meant to be measured.",
     needs_load: true,
-    check: test_not_valid,
+    check: Check::Many(test_not_valid),
     ..Row::PLAIN
 };
 
 fn test_not_valid(inputs: &Inputs) -> Vec<Detection> {
     let Some(load) = inputs.load else { return Vec::new() };
-    let mut found = Vec::new();
-    for target in load.summary.into_iter().flat_map(|summary| &summary.targets) {
-        let reasons: Vec<_> = target.invalid_because.clone();
-        if !reasons.is_empty() {
-            found.push(invalid(inputs, target, &reasons));
-        }
-    }
-    if inputs.is_cpu_full() && load.summary.is_none() {
+    let cpu_bound = || {
         let title = "CPU-bound: all CPUs are busy, so the test measures the CPUs, not the drives";
-        found.push(
-            Detection::new(Severity::Info, title)
-                .about([Subject::cpus()])
-                .with_evidence([Evidence::new("/proc/stat", "idle and waiting below 5 %")])
-                .with_gain(Gain::words("none", ""))
-                .fill("remedy", "Fewer workers, bigger blocks, or polled completions."),
-        );
+        Detection::new(Severity::Info, title)
+            .about([Subject::cpus()])
+            .with_evidence([Evidence::new("/proc/stat", "idle and waiting below 5 %")])
+            .with_gain(Gain::words("none", ""))
+            .fill("remedy", "Fewer workers, bigger blocks, or polled completions.")
+    };
+    match load.summary {
+        Some(run) => {
+            let doubtful = run.targets.iter().filter(|target| !target.invalid_because.is_empty());
+            doubtful.map(|target| invalid(inputs, target)).collect()
+        }
+        None => inputs.is_cpu_full().then(cpu_bound).into_iter().collect(),
     }
-    found
 }
 
-fn invalid(inputs: &Inputs, target: &TargetSummary, reasons: &[String]) -> Detection {
-    let drive: Option<&Drive> = target.drive.as_ref().and_then(|name: &DriveName| inputs.machine.drive(name));
+fn invalid(inputs: &Inputs, target: &TargetSummary) -> Detection {
+    let reasons = &target.invalid_because;
+    let drive = target.drive.as_ref().and_then(|name| inputs.machine.drive(name));
     let about = drive.map_or_else(Subject::host, Subject::drive);
     Detection::new(
         Severity::Warning,

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Detection, Gain, Inputs, Risk, Row, Subject, chipset,
+    Check, Detection, Gain, Inputs, Risk, Row, Subject, chipset,
     inputs::total,
-    links::{self, Judged, NOTHING, raw, said, subject_words, subjects},
+    links::{self, Judged, NOTHING, raw, subject_words, subjects},
 };
 use crate::{
     capacity::{
@@ -14,7 +14,10 @@ use crate::{
         exchange::{Exchanged, exchange},
         slots,
     },
-    machine::{Machine, NodeKind, hop::Pair},
+    machine::{
+        Machine, NodeKind,
+        hop::{Pair, sentence, short},
+    },
     model::{FindingId, NodeIndex, Severity},
     units::{Lanes, counted},
 };
@@ -30,7 +33,7 @@ pub(super) const SLOT_LIMITED: Row = Row {
     risk: Risk::Hardware,
     wrong_if: "The port's capability register does not describe the slot (some boards report x16 for a slot wired x4), or the free \
                port leads to no socket.",
-    check: slot_limited,
+    check: Check::Many(slot_limited),
     ..Row::PLAIN
 };
 
@@ -52,11 +55,11 @@ fn slot_limited(inputs: &Inputs) -> Vec<Detection> {
             continue;
         };
         // Other findings cover faulty links and shared chipsets.
-        if raw(hop.both_most()) >= raw(own.device_most) || chipset::is_uplink(inputs, hop.child) {
+        if raw(hop.most) >= raw(own.device_most) || chipset::is_uplink(inputs, hop.child) {
             continue;
         }
         let narrow = if hop.child == node {
-            Narrow::Slot { device: own.device_most, most: hop.both_most() }
+            Narrow::Slot { device: own.device_most, most: hop.most }
         } else {
             Narrow::Uplink { switch: hop.child, device: own.device_most }
         };
@@ -65,10 +68,10 @@ fn slot_limited(inputs: &Inputs) -> Vec<Detection> {
             links.push(own);
         }
     }
-    found.into_iter().map(|(narrow, held)| told(inputs, &narrow, &held)).collect()
+    found.into_iter().map(|(narrow, held)| detection(inputs, &narrow, &held)).collect()
 }
 
-fn told(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
+fn detection(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
     let drives = subjects(inputs, held);
     let names = subject_words(&drives);
     let many = if held.len() == 1 { "the drive" } else { "the drives" };
@@ -76,17 +79,17 @@ fn told(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
         held.iter().filter_map(|link| port_of(inputs.machine, link.child)).collect();
     let (detection, offer) = match narrow {
         Narrow::Slot { device, most } => {
-            let title = format!("{names}: could do {}, the slot gives {}", said(*device), said(*most));
+            let title = format!("{names}: could do {}, the slot gives {}", short(*device), sentence(*most));
             let proofs = held.iter().flat_map(Judged::proofs);
             let detection = Detection::new(Severity::Info, title).about(drives).with_evidence(proofs);
             (detection.fill("what", many), best_offer(inputs, &own_ports))
         }
         Narrow::Uplink { switch, device } => {
             let hop = links::judged(inputs, *switch);
-            let most = hop.as_ref().map_or_else(String::new, |hop| said(hop.both_most()));
+            let most = hop.as_ref().map_or_else(String::new, |hop| sentence(hop.most));
             let address = inputs.machine.pci.node(*switch).address;
             let title =
-                format!("{names}: could do {}, the link above switch {address} gives {most}", said(*device));
+                format!("{names}: could do {}, the link above switch {address} gives {most}", short(*device));
             let detection = Detection::new(Severity::Info, title)
                 .about([Subject::of_node(inputs.machine, *switch)])
                 .about(drives)
@@ -114,13 +117,14 @@ fn told(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
         .map(|port| (port, self::loss(inputs, narrow, held, Some(port))))
         .filter(|(_, gain)| *gain > NOTHING);
     match faster {
-        Some((port, gain)) => {
-            detection.with_gain(inputs.gain(gain, SLOT_LIMITED.source)).fill("port", said(port)).with_remedy(
+        Some((port, gain)) => detection
+            .with_gain(inputs.gain(gain, SLOT_LIMITED.source))
+            .fill("port", sentence(port))
+            .with_remedy(
                 "No free slot is faster. A port of this machine can do {port}: swap {what} with what \
                  is there.",
                 Risk::Hardware,
-            )
-        }
+            ),
         None if loss > NOTHING => {
             let text = format!("none on this machine; a faster slot would bring {}", inputs.rate(loss));
             detection
@@ -154,7 +158,7 @@ fn loss(inputs: &Inputs, narrow: &Narrow, held: &[Judged], slot: Option<Pair>) -
         // The link above a switch moves with its card: only a free slot can replace it.
         Narrow::Uplink { .. } if slot.is_some() => None,
         Narrow::Uplink { switch, .. } => links::judged(inputs, *switch)
-            .and_then(|hop| run_at(vec![(*switch, hop.both_most())]))
+            .and_then(|hop| run_at(vec![(*switch, hop.most)]))
             .map(|now| total(&now, &capacity::limits_without(&now, &[*switch])) - rate(&now)),
     };
     difference.unwrap_or(0.0)
@@ -167,7 +171,7 @@ fn port_of(machine: &Machine, node: NodeIndex) -> Option<NodeIndex> {
 /// Free slots for the devices on some ports, and the gain of all drives together after moving them.
 struct Offer {
     gain: f64,
-    /// `the free slot 0000:00:03.1 (16 GT/s x4)`.
+    /// `the free slot 0000:00:03.1 (Gen4 x4)`.
     target: String,
 }
 
@@ -192,7 +196,7 @@ fn best_offer(inputs: &Inputs, ports: &[NodeIndex]) -> Option<Offer> {
             continue;
         };
         if rate > reached + NOTHING {
-            let most = most_of(machine, free).map_or_else(String::new, |most| format!(" ({})", said(most)));
+            let most = most_of(machine, free).map_or_else(String::new, |most| format!(" ({})", short(most)));
             let was = then.was.get(free.0).copied().flatten();
             let address =
                 was.map_or(machine.pci.node(free).address, |was| inputs.machine.pci.node(was).address);

@@ -1,8 +1,8 @@
 //! The tree: shared root complexes and hops, bifurcation, VMD.
 
 use super::{
-    Detection, Evidence, Gain, Inputs, Risk, Row, Subject, chipset,
-    inputs::{count_drives, names},
+    Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject, chipset,
+    inputs::{count_drives, drives, names},
 };
 use crate::{
     capacity::{
@@ -28,7 +28,7 @@ pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
     risk: Risk::Hardware,
     wrong_if: "The drives are never busy at the same time, or the root complex carries more than assumed: run all \
                its drives at once to measure it.",
-    check: shared_root_complex,
+    check: Check::Many(shared_root_complex),
     ..Row::PLAIN
 };
 
@@ -43,7 +43,7 @@ pub(super) const OVERSUBSCRIBED_HOP: Row = Row {
     remedy: "Spread the drives over several slots, or do not expect full speed from all at once.",
     risk: Risk::Hardware,
     wrong_if: "The drives are never busy at the same time.",
-    check: oversubscribed_hop,
+    check: Check::Many(oversubscribed_hop),
     ..Row::PLAIN
 };
 
@@ -56,7 +56,7 @@ pub(super) const BIFURCATION_MISSING: Row = Row {
              BIOS (some call it PCIe RAID mode).",
     risk: Risk::Firmware,
     wrong_if: "The card holds one drive.",
-    check: bifurcation_missing,
+    check: Check::Many(bifurcation_missing),
     ..Row::PLAIN
 };
 
@@ -67,7 +67,7 @@ pub(super) const BEHIND_VMD_OR_RAID: Row = Row {
     why: "The drives share VMD's interrupt vectors, and their real root ports are hidden from the kernel.",
     remedy: "Information only. VMD can be disabled in the BIOS, but a system installed with it may not boot then.",
     wrong_if: "The domain belongs to another host bridge with a large number.",
-    check: behind_vmd,
+    check: Check::One(behind_vmd),
     ..Row::PLAIN
 };
 
@@ -141,7 +141,7 @@ fn best_offer<'a>(inputs: &Inputs<'a>, root: NodeIndex) -> Option<Offer<'a>> {
     }
     let (_, card, target, slot) = best?;
     let then = exchange(machine, &card.slot, &slot).machine;
-    let total = |machine, limits| capacity::total(machine, limits).bytes_per_second.map(|rate| rate.0);
+    let total = |machine, limits| Some(capacity::total(machine, limits).bytes_per_second?.0);
     let gain = total(&then, &capacity::limits(&then)).zip(total(machine, inputs.limits));
     Some(Offer { card, target, port: slot.ports[0], gain: gain.map(|(then, now)| then - now) })
 }
@@ -172,20 +172,13 @@ fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
     let ports: Vec<_> =
         offer.card.slot.ports.iter().map(|port| tree.node(*port).address.to_string()).collect();
     let moved = format!("the card with {} behind {}", names(&offer.card.drives), range(&ports));
-    let mut proofs = Vec::new();
-    if wanted > 0.0 {
-        proofs.push(Evidence::new(
-            &*tree.node(root).path,
-            format!("its drives could read {} together", inputs.rate(wanted)),
-        ));
-    }
-    proofs.extend(limit.map(|limit| {
-        let value = format!("carries {}, {}", inputs.rate(limit.bytes_per_second.0), limit.because);
-        Evidence::new(&*tree.node(root).path, value)
-    }));
-    proofs.push(Evidence::new(&*tree.node(offer.target).path, "no drive below"));
-    proofs
-        .extend(drives.iter().map(|drive| Evidence::new(&*drive.path, format!("under root complex {name}"))));
+    let of_root = |value: String| Evidence::new(&*tree.node(root).path, value);
+    let wants =
+        (wanted > 0.0).then(|| of_root(format!("its drives could read {} together", inputs.rate(wanted))));
+    let carries = limit.map(|limit| {
+        of_root(format!("carries {}, {}", inputs.rate(limit.bytes_per_second.0), limit.because))
+    });
+    let below = drives.iter().map(|drive| Evidence::new(&*drive.path, format!("under root complex {name}")));
     let (severity, gain) = match (limit, offer.gain) {
         (Some(limit), Some(gain)) => {
             let word = match limit.basis {
@@ -207,8 +200,10 @@ fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
     Some(
         Detection::new(severity, title)
             .about([Subject::of_node(inputs.machine, root)])
-            .about(drives.into_iter().map(Subject::drive))
-            .with_evidence(proofs)
+            .about(drives.iter().map(|drive| Subject::drive(drive)))
+            .with_evidence(wants.into_iter().chain(carries))
+            .with_evidence([Evidence::new(&*tree.node(offer.target).path, "no drive below")])
+            .with_evidence(below)
             .with_gain(gain)
             .fill("what", moved)
             .fill("target", format!("{target}, port {}", tree.node(offer.port).address)),
@@ -225,9 +220,12 @@ fn range(ports: &[String]) -> String {
 }
 
 fn oversubscribed_hop(inputs: &Inputs) -> Vec<Detection> {
-    let told: Vec<_> = shared_root_complexes(inputs);
+    // `shared-root-complex` and `chipset-uplink` have the others.
+    let is_shared_root = |node| {
+        inputs.machine.pci.node(node).kind == NodeKind::RootComplex && bunched_under(inputs, node).is_some()
+    };
     let mut short = bottleneck::find(inputs.machine, inputs.limits, None);
-    short.retain(|short| !told.contains(&short.node) && !chipset::is_uplink(inputs, short.node));
+    short.retain(|short| !is_shared_root(short.node) && !chipset::is_uplink(inputs, short.node));
     short.sort_by_key(|short| short.node);
     short.iter().map(|short| oversubscribed(inputs, short)).collect()
 }
@@ -266,59 +264,35 @@ fn both_ends_known(tree: &PciTree, node: NodeIndex) -> bool {
     most(node) && tree.node(node).parent.is_some_and(most)
 }
 
-/// Root complexes that `shared-root-complex` reports.
-fn shared_root_complexes(inputs: &Inputs) -> Vec<NodeIndex> {
-    inputs.machine.pci.roots().filter(|root| bunched_under(inputs, *root).is_some()).collect()
-}
-
 fn bifurcation_missing(inputs: &Inputs) -> Vec<Detection> {
-    let tree = &inputs.machine.pci;
-    inputs
-        .nvme()
-        .filter_map(|drive| {
-            let node = tree.node(drive.node?);
-            let port = tree.node(node.parent?);
-            let (own, slot) = (node.link.as_ref()?.max_width.get()?, port.link.as_ref()?.max_width.get()?);
-            // Without configuration space it is unknown whether it is a slot.
-            let is_slot = port.express.value().is_some_and(|express| express.slot_implemented);
-            (is_slot
-                && port.kind == NodeKind::RootPort
-                && slot.0 >= 8
-                && own.0 == 4
-                && port.children.len() == 1)
-                .then(|| {
-                    let title =
-                        format!("{}: one {own} drive in the {slot} slot {}", drive.name, port.address);
-                    Detection::new(Severity::Info, title).about([Subject::drive(drive)]).with_evidence([
-                        Evidence::new(format!("{}/max_link_width", port.path), slot.0.to_string()),
-                        Evidence::new(format!("{}/max_link_width", node.path), own.0.to_string()),
-                    ])
-                })
-        })
-        .collect()
+    inputs.nvme().filter_map(|drive| wide_slot(&inputs.machine.pci, drive)).collect()
 }
 
-fn behind_vmd(inputs: &Inputs) -> Vec<Detection> {
+fn wide_slot(tree: &PciTree, drive: &Drive) -> Option<Detection> {
+    let node = tree.node(drive.node?);
+    let port = tree.node(node.parent?);
+    let (own, slot) = (node.link.as_ref()?.max_width.get()?, port.link.as_ref()?.max_width.get()?);
+    // Without configuration space it is unknown whether it is a slot.
+    let is_slot = port.kind == NodeKind::RootPort && port.express.value()?.slot_implemented;
+    let title = format!("{}: one {own} drive in the {slot} slot {}", drive.name, port.address);
+    (is_slot && slot.0 >= 8 && own.0 == 4 && port.children.len() == 1).then(|| {
+        Detection::new(Severity::Info, title).about([Subject::drive(drive)]).with_evidence([
+            Evidence::new(format!("{}/max_link_width", port.path), slot.0.to_string()),
+            Evidence::new(format!("{}/max_link_width", node.path), own.0.to_string()),
+        ])
+    })
+}
+
+fn behind_vmd(inputs: &Inputs) -> Option<Detection> {
     let tree = &inputs.machine.pci;
-    let found: Vec<_> = inputs
-        .nvme()
-        .filter(|drive| {
-            let Some(at) = drive.node else { return false };
-            let far =
-                matches!(tree.node(at).address, NodeAddress::Device(address) if address.domain >= 0x10000);
-            let host = tree.node(tree.root_of(at)).parent.map(|parent| tree.node(parent));
-            far || host.is_some_and(|host| host.driver.value().is_some_and(|driver| *driver == *"vmd"))
-        })
-        .collect();
-    if found.is_empty() {
-        return Vec::new();
-    }
-    let title = format!("{} behind Intel VMD", names(&found));
-    vec![
-        Detection::new(Severity::Info, title)
-            .about(found.iter().map(|drive| Subject::drive(drive)))
-            .with_evidence(
-                found.iter().map(|drive| Evidence::new(&*drive.path, "PCI domain 0x10000 or above")),
-            ),
-    ]
+    let is_behind = |at: NodeIndex| {
+        let far = matches!(tree.node(at).address, NodeAddress::Device(address) if address.domain >= 0x10000);
+        let host = tree.node(tree.root_of(at)).parent.map(|parent| tree.node(parent));
+        far || host.is_some_and(|host| host.driver.value().is_some_and(|driver| *driver == *"vmd"))
+    };
+    let found = inputs.nvme().filter(|drive| drive.node.is_some_and(is_behind));
+    let found: Vec<_> =
+        found.map(|drive| (drive, [Evidence::new(&*drive.path, "PCI domain 0x10000 or above")])).collect();
+    let title = format!("{} behind Intel VMD", names(&drives(&found)));
+    Detection::of_drives(Severity::Info, title, found)
 }

@@ -56,14 +56,12 @@ impl HopLink {
     }
 
     pub(crate) fn is_slow(&self) -> bool {
-        self.now.zip(self.most).is_some_and(|(now, most)| now.0 < most.0 || now.1 < most.1)
+        is_less(self.now.unzip(), self.most.unzip())
     }
 
     /// Whether the port's capability is below the device's.
     pub(crate) fn is_slot_limited(&self) -> bool {
-        self.device_most
-            .zip(self.port_most)
-            .is_some_and(|(device, port)| port.0 < device.0 || port.1 < device.1)
+        is_less(self.port_most.unzip(), self.device_most.unzip())
     }
 }
 
@@ -95,12 +93,15 @@ pub(crate) fn column(now: Ends, most: Ends) -> String {
         let width = width.map_or_else(|| "x?".to_owned(), |width| width.to_string());
         format!("Gen{speed} {width}")
     };
-    let is_less = now.0.zip(most.0).is_some_and(|(now, most)| now < most)
-        || now.1.zip(most.1).is_some_and(|(now, most)| now < most);
     match (now, most) {
         ((None, None), (None, None)) => "?".to_owned(),
         ((None, None), most) => format!("up to {}", words(most)),
-        (now, most) if is_less => format!("{} < {}", words(now), words(most)),
+        (now, most) if is_less(now, most) => format!("{} < {}", words(now), words(most)),
         (now, _) => words(now),
     }
+}
+
+fn is_less(one: Ends, other: Ends) -> bool {
+    one.0.zip(other.0).is_some_and(|(one, other)| one < other)
+        || one.1.zip(other.1).is_some_and(|(one, other)| one < other)
 }

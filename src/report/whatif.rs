@@ -79,7 +79,7 @@ impl<'a> WhatifDocument<'a> {
         Self {
             moved: addresses(&moved.moved),
             displaced: addresses(&moved.displaced),
-            assumes: prediction.assumptions().iter().map(ToString::to_string).collect(),
+            assumes: prediction.moved.assumptions.iter().map(ToString::to_string).collect(),
             under: answer.under,
             before: &prediction.before,
             after: &prediction.after,
@@ -256,7 +256,7 @@ fn differences(answer: &Answer, width: usize) -> String {
             width,
         );
     }
-    for assumption in prediction.assumptions() {
+    for assumption in &prediction.moved.assumptions {
         field(&mut out, "assumes", &Assumption::to_string(assumption), width);
     }
     out

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::{
     capacity::{Slot, slots},
     machine::{Machine, PciTree, pci::NodeAddress},
-    model::{NodeIndex, PciAddress},
+    model::NodeIndex,
     units::TransferRate,
 };
 
@@ -272,12 +272,4 @@ pub(super) fn does_not_fit(tree: &PciTree, from: &Slot, to: &Slot) -> MoveError 
         format!("what is there needs {} lanes, and {here} has {}", to.needs(tree), lanes(from))
     };
     MoveError::of_under(&there, wrong, "name another port, or a root complex to search for its best slot")
-}
-
-/// Its address when it is a function.
-pub(super) fn function(address: NodeAddress) -> Option<PciAddress> {
-    match address {
-        NodeAddress::Device(address) => Some(address),
-        NodeAddress::Root { .. } => None,
-    }
 }

@@ -8,7 +8,7 @@ use crate::{
         exchange::{self, Exchanged},
         slots,
     },
-    machine::{Machine, NodeKind, PciTree, hop},
+    machine::{Link, Machine, NodeKind, hop, pci::NodeAddress},
     model::{DriveName, NodeIndex},
     units::{Lanes, TransferRate},
 };
@@ -185,18 +185,11 @@ impl Assumption {
         found
     }
 
-    /// A slot that was given a speed.
-    pub(super) fn slot_speed(tree: &PciTree, slot: &Slot, speed: TransferRate) -> Self {
-        Self::SlotSpeed { port: tree.node(slot.ports[0]).address.to_string(), speed }
-    }
-
     /// How addresses came about, if any changed.
     pub(super) fn addresses(today: &Machine, then: &Exchanged) -> Option<Self> {
-        let moved = then.machine.pci.nodes != today.pci.nodes
-            && then.was.iter().enumerate().any(|(now, was)| {
-                let before = was.map(|was| &today.pci.node(was).path);
-                before != Some(&then.machine.pci.nodes[now].path)
-            });
+        let before = then.was.iter().map(|was| Some(&today.pci.node((*was)?).path));
+        let moved =
+            then.machine.pci.nodes.iter().zip(before).any(|(node, before)| before != Some(&node.path));
         moved.then_some(if then.renumbered { Self::Renumbered } else { Self::AddressesKept })
     }
 }
@@ -204,11 +197,11 @@ impl Assumption {
 /// What becomes of the link of a function that moved; the first function of a device speaks for all.
 fn of_link(before: &Machine, function: NodeIndex, next: &Exchanged) -> Vec<Assumption> {
     let is_first =
-        super::ask::function(before.pci.node(function).address).is_some_and(|address| address.function == 0);
+        matches!(before.pci.node(function).address, NodeAddress::Device(address) if address.function == 0);
     let (Some(now), true) = (next.now(function), is_first) else { return Vec::new() };
     let what = names(before, &[function]);
     let link = next.machine.pci.node(now).link.as_ref();
-    let width = |link: Option<&crate::machine::Link>| link.and_then(|link| link.width.get());
+    let width = |link: Option<&Link>| link.and_then(|link| link.width.get());
     let (had, has) = (width(before.pci.node(function).link.as_ref()), width(link));
     let mut found = Vec::new();
     if let (Some(of), Some(lanes)) = (had, has)
@@ -226,15 +219,11 @@ fn of_link(before: &Machine, function: NodeIndex, next: &Exchanged) -> Vec<Assum
 
 /// `x4x4x4x4`: the ports of the slot that these functions are in now.
 fn split(now: &Machine, next: &Exchanged, functions: &[NodeIndex]) -> String {
-    let port = functions.first().and_then(|function| now.pci.node(next.now(*function)?).parent);
-    let slot = port.and_then(|port| slots::of_port(now, port));
+    let of_functions = functions.iter().filter_map(|function| now.pci.node(next.now(*function)?).parent);
+    let of_functions: Vec<NodeIndex> = of_functions.collect();
+    let slot = of_functions.first().and_then(|port| slots::of_port(now, *port));
+    let ports = slot.map(|slot| slot.ports).filter(|ports| ports.len() > 1).unwrap_or(of_functions);
     let width = |port: NodeIndex| now.pci.node(port).link.as_ref()?.max_width.get();
-    let ports = slot.map_or_else(Vec::new, |slot| slot.ports);
-    let ports = if ports.len() > 1 {
-        ports
-    } else {
-        functions.iter().filter_map(|function| now.pci.node(next.now(*function)?).parent).collect()
-    };
     ports.into_iter().filter_map(width).map(|lanes| lanes.to_string()).collect()
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Assumption, Move, MoveError, Moved, moved};
+use super::{Move, MoveError, Moved, move_devices};
 use crate::{
     capacity::{self, Total},
     findings::{self, Finding, Inputs, Subject, SubjectKind},
@@ -62,18 +62,16 @@ pub fn predict(
     asked: &Move,
     units: UnitSystem,
 ) -> Result<Prediction, MoveError> {
-    let moved = moved(machine, asked)?;
+    let moved = move_devices(machine, asked)?;
     let then = &moved.then.machine;
     let limits_then = capacity::limits(then);
     let (before, after) =
         (capacity::total_in(machine, limits, units), capacity::total_in(then, &limits_then, units));
     let judged = |machine, limits| findings::check(&Inputs { units, ..Inputs::at_rest(machine, limits) });
     let (today, later) = (judged(machine, limits), judged(then, &limits_then));
-    let keys = |findings: &[Finding], of: &dyn Fn(&Subject) -> Subject| -> Vec<Key> {
-        findings.iter().map(|finding| key(finding, of)).collect()
-    };
-    let (known, coming) =
-        (keys(&today, &Subject::clone), keys(&later, &|subject| todays(machine, &moved, subject)));
+    let known: Vec<Key> = today.iter().map(|finding| key(finding, Subject::clone)).collect();
+    let todays = |subject: &Subject| todays(machine, &moved, subject);
+    let coming: Vec<Key> = later.iter().map(|finding| key(finding, todays)).collect();
     let without = |findings: Vec<Finding>, own: &[Key], other: &[Key]| {
         let pairs = findings.into_iter().zip(own);
         pairs.filter(|(_, key)| !other.contains(key)).map(|(finding, _)| finding).collect()
@@ -99,17 +97,12 @@ impl Prediction {
     pub fn gain(&self) -> Option<f64> {
         Some(self.after.bytes_per_second?.0 - self.before.bytes_per_second?.0)
     }
-
-    /// What was taken to be so.
-    pub fn assumptions(&self) -> &[Assumption] {
-        &self.moved.assumptions
-    }
 }
 
 /// What makes two findings the same one.
 type Key = (FindingId, BTreeSet<Subject>);
 
-fn key(finding: &Finding, of: &dyn Fn(&Subject) -> Subject) -> Key {
+fn key(finding: &Finding, of: impl Fn(&Subject) -> Subject) -> Key {
     (finding.id, finding.subjects.iter().map(of).collect())
 }
 

@@ -177,7 +177,9 @@ fn a_narrow_link_above_a_switch_is_named_for_a_single_drive() {
         .find(|finding| finding.id.0 == "slot-limited" && finding.title.contains("0000:21:00.0"))
         .unwrap();
     assert!(
-        finding.title.ends_with("could do Gen4 x4, the link above switch 0000:21:00.0 gives Gen3 x1 (8 GT/s)"),
+        finding
+            .title
+            .ends_with("could do Gen4 x4, the link above switch 0000:21:00.0 gives Gen3 x1 (8 GT/s)"),
         "{finding:#?}"
     );
     assert_eq!(finding.subjects[0].name, "0000:21:00.0");

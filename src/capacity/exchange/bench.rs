@@ -48,7 +48,7 @@ impl Load {
 
 /// A copy of the tree whose nodes may be orphans; indices are those of the old tree, new ports come after them.
 pub(super) struct Bench {
-    pub nodes: Vec<PciNode>,
+    tree: PciTree,
     was: Vec<Option<NodeIndex>>,
     /// Root complexes whose slots were touched.
     touched: Vec<NodeIndex>,
@@ -57,13 +57,13 @@ pub(super) struct Bench {
 impl Bench {
     pub fn new(tree: &PciTree) -> Self {
         let was = tree.iter().map(|(index, _)| Some(index)).collect();
-        Self { nodes: tree.nodes.clone(), was, touched: Vec::new() }
+        Self { tree: tree.clone(), was, touched: Vec::new() }
     }
 
     /// Takes everything out of a slot.
     pub fn empty(&mut self, slot: &Slot) {
         for port in &slot.ports {
-            let port = &mut self.nodes[port.0];
+            let port = &mut self.tree.nodes[port.0];
             port.children.clear();
             if let Some(link) = &mut port.link {
                 link::unplug(link);
@@ -85,10 +85,12 @@ impl Bench {
     /// Lowers (or raises) what a slot can do, and lets its links settle.
     pub fn cap(&mut self, slot: &Slot, speed: TransferRate) {
         for NodeIndex(at) in &slot.ports {
-            let children = self.nodes[*at].children.clone();
-            let links: Vec<Today> =
-                children.iter().map(|child| Today::of(&self.nodes[*at], &self.nodes[child.0])).collect();
-            let port = &mut self.nodes[*at];
+            let children = self.tree.nodes[*at].children.clone();
+            let links: Vec<Today> = children
+                .iter()
+                .map(|child| Today::of(&self.tree.nodes[*at], &self.tree.nodes[child.0]))
+                .collect();
+            let port = &mut self.tree.nodes[*at];
             if let Some(link) = &mut port.link {
                 link.max_speed = Reading::known(link.max_speed.path().clone(), speed);
                 link::unplug(link);
@@ -123,8 +125,8 @@ impl Bench {
             taken += u32::from(last.0);
             widths.push(Some(last));
         }
-        let parent = self.nodes[slot.ports[0].0].parent;
-        let siblings = parent.map(|parent| &mut self.nodes[parent.0].children);
+        let parent = self.tree.nodes[slot.ports[0].0].parent;
+        let siblings = parent.map(|parent| &mut self.tree.nodes[parent.0].children);
         if let Some(siblings) = siblings {
             siblings.retain(|child| !slot.ports.contains(child));
         }
@@ -133,11 +135,11 @@ impl Bench {
             let Some(port) = slot.ports.get(at).copied().or_else(|| self.further_port(slot, parent)) else {
                 break;
             };
-            if let (Some(link), Some(width)) = (&mut self.nodes[port.0].link, width) {
+            if let (Some(link), Some(width)) = (&mut self.tree.nodes[port.0].link, width) {
                 link.max_width = Reading::known(link.max_width.path().clone(), width);
             }
             if let Some(parent) = parent {
-                self.nodes[parent.0].children.push(port);
+                self.tree.nodes[parent.0].children.push(port);
             }
             ports.push(port);
         }
@@ -147,10 +149,10 @@ impl Bench {
 
     /// One more port like the slot's first, at the next free function of its bus.
     fn further_port(&mut self, slot: &Slot, parent: Option<NodeIndex>) -> Option<NodeIndex> {
-        let siblings = parent.map(|parent| self.nodes[parent.0].children.clone()).unwrap_or_default();
+        let siblings = parent.map(|parent| self.tree.nodes[parent.0].children.clone()).unwrap_or_default();
         let taken: Vec<NodeAddress> =
-            siblings.iter().chain(&slot.ports).map(|at| self.nodes[at.0].address).collect();
-        let NodeAddress::Device(first) = self.nodes[slot.ports[0].0].address else { return None };
+            siblings.iter().chain(&slot.ports).map(|at| self.tree.nodes[at.0].address).collect();
+        let NodeAddress::Device(first) = self.tree.nodes[slot.ports[0].0].address else { return None };
         let free = (usize::from(first.device) * 8 + usize::from(first.function)..256).find_map(|place| {
             let address = PciAddress {
                 device: u8::try_from(place / 8).ok()?,
@@ -159,28 +161,28 @@ impl Bench {
             };
             (!taken.contains(&NodeAddress::Device(address))).then_some(address)
         })?;
-        let like = &self.nodes[slot.ports[0].0];
+        let like = &self.tree.nodes[slot.ports[0].0];
         let mut port = PciNode { address: NodeAddress::Device(free), children: Vec::new(), ..like.clone() };
         port.cooling = Reading::absent(port.cooling.path().clone(), "a port that is not there yet");
         port.cooling_path = None;
         if let Some(link) = &mut port.link {
             link::unplug(link);
         }
-        self.nodes.push(port);
+        self.tree.nodes.push(port);
         self.was.push(None);
-        Some(NodeIndex(self.nodes.len() - 1))
+        Some(NodeIndex(self.tree.nodes.len() - 1))
     }
 
     fn plug(&mut self, port: NodeIndex, function: NodeIndex, today: &Today) {
-        self.nodes[port.0].children.push(function);
-        self.nodes[function.0].parent = Some(port);
+        self.tree.nodes[port.0].children.push(function);
+        self.tree.nodes[function.0].parent = Some(port);
         self.settle(port, function, today);
         self.house(port, function);
     }
 
     fn settle(&mut self, port: NodeIndex, function: NodeIndex, today: &Today) {
         // A node is never its own parent, so both are there.
-        if let Ok([port, function]) = self.nodes.get_disjoint_mut([port.0, function.0]) {
+        if let Ok([port, function]) = self.tree.nodes.get_disjoint_mut([port.0, function.0]) {
             link::settle(port, function, today);
         }
     }
@@ -188,12 +190,12 @@ impl Bench {
     /// What a device has of the place it is in: memory node, near processors, group.
     fn house(&mut self, port: NodeIndex, function: NodeIndex) {
         let (numa_node, local_cpus) = {
-            let port = &self.nodes[port.0];
+            let port = &self.tree.nodes[port.0];
             (port.numa_node.clone(), port.local_cpus.clone())
         };
         let mut below = vec![function];
         while let Some(at) = below.pop() {
-            let node = &mut self.nodes[at.0];
+            let node = &mut self.tree.nodes[at.0];
             node.numa_node = numa_node.clone();
             node.local_cpus = local_cpus.clone();
             node.iommu_group =
@@ -203,35 +205,30 @@ impl Bench {
     }
 
     fn width(&self, port: NodeIndex) -> Option<Lanes> {
-        self.nodes[port.0].link.as_ref()?.max_width.get()
+        self.tree.nodes[port.0].link.as_ref()?.max_width.get()
     }
 
     fn sort_children(&mut self, of: Option<NodeIndex>) {
         let Some(of) = of else { return };
-        let mut children = std::mem::take(&mut self.nodes[of.0].children);
-        children.sort_by_key(|child| self.nodes[child.0].address);
-        self.nodes[of.0].children = children;
+        let mut children = std::mem::take(&mut self.tree.nodes[of.0].children);
+        children.sort_by_key(|child| self.tree.nodes[child.0].address);
+        self.tree.nodes[of.0].children = children;
     }
 
     fn touch(&mut self, port: NodeIndex) {
-        let mut at = port;
-        while self.nodes[at.0].kind != NodeKind::RootComplex
-            && let Some(above) = self.nodes[at.0].parent
-        {
-            at = above;
-        }
-        if !self.touched.contains(&at) {
-            self.touched.push(at);
+        let root = self.tree.root_of(port);
+        if !self.touched.contains(&root) {
+            self.touched.push(root);
         }
     }
 
     /// The machine with this tree: buses numbered, nodes in bus order, drives where their functions are.
     pub fn finish(mut self, machine: &Machine) -> Exchanged {
-        let renumbered = addresses::renumber(&mut self.nodes, &machine.pci, &self.touched);
+        let renumbered = addresses::renumber(&mut self.tree.nodes, &machine.pci, &self.touched);
         let order = self.order();
         let place: BTreeMap<NodeIndex, NodeIndex> =
             order.iter().enumerate().map(|(now, was)| (*was, NodeIndex(now))).collect();
-        let mut nodes: Vec<PciNode> = order.iter().map(|at| self.nodes[at.0].clone()).collect();
+        let mut nodes: Vec<PciNode> = order.iter().map(|at| self.tree.nodes[at.0].clone()).collect();
         for node in &mut nodes {
             node.parent = node.parent.and_then(|above| place.get(&above).copied());
             node.children = node.children.iter().filter_map(|child| place.get(child).copied()).collect();
@@ -254,12 +251,12 @@ impl Bench {
     /// Root complexes in their order, below each depth first.
     fn order(&self) -> Vec<NodeIndex> {
         let mut order = Vec::new();
-        for (at, _) in self.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::RootComplex) {
-            let mut stack = vec![NodeIndex(at)];
+        for root in self.tree.roots() {
+            let mut stack = vec![root];
             while let Some(next) = stack.pop() {
                 order.push(next);
-                let nested = |child: &&NodeIndex| self.nodes[child.0].kind != NodeKind::RootComplex;
-                stack.extend(self.nodes[next.0].children.iter().rev().filter(nested));
+                let nested = |child: &&NodeIndex| self.tree.nodes[child.0].kind != NodeKind::RootComplex;
+                stack.extend(self.tree.node(next).children.iter().rev().filter(nested));
             }
         }
         order

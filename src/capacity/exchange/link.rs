@@ -53,13 +53,10 @@ impl Today {
     /// Whether it runs below what both ends could do: asleep, or trained low.
     pub fn is_low(&self, device: &PciNode) -> bool {
         let link = device.link.as_ref();
-        let below =
-            |now: Option<u64>, could: Option<u64>| now.zip(could).is_some_and(|(now, could)| now < could);
         let speed = lower(link.and_then(|l| l.max_speed.get()), self.port.speed);
         let width = lower(link.and_then(|l| l.max_width.get()), self.port.width);
-        let mega = |speed: TransferRate| u64::from(speed.generation());
-        below(self.speed.map(mega), speed.map(mega))
-            || below(self.width.map(|w| u64::from(w.0)), width.map(|w| u64::from(w.0)))
+        self.speed.zip(speed).is_some_and(|(now, could)| now < could)
+            || self.width.zip(width).is_some_and(|(now, could)| now < could)
     }
 }
 
@@ -118,10 +115,7 @@ fn settled<T: Copy + Ord>(now: Option<T>, own: Option<T>, before: Option<T>, aft
 }
 
 fn lower<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
+    one.into_iter().chain(other).min()
 }
 
 #[cfg(test)]

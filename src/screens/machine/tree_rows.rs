@@ -318,9 +318,7 @@ impl RowPainter<'_> {
             RowKind::Folded { .. } | RowKind::Group(_) => None,
             RowKind::Alike => possible(&self.shared.machine, limits, &self.row.drives),
             // A narrower link above, such as a chipset's uplink, limits a device without drives too.
-            _ if self.row.drives.is_empty() => {
-                Some(limits.path(self.row.node?)?.bytes_per_second.0)
-            }
+            _ if self.row.drives.is_empty() => Some(limits.path(self.row.node?)?.bytes_per_second.0),
             _ => match self.row.drive() {
                 Some(_) if self.path().is_none() => possible(&self.shared.machine, limits, &self.row.drives),
                 // A path carries what its links do, whatever other paths carry.

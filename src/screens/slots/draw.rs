@@ -317,7 +317,7 @@ fn differences(shared: &Shared, made: &Prediction, today: &Total, width: u16) ->
         let words = format!("path of {} {} → {}", change.name, word(change.before), word(change.after));
         lines.extend(labelled("limit", &words, Meaning::Text, width));
     }
-    for (at, assumption) in made.assumptions().iter().enumerate() {
+    for (at, assumption) in made.moved.assumptions.iter().enumerate() {
         let label = if at == 0 { "assumes" } else { "" };
         lines.extend(labelled(label, &assumption.to_string(), Meaning::Text, width));
     }
