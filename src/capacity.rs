@@ -1,5 +1,5 @@
-//! What each place of a machine can carry: payload limits of hops, paths, bridges, drives and processors, each with its
-//! basis and its reason in words. Pure functions of a [`crate::machine::Machine`].
+//! Limits of hops, paths, bridges, drives and CPUs in payload bytes, each with its basis and reason: pure functions
+//! of a [`crate::machine::Machine`].
 
 pub mod bottleneck;
 pub mod chipset;
@@ -36,25 +36,25 @@ pub use read_cost::SystemActivity;
 pub use slots::Slot;
 pub use total::{Total, total, total_in};
 
-/// What tests on this machine found out before; it counts before anything published.
+/// Measurements of earlier tests on this machine; they precede published figures.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Measurements {
-    /// What a root complex carried, with the run that showed it.
+    /// Rate of a root complex, with the run that measured it.
     pub root_complexes: BTreeMap<NodeAddress, (BytesPerSecond, String)>,
-    /// Reads per second and bytes per second a drive reached, with the run that showed it.
+    /// Reads per second and bytes per second of a drive, with the run that measured them.
     pub drives: BTreeMap<DriveName, (f64, BytesPerSecond, String)>,
-    /// What reads cost the processors: for each size the cheapest.
+    /// CPU cost of reads: for each size the cheapest.
     pub reads: Vec<ReadCost>,
-    /// Results above what a limit allowed: that limit is not used again.
+    /// Results above a limit: that limit is not used again.
     pub exceeded: Vec<Exceeded>,
 }
 
-/// All limits of a machine, what was measured on it before first.
+/// All limits of a machine, by its stored measurements.
 pub fn limits(machine: &Machine) -> Limits {
     limits_with(machine, &measured::remembered(machine))
 }
 
-/// The same as if the links above these nodes carried everything.
+/// The same without the limits of the links above these nodes.
 pub fn limits_without(machine: &Machine, hops: &[NodeIndex]) -> Limits {
     limits_of(machine, &measured::remembered(machine), hops)
 }
@@ -88,7 +88,7 @@ fn limits_of(machine: &Machine, measured: &Measurements, without: &[NodeIndex]) 
     limits
 }
 
-/// Fills in what every hop carries, which limits were refuted, and what bytes of different drives take of a link.
+/// Adds the limit of each hop, refuted limits, and the share that bytes of different drives take of a link.
 fn hops(machine: &Machine, measured: &Measurements, limits: &mut Limits) {
     let tree = &machine.pci;
     let senders = senders(machine);
@@ -117,7 +117,7 @@ fn hops(machine: &Machine, measured: &Measurements, limits: &mut Limits) {
 struct Sender {
     function: NodeIndex,
     payload: u16,
-    /// What its own link could carry without packets: its part in a mixture.
+    /// Rate of its own link without packets: its part in a mixture.
     line: f64,
 }
 
@@ -136,7 +136,7 @@ fn senders(machine: &Machine) -> BTreeMap<NodeIndex, Vec<Sender>> {
     senders
 }
 
-/// A root complex's own limit: measured here, or published for its host bridge.
+/// The own limit of a root complex: measured here, or published for its host bridge.
 fn root_complex(machine: &Machine, index: NodeIndex, measured: &Measurements) -> Option<Limit> {
     let node = machine.pci.node(index);
     if let Some((rate, run)) = measured.root_complexes.get(&node.address) {
@@ -157,9 +157,10 @@ fn root_complex(machine: &Machine, index: NodeIndex, measured: &Measurements) ->
     })
 }
 
-/// The lowest hop from each node up to its root complex, that one's own limit left out; of equal ones the nearest to the
-/// node, because that is the one its owner can change. A root complex's path is its own limit. What a hypervisor emulates
-/// crosses no link at all.
+/// The lowest hop from each node up to its root complex, without the root complex's own limit. Of equal hops the
+/// nearest to the node: its owner can change that one.
+///
+/// The path of a root complex is its own limit. An emulated device crosses no link.
 fn paths(machine: &Machine, limits: &Limits) -> BTreeMap<NodeIndex, Limit> {
     let tree = &machine.pci;
     let lowest = |index: NodeIndex| {
@@ -185,7 +186,7 @@ fn by_rate(one: &Limit, other: &Limit) -> Ordering {
     one.bytes_per_second.0.total_cmp(&other.bytes_per_second.0)
 }
 
-/// What such a drive is known to reach, whatever it is plugged into.
+/// The drive's own limit, independent of its slot: measured here, or published for its model.
 fn own_limit(drive: &Drive, measured: &Measurements) -> Option<Limit> {
     let (bytes_per_second, basis, because) = if let Some((_, rate, run)) = measured.drives.get(&drive.name) {
         (*rate, Basis::Measured, run.clone())

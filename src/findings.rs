@@ -37,7 +37,7 @@ pub struct Row {
     pub title: &'static str,
     /// Condition, and the files it reads.
     pub fires: &'static str,
-    /// Why that matters.
+    /// Why it matters.
     pub why: &'static str,
     /// Source of the figure; empty if it claims none.
     pub source: &'static str,
@@ -45,7 +45,7 @@ pub struct Row {
     pub remedy: &'static str,
     /// Risk of the remedy.
     pub risk: Risk,
-    /// What would make the finding wrong.
+    /// The condition that makes the finding wrong.
     pub wrong_if: &'static str,
     /// Whether only a running test can show it fully.
     pub needs_load: bool,
@@ -61,7 +61,7 @@ enum Check {
 }
 
 impl Row {
-    /// What most rows have in common.
+    /// Defaults of the other fields.
     const PLAIN: Self = Self {
         id: FindingId(""),
         title: "",

@@ -1,5 +1,5 @@
-//! What if a drive, a card or a port's content were somewhere else: the machine as it would be, what had to be assumed,
-//! and the difference it makes.
+//! Hypothetical moves of drives, cards and the content of ports: the machine afterwards, the assumptions, and the
+//! difference.
 
 pub mod ask;
 pub mod assumption;
@@ -22,40 +22,40 @@ pub use difference::{Prediction, predict};
 /// A machine after a move.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moved {
-    /// The machine as it would be, with where each of its nodes comes from.
+    /// The machine afterwards, with today's index of each node.
     pub then: Exchanged,
     /// Today's functions that move, in bus order.
     pub moved: Vec<NodeIndex>,
-    /// Today's functions that were in the way and take the place in return, in bus order.
+    /// Today's functions that the move displaces, in bus order.
     pub displaced: Vec<NodeIndex>,
-    /// What nobody could read and was taken to be so.
+    /// Unreadable facts that the move assumes.
     pub assumptions: Vec<Assumption>,
 }
 
-/// Something that moves whole: today's functions right behind the ports they are plugged into.
+/// Functions that move together: those directly behind the ports of a socket, card or device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Unit {
-    /// What was named.
+    /// The nodes that the user named.
     named: Vec<NodeIndex>,
     functions: Vec<NodeIndex>,
     /// Whether the whole slot moves, its empty ports included.
     whole_slot: bool,
 }
 
-/// The machine after a move, with every assumption; an error names what cannot be done and what can.
+/// The machine after a move, with every assumption; an error names the problem and a fix.
 ///
 /// # Errors
-/// Something named is not plugged in anywhere, or the place has no slot for it.
+/// A named device is not plugged in anywhere, or the place has no slot for it.
 pub fn move_devices(machine: &Machine, asked: &Move) -> Result<Moved, MoveError> {
     let units = units(machine, asked)?;
     match all_moved(machine, asked, &joined(machine, &units)) {
-        // Neighbours that were named together may be a card, or drives that go their own ways.
+        // Neighbours named together may be one card, or drives that move apart.
         Err(_) if joined(machine, &units) != units => all_moved(machine, asked, &units),
         result => result,
     }
 }
 
-/// What moves when a node is named: today's functions right behind their ports.
+/// The functions that move with a node: those directly behind its ports.
 ///
 /// # Errors
 /// It is not plugged in anywhere.
@@ -63,10 +63,10 @@ pub fn what_moves(machine: &Machine, node: NodeIndex) -> Result<Vec<NodeIndex>, 
     unit_of(machine, node).map(|unit| unit.functions)
 }
 
-/// The move that wins most of those that take one card with drives away from a root complex to one without; of equal
-/// ones, and where nobody knows, the first.
+/// The best move of one card with drives from a root complex to one without; the first of equal ones, and of those
+/// with an unknown gain.
 pub fn best_away_from(machine: &Machine, root: NodeIndex) -> Option<Move> {
-    /// A machine with more cards than that is sorted out by hand.
+    /// Maximum number of moves that are compared.
     const MOST: usize = 32;
     let tree = &machine.pci;
     let has_drives = |node: NodeIndex| !machine.drives_below(node).is_empty();
@@ -86,7 +86,7 @@ pub fn best_away_from(machine: &Machine, root: NodeIndex) -> Option<Move> {
     known.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, asked)| asked)
 }
 
-/// What the named nodes stand for, each once.
+/// The units of the named nodes, without duplicates.
 fn units(machine: &Machine, asked: &Move) -> Result<Vec<Unit>, MoveError> {
     let mut units: Vec<Unit> = Vec::new();
     for node in &asked.devices {
@@ -100,7 +100,7 @@ fn units(machine: &Machine, asked: &Move) -> Result<Vec<Unit>, MoveError> {
     Ok(units)
 }
 
-/// A port stands for what is plugged into it; a device for the card it is on, with the switch or the neighbours it has.
+/// Of a port its content; of a device its card, with the switch or the neighbours on it.
 fn unit_of(machine: &Machine, node: NodeIndex) -> Result<Unit, MoveError> {
     let tree = &machine.pci;
     let address = tree.node(node).address;
@@ -132,7 +132,7 @@ fn unit_of(machine: &Machine, node: NodeIndex) -> Result<Unit, MoveError> {
     }
 }
 
-/// Units behind neighbouring ports as one.
+/// Joins units behind neighbouring ports.
 fn joined(machine: &Machine, units: &[Unit]) -> Vec<Unit> {
     let tree = &machine.pci;
     let mut joined: Vec<Unit> = Vec::new();
@@ -197,17 +197,17 @@ fn all_moved(machine: &Machine, asked: &Move, units: &[Unit]) -> Result<Moved, M
     })
 }
 
-/// A move under way.
+/// A move in progress.
 struct Moving {
     then: Exchanged,
-    /// Today's functions that were asked to move: nothing takes their place again.
+    /// Today's functions that the user moves: nothing displaces them again.
     units: Vec<NodeIndex>,
     displaced: Vec<NodeIndex>,
     assumptions: Vec<Assumption>,
 }
 
 impl Moving {
-    /// Where a unit is plugged in now.
+    /// The unit's current slot.
     fn slot(&self, unit: &Unit) -> Slot {
         let machine = &self.then.machine;
         let port = |function: &NodeIndex| machine.pci.node(self.then.now(*function)?).parent;
@@ -221,7 +221,7 @@ impl Moving {
         Slot { ports }
     }
 
-    /// Puts a unit under a place of today's tree, unless it is there.
+    /// Moves a unit under a place of today's tree, unless it is there.
     fn place(&mut self, machine: &Machine, unit: &Unit, under: NodeIndex) -> Result<(), MoveError> {
         let address = machine.pci.node(under).address;
         if unit.named.iter().all(|named| machine.pci.ancestry(*named).any(|at| at == under)) {
@@ -242,7 +242,7 @@ impl Moving {
         Ok(())
     }
 
-    /// The slot to go to; `None` when the unit is there already.
+    /// The target slot; `None` if the unit is there already.
     fn destination(
         &self,
         machine: &Machine,

@@ -9,47 +9,47 @@ use crate::{
 /// A place at this share of its limit counts as full.
 pub const FULL: f64 = 0.97;
 
-/// Bytes per second that drives read now.
+/// Current read rate of drives, bytes per second.
 pub type Reads<'a> = &'a dyn Fn(&[DriveName]) -> f64;
 
-/// A place that several drives share and that holds them back.
+/// A place that limits the drives that share it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bottleneck {
-    /// The node whose link, or whose own fabric if it is a root complex, is the limit.
+    /// The node whose link is the limit, or a root complex itself.
     pub node: NodeIndex,
-    /// Drives behind it that it holds back: those under load when there is load, else all below.
+    /// Drives it limits: those under load when there is load, else all below.
     pub drives: Vec<DriveName>,
-    /// What it carries at most, bytes per second.
+    /// Its limit, bytes per second.
     pub limit: f64,
-    /// What the drives could read without it, bytes per second.
+    /// Rate of the drives without it, bytes per second.
     pub possible: f64,
-    /// Where that limit comes from.
+    /// Source of the limit.
     pub source: Limit,
-    /// What it carries now, bytes per second; `None` while nothing runs.
+    /// Its current rate, bytes per second; `None` without a load.
     pub load: Option<f64>,
 }
 
 impl Bottleneck {
-    /// What it takes away, bytes per second.
+    /// Lost rate, bytes per second.
     pub fn cost(&self) -> f64 {
         self.possible - self.limit
     }
 
-    /// Whether it is full right now.
+    /// Whether its load reaches its limit.
     pub fn is_full(&self) -> bool {
         self.load.is_some_and(|load| load >= FULL * self.limit)
     }
 }
 
-/// Bottlenecks, full ones first, then by what they cost; of several on one way the narrowest. Places without a known limit
-/// are none. `reads` is given while something runs.
+/// Bottlenecks, full ones first, then by cost; of several on one path the narrowest. Places without a known limit are
+/// none. `reads` is given under load.
 pub fn find(machine: &Machine, limits: &Limits, reads: Option<Reads>) -> Vec<Bottleneck> {
     let places = flow::places(machine, limits);
     let is_used = |name: &DriveName| reads.is_none_or(|reads| reads(std::slice::from_ref(name)) > 1e6);
     let bottleneck = |place: &flow::Place| {
         let drives = place.drives(machine).into_iter().map(|drive| drive.name.clone());
         let drives: Vec<DriveName> = drives.filter(is_used).collect();
-        // A link that ends in a device is that device's alone.
+        // The link of a single device is not shared.
         let is_shared = drives.len() > 1 && place.is_shared(machine);
         let possible = flow::held_back(machine, limits, &places, place, &|drive| is_used(&drive.name));
         let load = reads.map(|reads| reads(&drives));

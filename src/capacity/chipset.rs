@@ -1,7 +1,7 @@
-//! Chipsets: what hangs behind one, and what its uplink carries.
+//! Chipsets: the devices behind one, and the limit of its uplink.
 //!
-//! AMD's are switches with a PCI Express uplink, known by their upstream port. Intel's hang on DMI, which no register
-//! shows: the chipset is known by its LPC or eSPI bridge and the rest is a table.
+//! AMD's are switches with a PCI Express uplink, known by their upstream port. Intel's use DMI, which no register
+//! shows: the LPC or eSPI bridge identifies the chipset, and a table has the rest.
 
 use crate::{
     machine::{
@@ -17,7 +17,7 @@ use super::{
     tables::{self, AmdChipset},
 };
 
-/// A chipset between a device and its processor.
+/// A chipset between a device and its CPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chipset {
     /// Its name: `AMD B550/A520`, `Intel Z690`.
@@ -28,8 +28,7 @@ pub struct Chipset {
     pub uplink: NodeIndex,
 }
 
-/// The chipset that `index` hangs behind, nearest to the processor; `None` when it hangs on the processor itself or the
-/// ids say nothing.
+/// The chipset above `index`, nearest to the CPU; `None` for a device of the CPU itself or with unknown ids.
 pub fn above(machine: &Machine, index: NodeIndex) -> Option<Chipset> {
     let tree = &machine.pci;
     let ancestry: Vec<NodeIndex> = tree.whole_ancestry(index).collect();
@@ -54,8 +53,8 @@ fn is_on_root_bus(tree: &PciTree, index: NodeIndex) -> bool {
     tree.node(index).parent.is_some_and(|above| tree.node(above).kind == NodeKind::RootComplex)
 }
 
-/// The bridge of the Intel chipset that a device of a root bus belongs to: it is on the same bus, and the device's number
-/// is one of the chipset's. (Devices 10 to 1f of that bus are the chipset's; processor ports have lower numbers.)
+/// The bridge of the Intel chipset that a device of a root bus belongs to: same bus, and a device number of the
+/// chipset. (Devices 10 to 1f of that bus are the chipset's; ports of the CPU have lower numbers.)
 fn intel_bridge(tree: &PciTree, port: NodeIndex) -> Option<(NodeIndex, &'static str)> {
     const FIRST_OF_CHIPSET: u8 = 0x10;
     let root = tree.node(port).parent?;
@@ -75,7 +74,7 @@ fn intel_bridge(tree: &PciTree, port: NodeIndex) -> Option<(NodeIndex, &'static 
     })
 }
 
-/// DMI, for a device on a root bus that belongs to an Intel chipset.
+/// Limit of DMI, for a device on a root bus that belongs to an Intel chipset.
 pub(super) fn dmi(machine: &Machine, port: NodeIndex) -> Option<Limit> {
     let tree = &machine.pci;
     if !is_on_root_bus(tree, port) {
@@ -102,7 +101,7 @@ pub(super) fn dmi(machine: &Machine, port: NodeIndex) -> Option<Limit> {
     })
 }
 
-/// A machine for the tests of modules that ask who shares what.
+/// A machine for tests of modules that share uplinks.
 #[cfg(test)]
 pub(crate) mod testing {
     use super::{Machine, NodeAddress};

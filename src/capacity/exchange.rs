@@ -1,7 +1,7 @@
-//! A machine after what is plugged into two slots has changed places: the tree as it would then be read.
+//! A machine after two slots have exchanged their content.
 //!
-//! Each card brings its ports and links with it: a slot is split as the card in it needs, a link runs at what both of its
-//! ends can do, and one that runs below that today keeps to what it does.
+//! Each card brings its ports and links: its slot is split as the card needs, and a link runs at the maximum of both
+//! ends. A link that runs below its maximum today keeps its rate.
 
 mod bench;
 mod link;
@@ -13,30 +13,30 @@ use super::Slot;
 use bench::Bench;
 pub use bench::runs_low;
 
-/// A machine as it would be, and where its nodes come from.
+/// A hypothetical machine, and where its nodes come from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchanged {
     /// The machine.
     pub machine: Machine,
-    /// Of each node of its tree: which one of today's it is; `None` for a port that today's split of its slot lacks.
+    /// Today's index of each node; `None` for a port that today's split of its slot lacks.
     pub was: Vec<Option<NodeIndex>>,
-    /// Whether buses were numbered anew, as firmware would. Where today's numbers have gaps, devices keep theirs.
+    /// Whether buses were renumbered as firmware does. Where today's numbers have gaps, devices keep theirs.
     pub renumbered: bool,
 }
 
 impl Exchanged {
-    /// The machine as it is.
+    /// The machine without any move.
     pub fn nothing(machine: &Machine) -> Self {
         let was = machine.pci.iter().map(|(index, _)| Some(index)).collect();
         Self { machine: machine.clone(), was, renumbered: true }
     }
 
-    /// Where today's node is now; `None` for a port that is not there any more.
+    /// Index of today's node; `None` for a port that is gone.
     pub fn now(&self, was: NodeIndex) -> Option<NodeIndex> {
         self.was.iter().position(|old| *old == Some(was)).map(NodeIndex)
     }
 
-    /// This and then `next`, which started from this one's machine.
+    /// This move, then `next`, which started from this one's machine.
     #[must_use]
     pub fn then(self, next: Self) -> Self {
         let was = next.was.iter().map(|middle| self.was.get((*middle)?.0).copied().flatten()).collect();
@@ -44,10 +44,10 @@ impl Exchanged {
     }
 }
 
-/// What is in `one` goes to `other` and the other way round.
+/// Exchanges the content of two slots.
 pub fn exchange(machine: &Machine, one: &Slot, other: &Slot) -> Exchanged {
     let tree = &machine.pci;
-    let (mine, theirs) = (bench::Load::of(tree, one), bench::Load::of(tree, other));
+    let (mine, theirs) = (bench::sockets(tree, one), bench::sockets(tree, other));
     let mut bench = Bench::new(tree);
     bench.empty(one);
     bench.empty(other);
@@ -56,7 +56,7 @@ pub fn exchange(machine: &Machine, one: &Slot, other: &Slot) -> Exchanged {
     bench.finish(machine)
 }
 
-/// Everything stays where it is, and the slot runs at `speed` at most.
+/// Limits the speed of a slot; nothing moves.
 pub fn with_slot_speed(machine: &Machine, slot: &Slot, speed: TransferRate) -> Exchanged {
     let mut bench = Bench::new(&machine.pci);
     bench.cap(slot, speed);

@@ -1,4 +1,4 @@
-//! What a workload should reach on this machine by its limits: the figure that a measured one is held against.
+//! Expected rates of a workload by the machine's limits, to compare measurements with.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,21 +14,21 @@ use crate::{
     units::{Bytes, BytesPerSecond, counted},
 };
 
-/// What one target of a workload should reach while all its targets run.
+/// Expected rate of one target while all targets run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Expected {
     /// Payload bytes per second.
     pub bytes_per_second: BytesPerSecond,
     /// Reads per second.
     pub iops: f64,
-    /// Where the limiting figure comes from.
+    /// Basis of the limiting figure.
     pub basis: Basis,
-    /// What limits, in words.
+    /// The limit, in words.
     pub because: String,
-    /// The node that limits, if one does.
+    /// The limiting node, if there is one.
     #[serde(skip)]
     pub node: Option<NodeIndex>,
-    /// Cycles of a hardware thread that each read costs; `None` when nothing is known of the processors.
+    /// CPU cycles per read; `None` without a known cost of reads.
     #[serde(skip)]
     pub cycles_per_read: Option<f64>,
 }
@@ -44,15 +44,15 @@ impl From<&Expected> for Expectation {
     }
 }
 
-/// One thing that limits, with its words.
+/// One limit, in words.
 struct Reason {
     basis: Basis,
     because: String,
     node: Option<NodeIndex>,
 }
 
-/// What each target should reach, in the workload's order; `None` for one that nothing is known to limit. `ceilings` are
-/// further limits in reads per second, by target, that only the caller knows of (empty: none).
+/// Expected rate of each target, in the workload's order; `None` without a known limit. `ceilings` are further limits
+/// of the caller in reads per second, by target (empty: none).
 pub fn expected_under(
     machine: &Machine,
     limits: &Limits,
@@ -111,12 +111,12 @@ pub fn expected_under(
         .collect()
 }
 
-/// What each target of a workload should reach by the machine's limits; `None` for one that nothing is known to limit.
+/// Expected rate of each target by the machine's limits, in the workload's order; `None` without a known limit.
 pub fn expected(machine: &Machine, limits: &Limits, workload: &Workload) -> Vec<Option<Expected>> {
     expected_under(machine, limits, workload, &[])
 }
 
-/// Bytes of a read, on average.
+/// Mean bytes of a read.
 pub fn mean_block(workload: &Workload) -> f64 {
     if workload.block_split.is_empty() {
         return workload.block_size.0 as f64;
@@ -124,7 +124,7 @@ pub fn mean_block(workload: &Workload) -> f64 {
     workload.block_split.iter().map(|(size, share)| size.0 as f64 * f64::from(*share) / 100.0).sum()
 }
 
-/// What a drive itself carries, as a capacity and the part of it that a read takes.
+/// Limits of a drive itself: the capacity, and the part of it that a read takes.
 fn own_limits(limits: &Limits, drive: &Drive, block: f64) -> impl Iterator<Item = (f64, f64, Reason)> {
     let node = drive.node;
     let rate = limits.drive(&drive.name).map(|limit| {
@@ -137,7 +137,7 @@ fn own_limits(limits: &Limits, drive: &Drive, block: f64) -> impl Iterator<Item 
     rate.into_iter().chain(iops)
 }
 
-/// What a drive itself allows, in reads per second.
+/// The lowest limit of a drive itself, in reads per second.
 fn of_drive(limits: &Limits, workload: &Workload, drive: &Drive, block: f64) -> Option<(f64, Reason)> {
     let reason = |basis, because: &str| Reason { basis, because: because.to_owned(), node: drive.node };
     let own = own_limits(limits, drive, block).map(|(capacity, draw, reason)| (capacity / draw, reason));
@@ -149,7 +149,7 @@ fn of_drive(limits: &Limits, workload: &Workload, drive: &Drive, block: f64) -> 
     own.chain(readahead).chain(asked).reduce(|least, next| if next.0 < least.0 { next } else { least })
 }
 
-/// Controllers, links, chipset uplinks and root complexes that the targets share, in reads per second times bytes.
+/// Controllers, links, chipset uplinks and root complexes that the targets share.
 fn shared_places(
     machine: &Machine,
     limits: &Limits,

@@ -1,4 +1,5 @@
-//! How reads flow through the tree: which places carry which drives, what reaches a place, and what it holds back.
+//! Reads on their way through the tree: the places that drives share, the rates that arrive there, and the
+//! bottlenecks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +12,15 @@ use crate::{
 /// A place with a limit: a link, a chipset's uplink, a root complex.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Place {
-    /// Where it is: of a link the device below it, or the port above if several functions of the device hold drives; of a
+    /// Of a link the device below it, or the port above if several functions of the device hold drives; of a
     /// chipset's DMI its bridge; of a root complex itself.
     pub node: NodeIndex,
-    /// The nodes whose way up is this place.
+    /// The nodes directly below this place.
     pub ways: Vec<NodeIndex>,
-    /// What it carries.
+    /// Its limit.
     pub limit: Limit,
-    /// The functions whose drives read through it, with what a byte of each takes of the limit: 1, or another share if
-    /// drives with packets of different sizes meet here.
+    /// The functions whose drives read through it, with the share of the limit that each byte takes: 1, or another
+    /// share where packets of different sizes mix.
     pub through: Vec<(NodeIndex, f64)>,
 }
 
@@ -31,7 +32,7 @@ pub fn places(machine: &Machine, limits: &Limits) -> Vec<Place> {
     for function in functions.into_iter().filter(|at| !tree.node(*at).is_emulated()) {
         for at in tree.whole_ancestry(function) {
             let Some(limit) = limits.hop(at) else { continue };
-            // A port has one link, which all functions of the device below it share; a table's link is one for its bridge.
+            // All functions of a device share the link of its port; a limit from a table belongs to its bridge.
             let key = match limit.basis {
                 Basis::Table => limit.node.unwrap_or(at),
                 _ if tree.node(at).kind == NodeKind::RootComplex => at,
@@ -53,8 +54,8 @@ pub fn places(machine: &Machine, limits: &Limits) -> Vec<Place> {
     places.into_values().collect()
 }
 
-/// What reaches these nodes from the drives below them with all of those busy, before the nodes' own limits, in bytes per
-/// second; the drives' own speed counts. `None` when nothing is known of any of them.
+/// Rate that reaches these nodes with all drives below busy, in bytes per second: limited by the drives themselves,
+/// not by the nodes' own limits. `None` without any known limit.
 pub fn arriving(machine: &Machine, limits: &Limits, at: &[NodeIndex]) -> Option<f64> {
     arriving_from(machine, limits, &places(machine, limits), at, &|_| true)
 }
@@ -64,8 +65,7 @@ pub fn exceeds(possible: f64, limit: &Limit) -> bool {
     possible > 1.005 * limit.bytes_per_second.0
 }
 
-/// What the drives in `used` could read through a place if it carried everything, in bytes per second, where it holds them
-/// back.
+/// Rate of the drives in `used` without this place's limit, in bytes per second, if the limit is lower.
 pub(super) fn held_back(
     machine: &Machine,
     limits: &Limits,
@@ -79,15 +79,15 @@ pub(super) fn held_back(
     Some(arriving.min(wanted)).filter(|possible| exceeds(*possible, &place.limit))
 }
 
-/// For each place: the path limits of the drives below it, added up, over what it carries.
+/// Sum of the path limits of the drives below each place, over the place's limit.
 pub(super) fn oversubscription(machine: &Machine, limits: &Limits) -> BTreeMap<NodeIndex, f64> {
     let places = places(machine, limits);
     let ratio = |place: &Place| wanted(machine, &places, place, &|_| true) / place.limit.bytes_per_second.0;
     places.iter().map(|place| (place.node, ratio(place))).collect()
 }
 
-/// The path limits of the `used` drives below a place, added up. A drive with nothing below the place, such as one of
-/// several functions on one link, could fill it.
+/// Sum of the path limits of the `used` drives below a place. A drive without a place between, such as one of several
+/// functions on one link, could fill it.
 fn wanted(machine: &Machine, places: &[Place], place: &Place, used: &dyn Fn(&Drive) -> bool) -> f64 {
     let tree = &machine.pci;
     let carries = |place: &Place| place.limit.bytes_per_second.0;
@@ -110,7 +110,7 @@ fn wanted(machine: &Machine, places: &[Place], place: &Place, used: &dyn Fn(&Dri
     drives.values().sum()
 }
 
-/// What tells one thing that could fill a link from another: a physical NVMe drive, or the host adapter of other disks.
+/// Identity of a device that could fill a link: a physical NVMe drive, or the host adapter of other disks.
 fn identity(drive: &Drive) -> String {
     match (drive.model.value(), drive.serial.value()) {
         _ if drive.kind != DriveKind::Nvme => format!("adapter {:?}", drive.node),
@@ -119,7 +119,7 @@ fn identity(drive: &Drive) -> String {
     }
 }
 
-/// What the `used` drives below these nodes bring there; `None` when nothing is known of any of them.
+/// Rate of the `used` drives below these nodes; `None` without any known limit.
 fn arriving_from(
     machine: &Machine,
     limits: &Limits,
@@ -149,12 +149,13 @@ fn arriving_from(
 }
 
 impl Place {
-    /// What a byte of a function's drives takes of the limit; `None` if they do not read through here.
+    /// The share of the limit that each byte of a function's drives takes; `None` if they do not read through here.
     pub fn share(&self, function: NodeIndex) -> Option<f64> {
         self.through.iter().find(|(at, _)| *at == function).map(|(_, share)| *share)
     }
 
-    /// Whether two drives or more share it; controllers of one drive are one, and disks of one host adapter.
+    /// Whether at least two drives share it; controllers of one drive count once, and so do disks of one host
+    /// adapter.
     pub fn is_shared(&self, machine: &Machine) -> bool {
         self.drives(machine).into_iter().map(identity).collect::<BTreeSet<_>>().len() > 1
     }

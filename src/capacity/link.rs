@@ -1,4 +1,4 @@
-//! What a PCI Express link carries: speed, width, encoding, and the share of its packets that is payload.
+//! Limit of a PCI Express link: speed, width, encoding, and the share of payload in its packets.
 
 use crate::{
     machine::{
@@ -11,7 +11,7 @@ use crate::{
 
 use super::{chipset, payload::payload_rate, tables};
 
-/// What a link runs at.
+/// Current speed and width of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Trained {
     speed: TransferRate,
@@ -24,7 +24,7 @@ impl Trained {
         payload_rate(self.speed, self.width, payload).0
     }
 
-    /// The same for packets of several sizes, each with the share of the bytes that come in it.
+    /// The same for packets of several sizes, each with its share of the bytes.
     pub fn mixed_rate(self, packets: &[(u16, f64)]) -> f64 {
         let bytes: f64 = packets.iter().map(|(_, bytes)| bytes).sum();
         let seconds: f64 = packets.iter().map(|(payload, bytes)| bytes / self.rate(Some(*payload))).sum();
@@ -32,8 +32,7 @@ impl Trained {
     }
 }
 
-/// What the link between `node` and the port above it runs at; `None` where there is none, where neither end reports it,
-/// and where what is reported is known to be a fake.
+/// State of the link between `node` and the port above it; `None` without a link, a known state or true registers.
 pub(super) fn trained(tree: &PciTree, index: NodeIndex) -> Option<Trained> {
     let node = tree.node(index);
     let above = tree.node(node.parent?);
@@ -46,8 +45,8 @@ pub(super) fn trained(tree: &PciTree, index: NodeIndex) -> Option<Trained> {
     Some(Trained { speed, width })
 }
 
-/// The limit of the link between `node` and the port above it, for packets of the drives below: a switch passes packets on
-/// as they come, so that their size counts, not the one set at this link.
+/// Limit of the link between `node` and the port above it for packets of the drives below. A switch passes packets on
+/// unchanged, so their size counts, not the one set at this link.
 pub(super) fn limit(tree: &PciTree, index: NodeIndex, packets: &[(u16, f64)]) -> Option<Limit> {
     let node = tree.node(index);
     let above = tree.node(node.parent?);
@@ -78,25 +77,25 @@ pub(super) fn limit(tree: &PciTree, index: NodeIndex, packets: &[(u16, f64)]) ->
     Some(Limit { bytes_per_second, basis: Basis::Link, because, node: Some(index) })
 }
 
-/// Max Payload Size of what a function sends: the lowest set on its way, if it can be read of the function itself.
+/// Max Payload Size of packets that a function sends: the lowest on its path, if its own can be read.
 pub(super) fn payload_of(tree: &PciTree, function: NodeIndex) -> Option<u16> {
     tree.node(function).express.value()?;
     let way = tree.whole_ancestry(function).map(|at| tree.node(at)).filter(|node| node.link.is_some());
     way.filter_map(|node| Some(node.express.value()?.payload)).min()
 }
 
-/// Whether there is a link between a node and the one above it, and it is what it is reported to be.
+/// Whether there is a link between a node and the one above it, with true registers.
 pub fn is_real(tree: &PciTree, index: NodeIndex) -> bool {
     let node = tree.node(index);
     let Some(above) = node.parent.map(|above| tree.node(above)) else { return false };
-    // The bus inside a switch is no link, and neither is the root bus.
+    // The bus inside a switch is not a link, and neither is the root bus.
     let inside = matches!(node.kind, NodeKind::SwitchDownstream | NodeKind::RootComplex)
         || matches!(above.kind, NodeKind::RootComplex | NodeKind::SwitchUpstream);
     !inside && no_limit(tree, index).is_none()
 }
 
-/// Why the link above a node says nothing about what crosses it: emulated, inside a chip, or a tunnel; `None` for a real
-/// one.
+/// Why the registers of the link above a node are no limit: emulated, inside a chip, or a tunnel; `None` for a real
+/// link.
 pub fn no_limit(tree: &PciTree, index: NodeIndex) -> Option<String> {
     let node = tree.node(index);
     if node.is_emulated() {
@@ -109,9 +108,9 @@ pub fn no_limit(tree: &PciTree, index: NodeIndex) -> Option<String> {
     })
 }
 
-/// Why the link above a node is one inside a chip, whose registers say nothing true; `None` when it is a real one. The
-/// port is in the table, or its slot bit is clear. A chipset's own uplink, a drive soldered to the board and a switch with
-/// drives below are links even without a slot.
+/// Why the link above a node is inside a chip, with false registers; `None` for a real link. The port is in the
+/// table, or its slot bit is clear. A chipset's own uplink, a drive soldered to the board and a switch with drives
+/// below are links even without a slot.
 fn fake(tree: &PciTree, index: NodeIndex) -> Option<String> {
     let node = tree.node(index);
     let above = tree.node(node.parent?);
@@ -134,7 +133,7 @@ fn fake(tree: &PciTree, index: NodeIndex) -> Option<String> {
         .then(|| format!("port {} has no slot: its link is inside a chip or misreported", above.address))
 }
 
-/// The row of a port that leads to the inside of a chip.
+/// The table's row of a port inside a chip.
 pub(super) fn internal(port: &PciNode) -> Option<&'static tables::Internal> {
     let (vendor, device) = (port.vendor.get()?, port.device.get()?);
     let rows = &tables::chipsets().internal;
@@ -144,7 +143,7 @@ pub(super) fn internal(port: &PciNode) -> Option<&'static tables::Internal> {
 /// Words in the names of ports and switches that tunnel PCI Express.
 const TUNNELS: [&str; 3] = ["Thunderbolt", "USB4", "ASM4242"];
 
-/// Whether a node is behind a Thunderbolt or USB4 port: a tunnel shows 2.5 GT/s whatever it carries.
+/// Whether a node is behind a Thunderbolt or USB4 port: tunnels always report 2.5 GT/s.
 pub(super) fn is_tunnelled(tree: &PciTree, index: NodeIndex) -> bool {
     tree.ancestry(index).any(|at| {
         let node = tree.node(at);

@@ -1,5 +1,4 @@
-//! What a test teaches about the machine: limits of root complexes, which are undocumented, what reads cost, and which
-//! limits are wrong.
+//! Limits learned from tests: root complexes, whose limits are undocumented, the CPU cost of reads, and wrong limits.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +12,17 @@ use crate::{
     units::{BytesPerSecond, UnitSystem},
 };
 
-/// A shorter test says little.
+/// Shorter tests are not used, seconds.
 const LEAST_SECONDS: f64 = 3.0;
 
-/// A place counts as what held its drives back when they read less than this share of what they should without it.
+/// A place counts as the bottleneck below this share of the rate expected without it.
 const HELD_BACK: f64 = 0.95;
 
-/// A result refutes a limit from this many times it on: less is the error of arithmetic that leaves acknowledgements out and
-/// of a test's first and last reads.
+/// A result refutes a limit from this factor on. Less is the error of the model, which leaves out acknowledgements,
+/// and of a test's first and last reads.
 const REFUTES: f64 = 1.02;
 
-/// What earlier tests measured, as far as it still fits the machine: of several figures the highest, since a place
-/// carries at least what it once carried.
+/// Measurements of earlier tests that fit the machine: of several the highest, since a place can carry at least that.
 pub fn remembered(machine: &Machine) -> Measurements {
     let mut measurements = Measurements::default();
     for (_, node) in machine.pci.iter() {
@@ -54,11 +52,11 @@ pub fn remembered(machine: &Machine) -> Measurements {
     measurements
 }
 
-/// What a test on this machine teaches: for each root complex with two drives or more under test, what it carried, if
-/// that is more than its limit was thought to be, or if nothing else explains why the drives read no faster; and what its
-/// reads cost, if the processors were what held it back.
+/// Measurements from a test on this machine: rates of root complexes with at least two drives under test, the CPU
+/// cost of reads, and exceeded limits.
 ///
-/// A test that was simulated, cut short, or is no measure of its drives teaches nothing of them.
+/// A root complex counts if its rate exceeds its known limit, or if nothing else explains why the drives read no
+/// faster. Simulated, short and invalid tests are not used.
 pub fn learned(
     machine: &Machine,
     limits: &Limits,
@@ -71,21 +69,20 @@ pub fn learned(
     }
     let known = remembered(machine).reads;
     let cost = read_cost::learned(machine, run, beside, &known).map(Measured::Reads);
-    // What is no measure of the drives, for it read zeros or kept every processor busy, may well be one of the processors.
+    // A test of the CPUs is not one of the drives: it may have read zeros.
     let of_drives = run.targets.iter().all(|target| target.invalid_because.is_empty());
     let carried = if of_drives { root_complexes(machine, limits, run) } else { Vec::new() };
-    // What came from the page cache crossed no link.
+    // Reads from the page cache cross no link.
     let exceeded = if of_drives && run.workload.direct { exceeded(machine, limits, run) } else { Vec::new() };
     let carried = carried.into_iter().map(Measured::RootComplex);
     carried.chain(cost).chain(exceeded.into_iter().map(Measured::Exceeded)).collect()
 }
 
-/// What a run's results say of limits: `measured 11.3 GB/s, above the limit 211 MB/s (...): the limit is wrong and no longer
-/// used`, one sentence for each limit that was refuted.
+/// One sentence for each limit that a run refuted: `measured 11.3 GB/s, above the limit 211 MB/s (...): the limit is
+/// wrong and no longer used`.
 pub fn refutations(machine: &Machine, limits: &Limits, learned: &[Measured]) -> Vec<String> {
     let of = |measured: &Measured| {
         let Measured::Exceeded(exceeded) = measured else { return None };
-        let units = UnitSystem::Decimal;
         let (place, limit) = match &exceeded.at {
             ExceededAt::Function(address, _) => {
                 let node = machine.pci.find(*address)?;
@@ -95,32 +92,27 @@ pub fn refutations(machine: &Machine, limits: &Limits, learned: &[Measured]) -> 
             ExceededAt::Model(model) => {
                 let of_model = |drive: &&Drive| Exceeded::model_of(drive).as_ref() == Some(model);
                 let drive = machine.hardware_drives().find(of_model)?;
-                let Some(limit) = limits
-                    .own
-                    .get(&drive.name)
-                    .filter(|l| l.bytes_per_second.0 < exceeded.bytes_per_second.0)
-                else {
+                let own = limits.own.get(&drive.name);
+                let Some(limit) = own.filter(|own| own.bytes_per_second < exceeded.bytes_per_second) else {
                     let (iops, _, because) = limits.drive_iops.get(&drive.name)?;
-                    return Some(format!(
-                        "{}: measured {:.0} IOPS, above the limit {iops:.0} IOPS ({because}): the limit is wrong and no longer used",
-                        drive.name, exceeded.iops
-                    ));
+                    let iops = [exceeded.iops, *iops].map(|iops| format!("{iops:.0} IOPS"));
+                    return Some(format!("{}: {}", drive.name, sentence(&iops, because)));
                 };
                 (drive.name.to_string(), limit)
             }
         };
-        Some(format!("{place}: {}", sentence(exceeded, limit, units)))
+        Some(format!("{place}: {}", above(exceeded, limit)))
     };
     learned.iter().filter_map(of).collect()
 }
 
-fn sentence(exceeded: &Exceeded, limit: &Limit, units: UnitSystem) -> String {
-    format!(
-        "measured {}, above the limit {} ({}): the limit is wrong and no longer used",
-        units.rate(exceeded.bytes_per_second),
-        units.rate(limit.bytes_per_second),
-        limit.because
-    )
+fn sentence([measured, limit]: &[String; 2], because: &str) -> String {
+    format!("measured {measured}, above the limit {limit} ({because}): the limit is wrong and no longer used")
+}
+
+fn above(exceeded: &Exceeded, limit: &Limit) -> String {
+    let rates = [exceeded.bytes_per_second, limit.bytes_per_second];
+    sentence(&rates.map(|rate| UnitSystem::Decimal.rate(rate)), &limit.because)
 }
 
 /// The sentence about a limit of a link or uplink that an earlier test exceeded.
@@ -131,18 +123,18 @@ pub(super) fn refuted(machine: &Machine, limit: &Limit, measured: &Measurements)
         .iter()
         .filter(|exceeded| exceeded.at == at && exceeded.bytes_per_second.0 > limit.bytes_per_second.0);
     let most = beyond.max_by(|a, b| a.bytes_per_second.0.total_cmp(&b.bytes_per_second.0))?;
-    Some(format!("{}; measured by {}", sentence(most, limit, UnitSystem::Decimal), most.run))
+    Some(format!("{}; measured by {}", above(most, limit), most.run))
 }
 
 impl Measurements {
-    /// Whether a test on this machine showed of a drive's model what `shows` looks for.
+    /// Whether a test on this machine exceeded a limit of the drive's model.
     pub(super) fn is_exceeded(&self, drive: &Drive, shows: impl Fn(&Exceeded) -> bool) -> bool {
         let model = Exceeded::model_of(drive).map(ExceededAt::Model);
         self.exceeded.iter().any(|exceeded| Some(&exceeded.at) == model.as_ref() && shows(exceeded))
     }
 }
 
-/// The function whose link or uplink a limit is.
+/// The function that a limit of a link or uplink belongs to.
 fn function(machine: &Machine, limit: &Limit) -> Option<ExceededAt> {
     let node = machine.pci.node(limit.node?);
     let NodeAddress::Device(address) = node.address else { return None };
@@ -198,7 +190,7 @@ fn root_complexes(machine: &Machine, limits: &Limits, run: &RunSummary) -> Vec<M
     let mut below: BTreeMap<NodeIndex, Vec<usize>> = BTreeMap::new();
     for (index, target) in run.targets.iter().enumerate() {
         let node = target.drive.as_ref().and_then(|drive: &DriveName| machine.drive(drive)?.node);
-        // What a hypervisor emulates crosses no root complex.
+        // An emulated device crosses no root complex.
         if let Some(node) = node.filter(|node| !machine.pci.node(*node).is_emulated()) {
             below.entry(machine.pci.outermost_root(node)).or_default().push(index);
         }

@@ -1,4 +1,4 @@
-//! What reads cost the processors, and what memory carries.
+//! CPU cost of reads, and limit of memory.
 
 use std::collections::BTreeSet;
 
@@ -8,16 +8,16 @@ use crate::{
     units::{Bytes, BytesPerSecond},
 };
 
-use super::tables::{self, Costs, Relative};
+use super::tables::{self, Costs, Modifier};
 
-/// The highest clock of this machine's processors, as its frequency driver or else `/proc/cpuinfo` says, in hertz.
+/// The highest CPU clock in hertz, by the frequency driver or else `/proc/cpuinfo`.
 pub(super) fn clock(machine: &Machine) -> Option<f64> {
     let most = machine.processors.cpus.iter().filter_map(|cpu| cpu.max_khz.get()).max();
     most.map(|khz| khz as f64 * 1e3).or_else(|| machine.processors.megahertz.get().map(|mega| mega * 1e6))
 }
 
-/// The published cost of reads on this model of processor, or, on another one, that of the first row of the table at this
-/// one's own clock; the words say which. `None` when neither model nor clock can be read.
+/// The published cost of reads on this CPU model, or that of the table's first row at this CPU's clock; the words
+/// name the row. `None` without a readable model and clock.
 pub(super) fn published(machine: &Machine) -> Option<ProcessorLimit> {
     let costs = tables::costs()?;
     let model = machine.processors.model.value();
@@ -51,8 +51,8 @@ pub(super) fn published(machine: &Machine) -> Option<ProcessorLimit> {
     })
 }
 
-/// Cycles that one read of `block` bytes costs with `workers` of them, as this drive's queue and the workload are set: the
-/// block layer splits it into requests, a scheduler adds to each, polling takes away.
+/// Cycles of one read of `block` bytes with `workers`, by the drive's queue and the workload: the block layer splits
+/// reads into requests, a scheduler adds cycles, polling saves some.
 pub fn cycles_per_read(
     processors: &ProcessorLimit,
     drive: &Drive,
@@ -70,62 +70,48 @@ pub fn cycles_per_read(
     }
     let (requests, size) = requests(drive, block);
     let each = processors.cycles(size, workers);
-    let factors = factors(costs, drive, workload);
-    factors.iter().rev().fold(each, |each, row| each * row.factor + row.cycles) * requests
+    let modifiers = modifiers(costs, drive, workload);
+    modifiers.iter().rev().fold(each, |each, (row, _)| each * row.factor + row.cycles) * requests
 }
 
-/// What besides the CPU sets the cost of a read: a clause each, with its source.
+/// Further causes of the cost of a read: a clause each, with its source.
 pub fn notes(drive: &Drive, workload: &Workload) -> Vec<String> {
     let Some(costs) = tables::costs() else { return Vec::new() };
     if !workload.direct {
         return vec![format!("buffered ({})", costs.buffered.source)];
     }
-    factors(costs, drive, workload).into_iter().map(|row| row.note).collect()
+    let modifiers = modifiers(costs, drive, workload);
+    modifiers.into_iter().map(|(row, words)| format!("{words} ({})", row.source)).collect()
 }
 
-/// A scheduler, an engine or polling: it multiplies the cost of a request, then adds cycles.
-struct Factor {
-    factor: f64,
-    cycles: f64,
-    note: String,
-}
-
-/// In the order of their notes; costs apply in reverse.
-fn factors(costs: &Costs, drive: &Drive, workload: &Workload) -> Vec<Factor> {
+/// Scheduler, engine and polling, if they change the cost of a request. In the order of the notes; costs apply in
+/// reverse.
+fn modifiers<'a>(costs: &'a Costs, drive: &Drive, workload: &Workload) -> Vec<(&'a Modifier, String)> {
     let scheduler = drive.queue.scheduler.value().map(|choice| choice.current.as_str());
     let schedulers = costs.scheduler.iter().filter(|row| scheduler == Some(row.name.as_str()));
     let engines = costs.engine.iter().filter(|row| row.name == workload.engine.name());
     let polled = (workload.hipri && drive.queue.io_poll.get() == Some(1)).then_some(&costs.polled);
-    let relative = |row: &Relative, words: String| Factor {
-        factor: row.factor,
-        cycles: 0.0,
-        note: format!("{words} ({})", row.source),
-    };
     schedulers
-        .map(|row| Factor {
-            factor: row.factor,
-            cycles: row.cycles,
-            note: format!("with {} ({})", row.name, row.source),
-        })
-        .chain(engines.map(|row| relative(row, format!("by {}", row.name))))
-        .chain(polled.map(|row| relative(row, "polled".to_owned())))
+        .map(|row| (row, format!("with {}", row.name)))
+        .chain(engines.map(|row| (row, format!("by {}", row.name))))
+        .chain(polled.map(|row| (row, "polled".to_owned())))
         .collect()
 }
 
-/// What a drive gives through the page cache without readahead, where the kernel's settings say so.
+/// Rate of a drive through the page cache without readahead, if readahead is off.
 pub fn without_readahead(drive: &Drive, workload: &Workload) -> Option<BytesPerSecond> {
     let off = !workload.direct && drive.queue.read_ahead_kb.get() == Some(0);
     Some(BytesPerSecond(tables::costs().filter(|_| off)?.buffered.without_readahead_bytes_per_second))
 }
 
-/// Into how many requests the block layer splits a read, and how big each is (`queue/max_sectors_kb`).
+/// Number and size of the requests that the block layer splits a read into (`queue/max_sectors_kb`).
 pub fn requests(drive: &Drive, block: Bytes) -> (f64, Bytes) {
     let most = drive.queue.max_sectors_kb.get().map_or(block.0, |kib| kib.saturating_mul(1024)).max(512);
     let requests = block.0.div_ceil(most).max(1);
     (requests as f64, Bytes(block.0 / requests))
 }
 
-/// What memory carries: its channels at the speed they are set to, 8 bytes wide. Only where firmware names the channel of
+/// Limit of memory: its channels at their configured speed, 8 bytes wide. Only where firmware names the channel of
 /// every module (SMBIOS type 17, Bank or Device Locator).
 pub(super) fn memory(machine: &Machine) -> Option<Limit> {
     let modules: Vec<_> =

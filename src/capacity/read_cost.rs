@@ -1,5 +1,4 @@
-//! What a read costs the processors as a test on this machine showed it, and how that and published figures make one
-//! curve.
+//! CPU cost of reads as measured on this machine, and its merge with published curves.
 
 use super::processor;
 use crate::{
@@ -9,34 +8,36 @@ use crate::{
     units::{Bytes, counted},
 };
 
-/// What was counted beside a test that its own account lacks.
+/// System counters during a test.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SystemActivity {
-    /// Processors' time in hard and soft interrupts, seconds per second, all processors together.
+    /// Time of all CPUs in hard and soft interrupts, seconds per second.
     pub interrupts: f64,
-    /// The clock of the fastest processor; `None` where nobody says.
+    /// The clock of the fastest CPU; `None` if unknown.
     pub hertz: Option<f64>,
-    /// Whether nobody else used the drives, as far as was counted.
+    /// Whether no other process used the drives, by their counters.
     pub alone: bool,
 }
 
-/// Workers that were busy for this share of a test were what held it back.
+/// A test is CPU-bound from this share of its workers' time.
 const FULL: f64 = 0.9;
-/// More than this share of their time is no workers' time: the interrupts were somebody else's.
+/// Above this share of the workers' time, the interrupts belong to other devices.
 const TOO_MUCH: f64 = 1.1;
-/// A cost has to be lower than the known one by this share to be worth another line.
+/// A new cost is stored below this share of the known one.
 const BETTER: f64 = 0.98;
 
-/// What reads cost in a test that its workers' processors held back: their time in user mode and in the kernel, and the
-/// machine's time in interrupts meanwhile, over the reads.
+/// CPU cost of reads in a CPU-bound test: the workers' user and kernel time plus the machine's interrupt time, over
+/// the reads.
 ///
-/// Most completions interrupt the processor that waits for them. A kernel that accounts interrupts apart
-/// (`CONFIG_IRQ_TIME_ACCOUNTING`) leaves them out of the worker's time, so they are added; one that does not charges them to
-/// the worker, and counts none. Interrupts of an idle processor are lost in the second case, which is one reason why workers
-/// that wait teach nothing; the sleep and the wake-up in each of their reads is the other.
+/// Most completions interrupt the CPU that waits for them. With `CONFIG_IRQ_TIME_ACCOUNTING` the kernel leaves
+/// interrupts out of the worker's time, so they are added. Without it the kernel charges them to the worker and
+/// counts none.
 ///
-/// Only reads that are the same everywhere count: of NVMe drives themselves, not of files; through io_uring, direct,
-/// completed by interrupts, whole in one request, without a scheduler.
+/// Idle workers are not used: without that accounting the interrupts of an idle CPU are lost, and sleep and wake-up
+/// add to each read.
+///
+/// Only comparable reads count: from NVMe drives, not files; through io_uring, direct, completed by interrupts, whole
+/// in one request, without a scheduler.
 pub(super) fn learned(
     machine: &Machine,
     run: &RunSummary,
@@ -86,7 +87,7 @@ pub(super) fn run_label(machine: &Machine, run: &RunSummary, drives: usize) -> L
     Label::new(&format!("{}, {}{kernel}, {day}", counted(drives, "drive"), run.workload.title()))
 }
 
-/// Whether a test reads as everything else is measured against.
+/// Whether a test has the options that costs are measured with.
 fn is_plain(run: &RunSummary) -> bool {
     let work = &run.workload;
     let as_asked =
@@ -99,7 +100,7 @@ fn is_plain(run: &RunSummary) -> bool {
         && work.rate_iops.is_none()
 }
 
-/// Whether a target is an NVMe drive itself, read whole requests at a time and without a scheduler.
+/// Whether a target is an NVMe drive without a scheduler that reads whole requests.
 fn is_bare_drive(machine: &Machine, run: &RunSummary, target: &TargetSummary) -> bool {
     let drive = target.drive.as_ref().and_then(|name| machine.drive(name));
     drive.is_some_and(|drive| {
@@ -126,10 +127,10 @@ pub(super) fn cheapest(costs: Vec<ReadCost>) -> Vec<ReadCost> {
     best
 }
 
-/// A published curve with what was measured here in it: measured sizes cost what they cost, the others as much more or less
-/// than published as the nearest measured one does. The time that a measured read takes is kept, at whatever clock.
+/// A published curve with the measured points in it. Other sizes scale as the nearest measured one; the time of a
+/// measured read stays the same at any clock.
 pub(super) fn corrected(published: ProcessorLimit, costs: &[ReadCost]) -> ProcessorLimit {
-    // Several workers run at the clock that all processors can keep.
+    // Several workers run at the clock that all CPUs can keep.
     let Some(clock) = costs.iter().max_by_key(|cost| cost.is_together()).map(|cost| cost.hertz) else {
         return published;
     };
@@ -184,7 +185,7 @@ mod tests {
         source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap()).0
     }
 
-    /// Ten seconds of 4 KiB reads by one worker that uses so much of its processor: 500 k reads a second.
+    /// Ten seconds of 4 KiB reads by one worker with this CPU time: 500 k reads a second.
     fn run(user: f64, system: f64) -> RunSummary {
         let mut run = crate::model::run::testing::run(&["nvme0n1"], 500_000 * 40_960, Workload::default());
         run.targets[0].cpu_user = Duration::from_secs_f64(10.0 * user);

@@ -1,25 +1,25 @@
-//! Who gets how much when several flows share what is limited: max-min fairness.
+//! Max-min fair rates of flows that share resources.
 
-/// Something that several flows draw on.
+/// A resource that several flows share.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shared {
-    /// How much there is.
+    /// Its capacity.
     pub capacity: f64,
-    /// The flows that draw on it, each with how much a unit of its rate takes.
+    /// The flows that use it, each with the capacity that a unit of its rate takes.
     pub draws: Vec<(usize, f64)>,
 }
 
-/// What held a flow back.
+/// The limit of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     /// Its own ceiling.
     Own,
-    /// The shared thing of that index.
+    /// The resource of that index.
     Shared(usize),
 }
 
-/// The fair rates of flows with these ceilings: all grow alike until something is used up; who draws on it stays there, and
-/// the others go on. A flow that nothing holds gets `f64::INFINITY`.
+/// The fair rates of flows with these ceilings: all grow alike until a resource is full; its flows stop there, and
+/// the others go on. An unlimited flow gets `f64::INFINITY`.
 pub fn fair(ceilings: &[f64], shared: &[Shared]) -> Vec<(f64, Bound)> {
     let mut settled: Vec<Option<(f64, Bound)>> = vec![None; ceilings.len()];
     while settled.iter().any(Option::is_none) {
@@ -39,8 +39,8 @@ pub fn fair(ceilings: &[f64], shared: &[Shared]) -> Vec<(f64, Bound)> {
     settled.into_iter().map(|rate| rate.unwrap_or((f64::INFINITY, Bound::Own))).collect()
 }
 
-/// The lowest level at which a flow that still grows is stopped, and by what. Of equal levels a shared thing counts before
-/// a ceiling, and the earlier one before a later one.
+/// The lowest level that stops a growing flow, and the limit there. Of equal levels a resource counts before a
+/// ceiling, and an earlier one before a later one.
 fn next_stop(ceilings: &[f64], shared: &[Shared], settled: &[Option<(f64, Bound)>]) -> Option<(f64, Bound)> {
     let grows = |flow: usize| settled.get(flow).is_some_and(Option::is_none);
     let of_shared = shared.iter().enumerate().filter_map(|(index, one)| {

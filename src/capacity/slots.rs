@@ -1,9 +1,9 @@
-//! Slots: where cards and drives are plugged in, and which ports belong to one.
+//! Slots for cards and drives, and the ports that belong to each.
 //!
-//! **How a card for several drives is recognised.** Nothing in sysfs says that drives sit on one card. A slot that firmware
-//! split shows as functions next to each other of one device, each a port of four lanes. Three or four such ports, each
-//! empty or with an NVMe function behind it, are taken for one slot. Two are not: boards give their own M.2 sockets two
-//! neighbouring ports as often. Whoever knows better names the drives together, or a port alone.
+//! **How a card for several drives is recognised.** sysfs does not show which drives share a card. A slot that
+//! firmware split appears as neighbouring functions of one device, each a port of four lanes. Three or four such
+//! ports, each empty or with an NVMe function behind it, count as one slot. Two do not: boards often give their own
+//! M.2 sockets two neighbouring ports. Users can name drives together, or a port alone.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::{
 /// Lanes of an M.2 socket, and of each port of a slot that was split for them.
 const SOCKET: Lanes = Lanes(4);
 
-/// Neighbouring ports from which they are one slot, and the most that a x16 slot is split into.
+/// Numbers of neighbouring ports that are one slot: a x16 slot splits into at most four.
 const SPLIT: std::ops::RangeInclusive<usize> = 3..=4;
 
 /// A place to plug something in: one port, or the neighbouring ports of a split slot.
@@ -30,14 +30,14 @@ pub struct Slot {
     pub ports: Vec<NodeIndex>,
 }
 
-/// How well a slot suits what should go there; the least is the best.
+/// How well a slot suits its new content; the least is the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Fit {
     /// Lanes that are missing.
     short: u32,
-    /// Whether something is in the way: nothing, something without drives, drives.
+    /// Whether the slot holds nothing, something without drives, or drives.
     in_the_way: u8,
-    /// Lanes that what is in the way would miss.
+    /// Lanes that the displaced device would miss.
     other_short: u32,
     /// Lanes to spare.
     spare: u32,
@@ -57,17 +57,17 @@ pub fn all(machine: &Machine) -> Vec<Slot> {
     slots
 }
 
-/// The slot that a port belongs to; `None` when it is no slot at all.
+/// The slot that a port belongs to; `None` for a port without a slot.
 pub fn of_port(machine: &Machine, port: NodeIndex) -> Option<Slot> {
     all(machine).into_iter().find(|slot| slot.ports.contains(&port))
 }
 
-/// Whether something can be plugged into a port: a root port or a switch's downstream port with a slot, not one that leads
-/// to the inside of a chip, to a chipset, or through a Thunderbolt tunnel.
+/// Whether a port has a slot: a root port or a switch's downstream port that does not lead to the inside of a chip,
+/// to a chipset, or through a Thunderbolt tunnel.
 pub fn is_slot(tree: &PciTree, port: NodeIndex) -> bool {
     let node = tree.node(port);
     let is_drive = |child: &NodeIndex| tree.node(*child).is_nvme();
-    // A drive soldered to the board has no slot and could still be another one.
+    // A soldered drive has no slot bit and could be exchanged all the same.
     let has_slot = node.express.value().is_none_or(|express| express.slot_implemented)
         || node.children.iter().any(is_drive);
     matches!(node.kind, NodeKind::RootPort | NodeKind::SwitchDownstream)
@@ -77,9 +77,9 @@ pub fn is_slot(tree: &PciTree, port: NodeIndex) -> bool {
         && !tree.subtree(port).iter().any(|at| chipset::of_port(tree.node(*at)).is_some())
 }
 
-/// The best slot below `place` for what is in `from`, or for what hangs on some of its ports: wide enough before free,
-/// free before occupied by something without drives, and that before drives. `None` when nothing there takes all of it
-/// and gives room to what is in the way, which is none of `keep`.
+/// The best slot below `place` for the content of `from`: wide enough before free, free before occupied by something
+/// without drives, and that before drives. `None` if no slot takes all of it and has room for the displaced devices,
+/// which exclude `keep`.
 pub fn best_below(machine: &Machine, place: NodeIndex, from: &Slot, keep: &[NodeIndex]) -> Option<Slot> {
     let tree = &machine.pci;
     let slots = all(machine);
@@ -96,8 +96,8 @@ pub fn best_below(machine: &Machine, place: NodeIndex, from: &Slot, keep: &[Node
     best.min_by_key(|(fit, _)| *fit).map(|(_, slot)| slot.clone())
 }
 
-/// Whether all that is in `from` works in `to`, and the other way round: a card that needs a split slot needs all its
-/// lanes, everything else does with fewer.
+/// Whether two slots can exchange their content: a card that needs a split slot needs all its lanes, other devices
+/// work with fewer.
 pub fn can_change_places(tree: &PciTree, from: &Slot, to: &Slot) -> bool {
     let takes = |slot: &Slot, other: &Slot| {
         !other.is_card(tree) || slot.lanes(tree).is_none_or(|lanes| lanes >= other.needs(tree))
@@ -126,7 +126,7 @@ fn fit(machine: &Machine, from: &Slot, to: &Slot) -> Option<Fit> {
     })
 }
 
-/// Ports of one device as slots: those of a split slot together, the others each by itself.
+/// Ports of one device as slots: those of a split slot together, the others alone.
 fn together(tree: &PciTree, ports: &[NodeIndex]) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::new();
     for port in ports {
@@ -152,7 +152,7 @@ fn together(tree: &PciTree, ports: &[NodeIndex]) -> Vec<Slot> {
     slots.into_iter().flat_map(apart).collect()
 }
 
-/// Whether two ports are functions next to each other of one device.
+/// Whether two ports are neighbouring functions of one device.
 pub fn are_neighbours(tree: &PciTree, one: NodeIndex, next: NodeIndex) -> bool {
     let (one, next) = (tree.node(one), tree.node(next));
     let (NodeAddress::Device(left), NodeAddress::Device(right)) = (one.address, next.address) else {
@@ -161,7 +161,7 @@ pub fn are_neighbours(tree: &PciTree, one: NodeIndex, next: NodeIndex) -> bool {
     one.parent == next.parent && PciAddress { function: left.function + 1, ..left } == right
 }
 
-/// Four lanes, and nothing or an NVMe function behind it.
+/// Whether a port has four lanes, and nothing or an NVMe function behind it.
 fn is_socket(tree: &PciTree, port: NodeIndex) -> bool {
     let node = tree.node(port);
     max_width(node) == Some(SOCKET) && node.children.iter().all(|child| tree.node(*child).is_nvme())
@@ -177,35 +177,34 @@ impl Slot {
         Self { ports: ports.into_iter().collect() }
     }
 
-    /// Lanes of all its ports; `None` when one does not say.
+    /// Lanes of all its ports; `None` if one is unknown.
     pub fn lanes(&self, tree: &PciTree) -> Option<u32> {
         self.ports.iter().map(|port| Some(u32::from(max_width(tree.node(*port))?.0))).sum()
     }
 
-    /// What is plugged in: the functions right behind its ports.
+    /// Its content: the functions directly behind its ports.
     pub fn content(&self, tree: &PciTree) -> Vec<NodeIndex> {
         self.ports.iter().flat_map(|port| tree.node(*port).children.iter().copied()).collect()
     }
 
-    /// Whether what is plugged in needs the slot split: devices behind more than one port.
+    /// Whether its content needs the slot split: devices behind more than one port.
     pub fn is_card(&self, tree: &PciTree) -> bool {
         self.ports.iter().filter(|port| !tree.node(**port).children.is_empty()).count() > 1
     }
 
-    /// Lanes that what is plugged in can use: of each port the lesser of its own and its device's.
+    /// Lanes that its content can use: of each port the lesser of its own and its device's.
     pub fn needs(&self, tree: &PciTree) -> u32 {
         let of_port = |port: &NodeIndex| {
             let node = tree.node(*port);
             let device = node.children.iter().filter_map(|child| max_width(tree.node(*child))).max();
-            let one_port = self.ports.len() == 1;
-            match (device, max_width(node)) {
-                // A device alone would use what it can; a socket of a card is as wide as the card made it.
-                (Some(Lanes(device)), _) if one_port => u32::from(device),
-                (Some(_), Some(Lanes(port))) => u32::from(port),
-                (Some(Lanes(device)), None) => u32::from(device),
-                (None, _) if node.children.is_empty() => 0,
-                (None, _) => u32::from(SOCKET.0),
-            }
+            // A device alone uses all it can; a socket of a card is as wide as the card made it.
+            let port = max_width(node).filter(|_| self.ports.len() > 1);
+            let lanes = match device {
+                Some(device) => port.unwrap_or(device),
+                None if node.children.is_empty() => Lanes(0),
+                None => SOCKET,
+            };
+            u32::from(lanes.0)
         };
         self.ports.iter().map(of_port).sum()
     }

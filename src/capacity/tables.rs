@@ -1,4 +1,4 @@
-//! The tables of `assets/`: what cannot be read of a machine and somebody found out.
+//! The tables of `assets/`: published figures, and ids that identify chipsets.
 
 use std::sync::LazyLock;
 
@@ -36,7 +36,7 @@ pub(super) struct RootComplex {
     pub source: String,
 }
 
-/// Drive models that somebody measured.
+/// Drive models with a published measurement.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DriveModel {
@@ -48,13 +48,13 @@ pub(super) struct DriveModel {
 }
 
 impl DriveModel {
-    /// What was measured and by whom.
+    /// The measurement and its source.
     pub fn words(&self) -> String {
         format!("{} ({})", self.because, self.source)
     }
 }
 
-/// What reads cost one model of processor.
+/// Cost of reads on one CPU model.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Processor {
@@ -63,16 +63,6 @@ pub(super) struct Processor {
     pub hertz: f64,
     pub alone: Vec<(u64, f64)>,
     pub together: Vec<(u64, f64)>,
-    pub source: String,
-}
-
-/// What a scheduler adds to every request.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Scheduler {
-    pub name: String,
-    pub cycles: f64,
-    pub factor: f64,
     pub source: String,
 }
 
@@ -86,13 +76,15 @@ pub(super) struct Buffered {
     pub source: String,
 }
 
-/// A factor on the cost of a request.
+/// Multiplies the cost of a request, then adds cycles.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Relative {
+pub(super) struct Modifier {
     #[serde(default)]
     pub name: String,
     pub factor: f64,
+    #[serde(default)]
+    pub cycles: f64,
     pub source: String,
 }
 
@@ -101,10 +93,10 @@ pub(super) struct Relative {
 #[serde(deny_unknown_fields)]
 pub(super) struct Costs {
     pub processor: Vec<Processor>,
-    pub scheduler: Vec<Scheduler>,
+    pub scheduler: Vec<Modifier>,
     pub buffered: Buffered,
-    pub polled: Relative,
-    pub engine: Vec<Relative>,
+    pub polled: Modifier,
+    pub engine: Vec<Modifier>,
 }
 
 /// A chipset whose uplink is a PCI Express link, known by its upstream switch port.
@@ -126,8 +118,8 @@ pub(super) struct Internal {
     pub mark: Mark,
 }
 
-/// Intel chipsets with the same DMI, known by their LPC or eSPI bridge; without speed and lanes, those whose DMI no source
-/// tells.
+/// Intel chipsets with the same DMI, known by their LPC or eSPI bridge. Without speed and lanes: chipsets with
+/// undocumented DMI.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Dmi {
@@ -135,7 +127,7 @@ pub(super) struct Dmi {
     pub speed: Option<u32>,
     pub lanes: Option<u8>,
     pub mark: Mark,
-    /// Part of the processor's model name without which there are fewer lanes.
+    /// Part of the CPU's model name without which there are fewer lanes.
     pub lanes_need_processor: Option<String>,
     pub otherwise_lanes: Option<u8>,
     pub bridges: Vec<(u16, String)>,
@@ -185,13 +177,13 @@ pub(super) fn drive_models() -> &'static [DriveModel] {
     &TABLE.rows
 }
 
-/// What reads cost.
+/// CPU cost of reads.
 pub(super) fn costs() -> Option<&'static Costs> {
     static TABLE: LazyLock<Option<Costs>> = LazyLock::new(|| table(PROCESSORS));
     TABLE.as_ref()
 }
 
-/// Chipsets and what is inside them.
+/// Chipsets and the ports inside them.
 pub(super) fn chipsets() -> &'static Chipsets {
     static TABLE: LazyLock<Chipsets> = LazyLock::new(|| table(CHIPSETS).unwrap_or_default());
     &TABLE

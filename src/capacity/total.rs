@@ -1,4 +1,4 @@
-//! What all drives of a machine can read at once, by its limits: what moving a card is judged by.
+//! Rate of all drives together, by the machine's limits; moves of cards are compared by it.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -11,34 +11,34 @@ use crate::{
     units::{Bytes, BytesPerSecond, UnitSystem},
 };
 
-/// Reads so large that no drive is limited by their number.
+/// Large reads, so that IOPS limit no drive.
 const BLOCK: Bytes = Bytes(1 << 20);
 
 /// All drives at once.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Total {
-    /// Payload bytes per second; `None` when a root complex with drives carries nobody knows what.
+    /// Payload bytes per second; `None` if the limit of a root complex with drives is unknown.
     pub bytes_per_second: Option<BytesPerSecond>,
-    /// The weakest basis among what limits; `None` with the rate.
+    /// The weakest basis of the limits; `None` without a rate.
     pub basis: Option<Basis>,
-    /// What limits, or why it is not known.
+    /// The limits, or why the rate is unknown.
     pub because: String,
-    /// What links and drives would let through if no root complex of unknown limit were one.
+    /// Rate by links and drives alone, without the root complexes of unknown limit.
     pub at_most_bytes_per_second: BytesPerSecond,
-    /// Each drive's part of [`Self::at_most_bytes_per_second`], with what limits it.
+    /// Each drive's part of [`Self::at_most_bytes_per_second`], with its limit.
     #[serde(skip)]
     pub shares: BTreeMap<DriveName, Expected>,
 }
 
-/// What all hardware drives can read at once, worded in powers of ten.
+/// Rate of all hardware drives together, worded in powers of ten.
 pub fn total(machine: &Machine, limits: &Limits) -> Total {
     total_in(machine, limits, UnitSystem::Decimal)
 }
 
-/// What all hardware drives can read at once, worded in these units.
+/// Rate of all hardware drives together, worded in these units.
 ///
-/// A root complex of unknown limit counts as one like another with the same host bridge that was measured on this machine;
-/// `because` then says so.
+/// A root complex of unknown limit takes the limit measured on this machine for one with the same host bridge;
+/// `because` names it.
 pub fn total_in(machine: &Machine, limits: &Limits, units: UnitSystem) -> Total {
     let unlimited = Limits { processors: None, ..with_sisters(machine, limits).into_owned() };
     let drives: Vec<DriveName> = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
@@ -70,7 +70,7 @@ pub fn total_in(machine: &Machine, limits: &Limits, units: UnitSystem) -> Total 
     }
 }
 
-/// The limits, and for a root complex that has none that of one with the same host bridge which was measured here.
+/// The limits; a root complex without one takes the limit measured here for one with the same host bridge.
 pub fn with_sisters<'a>(machine: &Machine, limits: &'a Limits) -> Cow<'a, Limits> {
     let tree = &machine.pci;
     let bridge = |root: NodeIndex| tree.node(root).vendor.get().zip(tree.node(root).device.get());
@@ -94,15 +94,15 @@ pub fn with_sisters<'a>(machine: &Machine, limits: &'a Limits) -> Cow<'a, Limits
     Cow::Owned(limits)
 }
 
-/// Root complexes that hang under no device: a nested one (VMD) shares what is counted there.
+/// Root complexes that are not below a device: a nested one (VMD) shares the limit there.
 fn outermost(tree: &PciTree) -> impl Iterator<Item = NodeIndex> {
     tree.roots().filter(|root| tree.node(*root).parent.is_none())
 }
 
-/// Root complexes with drives whose limit is not known.
+/// Root complexes with drives and without a known limit.
 fn unknown_roots(machine: &Machine, limits: &Limits) -> Vec<String> {
     let tree = &machine.pci;
-    // What a hypervisor emulates crosses no root complex.
+    // An emulated device crosses no root complex.
     let real = |node: &NodeIndex| !tree.node(*node).is_emulated();
     let top = |drive: &Drive| drive.node.filter(real).map(|node| tree.outermost_root(node));
     let mut roots: Vec<NodeIndex> = machine.hardware_drives().filter_map(top).collect();

@@ -46,10 +46,10 @@ pub enum SubjectKind {
     Host,
 }
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Subject {
-    /// What sort of thing.
+    /// Its kind.
     pub kind: SubjectKind,
     /// Its name.
     pub name: String,
@@ -79,14 +79,14 @@ pub struct Gain {
     pub iops: Option<f64>,
 }
 
-/// What to do.
+/// The remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Remedy {
-    /// In words.
+    /// A sentence.
     pub text: String,
     /// The command, where there is one.
     pub command: Option<String>,
-    /// What it risks.
+    /// Its risk.
     pub risk: Risk,
 }
 
@@ -103,11 +103,11 @@ pub struct Finding {
     pub title: String,
     /// Why it matters.
     pub why: String,
-    /// What was read.
+    /// The values read.
     pub evidence: Vec<Evidence>,
     /// The expected gain.
     pub gain: Gain,
-    /// What to do.
+    /// The remedy.
     pub remedy: Remedy,
     /// When the finding does not apply.
     pub wrong_if: String,

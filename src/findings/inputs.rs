@@ -1,4 +1,4 @@
-//! [`Inputs`]: what checks read, and helpers that several checks share.
+//! [`Inputs`] of checks, and helpers that several checks share.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub struct Inputs<'a> {
 /// A test.
 #[derive(Debug, Clone, Copy)]
 pub struct Load<'a> {
-    /// What it does.
+    /// Its options.
     pub workload: &'a Workload,
     /// Its result, once it ended.
     pub summary: Option<&'a RunSummary>,

@@ -85,7 +85,7 @@ impl Judged<'_> {
         self.port.express.value()?.target_speed.filter(|target| *target < self.most.0)
     }
 
-    /// Readings of both ends for what is short: speed, width, or both.
+    /// Readings of both ends for the slow part: speed, width, or both.
     fn shortfall(&self) -> Vec<Evidence> {
         let (speed, width) = (self.now.0 < self.most.0, self.now.1 < self.most.1);
         let mut proofs = self.proofs();
@@ -118,8 +118,8 @@ pub(super) fn raw((speed, width): Pair) -> f64 {
     speed.lane_bytes_per_second().0 * f64::from(width.0)
 }
 
-/// The link above `child`, if it means anything: not one that is emulated, inside a chip or a tunnel, not one whose
-/// limit a test exceeded, and not one of which an end does not know what it can do.
+/// The link above `child`, if its registers are true and both ends report their capability: not emulated, not inside
+/// a chip or a tunnel, and not with a limit that a test exceeded.
 pub(super) fn judged<'a>(inputs: &Inputs<'a>, child: NodeIndex) -> Option<Judged<'a>> {
     let tree = &inputs.machine.pci;
     let device = tree.node(child);

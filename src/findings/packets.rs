@@ -88,6 +88,9 @@ fn payload_share(payload: u16) -> f64 {
     f64::from(payload) / (f64::from(payload) + 24.0)
 }
 
+/// A drive, and the payload sizes of each hop on its path.
+type SmallPackets<'a> = (&'a Drive, Vec<Evidence>);
+
 fn payload_size(inputs: &Inputs) -> Vec<Detection> {
     let tree = &inputs.machine.pci;
     let found = inputs.nvme().filter_map(|drive| {
@@ -101,7 +104,7 @@ fn payload_size(inputs: &Inputs) -> Vec<Detection> {
         });
         (set > 0 && set < could).then(|| ((set, could), (drive, proofs.collect::<Vec<_>>())))
     });
-    let detection = |((set, could), found): ((u16, u16), Vec<(&Drive, Vec<Evidence>)>)| {
+    let detection = |((set, could), found): ((u16, u16), Vec<SmallPackets>)| {
         let drives = drives(&found);
         let percent = (payload_share(could) / payload_share(set) - 1.0) * 100.0;
         let then = with_payload(inputs.machine, drives.iter().filter_map(|drive| drive.node), could);

@@ -7,7 +7,7 @@ use super::{
     inputs::{drives, grouped, names},
 };
 use crate::{
-    machine::{Cpu, Drive, Machine, SettingRule},
+    machine::{Drive, Machine, SettingRule},
     model::{FindingId, Reading, Severity},
     text::Label,
 };
@@ -78,13 +78,15 @@ impl Now {
 
     /// Of the whole machine: the first CPU that the rule would change, or the driver's parameter.
     fn of_machine(machine: &Machine, rule: &SettingRule) -> Option<Self> {
-        let readings: fn(&Cpu) -> (&Reading<Label>, &Reading<Vec<Label>>) = match rule.setting.as_str() {
-            "governor" => |cpu| (&cpu.governor, &cpu.governors),
-            "energy_preference" => |cpu| (&cpu.energy_preference, &cpu.energy_preferences),
-            "poll_queues" => return Self::of(machine.host.module_parameters.get("nvme/poll_queues")?),
-            _ => return None,
-        };
-        machine.processors.cpus.iter().map(readings).find_map(|(now, offered)| {
+        if rule.setting == *"poll_queues" {
+            return Self::of(machine.host.module_parameters.get("nvme/poll_queues")?);
+        }
+        machine.processors.cpus.iter().find_map(|cpu| {
+            let (now, offered) = match rule.setting.as_str() {
+                "governor" => (&cpu.governor, &cpu.governors),
+                "energy_preference" => (&cpu.energy_preference, &cpu.energy_preferences),
+                _ => return None,
+            };
             let now = Self { offered: offered.value().cloned().unwrap_or_default(), ..Self::of(now)? };
             now.reverted_by(rule, None).is_some().then_some(now)
         })
@@ -134,7 +136,7 @@ fn rule_reverts(inputs: &Inputs) -> Vec<Detection> {
     of_drives.chain(of_machine).collect()
 }
 
-/// What has the setting, the values it has there, and the value after the rule.
+/// One detection about `what` has the setting; `now` has its values, `left` is the value after the rule.
 fn detection(
     what: &str,
     setting: &str,

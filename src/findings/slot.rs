@@ -37,7 +37,7 @@ pub(super) const SLOT_LIMITED: Row = Row {
     ..Row::PLAIN
 };
 
-/// What narrows the path: slots, grouped by the capability of drive and slot, or the uplink above one switch.
+/// The narrow part of a path: slots, grouped by the capability of drive and slot, or the uplink above one switch.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Narrow {
     Slot { device: Pair, most: Pair },
@@ -144,8 +144,7 @@ fn fastest_port(machine: &Machine) -> Option<Pair> {
     most.map(|(speed, width)| (speed, width.min(Lanes(4)))).max_by(|a, b| raw(*a).total_cmp(&raw(*b)))
 }
 
-/// What all drives at once would read more if the hop let through what the drives' own links could, or a slot in its
-/// place could.
+/// Gain of all drives together if the hop had the capability of the drives' own links, or of a slot in its place.
 fn loss(inputs: &Inputs, narrow: &Narrow, held: &[Judged], slot: Option<Pair>) -> f64 {
     let rate = |machine: &Machine| total(machine, &capacity::limits(machine));
     let run_at = |pairs: Vec<(NodeIndex, Pair)>| links::retrained(inputs, &pairs);
@@ -178,8 +177,8 @@ struct Offer {
 /// Maximum devices moved and slots tried for one finding.
 const MOST: usize = 8;
 
-/// Where to move what is on these ports, one after the other, so that all drives at once read most; `None` if no free
-/// slot gives more.
+/// Targets for the devices on these ports, one after the other, with the highest rate of all drives together; `None`
+/// if no free slot gives more.
 fn best_offer(inputs: &Inputs, ports: &[NodeIndex]) -> Option<Offer> {
     let now = inputs.total();
     let mut then = Exchanged::nothing(inputs.machine);

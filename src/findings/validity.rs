@@ -221,36 +221,34 @@ impl RunMonitor {
 /// Cgroup limits that each target reached, in words, and those in force that it did not reach.
 fn limited(machine: &Machine, run: &RunSummary) -> (Vec<Vec<String>>, Vec<String>) {
     let mut notes: Vec<String> = Vec::new();
-    let mut of = |target: &TargetSummary| {
-        let mut reasons = Vec::new();
-        for (drive, limit) in target.drive.iter().flat_map(|name| limits_of(machine, name)) {
-            let name = &drive.name;
-            let (what, reached) = match limit.kind {
-                LimitKind::ReadBytes => {
-                    let bytes: f64 = on(run, target, TargetSummary::bytes_per_second);
-                    (format!("{}/s", units::UnitSystem::Decimal.size(units::Bytes(limit.value))), bytes)
-                }
-                LimitKind::ReadIops => {
-                    let (requests, _) = capacity::processor::requests(drive, run.workload.smallest_block());
-                    let ios: f64 = on(run, target, TargetSummary::iops);
-                    (format!("{} IOPS", units::count(limit.value as f64)), ios * requests)
-                }
-                LimitKind::Latency => {
-                    notes.push(format!(
-                        "a cgroup has a latency target of {} us for {name}, for which the kernel may delay reads ({})",
-                        limit.value, limit.path
-                    ));
-                    continue;
-                }
-            };
-            if reached >= REACHED * limit.value as f64 {
-                reasons.push(format!("a cgroup limits reads of {name} to {what} ({})", limit.path));
-            } else {
-                notes
-                    .push(format!("a cgroup limits reads of {name} to {what}, not reached ({})", limit.path));
+    let mut reason = |target: &TargetSummary, drive: &Drive, limit: &IoLimit| {
+        let (name, path, value) = (&drive.name, &limit.path, limit.value);
+        let (words, reached) = match limit.kind {
+            LimitKind::ReadBytes => {
+                let bytes = on(run, target, TargetSummary::bytes_per_second);
+                (format!("{}/s", units::UnitSystem::Decimal.size(units::Bytes(value))), bytes)
             }
+            LimitKind::ReadIops => {
+                let (requests, _) = capacity::processor::requests(drive, run.workload.smallest_block());
+                let ios = on(run, target, TargetSummary::iops);
+                (format!("{} IOPS", units::count(value as f64)), ios * requests)
+            }
+            LimitKind::Latency => {
+                notes.push(format!(
+                    "a cgroup has a latency target of {value} us for {name}, for which the kernel may delay reads ({path})"
+                ));
+                return None;
+            }
+        };
+        let is_reached = reached >= REACHED * value as f64;
+        if !is_reached {
+            notes.push(format!("a cgroup limits reads of {name} to {words}, not reached ({path})"));
         }
-        reasons
+        is_reached.then(|| format!("a cgroup limits reads of {name} to {words} ({path})"))
+    };
+    let mut of = |target: &TargetSummary| {
+        let limits = target.drive.iter().flat_map(|name| limits_of(machine, name));
+        limits.filter_map(|(drive, limit)| reason(target, drive, limit)).collect()
     };
     let reasons = run.targets.iter().map(&mut of).collect();
     let mut seen = BTreeSet::new();
@@ -270,13 +268,8 @@ fn limits_of<'a>(
 ) -> impl Iterator<Item = (&'a Drive, &'a IoLimit)> {
     let is_below = move |drive: &&Drive| on_top(machine, &drive.name).contains(&name);
     machine.drives.iter().filter(is_below).flat_map(|drive| {
-        let number = drive.device_number.value();
-        machine
-            .host
-            .io_limits
-            .iter()
-            .filter(move |limit| Some(&limit.device) == number)
-            .map(move |limit| (drive, limit))
+        let is_its = |limit: &&IoLimit| Some(&limit.device) == drive.device_number.value();
+        machine.host.io_limits.iter().filter(is_its).map(move |limit| (drive, limit))
     })
 }
 
@@ -329,12 +322,12 @@ mod tests {
         crate::model::run::testing::run(&["nvme0n1"], 1_000_000_000, Workload::default())
     }
 
-    /// What the test read of the drive in a second.
+    /// Reads of the drive by the test in a second.
     fn own(bytes: f64) -> OwnReads {
         OwnReads::of([(Some(DriveName::new("nvme0n1")), bytes / 4096.0, bytes)])
     }
 
-    /// Ten seconds with that much read from and written to the drive, and the processors that idle.
+    /// Ten seconds with these reads from and writes to the drive, and idle CPUs.
     fn doubts(read: f64, written: f64, idle: f64, celsius: f64) -> Vec<String> {
         let (mut machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
         let drive = machine.drives.iter_mut().find(|drive| drive.name.as_str() == "nvme0n1").unwrap();

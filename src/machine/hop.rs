@@ -1,4 +1,4 @@
-//! [`HopLink`]: one link as both of its ends report it.
+//! [`HopLink`]: one link as reported by both of its ends, and links in words.
 
 use super::{Machine, NodeKind, pci::Link};
 use crate::{
@@ -11,13 +11,13 @@ pub(crate) type Pair = (TransferRate, Lanes);
 /// The link above a node; for a downstream port the link below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HopLink {
-    /// What it runs at.
+    /// Its current state.
     pub now: Option<Pair>,
     /// The capability of both ends together.
     pub most: Option<Pair>,
-    /// What the device's end could do.
+    /// The capability of the device's end.
     pub device_most: Option<Pair>,
-    /// What the port's end could do.
+    /// The capability of the port's end.
     pub port_most: Option<Pair>,
 }
 
@@ -75,18 +75,18 @@ pub(crate) fn speed_sentence(speed: TransferRate) -> String {
     format!("Gen{} ({speed})", speed.generation())
 }
 
-/// `Gen3 x4`, where a sentence or a column already has the GT/s or no room for them.
+/// `Gen3 x4`, for columns and beside a [`sentence`].
 pub(crate) fn short((speed, width): Pair) -> String {
     format!("Gen{} {width}", speed.generation())
 }
 
-/// Speed and width, each if it is known.
+/// Speed and width, each `None` if unknown.
 pub(crate) type Ends = (Option<TransferRate>, Option<Lanes>);
 
 /// Cells of [`column`]: `Gen4 x16 < Gen5 x16`.
 pub(crate) const COLUMN_WIDTH: u16 = 19;
 
-/// `Gen3 x4 < Gen4 x4`: what a link runs at and, if that is less, could run at; `up to Gen4 x4` if only that is known.
+/// `Gen3 x4 < Gen4 x4`: the state of a link and, if higher, its maximum; `up to Gen4 x4` if only that is known.
 pub(crate) fn column(now: Ends, most: Ends) -> String {
     let words = |(speed, width): Ends| {
         let speed = speed.map_or_else(|| "?".to_owned(), |speed| speed.generation().to_string());

@@ -27,7 +27,7 @@ pub enum RuleKind {
 /// One assignment of a rule to a setting: `ATTR{queue/scheduler}="none"`, `nvme.poll_queues=2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingRule {
-    /// Who carries it out.
+    /// The program or kernel part that applies it.
     pub kind: RuleKind,
     /// Its file.
     pub path: Arc<str>,
@@ -36,16 +36,16 @@ pub struct SettingRule {
     /// The setting by its name: `scheduler`, `governor`.
     pub setting: Label,
     /// The value. `>` or `<` before a number: only if the current value is less or more; `|` between words: the first
-    /// one available.
+    /// available one.
     pub value: Label,
-    /// Kernel names of the drives it is for, as udev matches them (`nvme[0-9]*n[0-9]*|sd?`); `None` for all, and for
-    /// settings that belong to no drive.
+    /// Kernel names of its drives, as udev matches them (`nvme[0-9]*n[0-9]*|sd?`); `None` for all, and for settings
+    /// without a drive.
     pub names: Option<Label>,
-    /// Only for drives whose `queue/rotational` is that; `None` for both.
+    /// Only for drives with this value of `queue/rotational`; `None` for both.
     pub rotational: Option<bool>,
-    /// The assignment as the file has it.
+    /// The assignment as written in the file.
     pub text: Label,
-    /// Why it has no effect, if it has none.
+    /// The reason if it has no effect.
     pub without_effect: Option<&'static str>,
 }
 
@@ -57,8 +57,8 @@ impl SettingRule {
         named && self.rotational.is_none_or(|rotational| drive.queue.rotational.get() == Some(rotational))
     }
 
-    /// The setting's value after the rule, if it is `now` and has these choices (empty if it has no list); `None` if
-    /// the kernel refuses or ignores the rule's value.
+    /// The setting's value after the rule, from the current value and the offered choices (empty if it has none).
+    /// `None` if the kernel refuses or ignores the rule's value.
     pub fn leaves(&self, now: &str, offered: &[Label]) -> Option<String> {
         if self.without_effect.is_some() {
             return None;
@@ -68,27 +68,22 @@ impl SettingRule {
             let is_offered = |word: &&str| offered.iter().any(|offer| *offer == **word);
             return value.split('|').map(str::trim).find(is_offered).map(str::to_owned);
         }
-        let current = now.parse::<i64>();
-        let kept = |keeps: bool, bound: i64| if keeps { now.to_owned() } else { bound.to_string() };
-        let asked = match (value.strip_prefix('>'), value.strip_prefix('<')) {
-            (Some(bound), _) => {
-                let bound = bound.trim().parse().ok()?;
-                return Some(kept(current.ok()? >= bound, bound));
-            }
-            (_, Some(bound)) => {
-                let bound = bound.trim().parse().ok()?;
-                return Some(kept(current.ok()? <= bound, bound));
-            }
-            _ => value.trim(),
-        };
-        let Ok(number) = asked.parse::<i64>() else { return Some(asked.to_owned()) };
+        let number = |text: &str| text.trim().parse::<i64>().ok();
+        if let Some(least) = value.strip_prefix('>') {
+            return Some(number(now)?.max(number(least)?).to_string());
+        }
+        if let Some(most) = value.strip_prefix('<') {
+            return Some(number(now)?.min(number(most)?).to_string());
+        }
+        let asked = value.trim();
+        let Some(number) = number(asked) else { return Some(asked.to_owned()) };
         // The kernel's rounding (block/blk-sysfs.c).
         let number = match self.setting.as_str() {
             "read_ahead_kb" => number / 4 * 4,
             "nr_requests" => number.max(4),
             "nomerges" if number > 2 => number & 1,
             "rq_affinity" if number > 2 => return None,
-            // Resets to a default that the file does not contain.
+            // Resets to a default, which is unknown.
             "wbt_lat_usec" if number < 0 => return None,
             _ => number,
         };

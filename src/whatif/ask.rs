@@ -1,4 +1,4 @@
-//! What is asked for: addresses, drive names and ranges turned into places of the tree, and words for what cannot be.
+//! Moves as users write them: addresses, drive names and ranges become nodes, or an error with a fix.
 
 use std::fmt;
 
@@ -9,28 +9,28 @@ use crate::{
     units::TransferRate,
 };
 
-/// A move: what goes where.
+/// A requested move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Move {
     /// Drives, cards or ports, as nodes of the tree.
     pub devices: Vec<NodeIndex>,
     /// A root complex, a switch or a port; `None`: they stay where they are.
     pub under: Option<NodeIndex>,
-    /// What their slot runs at, at most; `None`: as its port says.
+    /// Maximum speed of their slot; `None`: the port's own.
     pub speed: Option<TransferRate>,
 }
 
-/// Why a move cannot be. One line: the option with what was written, what is wrong with it, what to do.
+/// Why a move is impossible. One line: the option with its text, the problem, the fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{option} {about}: {wrong}; {fix}")]
 pub struct MoveError {
     /// `--move` or `--under`.
     pub option: &'static str,
-    /// The device or place as it was written.
+    /// The device or place as the user wrote it.
     pub about: String,
-    /// What is wrong with it.
+    /// The problem.
     pub wrong: String,
-    /// What to do.
+    /// The fix.
     pub fix: String,
 }
 
@@ -51,21 +51,21 @@ impl MoveError {
         Self { option: "--under", ..Self::of_move(about, wrong, fix) }
     }
 
-    /// The same about a place by today's name.
+    /// The same error with today's address of the place.
     pub(super) fn named(self, address: NodeAddress) -> Self {
         Self { option: "--under", about: address.to_string(), ..self }
     }
 }
 
 impl Move {
-    /// From what people write.
+    /// Parses the command line's words.
     ///
-    /// `devices`: addresses, drive names or ranges of addresses in bus order (`0000:41:00.0-0000:44:00.0`), separated by
-    /// commas. `under`: the address of a root complex, switch or port; a generation of its slot (`gen3`); or both,
+    /// `devices`: addresses, drive names or ranges of addresses in bus order (`0000:41:00.0-0000:44:00.0`), separated
+    /// by commas. `under`: the address of a root complex, switch or port; a generation of its slot (`gen3`); or both,
     /// `0000:60@gen3`. A missing domain is 0000.
     ///
     /// # Errors
-    /// Something written is no address, or this machine has no such place.
+    /// A word is not an address, or this machine has no such place.
     pub fn parse(machine: &Machine, devices: &str, under: &str) -> Result<Self, MoveError> {
         let mut nodes = Vec::new();
         for word in devices.split(',').map(str::trim) {
@@ -80,7 +80,10 @@ impl Move {
         }
         let (place, speed) = match under.split_once('@') {
             Some((place, speed)) => {
-                (Some(place), Some(generation(speed).ok_or_else(|| no_generation(under))?))
+                let wrong = "not a PCI Express generation";
+                let fix = "write gen1 to gen6 behind the @, gen3 for 8 GT/s";
+                let speed = generation(speed).ok_or_else(|| MoveError::of_under(&under, wrong, fix))?;
+                (Some(place), Some(speed))
             }
             None => match generation(under) {
                 Some(speed) => (None, Some(speed)),
@@ -96,14 +99,6 @@ impl Move {
 /// `gen1` to `gen6`.
 fn generation(word: &str) -> Option<TransferRate> {
     TransferRate::from_code(word.trim().strip_prefix("gen")?.parse().ok()?)
-}
-
-fn no_generation(under: &str) -> MoveError {
-    MoveError::of_under(
-        &under,
-        "not a PCI Express generation",
-        "write gen1 to gen6 behind the @, gen3 for 8 GT/s",
-    )
 }
 
 /// Whether a word is this address, with or without its domain.
@@ -124,15 +119,13 @@ fn node(machine: &Machine, word: &str) -> Option<NodeIndex> {
 fn device(machine: &Machine, word: &str) -> Result<NodeIndex, MoveError> {
     node(machine, word).ok_or_else(|| {
         let wrong = if word.is_empty() { "no address" } else { "no such device on this machine" };
-        let meant =
-            closest(slots::all(machine).iter().flat_map(|slot| slot.content(&machine.pci)), machine, word);
-        let fix = meant
-            .map_or_else(|| movable(machine), |meant| format!("did you mean {meant}? {}", movable(machine)));
+        let plugged = slots::all(machine).into_iter().flat_map(|slot| slot.content(&machine.pci));
+        let fix = closest(plugged, machine, word) + &movable(machine);
         MoveError::of_move(&word, wrong, fix)
     })
 }
 
-/// The functions of a range in bus order that are plugged in somewhere.
+/// The functions of a range in bus order that are in slots.
 fn range(machine: &Machine, word: &str, first: &str, last: &str) -> Result<Vec<NodeIndex>, MoveError> {
     let address = |word: &str| match machine.pci.node(device(machine, word)?).address {
         NodeAddress::Device(address) => Ok(address),
@@ -170,7 +163,7 @@ fn range(machine: &Machine, word: &str, first: &str, last: &str) -> Result<Vec<N
     Ok(found)
 }
 
-/// What can be moved, in a few words for the end of a line.
+/// Movable devices, for the end of an error.
 pub(super) fn movable(machine: &Machine) -> String {
     let tree = &machine.pci;
     let function = |slot: Slot| slot.content(tree).first().map(|at| tree.node(*at).address.to_string());
@@ -185,27 +178,27 @@ fn no_such_place(machine: &Machine, under: &str, place: &str) -> MoveError {
     let roots: Vec<String> =
         machine.pci.roots().map(|root| machine.pci.node(root).address.to_string()).collect();
     let ports = slots::all(machine).into_iter().flat_map(|slot| slot.ports);
-    let meant = closest(machine.pci.roots().chain(ports), machine, place);
-    let meant = meant.map_or_else(String::new, |meant| format!("did you mean {meant}? "));
     let fix = format!(
-        "{meant}name a root complex ({}), a switch, a port, or a slot's speed as gen3",
+        "{}name a root complex ({}), a switch, a port, or a slot's speed as gen3",
+        closest(machine.pci.roots().chain(ports), machine, place),
         some_of(&roots)
     );
     MoveError::of_under(&under, "no such place on this machine", fix)
 }
 
-/// Of these nodes, the first whose address differs in one character.
-fn closest(nodes: impl Iterator<Item = NodeIndex>, machine: &Machine, word: &str) -> Option<NodeAddress> {
+/// `did you mean 0000:41:00.0? `: of these nodes, the first whose address differs in one character.
+fn closest(nodes: impl Iterator<Item = NodeIndex>, machine: &Machine, word: &str) -> String {
     let is_short = word.matches(':').count() == 1 && word.contains('.');
     let word = if is_short { format!("0000:{word}") } else { word.to_owned() };
     let differs = |address: &NodeAddress| {
         let text = address.to_string();
         text.len() == word.len() && text.bytes().zip(word.bytes()).filter(|(a, b)| a != b).count() == 1
     };
-    nodes.map(|node| machine.pci.node(node).address).find(differs)
+    let meant = nodes.map(|node| machine.pci.node(node).address).find(differs);
+    meant.map_or_else(String::new, |meant| format!("did you mean {meant}? "))
 }
 
-/// A few of many names.
+/// The first four names, and the number of others.
 fn some_of(names: &[String]) -> String {
     const MOST: usize = 4;
     match names.get(MOST..) {
@@ -214,7 +207,7 @@ fn some_of(names: &[String]) -> String {
     }
 }
 
-/// Nothing can be plugged into a device.
+/// The place is a device, not a slot.
 pub(super) fn no_place(tree: &PciTree, place: NodeIndex) -> MoveError {
     let address = tree.node(place).address;
     let port = tree.node(place).parent.filter(|port| slots::is_slot(tree, *port));
@@ -225,7 +218,7 @@ pub(super) fn no_place(tree: &PciTree, place: NodeIndex) -> MoveError {
     MoveError::of_under(&address, "it is a device, not a slot", fix)
 }
 
-/// No slot below a place takes what is in `from`.
+/// No slot below a place takes the content of `from`.
 pub(super) fn no_room(now: &Machine, today: &Machine, place: NodeIndex, from: &Slot) -> MoveError {
     let tree = &now.pci;
     let below = slots::all(now).into_iter().filter(|slot| tree.ancestry(slot.ports[0]).any(|at| at == place));
@@ -253,7 +246,7 @@ pub(super) fn no_room(now: &Machine, today: &Machine, place: NodeIndex, from: &S
     MoveError::of_under(&today.pci.node(place).address, wrong, fix)
 }
 
-/// A slot does not take what is in another, or not the other way round.
+/// Two slots cannot exchange their content.
 pub(super) fn does_not_fit(tree: &PciTree, from: &Slot, to: &Slot) -> MoveError {
     let (here, there) = (tree.node(from.ports[0]).address, tree.node(to.ports[0]).address);
     let lanes = |slot: &Slot| slot.lanes(tree).map_or_else(|| "?".to_owned(), |lanes| lanes.to_string());

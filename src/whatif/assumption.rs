@@ -1,4 +1,4 @@
-//! What nobody could read, and was taken to be so. Each is said wherever the prediction is shown.
+//! Assumptions of a prediction; every view of the prediction lists them.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::{
     units::{Lanes, TransferRate},
 };
 
-/// Something taken to be so. Addresses are today's unless they say otherwise.
+/// An assumption. Addresses are today's unless the text names others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Assumption {
     /// Drives behind neighbouring ports are one card.
@@ -30,11 +30,11 @@ pub enum Assumption {
         /// The switch's upstream port.
         switch: String,
     },
-    /// The slot takes the card: length, height, power, and nothing between slot and processor that slows it.
+    /// The slot takes the card: length, height, power, and no slower part between slot and CPU.
     SlotTakes {
         /// The slot's first port.
         port: String,
-        /// What goes there.
+        /// The new content.
         what: String,
     },
     /// Firmware splits the slot.
@@ -44,7 +44,7 @@ pub enum Assumption {
         /// `x4x4x4x4`.
         split: String,
     },
-    /// Nobody says how many lanes the slot has.
+    /// The slot's lanes are unknown.
     LanesUnknown {
         /// The slot's first port.
         port: String,
@@ -58,19 +58,19 @@ pub enum Assumption {
         /// Lanes it could use.
         of: Lanes,
     },
-    /// A link that runs below what both its ends can do goes on like that.
+    /// A link below the maximum of both ends keeps its state.
     StaysLow {
         /// The device.
         what: String,
-        /// What it runs at.
+        /// Its state.
         runs: String,
     },
-    /// What gave way moves no data worth counting beside drives.
+    /// The displaced device has no significant traffic besides the drives.
     OtherIsQuiet {
-        /// What gave way.
+        /// The displaced device.
         what: String,
     },
-    /// The slot runs at most at a rate that was asked for.
+    /// The slot has the maximum speed that the user asked for.
     SlotSpeed {
         /// The slot's first port.
         port: String,
@@ -129,7 +129,7 @@ impl fmt::Display for Assumption {
 }
 
 impl Assumption {
-    /// What makes one thing of several functions.
+    /// Assumptions that make several functions one card.
     pub(super) fn whole(machine: &Machine, functions: &[NodeIndex]) -> Vec<Self> {
         let tree = &machine.pci;
         let ports: Vec<NodeIndex> =
@@ -154,7 +154,7 @@ impl Assumption {
         found
     }
 
-    /// What has to hold for two slots to change their content.
+    /// Assumptions of an exchange of two slots.
     pub(super) fn of_exchange(before: &Machine, from: &Slot, to: &Slot, next: &Exchanged) -> Vec<Self> {
         let mut found = Vec::new();
         for (here, there) in [(from, to), (to, from)] {
@@ -185,7 +185,7 @@ impl Assumption {
         found
     }
 
-    /// How addresses came about, if any changed.
+    /// The assumption about changed addresses, if any changed.
     pub(super) fn addresses(today: &Machine, then: &Exchanged) -> Option<Self> {
         let before = then.was.iter().map(|was| Some(&today.pci.node((*was)?).path));
         let moved =
@@ -194,7 +194,7 @@ impl Assumption {
     }
 }
 
-/// What becomes of the link of a function that moved; the first function of a device speaks for all.
+/// Assumptions about the link of a moved function; the first function of a device stands for all.
 fn of_link(before: &Machine, function: NodeIndex, next: &Exchanged) -> Vec<Assumption> {
     let is_first =
         matches!(before.pci.node(function).address, NodeAddress::Device(address) if address.function == 0);
@@ -227,7 +227,7 @@ fn split(now: &Machine, next: &Exchanged, functions: &[NodeIndex]) -> String {
     ports.into_iter().filter_map(width).map(|lanes| lanes.to_string()).collect()
 }
 
-/// What people call functions: drives by kernel name, others by product.
+/// Names of functions: drives by kernel name, others by product.
 pub fn names(machine: &Machine, functions: &[NodeIndex]) -> String {
     let below: Vec<NodeIndex> =
         functions.iter().flat_map(|function| machine.pci.subtree(*function)).collect();

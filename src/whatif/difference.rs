@@ -1,4 +1,4 @@
-//! What a move changes: limits, totals, findings.
+//! Effects of a move: limits, totals, findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,46 +13,46 @@ use crate::{
     units::{BytesPerSecond, UnitSystem},
 };
 
-/// A move and what it would change.
+/// A move and its effects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// The machine as it would be.
+    /// The machine afterwards.
     pub moved: Moved,
-    /// What its places carry.
+    /// Limits of the machine afterwards.
     pub limits: Limits,
     /// All drives at once, today.
     pub before: Total,
-    /// All drives at once, then.
+    /// All drives at once, after the move.
     pub after: Total,
     /// Drives and root complexes whose figures change, in today's bus order.
     pub changes: Vec<Change>,
-    /// Findings of today that are none then.
+    /// Findings that the move fixes.
     pub findings_gone: Vec<Finding>,
-    /// Findings that come.
+    /// Findings that the move causes.
     pub findings_new: Vec<Finding>,
 }
 
-/// What changes for one drive or root complex, in payload bytes per second.
+/// Change of one drive or root complex, in payload bytes per second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
     /// `drive` or `root-complex`.
     pub kind: &'static str,
     /// The drive, or the root complex's address.
     pub name: String,
-    /// Limit of a drive's path; what the drives below a root complex want together. Today and then.
+    /// Limit of a drive's path; demand of the drives below a root complex. Today.
     pub before: Option<BytesPerSecond>,
-    /// Then.
+    /// After the move.
     pub after: Option<BytesPerSecond>,
-    /// With all drives busy: what the drive gets, what the root complex passes on. Today.
+    /// Rate of the drive or through the root complex with all drives busy. Today.
     pub busy_before: Option<BytesPerSecond>,
-    /// Then.
+    /// After the move.
     pub busy_after: Option<BytesPerSecond>,
 }
 
 /// Changes smaller than this share are rounding.
 const ROUNDING: f64 = 1e-6;
 
-/// What a move would change on this machine, worded in these units.
+/// The effects of a move on this machine, worded in these units.
 ///
 /// # Errors
 /// See [`super::move_devices`].
@@ -93,13 +93,13 @@ pub fn predict(
 }
 
 impl Prediction {
-    /// What all drives together win, in bytes per second; `None` when a total is not known.
+    /// Gain of all drives together, in bytes per second; `None` if a total is unknown.
     pub fn gain(&self) -> Option<f64> {
         Some(self.after.bytes_per_second?.0 - self.before.bytes_per_second?.0)
     }
 }
 
-/// What makes two findings the same one.
+/// Identity of a finding on both machines.
 type Key = (FindingId, BTreeSet<Subject>);
 
 fn key(finding: &Finding, of: impl Fn(&Subject) -> Subject) -> Key {
@@ -114,7 +114,7 @@ fn todays(machine: &Machine, moved: &Moved, subject: &Subject) -> Subject {
     was.map_or_else(|| subject.clone(), |was| Subject::of_node(machine, was))
 }
 
-/// A machine with what its places carry, each alone and all at once.
+/// A machine with its limits and the rates of all drives together.
 struct Side<'a> {
     machine: &'a Machine,
     limits: &'a Limits,
@@ -138,7 +138,7 @@ impl Side<'_> {
         }
     }
 
-    /// A root complex, and where it is then.
+    /// Change of a root complex, which may have another index then.
     fn root_to(&self, then: &Self, root: NodeIndex, later: Option<NodeIndex>) -> Change {
         Change {
             kind: "root-complex",
@@ -157,15 +157,15 @@ pub(crate) fn readers(machine: &Machine, node: NodeIndex) -> impl Iterator<Item 
     machine.hardware_drives().filter(move |drive| drive.node.is_some_and(is_above))
 }
 
-/// What the drives below could read if nothing were shared; `None` when of one it is not known.
+/// Demand of the drives below a node; `None` if one is unknown.
 fn wants(machine: &Machine, limits: &Limits, node: NodeIndex) -> Option<BytesPerSecond> {
-    // Namespaces of one controller want what it does, once.
+    // Namespaces of one controller count once.
     let units: BTreeMap<&str, &Drive> = readers(machine, node).map(|drive| (drive.unit(), drive)).collect();
     let rates = units.values().map(|drive| Some(limits.drive(&drive.name)?.bytes_per_second.0));
     rates.sum::<Option<f64>>().map(BytesPerSecond)
 }
 
-/// What the drives below get with all drives busy.
+/// Rate of the drives below a node with all drives busy.
 pub(crate) fn passes(machine: &Machine, total: &Total, node: NodeIndex) -> Option<BytesPerSecond> {
     let rates = readers(machine, node).map(|drive| Some(total.shares.get(&drive.name)?.bytes_per_second.0));
     rates.sum::<Option<f64>>().map(BytesPerSecond)

@@ -1,7 +1,7 @@
-//! Addresses and folders of a tree that was changed.
+//! Addresses and folders of a changed tree.
 //!
-//! Firmware numbers buses depth first: each bridge takes the next free number for the bus behind it. Where today's numbers
-//! follow that rule, so do tomorrow's; where they have gaps (room for hot plug), devices keep the addresses they have.
+//! Firmware numbers buses depth first: each bridge takes the next free number for the bus behind it. Where today's
+//! numbers follow that rule, new ones do too. Where they have gaps (room for hot plug), devices keep their addresses.
 
 use crate::{
     machine::{
@@ -11,7 +11,7 @@ use crate::{
     model::{NodeIndex, PciAddress},
 };
 
-/// Numbers the buses of the touched root complexes anew; whether it did.
+/// Renumbers the buses of the changed root complexes; returns whether it did.
 pub(super) fn renumber(nodes: &mut [PciNode], before: &PciTree, touched: &[NodeIndex]) -> bool {
     let fits = |root: &NodeIndex| {
         let is_plain = walk(&before.nodes, *root).is_some_and(|plan| {
@@ -51,12 +51,12 @@ struct Step {
     subordinate: u8,
 }
 
-/// The numbers that firmware's rule gives: the root complex first, then its bridges depth first; `None` when buses run out.
+/// Numbers by firmware's rule: the root complex first, then its bridges depth first; `None` if buses run out.
 fn walk(nodes: &[PciNode], root: NodeIndex) -> Option<Vec<Step>> {
     let NodeAddress::Root { bus, .. } = nodes[root.0].address else { return None };
     let mut steps = vec![Step { bridge: root, secondary: bus, subordinate: bus }];
     let mut last = bus;
-    // Bridges on the way down, by their place in `steps`, with their children still to visit.
+    // Open bridges by their index in `steps`, with the children still to visit.
     let mut open = vec![(0, nodes[root.0].children.iter())];
     while let Some((step, children)) = open.last_mut() {
         let step = *step;
@@ -90,7 +90,7 @@ fn next_root(tree: &PciTree, root: NodeIndex) -> Option<u8> {
         .min()
 }
 
-/// Devices keep their addresses, and a port with another device behind it gets that one's buses.
+/// Keeps all device addresses; a port takes the buses of the device behind it.
 fn keep(nodes: &mut [PciNode], before: &PciTree) {
     for at in 0..nodes.len() {
         let is_bridge = !matches!(nodes[at].kind, NodeKind::Endpoint | NodeKind::RootComplex);
@@ -113,7 +113,7 @@ fn keep(nodes: &mut [PciNode], before: &PciTree) {
     }
 }
 
-/// Gives every node the folder it would have: below its parent's, by its address.
+/// Sets each node's folder: below its parent's, by its address.
 pub(super) fn name_folders(tree: &mut PciTree, before: &PciTree, was: &[Option<NodeIndex>]) {
     for at in 0..tree.nodes.len() {
         let Some(above) = tree.nodes[at].parent.map(|above| tree.nodes[above.0].path.clone()) else {

@@ -1,4 +1,4 @@
-//! The tree taken apart: ports emptied, filled and split anew, and put together again as a tree.
+//! The tree in parts: ports are emptied, split and filled, then the tree is rebuilt.
 
 use std::collections::BTreeMap;
 
@@ -16,41 +16,34 @@ use crate::{
     units::{Lanes, TransferRate},
 };
 
-/// What is plugged into a slot, by port of today.
-pub(super) struct Load {
-    sockets: Vec<Socket>,
-}
-
-/// What hangs on one port.
-struct Socket {
+/// A port and the functions behind it.
+pub(super) struct Socket {
     /// The port's lanes.
     width: Option<Lanes>,
     /// The functions behind it, each with its link today.
     functions: Vec<(NodeIndex, Today)>,
 }
 
-impl Load {
-    /// Of a slot, up to its last port with something behind it.
-    pub fn of(tree: &PciTree, slot: &Slot) -> Self {
-        let socket = |port: &NodeIndex| {
-            let node = tree.node(*port);
-            let width = node.link.as_ref().and_then(|link| link.max_width.get());
-            let today = |child: &NodeIndex| (*child, Today::of(node, tree.node(*child)));
-            Socket { width, functions: node.children.iter().map(today).collect() }
-        };
-        let mut sockets: Vec<Socket> = slot.ports.iter().map(socket).collect();
-        while sockets.last().is_some_and(|socket| socket.functions.is_empty()) {
-            sockets.pop();
-        }
-        Self { sockets }
+/// The sockets of a slot, up to the last one with something behind it.
+pub(super) fn sockets(tree: &PciTree, slot: &Slot) -> Vec<Socket> {
+    let socket = |port: &NodeIndex| {
+        let node = tree.node(*port);
+        let width = node.link.as_ref().and_then(|link| link.max_width.get());
+        let today = |child: &NodeIndex| (*child, Today::of(node, tree.node(*child)));
+        Socket { width, functions: node.children.iter().map(today).collect() }
+    };
+    let mut sockets: Vec<Socket> = slot.ports.iter().map(socket).collect();
+    while sockets.last().is_some_and(|socket| socket.functions.is_empty()) {
+        sockets.pop();
     }
+    sockets
 }
 
-/// A copy of the tree whose nodes may be orphans; indices are those of the old tree, new ports come after them.
+/// A copy of the tree with unconnected nodes; indices are those of the old tree, new ports follow.
 pub(super) struct Bench {
     tree: PciTree,
     was: Vec<Option<NodeIndex>>,
-    /// Root complexes whose slots were touched.
+    /// Root complexes with changed slots.
     touched: Vec<NodeIndex>,
 }
 
@@ -60,7 +53,7 @@ impl Bench {
         Self { tree: tree.clone(), was, touched: Vec::new() }
     }
 
-    /// Takes everything out of a slot.
+    /// Empties a slot.
     pub fn empty(&mut self, slot: &Slot) {
         for port in &slot.ports {
             let port = &mut self.tree.nodes[port.0];
@@ -72,17 +65,17 @@ impl Bench {
         self.touch(slot.ports[0]);
     }
 
-    /// Puts a load into an empty slot, split as the load needs it.
-    pub fn fill(&mut self, slot: &Slot, load: &Load) {
+    /// Plugs sockets into an empty slot, split as they need it.
+    pub fn fill(&mut self, slot: &Slot, load: &[Socket]) {
         let ports = self.split(slot, load);
-        for (port, socket) in ports.into_iter().zip(&load.sockets) {
+        for (port, socket) in ports.into_iter().zip(load) {
             for (function, today) in &socket.functions {
                 self.plug(port, *function, today);
             }
         }
     }
 
-    /// Lowers (or raises) what a slot can do, and lets its links settle.
+    /// Sets the maximum speed of a slot, and retrains its links.
     pub fn cap(&mut self, slot: &Slot, speed: TransferRate) {
         for NodeIndex(at) in &slot.ports {
             let children = self.tree.nodes[*at].children.clone();
@@ -106,15 +99,15 @@ impl Bench {
         }
     }
 
-    /// The slot's ports as the load needs them: one with all lanes for one device, else as the load had them, with what
-    /// is left of the slot's lanes as further ports.
-    fn split(&mut self, slot: &Slot, load: &Load) -> Vec<NodeIndex> {
-        let stays = slot.ports.len() == 1 || load.sockets.is_empty();
-        if stays && load.sockets.len() <= 1 {
+    /// The slot's ports as the load needs them: one with all lanes for one device, else as the load had them;
+    /// remaining lanes become further ports.
+    fn split(&mut self, slot: &Slot, load: &[Socket]) -> Vec<NodeIndex> {
+        let stays = slot.ports.len() == 1 || load.is_empty();
+        if stays && load.len() <= 1 {
             return slot.ports.clone();
         }
         let all: Option<u32> = slot.ports.iter().map(|port| Some(u32::from(self.width(*port)?.0))).sum();
-        let mut widths: Vec<Option<Lanes>> = load.sockets.iter().map(|socket| socket.width).collect();
+        let mut widths: Vec<Option<Lanes>> = load.iter().map(|socket| socket.width).collect();
         if let ([width], Some(all)) = (widths.as_mut_slice(), all) {
             *width = Some(Lanes(u8::try_from(all).unwrap_or(u8::MAX)));
         }
@@ -181,13 +174,13 @@ impl Bench {
     }
 
     fn settle(&mut self, port: NodeIndex, function: NodeIndex, today: &Today) {
-        // A node is never its own parent, so both are there.
+        // A node is never its own parent, so both exist.
         if let Ok([port, function]) = self.tree.nodes.get_disjoint_mut([port.0, function.0]) {
             link::settle(port, function, today);
         }
     }
 
-    /// What a device has of the place it is in: memory node, near processors, group.
+    /// Properties that a device takes from its place: NUMA node, local CPUs, IOMMU group.
     fn house(&mut self, port: NodeIndex, function: NodeIndex) {
         let (numa_node, local_cpus) = {
             let port = &self.tree.nodes[port.0];
@@ -222,7 +215,7 @@ impl Bench {
         }
     }
 
-    /// The machine with this tree: buses numbered, nodes in bus order, drives where their functions are.
+    /// The machine with this tree: buses numbered, nodes in bus order, drives at their functions.
     pub fn finish(mut self, machine: &Machine) -> Exchanged {
         let renumbered = addresses::renumber(&mut self.tree.nodes, &machine.pci, &self.touched);
         let order = self.order();
@@ -240,7 +233,7 @@ impl Bench {
         for drive in machine.drives.iter_mut().chain(&mut machine.paths) {
             rehouse(drive, &machine.pci, &pci, &place);
         }
-        // Hardware comes in bus order, software behind it as it was.
+        // Hardware in bus order, then software in its old order.
         machine
             .drives
             .sort_by_key(|drive| (drive.kind.is_software(), drive.node.map_or(usize::MAX, |node| node.0)));
@@ -284,7 +277,7 @@ fn rehouse(drive: &mut Drive, before: &PciTree, after: &PciTree, place: &BTreeMa
     }
 }
 
-/// Whether a link runs below what both of its ends could do.
+/// Whether a link runs below the maximum of both ends.
 pub fn runs_low(tree: &PciTree, device: NodeIndex) -> bool {
     let node = tree.node(device);
     node.parent.is_some_and(|port| Today::of(tree.node(port), node).is_low(node))

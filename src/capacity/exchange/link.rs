@@ -1,4 +1,4 @@
-//! What a link runs at when one of its ends is another port.
+//! State of a link after one of its ends changed.
 
 use crate::{
     machine::{Link, PciNode},
@@ -6,7 +6,7 @@ use crate::{
     units::{Lanes, TransferRate},
 };
 
-/// What a port can do for whatever hangs on it.
+/// The maximum of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PortCan {
     speed: Option<TransferRate>,
@@ -14,7 +14,7 @@ pub(super) struct PortCan {
     payload: Option<u16>,
 }
 
-/// What a link runs at today, by the lower word of its ends, and what its port could do.
+/// Today's state of a link, the lower value of both ends, and the maximum of its port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Today {
     speed: Option<TransferRate>,
@@ -24,7 +24,7 @@ pub(super) struct Today {
 }
 
 impl PortCan {
-    /// By its link's highest rate, unless software asks for less, and its width.
+    /// By its link's maximum speed, unless software asks for less, and its width.
     pub fn of(port: &PciNode) -> Self {
         let link = port.link.as_ref();
         let express = port.express.value();
@@ -50,7 +50,7 @@ impl Today {
         }
     }
 
-    /// Whether it runs below what both ends could do: asleep, or trained low.
+    /// Whether it runs below the maximum of both ends: in power saving, or downtrained.
     pub fn is_low(&self, device: &PciNode) -> bool {
         let link = device.link.as_ref();
         let speed = lower(link.and_then(|l| l.max_speed.get()), self.port.speed);
@@ -60,7 +60,7 @@ impl Today {
     }
 }
 
-/// Writes into both ends what the link between them runs at, given what it ran at before.
+/// Sets the state of both ends of a link, given its state before.
 pub(super) fn settle(port: &mut PciNode, device: &mut PciNode, before: &Today) {
     let can = PortCan::of(port);
     let own = device.link.as_ref();
@@ -83,14 +83,14 @@ pub(super) fn settle(port: &mut PciNode, device: &mut PciNode, before: &Today) {
     }
 }
 
-/// A port with nothing behind it has no link that runs.
+/// An empty port has no active link.
 pub(super) fn unplug(link: &mut Link) {
     link.speed = Reading::absent(link.speed.path().clone(), "nothing is plugged in");
     link.width = Reading::absent(link.width.path().clone(), "nothing is plugged in");
 }
 
-/// Several functions of a device share their port: it runs at the highest of what they say. A device that says nothing of
-/// itself still does not.
+/// Functions of a device share their port, which shows the highest of their values. A device without a value gets
+/// none.
 fn write<T: Copy + Ord>(reading: &mut Reading<T>, value: Option<T>, is_port: bool) {
     let Some(value) = value else { return };
     let said = reading.get();
@@ -100,14 +100,15 @@ fn write<T: Copy + Ord>(reading: &mut Reading<T>, value: Option<T>, is_port: boo
     }
 }
 
-/// What runs at `now` between an end that can do `own` and a port that could do `before`, when the port can do `after`.
-/// What made full use of both ends does so again; what ran below them keeps to it.
+/// The new state of a link that runs at `now` between an end with the maximum `own` and a port with the maximum
+/// `before`, when the port's becomes `after`. A link at its maximum stays at its maximum; a slower one keeps its
+/// state.
 fn settled<T: Copy + Ord>(now: Option<T>, own: Option<T>, before: Option<T>, after: Option<T>) -> Option<T> {
     let now = now?;
     let (could, can) = (lower(own, before), lower(own, after));
     Some(match (could, can) {
         (Some(could), Some(can)) if now == could => can,
-        // Emulated devices run at more than they say they can.
+        // Emulated devices run at more than their maximum.
         (Some(could), Some(_)) if now > could => now,
         (_, Some(can)) => now.min(can),
         (_, None) => now,
@@ -150,7 +151,7 @@ mod tests {
         fn there_and_back_is_where_it_was_unless_a_low_link_was_capped_lower_still(
             now in 1_u8..6, own in prop::option::of(1_u8..6), here in prop::option::of(1_u8..6), there in prop::option::of(1_u8..6),
         ) {
-            // What runs at more than its ends say they can is left as it is.
+            // A link above its maximum stays as it is.
             let now = own.into_iter().chain(here).min().map_or(now, |could| now.min(could));
             let moved = settled(Some(now), own, here, there);
             let back = settled(moved, own, there, here);

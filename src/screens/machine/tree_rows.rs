@@ -131,7 +131,11 @@ impl RowPainter<'_> {
         let mut x = brush.text(start, self.y, self.columns.name, &self.row.guides, Meaning::Lines);
         let first = x;
         let pieces = self.name();
-        let room = (self.area.x + self.columns.name).saturating_sub(x + 1);
+        let place = self.row.node.filter(|_| self.row.kind != RowKind::Drive);
+        let link = place.and_then(|node| HopLink::above(&self.shared.machine, node));
+        // A row without a link uses that column for its name, up to the mark of a finding.
+        let end = if link.is_some() { self.columns.name } else { self.columns.load - 2 };
+        let room = (self.area.x + end).saturating_sub(x + 1);
         x = write_fitting(brush, x, self.y, room, &pieces);
         let found = !searched.is_empty() && search_text(&self.shared.machine, self.row).contains(searched);
         let name = Rect { x: first, y: self.y, width: x - first, height: 1 };
@@ -140,7 +144,7 @@ impl RowPainter<'_> {
         } else if found {
             brush.shade(name, Meaning::Field);
         }
-        self.link(brush);
+        self.link(brush, link);
         self.load(brush);
     }
 
@@ -257,13 +261,12 @@ impl RowPainter<'_> {
         worst.or_else(|| holds_back.then_some((FULL_MARK, Meaning::Warning)))
     }
 
-    fn link(&self, brush: &mut Brush<'_>) {
+    fn link(&self, brush: &mut Brush<'_>, link: Option<HopLink>) {
         if let Some((mark, meaning)) = self.row.node.and_then(|node| self.finding_mark(node)) {
             let x = self.area.x + self.columns.load - 2;
             brush.text(x, self.y, 1, mark, meaning);
         }
-        let link = self.row.node.filter(|_| self.row.kind != RowKind::Drive);
-        let Some(link) = link.and_then(|node| HopLink::above(&self.shared.machine, node)) else { return };
+        let Some(link) = link else { return };
         let judged = !self.row.drives.is_empty();
         let x = self.area.x + self.columns.link;
         let (mark, meaning) = match (judged, link.is_slow(), link.is_slot_limited()) {
