@@ -1,20 +1,20 @@
 //! Limits of hops, paths, bridges, drives and CPUs in payload bytes, each with its basis and reason: pure functions
 //! of a [`crate::machine::Machine`].
 
-pub mod bottleneck;
+pub(crate) mod bottleneck;
 pub mod chipset;
-pub mod expected;
+pub(crate) mod expected;
 pub mod flow;
-pub mod measured;
-pub mod link;
+mod measured;
+pub(crate) mod link;
 mod payload;
 pub mod processor;
-pub mod read_cost;
-pub mod sharing;
-pub mod tables;
+mod read_cost;
+mod sharing;
+mod tables;
 pub mod slots;
 pub mod exchange;
-pub mod total;
+mod total;
 
 use std::{
     cmp::Ordering,
@@ -22,65 +22,40 @@ use std::{
 };
 
 use crate::{
-    machine::{
-        Drive, Exceeded, Machine, ReadCost,
-        pci::{NodeAddress, NodeKind},
-    },
-    model::{Basis, DriveName, Limit, Limits, NodeIndex},
+    machine::{Drive, Machine, pci::NodeKind},
+    model::{Basis, Limit, Limits, NodeIndex},
     units::BytesPerSecond,
 };
 
 pub use expected::{Expected, expected};
-pub use measured::{learned, refutations};
-pub use read_cost::SystemActivity;
+pub(crate) use measured::{learned, refutations};
+pub(crate) use read_cost::SystemActivity;
 pub use slots::Slot;
 pub use total::{Total, total, total_in};
 
-/// Measurements of earlier tests on this machine; they precede published figures.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Measurements {
-    /// Rate of a root complex, with the run that measured it.
-    pub root_complexes: BTreeMap<NodeAddress, (BytesPerSecond, String)>,
-    /// Reads per second and bytes per second of a drive, with the run that measured them.
-    pub drives: BTreeMap<DriveName, (f64, BytesPerSecond, String)>,
-    /// CPU cost of reads: for each size the cheapest.
-    pub reads: Vec<ReadCost>,
-    /// Results above a limit: that limit is not used again.
-    pub exceeded: Vec<Exceeded>,
-}
-
-/// All limits of a machine, by its stored measurements.
+/// All limits of a machine; measurements of earlier tests on it precede published figures.
 pub fn limits(machine: &Machine) -> Limits {
-    limits_with(machine, &measured::remembered(machine))
+    limits_without(machine, &[])
 }
 
 /// The same without the limits of the links above these nodes.
-pub fn limits_without(machine: &Machine, hops: &[NodeIndex]) -> Limits {
-    limits_of(machine, &measured::remembered(machine), hops)
-}
-
-/// All limits of a machine.
-pub fn limits_with(machine: &Machine, measured: &Measurements) -> Limits {
-    limits_of(machine, measured, &[])
-}
-
-fn limits_of(machine: &Machine, measured: &Measurements, without: &[NodeIndex]) -> Limits {
+pub fn limits_without(machine: &Machine, without: &[NodeIndex]) -> Limits {
+    let costs = measured::costs(machine);
     let mut limits = Limits {
-        processors: processor::published(machine)
-            .map(|published| read_cost::corrected(published, &measured.reads)),
+        processors: processor::published(machine).map(|published| read_cost::corrected(published, &costs)),
         memory: processor::memory(machine),
         ..Limits::default()
     };
-    hops(machine, measured, &mut limits);
+    hops(machine, &mut limits);
     limits.hops.retain(|hop, _| !without.contains(hop));
     limits.paths = paths(machine, &limits);
     for drive in machine.hardware_drives() {
-        let own = own_limit(drive, measured);
+        let own = own_limit(machine, drive);
         let path = drive.node.and_then(|node| limits.path(node));
         let lowest = path.into_iter().chain(&own).min_by(|a, b| by_rate(a, b)).cloned();
         limits.drives.extend(lowest.map(|limit| (drive.name.clone(), limit)));
         limits.own.extend(own.map(|limit| (drive.name.clone(), limit)));
-        if let Some(iops) = drive_iops(drive, measured) {
+        if let Some(iops) = drive_iops(machine, drive) {
             limits.drive_iops.insert(drive.name.clone(), iops);
         }
     }
@@ -89,18 +64,18 @@ fn limits_of(machine: &Machine, measured: &Measurements, without: &[NodeIndex]) 
 }
 
 /// Adds the limit of each hop, refuted limits, and the share that bytes of different drives take of a link.
-fn hops(machine: &Machine, measured: &Measurements, limits: &mut Limits) {
+fn hops(machine: &Machine, limits: &mut Limits) {
     let tree = &machine.pci;
     let senders = senders(machine);
     for (index, node) in tree.iter() {
         let below = node.parent.and_then(|port| senders.get(&port)).map_or(&[][..], Vec::as_slice);
         let packets: Vec<(u16, f64)> = below.iter().map(|sender| (sender.payload, sender.line)).collect();
         let limit = match node.kind {
-            NodeKind::RootComplex => root_complex(machine, index, measured),
+            NodeKind::RootComplex => root_complex(machine, index),
             _ => link::limit(tree, index, &packets).or_else(|| chipset::dmi(machine, index)),
         };
         let Some(limit) = limit else { continue };
-        if let Some(words) = measured::refuted(machine, &limit, measured) {
+        if let Some(words) = measured::refuted(machine, &limit) {
             limits.refuted.insert(index, words);
             continue;
         }
@@ -137,13 +112,13 @@ fn senders(machine: &Machine) -> BTreeMap<NodeIndex, Vec<Sender>> {
 }
 
 /// The own limit of a root complex: measured here, or published for its host bridge.
-fn root_complex(machine: &Machine, index: NodeIndex, measured: &Measurements) -> Option<Limit> {
+fn root_complex(machine: &Machine, index: NodeIndex) -> Option<Limit> {
     let node = machine.pci.node(index);
-    if let Some((rate, run)) = measured.root_complexes.get(&node.address) {
+    if let Some(measured) = measured::of_root(machine, node) {
         return Some(Limit {
-            bytes_per_second: *rate,
+            bytes_per_second: measured.bytes_per_second,
             basis: Basis::Measured,
-            because: run.clone(),
+            because: measured.run.to_string(),
             node: Some(index),
         });
     }
@@ -186,27 +161,22 @@ fn by_rate(one: &Limit, other: &Limit) -> Ordering {
     one.bytes_per_second.0.total_cmp(&other.bytes_per_second.0)
 }
 
-/// The drive's own limit, independent of its slot: measured here, or published for its model.
-fn own_limit(drive: &Drive, measured: &Measurements) -> Option<Limit> {
-    let (bytes_per_second, basis, because) = if let Some((_, rate, run)) = measured.drives.get(&drive.name) {
-        (*rate, Basis::Measured, run.clone())
-    } else {
-        let row = published(drive)?;
-        let rate = row
-            .bytes_per_second
-            .filter(|rate| !measured.is_exceeded(drive, |beyond| beyond.bytes_per_second.0 > *rate))?;
-        (BytesPerSecond(rate), Basis::Published, row.words())
-    };
-    Some(Limit { bytes_per_second, basis, because: format!("the drive: {because}"), node: drive.node })
+/// The drive's own limit as published for its model, unless a test exceeded it.
+fn own_limit(machine: &Machine, drive: &Drive) -> Option<Limit> {
+    let row = published(drive)?;
+    let is_exceeded = |rate| measured::is_exceeded(machine, drive, |beyond| beyond.bytes_per_second.0 > rate);
+    Some(Limit {
+        bytes_per_second: BytesPerSecond(row.bytes_per_second.filter(|rate| !is_exceeded(*rate))?),
+        basis: Basis::Published,
+        because: format!("the drive: {}", row.words()),
+        node: drive.node,
+    })
 }
 
-fn drive_iops(drive: &Drive, measured: &Measurements) -> Option<(f64, Basis, String)> {
-    if let Some((iops, _, run)) = measured.drives.get(&drive.name) {
-        return Some((*iops, Basis::Measured, run.clone()));
-    }
+fn drive_iops(machine: &Machine, drive: &Drive) -> Option<(f64, Basis, String)> {
     let row = published(drive)?;
-    let iops = row.iops.filter(|iops| !measured.is_exceeded(drive, |beyond| beyond.iops > *iops))?;
-    Some((iops, Basis::Published, row.words()))
+    let is_exceeded = |iops| measured::is_exceeded(machine, drive, |beyond| beyond.iops > iops);
+    Some((row.iops.filter(|iops| !is_exceeded(*iops))?, Basis::Published, row.words()))
 }
 
 fn published(drive: &Drive) -> Option<&'static tables::DriveModel> {

@@ -1,9 +1,11 @@
 //! Hypothetical moves of drives, cards and the content of ports: the machine afterwards, the assumptions, and the
 //! difference.
 
-pub mod ask;
-pub mod assumption;
-pub mod difference;
+mod ask;
+pub(crate) mod assumption;
+pub(crate) mod difference;
+
+use std::collections::BTreeSet;
 
 use crate::{
     capacity::{
@@ -184,10 +186,8 @@ fn all_moved(machine: &Machine, asked: &Move, units: &[Unit]) -> Result<Moved, M
     }
     moving.assumptions.extend(Assumption::addresses(machine, &moving.then));
     let whole = |tops: Vec<NodeIndex>| {
-        let mut all: Vec<NodeIndex> = tops.into_iter().flat_map(|top| machine.pci.subtree(top)).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        let all: BTreeSet<NodeIndex> = tops.into_iter().flat_map(|top| machine.pci.subtree(top)).collect();
+        all.into_iter().collect()
     };
     Ok(Moved {
         then: moving.then,
@@ -211,14 +211,12 @@ impl Moving {
     fn slot(&self, unit: &Unit) -> Slot {
         let machine = &self.then.machine;
         let port = |function: &NodeIndex| machine.pci.node(self.then.now(*function)?).parent;
-        let mut ports: Vec<NodeIndex> = unit.functions.iter().filter_map(port).collect();
+        let mut ports: BTreeSet<NodeIndex> = unit.functions.iter().filter_map(port).collect();
         if unit.whole_slot {
             let slots: Vec<Slot> = ports.iter().filter_map(|port| slots::of_port(machine, *port)).collect();
             ports.extend(slots.into_iter().flat_map(|slot| slot.ports));
         }
-        ports.sort_unstable();
-        ports.dedup();
-        Slot { ports }
+        Slot::of(ports)
     }
 
     /// Moves a unit under a place of today's tree, unless it is there.

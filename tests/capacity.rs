@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
 use iodyno::{
-    capacity::{self, Measurements, chipset},
-    machine::{Machine, pci::NodeAddress},
+    capacity::{self, chipset},
+    machine::{Machine, Measured, MeasuredLimit, pci::NodeAddress},
     model::{Basis, DriveName, Limit, Limits, NodeIndex, Reading, Target, Workload},
     source::{self, capture::TextRoot, demo},
     units::{BytesPerSecond, TransferRate},
@@ -92,13 +92,15 @@ fn the_drive_behind_the_chipset_shares_its_uplink_and_the_other_does_not() {
 
 #[test]
 fn what_was_measured_counts_before_what_was_published() {
-    let (machine, _) = open("threadripper-before");
-    let root = NodeAddress::Root { domain: 0, bus: 0x40 };
-    let measured = Measurements {
-        root_complexes: [(root, (BytesPerSecond(41.5e9), "8 drives at once on 3 May".to_owned()))].into(),
-        ..Measurements::default()
-    };
-    let limits = capacity::limits_with(&machine, &measured);
+    let (mut machine, _) = open("threadripper-before");
+    let root = machine.pci.node(node(&machine, "0000:40"));
+    machine.measured = vec![Measured::RootComplex(MeasuredLimit {
+        root_complex: root.address,
+        bridge: root.vendor.get().zip(root.device.get()).unwrap(),
+        bytes_per_second: BytesPerSecond(41.5e9),
+        run: "8 drives at once on 3 May".into(),
+    })];
+    let limits = capacity::limits(&machine);
     let limit = limits.hop(node(&machine, "0000:40")).unwrap();
     assert_eq!((limit.basis, limit.because.as_str()), (Basis::Measured, "8 drives at once on 3 May"));
     assert_eq!(limits.hop(node(&machine, "0000:60")).unwrap().basis, Basis::Published);

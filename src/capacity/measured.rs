@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Measurements, SystemActivity, expected, flow,
+    SystemActivity, expected, flow,
     read_cost::{self, run_label},
 };
 use crate::{
-    machine::{Drive, Exceeded, ExceededAt, Machine, Measured, MeasuredLimit, ReadCost, pci::NodeAddress},
-    model::{Basis, DriveName, Limit, Limits, NodeIndex, RunSummary, TargetSummary},
+    machine::{
+        Drive, Exceeded, ExceededAt, Machine, Measured, MeasuredLimit, PciNode, ReadCost, pci::NodeAddress,
+    },
+    model::{DriveName, Limit, Limits, NodeIndex, RunSummary, TargetSummary},
     units::{BytesPerSecond, UnitSystem},
 };
 
@@ -22,34 +24,33 @@ const HELD_BACK: f64 = 0.95;
 /// and of a test's first and last reads.
 const REFUTES: f64 = 1.02;
 
-/// Measurements of earlier tests that fit the machine: of several the highest, since a place can carry at least that.
-pub fn remembered(machine: &Machine) -> Measurements {
-    let mut measurements = Measurements::default();
-    for (_, node) in machine.pci.iter() {
-        let fits = |limit: &&MeasuredLimit| {
-            limit.root_complex == node.address
-                && Some(limit.bridge) == node.vendor.get().zip(node.device.get())
-        };
-        let limits = machine.measured.iter().filter_map(|measured| match measured {
-            Measured::RootComplex(limit) => Some(limit),
-            Measured::Reads(_) | Measured::Exceeded(_) => None,
-        });
-        let most = limits.filter(fits).max_by(|a, b| a.bytes_per_second.0.total_cmp(&b.bytes_per_second.0));
-        if let Some(limit) = most {
-            measurements.root_complexes.insert(node.address, (limit.bytes_per_second, limit.run.to_string()));
-        }
-    }
+/// The highest measured rate of a root complex, for the same host bridge: it can carry at least that.
+pub(super) fn of_root<'a>(machine: &'a Machine, root: &PciNode) -> Option<&'a MeasuredLimit> {
+    let bridge = root.vendor.get().zip(root.device.get());
+    let limits = machine.measured.iter().filter_map(|measured| match measured {
+        Measured::RootComplex(limit) => Some(limit),
+        Measured::Reads(_) | Measured::Exceeded(_) => None,
+    });
+    let fits = |limit: &&MeasuredLimit| limit.root_complex == root.address && Some(limit.bridge) == bridge;
+    limits.filter(fits).max_by(|a, b| a.bytes_per_second.0.total_cmp(&b.bytes_per_second.0))
+}
+
+/// The lowest measured costs of reads on this CPU, for each size.
+pub(super) fn costs(machine: &Machine) -> Vec<ReadCost> {
     let processor = ReadCost::processor_of(machine);
-    let mut costs = Vec::new();
-    for measured in &machine.measured {
-        match measured {
-            Measured::Reads(cost) if Some(&cost.processor) == processor.as_ref() => costs.push(cost.clone()),
-            Measured::Exceeded(exceeded) => measurements.exceeded.push(exceeded.clone()),
-            Measured::Reads(_) | Measured::RootComplex(_) => {}
-        }
-    }
-    measurements.reads = read_cost::cheapest(costs);
-    measurements
+    let costs = machine.measured.iter().filter_map(|measured| match measured {
+        Measured::Reads(cost) if Some(&cost.processor) == processor.as_ref() => Some(cost.clone()),
+        _ => None,
+    });
+    read_cost::cheapest(costs.collect())
+}
+
+/// Results of earlier tests above this limit.
+fn results_above(machine: &Machine, at: ExceededAt) -> impl Iterator<Item = &Exceeded> {
+    machine.measured.iter().filter_map(move |measured| match measured {
+        Measured::Exceeded(exceeded) if exceeded.at == at => Some(exceeded),
+        _ => None,
+    })
 }
 
 /// Measurements from a test on this machine: rates of root complexes with at least two drives under test, the CPU
@@ -67,8 +68,7 @@ pub fn learned(
     if run.simulated || !run.targets.iter().all(long) {
         return Vec::new();
     }
-    let known = remembered(machine).reads;
-    let cost = read_cost::learned(machine, run, beside, &known).map(Measured::Reads);
+    let cost = read_cost::learned(machine, run, beside, &costs(machine)).map(Measured::Reads);
     // A test of the CPUs is not one of the drives: it may have read zeros.
     let of_drives = run.targets.iter().all(|target| target.invalid_because.is_empty());
     let carried = if of_drives { root_complexes(machine, limits, run) } else { Vec::new() };
@@ -116,22 +116,17 @@ fn above(exceeded: &Exceeded, limit: &Limit) -> String {
 }
 
 /// The sentence about a limit of a link or uplink that an earlier test exceeded.
-pub(super) fn refuted(machine: &Machine, limit: &Limit, measured: &Measurements) -> Option<String> {
-    let at = function(machine, limit)?;
-    let beyond = measured
-        .exceeded
-        .iter()
-        .filter(|exceeded| exceeded.at == at && exceeded.bytes_per_second.0 > limit.bytes_per_second.0);
+pub(super) fn refuted(machine: &Machine, limit: &Limit) -> Option<String> {
+    let results = results_above(machine, function(machine, limit)?);
+    let beyond = results.filter(|exceeded| exceeded.bytes_per_second > limit.bytes_per_second);
     let most = beyond.max_by(|a, b| a.bytes_per_second.0.total_cmp(&b.bytes_per_second.0))?;
     Some(format!("{}; measured by {}", above(most, limit), most.run))
 }
 
-impl Measurements {
-    /// Whether a test on this machine exceeded a limit of the drive's model.
-    pub(super) fn is_exceeded(&self, drive: &Drive, shows: impl Fn(&Exceeded) -> bool) -> bool {
-        let model = Exceeded::model_of(drive).map(ExceededAt::Model);
-        self.exceeded.iter().any(|exceeded| Some(&exceeded.at) == model.as_ref() && shows(exceeded))
-    }
+/// Whether a test on this machine exceeded a limit of the drive's model.
+pub(super) fn is_exceeded(machine: &Machine, drive: &Drive, shows: impl Fn(&Exceeded) -> bool) -> bool {
+    let model = Exceeded::model_of(drive).map(ExceededAt::Model);
+    model.is_some_and(|model| results_above(machine, model).any(shows))
 }
 
 /// The function that a limit of a link or uplink belongs to.
@@ -171,9 +166,7 @@ fn exceeded(machine: &Machine, limits: &Limits, run: &RunSummary) -> Vec<Exceede
         let same: Vec<&Drive> =
             machine.hardware_drives().filter(|other| other.unit() == drive.unit()).collect();
         let read = of(&same);
-        let is_published = |basis| basis == Basis::Published;
-        let rate = limits.own.get(&drive.name).filter(|limit| is_published(limit.basis));
-        let iops = limits.drive_iops.get(&drive.name).filter(|(_, basis, _)| is_published(*basis));
+        let (rate, iops) = (limits.own.get(&drive.name), limits.drive_iops.get(&drive.name));
         let is_beyond = rate.is_some_and(|limit| read.0 > REFUTES * limit.bytes_per_second.0)
             || iops.is_some_and(|(iops, ..)| read.1 > REFUTES * iops);
         let Some(at) = Exceeded::model_of(drive).map(ExceededAt::Model).filter(|_| is_beyond) else {

@@ -1,6 +1,6 @@
 //! The tables of `assets/`: published figures, and ids that identify chipsets.
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde::{Deserialize, de::DeserializeOwned};
 
@@ -142,20 +142,6 @@ pub(super) struct Chipsets {
     pub dmi: Vec<Dmi>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RootComplexes {
-    #[serde(rename = "root-complex")]
-    rows: Vec<RootComplex>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DriveModels {
-    #[serde(rename = "drive")]
-    rows: Vec<DriveModel>,
-}
-
 const ROOT_COMPLEXES: &str = include_str!("../../assets/root-complexes.toml");
 const DRIVES: &str = include_str!("../../assets/drives.toml");
 const PROCESSORS: &str = include_str!("../../assets/processors.toml");
@@ -165,16 +151,21 @@ fn table<T: DeserializeOwned>(text: &str) -> Option<T> {
     toml::from_str(text).ok()
 }
 
+/// The rows of a file with one table.
+fn rows<T: DeserializeOwned>(text: &str) -> Vec<T> {
+    table::<BTreeMap<String, Vec<T>>>(text).into_iter().flat_map(BTreeMap::into_values).flatten().collect()
+}
+
 /// Root complexes with a published limit.
 pub(super) fn root_complexes() -> &'static [RootComplex] {
-    static TABLE: LazyLock<RootComplexes> = LazyLock::new(|| table(ROOT_COMPLEXES).unwrap_or_default());
-    &TABLE.rows
+    static ROWS: LazyLock<Vec<RootComplex>> = LazyLock::new(|| rows(ROOT_COMPLEXES));
+    &ROWS
 }
 
 /// Drives with published figures.
 pub(super) fn drive_models() -> &'static [DriveModel] {
-    static TABLE: LazyLock<DriveModels> = LazyLock::new(|| table(DRIVES).unwrap_or_default());
-    &TABLE.rows
+    static ROWS: LazyLock<Vec<DriveModel>> = LazyLock::new(|| rows(DRIVES));
+    &ROWS
 }
 
 /// CPU cost of reads.
@@ -198,8 +189,8 @@ mod tests {
 
     #[test]
     fn every_table_can_be_read() {
-        toml::from_str::<RootComplexes>(ROOT_COMPLEXES).unwrap();
-        toml::from_str::<DriveModels>(DRIVES).unwrap();
+        toml::from_str::<BTreeMap<String, Vec<RootComplex>>>(ROOT_COMPLEXES).unwrap();
+        toml::from_str::<BTreeMap<String, Vec<DriveModel>>>(DRIVES).unwrap();
         toml::from_str::<Costs>(PROCESSORS).unwrap();
         toml::from_str::<Chipsets>(CHIPSETS).unwrap();
     }

@@ -1,6 +1,9 @@
 //! Rate of all drives together, by the machine's limits; moves of cards are compared by it.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use serde::Serialize;
 
@@ -71,7 +74,7 @@ pub fn total_in(machine: &Machine, limits: &Limits, units: UnitSystem) -> Total 
 }
 
 /// The limits; a root complex without one takes the limit measured here for one with the same host bridge.
-pub fn with_sisters<'a>(machine: &Machine, limits: &'a Limits) -> Cow<'a, Limits> {
+fn with_sisters<'a>(machine: &Machine, limits: &'a Limits) -> Cow<'a, Limits> {
     let tree = &machine.pci;
     let bridge = |root: NodeIndex| tree.node(root).vendor.get().zip(tree.node(root).device.get());
     let measured = |root: NodeIndex| limits.hop(root).filter(|limit| limit.basis == Basis::Measured);
@@ -105,9 +108,7 @@ fn unknown_roots(machine: &Machine, limits: &Limits) -> Vec<String> {
     // An emulated device crosses no root complex.
     let real = |node: &NodeIndex| !tree.node(*node).is_emulated();
     let top = |drive: &Drive| drive.node.filter(real).map(|node| tree.outermost_root(node));
-    let mut roots: Vec<NodeIndex> = machine.hardware_drives().filter_map(top).collect();
-    roots.sort_unstable();
-    roots.dedup();
+    let roots: BTreeSet<NodeIndex> = machine.hardware_drives().filter_map(top).collect();
     let unknown =
         |root: &NodeIndex| tree.node(*root).kind == NodeKind::RootComplex && limits.hop(*root).is_none();
     roots.into_iter().filter(unknown).map(|root| tree.node(root).address.to_string()).collect()

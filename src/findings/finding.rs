@@ -1,6 +1,6 @@
 //! [`Detection`], the result of a check, and the [`Finding`] made of it.
 
-use std::{cmp::Ordering, fmt::Display};
+use std::{cmp::Ordering, collections::BTreeSet, fmt::Display};
 
 use serde::Serialize;
 
@@ -237,10 +237,8 @@ impl Finding {
 
     /// The nodes of its subjects, without duplicates.
     pub(crate) fn nodes(&self, machine: &Machine) -> Vec<NodeIndex> {
-        let mut nodes: Vec<_> = self.subjects.iter().filter_map(|subject| subject.node(machine)).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
+        let nodes: BTreeSet<_> = self.subjects.iter().filter_map(|subject| subject.node(machine)).collect();
+        nodes.into_iter().collect()
     }
 }
 

@@ -3,6 +3,8 @@
 //! Only links on the path of a drive are checked, and only where both ends report plausible values: the links of
 //! tunnels, inside chips and of emulated devices report speeds without meaning.
 
+use std::collections::BTreeSet;
+
 use super::{
     Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
     inputs::{grouped, total},
@@ -142,15 +144,9 @@ pub(super) fn judged<'a>(inputs: &Inputs<'a>, child: NodeIndex) -> Option<Judged
 /// Links on the path of a hardware drive, without duplicates.
 pub(super) fn on_the_way<'a>(inputs: &Inputs<'a>) -> Vec<Judged<'a>> {
     let tree = &inputs.machine.pci;
-    let mut nodes: Vec<_> = inputs
-        .machine
-        .hardware_drives()
-        .flat_map(|drive| inputs.machine.functions_of(drive))
-        .filter(|node| !tree.node(*node).is_emulated())
-        .flat_map(|node| tree.whole_ancestry(node).collect::<Vec<_>>())
-        .collect();
-    nodes.sort_unstable();
-    nodes.dedup();
+    let functions = inputs.machine.hardware_drives().flat_map(|drive| inputs.machine.functions_of(drive));
+    let real = functions.filter(|node| !tree.node(*node).is_emulated());
+    let nodes: BTreeSet<NodeIndex> = real.flat_map(|node| tree.whole_ancestry(node)).collect();
     nodes.into_iter().filter_map(|node| judged(inputs, node)).collect()
 }
 

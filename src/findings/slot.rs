@@ -1,11 +1,11 @@
 //! The narrowest hop on a drive's path where it runs at its capability: a slot, a switch uplink, a port of an older
 //! generation.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::{
     Check, Detection, Gain, Inputs, Risk, Row, Subject, chipset,
-    inputs::total,
+    inputs::{grouped, total},
     links::{self, Judged, NOTHING, raw, subject_words, subjects},
 };
 use crate::{
@@ -45,30 +45,21 @@ enum Narrow {
 }
 
 fn slot_limited(inputs: &Inputs) -> Vec<Detection> {
-    let tree = &inputs.machine.pci;
-    let mut found: BTreeMap<Narrow, Vec<Judged>> = BTreeMap::new();
-    for drive in inputs.nvme() {
-        let Some(node) = drive.node.filter(|node| !tree.node(*node).is_emulated()) else { continue };
-        let least = inputs.limits.path(node).and_then(|path| path.node);
-        let own = links::judged(inputs, node);
-        let Some((own, hop)) = own.zip(least.and_then(|least| links::judged(inputs, least))) else {
-            continue;
-        };
-        // Other findings cover faulty links and shared chipsets.
-        if raw(hop.most) >= raw(own.device_most) || chipset::is_uplink(inputs, hop.child) {
-            continue;
-        }
+    // Namespaces of one controller share its link.
+    let functions: BTreeSet<NodeIndex> = inputs.nvme().filter_map(|drive| drive.node).collect();
+    let found = functions.into_iter().filter_map(|node| {
+        let own = links::judged(inputs, node)?;
+        let hop = links::judged(inputs, inputs.limits.path(node)?.node?)?;
         let narrow = if hop.child == node {
             Narrow::Slot { device: own.device_most, most: hop.most }
         } else {
             Narrow::Uplink { switch: hop.child, device: own.device_most }
         };
-        let links = found.entry(narrow).or_default();
-        if !links.iter().any(|known| known.child == node) {
-            links.push(own);
-        }
-    }
-    found.into_iter().map(|(narrow, held)| detection(inputs, &narrow, &held)).collect()
+        // Other findings cover faulty links and shared chipsets.
+        let is_own = raw(hop.most) < raw(own.device_most) && !chipset::is_uplink(inputs, hop.child);
+        is_own.then_some((narrow, own))
+    });
+    grouped(found).into_iter().map(|(narrow, held)| detection(inputs, &narrow, &held)).collect()
 }
 
 fn detection(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
@@ -116,25 +107,26 @@ fn detection(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
     let faster = fastest_port(inputs.machine)
         .map(|port| (port, self::loss(inputs, narrow, held, Some(port))))
         .filter(|(_, gain)| *gain > NOTHING);
-    match faster {
-        Some((port, gain)) => detection
-            .with_gain(inputs.gain(gain, SLOT_LIMITED.source))
-            .fill("port", sentence(port))
-            .with_remedy(
-                "No free slot is faster. A port of this machine can do {port}: swap {what} with what \
-                 is there.",
-                Risk::Hardware,
-            ),
+    let source = SLOT_LIMITED.source;
+    let (gain, remedy, risk) = match faster {
+        Some((_, gain)) => (
+            inputs.gain(gain, source),
+            "No free slot is faster. A port of this machine can do {port}: swap {what} with what is there.",
+            Risk::Hardware,
+        ),
         None if loss > NOTHING => {
             let text = format!("none on this machine; a faster slot would bring {}", inputs.rate(loss));
-            detection
-                .with_gain(Gain::words(text, SLOT_LIMITED.source))
-                .with_remedy("No slot of this machine is faster; nothing is wrong.", Risk::None)
+            let remedy = "No slot of this machine is faster; nothing is wrong.";
+            (Gain::words(text, source), remedy, Risk::None)
         }
-        None => detection
-            .with_gain(Gain::words("none: another limit is lower", SLOT_LIMITED.source))
-            .with_remedy("Nothing to do: a faster slot would not raise its throughput.", Risk::None),
-    }
+        None => (
+            Gain::words("none: another limit is lower", source),
+            "Nothing to do: a faster slot would not raise its throughput.",
+            Risk::None,
+        ),
+    };
+    let port = faster.map_or_else(String::new, |(port, _)| sentence(port));
+    detection.with_gain(gain).with_remedy(remedy, risk).fill("port", port)
 }
 
 /// The fastest port of this machine that a drive could use.

@@ -83,11 +83,8 @@ fn next_root(tree: &PciTree, root: NodeIndex) -> Option<u8> {
         NodeAddress::Device(_) => None,
     };
     let (domain, bus) = of(root)?;
-    tree.roots()
-        .filter_map(of)
-        .filter(|(other, next)| *other == domain && *next > bus)
-        .map(|(_, next)| next)
-        .min()
+    let roots = tree.roots().filter_map(of);
+    roots.filter(|(other, next)| *other == domain && *next > bus).map(|(_, next)| next).min()
 }
 
 /// Keeps all device addresses; a port takes the buses of the device behind it.
