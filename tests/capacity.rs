@@ -1,4 +1,4 @@
-//! Limits of the demos: each place carries what its link, chipset or root complex can, and says why.
+//! Limits of the demos, each with its reason.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
 use iodyno::{
@@ -33,7 +33,7 @@ fn hops_paths_and_root_complexes_carry_what_is_published() {
         ("0000:40:01.1", "none", "none"),
         ("0000:41:00.0", "7.20", "7.20"),
         ("0000:02:00.0", "14.40", "14.40"),
-        // Behind the chipset's internal ports there is no link, but the uplink on the way is one.
+        // Behind the chipset's internal ports there is no link, but the uplink above is one.
         ("0000:03:08.0", "none", "14.40"),
         ("0000:04:00.0", "none", "14.40"),
         ("0000:49:00.0", "none", "none"),
@@ -107,7 +107,7 @@ fn what_was_measured_counts_before_what_was_published() {
 }
 
 #[test]
-fn without_configuration_space_a_link_is_limited_by_its_coding_and_says_so() {
+fn without_configuration_space_a_link_is_limited_by_its_coding() {
     let (mut machine, _) = open("threadripper-before");
     for node in &mut machine.pci.nodes {
         node.express = Reading::denied("config", "EACCES");
@@ -120,7 +120,7 @@ fn without_configuration_space_a_link_is_limited_by_its_coding_and_says_so() {
         "{}",
         limit.because
     );
-    // The fakes inside the processor are known by their ids even then.
+    // False links inside the CPU are still known by their ids.
     assert_eq!(limits.hop(node(&machine, "0000:49:00.0")), None);
 }
 
@@ -157,7 +157,7 @@ fn with_intel_chipset(bridge: u16, model: &str) -> Machine {
 }
 
 #[test]
-fn behind_an_intel_chipset_the_table_says_what_dmi_carries() {
+fn behind_an_intel_chipset_the_table_limits_dmi() {
     for (bridge, model, name, carries) in [
         (0x7a84, "12th Gen Intel Core i9-12900K", "Intel Z690", "14.40"),
         (0x7a86, "12th Gen Intel Core i5-12400", "Intel B660", "7.20"),
@@ -197,7 +197,7 @@ fn a_thunderbolt_tunnel_is_never_judged() {
 }
 
 #[test]
-fn of_a_drive_that_nobody_knows_the_processors_expect_nothing() {
+fn a_drive_without_known_limits_has_no_expected_rate() {
     let (mut machine, _) = open("laptop");
     let target =
         |name: &str| Target { path: format!("/dev/{name}").into(), drive: Some(DriveName::new(name)) };

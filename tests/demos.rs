@@ -1,4 +1,4 @@
-//! The built-in demos: what is embedded is what their descriptions say, and their trees are the published ones.
+//! The built-in demos: the embedded captures match their descriptions, and their trees are the published ones.
 
 use std::path::Path;
 

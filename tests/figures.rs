@@ -1,5 +1,5 @@
-//! The capacity model against published figures: what it was calibrated on comes back, what it predicts is within 10 % or
-//! says why not, and nothing predicted stands in a table.
+//! The capacity model against published figures: calibrated figures match, predictions are within 10 % or have a
+//! reason, and no prediction is in a table.
 
 #[path = "../examples/figures/rows.rs"]
 mod rows;
@@ -7,7 +7,7 @@ mod rows;
 use rows::{ROWS, Use};
 
 #[test]
-fn what_the_model_was_calibrated_on_comes_back() {
+fn calibrated_figures_match() {
     for row in ROWS.iter().filter(|row| row.used == Use::Calibrated) {
         let model = row.model().unwrap();
         let off = row.off(model);
@@ -22,12 +22,12 @@ fn what_the_model_was_calibrated_on_comes_back() {
 }
 
 #[test]
-fn every_prediction_is_within_a_tenth_or_says_why_not() {
+fn every_prediction_is_within_a_tenth_or_has_a_reason() {
     for row in ROWS.iter().filter(|row| row.used == Use::Predicted) {
         let model = row.model().unwrap();
         let off = row.off(model);
-        let said = row.why.is_some();
-        assert!(said == (off.abs() > 0.10), "{}: {off:+.3}, {}", row.work, row.used.title());
+        let has_reason = row.why.is_some();
+        assert!(has_reason == (off.abs() > 0.10), "{}: {off:+.3}, {}", row.work, row.used.title());
         assert!(off.abs() < 0.40, "{}: {off:+.3} is no explanation at all", row.work);
     }
 }

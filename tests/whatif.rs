@@ -1,4 +1,5 @@
-//! Cards moved in thought: nothing is lost, moving back restores every limit, and the published move comes out.
+//! Hypothetical moves: no device is lost, moving back restores every limit, and the published move gains as
+//! published.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
 use std::{
@@ -62,7 +63,7 @@ fn refused(machine: &Machine, devices: &str, under: &str) -> String {
     moved.unwrap_err().to_string()
 }
 
-/// What a machine can do, by names that a move does not change: each drive's path and own limit, each root complex's.
+/// Limits of a machine by names that a move does not change: each drive's path and own limit, each root complex's.
 fn abilities(machine: &Machine, limits: &Limits) -> BTreeMap<String, (Option<u64>, Option<u64>)> {
     #[expect(
         clippy::cast_possible_truncation,
@@ -100,7 +101,7 @@ fn inventory(machine: &Machine) -> (Vec<String>, Vec<DriveName>) {
     (functions, drives)
 }
 
-/// The tree is one: parents and children know each other, addresses are unique, parents come first.
+/// Checks the tree: parents and children match, addresses are unique, parents come first.
 fn is_a_tree(machine: &Machine, name: &str) {
     let tree = &machine.pci;
     let mut addresses = BTreeMap::new();
@@ -132,7 +133,7 @@ fn places(machine: &Machine) -> Vec<NodeIndex> {
     tree.iter().filter(|(_, node)| is_place(node.kind)).map(|(index, _)| index).collect()
 }
 
-/// Everything that can be named: what is plugged in, and the ports it is plugged into.
+/// All possible devices: plugged-in functions, and their ports.
 fn movables(machine: &Machine) -> Vec<NodeIndex> {
     let tree = &machine.pci;
     let slots = slots::all(machine);
@@ -153,14 +154,14 @@ fn moving_the_card_of_source_p_brings_what_was_published() {
     let gone: Vec<_> = prediction.findings_gone.iter().map(|finding| finding.id.0).collect();
     assert_eq!(gone, ["shared-root-complex"]);
     assert!(prediction.findings_new.is_empty(), "{:?}", prediction.findings_new);
-    let says = |text: &str| prediction.moved.assumptions.iter().any(|one| one.to_string().contains(text));
+    let assumes = |text: &str| prediction.moved.assumptions.iter().any(|one| one.to_string().contains(text));
     for text in [
         "are on one card",
         "into x4x4x4x4",
         "Quadro P620 stays at Gen1 x16 (2.5 GT/s)",
         "takes NVIDIA Quadro P620",
     ] {
-        assert!(says(text), "{text}: {:#?}", prediction.moved.assumptions);
+        assert!(assumes(text), "{text}: {:#?}", prediction.moved.assumptions);
     }
 }
 
@@ -214,7 +215,7 @@ fn the_finding_and_the_prediction_win_the_same() {
 }
 
 #[test]
-fn a_slower_slot_halves_a_drive_as_the_article_says() {
+fn a_slower_slot_halves_a_drive_as_published() {
     let machine = open("threadripper-before");
     let prediction = predict(&machine, "0000:20:01.1", "gen3");
     let share = &prediction.after.shares[&DriveName::new("nvme8n1")];
@@ -252,7 +253,7 @@ fn every_move_keeps_every_device_and_moving_back_restores_every_limit() {
                 );
                 check_one(&machine, &moved, &case);
                 let back = moved_back(&machine, &moved, &case);
-                // A link that was trained low and capped lower still in between has forgotten how low.
+                // A downtrained link with a lower cap in between loses its old state.
                 let is_low = moved.assumptions.iter().any(|one| match one {
                     Assumption::StaysLow { what, .. } => today.contains_key(what),
                     _ => false,
@@ -285,7 +286,7 @@ fn check_one(machine: &Machine, moved: &Moved, case: &str) {
     assert!(moved.assumptions.iter().any(|one| matches!(one, Assumption::SlotTakes { .. })), "{case}");
 }
 
-/// The machine after what moved went back to the port it came from.
+/// Moves the devices back to their port.
 fn moved_back(machine: &Machine, moved: &Moved, case: &str) -> Machine {
     let then = &moved.then;
     let tops: Vec<NodeIndex> = moved
@@ -297,7 +298,7 @@ fn moved_back(machine: &Machine, moved: &Moved, case: &str) -> Machine {
     let port = then.now(machine.pci.node(tops[0]).parent.unwrap()).unwrap();
     let ports: Vec<NodeIndex> =
         tops.iter().map(|top| then.machine.pci.node(then.now(*top).unwrap()).parent.unwrap()).collect();
-    // A card goes back as a card; what left one alone goes back alone.
+    // A card moves back as a card; devices that moved alone move back alone.
     let devices = if moved.assumptions.iter().any(|one| matches!(one, Assumption::OneCard { .. })) {
         tops.iter().map(|top| then.now(*top).unwrap()).collect()
     } else {
@@ -376,7 +377,7 @@ fn cards_switches_and_sockets_are_told_apart() {
 }
 
 #[test]
-fn a_root_complex_nobody_knows_makes_the_total_unknown_and_says_why() {
+fn a_root_complex_of_unknown_limit_makes_the_total_unknown() {
     let (_, machine) = machines().into_iter().find(|(name, _)| name.contains("fixtures/a-shared")).unwrap();
     let prediction = predict(&machine, "0000:21:00.0", "0000:a0");
     assert_eq!(
@@ -384,7 +385,7 @@ fn a_root_complex_nobody_knows_makes_the_total_unknown_and_says_why() {
         (None, None, None)
     );
     assert!(prediction.before.because.contains("0000:20"), "{}", prediction.before.because);
-    // Measured, it is known, and the others of its kind are taken for it.
+    // With a measurement its limit is known, and others of its kind take it.
     let mut machine = machine;
     let root = machine.pci.roots().nth(1).unwrap();
     let node = machine.pci.node(root);
@@ -410,20 +411,19 @@ fn a_root_complex_nobody_knows_makes_the_total_unknown_and_says_why() {
 }
 
 #[test]
-fn what_cannot_be_moved_is_refused_in_one_line_that_names_what_can() {
+fn impossible_moves_are_refused_in_one_line_with_a_fix() {
     let machine = open("threadripper-before");
     for (devices, under, line) in [
         (
             "0000:99:00.0",
             "0000:60",
-            "--move 0000:99:00.0: no such device on this machine; what is in slots here begins at \
+            "--move 0000:99:00.0: no such device on this machine; devices in slots: \
           0000:01:00.0, 0000:21:00.0, 0000:22:00.0, 0000:41:00.0 and 2 more",
         ),
         (
             "0000:4b:00.0",
             "0000:60",
-            "--move 0000:4b:00.0: no such device on this machine; did you mean 0000:41:00.0? what is in slots \
-          here begins at 0000:01:00.0, 0000:21:00.0, 0000:22:00.0, 0000:41:00.0 and 2 more",
+            "--move 0000:4b:00.0: no such device on this machine; did you mean 0000:41:00.0? devices in slots: 0000:01:00.0, 0000:21:00.0, 0000:22:00.0, 0000:41:00.0 and 2 more",
         ),
         (
             "0000:44:00.0-0000:41:00.0",
@@ -439,8 +439,7 @@ fn what_cannot_be_moved_is_refused_in_one_line_that_names_what_can() {
         (
             "0000:49:00.0",
             "0000:60",
-            "--move 0000:49:00.0: it is in no slot: part of the CPU, the chipset or the board; what is \
-          in slots here begins at 0000:01:00.0, 0000:21:00.0, 0000:22:00.0, 0000:41:00.0 and 2 more",
+            "--move 0000:49:00.0: it is in no slot: part of the CPU, the chipset or the board; devices in slots: 0000:01:00.0, 0000:21:00.0, 0000:22:00.0, 0000:41:00.0 and 2 more",
         ),
         (
             "0000:41:00.0",
@@ -487,7 +486,7 @@ fn what_cannot_be_moved_is_refused_in_one_line_that_names_what_can() {
         (
             "",
             "0000:60",
-            "--move : no address; what is in slots here begins at 0000:01:00.0, 0000:21:00.0, 0000:22:00.0, 0000:41:00.0 \
+            "--move : no address; devices in slots: 0000:01:00.0, 0000:21:00.0, 0000:22:00.0, 0000:41:00.0 \
           and 2 more",
         ),
     ] {
@@ -567,7 +566,7 @@ fn the_document_has_the_fields_scripts_rely_on() {
 }
 
 #[test]
-fn the_command_works_on_captures_and_says_what_is_not_known() {
+fn the_command_works_on_captures_and_names_unknown_limits() {
     let capture = format!("{}/tests/fixtures/a-shared-rc.capture", env!("CARGO_MANIFEST_DIR"));
     let arguments = ["whatif", "--open", &capture, "--move", "0000:21:00.0", "--under", "0000:a0"];
     let text = String::from_utf8(run(&arguments).stdout).unwrap();

@@ -57,7 +57,7 @@ pub fn exchange(machine: &Machine, one: &Slot, other: &Slot) -> Exchanged {
 }
 
 /// Limits the speed of a slot; nothing moves.
-pub fn with_slot_speed(machine: &Machine, slot: &Slot, speed: TransferRate) -> Exchanged {
+pub(crate) fn with_slot_speed(machine: &Machine, slot: &Slot, speed: TransferRate) -> Exchanged {
     let mut bench = Bench::new(&machine.pci);
     bench.cap(slot, speed);
     bench.finish(machine)

@@ -56,12 +56,12 @@ pub fn places(machine: &Machine, limits: &Limits) -> Vec<Place> {
 
 /// Rate that reaches these nodes with all drives below busy, in bytes per second: limited by the drives themselves,
 /// not by the nodes' own limits. `None` without any known limit.
-pub fn arriving(machine: &Machine, limits: &Limits, at: &[NodeIndex]) -> Option<f64> {
+pub(crate) fn arriving(machine: &Machine, limits: &Limits, at: &[NodeIndex]) -> Option<f64> {
     arriving_from(machine, limits, &places(machine, limits), at, &|_| true)
 }
 
 /// Whether drives could read more through a place than it carries; less than 1.005 times as much is rounding.
-pub fn exceeds(possible: f64, limit: &Limit) -> bool {
+pub(crate) fn exceeds(possible: f64, limit: &Limit) -> bool {
     possible > 1.005 * limit.bytes_per_second.0
 }
 

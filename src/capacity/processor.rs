@@ -53,7 +53,7 @@ pub(super) fn published(machine: &Machine) -> Option<ProcessorLimit> {
 
 /// Cycles of one read of `block` bytes with `workers`, by the drive's queue and the workload: the block layer splits
 /// reads into requests, a scheduler adds cycles, polling saves some.
-pub fn cycles_per_read(
+pub(crate) fn cycles_per_read(
     processors: &ProcessorLimit,
     drive: &Drive,
     workload: &Workload,
@@ -75,7 +75,7 @@ pub fn cycles_per_read(
 }
 
 /// Further causes of the cost of a read: a clause each, with its source.
-pub fn notes(drive: &Drive, workload: &Workload) -> Vec<String> {
+pub(crate) fn notes(drive: &Drive, workload: &Workload) -> Vec<String> {
     let Some(costs) = tables::costs() else { return Vec::new() };
     if !workload.direct {
         return vec![format!("buffered ({})", costs.buffered.source)];
@@ -99,7 +99,7 @@ fn modifiers<'a>(costs: &'a Costs, drive: &Drive, workload: &Workload) -> Vec<(&
 }
 
 /// Rate of a drive through the page cache without readahead, if readahead is off.
-pub fn without_readahead(drive: &Drive, workload: &Workload) -> Option<BytesPerSecond> {
+pub(crate) fn without_readahead(drive: &Drive, workload: &Workload) -> Option<BytesPerSecond> {
     let off = !workload.direct && drive.queue.read_ahead_kb.get() == Some(0);
     Some(BytesPerSecond(tables::costs().filter(|_| off)?.buffered.without_readahead_bytes_per_second))
 }

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_counts_first_and_says_so() {
+    fn measured_costs_precede_published_ones() {
         let mut machine = machine();
         let before = capacity::limits(&machine).processors.unwrap();
         machine.measured = vec![Measured::Reads(learned(&machine, &run(0.2, 0.63), QUIET, &[]).unwrap())];
@@ -261,7 +261,7 @@ mod tests {
         assert!((ratio(&after) - ratio(&before)).abs() < 0.01, "the curve keeps its form");
         machine.processors.model = crate::model::Reading::known("/test", Label::new("another"));
         let other = capacity::limits(&machine).processors.unwrap();
-        assert!(other.measured.is_empty(), "of another processor it says nothing");
+        assert!(other.measured.is_empty(), "the figure holds for one CPU model");
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn measured_times_come_back_whatever_else_was_measured(
+        fn measured_times_stay_whatever_else_was_measured(
             points in proptest::collection::vec((1_u32..4, 9_u32..21, 1_000.0..1e6_f64, 1e9..6e9_f64), 1..8),
         ) {
             let costs = cheapest(points.into_iter().map(|(workers, shift, cycles, hertz)| ReadCost {

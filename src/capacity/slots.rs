@@ -58,7 +58,7 @@ pub fn all(machine: &Machine) -> Vec<Slot> {
 }
 
 /// The slot that a port belongs to; `None` for a port without a slot.
-pub fn of_port(machine: &Machine, port: NodeIndex) -> Option<Slot> {
+pub(crate) fn of_port(machine: &Machine, port: NodeIndex) -> Option<Slot> {
     all(machine).into_iter().find(|slot| slot.ports.contains(&port))
 }
 
@@ -80,7 +80,12 @@ pub fn is_slot(tree: &PciTree, port: NodeIndex) -> bool {
 /// The best slot below `place` for the content of `from`: wide enough before free, free before occupied by something
 /// without drives, and that before drives. `None` if no slot takes all of it and has room for the displaced devices,
 /// which exclude `keep`.
-pub fn best_below(machine: &Machine, place: NodeIndex, from: &Slot, keep: &[NodeIndex]) -> Option<Slot> {
+pub(crate) fn best_below(
+    machine: &Machine,
+    place: NodeIndex,
+    from: &Slot,
+    keep: &[NodeIndex],
+) -> Option<Slot> {
     let tree = &machine.pci;
     let slots = all(machine);
     // One device may also go into one socket of a split slot.
@@ -98,7 +103,7 @@ pub fn best_below(machine: &Machine, place: NodeIndex, from: &Slot, keep: &[Node
 
 /// Whether two slots can exchange their content: a card that needs a split slot needs all its lanes, other devices
 /// work with fewer.
-pub fn can_change_places(tree: &PciTree, from: &Slot, to: &Slot) -> bool {
+pub(crate) fn can_change_places(tree: &PciTree, from: &Slot, to: &Slot) -> bool {
     let takes = |slot: &Slot, other: &Slot| {
         !other.is_card(tree) || slot.lanes(tree).is_none_or(|lanes| lanes >= other.needs(tree))
     };
@@ -153,7 +158,7 @@ fn together(tree: &PciTree, ports: &[NodeIndex]) -> Vec<Slot> {
 }
 
 /// Whether two ports are neighbouring functions of one device.
-pub fn are_neighbours(tree: &PciTree, one: NodeIndex, next: NodeIndex) -> bool {
+pub(crate) fn are_neighbours(tree: &PciTree, one: NodeIndex, next: NodeIndex) -> bool {
     let (one, next) = (tree.node(one), tree.node(next));
     let (NodeAddress::Device(left), NodeAddress::Device(right)) = (one.address, next.address) else {
         return false;

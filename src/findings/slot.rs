@@ -111,7 +111,7 @@ fn detection(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
     let (gain, remedy, risk) = match faster {
         Some((_, gain)) => (
             inputs.gain(gain, source),
-            "No free slot is faster. A port of this machine can do {port}: swap {what} with what is there.",
+            "No free slot is faster. A port of this machine can do {port}: swap {what} with the device there.",
             Risk::Hardware,
         ),
         None if loss > NOTHING => {

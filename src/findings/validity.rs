@@ -128,11 +128,11 @@ impl RunMonitor {
         // Reads in flight at either end of the time span are counted by one side only.
         let in_flight = f64::from(run.workload.depth) * f64::from(run.workload.jobs) * targets;
         let unsure = 2.0 * in_flight * run.workload.largest_block().0 as f64;
-        let told = |bytes: f64, most: f64| (bytes > most).then(|| against(bytes, own));
+        let above = |bytes: f64, most: f64| (bytes > most).then(|| against(bytes, own));
         let least = (LITTLE * seconds).max(OTHERS * own);
         // Buffered reads trigger readahead: the drive's count exceeds the test's own.
-        let read = told(disk.read_bytes * seconds - own, least.max(unsure)).filter(|_| run.workload.direct);
-        Others { read, wrote: told(disk.written_bytes * seconds, least) }
+        let read = above(disk.read_bytes * seconds - own, least.max(unsure)).filter(|_| run.workload.direct);
+        Others { read, wrote: above(disk.written_bytes * seconds, least) }
     }
 
     /// Increments of the thermal counters of a drive since the start of the test, in words: bytes 192 to 223 of the
@@ -353,7 +353,7 @@ mod tests {
         let mut alone = run();
         RunMonitor::default()
             .judge(&source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap()).0, &mut alone);
-        assert_eq!(alone, run(), "nothing seen, nothing said");
+        assert_eq!(alone, run(), "no counters, no doubts");
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl fmt::Display for SettingRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}:{}", self.kind.name(), self.path, self.line)?;
         match self.without_effect {
-            Some(why) => write!(f, " says {}, without effect: {why}", self.text),
+            Some(why) => write!(f, " contains {}, without effect: {why}", self.text),
             None => write!(f, " sets {}", self.value),
         }
     }

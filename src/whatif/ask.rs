@@ -170,7 +170,7 @@ pub(super) fn movable(machine: &Machine) -> String {
     let found: Vec<String> = slots::all(machine).into_iter().filter_map(function).collect();
     match found.as_slice() {
         [] => "nothing on this machine is plugged into a slot that the kernel shows".to_owned(),
-        many => format!("what is in slots here begins at {}", some_of(many)),
+        many => format!("devices in slots: {}", some_of(many)),
     }
 }
 
@@ -262,7 +262,7 @@ pub(super) fn does_not_fit(tree: &PciTree, from: &Slot, to: &Slot) -> MoveError 
             from.needs(tree)
         )
     } else {
-        format!("what is there needs {} lanes, and {here} has {}", to.needs(tree), lanes(from))
+        format!("the device there needs {} lanes, and {here} has {}", to.needs(tree), lanes(from))
     };
     MoveError::of_under(&there, wrong, "name another port, or a root complex to search for its best slot")
 }

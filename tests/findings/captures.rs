@@ -1,5 +1,5 @@
-//! Captures of laboratory machines, whose ids, models and links are made up and whose kernel is real: everything that was put
-//! there on purpose is found, and nothing else is above information.
+//! Captures of laboratory machines with made-up ids, models and links and a real kernel: every planted fault is
+//! found, and nothing else is above information.
 
 use iodyno::{findings::Finding, model::Severity, source::capture::TextRoot};
 
@@ -32,7 +32,7 @@ fn two_cards_under_one_root_complex_and_a_sleeping_graphics_card() {
     assert_eq!(loud(&found), [("shared-root-complex", Severity::Warning, about)]);
     let finding = &found[0];
     assert!(finding.remedy.text.contains("to 0000:a0, port 0000:a0:00.0"), "{}", finding.remedy.text);
-    assert_eq!(finding.gain.bytes_per_second, None, "nobody knows what that host bridge carries");
+    assert_eq!(finding.gain.bytes_per_second, None, "the limit of that host bridge is unknown");
     for id in LINKS {
         assert!(Scene::of(&found, id).is_empty(), "{id}: the graphics card sleeps, as it should");
     }
@@ -55,12 +55,12 @@ fn links_of_an_emulator_that_look_downtrained_and_are_not() {
 fn a_narrow_switch_with_a_narrow_link_behind_it() {
     let found = capture(include_str!("../fixtures/c-narrow-switch.capture")).look();
     let expected = vec!["0000:21:00.0", "nvme0n1", "nvme4n1", "nvme6n1", "nvme7n1"];
-    let mut told = loud(&found);
-    for (_, _, about) in &mut told {
+    let mut findings = loud(&found);
+    for (_, _, about) in &mut findings {
         about.sort_unstable();
     }
     assert_eq!(
-        told,
+        findings,
         [
             ("oversubscribed-hop", Severity::Warning, expected),
             ("link-downtrained", Severity::Warning, vec!["nvme1n1"]),

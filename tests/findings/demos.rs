@@ -1,4 +1,4 @@
-//! What the demos must and must not say.
+//! Findings that the demos must and must not have.
 
 use iodyno::{findings::Finding, model::Severity};
 
@@ -9,7 +9,7 @@ fn loud(found: &[Finding]) -> Vec<&str> {
 }
 
 #[test]
-fn the_threadripper_says_first_that_eight_drives_share_a_root_complex() {
+fn eight_drives_on_one_root_complex_are_the_first_finding_of_the_threadripper() {
     let found = demo("threadripper-before").look();
     assert_eq!(found[0].id.0, "shared-root-complex");
     assert_eq!(loud(&found), ["shared-root-complex"]);

@@ -64,7 +64,7 @@ fn queues(machine: &mut Machine, count: u32) {
     }
 }
 
-/// The first drive on node 0 or 1 of two; processors 0 to 3 are node 0's.
+/// The first drive on node 0 or 1 of two; CPUs 0 to 3 belong to node 0.
 fn two_nodes(home: u32) -> Scene {
     let change: fn(&mut Machine) =
         if home == 0 { |machine| split(machine, 0) } else { |machine| split(machine, 1) };
@@ -117,7 +117,7 @@ fn a_format_with_other_metadata_is_no_replacement() {
 }
 
 #[test]
-fn a_drive_that_cannot_be_formatted_gets_no_command_and_a_wide_format_says_so() {
+fn a_drive_that_cannot_be_formatted_gets_no_command() {
     let locked = (0..4).fold(x570(), |scene, drive| {
         scene.bytes(&format!("/ioctl/nvme{drive}n1/identify-ctrl"), |data| data[256] &= !2)
     });
@@ -132,7 +132,7 @@ fn in_use_of(scene: &Scene) -> (String, String) {
 }
 
 #[test]
-fn no_command_destroys_what_somebody_uses_or_may_use() {
+fn no_command_destroys_a_drive_in_use_or_with_unknown_users() {
     let (free, commands) = in_use_of(&x570());
     assert!(!free.contains("No command") && commands.matches("nvme format").count() == 4, "{commands}");
 
@@ -225,15 +225,15 @@ fn the_critical_temperature_is_high_and_a_missing_threshold_is_nothing() {
     assert_eq!(bare.severity("drive-hot"), None);
 }
 
-/// The thermal counters of the first drive's SMART log after a test has begun: at 192 and 196 minutes above its warning and
-/// critical temperature, at 216 and 220 transitions of thermal management.
+/// The thermal counters of the first drive's SMART log after a test began: minutes above its warning and critical
+/// temperature at 192 and 196, transitions of thermal management at 216 and 220.
 fn during_a_test(at: usize, count: u8) -> Scene {
     let before = x570().bytes("/ioctl/nvme0/smart-log", |log| log[216] = 40);
     before.test(&["nvme0n1"], |_| {}).watched().bytes("/ioctl/nvme0/smart-log", move |log| log[at] += count)
 }
 
 #[test]
-fn a_drive_that_throttles_while_it_is_tested_says_so_however_cool_it_is() {
+fn a_drive_that_throttles_during_a_test_is_hot_at_any_temperature() {
     let finding = during_a_test(216, 3).one("drive-hot");
     assert_eq!(finding.severity, Severity::Warning);
     assert!(finding.title.ends_with("during the test throttled lightly 3 times"), "{}", finding.title);

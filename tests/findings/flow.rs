@@ -1,4 +1,4 @@
-//! One flow through the tree: what VMD, namespaces, functions, packets and hypervisors change of it, and what they do not.
+//! One flow through the tree, with VMD, namespaces, functions, packet sizes and hypervisors.
 
 use std::sync::LazyLock;
 
@@ -26,7 +26,7 @@ fn function(machine: &Machine, address: &str) -> NodeIndex {
     machine.pci.find(address.parse::<PciAddress>().unwrap()).unwrap()
 }
 
-/// What a finding is about and wins, without names of places.
+/// Subjects and gain of a finding, without names of places.
 fn gist(found: &[Finding]) -> Vec<(&str, Severity, Option<f64>)> {
     let others = ["behind-vmd-or-raid", "defaults"];
     let about_links = found.iter().filter(|finding| !others.contains(&finding.id.0));
@@ -66,7 +66,7 @@ fn a_link_that_trained_low_behind_vmd_wins_what_it_wins_without() {
     assert_eq!(low.severity, Severity::High);
 }
 
-/// The first drive's controller has so many namespaces more.
+/// Adds namespaces to the first drive's controller.
 fn namespaces(machine: &mut Machine, more: usize) {
     let first = machine.drives[0].clone();
     for number in 2..2 + more {
@@ -121,7 +121,7 @@ fn two_controllers_on_one_link_share_it() {
     assert_eq!(finding.severity, Severity::Warning);
     assert_eq!(finding.subjects.len(), 3, "{finding:#?}");
     assert!((finding.gain.bytes_per_second.unwrap() / link - 1.0).abs() < 0.05, "{finding:#?}");
-    // A link that is wide enough for what the drives can read is not oversubscribed, however wide theirs are.
+    // A link that carries the drives' rates is not oversubscribed, whatever the width of their links.
     let wide = x570().with(two).with(|machine| {
         let functions = ["0000:0a:00.0", "0000:0b:00.0"].map(|address| function(machine, address));
         let port = machine.pci.node(functions[0]).parent.unwrap();
@@ -134,7 +134,7 @@ fn two_controllers_on_one_link_share_it() {
     });
     assert!(capacity::limits(&wide.machine()).oversubscription.values().any(|ratio| *ratio > 1.9));
     assert_eq!(wide.severity("oversubscribed-hop"), None);
-    // Controllers of one drive, such as virtual functions, want no more than it does.
+    // Controllers of one drive, such as virtual functions, need no more than the drive.
     let same = x570().with(two).with(|machine| machine.drives[1].serial = machine.drives[0].serial.clone());
     assert_eq!(same.severity("oversubscribed-hop"), None);
 }
@@ -300,7 +300,7 @@ proptest! {
     #[test]
     fn without_a_hop_the_total_is_never_less(machine in machine(), at in any::<prop::sample::Index>()) {
         let at = NodeIndex(at.index(machine.pci.nodes.len()));
-        // A drive's own link is all that is known of some drives.
+        // Some drives have no known limit but their own link.
         prop_assume!(!machine.drives.iter().any(|drive| drive.node == Some(at)));
         let without = capacity::limits_without(&machine, &[at]);
         prop_assert!(total_of(&machine, &without) >= total(&machine) * (1.0 - 1e-9));

@@ -48,7 +48,7 @@ crate::rows! {
     }
 }
 
-/// 10 000 reads a second whose interrupts go to processor 0, and a processor that falls into C2 so often.
+/// 10 000 reads a second with interrupts on CPU 0, and a CPU that enters C2 this often.
 fn sleepy(cpu: u32, entries: f64) -> Scene {
     let states: fn(&mut Machine) = |machine| {
         let state = |number: u32, name: &str, latency| IdleState {
@@ -76,11 +76,11 @@ fn only_processors_that_wait_for_the_reads_are_said_to_sleep() {
     );
     assert_eq!(finding.gain.text, "at most 400 us of the 500 us of a read");
     assert_eq!(finding.subjects[0].name, "cpu0");
-    // Processors that do nothing sleep deeply, as they should.
+    // Idle CPUs sleep deeply, as they should.
     assert_eq!(depth_one(sleepy(3, 9_000.0)).severity("deep-c-states"), None);
-    // With many reads under way nobody waits for one of them.
+    // With many reads in flight no process waits for one of them.
     assert_eq!(sleepy(0, 9_000.0).test(&["nvme0n1"], |_| {}).severity("deep-c-states"), None);
-    // That a state is there says nothing about its use.
+    // A state that exists may be unused.
     let unused = depth_one(sleepy(0, 9_000.0)).rates(|rates| rates.idle.clear());
     assert_eq!(unused.severity("deep-c-states"), None);
 }
@@ -114,7 +114,7 @@ fn memory(machine: &mut Machine, configured: u32) {
     machine.host.modules = Reading::known("/sys/firmware/dmi/tables/DMI", (0..4).map(module).collect());
 }
 
-/// A rule sets kyber; the drives say what they have.
+/// A rule sets kyber; the drives have another scheduler.
 fn ruled(scheduler: &str) -> Scene {
     x570()
         .file(
@@ -146,7 +146,7 @@ fn powersave_is_normal_where_hardware_manages_the_clock() {
 }
 
 #[test]
-fn a_ring_that_is_refused_is_a_finding_whatever_the_switch_says() {
+fn a_refused_ring_is_a_finding_whatever_the_sysctl() {
     let scene = x570().with(|machine| {
         machine.host.io_uring = Reading::denied("/probe/io_uring", "EPERM: not permitted");
     });
@@ -175,7 +175,7 @@ fn rules_of_every_family_are_held_against_what_is_set() {
     let of = |scene: Scene| -> Vec<_> {
         scene.look().into_iter().filter(|finding| finding.id.0 == "rule-reverts").collect()
     };
-    for (file, content, says) in [
+    for (file, content, words) in [
         (
             "/proc/cmdline",
             "quiet nvme.poll_queues=4\n",
@@ -204,9 +204,9 @@ fn rules_of_every_family_are_held_against_what_is_set() {
     ] {
         let found = of(x570().file("/sys/module/nvme/parameters/poll_queues", "0").file(file, content));
         assert_eq!(found.len(), 1, "{content}: {found:?}");
-        assert!(found[0].title.contains(says), "{}", found[0].title);
+        assert!(found[0].title.contains(words), "{}", found[0].title);
     }
-    // What the kernel would not take, what is so already, and what has no effect sets nothing back.
+    // Rules that the kernel refuses, that match the current value, or that have no effect revert nothing.
     for line in [
         "/etc/systemd/system/a.service:6:ExecStart=/bin/sh -c 'echo bogus > /sys/block/nvme0n1/queue/scheduler'",
         "/etc/systemd/system/a.service:6:ExecStart=/bin/sh -c 'echo 130 > /sys/block/nvme0n1/queue/read_ahead_kb'",

@@ -63,7 +63,7 @@ fn gen3_slot() -> Scene {
     laptop().file(&format!("{LAPTOP_PORT}/max_link_speed"), "8.0 GT/s PCIe")
 }
 
-/// The port is told 8 GT/s.
+/// The port's target is 8 GT/s.
 fn capped() -> Scene {
     laptop().express("0000:00:01.1", LNKCTL2, |word| (word & !0xf) | 3)
 }
@@ -88,7 +88,7 @@ fn a_link_that_is_slow_while_its_drive_is_tested_was_not_asleep() {
         finding.evidence.iter().any(|proof| proof.value.contains("the link was active"))
     };
     assert!(awake(laptop().test(&["nvme0n1"], |_| {})));
-    assert!(!awake(laptop().test(&["nvme1n1"], |_| {})), "another drive's test says nothing");
+    assert!(!awake(laptop().test(&["nvme1n1"], |_| {})), "another drive's test shows nothing");
     assert!(!awake(laptop()));
 }
 
@@ -135,13 +135,13 @@ fn gen1_slot() -> Scene {
 }
 
 #[test]
-fn a_port_of_the_first_generation_is_named_and_says_what_it_costs() {
+fn a_port_of_the_first_generation_is_named_with_its_cost() {
     let finding = gen1_slot().one("slot-limited");
     assert_eq!(finding.title, "nvme0n1: could do Gen4 x4, the slot gives Gen1 x1 (2.5 GT/s)");
     assert_eq!(finding.severity, Severity::Info, "no free slot gives more");
     assert!(finding.gain.bytes_per_second.unwrap() > 6e9, "{finding:#?}");
     assert!(finding.remedy.text.starts_with("No free slot is faster. "), "{}", finding.remedy.text);
-    // The graphics card is taken out.
+    // Without the graphics card.
     let finding = gen1_slot().unplugged("/sys/devices/pci0000:00/0000:00:03.1").one("slot-limited");
     assert_eq!(finding.severity, Severity::High);
     assert!(finding.gain.bytes_per_second.unwrap() > 6e9, "{finding:#?}");
@@ -187,7 +187,7 @@ fn a_narrow_link_above_a_switch_is_named_for_a_single_drive() {
 }
 
 #[test]
-fn a_link_that_says_nothing_sensible_is_not_judged() {
+fn a_link_with_impossible_values_is_not_judged() {
     for (file, text) in [
         ("current_link_speed", "Unknown"),
         ("current_link_width", "0"),
@@ -198,7 +198,7 @@ fn a_link_that_says_nothing_sensible_is_not_judged() {
         let machine = scene.machine();
         let node = machine.drives[0].node.unwrap();
         let link = machine.pci.node(node).link.as_ref().unwrap();
-        // Configuration space may know it where sysfs does not.
+        // Configuration space may have the value that sysfs lacks.
         if link.speed.is_known()
             && link.width.is_known()
             && link.max_speed.is_known()

@@ -1,4 +1,4 @@
-//! What only a running test shows.
+//! Findings of a running test.
 
 use std::time::Duration;
 
@@ -108,7 +108,7 @@ fn posted_msi_is_offered_only_where_the_kernel_has_it() {
 }
 
 #[test]
-fn a_result_that_is_not_the_drives_says_why() {
+fn a_result_that_is_not_the_drives_has_a_reason() {
     let scene =
         x570().test(&["nvme0n1"], |_| {}).ended(|work| ended(work, 7e9, &["it read zeros", "too short"]));
     let finding = scene.one("test-not-valid");

@@ -1,8 +1,8 @@
-//! Findings, from captures to what is said of them: for every row of the catalogue a machine on which it fires and one on
-//! which it stays silent, and what the demos must and must not say.
+//! Findings from captures: for every row of the catalogue a machine on which it fires and one on which it does not,
+//! and the findings of the demos.
 //!
-//! Machines are the built-in demos with single files changed, so that what is tested is the whole way from the text of a
-//! file to the finding.
+//! Machines are the built-in demos with single files changed, so that tests cover the path from a file's text to the
+//! finding.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 

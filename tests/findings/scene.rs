@@ -1,4 +1,4 @@
-//! A demo's machine with single files changed, the test that runs on it, and what is found.
+//! A demo's machine with changed files, the test that runs on it, and its findings.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -54,7 +54,7 @@ macro_rules! rows {
     };
 }
 
-/// A machine, and what happens on it.
+/// A machine, its counters and its test.
 #[derive(Clone)]
 pub struct Scene {
     capture: Capture,
@@ -74,25 +74,25 @@ pub fn demo(name: &str) -> Scene {
     TextRoot::parse(&demo::find(name).unwrap().capture()).unwrap().capture().clone().into()
 }
 
-/// The laptop: two drives, one of them trained low, one behind the chipset.
+/// The laptop: two drives, one with a downtrained link, one behind the chipset.
 pub fn laptop() -> Scene {
     demo("laptop")
 }
 
-/// A machine with nothing wrong at its links: four drives on the processor's slot.
+/// A machine with good links: four drives in slots of the CPU.
 pub fn x570() -> Scene {
     demo("x570")
 }
 
 impl From<Capture> for Scene {
-    /// A machine that does nothing.
+    /// An idle machine.
     fn from(capture: Capture) -> Self {
         Self { capture, rates: None, workload: None, summary: None, watch: None, change: Vec::new() }
     }
 }
 
 impl Scene {
-    /// One file's text, made if it is not there.
+    /// Sets a file's text; creates the file if it does not exist.
     pub fn file(mut self, path: &str, text: &str) -> Self {
         self.put(path, format!("{text}\n").into_bytes());
         self
@@ -121,7 +121,7 @@ impl Scene {
         self.list_in_parents(folder);
     }
 
-    /// The same text in every file whose path ends so.
+    /// Sets the text of every file whose path has this end.
     pub fn files_ending(mut self, end: &str, text: &str) -> Self {
         let paths: Vec<_> = self.capture.answers.keys().filter(|path| path.ends_with(end)).cloned().collect();
         assert!(!paths.is_empty(), "no file ends in {end}");
@@ -131,7 +131,7 @@ impl Scene {
         self
     }
 
-    /// Every path, link and name of a listing, changed.
+    /// Changes every path, link and name of a listing.
     fn renamed(mut self, rename: impl Fn(&str) -> String) -> Self {
         let mut renamed = BTreeMap::new();
         for (path, mut answers) in std::mem::take(&mut self.capture.answers) {
@@ -160,7 +160,7 @@ impl Scene {
         found
     }
 
-    /// A port of the root bus without what is behind it.
+    /// Removes the devices behind a port of the root bus.
     pub fn unplugged(mut self, port: &str) -> Self {
         let gone = self.functions_below(port);
         assert!(!gone.is_empty(), "nothing behind {port}");
@@ -173,7 +173,8 @@ impl Scene {
         self
     }
 
-    /// These ports of a root complex (`0000:00`), with all behind them, under VMD's own domain, as Intel's firmware can put them.
+    /// Moves these ports of a root complex (`0000:00`), with all devices below, into VMD's own domain, as Intel's
+    /// firmware can.
     pub fn behind_vmd(self, root: &str, ports: &[&str]) -> Self {
         let vmd = format!("/sys/devices/pci{root}/{root}:0e.0");
         let scene = ports.iter().fold(self, |scene, port| {
@@ -204,7 +205,7 @@ impl Scene {
         self.list_in_parents(path);
     }
 
-    /// Bytes of a binary file, changed.
+    /// Changes the bytes of a binary file.
     pub fn bytes(mut self, path: &str, change: impl FnOnce(&mut Vec<u8>)) -> Self {
         let Some(Some(Ok(content))) = self.capture.answers.get_mut(path).map(|answers| answers.read.as_mut())
         else {
@@ -214,7 +215,7 @@ impl Scene {
         self
     }
 
-    /// Two bytes at an offset into the PCI Express capability of every function whose path ends so.
+    /// Changes two bytes at an offset into the PCI Express capability of every function whose path has this end.
     pub fn express(mut self, device: &str, offset: usize, change: impl Fn(u16) -> u16) -> Self {
         let end = format!("{device}/config");
         let mut hit = false;
@@ -231,13 +232,13 @@ impl Scene {
         self
     }
 
-    /// A change of what was read, for what no file of a demo holds.
+    /// Changes the machine where no file of a demo has the value.
     pub fn with(mut self, change: fn(&mut Machine)) -> Self {
         self.change.push(change);
         self
     }
 
-    /// What happens per second.
+    /// Sets rates.
     pub fn rates(mut self, change: impl FnOnce(&mut Rates)) -> Self {
         let mut rates = self
             .rates
@@ -248,7 +249,7 @@ impl Scene {
         self
     }
 
-    /// Every processor of `count` busy so much.
+    /// Sets the load of all `count` CPUs.
     pub fn busy(self, count: u32, percent: f64) -> Self {
         let shares = CpuShares { sys: percent, idl: 100.0 - percent, ..CpuShares::default() };
         self.rates(|rates| {
@@ -277,19 +278,19 @@ impl Scene {
         self
     }
 
-    /// Somebody has watched since the test began; what is changed after this happens while it runs.
+    /// Monitors the test from its start; later changes happen during the test.
     pub fn watched(mut self) -> Self {
         self.watch = self.workload.as_ref().map(|workload| RunMonitor::begin(&self.machine(), workload));
         self
     }
 
-    /// How the test ended.
+    /// Sets the test's result.
     pub fn ended(mut self, summary: impl FnOnce(&Workload) -> RunSummary) -> Self {
         self.summary = self.workload.as_ref().map(summary);
         self
     }
 
-    /// The machine as it is read.
+    /// Reads the machine.
     pub fn machine(&self) -> Machine {
         let (mut machine, _) = source::read_machine(&TextRoot::from(self.capture.clone()));
         for change in &self.change {
@@ -298,7 +299,7 @@ impl Scene {
         machine
     }
 
-    /// All that is found.
+    /// All findings.
     pub fn look(&self) -> Vec<Finding> {
         let machine = self.machine();
         let limits: Limits = capacity::limits(&machine);
@@ -332,13 +333,13 @@ impl Scene {
         one.clone()
     }
 
-    /// How severe the worst one of that id is.
+    /// The highest severity of that id.
     pub fn severity(&self, id: &str) -> Option<Severity> {
         self.look().iter().filter(|finding| finding.id.0 == id).map(|finding| finding.severity).max()
     }
 }
 
-/// Every finding says all that a finding must.
+/// Checks that a finding is complete.
 pub fn is_complete(finding: &Finding) {
     let id = finding.id.0;
     assert!(!finding.title.is_empty() && !finding.why.is_empty() && !finding.wrong_if.is_empty(), "{id}");
@@ -355,7 +356,7 @@ pub fn is_complete(finding: &Finding) {
     }
 }
 
-/// Where the PCI Express capability of a configuration space is.
+/// Offset of the PCI Express capability in a configuration space.
 fn express_capability(config: &[u8]) -> Option<usize> {
     let mut at = usize::from(*config.get(0x34)?);
     for _ in 0..48 {

@@ -1,4 +1,4 @@
-//! The findings screen: what its keys do.
+//! Keys of the findings screen.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ fn enter_opens_what_was_folded_on_the_way() {
 }
 
 #[test]
-fn a_finding_about_the_whole_machine_has_no_place_and_says_so() {
+fn a_finding_about_the_whole_machine_has_no_place() {
     let app = opened("laptop", (120, 40), "2GkK<Enter>");
     let about = app.screens.findings.finding(&app.shared).unwrap();
     assert_eq!(about.id.0, "ring-features");

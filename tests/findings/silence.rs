@@ -1,4 +1,4 @@
-//! False alarms: whatever a healthy machine looks like, nothing about it is more than information.
+//! False alarms: a healthy machine has nothing above information.
 
 use std::sync::LazyLock;
 
@@ -60,7 +60,7 @@ proptest! {
 
     /// A graphics card that sleeps, an empty port, a network card on one lane.
     #[test]
-    fn links_that_lead_to_no_drive_are_nobodys_business(
+    fn links_without_drives_have_no_findings(
         mut machine in machine(),
         links in vec((any::<prop::sample::Index>(), link(), 1_u8..6, prop::sample::select(vec![0_u8, 1, 4, 16, 63])), 1..20),
     ) {
@@ -70,7 +70,7 @@ proptest! {
             machine.pci.iter().map(|(node, _)| node).filter(|node| !way.contains(node)).collect();
         for (at, most, code, lanes) in links {
             let now = (TransferRate::from_code(code).unwrap(), Lanes(lanes));
-            // What a port says it could do is what a slot could offer: only its present state is free here.
+            // A port's maximum is the maximum of a slot: only its state varies here.
             let node = *at.get(&others);
             let own = machine.pci.node(node).link.as_ref();
             let can = own.and_then(|link| Some((link.max_speed.get()?, link.max_width.get()?))).unwrap_or(most);
@@ -86,7 +86,7 @@ proptest! {
         mut machine in machine(), links in vec((link(), link()), 1..12),
     ) {
         let drives: Vec<NodeIndex> = machine.hardware_drives().filter_map(|drive| drive.node).collect();
-        // The links above a switch stay as they are; a demo's downtrained one is one of those that change.
+        // The links above a switch stay; a demo's downtrained link is among the changed ones.
         for (node, (device, port)) in drives.into_iter().zip(links.iter().cycle()) {
             let now = (device.0.min(port.0), device.1.min(port.1));
             let above = machine.pci.node(node).parent.unwrap();
@@ -115,7 +115,7 @@ proptest! {
         prop_assert!(severity(&look(&machine), "lba-512") <= Some(Severity::Info));
     }
 
-    /// A laptop: whatever its one drive and its link are, it shares nothing.
+    /// A laptop: its one drive shares nothing.
     #[test]
     fn one_drive_alone_shares_nothing(
         mut machine in machine(), kept in any::<prop::sample::Index>(), ends in (link(), link()),
@@ -151,7 +151,7 @@ proptest! {
         }
     }
 
-    /// Links that could not be read, or that say what no link can be.
+    /// Links without readable values, or with impossible ones.
     #[test]
     fn links_that_say_nothing_sensible_are_not_judged(
         mut machine in machine(), lanes in prop::sample::select(vec![0_u8, 63, 255]), silent in any::<bool>(),

@@ -1,4 +1,4 @@
-//! Who shares what.
+//! Shared root complexes, hops and slots.
 
 use iodyno::model::Severity;
 
@@ -46,7 +46,7 @@ fn wide_slot() -> Scene {
 }
 
 #[test]
-fn the_shared_root_complex_says_which_card_to_move_where_and_what_that_wins() {
+fn the_shared_root_complex_names_card_target_and_gain() {
     let finding = demo("threadripper-before").one("shared-root-complex");
     assert_eq!(finding.severity, Severity::High);
     assert_eq!(finding.title, "8 drives share root complex 0000:40 while 0000:60 has none");

@@ -93,9 +93,9 @@ pub(super) fn unplug(link: &mut Link) {
 /// none.
 fn write<T: Copy + Ord>(reading: &mut Reading<T>, value: Option<T>, is_port: bool) {
     let Some(value) = value else { return };
-    let said = reading.get();
-    if is_port || said.is_some() {
-        let value = if is_port { said.map_or(value, |said| said.max(value)) } else { value };
+    let own = reading.get();
+    if is_port || own.is_some() {
+        let value = if is_port { own.map_or(value, |own| own.max(value)) } else { value };
         *reading = Reading::known(reading.path().clone(), value);
     }
 }
@@ -142,7 +142,7 @@ mod tests {
                 "{now} of {own} and {before}, then {after}"
             );
         }
-        assert_eq!(settled(None, Some(16), Some(16), Some(16)), None, "what nobody says stays unsaid");
+        assert_eq!(settled(None, Some(16), Some(16), Some(16)), None, "unknown stays unknown");
         assert_eq!(settled(Some(16), None, None, None), Some(16));
     }
 

@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(without.len(), 1);
         assert_eq!(
             without[0].to_string(),
-            "kernel argument /proc/cmdline:1 says elevator=noop, without effect: Linux ignores elevator= since 5.0"
+            "kernel argument /proc/cmdline:1 contains elevator=noop, without effect: Linux ignores elevator= since 5.0"
         );
         assert_eq!(rules[0].to_string(), "kernel argument /proc/cmdline:1 sets 4");
     }
