@@ -118,10 +118,7 @@ impl Side {
     fn collect(&self, root: &Node, node: &Node, places: &mut BTreeMap<String, Place>) {
         let place = |what: String| Place {
             at: format!("{}, {}", root.address, node.address),
-            link: node
-                .link
-                .as_ref()
-                .and_then(|link| Some(format!("{} GT/s x{}", link.speed_gts?, link.width?))),
+            link: node.link.as_ref().and_then(Link::words),
             limit: node.limit.as_ref().map(|limit| limit.bytes_per_second),
             what,
         };
