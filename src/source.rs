@@ -62,12 +62,11 @@ fn measured(root: &dyn SysRoot) -> (Vec<Measured>, Vec<Problem>) {
         text.problem().filter(|problem| problem.kind != ProblemKind::Absent).into_iter().collect();
     let mut limits = Vec::new();
     for line in text.value().map_or("", String::as_str).lines() {
-        match Measured::parse(line) {
-            Some(limit) => limits.push(limit),
-            None => {
-                let why = root::quoted(line, "not a measured limit");
-                problems.push(Problem::new(ProblemKind::Malformed, PATH, why));
-            }
+        if let Some(limit) = Measured::parse(line) {
+            limits.push(limit);
+        } else {
+            let why = root::quoted(line, "not a measured limit");
+            problems.push(Problem::new(ProblemKind::Malformed, PATH, why));
         }
     }
     (limits, problems)

@@ -74,8 +74,6 @@ pub struct MemoryModule {
     pub bank: Label,
     /// Size; `None` for an empty socket.
     pub size: Option<Bytes>,
-    /// Total data width in bits, without error correction.
-    pub data_bits: Option<u16>,
     /// Rated speed, MT/s.
     pub rated_mts: Option<u32>,
     /// Configured speed, MT/s.

@@ -220,7 +220,7 @@ impl PciTree {
         self.iter().find(|(_, node)| node.address == NodeAddress::Device(address)).map(|(index, _)| index)
     }
 
-    /// `index` itself and everything above it, up to and with its root complex (a nested one ends the walk too).
+    /// `index` itself and all nodes above it, up to its root complex, even a nested one.
     pub fn ancestry(&self, index: NodeIndex) -> impl Iterator<Item = NodeIndex> {
         let step = move |at: &NodeIndex| {
             let node = self.node(*at);
@@ -229,12 +229,12 @@ impl PciTree {
         std::iter::successors(Some(index), step)
     }
 
-    /// The root complex `index` hangs under.
+    /// The root complex above `index`.
     pub fn root_of(&self, index: NodeIndex) -> NodeIndex {
         self.ancestry(index).last().unwrap_or(index)
     }
 
-    /// `index` and everything above it, through nested root complexes (VMD) up to the outermost.
+    /// `index` and all nodes above it, through nested root complexes (VMD) up to the outermost.
     pub(crate) fn whole_ancestry(&self, index: NodeIndex) -> impl Iterator<Item = NodeIndex> {
         std::iter::successors(Some(index), |at| self.node(*at).parent).take(self.nodes.len())
     }
@@ -244,8 +244,7 @@ impl PciTree {
         self.whole_ancestry(index).last().unwrap_or(index)
     }
 
-    /// `index` and everything below it, depth first, in bus order; nested root complexes (VMD) after what hangs beside
-    /// them.
+    /// `index` and all nodes below, depth first, in bus order; nested root complexes (VMD) after their siblings.
     pub fn subtree(&self, index: NodeIndex) -> Vec<NodeIndex> {
         let nested: Vec<NodeIndex> = self.roots().filter(|root| self.node(*root).parent.is_some()).collect();
         let below = |at: NodeIndex| {
@@ -286,48 +285,33 @@ impl PciNode {
         }
     }
 
-    /// Vendor and product as people call them, `NVIDIA Quadro P620`; `None` where the database is silent.
+    /// Short vendor and product, `NVIDIA Quadro P620`; `None` if the database has no name.
     pub fn product(&self) -> Option<String> {
         let (vendor, device) = (self.names.vendor.as_ref()?.as_str(), self.names.device.as_ref()?.as_str());
         Some(format!("{} {}", short_vendor(vendor), bracketed(device).unwrap_or(device)))
     }
 
-    /// `Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO`, ids where the database is silent.
+    /// `Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO`, ids if the database has no name.
     pub fn name(&self) -> String {
-        let vendor = match (&self.names.vendor, self.vendor.get()) {
-            (Some(name), _) => name.to_string(),
-            (None, Some(id)) => format!("Vendor {id:04x}"),
-            (None, None) => String::new(),
+        let name = |name: &Option<Label>, word: &str, id: &Reading<u16>| {
+            let name = name.as_ref().map(Label::to_string);
+            name.or_else(|| id.get().map(|id| format!("{word} {id:04x}"))).unwrap_or_default()
         };
-        let device = match (&self.names.device, self.device.get()) {
-            (Some(name), _) => name.to_string(),
-            (None, Some(id)) => format!("Device {id:04x}"),
-            (None, None) => String::new(),
-        };
+        let vendor = name(&self.names.vendor, "Vendor", &self.vendor);
+        let device = name(&self.names.device, "Device", &self.device);
         format!("{vendor} {device}").trim().to_owned()
     }
 }
 
 /// A short vendor name: `AMD`, `Samsung`, `Red Hat`.
 pub(crate) fn short_vendor(vendor: &str) -> String {
+    const COMPANY: [&str; 7] = ["Corporation", "Corp", "Co", "Ltd", "Inc", "Electronics", "Technology"];
     if let Some(short) = bracketed(vendor) {
         return short.to_owned();
     }
+    let is_company = |word: &str| COMPANY.contains(&word.strip_suffix('.').unwrap_or(word));
     let words = vendor.split([',', ' ']).filter(|word| !word.is_empty());
-    let company = [
-        "Corporation",
-        "Corp.",
-        "Corp",
-        "Co",
-        "Co.",
-        "Ltd",
-        "Ltd.",
-        "Inc",
-        "Inc.",
-        "Electronics",
-        "Technology",
-    ];
-    words.take_while(|word| !company.contains(word)).take(2).collect::<Vec<_>>().join(" ")
+    words.take_while(|word| !is_company(word)).take(2).collect::<Vec<_>>().join(" ")
 }
 
 /// The bracketed end of a name in the PCI id database, often the product name.

@@ -153,13 +153,12 @@ fn kind_of(root: &dyn SysRoot, name: &str, path: &str, device: &str) -> DriveKin
         return DriveKind::Virtio;
     }
     if name.starts_with("sd") {
-        let has_ata_port = path.split('/').any(|part| is_numbered(part, "ata"));
-        let behind_usb = path.split('/').any(|part| is_numbered(part, "usb"));
+        let is_behind = |port: &str| path.split('/').any(|part| is_numbered(part, port));
         let is_ata =
             || label(root, &format!("{device}/vendor")).value().is_some_and(|vendor| *vendor == "ATA");
-        return if behind_usb {
+        return if is_behind("usb") {
             DriveKind::Usb
-        } else if has_ata_port || is_ata() {
+        } else if is_behind("ata") || is_ata() {
             DriveKind::Sata
         } else {
             DriveKind::Scsi

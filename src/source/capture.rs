@@ -46,6 +46,15 @@ impl TextRoot {
         format::parse(text).map(Self::from)
     }
 
+    fn answer<T>(
+        &self,
+        path: &str,
+        which: impl Fn(&Answers) -> Option<Result<T, RootError>>,
+    ) -> Result<T, RootError> {
+        let answer = self.capture.answers.get(path).and_then(which);
+        answer.unwrap_or_else(|| Err(RootError::NotHere("not in this capture".to_owned())))
+    }
+
     /// The capture it answers from.
     pub fn capture(&self) -> &Capture {
         &self.capture
@@ -58,29 +67,17 @@ impl From<Capture> for TextRoot {
     }
 }
 
-/// Looks up one of a path's answers, else a [`RootError`].
-macro_rules! answer {
-    ($self:ident, $path:ident, $which:ident) => {
-        $self
-            .capture
-            .answers
-            .get($path)
-            .and_then(|answers| answers.$which.clone())
-            .unwrap_or_else(|| Err(RootError::NotHere("not in this capture".to_owned())))
-    };
-}
-
 impl SysRoot for TextRoot {
     fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
-        answer!(self, path, read)
+        self.answer(path, |answers| answers.read.clone())
     }
 
     fn link(&self, path: &str) -> Result<String, RootError> {
-        answer!(self, path, link)
+        self.answer(path, |answers| answers.link.clone())
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
-        answer!(self, path, list)
+        self.answer(path, |answers| answers.list.clone())
     }
 }
 

@@ -103,7 +103,8 @@ impl<'a> ConfigSpace<'a> {
         let link_control = if has_link { self.word(at + 0x10)? } else { 0 };
         let link_status = if has_link { self.word(at + 0x12)? } else { 0 };
         let link_control_2 = if version >= 2 { self.word(at + 0x30)? } else { 0 };
-        let bits = |value: u32, shift: u32, width: u32| low_byte((value >> shift) & ((1 << width) - 1));
+        let bits =
+            |value: u32, shift: u32, width: u32| ((value >> shift) & ((1 << width) - 1)).to_le_bytes()[0];
         let size = |code: u8| 128_u16 << code;
         let control = u32::from(device_control);
         let status = u32::from(link_status);
@@ -142,10 +143,6 @@ impl<'a> ConfigSpace<'a> {
         let bytes = self.bytes.get(at..at + 4)?;
         Some(u32::from_le_bytes(bytes.try_into().ok()?))
     }
-}
-
-fn low_byte(value: u32) -> u8 {
-    value.to_le_bytes()[0]
 }
 
 #[cfg(test)]

@@ -102,20 +102,19 @@ fn memory(root: &dyn SysRoot) -> Reading<Bytes> {
     })
 }
 
-/// Lines `flag NAME accepted`, `flag NAME refused ERRNO`, and of earlier versions `features BITS`.
+/// Lines `flag NAME accepted` and `flag NAME refused ERRNO`.
 fn io_uring(text: &str) -> Result<IoUring, String> {
     let mut ring = IoUring { flags: Vec::new(), refused: Vec::new() };
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["flag", name, "accepted"] => ring.flags.push(harmless(name)),
-            // Probes of earlier versions ran out of locked memory, which does not concern the flag.
-            ["flag", _, "refused", "ENOMEM"] => {}
+            // Of earlier versions: a probe without enough locked memory, and feature bits.
+            ["flag", _, "refused", "ENOMEM"] | ["features", _] => {}
             ["flag", name, "refused", errno] => {
                 let why = errno_number(errno).map_or_else(|| errno.to_owned(), errno_words);
                 ring.refused.push((harmless(name), harmless(&why)));
             }
-            ["features", _] => {}
             _ => return Err(quoted(line, "not a flag")),
         }
     }

@@ -1,6 +1,6 @@
 //! Parses `/proc/interrupts`.
 
-use super::root::{self, SysRoot};
+use super::root::{self, SysRoot, is_numbered};
 use crate::model::Reading;
 
 const PATH: &str = "/proc/interrupts";
@@ -66,12 +66,8 @@ impl<'a> Row<'a> {
     /// The queue this vector belongs to, `nvme0q3`.
     pub(super) fn nvme_queue(&self) -> Option<&'a str> {
         self.description.split([' ', '\t', ',']).find(|word| {
-            word.strip_prefix("nvme").and_then(|rest| rest.split_once('q')).is_some_and(
-                |(controller, queue)| {
-                    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-                    digits(controller) && digits(queue)
-                },
-            )
+            word.split_once('q')
+                .is_some_and(|(controller, queue)| is_numbered(controller, "nvme") && is_numbered(queue, ""))
         })
     }
 }

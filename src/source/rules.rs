@@ -118,9 +118,14 @@ fn answered(text: &str) -> Vec<Line> {
 }
 
 /// Files by name, from folders in descending precedence: a file masks those of the same name in later folders.
-fn in_folders(root: &dyn SysRoot, folders: &[&str], end: &str, problems: &mut Vec<Problem>) -> Vec<String> {
+fn in_folders(
+    root: &dyn SysRoot,
+    folders: &[impl AsRef<str>],
+    end: &str,
+    problems: &mut Vec<Problem>,
+) -> Vec<String> {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
-    for folder in folders {
+    for folder in folders.iter().map(AsRef::as_ref) {
         match root.list(folder) {
             Ok(names) => {
                 for name in names.into_iter().filter(|name| name.ends_with(end)) {

@@ -94,21 +94,19 @@ fn module(formatted: &[u8], strings: &[u8]) -> MemoryModule {
             Some(kib) if kib & 0x8000 != 0 => Some(Bytes(u64::from(kib & 0x7fff) << 10)),
             Some(mib) => Some(Bytes(u64::from(mib) << 20)),
         },
-        data_bits: word(0x0a).filter(|bits| !matches!(bits, 0 | 0xffff)),
         rated_mts: speed(0x15, 0x54),
         configured_mts: speed(0x20, 0x58),
     }
 }
 
-/// Six columns separated by tabs, `-` for unknown.
+/// Six columns separated by tabs, `-` for unknown. The fourth, in earlier versions the data width, is unused.
 fn to_line(module: &MemoryModule) -> String {
     let number = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
     format!(
-        "{}\t{}\t{}\t{}\t{}\t{}\n",
+        "{}\t{}\t{}\t-\t{}\t{}\n",
         module.locator,
         module.bank,
         number(module.size.map(|size| size.0)),
-        number(module.data_bits.map(u64::from)),
         number(module.rated_mts.map(u64::from)),
         number(module.configured_mts.map(u64::from)),
     )
@@ -120,11 +118,10 @@ fn from_text(text: &str) -> Result<Vec<MemoryModule>, RootError> {
         if column == "-" { Ok(None) } else { column.parse().map(Some).map_err(wrong) }
     }
     let module = |line: &str| match line.split('\t').collect::<Vec<_>>()[..] {
-        [locator, bank, size, bits, rated, configured] => Ok(MemoryModule {
+        [locator, bank, size, _, rated, configured] => Ok(MemoryModule {
             locator: Label::new(locator),
             bank: Label::new(bank),
             size: number(size)?.map(Bytes),
-            data_bits: number(bits)?,
             rated_mts: number(rated)?,
             configured_mts: number(configured)?,
         }),
@@ -143,7 +140,6 @@ mod tests {
         let mut bytes = vec![0; 0x5c];
         (bytes[0], bytes[1]) = (MEMORY_DEVICE, 0x5c);
         let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
-        put(0x0a, &64_u16.to_le_bytes());
         put(0x0c, &size.to_le_bytes());
         put(0x10, &[1, 2]);
         put(0x15, &speed.to_le_bytes());

@@ -107,7 +107,6 @@ fn memory(machine: &mut Machine, configured: u32) {
         locator: label(&format!("DIMM {slot}")),
         bank: label(&format!("P0 CHANNEL {}", if slot < 2 { "A" } else { "B" })),
         size: Some(Bytes(16 << 30)),
-        data_bits: Some(64),
         rated_mts: Some(3200),
         configured_mts: Some(configured),
     };

@@ -88,14 +88,9 @@ fn from_cpus(root: &dyn SysRoot, device: &str) -> Reading<HardwareQueues> {
     let mut types: Vec<u32> = Vec::new();
     let mut served = BTreeSet::new();
     for queue in numbers {
-        let list = match text(root, &format!("{path}/{queue}/cpu_list")) {
-            list if list.is_known() => list,
-            unknown => return unknown.map(|_| HardwareQueues::default()),
-        };
-        let cpus: BTreeSet<u32> = list
-            .value()
-            .map(|list| list.split(',').filter_map(|cpu| cpu.trim().parse().ok()).collect())
-            .unwrap_or_default();
+        let list = text(root, &format!("{path}/{queue}/cpu_list"));
+        let Some(cpus) = list.value() else { return list.map(|_| HardwareQueues::default()) };
+        let cpus: BTreeSet<u32> = cpus.split(',').filter_map(|cpu| cpu.trim().parse().ok()).collect();
         if types.is_empty() || !served.is_disjoint(&cpus) {
             types.push(0);
             served.clear();

@@ -2,7 +2,7 @@
 
 use crate::{
     machine::Temperature,
-    source::root::{SysRoot, label, number},
+    source::root::{SysRoot, is_numbered, label, number},
 };
 
 /// Sensors of the hwmon device below `device`, or, on older kernels, below its PCI function.
@@ -22,9 +22,8 @@ pub(super) fn read(root: &dyn SysRoot, device: &str, pci_path: Option<&str>) -> 
 /// The first hwmon device of a folder that belongs to a drive.
 fn hwmon_in(root: &dyn SysRoot, folder: &str) -> Option<String> {
     let names = root.list(folder).ok()?;
-    let is_hwmon =
-        |name: &&String| name.strip_prefix("hwmon").is_some_and(|rest| rest.parse::<u32>().is_ok());
-    names.iter().filter(is_hwmon).map(|name| format!("{folder}/{name}")).find(|hwmon| {
+    let hwmons = names.iter().filter(|name| is_numbered(name, "hwmon"));
+    hwmons.map(|name| format!("{folder}/{name}")).find(|hwmon| {
         let driver = label(root, &format!("{hwmon}/name"));
         driver.value().is_some_and(|name| *name == "nvme" || *name == "drivetemp")
     })

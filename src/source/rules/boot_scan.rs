@@ -79,7 +79,7 @@ fn drop_ins(root: &dyn SysRoot, service: &str) -> Vec<String> {
     let names = [template(service), Some(service.to_owned())];
     let of_name = |name: String| {
         let folders = UNITS.map(|folder| format!("{folder}/{name}.d"));
-        in_folders(root, &folders.each_ref().map(String::as_str), ".conf", &mut Vec::new())
+        in_folders(root, &folders, ".conf", &mut Vec::new())
     };
     names.into_iter().flatten().flat_map(of_name).collect()
 }
