@@ -153,8 +153,8 @@ pub struct DiskRates {
 
 /// Rates between two samples, `elapsed` apart.
 ///
-/// A counter that decreased (a device was replaced, a CPU went offline) has no rate and is omitted, and so is one that
-/// is in one sample only. Rates are never negative and never infinite.
+/// Omits a counter that decreased (a device was replaced, a CPU went offline) or is in one sample only. Rates are never
+/// negative and never infinite.
 pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
     let gauges = Rates {
         elapsed,

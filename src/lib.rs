@@ -1,7 +1,7 @@
-//! iodyno, a dynamometer for storage. See `ARCHITECTURE.md` for the house this library is built as.
+//! iodyno, a dynamometer for storage. `ARCHITECTURE.md` describes its modules.
 //!
-//! Read in this order: data ([`units`], [`text`], [`model`], [`machine`], [`counters`]), how it is read ([`source`]),
-//! what follows from it, how tests are run, then state, screen and the edges.
+//! Read in this order: data ([`units`], [`text`], [`model`], [`machine`], [`counters`]), its readers ([`source`]), limits
+//! and findings, tests, then state, screen and command line.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -1,7 +1,6 @@
 //! Pseudonyms for serials, names and addresses: same length, stable within one file.
 //!
-//! [`Redactor`] learns from all files of a machine what must be replaced, then replaces it in text and in binary
-//! records. A pseudonym is a running number in the shape of the original, so that the result still parses:
+//! [`Redactor`] learns the originals from all files of a machine, then replaces them in text and in binary records. A pseudonym is a running number in the shape of the original, so that the result still parses:
 //! `S4EWNX0R123456` becomes `X0XXXX0X000001`, `192.168.1.10` becomes `100.100.0.11`.
 
 mod capture;

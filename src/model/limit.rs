@@ -79,8 +79,8 @@ pub struct Limits {
     pub own: BTreeMap<DriveName, Limit>,
     /// Reads per second of each drive (published or measured), with the source.
     pub drive_iops: BTreeMap<DriveName, (f64, Basis, String)>,
-    /// Share of the limit of a hop (first key) per byte of a function's drives (second key), where it is not 1: drives
-    /// with different packet sizes share the hop.
+    /// Share of a hop's limit (first key) per byte of a function's drives (second key), if not 1. Drives with different
+    /// packet sizes share that hop.
     pub byte_shares: BTreeMap<(NodeIndex, NodeIndex), f64>,
     /// Hops whose limit a test on this machine exceeded, with a sentence about it. They have no entry in `hops`.
     pub refuted: BTreeMap<NodeIndex, String>,

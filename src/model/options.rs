@@ -302,7 +302,7 @@ options! {
     "CPUs for workers, 0-3,8; default those near each drive", {}
     numa_cpu_nodes: Vec<u32> = Vec::new(), Plain, "numa_cpu_nodes", "NUMA nodes whose CPUs run workers", {}
     pinned: bool = false, Policy, "cpus_allowed_policy",
-    "split pins each worker to one CPU, cores before SMT siblings", {
+    "split: one CPU per worker, cores before SMT siblings", {
         listed: |work| work.pinned,
     }
     seed: u64 = 0x1007_d140, Plain, "randseed", "seed for random offsets", {}

@@ -1,6 +1,6 @@
 //! Reads counters: `/proc/stat`, `/proc/meminfo`, `/proc/diskstats`, `/proc/interrupts`, AER, idle states.
 //!
-//! Each line is parsed on its own, so that a bad line or a kernel with fewer columns costs no other line.
+//! Each line is parsed on its own: a malformed line, or one with fewer columns, affects no other line.
 
 use std::collections::BTreeMap;
 

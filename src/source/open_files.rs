@@ -18,8 +18,14 @@ use super::root::{LiveRoot, RootError, SysRoot, join, label, parent, text};
 /// except the last, is escaped like in kernel tables (`\040`):
 ///
 /// ```text
-/// open DEVICE PROCESS COMMAND mount DEVICE FILESYSTEM POINT PROCESS COMMAND stack DEVICE LOOP export DEVICE TARGET
-/// export-file FILE TARGET pool DEVICE POOL unread PATH REASON unread-of DEVICE PATH REASON
+/// open DEVICE PROCESS COMMAND
+/// mount DEVICE FILESYSTEM POINT PROCESS COMMAND
+/// stack DEVICE LOOP
+/// export DEVICE TARGET
+/// export-file FILE TARGET
+/// pool DEVICE POOL
+/// unread PATH REASON
+/// unread-of DEVICE PATH REASON
 /// ```
 pub(crate) const PROBE: &str = "/probe/device-users";
 

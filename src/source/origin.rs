@@ -91,32 +91,25 @@ fn open_folder(folder: &Path) -> Result<Arc<dyn SysRoot>, OpenError> {
 fn open_capture(path: &Path) -> Result<Arc<dyn SysRoot>, OpenError> {
     let is_stdin = path == Path::new("-");
     let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
-    let content = if is_stdin { read_some(io::stdin().lock()) } else { read_file(path, &name)? };
+    if path.is_dir() {
+        return Err(error(name, "is a folder", "open a folder with `sys` and `proc` with --sysroot"));
+    }
+    let content = if is_stdin { read_some(io::stdin().lock()) } else { File::open(path).and_then(read_some) };
     let content =
         content.map_err(|failed| error(&name, words(&failed), "check the file and its permissions"))?;
     if content.len() > MOST_TEXT {
         return Err(error(&name, format!("longer than {} MiB", MOST_TEXT >> 20), MAKE_ONE));
     }
-    let text = std::str::from_utf8(&content);
     if !content.starts_with(MAGIC.as_bytes()) {
         let (wrong, fix) = recognise(&content);
         return Err(error(&name, wrong, fix));
     }
-    match text {
+    match std::str::from_utf8(&content) {
         Ok(text) => parse(&name, text),
         Err(bad) => {
             let line = content[..bad.valid_up_to()].split(|byte| *byte == b'\n').count();
             Err(error(&name, format!("line {line}: not UTF-8"), MAKE_ONE))
         }
-    }
-}
-
-fn read_file(path: &Path, name: &str) -> Result<io::Result<Vec<u8>>, OpenError> {
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => {
-            Err(error(name, "is a folder", "open a folder with `sys` and `proc` with --sysroot"))
-        }
-        _ => Ok(File::open(path).and_then(read_some)),
     }
 }
 

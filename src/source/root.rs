@@ -47,7 +47,7 @@ pub enum RootError {
     /// The kernel's errno.
     #[error("{}", errno_words(*.0))]
     Errno(i32),
-    /// This kind of root never holds such a thing (a capture made without it, an ioctl in a folder of files).
+    /// This root cannot have it: a capture made without it, an ioctl in a folder of files.
     #[error("{0}")]
     NotHere(String),
 }

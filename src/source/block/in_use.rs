@@ -54,13 +54,12 @@ struct Part {
 struct Parts {
     all: Vec<Part>,
     by_number: HashMap<String, usize>,
+    /// By kernel name, and device mapper's also as `mapper/NAME`.
     by_name: HashMap<String, usize>,
     /// Parts that share one btrfs file system.
     siblings: HashMap<usize, BTreeSet<usize>>,
     /// Drives behind an NVMe character device.
     behind: HashMap<String, Vec<usize>>,
-    /// Targets of symbolic links to device files.
-    links: HashMap<String, usize>,
     /// The device behind `/dev/root`.
     root_file: Option<String>,
 }
@@ -85,7 +84,6 @@ impl Parts {
             by_number: HashMap::new(),
             siblings: HashMap::new(),
             behind,
-            links: HashMap::new(),
             root_file: root_argument(root),
             all,
         };
@@ -95,7 +93,7 @@ impl Parts {
             }
             // Device mapper's names are not the kernel's: /dev/mapper/NAME is dm-N.
             if let Some(name) = label(root, &format!("{}/dm/name", part.path)).value() {
-                parts.links.insert(format!("mapper/{name}"), index);
+                parts.by_name.insert(format!("mapper/{name}"), index);
             }
         }
         parts.siblings = parts.btrfs(root);
@@ -133,8 +131,7 @@ impl Parts {
         let file = if file == "/dev/root" { self.root_file.as_deref()? } else { file };
         let name = file.strip_prefix("/dev/")?;
         // A slash in a device file's name is an exclamation mark in its kernel name.
-        let by_name = self.by_name.get(name).or_else(|| self.by_name.get(&name.replace('/', "!")));
-        by_name.or_else(|| self.links.get(name)).copied()
+        self.by_name.get(name).or_else(|| self.by_name.get(&name.replace('/', "!"))).copied()
     }
 
     /// All parts of a drive, itself among them.

@@ -130,8 +130,8 @@ fn narrow<T: TryFrom<u64>>(value: u64, most: u64) -> Result<T, String> {
     if value > most { Err(wrong()) } else { T::try_from(value).map_err(|_| wrong()) }
 }
 
-/// The `config` file. It is not read for conventional PCI devices (in a virtual machine each word costs an exit) and
-/// for devices in D3cold, which a read would wake.
+/// The `config` file, except of conventional PCI devices (in a virtual machine each word costs an exit) and of devices in
+/// D3cold, which a read would wake.
 fn configuration(root: &dyn SysRoot, shared: &Shared, path: &str) -> Reading<Vec<u8>> {
     let file = format!("{path}/config");
     let link_file = || root::text(root, &format!("{path}/max_link_speed"));

@@ -1,7 +1,8 @@
 //! Writes to files of settings in a service's command line: `sh -c 'echo none > /sys/block/sda/queue/scheduler'`,
 //! `cpupower frequency-set -g performance`; and which lines of a script write them.
 //!
-//! A write with a variable that no `for` of the same line and no assignment of the script sets is skipped, not guessed.
+//! A write with an unknown variable is skipped, not guessed. Known are those of a `for` on the same line and of the
+//! script's assignments.
 
 use std::{collections::BTreeMap, ops::Range};
 

@@ -4,9 +4,7 @@
 //! mention schedulers or drives, else every capture would contain hundreds of unrelated files. A rule with an unknown
 //! condition is skipped, not guessed.
 
-use std::sync::Arc;
-
-use super::in_folders;
+use super::{in_folders, sysfs_paths::At};
 use crate::{
     machine::rules::{RuleKind, SettingRule},
     model::Problem,
@@ -39,42 +37,32 @@ pub(super) fn read(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<Setti
 
 /// The assignments of a rules file, except under unknown conditions.
 pub fn parse(path: &str, text: &str) -> Vec<SettingRule> {
-    let path: Arc<str> = path.into();
     let lines = super::joined(text).into_iter().filter(|(_, line)| !line.starts_with('#'));
-    lines.flat_map(|(number, line)| rule(&path, number, &line)).collect()
+    lines.flat_map(|(number, line)| rule(path, number, &line)).collect()
 }
 
 /// The assignments of one line, if all its conditions are known.
-fn rule(path: &Arc<str>, line: usize, text: &str) -> Vec<SettingRule> {
+fn rule(path: &str, line: usize, text: &str) -> Vec<SettingRule> {
     let (mut names, mut rotational, mut set) = (None, None, Vec::new());
     for (key, operator, value) in terms(text) {
         match (key, operator) {
             ("ACTION" | "SUBSYSTEM" | "ENV{DEVTYPE}", "==" | "!=") => {}
-            ("KERNEL", "==") => names = Some(Label::new(value)),
+            ("KERNEL", "==") => names = Some(value),
             ("ATTR{queue/rotational}", "==") => rotational = Some(value == "1"),
             (key, "=" | ":=") => {
-                if let Some(setting) = key.strip_prefix("ATTR{queue/").and_then(|rest| rest.strip_suffix('}'))
-                {
-                    set.push((Label::new(setting), Label::new(value)));
-                }
+                let setting = key.strip_prefix("ATTR{queue/").and_then(|rest| rest.strip_suffix('}'));
+                set.extend(setting.map(|setting| (setting, value)));
             }
             (_, "==" | "!=") => return Vec::new(),
             _ => {}
         }
     }
-    set.into_iter()
-        .map(|(setting, value)| SettingRule {
-            kind: RuleKind::Udev,
-            path: path.clone(),
-            line,
-            text: Label::new(&format!("ATTR{{queue/{setting}}}=\"{value}\"")),
-            setting,
-            value,
-            names: names.clone(),
-            rotational,
-            without_effect: None,
-        })
-        .collect()
+    let at = At { kind: RuleKind::Udev, path, line };
+    let rule = |(setting, value): (&str, &str)| {
+        let text = format!("ATTR{{queue/{}}}=\"{}\"", Label::new(setting), Label::new(value));
+        SettingRule { rotational, ..at.rule(setting, value, names, &text) }
+    };
+    set.into_iter().map(rule).collect()
 }
 
 /// `KEY`, operator and value of each term of a line; stops at a malformed term.
