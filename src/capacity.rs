@@ -31,6 +31,7 @@ pub use expected::{Expected, expected};
 pub(crate) use measured::{learned, refutations};
 pub(crate) use read_cost::SystemActivity;
 pub use slots::Slot;
+pub(crate) use total::outermost_roots;
 pub use total::{Total, total, total_in};
 
 /// All limits of a machine; measurements of earlier tests on it precede published figures.

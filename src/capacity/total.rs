@@ -79,7 +79,7 @@ fn with_sisters<'a>(machine: &Machine, limits: &'a Limits) -> Cow<'a, Limits> {
     let bridge = |root: NodeIndex| tree.node(root).vendor.get().zip(tree.node(root).device.get());
     let measured = |root: NodeIndex| limits.hop(root).filter(|limit| limit.basis == Basis::Measured);
     let of_sister = |root: NodeIndex| {
-        let sisters = outermost(tree).filter(|other| bridge(*other) == bridge(root));
+        let sisters = outermost_roots(tree).filter(|other| bridge(*other) == bridge(root));
         let (sister, limit) = sisters
             .filter_map(|other| Some((other, measured(other)?)))
             .max_by(|(_, a), (_, b)| a.bytes_per_second.0.total_cmp(&b.bytes_per_second.0))?;
@@ -88,7 +88,8 @@ fn with_sisters<'a>(machine: &Machine, limits: &'a Limits) -> Cow<'a, Limits> {
         Some((root, Limit { because, node: Some(root), ..limit.clone() }))
     };
     let unknown = |root: &NodeIndex| limits.hop(*root).is_none() && bridge(*root).is_some();
-    let taken: Vec<(NodeIndex, Limit)> = outermost(tree).filter(unknown).filter_map(of_sister).collect();
+    let taken: Vec<(NodeIndex, Limit)> =
+        outermost_roots(tree).filter(unknown).filter_map(of_sister).collect();
     if taken.is_empty() {
         return Cow::Borrowed(limits);
     }
@@ -98,7 +99,7 @@ fn with_sisters<'a>(machine: &Machine, limits: &'a Limits) -> Cow<'a, Limits> {
 }
 
 /// Root complexes that are not below a device: a nested one (VMD) shares the limit there.
-fn outermost(tree: &PciTree) -> impl Iterator<Item = NodeIndex> {
+pub fn outermost_roots(tree: &PciTree) -> impl Iterator<Item = NodeIndex> {
     tree.roots().filter(|root| tree.node(*root).parent.is_none())
 }
 

@@ -234,7 +234,7 @@ fn hot(inputs: &Inputs, drive: &Drive) -> Option<Detection> {
     let title = format!("{}: {now:.0} °C{of}{during}{}", drive.name, throttled.join(", "));
     let log = drive.nvme.as_ref().map_or("", |nvme| nvme.smart.path());
     let degrees = |reading: &Reading<f64>| {
-        reading.get().map(|celsius| Evidence::new(&**reading.path(), format!("{celsius:.0} °C")))
+        reading.get().map(|celsius| Evidence::at(reading, format!("{celsius:.0} °C")))
     };
     let proofs = [&temperature.now, &temperature.max, &temperature.critical].into_iter().filter_map(degrees);
     Some(
@@ -268,7 +268,7 @@ fn worn(drive: &Drive) -> Option<Detection> {
     let severity = signs.iter().map(|(_, severity, _)| *severity).max()?;
     let words: Vec<_> = signs.into_iter().map(|(.., words)| words).collect();
     let title = format!("{}: {}", drive.name, words.join(", "));
-    let proofs = words.into_iter().map(|words| Evidence::new(&**reading.path(), words));
+    let proofs = words.into_iter().map(|words| Evidence::at(reading, words));
     Some(Detection::new(severity, title).about([Subject::drive(drive)]).with_evidence(proofs))
 }
 
@@ -292,7 +292,7 @@ fn few_queues(inputs: &Inputs) -> Vec<Detection> {
     let found = inputs.nvme().filter_map(|drive| {
         let reading = &drive.queue.hardware_queues;
         let queues = reading.get()?.default;
-        let proof = Evidence::new(&**reading.path(), format!("{queues} default queues"));
+        let proof = Evidence::at(reading, format!("{queues} default queues"));
         (queues > 0 && (queues as usize) < cpus).then_some((queues, (drive, [proof])))
     });
     let detection = |(queues, found): (u32, Vec<_>)| {
@@ -343,7 +343,7 @@ fn remote_numa(inputs: &Inputs) -> Vec<Detection> {
             Detection::new(Severity::Warning, title)
                 .about([Subject::drive(drive)])
                 .with_evidence([
-                    Evidence::new(&**drive.numa_node.path(), home.to_string()),
+                    Evidence::at(&drive.numa_node, home.to_string()),
                     Evidence::new("/proc/stat", format!("busy: {list}")),
                 ])
                 .fill("cpus", cpus)
@@ -378,7 +378,7 @@ fn multipath_of(machine: &Machine, drive: &Drive) -> Option<Detection> {
 fn apst_latency(inputs: &Inputs) -> Option<Detection> {
     let found = inputs.tested_nvme().filter(|_| inputs.is_depth_one()).filter_map(|drive| {
         let apst = &drive.nvme.as_ref()?.apst;
-        let proof = Evidence::new(&**apst.path(), "autonomous power state transitions on");
+        let proof = Evidence::at(apst, "autonomous power state transitions on");
         (apst.get() == Some(true)).then_some((drive, [proof]))
     });
     let found: Vec<_> = found.collect();

@@ -264,9 +264,14 @@ impl Evidence {
         Self { path: path.into(), value: value.into() }
     }
 
+    /// A value from the path of a reading.
+    pub(crate) fn at<T>(reading: &Reading<T>, value: impl Into<String>) -> Self {
+        Self::new(&**reading.path(), value)
+    }
+
     /// `None` if the reading has no value.
     pub(crate) fn of<T: Display>(reading: &Reading<T>) -> Option<Self> {
-        reading.value().map(|value| Self::new(&**reading.path(), value.to_string()))
+        reading.value().map(|value| Self::at(reading, value.to_string()))
     }
 }
 

@@ -211,7 +211,7 @@ fn deep_c_states(inputs: &Inputs) -> Option<Detection> {
     Some(
         Detection::new(Severity::Info, title)
             .about(sleepers.iter().map(|sleeper| Subject::cpu(sleeper.cpu)))
-            .with_evidence([Evidence::new(&**state.latency_us.path(), format!("{name} {latency} us"))])
+            .with_evidence([Evidence::at(&state.latency_us, format!("{name} {latency} us"))])
             .with_evidence(used)
             .with_gain(Gain::words(
                 format!("at most {latency} us of {read}"),
@@ -249,10 +249,8 @@ fn memory_bandwidth(inputs: &Inputs) -> Option<Detection> {
     let peak = memory.bytes_per_second.0;
     let percent = 100.0 * read / peak;
     let title = format!("the test reads {}, {percent:.0} % of what memory carries", inputs.rate(read));
-    let proof = Evidence::new(
-        &**inputs.machine.host.modules.path(),
-        format!("{}: {}", memory.because, inputs.rate(peak)),
-    );
+    let proof =
+        Evidence::at(&inputs.machine.host.modules, format!("{}: {}", memory.because, inputs.rate(peak)));
     (read > peak * MEMORY_SHARE)
         .then(|| Detection::new(Severity::Warning, title).about([Subject::host()]).with_evidence([proof]))
 }
@@ -285,9 +283,8 @@ fn ring_features(inputs: &Inputs) -> Option<Detection> {
     let reading = &inputs.machine.host.io_uring;
     let refused = &reading.value().filter(|ring| !ring.refused.is_empty())?.refused;
     let flags: Vec<_> = refused.iter().map(|(flag, _)| &**flag).collect();
-    let proofs = refused
-        .iter()
-        .map(|(flag, errno)| Evidence::new(&**reading.path(), format!("{flag} refused: {errno}")));
+    let proofs =
+        refused.iter().map(|(flag, errno)| Evidence::at(reading, format!("{flag} refused: {errno}")));
     let title = format!("io_uring features missing: {}", flags.join(", "));
     Some(Detection::new(Severity::Info, title).about([Subject::host()]).with_evidence(proofs))
 }
@@ -303,7 +300,7 @@ fn mitigations(inputs: &Inputs) -> Option<Detection> {
 
 fn smt(inputs: &Inputs) -> Option<Detection> {
     let reading = &inputs.machine.processors.smt_active;
-    let proof = Evidence::new(&**reading.path(), "1");
+    let proof = Evidence::at(reading, "1");
     (reading.get() == Some(true)).then(|| about_cpus("two threads per core", vec![proof]))
 }
 
@@ -326,7 +323,7 @@ fn memory_below_rating(inputs: &Inputs) -> Vec<Detection> {
         let severity = if now * 10 <= rated * 9 { Severity::Warning } else { Severity::Info };
         let title = units::counted_with_verb(modules.len(), "memory module", ("runs", "run"));
         let proof = |module: &MemoryModule| {
-            Evidence::new(&**reading.path(), format!("{}: {now} of {rated} MT/s", module.locator))
+            Evidence::at(reading, format!("{}: {now} of {rated} MT/s", module.locator))
         };
         Detection::new(severity, format!("{title} at {now} MT/s, rated {rated}"))
             .about([Subject::host()])

@@ -95,9 +95,9 @@ fn posted_msi_off(inputs: &Inputs) -> Option<Detection> {
     }
     let row = &machine.posted_msi_row;
     let proofs = [
-        Evidence::new(&**machine.host.command_line.path(), "no intremap=posted_msi"),
-        Evidence::new(
-            &**row.path(),
+        Evidence::at(&machine.host.command_line, "no intremap=posted_msi"),
+        Evidence::at(
+            row,
             match row.get() {
                 Some(true) => "a PMN row: this kernel has it",
                 Some(false) => "no PMN row: this kernel lacks it",

@@ -267,7 +267,7 @@ fn error_counts(ends: &[&PciNode]) -> Vec<Evidence> {
         .filter_map(|node| {
             let total =
                 node.aer_correctable.value()?.get("TOTAL_ERR_COR").copied().filter(|total| *total > 0)?;
-            Some(Evidence::new(&**node.aer_correctable.path(), format!("TOTAL_ERR_COR {total} since boot")))
+            Some(Evidence::at(&node.aer_correctable, format!("TOTAL_ERR_COR {total} since boot")))
         })
         .collect()
 }

@@ -149,7 +149,7 @@ fn aspm_on(inputs: &Inputs) -> Option<Detection> {
     let found = inputs.tested_nvme().filter(|_| inputs.is_depth_one()).filter_map(|drive| {
         let states = inputs.machine.pci.node(drive.node?).aspm.iter();
         let on = states.filter(|(name, state)| name.starts_with("l1") && state.get() == Some(true));
-        let on: Vec<_> = on.map(|(_, state)| Evidence::new(&**state.path(), "1")).collect();
+        let on: Vec<_> = on.map(|(_, state)| Evidence::at(state, "1")).collect();
         (!on.is_empty()).then_some((drive, on))
     });
     let found: Vec<_> = found.collect();

@@ -193,7 +193,7 @@ fn scheduler(inputs: &Inputs) -> Vec<Detection> {
         let word =
             |word: &Label| if *word == choice.current { format!("[{word}]") } else { word.to_string() };
         let words: Vec<_> = choice.choices.iter().map(word).collect();
-        Some((choice.current.to_string(), (drive, [Evidence::new(&**reading.path(), words.join(" "))])))
+        Some((choice.current.to_string(), (drive, [Evidence::at(reading, words.join(" "))])))
     });
     let detection = |(name, found): (String, Vec<(&Drive, _)>)| {
         let drives = drives(&found);
@@ -290,7 +290,7 @@ fn wbt(inputs: &Inputs) -> Option<Detection> {
     let found = inputs.nvme().filter_map(|drive| {
         let reading = &drive.queue.wbt_lat_usec;
         let value = reading.get().filter(|micros| *micros > 0)?;
-        Some((drive, Some(Evidence::new(&**reading.path(), format!("{value} us")))))
+        Some((drive, Some(Evidence::at(reading, format!("{value} us")))))
     });
     let is_written = |drive: &Drive| {
         let disk = inputs.rates.and_then(|rates| rates.disks.get(&drive.name));
@@ -309,7 +309,7 @@ fn misaligned(inputs: &Inputs) -> Vec<Detection> {
             drive.partitions.iter().filter(|part| part.size.get().is_some_and(|size| size > SMALL_PARTITION));
         let starts = large.filter_map(|part| {
             let start = part.start.get().filter(|start| start.0 % 4096 != 0)?;
-            Some(Evidence::new(&**part.start.path(), format!("{} starts at byte {}", part.name, start.0)))
+            Some(Evidence::at(&part.start, format!("{} starts at byte {}", part.name, start.0)))
         });
         let offset = drive.alignment_offset.get().filter(|offset| *offset != 0);
         let offset = offset.and_then(|_| Evidence::of(&drive.alignment_offset));

@@ -48,7 +48,7 @@ fn last<'a>(
 impl Now {
     fn of<T: ToString>(reading: &Reading<T>) -> Option<Self> {
         let value = reading.value()?.to_string();
-        Some(Self { proof: Evidence::new(&**reading.path(), value), offered: Vec::new() })
+        Some(Self { proof: Evidence::at(reading, value), offered: Vec::new() })
     }
 
     /// Of a drive, or of the PCI function it hangs on.
@@ -58,7 +58,7 @@ impl Now {
         match setting {
             "scheduler" => {
                 let choice = queue.scheduler.value()?;
-                let proof = Evidence::new(&**queue.scheduler.path(), choice.current.to_string());
+                let proof = Evidence::at(&queue.scheduler, choice.current.to_string());
                 Some(Self { proof, offered: choice.choices.clone() })
             }
             "read_ahead_kb" => Self::of(&queue.read_ahead_kb),

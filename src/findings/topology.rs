@@ -103,12 +103,6 @@ fn is_real_nvme(inputs: &Inputs, drive: &Drive) -> bool {
     drive.kind == DriveKind::Nvme && !drive.node.is_some_and(is_emulated)
 }
 
-/// Root complexes that are not below a device (VMD).
-fn tops(inputs: &Inputs) -> impl Iterator<Item = NodeIndex> {
-    let tree = &inputs.machine.pci;
-    tree.roots().filter(|root| tree.node(*root).parent.is_none())
-}
-
 /// A card that could move to another root complex, and the gain of all drives together; `None` if a limit is unknown.
 struct Offer<'a> {
     card: Card<'a>,
@@ -125,21 +119,15 @@ fn best_offer<'a>(inputs: &Inputs<'a>, root: NodeIndex) -> Option<Offer<'a>> {
     let carries_none = |target: &NodeIndex| {
         !inputs.machine.drives_below(*target).iter().any(|drive| is_real_nvme(inputs, drive))
     };
-    let targets = tops(inputs).filter(|node| *node != root);
-    let mut best: Option<(f64, Card, NodeIndex, Slot)> = None;
-    for target in targets.filter(carries_none) {
-        for card in cards(inputs, root) {
-            let arrives = own(target).min(card.wants);
-            let is_better = best.as_ref().is_none_or(|(most, ..)| arrives > *most);
-            let Some(slot) = slots::best_below(machine, target, &card.slot, &[]).filter(|_| is_better) else {
-                continue;
-            };
-            if slot.lanes(&machine.pci).is_some_and(|lanes| lanes >= card.slot.needs(&machine.pci)) {
-                best = Some((arrives, card, target, slot));
-            }
-        }
-    }
-    let (_, card, target, slot) = best?;
+    let targets = capacity::outermost_roots(&machine.pci).filter(|node| *node != root && carries_none(node));
+    let moves = targets.flat_map(|target| {
+        cards(inputs, root).into_iter().filter_map(move |card| {
+            let slot = slots::best_below(machine, target, &card.slot, &[])?;
+            let fits = slot.lanes(&machine.pci)? >= card.slot.needs(&machine.pci);
+            fits.then(|| (own(target).min(card.wants), card, target, slot))
+        })
+    });
+    let (_, card, target, slot) = moves.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
     let then = exchange(machine, &card.slot, &slot).machine;
     let total = |machine, limits| Some(capacity::total(machine, limits).bytes_per_second?.0);
     let gain = total(&then, &capacity::limits(&then)).zip(total(machine, inputs.limits));
@@ -150,7 +138,8 @@ fn best_offer<'a>(inputs: &Inputs<'a>, root: NodeIndex) -> Option<Offer<'a>> {
 const ONE_SLOT: u32 = 16;
 
 fn shared_root_complex(inputs: &Inputs) -> Vec<Detection> {
-    tops(inputs).filter_map(|root| bunched_under(inputs, root)).collect()
+    let roots = capacity::outermost_roots(&inputs.machine.pci);
+    roots.filter_map(|root| bunched_under(inputs, root)).collect()
 }
 
 fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
