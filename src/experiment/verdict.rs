@@ -61,13 +61,18 @@ pub(crate) fn compared(metric: Metric, effect: &Effect, base: &str) -> String {
 /// A ratio with its interval, for a column: `-54.0 % [-54.1, -53.9]`, from double on `3.88x [3.87, 3.88]`.
 pub(crate) fn change(ratio: f64, interval: Option<(f64, f64)>) -> String {
     let (number, unit): (fn(f64) -> String, _) = match ratio {
-        // Adding 0 makes -0 positive.
-        ..2.0 => (|ratio| format!("{:+.1}", ((ratio - 1.0) * 1000.0).round() / 10.0 + 0.0), " %"),
+        ..2.0 => (percent_change, " %"),
         _ => (|ratio| format!("{ratio:.2}"), "x"),
     };
     let interval =
         interval.map(|(low, high)| format!(" [{}, {}]", number(low), number(high))).unwrap_or_default();
     format!("{}{unit}{interval}", number(ratio))
+}
+
+/// A ratio as a change in percent: `-54.0`.
+pub(crate) fn percent_change(ratio: f64) -> String {
+    // Adding 0 makes -0 positive.
+    format!("{:+.1}", ((ratio - 1.0) * 1000.0).round() / 10.0 + 0.0)
 }
 
 /// The base of an arm's comparison, in words.

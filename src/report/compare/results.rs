@@ -11,7 +11,7 @@ use super::{
 use crate::{
     experiment::{
         statistics::median,
-        verdict::{change, short},
+        verdict::{change, percent_change, short},
     },
     model::{ArmRecord, EffectRecord, ExperimentRecord, Metric, Target, Verdict, Workload},
     report::{
@@ -213,12 +213,12 @@ impl RunChange {
         lines.push(row("after", &self.after));
         let interval = match (self.ratio.low, self.ratio.high) {
             (Some(low), Some(high)) => {
-                format!(" (95 %: {:+.1} to {:+.1})", 100.0 * (low - 1.0), 100.0 * (high - 1.0))
+                format!(" (95 %: {} to {})", percent_change(low), percent_change(high))
             }
             _ => " (too short for an interval)".to_owned(),
         };
         let word = self.ratio.verdict.name().replace('-', " ");
-        lines.push(format!("   {word}: {:+.1} %{interval}", 100.0 * (self.ratio.middle - 1.0)));
+        lines.push(format!("   {word}: {} %{interval}", percent_change(self.ratio.middle)));
         lines.extend(self.doubts.iter().flat_map(|doubt| boxed("   ", &format!("invalid: {doubt}"))));
         lines
     }
