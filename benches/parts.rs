@@ -1,7 +1,7 @@
-//! What small things cost that happen often: per read, per look at the machine, per frame.
+//! Costs of frequent small steps: per read, per sample of the machine, per frame.
 //!
-//! `cargo bench --bench parts`. Prints Markdown: the median and the range of eleven repetitions, each long enough for the
-//! clock to be exact to a thousandth.
+//! `cargo bench --bench parts`. Prints Markdown: the median and the range of eleven repetitions, each long enough for
+//! timing within 0.1 %.
 #![expect(clippy::unwrap_used, reason = "a bench ends where something is not there")]
 #![expect(clippy::disallowed_methods, reason = "benches read the clock")]
 
@@ -22,10 +22,10 @@ use iodyno::{
 };
 
 const REPETITIONS: usize = 11;
-/// How long one takes at least.
+/// Least time of a repetition.
 const LONG: Duration = Duration::from_millis(50);
 
-/// The machine with the most in it among the built-in ones.
+/// The largest built-in machine.
 const BIG: &str = "threadripper-before";
 
 fn main() {

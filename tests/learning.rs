@@ -20,7 +20,7 @@ use iodyno::{
 };
 
 const RUNTIME: Duration = Duration::from_secs(10);
-/// The clock that the processors are said to have run at.
+/// The simulated CPU clock.
 const KHZ: u64 = 4_000_000;
 
 /// A machine of its own on the screen, with one drive marked.

@@ -47,8 +47,8 @@ enum Kill {
     After(usize),
 }
 
-/// A driver's parameter and a controller's driver, with what was written to them; refuses a value it is told to, and
-/// panics, as a kill ends a process, before or after a write.
+/// A driver's parameter and a controller's driver, with the values written; refuses one value, and panics before or after
+/// a write, as a kill ends a process.
 struct Kernel {
     files: Mutex<BTreeMap<String, String>>,
     written: Mutex<Vec<String>>,

@@ -61,8 +61,8 @@ fn proved_on(place: Proof) -> Vec<(&'static str, &'static str)> {
     rows.map(|row| *CHANGES.iter().find(|(id, _)| *id == row.id.0).unwrap()).collect()
 }
 
-/// Changes every one of these settings of a device, reads it back, in the list as well, and undoes them all. What is so
-/// already, as zram counts nothing as delivered, gets another value.
+/// Changes each of these settings of a device, reads it back, in the list too, and undoes them all. A setting that has the
+/// value already, as `iostats` of zram, gets another one.
 fn change_and_undo(device: &Queue, changes: &[(&'static str, &'static str)]) {
     let state = tempfile::tempdir().unwrap();
     let before = device.read_settings();
@@ -144,7 +144,7 @@ fn runtime_power_of_a_pci_function_is_changed_read_back_and_undone() {
     assert_eq!(control(), "on\n");
 }
 
-/// The demo's files, with those added that none of the machines behind the demos had.
+/// The demo's files, and those that no demo has.
 fn fake_root() -> (Machine, FakeKernel) {
     let demo = iodyno::source::demo::find("x570").unwrap();
     let mut capture = TextRoot::parse(&demo.capture()).unwrap().capture().clone();
@@ -282,7 +282,7 @@ fn a_device_without_a_serial_is_known_by_its_diskseq() {
     assert_eq!(device.read_settings(), other, "another device of that name is left alone");
 }
 
-/// As somebody who is not root, with a state folder of theirs.
+/// As a user without root, with a state folder of its own.
 fn as_nobody(args: &[&str]) -> Output {
     let home = tempfile::tempdir().unwrap();
     let program = home.path().join("iodyno");
@@ -309,7 +309,7 @@ fn without_privilege_everything_is_shown_and_changes_become_commands() {
     assert_eq!(device.read_settings(), before);
     let error = String::from_utf8_lossy(&set.stderr);
     assert!(error.starts_with("iodyno: tune set: needs root") && error.lines().count() == 1, "{error}");
-    // The commands do what was asked for, in an order that works.
+    // The printed commands set the values, in a working order.
     let commands = String::from_utf8_lossy(&set.stdout).replace("sudo ", "");
     assert_eq!(commands.lines().count(), 2, "{commands}");
     assert!(Command::new("sh").arg("-ec").arg(&commands).stdout(Stdio::null()).status().unwrap().success());

@@ -1,9 +1,9 @@
-//! Counts the user instructions of a read, exactly: one worker is single-stepped between its calls of the kernel.
+//! Counts the user instructions of a read exactly, by single-stepping one worker between its system calls.
 //!
 //! `cargo bench --bench instructions -- [--calls N] [--target FILE] [--t-io-uring PATH]`. Without a target, a file of
 //! 64 MiB of random data in the build folder, read through the page cache. The instructions between the return of one
-//! `io_uring_enter` and the next are counted, and divided by the reads that these calls handed over. Nothing here depends
-//! on what else the machine does. For `x86_64`.
+//! `io_uring_enter` and the next are counted, and divided by the reads that these calls submitted. Other load has no
+//! influence. For `x86_64`.
 #![expect(clippy::unwrap_used, reason = "a bench ends where something is not there")]
 #![cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "ptrace has no safe wrapper"))]
 
@@ -40,7 +40,7 @@ fn main() {
         }
     }
     let target = target.unwrap_or_else(own_file);
-    // With one processor, so that one worker reads all targets.
+    // On one CPU, so that one worker reads all targets.
     let iodyno = |targets: usize, further: &[&str]| {
         let mut command = Command::new("taskset");
         let options = ["--rw=randread", "--bs=4k", "--iodepth=32", "--direct=0", "--runtime=600"];
@@ -84,7 +84,7 @@ fn own_file() -> PathBuf {
     path
 }
 
-/// What was stepped through.
+/// Instructions stepped through, with their calls and reads.
 struct Counted {
     instructions: u64,
     calls: u64,

@@ -7,10 +7,10 @@ use super::Counted;
 /// The instruction `syscall`, and the number of `io_uring_enter` (`arch/x86/entry/syscalls/syscall_64.tbl`).
 const SYSCALL: i64 = 0x050f;
 const ENTER: u64 = 426;
-/// Calls of the kernel that are let pass before counting.
+/// System calls before counting starts.
 const BEFORE: u64 = 20;
 
-/// Steps through the busiest thread of `child` for so many calls of the kernel, then ends it.
+/// Steps through the busiest thread of `child` for this many system calls, then ends it.
 pub fn count(mut child: Child, calls: u64) -> Counted {
     let thread = busiest(child.id());
     seize(thread);
@@ -36,7 +36,7 @@ pub fn count(mut child: Child, calls: u64) -> Counted {
     counted
 }
 
-/// The thread that has used most of the processor after a second.
+/// The thread with the most CPU time after a second.
 fn busiest(process: u32) -> i32 {
     thread::sleep(Duration::from_secs(1));
     let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
@@ -56,7 +56,7 @@ fn ptrace(request: libc::c_uint, thread: i32, data: *mut libc::c_void) -> i64 {
     answer
 }
 
-/// Waits until something happens to the thread. Whether it goes on to live.
+/// Waits until the thread stops or ends. Whether it still lives.
 fn wait(thread: i32) -> bool {
     let mut status = 0;
     // SAFETY: `status` is an integer that outlives the call.
@@ -76,7 +76,7 @@ fn step(thread: i32) {
     assert!(wait(thread), "the worker ended");
 }
 
-/// When the thread is about to call `io_uring_enter`: how many reads it hands over.
+/// The reads that the thread submits, if it is about to call `io_uring_enter`.
 fn enters(thread: i32) -> Option<u64> {
     // SAFETY: an all-zero structure of registers is a valid one.
     let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };

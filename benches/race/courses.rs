@@ -1,4 +1,4 @@
-//! What is raced over, who races there, and what iodyno is to reach.
+//! Courses of the race: targets, racers and bars.
 
 use std::{
     iter,
@@ -17,7 +17,7 @@ pub struct Course {
     /// iodyno first.
     pub racers: Vec<Racer>,
     pub bars: Vec<Bar>,
-    /// What is read before every round, and whether past the page cache.
+    /// A file read before every round, and whether with O_DIRECT.
     pub warm: Option<(PathBuf, bool)>,
 }
 
@@ -27,7 +27,7 @@ const BATCHED: &str = "fio io_uring, registered, fixed, batches of 32";
 const T_IO_URING: &str = "t/io_uring, batches of 32";
 
 impl Course {
-    /// Other builds of iodyno instead of all competitors; nothing remains of a course that only this build can run.
+    /// Replaces all competitors by other builds of iodyno, as far as they can run the course.
     pub fn compare(&mut self, builds: &[String]) {
         let own = self.racers[0].clone();
         self.racers =
@@ -36,7 +36,7 @@ impl Course {
     }
 }
 
-/// All courses, over a file, a loop device on it where one can be made, and devices that somebody named.
+/// All courses: over a file, a loop device on it where one can be made, and given devices.
 pub fn all(
     programs: &Programs,
     file: &Path,
@@ -49,7 +49,7 @@ pub fn all(
     let rival = |job: &Job| programs.t_io_uring(T_IO_URING, job, 32);
     let two = |job: &Job| Job { workers: 2, ..job.clone() };
     let many = |count| Job { targets: vec![file.to_owned(); count], ..cached.clone() };
-    // What is behind a loop device comes from the page cache too; a virtual disk's reads from a cache of its host.
+    // A loop device reads from the page cache too; a virtual disk from a cache of its host.
     let hot = || Some((file.to_owned(), false));
     let past = || Some((file.to_owned(), true));
     let mut courses = Vec::new();
@@ -114,7 +114,7 @@ pub fn all(
             warm(target),
         );
     }
-    // With few reads under way the time between them decides, not what a call takes.
+    // With few reads in flight the time between them decides, not the cost of a call.
     for depth in [1, 4, 12] {
         for (name, target) in &own {
             let job = direct(target, depth);

@@ -19,21 +19,21 @@ pub struct Figure {
     machine_ns: f64,
 }
 
-/// What iodyno, the first racer, is to reach.
+/// A bar for iodyno, the first racer.
 #[derive(Clone, Copy)]
 pub struct Bar {
     pub against: Rival,
-    /// Its reads per second as a multiple of the rival's.
+    /// Least IOPS, as a multiple of the rival's.
     pub iops: f64,
-    /// Its processor time for a read as a multiple of the rival's, the most it may be.
+    /// Most CPU time per read, as a multiple of the rival's.
     pub process_ns: Option<f64>,
 }
 
-/// Whom a bar is about.
+/// The rival of a bar.
 #[derive(Clone, Copy)]
 pub enum Rival {
     Named(&'static str),
-    /// Whoever has the highest median, in rounds of its own: the highest of several that are alike was lucky too.
+    /// The rival with the highest median, in rounds of its own: the highest of several equal ones was also lucky.
     Best,
 }
 
@@ -99,7 +99,7 @@ pub fn table(course: &str, names: &[&str], figures: &[Vec<Figure>]) -> String {
     text
 }
 
-/// Whoever has the highest median but the first, if there is anybody else.
+/// The racer with the highest median, without the first; `None` without another.
 pub fn fastest(figures: &[Vec<Figure>]) -> Option<usize> {
     let median_of = |place: &usize| median(&iops(&figures[*place])).unwrap();
     (1..figures.len()).max_by(|a, b| median_of(a).total_cmp(&median_of(b)))

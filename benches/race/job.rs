@@ -1,8 +1,7 @@
-//! What is read, by iodyno and its competitors alike.
+//! The workload of all racers.
 
 use std::path::PathBuf;
 
-/// What is read.
 #[derive(Clone)]
 pub struct Job {
     pub targets: Vec<PathBuf>,

@@ -2,12 +2,12 @@
 //!
 //! `cargo bench --bench race -- [--rounds N] [--seconds S] [--fio PATH] [--t-io-uring PATH] [--device DEV]...
 //! [--course TEXT]... [--against PATH]...`. `--against` races other builds of iodyno instead of fio and `t/io_uring`; a
-//! course name that begins with `=` is taken as a whole. A file of 1 GiB of random data in the build folder: through the page cache
-//! (with one and two workers, under the screen, 16 times at once), past it, and over a loop device (root only); a new zram
-//! device, which holds nothing (root only); and the devices named, `null_blk` for instance, which are only ever read. File and
-//! loop device once more at depths 1, 4 and 12. At last latencies at half of the peak rate, and the memory of a job. The file
-//! is locked into memory where that is allowed, or a kernel that reclaims what is not used all the time takes part in the
-//! race. `--course` takes those whose name contains a text. Prints Markdown: medians, the median of the ratios within the
+//! course name that begins with `=` must match as a whole. Courses: a file of 1 GiB of random data in the build folder through
+//! the page cache (with one and two workers, under the screen, 16 times at once), with O_DIRECT, and over a loop device (root
+//! only); a new, empty zram device (root only); and the given devices, such as `null_blk`, which are only read. File and loop
+//! device also at depths 1, 4 and 12. Then latencies at half of the peak rate, and the memory of a job. The file is locked
+//! into memory where possible, or the kernel would reclaim its pages during the race. `--course` takes courses whose name
+//! contains a text. Prints Markdown: medians, the median of the ratios within the
 //! rounds with the interval of their geometric mean, CPU time per read, of the process and of the whole machine
 //! (`/proc/stat`), and whether the bars are met; the fastest competitor is met in twice as many rounds of its own.
 #![expect(clippy::unwrap_used, reason = "a bench ends where something is not there")]
@@ -121,7 +121,7 @@ fn run(course: &Course, racers: &[usize], rounds: usize) -> Vec<Vec<Figure>> {
         if let Some((file, direct)) = &course.warm {
             read_whole(file, *direct);
         }
-        // Nobody always runs after the same one: what that left behind, a rested disk for instance, is no merit.
+        // The order changes, so that no racer always profits from the same predecessor, such as by a rested disk.
         let mut places: Vec<usize> = (0..racers.len()).collect();
         places.rotate_left(round / 2 % racers.len());
         if round % 2 == 1 {
@@ -146,7 +146,7 @@ fn own_file() -> PathBuf {
     path
 }
 
-/// Reads a file once, so that nobody is the first to do so.
+/// Reads a file once, so that no racer is the first to do so.
 fn read_whole(path: &Path, direct: bool) {
     let mut memory = vec![0_u8; (1 << 20) + 4096];
     let start = memory.as_ptr().align_offset(4096);

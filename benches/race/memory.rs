@@ -1,4 +1,4 @@
-//! What a job takes of memory beside the buffers its reads land in.
+//! Memory of a job, without its buffers.
 
 use std::{fs, path::Path, process::Command, process::Stdio, thread, time::Duration};
 
@@ -9,7 +9,7 @@ const JOBS: u64 = 64;
 const DEPTH: u64 = 32;
 const BLOCK: u64 = 4096;
 
-/// The most that was resident with many jobs, less what was with one, less the buffers, for each.
+/// Peak resident memory with many jobs less that with one, per job, without buffers.
 pub fn of_a_job(file: &Path) -> String {
     let more = resident(file, JOBS + 1).saturating_sub(resident(file, 1));
     let each = (more / JOBS).saturating_sub(DEPTH * BLOCK);

@@ -1,4 +1,4 @@
-//! How each competitor is told to do the same, 4 KiB random reads at some depth for each target, and what it came to.
+//! The racers' command lines for the same workload, 4 KiB random reads at one depth per target, and their results.
 
 use std::process::{Command, Output};
 
@@ -79,7 +79,7 @@ impl Racer {
         Some(Self { name: path.to_owned(), job: self.job.clone(), way })
     }
 
-    /// With one processor to itself, so that one worker reads all targets.
+    /// On one CPU, so that one worker reads all targets.
     pub fn one_worker(name: &'static str, job: &Job) -> Self {
         let arguments = ["-c", "0", &own()].map(str::to_owned).into_iter().chain(bench(job)).collect();
         Self { name: name.to_owned(), job: job.clone(), way: Way::Document("taskset".to_owned(), arguments) }
@@ -116,7 +116,7 @@ pub fn output(program: &str, arguments: &[String]) -> Output {
     Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"))
 }
 
-/// A document of fio's shape among what was printed.
+/// fio's JSON document in an output.
 pub fn document(output: &Output) -> Option<Value> {
     let text = String::from_utf8_lossy(&output.stdout);
     serde_json::from_str(text.get(text.find('{')?..)?).ok()

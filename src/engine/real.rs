@@ -258,10 +258,10 @@ mod tests {
     #[test]
     fn jobs_that_share_a_worker_are_read_evenly_and_paid_for_together() {
         let ((_one, first), (_other, second)) = (file(), file());
-        // A busy disk would do what is asked first: the page cache does what is asked.
+        // A busy disk would prefer one file; the page cache does not.
         let mut shared = Workload { direct: false, ..workload(&first) };
         shared.targets.push(Target { path: second, drive: None });
-        // More jobs than this machine has processors.
+        // More jobs than CPUs.
         shared.jobs = 8 * u32::try_from(thread::available_parallelism().unwrap().get()).unwrap();
         shared.depth = 4;
         let summary = run(&shared);
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_run_in_which_no_read_completed_is_invalid_and_says_what_to_do() {
-        // A pipe: its read completes when somebody writes.
+        // A pipe: its read completes at the first write.
         let (reader, _writer) = std::io::pipe().unwrap();
         let target = Open {
             file: File::from(std::os::fd::OwnedFd::from(reader)),
@@ -394,7 +394,7 @@ mod tests {
         let mut running = RealEngine::default().start(&endless, clock::now()).unwrap();
         thread::sleep(Duration::from_millis(50));
         running.pause(clock::now());
-        // What is in flight comes back, on a busy disk after a while.
+        // Reads in flight complete, on a busy disk after a while.
         let mut before = running.sample(clock::now());
         for _ in 0..20 {
             thread::sleep(Duration::from_millis(200));

@@ -33,10 +33,8 @@ pub(crate) struct RingSetup {
     /// Bytes of a request.
     pub block: usize,
     pub config: EffectiveConfig,
-    /// Reads name buffers by their registration.
-    pub fixed_buffers: bool,
-    /// Slots per registered buffer.
-    pub slots_per_buffer: usize,
+    /// Requests per registered buffer; `None` without registration.
+    pub slots_per_buffer: Option<usize>,
 }
 
 /// A setup flag.
@@ -143,10 +141,8 @@ impl RingSetup {
         ready.ring_made();
         let slots_per_buffer =
             fix_buffers(&guarded.ring.ring.submitter(), workload, &guarded.buffers, block, &mut fallbacks);
-        let fixed_buffers = slots_per_buffer.is_some();
-        let slots_per_buffer = slots_per_buffer.unwrap_or(usize::MAX);
         let config = EffectiveConfig::new(EngineKind::IoUring, polled, flags, &guarded.buffers, fallbacks);
-        Ok(Self { guarded, block, config, fixed_buffers, slots_per_buffer })
+        Ok(Self { guarded, block, config, slots_per_buffer })
     }
 }
 

@@ -184,7 +184,7 @@ struct Simulation {
     /// Time spent in pauses that are over.
     held: Duration,
     held_since: Option<Instant>,
-    /// Time that had passed when it was stopped.
+    /// Time passed until it was stopped.
     stopped: Option<Duration>,
 }
 

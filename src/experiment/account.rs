@@ -52,7 +52,7 @@ pub enum Ending {
 /// The state of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Account {
-    /// What is done.
+    /// The plan.
     pub plan: Plan,
     /// Arms, in the plan's order.
     pub arms: Vec<ArmAccount>,
@@ -169,11 +169,8 @@ impl Account {
 
     /// Half width of the widest interval, as a share; `None` until every arm has an interval.
     pub(crate) fn width(&self) -> Option<f64> {
-        let mut widest = None;
-        for arm in self.compared() {
-            widest = Some(self.interval(arm)?.half.max(widest.unwrap_or(0.0)));
-        }
-        widest.map(f64::exp_m1)
+        let halves = self.compared().map(|arm| Some(self.interval(arm)?.half));
+        halves.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max).map(f64::exp_m1)
     }
 
     /// The target half width, as a share.

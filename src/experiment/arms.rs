@@ -61,17 +61,17 @@ fn values(scene: &Scene<'_>, work: &Workload, setting: SettingId, others: &[&str
 
 pub(super) fn schedulers(scene: &Scene<'_>, work: &Workload) -> Arms {
     let drives = tunable(scene)?;
-    let mut offered: Option<Vec<String>> = None;
-    for drive in &drives {
+    let mut offered: Vec<String> = Vec::new();
+    for (index, drive) in drives.iter().enumerate() {
         let choice = drive.queue.scheduler.value();
         let choice = choice.ok_or_else(|| format!("a drive with a scheduler; {} has none", drive.name))?;
         let words: Vec<String> = choice.choices.iter().map(ToString::to_string).collect();
-        offered = Some(match offered {
-            None => words,
-            Some(before) => before.into_iter().filter(|word| words.contains(word)).collect(),
-        });
+        if index == 0 {
+            offered = words;
+        } else {
+            offered.retain(|word| words.contains(word));
+        }
     }
-    let mut offered = offered.unwrap_or_default();
     offered.sort_by_key(|word| word != "none");
     if offered.len() < 2 {
         return Err(format!("a kernel that offers two schedulers; this one has {}", offered.join(" ")).into());
@@ -186,20 +186,18 @@ fn passthrough_targets(drives: &[&Drive], targets: &[Target]) -> Option<Vec<Targ
 
 /// Targets by the drive they lie on; there must be two drives.
 fn by_drive(scene: &Scene<'_>) -> Result<Vec<(DriveName, Target)>, Needs> {
-    let mut found: BTreeMap<DriveName, Target> = BTreeMap::new();
-    let mut order = Vec::new();
+    let mut found: Vec<(DriveName, Target)> = Vec::new();
     for target in scene.targets {
-        if let Some(drive) = target.drive.clone()
-            && !found.contains_key(&drive)
+        if let Some(drive) = &target.drive
+            && !found.iter().any(|(seen, _)| seen == drive)
         {
-            order.push(drive.clone());
-            found.insert(drive, target.clone());
+            found.push((drive.clone(), target.clone()));
         }
     }
-    if order.len() < 2 {
+    if found.len() < 2 {
         return Err("two drives: mark them, or name them with --filename A:B".into());
     }
-    Ok(order.into_iter().filter_map(|drive| Some((drive.clone(), found.remove(&drive)?))).collect())
+    Ok(found)
 }
 
 fn on(work: &Workload, targets: impl IntoIterator<Item = Target>) -> Workload {

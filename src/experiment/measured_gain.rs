@@ -14,8 +14,8 @@ pub struct MeasuredGain {
     pub words: String,
 }
 
-/// The measured gain of each setting of the winner over the arm with the values that the machine had (`found`), else
-/// over the one it beats by most. Empty while nothing is answered, and where arms differ in more than settings.
+/// The measured gain of each setting of the winner: over the arm with the machine's own values (`found`), else over the
+/// worst arm. Empty without a verdict, and where arms differ in more than settings.
 pub(crate) fn measured_gains(
     account: &Account,
     found: impl Fn(&Assignment) -> Option<String>,
@@ -43,7 +43,7 @@ pub(crate) fn measured_gains(
         .collect()
 }
 
-/// The winner, the arm it is held against, and the effect that compares them.
+/// The winner, the arm it is compared with, and their effect.
 fn rivals<'a>(
     account: &'a Account,
     found: &impl Fn(&Assignment) -> Option<String>,

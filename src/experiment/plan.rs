@@ -14,7 +14,7 @@ pub struct Experiment {
     pub id: ExperimentId,
     /// The question.
     pub question: &'static str,
-    /// What is compared, in short.
+    /// The compared arms, in short.
     pub arms: &'static str,
     /// Settings it changes; empty if only the workload.
     pub changes: &'static str,
@@ -36,7 +36,7 @@ pub struct Experiment {
     pub subject: Subject,
     /// The base workload.
     pub workload: fn() -> Workload,
-    /// Makes the arms for a machine, or says what is missing.
+    /// Makes the arms for a machine.
     pub make: fn(&Scene<'_>, &Workload) -> Arms,
 }
 
@@ -170,7 +170,7 @@ pub struct Plan {
     pub experiment: &'static Experiment,
     /// The compared metric.
     pub metric: Metric,
-    /// What is compared.
+    /// The compared arms.
     pub arms: Vec<Arm>,
     /// Duration, confidence and margin of an experiment.
     pub terms: Terms,

@@ -27,12 +27,12 @@ pub struct Interval {
     pub error: f64,
     /// Degrees of freedom.
     pub freedom: u32,
-    /// How many ratios it is made of.
+    /// Number of ratios.
     pub count: usize,
 }
 
 impl Interval {
-    /// Of the logarithms of the rounds' ratios, at `confidence` (0.95); `None` for fewer than four.
+    /// From the logarithms of the rounds' ratios, at `confidence` (0.95); `None` for fewer than four.
     pub fn of(logs: &[f64], confidence: f64) -> Option<Self> {
         let count = logs.len();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a fifth of a length")]
@@ -90,8 +90,8 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     values
 }
 
-/// Student's quantile: the value that a t of so many degrees of freedom stays below, in absolute terms, with that
-/// probability. By bisection of the distribution's closed form.
+/// Student's quantile: |t| with `freedom` degrees of freedom stays below it with that probability. By bisection of the
+/// distribution's closed form.
 pub(crate) fn student(probability: f64, freedom: u32) -> f64 {
     let (mut low, mut high) = (0.0, 1e4);
     for _ in 0..80 {

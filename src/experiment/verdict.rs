@@ -163,16 +163,17 @@ pub(crate) fn in_words(time: Duration) -> String {
 pub(crate) fn short(metric: Metric, value: f64, units: UnitSystem) -> String {
     match metric {
         Metric::CpuNsPerIo | Metric::LatencyP99 => Micros(value / 1e3).to_string(),
-        Metric::Iops | Metric::BytesPerSecond => figure(metric, value, units),
+        Metric::Iops => format!("{} IOPS", count(value)),
+        Metric::BytesPerSecond => units.rate(BytesPerSecond(value)),
     }
 }
 
-/// A figure with its unit.
+/// A figure with its unit and, for times, its metric.
 pub(crate) fn figure(metric: Metric, value: f64, units: UnitSystem) -> String {
-    match metric {
-        Metric::Iops => format!("{} IOPS", count(value)),
-        Metric::BytesPerSecond => units.rate(BytesPerSecond(value)),
-        Metric::CpuNsPerIo => format!("{} CPU/read", Micros(value / 1e3)),
-        Metric::LatencyP99 => format!("{} p99", Micros(value / 1e3)),
-    }
+    let of = match metric {
+        Metric::Iops | Metric::BytesPerSecond => "",
+        Metric::CpuNsPerIo => " CPU/read",
+        Metric::LatencyP99 => " p99",
+    };
+    format!("{}{of}", short(metric, value, units))
 }

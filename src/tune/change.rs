@@ -38,8 +38,7 @@ pub enum Outcome {
         /// The value read back.
         now: String,
     },
-    /// The write succeeded, and another program has written to the file since: the kernel does not make this value of the
-    /// one written, or the file had that one for a moment.
+    /// The write succeeded, and another program has written to the file since.
     Changed {
         /// The value read back.
         now: String,

@@ -140,7 +140,7 @@ pub enum JournalError {
         #[source]
         error: io::Error,
     },
-    /// Records could not be told from those of an earlier boot.
+    /// Without an id of this boot, records of earlier boots could not be excluded.
     #[error("/proc/sys/kernel/random/boot_id: cannot be read, so changes could not be undone; mount /proc")]
     NoBoot,
 }

@@ -1,4 +1,4 @@
-//! Jobs of a ring's worker, and their requests in flight.
+//! Jobs of an io_uring worker, and their requests in flight.
 
 use std::{io, mem, os::fd::AsRawFd, time::Duration};
 
@@ -52,7 +52,7 @@ pub(crate) fn requests(setup: &RingSetup, jobs: usize, depth: u32) -> Vec<Reques
     let request = |index: usize| Request {
         block: Block { offset: 0, length: 0 },
         address: setup.guarded.buffers.as_ptr().wrapping_add(index * setup.block),
-        buffer: u16::try_from(index / setup.slots_per_buffer).unwrap_or(u16::MAX),
+        buffer: u16::try_from(setup.slots_per_buffer.map_or(0, |slots| index / slots)).unwrap_or(u16::MAX),
         job: u32::try_from(index / depth).unwrap_or(u32::MAX),
         is_over: false,
         since: 0,

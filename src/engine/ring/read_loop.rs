@@ -1,4 +1,4 @@
-//! The loop of a ring's worker, compiled for each combination of rate limit, timing and number of jobs.
+//! The loop of an io_uring worker, compiled for each combination of rate limit, timing and number of jobs.
 #![expect(unsafe_code, reason = "reads are submitted with the addresses of their buffers")]
 
 use std::{mem, num::NonZeroU64, os::fd::AsRawFd, time::Duration};
@@ -64,7 +64,8 @@ fn run(share: &[Assignment], setup: &mut RingSetup, fixed_files: bool) {
         .iter()
         .enumerate()
         .map(|(index, assignment)| {
-            let addressing = Addressing::new(assignment, index, fixed_files, setup.fixed_buffers);
+            let addressing =
+                Addressing::new(assignment, index, fixed_files, setup.slots_per_buffer.is_some());
             Job::new(assignment, &uncounted, addressing)
         })
         .collect();

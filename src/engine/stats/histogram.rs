@@ -87,7 +87,7 @@ impl Counts {
         }
     }
 
-    /// What was counted since `earlier`.
+    /// Counts since `earlier`.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self(self.0.iter().zip(&earlier.0).map(|(now, then)| now.saturating_sub(*then)).collect())
     }

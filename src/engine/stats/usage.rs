@@ -12,12 +12,12 @@ pub(crate) struct Usage {
     pub switches: u64,
 }
 
-/// How often the calling thread has slept so far.
+/// Voluntary context switches of the calling thread.
 pub(crate) fn sleeps() -> u64 {
     rusage().ru_nvcsw.unsigned_abs()
 }
 
-/// What the kernel counts of the calling thread; zeros should it refuse.
+/// Counters of the calling thread; zeros on an error.
 fn rusage() -> libc::rusage {
     // SAFETY: an all-zero rusage is a valid one; it consists of integers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -27,7 +27,7 @@ fn rusage() -> libc::rusage {
 }
 
 impl Usage {
-    /// Of the calling thread; zeros should the kernel refuse.
+    /// Of the calling thread; zeros on an error.
     pub(crate) fn of_this_thread() -> Self {
         let usage = rusage();
         let time = |time: libc::timeval| {
@@ -49,7 +49,7 @@ impl Usage {
             .unwrap_or_default()
     }
 
-    /// `utime` and `stime` of `proc_pid_stat(5)`: fields 14 and 15, counted from behind the name, which may hold anything.
+    /// `utime` and `stime` of `proc_pid_stat(5)`: fields 14 and 15, counted after the name, which may contain any character.
     fn in_stat(stat: &str, ticks_per_second: u64) -> Option<Self> {
         let (_, fields) = stat.rsplit_once(')')?;
         let mut fields = fields.split_whitespace().skip(11).map(|field| field.parse::<u32>().ok());
@@ -58,14 +58,13 @@ impl Usage {
         Some(Self { user: time()?, system: time()?, switches: 0 })
     }
 
-    /// Adds what something else has cost.
     pub(crate) fn add(&mut self, other: Self) {
         self.user += other.user;
         self.system += other.system;
         self.switches += other.switches;
     }
 
-    /// What was spent since `earlier`.
+    /// CPU time since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             user: self.user.saturating_sub(earlier.user),

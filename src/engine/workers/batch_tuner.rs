@@ -34,7 +34,7 @@ const FULL: usize = 32;
 const SMALL: usize = 8;
 /// With more reads in flight a drive has enough to do while the worker wakes.
 const SPIN_DEPTH: usize = 4;
-/// A worker that sleeps in fewer than one of so many calls is CPU-bound.
+/// A worker that sleeps in fewer than one of this many calls is CPU-bound.
 const CALLS_PER_SLEEP: u64 = 10;
 /// Nanoseconds.
 const WINDOW: u64 = 20_000_000;

@@ -20,9 +20,9 @@ pub(crate) enum Phase {
     Ramp,
     /// Read and count.
     Count,
-    /// Finish what is in flight and wait.
+    /// Complete reads in flight and wait.
     Hold,
-    /// Finish what is in flight and end.
+    /// Complete reads in flight and end.
     Stop,
 }
 

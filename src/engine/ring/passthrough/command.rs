@@ -42,8 +42,8 @@ impl Read {
         self
     }
 
-    /// As an entry of a ring, on its registered file 0 unless there is a descriptor; `buffer` is the number of the
-    /// registered buffer its memory lies in.
+    /// The submission entry, for the registered file 0 unless there is a descriptor; `buffer` is the number of the
+    /// registered buffer that holds its memory.
     #[inline]
     pub(crate) fn entry(self, descriptor: Option<i32>, buffer: Option<u16>) -> Entry128 {
         let command = match descriptor {
