@@ -17,7 +17,7 @@ pub struct Course {
     /// iodyno first.
     pub racers: Vec<Racer>,
     pub bars: Vec<Bar>,
-    /// A file read before every round, and whether with O_DIRECT.
+    /// A file read before every round, and whether with `O_DIRECT`.
     pub warm: Option<(PathBuf, bool)>,
 }
 

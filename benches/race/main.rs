@@ -3,7 +3,7 @@
 //! `cargo bench --bench race -- [--rounds N] [--seconds S] [--fio PATH] [--t-io-uring PATH] [--device DEV]...
 //! [--course TEXT]... [--against PATH]...`. `--against` races other builds of iodyno instead of fio and `t/io_uring`; a
 //! course name that begins with `=` must match as a whole. Courses: a file of 1 GiB of random data in the build folder through
-//! the page cache (with one and two workers, under the screen, 16 times at once), with O_DIRECT, and over a loop device (root
+//! the page cache (with one and two workers, under the screen, 16 times at once), with `O_DIRECT`, and over a loop device (root
 //! only); a new, empty zram device (root only); and the given devices, such as `null_blk`, which are only read. File and loop
 //! device also at depths 1, 4 and 12. Then latencies at half of the peak rate, and the memory of a job. The file is locked
 //! into memory where possible, or the kernel would reclaim its pages during the race. `--course` takes courses whose name

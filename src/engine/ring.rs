@@ -58,7 +58,7 @@ const LADDER: [&[Flag]; 4] = [
     &[],
 ];
 
-/// With `--sqthread_poll`, which excludes DEFER_TASKRUN and COOP_TASKRUN.
+/// With `--sqthread_poll`, which excludes `DEFER_TASKRUN` and `COOP_TASKRUN`.
 const POLLED_LADDER: [&[Flag]; 2] = [&[Flag::Sqpoll, Flag::SingleIssuer, Flag::NoSqarray], &[Flag::Sqpoll]];
 
 /// Milliseconds after which the kernel's submitting thread sleeps.

@@ -80,18 +80,18 @@ impl Open {
             let alignment = alignment(&file, kind);
             let one = workload.block_split.is_empty().then_some(workload.block_size);
             let sizes = workload.block_split.iter().map(|(size, _)| *size).chain(one);
-            let whole = |bytes: Bytes, option: &str, fix: &str| match bytes.0.is_multiple_of(alignment) {
-                true => Ok(()),
-                false => {
-                    let (bytes, block) = (in_bytes(bytes.0), in_bytes(alignment));
-                    Err(fail(format!("{option}{bytes} is not a multiple of its block size {block}"), fix))
+            let aligned = |bytes: Bytes, option: &str, fix: &str| {
+                if bytes.0.is_multiple_of(alignment) {
+                    return Ok(());
                 }
+                let (bytes, block) = (in_bytes(bytes.0), in_bytes(alignment));
+                Err(fail(format!("{option}{bytes} is not a multiple of its block size {block}"), fix))
             };
             let fix = format!("use --bs {} or a multiple of it", units::block_size(Bytes(alignment)));
             for size in sizes {
-                whole(size, "", &fix)?;
+                aligned(size, "", &fix)?;
             }
-            whole(workload.offset, "--offset ", "choose another --offset")?;
+            aligned(workload.offset, "--offset ", "choose another --offset")?;
         }
         Ok(Self { file, name, span, namespace: None, doubts: Vec::new() })
     }

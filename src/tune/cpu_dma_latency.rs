@@ -1,4 +1,4 @@
-//! [`CpuDmaLatency`]: keeps CPUs out of deep idle states, by the kernel's PM QoS interface.
+//! [`CpuDmaLatency`]: keeps CPUs out of deep idle states, by the kernel's power management interface.
 //!
 //! `/dev/cpu_dma_latency` (`Documentation/power/pm_qos_interface.rst`) is no storage device: it takes the longest allowed
 //! wake-up. The request ends with the file descriptor, so that a kill undoes it too.

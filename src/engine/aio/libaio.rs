@@ -196,7 +196,7 @@ impl Drop for Native {
 }
 
 impl AioQueue for Native {
-    /// A seccomp filter may refuse io_destroy.
+    /// A seccomp filter may refuse `io_destroy`.
     fn close(&mut self) -> Option<String> {
         let left = if self.context.0 == 0 || self.context.destroy() { 0 } else { self.in_flight };
         (left > 0).then(|| {

@@ -18,7 +18,7 @@ const FLAGS: [(IoringSetupFlags, &str); 5] = [
 /// A ring of `depth` entries for the calling thread, and the names of its flags.
 ///
 /// # Errors
-/// EINVAL where the kernel lacks hybrid polling; errors of io_uring_setup.
+/// EINVAL where the kernel lacks hybrid polling; errors of `io_uring_setup`.
 pub(crate) fn ring(depth: u32) -> io::Result<(IoUring, Vec<String>)> {
     let mut params = io_uring_params::default();
     params.flags = FLAGS.into_iter().map(|(flag, _)| flag).collect();

@@ -256,7 +256,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Ends all jobs after an error of io_uring_enter.
+/// Ends all jobs after an error of `io_uring_enter`.
 pub(crate) fn give_up(jobs: &mut [Job<'_>], error: &io::Error) {
     let (errno, words) = (error.raw_os_error().unwrap_or(libc::EIO), error_words(error));
     for job in jobs.iter_mut().filter(|job| job.is_alive()) {
