@@ -137,7 +137,7 @@ impl ChangeLog {
     /// The last measured gain of a setting's value on a device.
     pub fn gain(&self, device: &Identity, setting: &str, value: &str) -> Option<&Gain> {
         let same = |gain: &&Gain| {
-            // A drive with a serial number may have had another name.
+            // The serial number decides: names change.
             let is_it = match (&gain.device.serial, &device.serial) {
                 (Some(one), Some(other)) => one == other,
                 _ => gain.device.name == device.name,

@@ -50,7 +50,7 @@ pub struct Step {
 pub enum Restored {
     /// It was restored.
     Back,
-    /// It already had it.
+    /// It had the value already.
     AlreadyThere,
     /// Another program changed it to this value; it was left alone.
     ModifiedExternally(String),

@@ -56,7 +56,7 @@ mod tests {
         builder.build(4).unwrap()
     }
 
-    /// Submits so many no-ops and waits for all of them: their data.
+    /// Submits `count` no-ops and waits for all of them. Returns their data.
     fn completed(ring: &mut IoUring, count: u64) -> Vec<u64> {
         let (mut submitter, mut submission, mut completion) = ring.split();
         let _ = submitter.register_ring_fd();

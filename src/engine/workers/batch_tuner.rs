@@ -105,7 +105,7 @@ mod tests {
         Workload { batch_submit: submit, batch_complete_min: wait, ..Workload::default() }
     }
 
-    /// The setting after a window with so many calls and sleeps.
+    /// The setting after a window with these calls and sleeps.
     fn after(tuner: &mut BatchTuner, calls: u64, sleeps: u64) -> String {
         let now = tuner.due;
         for _ in 0..calls {

@@ -263,7 +263,7 @@ fn whatever_step_fails_and_whenever_the_order_stays() {
                 assert!(is_in_order(&lab.log()), "{what}");
                 let ran = |name: &str| lab.log.iter().filter(|step| *step == &format!("run {name}")).count();
                 match (step, round, times) {
-                    // A setting that does not come back ends it where it is.
+                    // A setting that is not restored ends the experiment.
                     ("restore", ..) => {
                         assert_eq!((account.restored, account.has_ended()), (Some(false), true), "{what}");
                         assert_eq!(lab.log.iter().filter(|step| step.starts_with("restore")).count(), {

@@ -171,7 +171,7 @@ fn workers_on_the_drives_own_node_are_the_baseline_of_the_others() {
         plan(&machine, &lone, false).unwrap_err().0.contains("one NUMA node"),
         "a file's drive is unknown"
     );
-    // Memory without processors, as CXL adds it, is no node to work on.
+    // A node without CPUs, as CXL memory adds it, has no workers.
     machine.processors.numa.insert(1, Vec::new());
     assert!(plan(&machine, &some, false).unwrap_err().0.starts_with("two NUMA nodes"));
 }

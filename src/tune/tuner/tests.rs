@@ -214,7 +214,7 @@ fn what_is_reset_by_an_undo_stays_as_it_was() {
         assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "1024");
         undone(&kernel, journal, &tuner, &Which::All);
         assert_eq!(kernel.files(), before);
-        // So does what a stranger made of it meanwhile.
+        // So does another program's value.
         set(&kernel, &tuner, "iostats", "0");
         kernel.write("/sys/q/read_ahead_kb", "64").unwrap();
         undone(&kernel, journal, &tuner, &Which::Files(&["/sys/q/iostats".to_owned()]));
@@ -304,7 +304,7 @@ fn what_another_program_writes_is_told_apart_from_what_the_kernel_makes_of_a_val
         ("4099", false, |_| Some("640"), changed("640")),
         // Quicker than iodyno's look once, not twice.
         ("512", true, |write| (write == 1).then_some("128"), Outcome::Accepted),
-        // Always quicker: nothing tells it from a kernel that passes over the value.
+        // Always quicker: it looks like a kernel that ignores the value.
         ("512", true, |_| Some("128"), Outcome::Ignored),
     ];
     for (to, at_once, then, outcome) in cases {

@@ -81,7 +81,7 @@ impl Drop for Failing {
     }
 }
 
-/// A ring whose three reads end after so many looks, its memory, and what happens to it.
+/// A ring whose three reads end after `looks` calls, its memory, and the log of its calls.
 fn failing(looks: u32) -> (GuardedRing<Failing>, usize, Rc<RefCell<Vec<&'static str>>>) {
     let memory = Mapping::new(LENGTH).unwrap();
     let (buffers, log) = (memory.as_ptr().addr(), Rc::default());
