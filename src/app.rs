@@ -2,16 +2,15 @@
 
 pub mod tabs;
 pub mod commands;
-pub mod frame;
+mod frame;
 pub mod stats_bar;
 pub mod overlay;
 mod over;
 pub mod draw;
 pub mod layout;
-pub mod hit;
-pub mod act;
-pub mod keys;
-pub mod pointer;
+mod act;
+mod keys;
+mod pointer;
 
 use std::time::Duration;
 

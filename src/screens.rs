@@ -145,7 +145,7 @@ macro_rules! screens {
             $(pub $name: $name::$State,)*
         }
 
-        /// All screens, in the order of their tabs.
+        /// All screens, in the order of their digits; pages follow the screen whose digit they have.
         pub const SCREENS: &[About] = &[$($name::ABOUT),*];
 
         impl Screens {
@@ -190,7 +190,7 @@ screens! {
     findings: Findings,
     tune: Tune,
     dyno: Dyno,
-    sheet: Sheet,
     whatif: WhatIf,
     slots: Slots,
+    sheet: Sheet,
 }

@@ -26,5 +26,6 @@ pub use self::{
     key::Key,
     message::{MachineRead, Message},
     screen::{About, ScreenId},
-    shared::{Mode, Shared},
+    shared::Shared,
 };
+pub use crate::report::dossier::Provenance as Mode;

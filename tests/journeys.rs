@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use iodyno::{
     app::{
+        draw,
         Effect, Message, ScreenId, commands,
         draw::{self, picture::text},
         keymap::{self, Key},
@@ -14,7 +15,7 @@ use iodyno::{
     runtime::headless::Headless,
     source::origin::Origin,
     text::Label,
-    ui::theme::Theme,
+    ui::{picture::text, theme::Theme},
     units::UnitSystem,
 };
 use ratatui::{buffer::Buffer, layout::Rect};

@@ -6,12 +6,11 @@
 use std::{fmt::Write as _, time::Duration};
 
 use iodyno::{
-    app::draw::picture::text,
     app::{ScreenId, keymap, tabs},
     runtime::headless::Headless,
     screens::dyno::form::FIELDS,
     source::origin::Origin,
-    ui::theme::Theme,
+    ui::{picture::text, theme::Theme},
 };
 use ratatui::{
     buffer::{Buffer, Cell},

@@ -29,7 +29,7 @@ fn press(headless: &mut Headless, keys: &str) {
 }
 
 fn shown(headless: &Headless) -> String {
-    iodyno::app::draw::picture::text(&headless.picture(Theme::PLAIN))
+    iodyno::ui::picture::text(&headless.picture(Theme::PLAIN))
 }
 
 /// Predicted gain of all drives, GB/s.

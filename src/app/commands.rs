@@ -2,7 +2,7 @@
 //!
 //! Dispatch, the footer's hints, the `?` help, the `:` palette and `docs/keys.md` are all made from their rows.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::LazyLock};
 
 use super::{
     App, Effect, act,
@@ -51,14 +51,14 @@ const DIGITS: [Key; 9] =
     [Char('1'), Char('2'), Char('3'), Char('4'), Char('5'), Char('6'), Char('7'), Char('8'), Char('9')];
 
 /// The rows of all commands in their order, with the screen that each is for; `None` is every one.
-pub fn all() -> Vec<(Option<ScreenId>, Row)> {
-    let shows = tabs().into_iter().map(|about| (None, show(about.digit, about.id.0, about.help)));
+pub(super) static ALL: LazyLock<Vec<(Option<ScreenId>, Row)>> = LazyLock::new(|| {
+    let shows = tabs().map(|about| (None, show(about.digit, about.id.0, about.help)));
     let every = EVERYWHERE.iter().map(|command| (None, command.row));
     let own = screens::rows().into_iter().map(|(screen, row)| (Some(screen), row));
     let mut rows: Vec<_> = shows.chain(every).chain(own).collect();
     rows.sort_by_key(|(_, row)| row.place);
     rows
-}
+});
 
 /// The command that shows a screen.
 fn show(digit: char, name: &'static str, help: &'static str) -> Row {
@@ -69,12 +69,11 @@ fn show(digit: char, name: &'static str, help: &'static str) -> Row {
 
 /// The commands on a screen, in their order.
 pub fn of(screen: ScreenId) -> impl Iterator<Item = Row> {
-    let here = move |on: Option<ScreenId>| on.is_none_or(|on| on == screen);
-    all().into_iter().filter(move |(on, _)| here(*on)).map(|(_, row)| row)
+    ALL.iter().filter(move |(on, _)| on.is_none_or(|on| on == screen)).map(|(_, row)| *row)
 }
 
 /// The commands on a screen whose name or description holds every word of `text`; names that begin with it come first.
-pub fn matching(screen: ScreenId, text: &str) -> Vec<Row> {
+pub(super) fn matching(screen: ScreenId, text: &str) -> Vec<Row> {
     let text = text.to_lowercase();
     let holds = |row: &Row| {
         let all = format!("{} {}", row.name, row.help).to_lowercase();
@@ -86,13 +85,13 @@ pub fn matching(screen: ScreenId, text: &str) -> Vec<Row> {
 }
 
 /// The command `key` means on `screen`.
-pub fn lookup(key: Key, screen: ScreenId) -> Option<Row> {
+pub(super) fn lookup(key: Key, screen: ScreenId) -> Option<Row> {
     of(screen).find(|row| row.keys.contains(&key))
 }
 
 /// Carries out the command of that name.
-pub fn run(app: &mut App, name: &str) -> Vec<Effect> {
-    if let Some(about) = tabs().into_iter().find(|about| about.id.0 == name) {
+pub(super) fn run(app: &mut App, name: &str) -> Vec<Effect> {
+    if let Some(about) = tabs().find(|about| about.id.0 == name) {
         return app.show(about.id, None);
     }
     if let Some(command) = EVERYWHERE.iter().find(|command| command.row.name == name) {
@@ -105,7 +104,7 @@ pub fn run(app: &mut App, name: &str) -> Vec<Effect> {
 /// The table for `docs/keys.md`.
 pub fn markdown() -> String {
     let mut text = String::from("| key | where | what it does |\n|---|---|---|\n");
-    for (on, row) in all() {
+    for (on, row) in ALL.iter() {
         let keys: Vec<String> = row.keys.iter().map(|key| format!("`{key}`")).collect();
         let place = on.map_or("everywhere", |screen| about(screen).name);
         let _ = writeln!(text, "| {} | {place} | {} |", keys.join(" "), row.help);
@@ -119,9 +118,8 @@ mod tests {
 
     #[test]
     fn no_key_means_two_things_and_no_name_has_two_rows() {
-        let all = all();
-        for (index, (one_on, one)) in all.iter().enumerate() {
-            for (two_on, two) in &all[index + 1..] {
+        for (index, (one_on, one)) in ALL.iter().enumerate() {
+            for (two_on, two) in &ALL[index + 1..] {
                 assert!(one.name != two.name && one.place != two.place, "{} and {}", one.name, two.name);
                 let together = one_on.is_none() || two_on.is_none() || one_on == two_on;
                 let shared = one.keys.iter().find(|key| together && two.keys.contains(key));
@@ -139,11 +137,11 @@ mod tests {
 
     #[test]
     fn every_command_says_what_it_does_in_one_line() {
-        for (_, row) in all() {
+        for (_, row) in ALL.iter() {
             assert!(!row.keys.is_empty() && !row.name.is_empty(), "{row:?}");
             assert!(row.help.len() <= 96 && !row.help.ends_with('.'), "{}", row.help);
             assert!(row.hint.len() <= 12, "{}", row.hint);
         }
-        assert_eq!(markdown().lines().count(), all().len() + 2);
+        assert_eq!(markdown().lines().count(), ALL.len() + 2);
     }
 }

@@ -1,24 +1,16 @@
 //! The picture: a pure function of the state and the size.
 
-use ratatui::buffer::Buffer;
+use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{App, frame, over, stats_bar};
 use crate::{screens::widgets::paint::Brush, ui::theme::Theme};
 
-/// A drawn screen as text or SVG.
-pub mod picture {
-    use ratatui::{buffer::Buffer, layout::Rect};
-
-    pub use crate::ui::picture::*;
-    use crate::{app::App, ui::theme::Theme};
-
-    /// The screen as it is drawn now, at the size it has.
-    pub fn of(app: &App, theme: Theme) -> Buffer {
-        let (columns, rows) = app.shared.size;
-        let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
-        super::draw(app, theme, &mut buffer);
-        buffer
-    }
+/// The screen as it is drawn now, at the size it has.
+pub fn picture(app: &App, theme: Theme) -> Buffer {
+    let (columns, rows) = app.shared.size;
+    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
+    draw(app, theme, &mut buffer);
+    buffer
 }
 
 /// Draws the state into `buffer`, which has the state's size.

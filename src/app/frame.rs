@@ -47,24 +47,19 @@ pub(crate) fn title(app: &App, brush: &mut Brush<'_>) {
 }
 
 fn mode(app: &App) -> Vec<Piece> {
-    let simulated = |mut pieces: Vec<Piece>| {
-        pieces.push(piece(" · ", Meaning::Quiet));
-        pieces.push(piece("SIMULATED", Meaning::NotLive));
-        pieces
+    let (word, meaning) = match &app.shared.mode {
+        Mode::Live => ("LIVE", Meaning::Live),
+        Mode::Demo(_) => ("DEMO", Meaning::NotLive),
+        Mode::Capture => ("CAPTURE", Meaning::NotLive),
+        Mode::Folder => ("FOLDER", Meaning::NotLive),
     };
-    match &app.shared.mode {
-        Mode::Live => {
-            let root = app.shared.machine.host.root.get();
-            let mut pieces = vec![piece("LIVE", Meaning::Live)];
-            if root == Some(false) {
-                pieces.push(piece(" · not root", Meaning::Quiet));
-            }
-            pieces
-        }
-        Mode::Demo(_) => simulated(vec![piece("DEMO", Meaning::NotLive)]),
-        Mode::Capture(_) => vec![piece("CAPTURE", Meaning::NotLive)],
-        Mode::Folder(_) => vec![piece("FOLDER", Meaning::NotLive)],
+    let mut pieces = vec![piece(word, meaning)];
+    if app.shared.is_simulated() {
+        pieces.extend([piece(" · ", Meaning::Quiet), piece("SIMULATED", Meaning::NotLive)]);
+    } else if app.shared.mode == Mode::Live && app.shared.machine.host.root.get() == Some(false) {
+        pieces.push(piece(" · not root", Meaning::Quiet));
     }
+    pieces
 }
 
 pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
@@ -91,19 +86,29 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
             brush.shade(underlined, Meaning::Field);
         }
     }
-    let right = running_line(app);
+    let Some((state, subject, time)) = running(app) else { return };
+    let state = [piece("● ", Meaning::Warning), piece(state, Meaning::Text)];
+    let subject = piece(format!("  {subject}"), Meaning::Quiet);
+    let time = piece(format!("  {time}"), Meaning::Figure);
     let end = layout::tabs(app.layout().tabs).last().map_or(0, |(area, _)| area.right());
     let room = app.layout().tabs.right().saturating_sub(end + 1);
-    // Narrow screens say the state and the time; what runs is on the dyno.
-    let right = if width(&right) > room { [&right[..2], &right[3..]].concat() } else { right };
-    if width(&right) <= room {
-        brush.write_right(app.layout().tabs.right() - 1, app.layout().tabs.y, &right);
+    // Narrow screens show the state and the time, the narrowest the state alone.
+    let lines = [vec![subject, time.clone()], vec![time], Vec::new()].map(|rest| [&state[..], &rest].concat());
+    if let Some(line) = lines.iter().find(|line| width(line) <= room) {
+        brush.write_right(app.layout().tabs.right() - 1, app.layout().tabs.y, line);
     }
 }
 
-/// What the test does, beside the tabs on every screen.
-fn running_line(app: &App) -> Vec<Piece> {
-    let Some(test) = app.shared.tests.running() else { return experiment_line(app) };
+/// State, subject and time of the running test or experiment, beside the tabs on every screen.
+fn running(app: &App) -> Option<(&'static str, String, String)> {
+    let Some(test) = app.shared.tests.running() else {
+        let account = app.shared.experiments.running()?;
+        let rounds = match account.round {
+            0 => "warming up".to_owned(),
+            round => format!("round {round}"),
+        };
+        return Some(("experiment", account.plan.experiment.id.0.to_owned(), rounds));
+    };
     let word = match test.state {
         _ if test.stopping => "stopping",
         RunState::Preparing => "preparing",
@@ -116,38 +121,16 @@ fn running_line(app: &App) -> Vec<Piece> {
         Some(all) => format!("{:.0} of {} s", test.elapsed.as_secs_f64(), all.as_secs()),
         None => format!("{:.0} s", test.elapsed.as_secs_f64()),
     };
-    let what = test.preparing.clone().unwrap_or_else(|| test.workload.title());
-    vec![
-        piece("● ", Meaning::Warning),
-        piece(word, Meaning::Text),
-        piece(format!("  {what}"), Meaning::Quiet),
-        piece(format!("  {time}"), Meaning::Figure),
-    ]
-}
-
-/// What the experiment does, likewise.
-fn experiment_line(app: &App) -> Vec<Piece> {
-    let Some(account) = app.shared.experiments.running() else { return vec![piece("", Meaning::Text); 4] };
-    let rounds = match account.round {
-        0 => "warming up".to_owned(),
-        round => format!("round {round}"),
-    };
-    vec![
-        piece("● ", Meaning::Warning),
-        piece("experiment", Meaning::Text),
-        piece(format!("  {}", account.plan.experiment.id.0), Meaning::Quiet),
-        piece(format!("  {rounds}"), Meaning::Figure),
-    ]
+    Some((word, test.preparing.clone().unwrap_or_else(|| test.workload.title()), time))
 }
 
 pub(crate) fn footer(app: &App, brush: &mut Brush<'_>) {
     let (message, hints) = (app.layout().message, app.layout().hints);
-    let told = message_line(app);
-    if !told.is_empty() && message == hints {
-        brush.write(message.x + 1, message.y, message.width - 2, &told);
+    let notice = message_line(app);
+    brush.write(message.x + 1, message.y, message.width.saturating_sub(2), &notice);
+    if !notice.is_empty() && message == hints {
         return;
     }
-    brush.write(message.x + 1, message.y, message.width.saturating_sub(2), &told);
     if let Some(pieces) = field_hints(app) {
         brush.write(hints.x + 1, hints.y, hints.width.saturating_sub(2), &pieces);
         return;
@@ -161,13 +144,9 @@ pub(crate) fn footer(app: &App, brush: &mut Brush<'_>) {
 }
 
 fn message_line(app: &App) -> Vec<Piece> {
-    match &app.notice {
-        Some(notice) if notice.problem => {
-            vec![piece("! ", Meaning::Problem), piece(notice.text.clone(), Meaning::Text)]
-        }
-        Some(notice) => vec![piece(notice.text.clone(), Meaning::Text)],
-        None => Vec::new(),
-    }
+    let Some(notice) = &app.notice else { return Vec::new() };
+    let text = piece(notice.text.clone(), Meaning::Text);
+    if notice.problem { vec![piece("! ", Meaning::Problem), text] } else { vec![text] }
 }
 
 /// While a field is open, keys are text: the footer says how to leave.

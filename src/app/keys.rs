@@ -1,5 +1,7 @@
 //! What a key does: fields and what lies over the screen take it, else it is a command.
 
+use std::ops::ControlFlow;
+
 use tui_input::{Input, InputRequest};
 
 use super::{
@@ -7,7 +9,7 @@ use super::{
     overlay::{Overlay, Palette},
 };
 use crate::{
-    screens::widgets::scroll::scroll,
+    screens::{Step, widgets::scroll::scroll},
     ui::{Key, ScreenId, command::Row, field::edit},
 };
 
@@ -37,7 +39,7 @@ fn field_key(app: &mut App, key: Option<Key>) -> Vec<Effect> {
     app.grant(asks)
 }
 
-/// Text was pasted: it goes into the field that is open, and nowhere else.
+/// Puts pasted text into the open field.
 pub fn paste(app: &mut App, text: &str) -> Vec<Effect> {
     let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
     let over = app.overlay.is_some();
@@ -56,15 +58,15 @@ pub fn paste(app: &mut App, text: &str) -> Vec<Effect> {
     if over { Vec::new() } else { field_key(app, None) }
 }
 
-/// How far a movement goes where a page has so many rows.
-fn steps(movement: &str, page: isize) -> Option<isize> {
-    Some(match movement {
-        "up" => -1,
-        "down" => 1,
-        "page up" => -page,
-        "page down" => page,
-        "first" => isize::MIN / 2,
-        "last" => isize::MAX / 2,
+/// The movement a command stands for.
+fn movement(command: &str) -> Option<Step> {
+    Some(match command {
+        "up" => Step::Rows(-1),
+        "down" => Step::Rows(1),
+        "page up" => Step::Pages(-1),
+        "page down" => Step::Pages(1),
+        "first" => Step::End(-1),
+        "last" => Step::End(1),
         _ => return None,
     })
 }
@@ -79,9 +81,9 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
     {
         return app.grant(asks);
     }
-    let rows = meant.and_then(|meant| steps(meant, 10));
-    if let (Overlay::Help(top) | Overlay::Screen(_, top), Some(step)) = (&mut *overlay, rows) {
-        scroll(top, step, end);
+    let step = meant.and_then(movement);
+    if let (Overlay::Help(top) | Overlay::Screen(_, top), Some(step)) = (&mut *overlay, step) {
+        scroll(top, step.rows(11), end);
         return Vec::new();
     }
     match overlay {
@@ -93,11 +95,10 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
             _ => {}
         },
         Overlay::Palette(palette) => match palette_key(app.screen, palette, key) {
-            Chosen::Nothing => {}
-            Chosen::Close => app.overlay = None,
-            Chosen::Command(name) => {
+            ControlFlow::Continue(()) => {}
+            ControlFlow::Break(chosen) => {
                 app.overlay = None;
-                return commands::run(app, name);
+                return chosen.map_or_else(Vec::new, |name| commands::run(app, name));
             }
         },
         Overlay::Quit => match key {
@@ -110,20 +111,12 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
     Vec::new()
 }
 
-/// What came of a key in the palette.
-enum Chosen {
-    Nothing,
-    Close,
-    Command(&'static str),
-}
-
-fn palette_key(screen: ScreenId, palette: &mut Palette, key: Key) -> Chosen {
+/// A key in the palette; breaks where it closes it, with the command to run.
+fn palette_key(screen: ScreenId, palette: &mut Palette, key: Key) -> ControlFlow<Option<&'static str>> {
     let found: Vec<Row> = commands::matching(screen, palette.input.value());
     match key {
-        Key::Esc => return Chosen::Close,
-        Key::Enter => {
-            return found.get(palette.selected).map_or(Chosen::Close, |chosen| Chosen::Command(chosen.name));
-        }
+        Key::Esc => return ControlFlow::Break(None),
+        Key::Enter => return ControlFlow::Break(found.get(palette.selected).map(|row| row.name)),
         Key::Up => palette.selected = palette.selected.saturating_sub(1),
         Key::Down | Key::Tab => palette.selected = (palette.selected + 1).min(found.len().saturating_sub(1)),
         key => {
@@ -131,5 +124,5 @@ fn palette_key(screen: ScreenId, palette: &mut Palette, key: Key) -> Chosen {
             palette.selected = 0;
         }
     }
-    Chosen::Nothing
+    ControlFlow::Continue(())
 }

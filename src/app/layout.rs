@@ -1,28 +1,44 @@
-//! [`Layout`]: where everything is, for a size and a state. The view draws into it, the mouse is looked up in it.
+//! [`Layout`]: the frame's regions for a size and a state. The view draws into it, the mouse is looked up in it.
 //!
 //! ```text
-//!  title                                                 machine, 100 columns or more
-//!  tabs                                                  ┌ tree ───────────────┐┌ facts ──┐
-//!  ┌ body, by screen ────────────────────────┐           │                     ││         │
-//!  │                                         │           └─────────────────────┘└─────────┘
-//!  └─────────────────────────────────────────┘           ┌ verdict ───────────────────────┐
-//!  ┌ dstat ───────────────┐┌ reads ──────────┐           └────────────────────────────────┘
+//!  title
+//!  tabs
+//!  ┌ body, by screen ────────────────────────┐
+//!  │                                         │
+//!  └─────────────────────────────────────────┘
+//!  ┌ dstat ───────────────┐┌ reads ──────────┐
 //!  └──────────────────────┘└─────────────────┘
 //!  message
 //!  hints
 //! ```
-//! From 30 rows on panels have boxes; below that a rule at the top is all a panel gets.
+//! From 30 rows and 100 columns on panels have boxes; below that a panel has only a rule at the top.
 
-use ratatui::layout::Rect;
-use unicode_width::UnicodeWidthStr;
+use ratatui::layout::{
+    Constraint::{Fill, Length},
+    Layout as Split, Position, Rect,
+};
 
-use super::{App, commands, hit::Hit, overlay::Overlay, tabs};
-use crate::ui::{ScreenId, command::Row};
+use super::{App, commands, overlay::Overlay, tabs};
+use crate::{
+    screens::widgets::paint::cells,
+    ui::{ScreenId, command::Row},
+};
 
 /// The smallest terminal that holds a screen.
-pub const SMALLEST: (u16, u16) = (80, 24);
+pub(crate) const SMALLEST: (u16, u16) = (80, 24);
 
-/// Regions of the screen. Those of the other screens are empty.
+/// What is under a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Hit {
+    Nothing,
+    Tab(ScreenId),
+    /// A hint of the footer, or `? help`.
+    Command(&'static str),
+    /// A row of the overlay, counted from its top edge.
+    OverlayRow(usize),
+}
+
+/// Regions of the frame.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Layout {
     /// The terminal is smaller than [`SMALLEST`].
@@ -35,9 +51,7 @@ pub struct Layout {
     pub tabs: Rect,
     /// The screen's own.
     pub body: Rect,
-    /// What holds the machine back.
-    pub verdict: Rect,
-    /// The strip's table.
+    /// The stats bar's table.
     pub dstat: Rect,
     /// The stats bar's curve.
     pub reads: Rect,
@@ -56,27 +70,24 @@ impl Layout {
         if width < SMALLEST.0 || height < SMALLEST.1 {
             return Self { too_small: true, ..Self::default() };
         }
-        let boxed = height >= 30 && width >= 100;
+        let boxed = app.shared.is_boxed();
         let all = Rect::new(0, 0, width, height);
-        let (title, rest) = cut_top(all, 1);
-        let (tabs, rest) = cut_top(rest, 1);
-        let (rest, hints) = cut_bottom(rest, 1);
-        let (rest, message) = if boxed { cut_bottom(rest, 1) } else { (rest, hints) };
-        let bar_height = match (boxed, height) {
+        let bar = match (boxed, height) {
             (false, _) => 4,
             (true, ..50) => 7,
             (true, _) => 9,
         };
-        let (body, bar) = cut_bottom(rest, bar_height);
-        let (dstat, reads) = cut_left(bar, dstat_width(width, boxed));
-        let mut layout = Self { boxed, title, tabs, body, dstat, reads, message, hints, ..Self::default() };
-        layout.overlay = overlay_area(app, all);
-        layout
+        let heights = [Length(1), Length(1), Fill(1), Length(bar), Length(u16::from(boxed)), Length(1)];
+        let [title, tabs, body, bar, message, hints] = Split::vertical(heights).areas(all);
+        let message = if boxed { message } else { hints };
+        let [dstat, reads] = Split::horizontal([Length(dstat_width(width)), Fill(1)]).areas(bar);
+        let overlay = overlay_area(app, all);
+        Self { too_small: false, boxed, title, tabs, body, dstat, reads, message, hints, overlay }
     }
 
     /// What is under a cell.
-    pub fn hit(&self, app: &App, column: u16, row: u16) -> Hit {
-        let at = ratatui::layout::Position::new(column, row);
+    pub(super) fn hit(&self, app: &App, column: u16, row: u16) -> Hit {
+        let at = Position::new(column, row);
         if app.overlay.is_some() {
             let inside = self.overlay.contains(at);
             return if inside { Hit::OverlayRow(usize::from(row - self.overlay.y)) } else { Hit::Nothing };
@@ -96,7 +107,7 @@ impl Layout {
 }
 
 /// The tabs' places in their row.
-pub fn tabs(area: Rect) -> Vec<(Rect, ScreenId)> {
+pub(super) fn tabs(area: Rect) -> Vec<(Rect, ScreenId)> {
     let mut x = area.x + 1;
     let mut places = Vec::new();
     for tab in tabs::tabs() {
@@ -108,7 +119,7 @@ pub fn tabs(area: Rect) -> Vec<(Rect, ScreenId)> {
 }
 
 /// The hints' places in the footer, as many as fit, each with its command. The way out keeps its place at the end.
-pub fn hints(area: Rect, screen: ScreenId) -> Vec<(Rect, Row)> {
+pub(super) fn hints(area: Rect, screen: ScreenId) -> Vec<(Rect, Row)> {
     let wide = |row: &Row| cells(&row.hint_keys()) + 1 + cells(row.hint);
     let (out, others): (Vec<Row>, Vec<Row>) =
         commands::of(screen).filter(|row| !row.hint.is_empty()).partition(|row| row.name == "quit");
@@ -144,31 +155,12 @@ fn overlay_area(app: &App, all: Rect) -> Rect {
     Rect::new((all.width - width) / 2, (all.height - height) / 2, width, height)
 }
 
-fn dstat_width(width: u16, boxed: bool) -> u16 {
-    match (width, boxed) {
-        (..100, _) => 48,
-        (100..160, _) => 75,
+fn dstat_width(width: u16) -> u16 {
+    match width {
+        ..100 => 48,
+        100..160 => 75,
         _ => 88,
     }
-}
-
-fn cells(text: &str) -> u16 {
-    u16::try_from(text.width()).unwrap_or(u16::MAX)
-}
-
-fn cut_top(area: Rect, height: u16) -> (Rect, Rect) {
-    let height = height.min(area.height);
-    (Rect { height, ..area }, Rect { y: area.y + height, height: area.height - height, ..area })
-}
-
-fn cut_bottom(area: Rect, height: u16) -> (Rect, Rect) {
-    let height = height.min(area.height);
-    cut_top(area, area.height - height)
-}
-
-fn cut_left(area: Rect, width: u16) -> (Rect, Rect) {
-    let width = width.min(area.width);
-    (Rect { width, ..area }, Rect { x: area.x + width, width: area.width - width, ..area })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::{
     tabs::about,
 };
 use crate::{
-    screens::widgets::paint::{Brush, Piece, fit, piece, wrap},
+    screens::widgets::paint::{Brush, Piece, fit, hanging, paragraph, piece},
     ui::theme::Meaning,
 };
 
@@ -79,20 +79,17 @@ fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>]
 
 fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
     let about = about(app.screen);
-    let explained = |mark: &str, meaning: Meaning, text: &str| -> Vec<Vec<Piece>> {
-        let lead = |line| piece(format!("{:<12}", if line == 0 { mark } else { "" }), meaning);
-        let texts = wrap(text, width.saturating_sub(12)).into_iter().enumerate();
-        texts.map(|(line, text)| vec![lead(line), piece(text, Meaning::Text)]).collect()
+    let explained = |mark: &str, meaning: Meaning, text: &str| {
+        hanging(piece(format!("{mark:<12}"), meaning), text, Meaning::Text, width)
     };
     let keys = |on| {
-        let rows = commands::all().into_iter().filter(move |(own, _)| *own == on);
+        let rows = commands::ALL.iter().filter(move |(own, _)| *own == on);
         rows.flat_map(|(_, row)| {
             let keys: Vec<String> = row.keys.iter().map(ToString::to_string).collect();
             explained(&keys.join(" "), Meaning::Key, row.help)
         })
     };
-    let purpose = wrap(about.purpose, width).into_iter().map(|line| vec![piece(line, Meaning::Text)]);
-    let mut lines: Vec<Vec<Piece>> = purpose.collect();
+    let mut lines = paragraph(about.purpose, Meaning::Text, width);
     lines.push(Vec::new());
     lines.extend(keys(Some(about.id)));
     lines.push(Vec::new());

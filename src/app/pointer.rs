@@ -4,7 +4,7 @@ use ratatui::layout::Position;
 
 use super::{
     App, Effect, commands,
-    hit::Hit,
+    layout::Hit,
     message::{Mouse, MouseAction},
     over,
     overlay::Overlay,

@@ -9,7 +9,7 @@ use crate::{
     counters::{CpuShares, Memory, Rates},
     screens::widgets::{
         graph::{Curve, Graph},
-        paint::{Brush, cells, piece},
+        paint::{Brush, cells, inner, piece},
         words::{giga, rate},
     },
     ui::{
@@ -21,7 +21,7 @@ use crate::{
 /// How many rows are kept.
 const KEPT: usize = 60;
 
-/// One second. What nobody counted is `None`.
+/// One second. A value that was not counted is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct StatsRow {
     /// Runnable processes.
@@ -80,7 +80,7 @@ impl StatsBar {
     /// Adds a row.
     pub fn push_row(&mut self, row: StatsRow) {
         self.rows.push_back(row);
-        while self.rows.len() > KEPT {
+        if self.rows.len() > KEPT {
             self.rows.pop_front();
         }
     }
@@ -94,6 +94,8 @@ impl StatsBar {
 
 /// A group of dstat's columns.
 struct Group {
+    /// The least width of the table in which it is shown.
+    from: u16,
     heading: &'static str,
     cells: fn(&StatsRow) -> Vec<Option<f64>>,
     format: fn(f64) -> String,
@@ -102,44 +104,41 @@ struct Group {
 
 const GROUPS: &[Group] = &[
     Group {
+        from: 0,
         heading: "run blk new",
         cells: |row| vec![row.running.map(|n| n as f64), row.blocked.map(|n| n as f64), row.forks],
-        format: |value| if value == 0.0 { "0".into() } else { format!("{value:.0}") },
+        format: |value| format!("{value:.0}"),
         width: 3,
     },
     Group {
+        from: 0,
         heading: "usr sys idl wai stl",
         cells: |row| {
-            let cpu = row.cpu;
-            [
-                cpu.map(|c| c.usr),
-                cpu.map(|c| c.sys),
-                cpu.map(|c| c.idl),
-                cpu.map(|c| c.wai),
-                cpu.map(|c| c.stl),
-            ]
-            .into()
+            let share = |of: fn(&CpuShares) -> f64| row.cpu.as_ref().map(of);
+            vec![share(|c| c.usr), share(|c| c.sys), share(|c| c.idl), share(|c| c.wai), share(|c| c.stl)]
         },
         format: |value| format!("{value:.0}"),
         width: 3,
     },
     Group {
+        from: 70,
         heading: " used  free  buff  cach",
         cells: |row| {
-            let memory = row.memory;
-            let bytes = |of: fn(&Memory) -> u64| memory.as_ref().map(|m| of(m) as f64);
+            let bytes = |of: fn(&Memory) -> u64| row.memory.as_ref().map(|m| of(m) as f64);
             vec![bytes(|m| m.used), bytes(|m| m.free), bytes(|m| m.buffers), bytes(|m| m.cached)]
         },
         format: binary,
         width: 5,
     },
     Group {
+        from: 82,
         heading: " read  writ",
         cells: |row| vec![row.io.map(|io| io.0), row.io.map(|io| io.1)],
         format: decimal,
         width: 5,
     },
     Group {
+        from: 0,
         heading: " read  writ",
         cells: |row| vec![row.disk.map(|disk| disk.0), row.disk.map(|disk| disk.1)],
         format: binary,
@@ -147,42 +146,33 @@ const GROUPS: &[Group] = &[
     },
 ];
 
-/// Which groups fit, and what their headings say.
-fn groups(width: u16) -> &'static [usize] {
-    match width {
-        ..70 => &[0, 1, 4],
-        70..82 => &[0, 1, 2, 4],
-        _ => &[0, 1, 2, 3, 4],
-    }
-}
-
 pub(crate) fn draw(app: &App, brush: &mut Brush<'_>) {
     let (left, right) = (app.layout().dstat, app.layout().reads);
-    let width = brush.inner(left).width;
-    let shown = groups(width);
-    let title = [piece("dstat", Meaning::Heading), piece(format!("  {}", unit_note(shown)), Meaning::Quiet)];
+    let width = inner(left, brush.boxed).width;
+    let shown: Vec<&Group> = GROUPS.iter().filter(|group| width >= group.from).collect();
+    let note = unit_note(shown.len());
+    let title = [piece("dstat", Meaning::Heading), piece(format!("  {note}"), Meaning::Quiet)];
     let inner = brush.panel(left, &title, &[]);
-    table(app, brush, inner, shown);
+    table(app, brush, inner, &shown);
     curve(app, brush, right);
 }
 
 /// dstat's own units, said once.
-fn unit_note(shown: &[usize]) -> &'static str {
-    match shown.len() {
+const fn unit_note(shown: usize) -> &'static str {
+    match shown {
         3 => "% of CPU, disk in B/s, K = 1024",
         4 => "processes, % of CPU, memory in B, disk in B/s, K = 1024",
         _ => "processes, % of CPU, memory in B, I/O per s, disk in B/s, K = 1024",
     }
 }
 
-fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[usize]) {
-    let heading: Vec<&str> =
-        shown.iter().filter_map(|at| GROUPS.get(*at)).map(|group| group.heading).collect();
+fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[&Group]) {
+    let heading: Vec<&str> = shown.iter().map(|group| group.heading).collect();
     brush.text(inner.x, inner.y, inner.width, &heading.join("|"), Meaning::Quiet);
     let body = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
     if app.stats_bar.rows.is_empty() {
         let text = match app.shared.mode {
-            Mode::Capture(_) | Mode::Folder(_) => "A capture has no live counters.",
+            Mode::Capture | Mode::Folder => "A capture has no live counters.",
             Mode::Demo(_) => "No counters until a test runs: press r",
             Mode::Live => "Counting; first row after one second.",
         };
@@ -193,7 +183,7 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[usize]) {
     let newest = app.stats_bar.rows.len().saturating_sub(rows);
     for (y, row) in (body.y..).zip(app.stats_bar.rows.iter().skip(newest)) {
         let mut x = body.x;
-        for (index, group) in shown.iter().filter_map(|at| GROUPS.get(*at)).enumerate() {
+        for (index, group) in shown.iter().enumerate() {
             if index > 0 {
                 x = brush.text(x, y, 1, "|", Meaning::Lines);
             }
@@ -202,17 +192,13 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[usize]) {
     }
 }
 
-fn group_cells(brush: &mut Brush<'_>, group: &Group, row: &StatsRow, x: u16, y: u16) -> u16 {
-    let mut x = x;
+fn group_cells(brush: &mut Brush<'_>, group: &Group, row: &StatsRow, mut x: u16, y: u16) -> u16 {
     for (index, value) in (group.cells)(row).into_iter().enumerate() {
         if index > 0 {
             x += 1;
         }
         let text = value.map_or_else(|| "-".to_owned(), group.format);
-        let meaning = match value {
-            Some(value) if value >= 0.5 => Meaning::Text,
-            _ => Meaning::Quiet,
-        };
+        let meaning = if value.is_some_and(|value| value >= 0.5) { Meaning::Text } else { Meaning::Quiet };
         let text = format!("{text:>wide$}", wide = group.width);
         x = brush.text(x, y, cells(&text), &text, meaning);
     }
@@ -261,11 +247,8 @@ fn suffixed(value: f64, base: f64, suffixes: [&str; 5]) -> String {
     if value < 0.5 {
         return "0".to_owned();
     }
-    if at == 0 || number >= 99.95 {
-        format!("{number:.0}{}", suffixes[at])
-    } else {
-        format!("{number:.1}{}", suffixes[at])
-    }
+    let decimals = usize::from(at > 0 && number < 99.95);
+    format!("{number:.decimals$}{}", suffixes[at])
 }
 
 #[cfg(test)]

@@ -21,7 +21,6 @@ use crate::{
         capture::{MAGIC, format::MOST_TEXT},
         origin::Origin,
     },
-    text::Label,
     tune::change_log::ChangeLog,
 };
 

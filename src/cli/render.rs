@@ -15,7 +15,7 @@ use crate::{
     },
     runtime::headless::Headless,
     source::origin::Origin,
-    ui::theme::Theme,
+    ui::{picture, theme::Theme},
 };
 
 #[derive(Debug, Clone, Args)]

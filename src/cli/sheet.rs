@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Complaint, Failure, Status, failure::words, print, say};
 use crate::{
-    app::{MachineRead, draw::picture, message::Kept},
+    app::{MachineRead, message::Kept},
     experiment::{
         EXPERIMENTS, Experiment, Scene, Terms,
         plan::{Subject, Wishes},
@@ -27,7 +27,7 @@ use crate::{
     screens,
     source::{SysRoot, origin::Origin},
     tune::SettingsService,
-    ui::theme::Theme,
+    ui::{picture, theme::Theme},
     units::Bytes,
 };
 

@@ -28,11 +28,11 @@ use super::{
     worker::Worker,
 };
 use crate::{
-    app::{App, Effect, MachineRead, Message, draw::picture, update},
+    app::{App, Effect, MachineRead, Message, draw, update},
     model::{Failed, Workload},
     source::{SysRoot, origin::Origin},
     store,
-    ui::{answer::Undoing, theme::Theme},
+    ui::{answer::Undoing, picture, theme::Theme},
 };
 
 /// Interval between looks at a test.
@@ -214,8 +214,8 @@ impl Effects {
             }
             Effect::SavePicture => {
                 let theme = self.screen.as_ref().map_or(Theme::COLOUR, Screen::theme);
-                let picture = picture::of(app, theme);
-                self.save(app.screen.0, "svg", move || picture::svg(&picture));
+                let drawn = draw::picture(app, theme);
+                self.save(app.screen.0, "svg", move || picture::svg(&drawn));
             }
             Effect::Save(text, extension) => self.save("sheet", extension, move || text),
             Effect::Remember(limits) => self.beside_on_disk(move || {

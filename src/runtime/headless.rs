@@ -11,7 +11,7 @@ use super::{
     startup,
 };
 use crate::{
-    app::{App, Message, draw::picture, keymap::Key},
+    app::{App, Message, draw, keymap::Key},
     source::origin::{OpenError, Origin},
     ui::theme::Theme,
 };
@@ -71,7 +71,7 @@ impl Headless {
 
     /// The current picture.
     pub fn picture(&self, theme: Theme) -> Buffer {
-        picture::of(&self.app, theme)
+        draw::picture(&self.app, theme)
     }
 }
 

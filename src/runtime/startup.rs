@@ -47,8 +47,8 @@ pub(crate) fn mode(origin: &Origin) -> Mode {
     match origin {
         Origin::Live => Mode::Live,
         Origin::Demo(name) => Mode::Demo(Label::new(name)),
-        Origin::Capture(path) => Mode::Capture(Label::new(&path.to_string_lossy())),
-        Origin::Sysroot(path) => Mode::Folder(Label::new(&path.to_string_lossy())),
+        Origin::Capture(_) => Mode::Capture,
+        Origin::Sysroot(_) => Mode::Folder,
     }
 }
 

@@ -118,7 +118,7 @@ impl Shared {
         match self.mode {
             Mode::Demo(_) => true,
             Mode::Live => self.machine.host.root.get() == Some(true),
-            Mode::Capture(_) | Mode::Folder(_) => false,
+            Mode::Capture | Mode::Folder => false,
         }
     }
 

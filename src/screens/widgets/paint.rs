@@ -1,10 +1,13 @@
 //! [`Brush`]: writing styled text, panels and bars into the buffer, never beyond their area.
 
+use std::sync::LazyLock;
+
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
     style::Style,
     text::{Line, Span},
+    widgets::{Block, Borders, Clear, Widget},
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -86,6 +89,31 @@ pub fn wrap(text: &str, most: u16) -> Vec<String> {
     lines
 }
 
+/// `text` in lines of at most `most` cells behind `lead`, which stands in the first line only.
+pub fn hanging(lead: Piece, text: &str, meaning: Meaning, most: u16) -> Vec<Vec<Piece>> {
+    let indent = cells(&lead.0);
+    let blank = piece(" ".repeat(usize::from(indent)), lead.1);
+    let leads = std::iter::once(lead).chain(std::iter::repeat(blank));
+    let lines = leads.zip(wrap(text, most.saturating_sub(indent)));
+    lines.map(|(lead, line)| vec![lead, piece(line, meaning)]).collect()
+}
+
+/// `text` in lines of at most `most` cells.
+pub fn paragraph(text: &str, meaning: Meaning, most: u16) -> Vec<Vec<Piece>> {
+    wrap(text, most).into_iter().map(|line| vec![piece(line, meaning)]).collect()
+}
+
+/// A label, padded to `wide` cells.
+pub fn label(text: &str, wide: usize) -> Piece {
+    piece(format!("{text:<wide$}"), Meaning::Quiet)
+}
+
+/// The note of a panel whose figures are simulated.
+pub fn simulated(is_simulated: bool) -> &'static [Piece] {
+    static NOTE: LazyLock<[Piece; 1]> = LazyLock::new(|| [piece("SIMULATED", Meaning::NotLive)]);
+    if is_simulated { &*NOTE } else { &[] }
+}
+
 /// As many of the first characters as fit.
 fn head(text: &str, most: u16) -> String {
     let mut used = 0;
@@ -140,11 +168,19 @@ impl<'a> Brush<'a> {
         (top, end - top)
     }
 
-    /// Says on a panel's frame how many lines are below those that fit, if any.
+    /// Writes on a panel's frame how many lines are below those that fit, if any.
     pub fn more(&mut self, panel: Rect, below: usize) {
         if below > 0 {
             let y = if self.boxed { panel.bottom() - 1 } else { panel.y };
             self.write_right(panel.right() - 1, y, &[piece(format!(" PgDn: {below} more "), Meaning::Quiet)]);
+        }
+    }
+
+    /// Writes how many rows are hidden on the lower edge of a box, if any.
+    pub fn hidden(&mut self, panel: Rect, how: &str, hidden: usize) {
+        if self.boxed && hidden > 0 {
+            let text = format!(" {how}{hidden} more ");
+            self.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(text, Meaning::Quiet)]);
         }
     }
 
@@ -195,58 +231,22 @@ impl<'a> Brush<'a> {
         if area.height == 0 || area.width < 4 {
             return Rect { width: 0, height: 0, ..area };
         }
-        let line = self.theme.style(Meaning::Lines);
-        for x in area.left()..area.right() {
-            self.cell(x, area.y, '─', line);
-        }
-        if self.boxed {
-            self.frame_sides(area, line);
-        }
+        let borders = if self.boxed { Borders::ALL } else { Borders::TOP };
+        let frame = Block::new().borders(borders).border_style(self.theme.style(Meaning::Lines));
+        frame.render(area.intersection(self.buffer.area), self.buffer);
         let edge = if self.boxed { 2 } else { 1 };
         let room = area.width.saturating_sub(2 * edge);
-        let mut shown: Vec<Piece> = Vec::with_capacity(title.len() + 2);
-        shown.push(piece(" ", Meaning::Text));
-        shown.extend_from_slice(title);
-        shown.push(piece(" ", Meaning::Text));
-        let end = self.write(area.x + edge - 1, area.y, room, &shown);
-        let wide = width(note) + 2;
-        if !note.is_empty() && end + wide < area.right() {
-            let mut padded = vec![piece(" ", Meaning::Text)];
-            padded.extend_from_slice(note);
-            padded.push(piece(" ", Meaning::Text));
-            self.write_right(area.right() - (edge - 1), area.y, &padded);
+        let blank = [piece(" ", Meaning::Text)];
+        let end = self.write(area.x + edge - 1, area.y, room, &[&blank, title, &blank].concat());
+        if !note.is_empty() && end + width(note) + 2 < area.right() {
+            self.write_right(area.right() - (edge - 1), area.y, &[&blank, note, &blank].concat());
         }
-        self.inner(area)
-    }
-
-    /// The inside of a panel.
-    pub fn inner(&self, panel: Rect) -> Rect {
-        inner(panel, self.boxed)
-    }
-
-    fn frame_sides(&mut self, area: Rect, line: Style) {
-        let (left, right, bottom) = (area.x, area.right() - 1, area.bottom() - 1);
-        for x in area.left()..area.right() {
-            self.cell(x, bottom, '─', line);
-        }
-        for y in area.top()..area.bottom() {
-            self.cell(left, y, '│', line);
-            self.cell(right, y, '│', line);
-        }
-        for (x, y, corner) in
-            [(left, area.y, '┌'), (right, area.y, '┐'), (left, bottom, '└'), (right, bottom, '┘')]
-        {
-            self.cell(x, y, corner, line);
-        }
+        inner(area, self.boxed)
     }
 
     /// Empties an area.
     pub fn clear(&mut self, area: Rect) {
-        for position in area.intersection(self.buffer.area).positions() {
-            if let Some(cell) = self.buffer.cell_mut(position) {
-                cell.reset();
-            }
-        }
+        Clear.render(area.intersection(self.buffer.area), self.buffer);
     }
 
     /// A bar `share` (0 to 1) full; the empty part is a faint track. Only what is full looks full: the last cell waits
