@@ -4,8 +4,7 @@ pub mod tabs;
 pub mod commands;
 mod frame;
 pub mod stats_bar;
-pub mod overlay;
-mod over;
+pub mod over;
 pub mod draw;
 pub mod layout;
 mod act;
@@ -16,7 +15,7 @@ use std::time::Duration;
 
 use self::{
     layout::Layout,
-    overlay::Overlay,
+    over::Overlay,
     stats_bar::{StatsBar, StatsRow},
 };
 pub use crate::ui::{Effect, MachineRead, Message, Mode, ScreenId, key as keymap, message};
@@ -287,7 +286,7 @@ impl App {
             if why.is_refusal() {
                 effects = self.hand(ScreenId("dyno"), &Subject::Refused);
             }
-        } else if self.overlay.as_ref().is_some_and(|overlay| *overlay == Overlay::Quit) {
+        } else if matches!(self.overlay, Some(Overlay::Quit)) {
             self.overlay = None;
         }
         if let Some(test) = self.shared.tests.running_mut() {

@@ -1,7 +1,6 @@
 //! What every screen speaks: messages, effects, keys, commands, the theme, and the data that several screens see.
 
 pub mod key;
-pub mod field;
 pub mod message;
 pub mod effect;
 pub mod answer;

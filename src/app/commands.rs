@@ -6,7 +6,7 @@ use std::{fmt::Write as _, sync::LazyLock};
 
 use super::{
     App, Effect, act,
-    overlay::{Overlay, Palette},
+    over::{Overlay, Palette},
     tabs::{about, neighbour, tabs},
 };
 use crate::{

@@ -37,12 +37,8 @@ pub(crate) fn title(app: &App, brush: &mut Brush<'_>) {
     ];
     let line = parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" · ");
     let line = fit(&line, room.saturating_sub(9));
-    brush.write(
-        area.x,
-        area.y,
-        room,
-        &[piece(" iodyno", Meaning::Brand), piece("  ", Meaning::Text), piece(line, Meaning::Text)],
-    );
+    let left = [piece(" iodyno", Meaning::Brand), piece(format!("  {line}"), Meaning::Text)];
+    brush.write(area.x, area.y, room, &left);
     brush.write_right(area.right(), area.y, &right);
 }
 
@@ -69,18 +65,12 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
         let digit = if shown { Meaning::Brand } else { Meaning::Key };
         let own = app.screens.get(screen).and_then(|screen| screen.mark(&app.shared));
         let mark = own.unwrap_or_else(|| " ".to_owned());
-        brush.write(
-            area.x,
-            area.y,
-            area.width,
-            &[
-                piece(tab.digit.to_string(), digit),
-                piece(" ", Meaning::Text),
-                piece(tab.name, name),
-                piece(" ", Meaning::Text),
-                piece(mark, Meaning::Warning),
-            ],
-        );
+        let pieces = [
+            piece(format!("{} ", tab.digit), digit),
+            piece(format!("{} ", tab.name), name),
+            piece(mark, Meaning::Warning),
+        ];
+        brush.write(area.x, area.y, area.width, &pieces);
         if shown {
             let underlined = ratatui::layout::Rect { width: cells(tab.name) + 2, ..area };
             brush.shade(underlined, Meaning::Field);

@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 use tui_input::{Input, InputRequest};
 
 use super::{
-    App, Effect, act, commands, over,
-    overlay::{Overlay, Palette},
+    App, Effect, act, commands,
+    over::{self, Overlay, Palette},
 };
 use crate::{
-    screens::{Step, widgets::scroll::scroll},
-    ui::{Key, ScreenId, command::Row, field::edit},
+    screens::{Step, widgets::scroll::scrolled},
+    ui::{Key, ScreenId, command::Row, key::edit},
 };
 
 /// A key was pressed.
@@ -83,7 +83,7 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
     }
     let step = meant.and_then(movement);
     if let (Overlay::Help(top) | Overlay::Screen(_, top), Some(step)) = (&mut *overlay, step) {
-        scroll(top, step.rows(11), end);
+        *top = scrolled(*top, step.rows(11), end, 0);
         return Vec::new();
     }
     match overlay {

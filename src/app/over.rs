@@ -1,16 +1,35 @@
-//! What lies over a screen: help, the palette, texts of screens, the question before leaving.
+//! Overlays: help, the palette, texts of screens, the question before leaving.
 
 use ratatui::layout::Rect;
+use tui_input::Input;
 
-use super::{
-    App, commands,
-    overlay::{Overlay, Palette},
-    tabs::about,
-};
+use super::{App, commands, tabs::about};
 use crate::{
-    screens::widgets::paint::{Brush, Piece, fit, hanging, paragraph, piece},
-    ui::theme::Meaning,
+    screens::widgets::paint::{Brush, Piece, fit, hanging, hints, open_field, paragraph, piece},
+    ui::{ScreenId, theme::Meaning},
 };
+
+/// A panel over the screen that takes the keys.
+#[derive(Debug, Clone)]
+pub enum Overlay {
+    /// Keys and marks of the screen, with the first line shown.
+    Help(usize),
+    /// Commands by name.
+    Palette(Palette),
+    /// A text of a screen, with the first line shown.
+    Screen(ScreenId, usize),
+    /// A test runs: quit all the same?
+    Quit,
+}
+
+/// The palette: a field and the commands that match it.
+#[derive(Debug, Clone, Default)]
+pub struct Palette {
+    /// The text to match.
+    pub input: Input,
+    /// Index of the selected match.
+    pub selected: usize,
+}
 
 /// Title and lines of a text over the screen, as wide as its area.
 fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>)> {
@@ -46,12 +65,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
         Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
         Some(Overlay::Quit) => {
             let inner = open(brush, area, "A test is running");
-            let line = [
-                piece("q", Meaning::Key),
-                piece(" stops it and quits   ", Meaning::Text),
-                piece("Esc", Meaning::Key),
-                piece(" cancels", Meaning::Text),
-            ];
+            let line = hints(&[("q", "stops it and quits"), ("Esc", "cancels")]);
             brush.write(inner.x, inner.y + 1, inner.width, &line);
         }
     }
@@ -102,9 +116,8 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
 
 fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette) {
     let inner = open(brush, area, "commands");
-    let field =
-        format!("{:<wide$}", format!(": {}▏", palette.input.value()), wide = usize::from(inner.width));
-    brush.text(inner.x, inner.y, inner.width, &field, Meaning::Field);
+    let field = [piece(": ", Meaning::Field), open_field(&palette.input, inner.width.saturating_sub(2))];
+    brush.write(inner.x, inner.y, inner.width, &field);
     let found = commands::matching(app.screen, palette.input.value());
     let rows = usize::from(inner.height.saturating_sub(1));
     let top = palette.selected.saturating_sub(rows.saturating_sub(1));

@@ -6,10 +6,9 @@ use super::{
     App, Effect, commands,
     layout::Hit,
     message::{Mouse, MouseAction},
-    over,
-    overlay::Overlay,
+    over::{self, Overlay},
 };
-use crate::screens::widgets::scroll::scroll;
+use crate::screens::widgets::scroll::scrolled;
 
 /// The mouse did something.
 pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
@@ -27,7 +26,7 @@ fn wheel(app: &mut App, step: isize) -> Vec<Effect> {
     let (body, end) = (app.layout().body, over::end(app));
     match &mut app.overlay {
         Some(Overlay::Help(top) | Overlay::Screen(_, top)) => {
-            scroll(top, step, end);
+            *top = scrolled(*top, step, end, 0);
         }
         Some(Overlay::Palette(palette)) => {
             palette.selected = palette.selected.saturating_add_signed(step);

@@ -79,7 +79,7 @@ impl Format {
     pub(super) fn printed(self, text: impl Fn(sheet::Format) -> String) -> String {
         let text = text(self.of_text());
         if self == Self::Svg {
-            picture::svg(&screens::sheet::picture::picture(&text, Theme::COLOUR))
+            picture::svg(&screens::sheet::picture(&text, Theme::COLOUR))
         } else {
             text
         }

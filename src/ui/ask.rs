@@ -62,10 +62,8 @@ pub enum Subject {
 /// A change of what several screens see.
 #[derive(Debug, Clone)]
 pub enum SharedChange {
-    /// Marks the drive for tests, or takes its mark.
-    Mark(DriveName),
-    /// Marks all of these, or unmarks them when all are marked.
-    MarkAll(Vec<DriveName>),
+    /// Marks these drives, or unmarks them when all are marked.
+    Mark(Vec<DriveName>),
     /// The drive the tree's cursor is on.
     Cursor(Option<DriveName>),
     /// These values wait to be applied, in place of those for the same setting and devices.

@@ -68,27 +68,16 @@ fn codes(cell: &Cell) -> String {
     out
 }
 
-/// The colour's number among a terminal's sixteen; the bright ones are 8 to 15.
-const fn colour_number(colour: Color) -> Option<u8> {
-    Some(match colour {
-        Color::Black => 0,
-        Color::Red => 1,
-        Color::Green => 2,
-        Color::Yellow => 3,
-        Color::Blue => 4,
-        Color::Magenta => 5,
-        Color::Cyan => 6,
-        Color::Gray => 7,
-        Color::DarkGray => 8,
-        Color::LightRed => 9,
-        Color::LightGreen => 10,
-        Color::LightYellow => 11,
-        Color::LightBlue => 12,
-        Color::LightMagenta => 13,
-        Color::LightCyan => 14,
-        Color::White => 15,
-        _ => return None,
-    })
+/// A terminal's sixteen colours by their numbers; the bright ones are 8 to 15.
+#[rustfmt::skip]
+const COLOURS: [Color; 16] = [
+    Color::Black, Color::Red, Color::Green, Color::Yellow, Color::Blue, Color::Magenta, Color::Cyan, Color::Gray,
+    Color::DarkGray, Color::LightRed, Color::LightGreen, Color::LightYellow, Color::LightBlue,
+    Color::LightMagenta, Color::LightCyan, Color::White,
+];
+
+fn colour_number(colour: Color) -> Option<usize> {
+    COLOURS.iter().position(|known| *known == colour)
 }
 
 #[cfg(test)]

@@ -166,8 +166,7 @@ impl Shared {
     pub fn apply(&mut self, change: SharedChange) {
         use SharedChange as Change;
         match change {
-            Change::Mark(drive) => self.mark_all_of(&[drive]),
-            Change::MarkAll(drives) => self.mark_all_of(&drives),
+            Change::Mark(drives) => self.mark_all_of(&drives),
             Change::Cursor(drive) => self.cursor = drive,
             Change::Stage(setting, devices, new) => self.settings.stage(setting, &devices, new),
             Change::Unstage(setting, devices) => {
@@ -179,11 +178,14 @@ impl Shared {
             Change::BeginTest(test) => self.tests.begin(*test),
             Change::BeginExperiment(plan) => self.experiments.begin(*plan),
             Change::CloseExperiment => self.experiments.shown = None,
-            Change::TurnExperiment(own) => {
-                if !self.experiments.posted.remove(&own) {
-                    self.experiments.posted.insert(own);
-                }
-            }
+            Change::TurnExperiment(own) => flip(&mut self.experiments.posted, own),
         }
+    }
+}
+
+/// Removes a member of a set, or adds it.
+pub(crate) fn flip<T: Ord>(set: &mut BTreeSet<T>, member: T) {
+    if !set.remove(&member) {
+        set.insert(member);
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         bottleneck_panel::{self, FULL_MARK},
         graph::{Curve as Line, Graph},
         heat,
-        paint::{Brush, Piece, fit, piece, wrap},
+        paint::{Brush, Piece, fit, hanging, paragraph, piece, simulated},
         words::{giga, nanoseconds, rate},
     },
     ui::{
@@ -49,11 +49,7 @@ fn draw_plot(test: Option<&Test>, shared: &Shared, brush: &mut Brush<'_>, plot: 
         (Plot::Curve(curve), Some(test)) => curve_title(shared, curve, test),
         (Plot::Curve(curve), None) => vec![piece(curve_name(curve), Meaning::Heading)],
     };
-    let note = match test {
-        Some(test) if test.simulated => vec![piece("SIMULATED", Meaning::NotLive)],
-        _ => Vec::new(),
-    };
-    let inner = brush.panel(area, &title, &note);
+    let inner = brush.panel(area, &title, simulated(test.is_some_and(|test| test.simulated)));
     let Some(test) = test else {
         if matches!(plot, Plot::Curve(_)) {
             empty(shared, brush, inner);
@@ -85,7 +81,7 @@ fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
             pieces.push(quiet(format!("max {}", giga(shared.units, test.total.bytes.most()))));
         }
         Curve::Iops => {
-            pieces.push(figure(format!("{} per s", count(test.iops()))));
+            pieces.push(figure(count(test.iops())));
             pieces.push(quiet(format!("max {}", count(test.total.iops.most()))));
         }
         Curve::Latency => {
@@ -104,9 +100,7 @@ fn empty(shared: &Shared, brush: &mut Brush<'_>, inner: Rect) {
     } else {
         "A capture's drives cannot be tested. A demo has simulated drives: iodyno --demo"
     };
-    for (y, line) in (inner.y..inner.bottom()).zip(wrap(text, inner.width)) {
-        brush.text(inner.x, y, inner.width, &line, Meaning::Quiet);
-    }
+    brush.lines(inner, &paragraph(text, Meaning::Quiet, inner.width), 0);
 }
 
 fn draw_curve(shared: &Shared, brush: &mut Brush<'_>, curve: Curve, test: &Test, inner: Rect, now: Duration) {
@@ -168,11 +162,14 @@ fn outcome(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
 pub(super) fn result(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>> {
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     match (&test.result, test.summary()) {
-        (Some(Err(why)), _) => lines.extend(marked("! ", Meaning::Problem, &why.to_string(), width)),
+        (Some(Err(why)), _) => {
+            lines.extend(hanging(piece("! ", Meaning::Problem), &why.to_string(), Meaning::Text, width));
+        },
         (_, Some(summary)) => {
             lines.push(result_line(shared, test, summary));
             if let Some(doubts) = doubts(summary) {
-                lines.extend(marked(&format!("{FULL_MARK} "), Meaning::Warning, &doubts, width));
+                let mark = piece(format!("{FULL_MARK} "), Meaning::Warning);
+                lines.extend(hanging(mark, &doubts, Meaning::Text, width));
             }
             lines.extend(bottleneck_panel::expectations(shared, test, width));
             for fallback in &summary.effective.fallbacks {
@@ -182,13 +179,6 @@ pub(super) fn result(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>
         _ => {}
     }
     lines
-}
-
-/// A text behind a mark, in as many lines as it takes.
-fn marked(mark: &str, meaning: Meaning, text: &str, width: u16) -> Vec<Vec<Piece>> {
-    let lines = wrap(text, width.saturating_sub(2)).into_iter().enumerate();
-    let mark = |index| if index == 0 { mark.to_owned() } else { "  ".to_owned() };
-    lines.map(|(index, line)| vec![piece(mark(index), meaning), piece(line, Meaning::Text)]).collect()
 }
 
 /// Every reason why a figure is not the drives' own, each once.

@@ -6,7 +6,7 @@ use super::{Areas, Dyno, form::FIELDS};
 use crate::{
     model::{Pattern, RunSummary},
     screens::widgets::{
-        paint::{Brush, fit, fit_end, piece, wrap},
+        paint::{Brush, fit, open_field, paragraph, piece},
         words::rate,
     },
     ui::{Shared, theme::Meaning},
@@ -37,8 +37,7 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
         let room = rows.right().saturating_sub(x);
         let editing = selected.then_some(form.edit.as_ref()).flatten();
         if let Some(input) = editing {
-            let text = fit_end(&format!("{}▏", input.value()), room);
-            brush.text(x, y, room, &format!("{text:<wide$}", wide = usize::from(room)), Meaning::Field);
+            brush.write(x, y, room, &[open_field(input, room)]);
             continue;
         }
         let value = field.show(form);
@@ -55,10 +54,9 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
 
 /// What the field takes, below the fields.
 fn help(state: &Dyno, rows: Rect, brush: &mut Brush<'_>) {
-    let below = rows.y + u16::try_from(FIELDS.len()).unwrap_or(0);
-    for (y, line) in (below..rows.bottom()).zip(wrap(state.form.field().help, rows.width)) {
-        brush.text(rows.x, y, rows.width, &line, Meaning::Quiet);
-    }
+    let fields = u16::try_from(FIELDS.len()).unwrap_or(0);
+    let below = Rect { y: rows.y + fields, height: rows.height.saturating_sub(fields), ..rows };
+    brush.lines(below, &paragraph(state.form.field().help, Meaning::Quiet, rows.width), 0);
 }
 
 /// Tests before, the newest first.

@@ -20,19 +20,21 @@ use crate::{
     units::{Micros, UnitSystem, count, counted},
 };
 
-/// A column of figures: heading, width, and what stands in it.
+/// A percentile's column; the maximum has no percentage.
 struct Column {
     heading: &'static str,
-    width: u16,
     percent: Option<f64>,
 }
 
+/// Cells of a percentile's column.
+const WIDTH: u16 = 8;
+
 const PERCENTILES: &[Column] = &[
-    Column { heading: "median", width: 8, percent: Some(50.0) },
-    Column { heading: "p99", width: 8, percent: Some(99.0) },
-    Column { heading: "p99.9", width: 8, percent: Some(99.9) },
-    Column { heading: "p99.99", width: 8, percent: Some(99.99) },
-    Column { heading: "max", width: 8, percent: None },
+    Column { heading: "median", percent: Some(50.0) },
+    Column { heading: "p99", percent: Some(99.0) },
+    Column { heading: "p99.9", percent: Some(99.9) },
+    Column { heading: "p99.99", percent: Some(99.99) },
+    Column { heading: "max", percent: None },
 ];
 
 struct Places {
@@ -51,16 +53,10 @@ impl Places {
             60..100 => (10, 8),
             _ => (24, 20),
         };
-        let fixed = name + 1 + spark + u16::from(spark > 0) + 14 + 1 + bar + u16::from(bar > 0) + 8;
-        let left = width.saturating_sub(fixed);
-        let count = usize::from(left / 9).min(PERCENTILES.len());
-        Self {
-            name,
-            spark,
-            rate: name + 1 + spark + u16::from(spark > 0),
-            bar,
-            percentiles: &PERCENTILES[..count],
-        }
+        let rate = name + 1 + spark + u16::from(spark > 0);
+        let fixed = rate + 14 + 1 + bar + u16::from(bar > 0) + 8;
+        let count = usize::from(width.saturating_sub(fixed) / (WIDTH + 1)).min(PERCENTILES.len());
+        Self { name, spark, rate, bar, percentiles: &PERCENTILES[..count] }
     }
 }
 
@@ -80,9 +76,7 @@ pub(super) fn draw(test: Option<&Test>, units: UnitSystem, panel: Rect, brush: &
     let shown = if all > room { room.saturating_sub(1) } else { all };
     let mut y = inner.y + 1;
     for (index, target) in test.targets.iter().take(shown).enumerate() {
-        let summary = test.summary().and_then(|summary| summary.targets.get(index));
-        let row = Row { units, test, places: &places, inner, y };
-        row.target(brush, index, target, summary);
+        Row { units, test, places: &places, inner, y }.target(brush, index, target);
         y += 1;
     }
     if shown < all {
@@ -167,8 +161,8 @@ fn heading(units: UnitSystem, brush: &mut Brush<'_>, inner: Rect, places: &Place
     brush.text(x, inner.y, 7, &format!("{:>7}", "IOPS"), Meaning::Quiet);
     let mut x = x + 8;
     for column in places.percentiles {
-        brush.text(x, inner.y, 8, &format!("{:>8}", column.heading), Meaning::Quiet);
-        x += column.width + 1;
+        brush.text(x, inner.y, WIDTH, &format!("{:>8}", column.heading), Meaning::Quiet);
+        x += WIDTH + 1;
     }
 }
 
@@ -187,20 +181,10 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn target(
-        &self,
-        brush: &mut Brush<'_>,
-        index: usize,
-        target: &TargetCurves,
-        summary: Option<&TargetSummary>,
-    ) {
-        brush.text(
-            self.inner.x,
-            self.y,
-            self.places.name,
-            &fit(&name(target), self.places.name),
-            Meaning::Curve(index),
-        );
+    fn target(&self, brush: &mut Brush<'_>, index: usize, target: &TargetCurves) {
+        let summary = self.test.summary().and_then(|summary| summary.targets.get(index));
+        let label = fit(&name(target), self.places.name);
+        brush.text(self.inner.x, self.y, self.places.name, &label, Meaning::Curve(index));
         self.spark(brush, &target.curves.bytes, Meaning::Curve(index));
         let errors = summary.map_or(target.errors, |summary| summary.errors);
         if errors > 0 || target.failed.is_some() {
@@ -274,8 +258,8 @@ impl Row<'_> {
                 None => Some(latency.max),
             };
             let text = value.map_or_else(|| "-".to_owned(), |ns| nanoseconds(ns as f64));
-            brush.text(x, self.y, column.width, &format!("{text:>8}"), Meaning::Text);
-            x += column.width + 1;
+            brush.text(x, self.y, WIDTH, &format!("{text:>8}"), Meaning::Text);
+            x += WIDTH + 1;
         }
         x
     }

@@ -18,7 +18,7 @@ use crate::{
     ui::{
         Ask, Asks, Effect, Key, Shared, SharedChange, Subject,
         ask::{tell, warn},
-        field::edit,
+        key::edit,
         test::Test,
     },
 };
@@ -63,7 +63,7 @@ impl Screen for Dyno {
         };
         self.form.offer(&file, FILE_SIZE);
         let size = shared.units.size(FILE_SIZE);
-        let text = format!("{drive} may not be read: Enter takes a file of {size} on it, Esc leaves it");
+        let text = format!("{drive} may not be read: Enter accepts a file of {size} on it, Esc cancels");
         vec![Ask::Show(super::ABOUT.id, None), tell(text)]
     }
 

@@ -7,10 +7,10 @@ use crate::{
     findings::{Finding, Gain, Risk},
     screens::widgets::{
         findings::{line_of, mark, short_gain, summary},
-        paint::{Brush, Piece, piece, width, wrap},
+        paint::{Brush, Piece, hanging, label, paragraph, piece, width},
     },
     ui::{Shared, theme::Meaning},
-    units::{UnitSystem, counted},
+    units::UnitSystem,
 };
 
 pub(super) fn draw(state: &Findings, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
@@ -33,11 +33,7 @@ fn list(state: &Findings, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>)
         row_of(shared, brush, row, finding, index == state.selected);
     }
     let seen = state.top + usize::from(area.height);
-    let hidden = shared.findings.list.len().saturating_sub(seen);
-    if brush.boxed && hidden > 0 {
-        let word = format!(" ↓ {hidden} more ");
-        brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
-    }
+    brush.hidden(panel, "↓ ", shared.findings.list.len().saturating_sub(seen));
 }
 
 fn row_of(shared: &Shared, brush: &mut Brush<'_>, row: Rect, finding: &Finding, selected: bool) {
@@ -59,22 +55,16 @@ fn detail(state: &Findings, shared: &Shared, panel: Rect, brush: &mut Brush<'_>)
     let inner = brush.panel(panel, &[piece(finding.id.0, Meaning::Heading)], &[]);
     let lines = detail_lines(shared, finding, inner.width);
     let (_, below) = brush.lines(inner, &lines, state.detail_top);
-    if below > 0 && brush.boxed {
-        let word = format!(" PgDn: {} ", counted(below, "more line"));
-        brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
-    }
+    brush.more(panel, below);
 }
 
-const LABEL: u16 = 10;
+const LABEL: usize = 10;
 
 /// All about a finding, in lines of at most `width` cells.
 pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Vec<Vec<Piece>> {
     let mut lines = Vec::new();
     let (symbol, meaning) = mark(finding.severity);
-    for (index, text) in wrap(&finding.title, width.saturating_sub(2)).into_iter().enumerate() {
-        let lead = if index == 0 { symbol } else { " " };
-        lines.push(vec![piece(format!("{lead} "), meaning), piece(text, Meaning::Figure)]);
-    }
+    lines.extend(hanging(piece(format!("{symbol} "), meaning), &finding.title, Meaning::Figure, width));
     lines.push(Vec::new());
     field(&mut lines, "gain", &gain_words(shared.units, &finding.gain), Meaning::Text, width);
     field(&mut lines, "remedy", &finding.remedy.text, Meaning::Text, width);
@@ -102,7 +92,7 @@ pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Ve
         let ids: Vec<_> = shared.findings.not_judged.iter().map(|id| id.0).collect();
         lines.push(Vec::new());
         let text = format!("Checked only while a test runs: {}.", ids.join(", "));
-        lines.extend(wrap(&text, width).into_iter().map(|line| vec![piece(line, Meaning::Quiet)]));
+        lines.extend(paragraph(&text, Meaning::Quiet, width));
     }
     lines
 }
@@ -117,12 +107,6 @@ fn gain_words(units: UnitSystem, gain: &Gain) -> String {
     }
 }
 
-fn field(lines: &mut Vec<Vec<Piece>>, label: &str, value: &str, meaning: Meaning, width: u16) {
-    for (index, text) in wrap(value, width.saturating_sub(LABEL)).into_iter().enumerate() {
-        let name = if index == 0 { label } else { "" };
-        lines.push(vec![
-            piece(format!("{name:<wide$}", wide = usize::from(LABEL)), Meaning::Quiet),
-            piece(text, meaning),
-        ]);
-    }
+fn field(lines: &mut Vec<Vec<Piece>>, name: &str, value: &str, meaning: Meaning, width: u16) {
+    lines.extend(hanging(label(name, LABEL), value, meaning, width));
 }

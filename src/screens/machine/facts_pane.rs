@@ -9,12 +9,12 @@ use super::{
 use crate::{
     screens::{
         Over,
-        widgets::paint::{Brush, Piece, fit, fit_end, piece, wrap},
+        widgets::paint::{Brush, Piece, cells, fit, fit_end, hanging, label, paragraph, piece},
     },
     ui::{Shared, theme::Meaning},
 };
 
-const LABEL: u16 = 10;
+const LABEL: usize = 10;
 
 pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(row) = state.row() else { return };
@@ -27,14 +27,8 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
         return;
     }
     let lines = lines(&facts, inner.width, state.paths, false);
-    let hidden = lines.len().saturating_sub(usize::from(inner.height));
-    for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
-        brush.write(inner.x, y, inner.width, line);
-    }
-    if hidden > 0 && brush.boxed {
-        let word = format!(" Enter: {hidden} more ");
-        brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
-    }
+    let (_, below) = brush.lines(inner, &lines, 0);
+    brush.hidden(panel, "Enter: ", below);
 }
 
 /// All of them, in lines of at most `width` cells.
@@ -53,35 +47,28 @@ fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact]) 
         let (column, row) = (index / rows, index % rows);
         let x = if column == 0 { inner.x } else { inner.x + half };
         let y = (inner.y..inner.bottom()).nth(row).unwrap_or(inner.y);
-        let room = half - 1;
+        let label = label(fact.label, LABEL);
+        let room = half - 1 - cells(&label.0);
         let value = match &fact.path {
-            Some(path) if paths => fit_end(path, room - LABEL),
-            _ => fit(&fact.value, room - LABEL),
+            Some(path) if paths => fit_end(path, room),
+            _ => fit(&fact.value, room),
         };
-        brush.write(x, y, room, &[label(fact.label), piece(value, fact.meaning)]);
+        brush.write(x, y, half - 1, &[label, piece(value, fact.meaning)]);
     }
-}
-
-fn label(text: &str) -> Piece {
-    piece(format!("{text:<wide$}", wide = usize::from(LABEL)), Meaning::Quiet)
 }
 
 /// Facts as lines of at most `width` cells, with the path under each when `paths`, and all there is to say when `whole`.
 fn lines(facts: &[Fact], width: u16, paths: bool, whole: bool) -> Vec<Vec<Piece>> {
-    let room = width.saturating_sub(LABEL);
     let mut out = Vec::new();
     for fact in facts {
-        let wide = fact.label.is_empty() && fact.path.is_none() && fact.value.len() > usize::from(room);
+        let wide = fact.label.is_empty() && fact.path.is_none() && fact.value.len() + LABEL > usize::from(width);
         if wide {
-            out.extend(wrap(&fact.value, width).into_iter().map(|line| vec![piece(line, Meaning::Quiet)]));
+            out.extend(paragraph(&fact.value, Meaning::Quiet, width));
             continue;
         }
-        for (index, line) in wrap(&fact.value, room).into_iter().enumerate() {
-            let name = if index == 0 { fact.label } else { "" };
-            out.push(vec![label(name), piece(line, fact.meaning)]);
-        }
-        for line in fact.more.iter().filter(|_| whole || paths).flat_map(|more| wrap(more, room)) {
-            out.push(vec![label(""), piece(line, Meaning::Quiet)]);
+        out.extend(hanging(label(fact.label, LABEL), &fact.value, fact.meaning, width));
+        if let Some(more) = fact.more.as_ref().filter(|_| whole || paths) {
+            out.extend(hanging(label("", LABEL), more, Meaning::Quiet, width));
         }
         if let Some(path) = fact.path.as_ref().filter(|_| paths) {
             out.push(vec![piece(format!("  {}", fit_end(path, width - 2)), Meaning::Quiet)]);

@@ -24,6 +24,7 @@ use crate::{
         Key::{self, Char},
         ScreenId, Shared,
         command::{command, pair},
+        shared::flip,
         theme::Meaning,
     },
 };
@@ -171,9 +172,7 @@ impl Tree {
             return false;
         }
         let key = row.key.clone();
-        if !self.toggled.remove(&key) {
-            self.toggled.insert(key);
-        }
+        flip(&mut self.toggled, key);
         true
     }
 

@@ -10,7 +10,7 @@ use crate::{
         Over, Screen, Step,
         widgets::paint::{Brush, Piece, hints, piece},
     },
-    ui::{Ask, Asks, Key, ScreenId, Shared, SharedChange, Subject, ask::tell, field::edit, theme::Meaning},
+    ui::{Ask, Asks, Key, ScreenId, Shared, SharedChange, Subject, ask::tell, key::edit, theme::Meaning},
 };
 
 impl Screen for Tree {
@@ -133,7 +133,7 @@ impl Tree {
         if self.row().is_some_and(Row::is_drive) {
             self.step_drive(1);
         }
-        vec![Ask::Change(SharedChange::MarkAll(drives)), tell(text)]
+        vec![Ask::Change(SharedChange::Mark(drives)), tell(text)]
     }
 
     /// Opens a row that is closed, else all facts of it.

@@ -1,12 +1,15 @@
 //! Check boxes for what goes in, and the text as it will be posted.
 
-use ratatui::layout::Rect;
+use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Areas, Sheet, check_boxes};
 use crate::{
     report::sheet::Format,
-    screens::widgets::paint::{Brush, Piece, fit, piece},
-    ui::{Shared, theme::Meaning},
+    screens::widgets::paint::{Brush, Piece, cells, fit, piece},
+    ui::{
+        Shared,
+        theme::{Meaning, Theme},
+    },
     units::{Bytes, UnitSystem},
 };
 
@@ -22,21 +25,12 @@ fn boxes(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
     for (index, area) in places {
         let Some(which) = sheet.boxes().get(index).cloned() else { continue };
         let checked = sheet.is_checked(&which);
-        let mark = if checked { "[x]" } else { "[ ]" };
+        let mark = if checked { "[x] " } else { "[ ] " };
         let name = fit(&sheet.name(&which), area.width.saturating_sub(7));
         let weight = if checked { Meaning::Text } else { Meaning::Quiet };
         let cursor = if index == sheet.at { "› " } else { "  " };
-        brush.write(
-            area.x,
-            area.y,
-            area.width,
-            &[
-                piece(cursor, Meaning::Brand),
-                piece(mark, Meaning::Key),
-                piece(" ", Meaning::Text),
-                piece(name, weight),
-            ],
-        );
+        let pieces = [piece(cursor, Meaning::Brand), piece(mark, Meaning::Key), piece(name, weight)];
+        brush.write(area.x, area.y, area.width, &pieces);
         if index == sheet.at {
             let name = Rect { x: area.x + 6, width: area.width.saturating_sub(7), ..area };
             brush.shade(name, Meaning::Selected);
@@ -71,7 +65,7 @@ fn is_fence(line: &str) -> bool {
 }
 
 /// A line of the sheet: headings stand out, marks of the format step back, marks of the tree are seen.
-pub(super) fn styled(line: &str, in_box: bool, fence: bool) -> Vec<Piece> {
+fn styled(line: &str, in_box: bool, fence: bool) -> Vec<Piece> {
     if fence || line == "[list]" || line == "[/list]" {
         return vec![piece(line, Meaning::Quiet)];
     }
@@ -89,4 +83,29 @@ pub(super) fn styled(line: &str, in_box: bool, fence: bool) -> Vec<Piece> {
         piece(&line[at..behind], Meaning::Warning),
         piece(&line[behind..], Meaning::Text),
     ]
+}
+
+/// A sheet in plain text as a picture: headings stand out, their lines step back, marks of the tree are seen.
+pub fn picture(text: &str, theme: Theme) -> Buffer {
+    let lines: Vec<&str> = text.lines().collect();
+    let width = lines.iter().map(|line| cells(line)).max().unwrap_or_default().saturating_add(2);
+    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    let mut picture = Buffer::empty(Rect::new(0, 0, width, height));
+    let is_rule = |line: &str| !line.is_empty() && line.chars().all(|c| c == '=' || c == '-');
+    for (y, line) in (0..height).zip(&lines) {
+        let next = lines.get(usize::from(y) + 1);
+        let pieces = if is_rule(line) {
+            vec![piece(*line, Meaning::Quiet)]
+        } else if next.is_some_and(|next| is_rule(next)) {
+            vec![piece(*line, Meaning::Heading)]
+        } else {
+            styled(line, true, false)
+        };
+        let mut x = 1;
+        for (text, meaning) in pieces {
+            picture.set_string(x, y, &text, theme.style(meaning));
+            x = x.saturating_add(cells(&text));
+        }
+    }
+    picture
 }

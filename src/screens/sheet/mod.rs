@@ -1,7 +1,6 @@
 //! The sheet screen: what goes into a forum post, in which format, and the text that is copied or saved.
 
 mod draw;
-pub mod picture;
 mod update;
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -9,6 +8,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use ratatui::layout::{Constraint, Layout, Rect};
 use unicode_width::UnicodeWidthStr;
 
+pub(crate) use self::draw::picture;
 use super::{Run, widgets::paint::inner};
 use crate::{
     model::{ExperimentRecord, RunRecord},
@@ -119,17 +119,16 @@ impl Sheet {
                 PARTS.iter().find(|row| row.part == *part).map_or(String::new(), |row| row.name.to_owned())
             }
             CheckBox::Run(at) => {
-                let run = self.dossier.as_ref().and_then(|dossier| dossier.runs.get(*at)).map(|of| &of.run);
-                let time = run.filter(|_| *at < self.kept.0).and_then(|run| time(run.started));
-                let title = run.map(|run| run.workload.title()).unwrap_or_default();
-                format!("run {}{}: {title}", at + 1, time.unwrap_or_default())
+                let Some(run) = self.dossier.as_ref().and_then(|of| of.runs.get(*at)) else { return String::new() };
+                let time = time(run.run.started, *at < self.kept.0);
+                format!("run {}{time}: {}", at + 1, run.run.workload.title())
             }
             CheckBox::Experiment(at) => {
-                let record = self.dossier.as_ref().and_then(|dossier| dossier.experiments.get(*at));
-                let is_kept = *at < self.kept.1;
-                let time = record.filter(|_| is_kept).and_then(|record| time(record.started));
-                let name = record.map(|record| record.name.to_string()).unwrap_or_default();
-                format!("experiment {}{}: {name}", at + 1, time.unwrap_or_default())
+                let Some(record) = self.dossier.as_ref().and_then(|of| of.experiments.get(*at)) else {
+                    return String::new();
+                };
+                let time = time(record.started, *at < self.kept.1);
+                format!("experiment {}{time}: {}", at + 1, record.name)
             }
             CheckBox::Names => "serials and names".to_owned(),
         }
@@ -198,10 +197,10 @@ impl Sheet {
     }
 }
 
-/// ` (19:40 UTC)`; nothing where the time is not known.
-fn time(started: i64) -> Option<String> {
-    let at = jiff::Timestamp::from_second(started).ok().filter(|_| started > 0)?;
-    Some(at.strftime(" (%H:%M UTC)").to_string())
+/// ` (19:40 UTC)` for what was stored before this start; nothing where the time is unknown.
+fn time(started: i64, is_stored: bool) -> String {
+    let at = jiff::Timestamp::from_second(started).ok().filter(|_| is_stored && started > 0);
+    at.map(|at| at.strftime(" (%H:%M UTC)").to_string()).unwrap_or_default()
 }
 
 /// Columns that the lines of a sheet's boxes take.

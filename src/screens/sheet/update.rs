@@ -1,7 +1,5 @@
 //! What keys and the mouse do on the sheet screen.
 
-use std::collections::BTreeSet;
-
 use ratatui::layout::{Position, Rect};
 
 use super::{Areas, CheckBox, Sheet, check_boxes, draw};
@@ -10,7 +8,7 @@ use crate::{
         News, Screen, Step,
         widgets::{paint::Brush, scroll::scrolled},
     },
-    ui::{Ask, Asks, Effect, Shared, SharedChange},
+    ui::{Ask, Asks, Effect, Shared, SharedChange, shared::flip},
 };
 
 impl Screen for Sheet {
@@ -100,11 +98,5 @@ impl Sheet {
     /// Into a new file of the folder iodyno was started in.
     pub(super) fn save(&mut self, _shared: &Shared) -> Asks {
         vec![Ask::Effect(Effect::Save(self.text.clone(), self.format.extension()))]
-    }
-}
-
-fn flip<T: Ord + Copy>(set: &mut BTreeSet<T>, member: T) {
-    if !set.remove(&member) {
-        set.insert(member);
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     report::whatif::rows::{Mark, Row},
     screens::widgets::{
         findings,
-        paint::{Brush, Piece, cells, inner, piece, width, wrap, write_fitting},
+        paint::{Brush, Piece, cells, hanging, inner, paragraph, piece, width, write_fitting},
         words::{giga, rate},
     },
     ui::{Shared, theme::Meaning},
@@ -31,15 +31,14 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
             side(state, shared, brush, area, &Side { machine, rows: &state.then, before: shares });
         }
         Some(Err(why)) => {
-            let lines = [
-                (format!("{} does not work: {}.", why.about, why.wrong), Meaning::Warning),
-                (format!("Instead: {}.", why.fix), Meaning::Text),
-            ];
-            paragraphs(brush, area, &lines);
+            let wrong = format!("{} does not work: {}.", why.about, why.wrong);
+            let fix = format!("Instead: {}.", why.fix);
+            paragraphs(brush, area, &[(&wrong, Meaning::Warning), (&fix, Meaning::Text)]);
         }
         None => guide(state, brush, area),
     }
-    more(state, &areas, brush);
+    let shown = state.top + usize::from(areas.rows.height);
+    brush.hidden(today, "↓ ", state.today.len().saturating_sub(shown));
     text(state, shared, areas.text, brush);
 }
 
@@ -72,34 +71,31 @@ fn then_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
 
 /// How to begin.
 fn guide(state: &Slots, brush: &mut Brush<'_>, area: Rect) {
-    let carrying = state.is_carrying();
-    let lines = if carrying {
-        vec![
-            ("Go to its new place: a root complex, a slot, or a card to swap with.".to_owned(), Meaning::Text),
-            ("Enter drops it there. Space selects this drive alone from its card. - and + change the slot's generation. Esc cancels.".to_owned(), Meaning::Quiet),
+    let lines: &[_] = if state.is_carrying() {
+        &[
+            ("Go to its new place: a root complex, a slot, or a card to swap with.", Meaning::Text),
+            ("Enter drops it there. Space selects this drive alone from its card. - and + change the slot's generation. Esc cancels.", Meaning::Quiet),
         ]
     } else {
-        vec![
-            ("What if a card were in another slot?".to_owned(), Meaning::Heading),
-            ("Space selects the card under the cursor; this side then shows the machine with the card at the cursor.".to_owned(), Meaning::Text),
-            ("b makes the best move. - tries a slower slot.".to_owned(), Meaning::Text),
-            ("No hardware is changed.".to_owned(), Meaning::Quiet),
+        &[
+            ("What if a card were in another slot?", Meaning::Heading),
+            ("Space selects the card under the cursor; this side then shows the machine with the card at the cursor.", Meaning::Text),
+            ("b makes the best move. - tries a slower slot.", Meaning::Text),
+            ("No hardware is changed.", Meaning::Quiet),
         ]
     };
-    paragraphs(brush, area, &lines);
+    paragraphs(brush, area, lines);
 }
 
-fn paragraphs(brush: &mut Brush<'_>, area: Rect, lines: &[(String, Meaning)]) {
-    let mut y = area.y;
-    for (text, meaning) in lines {
-        for line in wrap(text, area.width) {
-            if y < area.bottom() {
-                brush.text(area.x, y, area.width, &line, *meaning);
-            }
-            y += 1;
+fn paragraphs(brush: &mut Brush<'_>, area: Rect, texts: &[(&str, Meaning)]) {
+    let mut lines = Vec::new();
+    for (text, meaning) in texts {
+        lines.extend(paragraph(text, *meaning, area.width));
+        if area.height > 8 {
+            lines.push(Vec::new());
         }
-        y += u16::from(area.height > 8);
     }
+    brush.lines(area, &lines, 0);
 }
 
 /// One of the two trees.
@@ -219,17 +215,6 @@ fn figures(
     }
 }
 
-/// How many rows are out of sight.
-fn more(state: &Slots, areas: &Areas, brush: &mut Brush<'_>) {
-    let area = areas.today;
-    let shown = usize::from(areas.rows.height);
-    let below = state.today.len().saturating_sub(state.top + shown);
-    if brush.boxed && below > 0 {
-        let text = format!(" ↓ {below} more ");
-        brush.write_right(area.right() - 1, area.bottom() - 1, &[piece(text, Meaning::Quiet)]);
-    }
-}
-
 /// Totals with bars, then findings, changed paths and assumptions.
 fn text(state: &Slots, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let made = state.made();
@@ -254,7 +239,7 @@ pub(super) fn words(state: &Slots, shared: &Shared, panel: Rect) -> (Rect, Vec<V
     let rest = Rect { y: area.y + totals, height: area.height.saturating_sub(totals), ..area };
     let lines = match (&state.total, state.made()) {
         (Some(today), Some(made)) => differences(shared, made, today, rest.width),
-        (Some(today), None) => reason(today, rest.width),
+        (Some(today), None) => labelled("by", &today.because, Meaning::Quiet, rest.width),
         (None, _) => Vec::new(),
     };
     (rest, lines)
@@ -296,10 +281,6 @@ fn total(
     brush.write(x + bar, area.y, area.right().saturating_sub(x + bar), &pieces);
 }
 
-fn reason(today: &Total, width: u16) -> Vec<Vec<Piece>> {
-    labelled("by", &today.because, Meaning::Quiet, width)
-}
-
 fn differences(shared: &Shared, made: &Prediction, today: &Total, width: u16) -> Vec<Vec<Piece>> {
     let mut lines = Vec::new();
     for finding in &made.findings_gone {
@@ -328,13 +309,7 @@ fn differences(shared: &Shared, made: &Prediction, today: &Total, width: u16) ->
 
 /// A word in front, its text wrapped behind it.
 fn labelled(label: &str, text: &str, meaning: Meaning, width: u16) -> Vec<Vec<Piece>> {
-    let lines = wrap(text, width.saturating_sub(10));
-    let front = |at: usize| if at == 0 { format!("{label:<10}") } else { " ".repeat(10) };
     let meaning_of_label = if meaning == Meaning::Text { Meaning::Quiet } else { meaning };
-    let body = if matches!(meaning, Meaning::Quiet) { Meaning::Quiet } else { Meaning::Text };
-    lines
-        .into_iter()
-        .enumerate()
-        .map(|(at, line)| vec![piece(front(at), meaning_of_label), piece(line, body)])
-        .collect()
+    let body = if meaning == Meaning::Quiet { Meaning::Quiet } else { Meaning::Text };
+    hanging(piece(format!("{label:<10}"), meaning_of_label), text, body, width)
 }

@@ -1,4 +1,4 @@
-//! The slots page: cards moved in thought. What is picked up, where the cursor would put it, what that would change.
+//! The slots page: hypothetical moves of cards, with the predicted difference.
 
 mod draw;
 mod update;

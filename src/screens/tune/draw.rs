@@ -4,7 +4,9 @@ use ratatui::layout::Rect;
 
 use super::{Areas, Tune, differ};
 use crate::{
-    screens::widgets::paint::{Brush, Piece, cells, fit, inner, piece, width, wrap},
+    screens::widgets::paint::{
+        Brush, Piece, cells, fit, hanging, hints, inner, label, open_field, paragraph, piece, simulated, width, wrap,
+    },
     tune::{
         Device, Outcome, SETTINGS, Setting,
         cell::Cell,
@@ -32,7 +34,7 @@ fn matrix(tune: &Tune, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
         let top = head.y + 2u16.saturating_sub(u16::try_from(lines.len()).unwrap_or(2));
         let meaning = if *column == tune.column { Meaning::Heading } else { Meaning::Quiet };
         for (y, line) in (top..head.bottom()).zip(&lines) {
-            brush.text(head.x + x, y, room(head, *x), line, meaning);
+            brush.text(head.x + x, y, head.width.saturating_sub(*x), line, meaning);
         }
     }
     for (y, (row, device)) in
@@ -40,14 +42,10 @@ fn matrix(tune: &Tune, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     {
         name(shared, brush, Rect { y, height: 1, ..rows }, device, row == tune.row);
         for (column, x, wide) in &shown {
-            let area = Rect { x: rows.x + x, y, width: (*wide).min(room(rows, *x)), height: 1 };
+            let area = Rect { x: rows.x + x, y, width: (*wide).min(rows.width.saturating_sub(*x)), height: 1 };
             cell(tune, shared, brush, area, row, *column);
         }
     }
-}
-
-fn room(area: Rect, x: u16) -> u16 {
-    area.width.saturating_sub(x)
 }
 
 /// `Settings  2 staged, 3 stand changed`.
@@ -107,13 +105,8 @@ fn name(shared: &Shared, brush: &mut Brush<'_>, row: Rect, device: &Device, sele
         (Device::Drive(_), _) => Meaning::Drive,
         _ => Meaning::Text,
     };
-    let name = device.to_string();
-    brush.write(
-        row.x,
-        row.y,
-        row.width,
-        &[piece(symbol, meaning), piece(" ", Meaning::Text), piece(name, weight)],
-    );
+    let pieces = [piece(symbol, meaning), piece(" ", Meaning::Text), piece(device.to_string(), weight)];
+    brush.write(row.x, row.y, row.width, &pieces);
 }
 
 fn cell(tune: &Tune, shared: &Shared, brush: &mut Brush<'_>, area: Rect, row: usize, column: usize) {
@@ -125,8 +118,7 @@ fn cell(tune: &Tune, shared: &Shared, brush: &mut Brush<'_>, area: Rect, row: us
     };
     let here = (row, column) == (tune.row, tune.column);
     if let (true, Some(input)) = (here, &tune.edit) {
-        let text = format!("{:<wide$}", format!("{}▏", input.value()), wide = usize::from(area.width));
-        brush.text(area.x, area.y, area.width, &text, Meaning::Field);
+        brush.write(area.x, area.y, area.width, &[open_field(input, area.width)]);
         return;
     }
     let text = settings.text(row, column);
@@ -166,8 +158,7 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
         return Vec::new();
     };
     let Some(cell) = tune.cell(&shared.settings) else {
-        let lines = wrap(&format!("{device} has no such setting."), width).into_iter();
-        return lines.map(|line| vec![piece(line, Meaning::Quiet)]).collect();
+        return paragraph(&format!("{device} has no such setting."), Meaning::Quiet, width);
     };
     let mut lines = vec![values(tune, shared, device, row, cell)];
     if let Some(done) = shared.settings.last_of(device, row.id) {
@@ -203,7 +194,7 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
 
 /// `now none → mq-deadline on 3 drives   found none   default 128`.
 fn values(tune: &Tune, shared: &Shared, device: &Device, row: &Setting, cell: &Cell) -> Vec<Piece> {
-    let mut line = vec![label("now")];
+    let mut line = vec![label("now", LABEL)];
     let now = cell.value.as_ref().map_or("unknown", |value| value.as_str());
     line.push(piece(now, Meaning::Figure));
     if let Some(staged) = shared.settings.staged_for(device, row.id) {
@@ -226,7 +217,7 @@ fn values(tune: &Tune, shared: &Shared, device: &Device, row: &Setting, cell: &C
 }
 
 fn takes(row: &Setting, cell: &Cell, width: u16) -> Vec<Piece> {
-    let mut line = vec![label("values")];
+    let mut line = vec![label("values", LABEL)];
     let now = cell.value.as_ref().map_or("", |value| value.as_str());
     for choice in &cell.choices {
         let meaning = if choice == now { Meaning::Figure } else { Meaning::Text };
@@ -253,15 +244,8 @@ const fn risk(risk: Risk) -> &'static str {
     }
 }
 
-fn label(text: &str) -> Piece {
-    piece(format!("{text:<LABEL$}"), Meaning::Quiet)
-}
-
 fn field(lines: &mut Vec<Vec<Piece>>, name: &str, value: &str, meaning: Meaning, width: u16) {
-    let room = width.saturating_sub(u16::try_from(LABEL).unwrap_or(0));
-    for (index, text) in wrap(value, room).into_iter().enumerate() {
-        lines.push(vec![label(if index == 0 { name } else { "" }), piece(text, meaning)]);
-    }
+    lines.extend(hanging(label(name, LABEL), value, meaning, width));
 }
 
 /// What is staged, and below it what the last writes came to.
@@ -269,19 +253,11 @@ fn staged(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     if panel.width == 0 {
         return;
     }
-    let simulated =
-        if shared.is_simulated() { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
     let title = if shared.settings.staged.is_empty() { "Changes" } else { "Staged" };
-    let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], &simulated);
+    let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], simulated(shared.is_simulated()));
     let lines = changes(shared, inner.width);
-    for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
-        brush.write(inner.x, y, inner.width, line);
-    }
-    let hidden = lines.len().saturating_sub(usize::from(inner.height));
-    if brush.boxed && hidden > 0 {
-        let word = format!(" {hidden} more ");
-        brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
-    }
+    let (_, below) = brush.lines(inner, &lines, 0);
+    brush.hidden(panel, "", below);
 }
 
 fn changes(shared: &Shared, room: u16) -> Vec<Vec<Piece>> {
@@ -296,28 +272,21 @@ fn changes(shared: &Shared, room: u16) -> Vec<Vec<Piece>> {
         ]);
     }
     if !settings.staged.is_empty() {
-        lines.push(vec![
-            piece("a", Meaning::Key),
-            piece(" shows the writes   ", Meaning::Quiet),
-            piece("Backspace", Meaning::Key),
-            piece(" drops one", Meaning::Quiet),
-        ]);
+        lines.push(hints(&[("a", "shows the writes"), ("Backspace", "drops one")]));
         lines.push(Vec::new());
     }
     lines.extend(settings.done.iter().flat_map(|done| outcome(done, room)));
     if shared.standing() > 0 {
-        let text = format!(" undoes the {} this run changed", counted(shared.standing(), "setting"));
-        lines.push(vec![piece("U", Meaning::Key), piece(text, Meaning::Quiet)]);
+        let text = format!("undoes the {} this run changed", counted(shared.standing(), "setting"));
+        lines.push(hints(&[("U", &text)]));
     }
     if lines.is_empty() {
-        let hints = [
+        let texts = [
             "Nothing staged, nothing changed.",
             "+ and - select a value, Enter edits it; Space marks drives, so that a change applies to \
              all of them. Nothing is written before a shows every write and Enter confirms.",
         ];
-        for hint in hints {
-            lines.extend(wrap(hint, room).into_iter().map(|line| vec![piece(line, Meaning::Quiet)]));
-        }
+        lines.extend(texts.iter().flat_map(|text| paragraph(text, Meaning::Quiet, room)));
     }
     lines
 }
@@ -335,6 +304,5 @@ fn outcome(done: &Done, room: u16) -> Vec<Vec<Piece>> {
     if width(&head) + 2 + cells(&came) <= room {
         return vec![[head, vec![piece("  ", Meaning::Text), piece(came, meaning)]].concat()];
     }
-    let below = wrap(&came, room.saturating_sub(4)).into_iter();
-    std::iter::once(head).chain(below.map(|line| vec![piece(format!("    {line}"), meaning)])).collect()
+    [vec![head], hanging(piece("    ", meaning), &came, meaning, room)].concat()
 }

@@ -8,7 +8,10 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use tui_input::Input;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Run, widgets::paint::inner};
+use super::{
+    Run,
+    widgets::{paint::inner, scroll::kept_in_sight},
+};
 use crate::{
     model::SettingId,
     tune::{
@@ -149,11 +152,8 @@ impl Tune {
     }
 
     /// Moves what is shown so that the cursor is among it.
-    fn scroll_to_cursor(&mut self, settings: &Settings, width: u16, height: usize) {
-        if height > 0 {
-            let lowest = settings.matrix.devices.len().saturating_sub(height);
-            self.top = self.top.clamp(self.row.saturating_sub(height - 1), self.row).min(lowest);
-        }
+    fn scroll_to_cursor(&mut self, settings: &Settings, width: u16, height: u16) {
+        self.top = kept_in_sight(self.top, self.row, settings.matrix.devices.len(), height);
         self.left = self.left.min(self.column);
         while self.left < self.column
             && !self.columns_shown(settings, width).iter().any(|(at, ..)| *at == self.column)

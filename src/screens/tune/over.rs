@@ -3,7 +3,7 @@
 use crate::{
     screens::{
         Over,
-        widgets::paint::{Piece, piece, wrap},
+        widgets::paint::{Piece, hanging, hints, label, paragraph, piece},
     },
     tune::{Change, change_log::Entry},
     ui::{Shared, theme::Meaning},
@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Columns before a file's path.
-const INDENT: u16 = 11;
+const INDENT: usize = 11;
 
 /// The writes before they are made, in lines of at most `width` cells.
 pub(super) fn review(shared: &Shared, width: u16) -> Over {
@@ -22,16 +22,8 @@ pub(super) fn review(shared: &Shared, width: u16) -> Over {
         (false, Some(why)) => format!("{}: the commands for {}", why, counted(writes.len(), "write")),
         _ => format!("{} to make{simulated}", counted(writes.len(), "write")),
     };
-    let what = if can { " writes them, in this order" } else { " quits and prints them" };
-    let mut lines = vec![
-        vec![
-            piece("Enter", Meaning::Key),
-            piece(what, Meaning::Text),
-            piece("   Esc", Meaning::Key),
-            piece(" goes back, nothing written", Meaning::Text),
-        ],
-        Vec::new(),
-    ];
+    let what = if can { "writes them, in this order" } else { "quits and prints them" };
+    let mut lines = vec![hints(&[("Enter", what), ("Esc", "goes back, nothing written")]), Vec::new()];
     for (change, more) in grouped(&writes) {
         let more = if more > 0 { format!(" and {} like it", counted(more, "file")) } else { String::new() };
         if can {
@@ -39,12 +31,10 @@ pub(super) fn review(shared: &Shared, width: u16) -> Over {
                 piece(format!("{:<10} {:<20} ", change.device, change.setting.0), Meaning::Drive),
                 piece(format!("{} → {}", change.from, change.to), Meaning::Marked),
             ]);
-            let indent = piece(" ".repeat(usize::from(INDENT)), Meaning::Quiet);
-            let file = wrap(&format!("{}{more}", change.file), width.saturating_sub(INDENT));
-            lines.extend(file.into_iter().map(|line| vec![indent.clone(), piece(line, Meaning::Quiet)]));
+            let file = format!("{}{more}", change.file);
+            lines.extend(hanging(label("", INDENT), &file, Meaning::Quiet, width));
         } else {
-            let command = wrap(&format!("{}{more}", change.command()), width);
-            lines.extend(command.into_iter().map(|line| vec![piece(line, Meaning::Text)]));
+            lines.extend(paragraph(&format!("{}{more}", change.command()), Meaning::Text, width));
         }
     }
     Over { title, lines, size: (110, 40) }

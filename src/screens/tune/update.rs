@@ -19,7 +19,7 @@ use crate::{
         Subject,
         answer::Undoing,
         ask::{tell, warn},
-        field,
+        key::edit,
         settings::staged,
     },
 };
@@ -76,7 +76,7 @@ impl Screen for Tune {
 
     fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
         let rows = Areas::new(shared, area).rows;
-        self.scroll_to_cursor(&shared.settings, rows.width, usize::from(rows.height));
+        self.scroll_to_cursor(&shared.settings, rows.width, rows.height);
         Asks::new()
     }
 
@@ -123,7 +123,7 @@ impl Screen for Tune {
             (Some(key @ (Key::Up | Key::Down)), _) => {
                 return self.choose_in_field(if key == Key::Up { 1 } else { -1 }, shared);
             }
-            (Some(key), Some(input)) => field::edit(input, key),
+            (Some(key), Some(input)) => edit(input, key),
             _ => {}
         }
         Asks::new()
@@ -226,7 +226,7 @@ impl Tune {
             return vec![tell("CPU settings apply to all CPUs: there is nothing to mark")];
         };
         self.move_by(&shared.settings, 1, 0);
-        vec![Ask::Change(Mark(name))]
+        vec![Ask::Change(Mark(vec![name]))]
     }
 
     /// Drops what is staged in the cell; where nothing is, puts back what iodyno found there.

@@ -8,7 +8,7 @@ use crate::{
         verdict::{change, short},
     },
     model::Verdict,
-    screens::widgets::paint::{Brush, Piece, cells, fit, piece},
+    screens::widgets::paint::{Brush, Piece, cells, fit, piece, simulated},
     ui::{Shared, experiments::Progress, theme::Meaning},
     units::Micros,
 };
@@ -31,8 +31,7 @@ pub(super) fn draw(shared: &Shared, shown: &Progress, panel: Rect, brush: &mut B
         piece(account.plan.experiment.question, Meaning::Heading),
         piece(format!("  {}", account.plan.subject()), Meaning::Quiet),
     ];
-    let note = if account.plan.simulated { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
-    let inner = brush.panel(panel, &title, &note);
+    let inner = brush.panel(panel, &title, simulated(account.plan.simulated));
     let columns = columns(account, inner.width);
     head(brush, inner, account, &columns);
     let rows = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };

@@ -5,7 +5,9 @@ use ratatui::layout::Rect;
 use super::{Entry, WhatIf, account_areas, arms, intervals, list_areas, words};
 use crate::{
     experiment::verdict::in_words,
-    screens::widgets::paint::{Brush, Piece, fit, piece, wrap},
+    screens::widgets::paint::{
+        Brush, Piece, fit, hanging, hints, label, open_field, paragraph, piece, simulated,
+    },
     ui::{Shared, theme::Meaning},
 };
 
@@ -33,11 +35,8 @@ fn list(state: &WhatIf, panel: Rect, brush: &mut Brush<'_>) {
     for (y, (index, entry)) in (area.y..area.bottom()).zip(rows) {
         row(brush, Rect { y, height: 1, ..area }, entry, index == state.selected);
     }
-    let hidden = state.list.len().saturating_sub(state.top + usize::from(area.height));
-    if brush.boxed && hidden > 0 {
-        let word = format!(" ↓ {hidden} more ");
-        brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(word, Meaning::Quiet)]);
-    }
+    let seen = state.top + usize::from(area.height);
+    brush.hidden(panel, "↓ ", state.list.len().saturating_sub(seen));
 }
 
 fn row(brush: &mut Brush<'_>, row: Rect, entry: &Entry, selected: bool) {
@@ -62,39 +61,25 @@ const LABEL: usize = 9;
 
 fn detail(state: &WhatIf, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(entry) = state.entry() else { return };
-    let simulated =
-        if shared.is_simulated() { vec![piece("SIMULATED", Meaning::NotLive)] } else { Vec::new() };
-    let inner = brush.panel(panel, &[piece(entry.row.id.0, Meaning::Heading)], &simulated);
-    for (y, line) in (inner.y..inner.bottom()).zip(lines(state, entry, inner.width)) {
-        brush.write(inner.x, y, inner.width, &line);
-    }
-    open_field(state, brush, inner);
+    let title = [piece(entry.row.id.0, Meaning::Heading)];
+    let inner = brush.panel(panel, &title, simulated(shared.is_simulated()));
+    brush.lines(inner, &lines(state, entry, inner.width), 0);
+    open_arm(state, brush, inner);
 }
 
 /// The arm of `own` that is being written, on the last row of the panel.
-fn open_field(state: &WhatIf, brush: &mut Brush<'_>, inner: Rect) {
+fn open_arm(state: &WhatIf, brush: &mut Brush<'_>, inner: Rect) {
     let Some((arm, input)) = &state.edit else { return };
     let y = inner.bottom().saturating_sub(1);
     let letter = if *arm == 0 { "A" } else { "B" };
-    let wide = usize::from(inner.width.saturating_sub(3));
-    let shown: String = {
-        let text = format!("{}▏", input.value());
-        let count = text.chars().count();
-        text.chars().skip(count.saturating_sub(wide)).collect()
-    };
-    let field = format!("{shown:<wide$}");
-    brush.write(
-        inner.x,
-        y,
-        inner.width,
-        &[piece(format!("{letter}  "), Meaning::Key), piece(field, Meaning::Field)],
-    );
+    let pieces = [piece(format!("{letter}  "), Meaning::Key), open_field(input, inner.width.saturating_sub(3))];
+    brush.write(inner.x, y, inner.width, &pieces);
 }
 
 fn lines(state: &WhatIf, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
     let row = entry.row;
     let mut lines: Vec<Vec<Piece>> = Vec::new();
-    lines.extend(wrap(row.question, width).into_iter().map(|text| vec![piece(text, Meaning::Figure)]));
+    lines.extend(paragraph(row.question, Meaning::Figure, width));
     match &entry.plan {
         Ok(plan) => {
             let labels: Vec<&str> = plan.arms.iter().map(|arm| arm.label.as_str()).collect();
@@ -126,30 +111,14 @@ fn lines(state: &WhatIf, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
     let found = if row.found.is_empty() { "no published result" } else { row.found };
     field(&mut lines, "known", found, Meaning::Quiet, width);
     lines.push(Vec::new());
-    lines.push(if row.id.0 == "own" {
-        vec![
-            piece("e", Meaning::Key),
-            piece(" edits its arms   ", Meaning::Quiet),
-            piece("Enter", Meaning::Key),
-            piece(" starts", Meaning::Quiet),
-        ]
+    if row.id.0 == "own" {
+        lines.push(hints(&[("e", "edits its arms"), ("Enter", "starts")]));
     } else if entry.plan.is_ok() {
-        vec![
-            piece("Enter", Meaning::Key),
-            piece(" starts   ", Meaning::Quiet),
-            piece("x", Meaning::Key),
-            piece(" stops it at any time", Meaning::Quiet),
-        ]
-    } else {
-        Vec::new()
-    });
+        lines.push(hints(&[("Enter", "starts"), ("x", "stops it at any time")]));
+    }
     lines
 }
 
 fn field(lines: &mut Vec<Vec<Piece>>, name: &str, value: &str, meaning: Meaning, width: u16) {
-    let room = width.saturating_sub(u16::try_from(LABEL).unwrap_or(0));
-    for (index, text) in wrap(value, room).into_iter().enumerate() {
-        let name = if index == 0 { name } else { "" };
-        lines.push(vec![piece(format!("{name:<LABEL$}"), Meaning::Quiet), piece(text, meaning)]);
-    }
+    lines.extend(hanging(label(name, LABEL), value, meaning, width));
 }

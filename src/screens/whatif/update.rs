@@ -19,7 +19,7 @@ use crate::{
         Ask, Asks, Effect, Key, Shared, SharedChange, Subject,
         answer::Undoing,
         ask::{tell, warn},
-        field::edit,
+        key::edit,
     },
 };
 
@@ -29,15 +29,16 @@ impl Screen for WhatIf {
     }
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
-        let rows = step.rows(0);
         if let Some(shown) = &shared.experiments.shown {
             let [.., panel] = account_areas(&shown.account, shared, area);
             let inside = inner(panel, shared.is_boxed());
             let lines = words::lines(shared, shown, inside.width).len();
-            self.words_top = scrolled(self.words_top, rows.clamp(-4, 4), lines, words::rows(inside));
+            let rows = words::rows(inside);
+            self.words_top = scrolled(self.words_top, step.rows(rows), lines, rows);
         } else {
+            let rows = inner(list_areas(area)[0], shared.is_boxed()).height;
             let last = self.list.len().saturating_sub(1);
-            self.selected = self.selected.saturating_add_signed(rows).min(last);
+            self.selected = self.selected.saturating_add_signed(step.rows(rows)).min(last);
         }
         Asks::new()
     }
@@ -114,7 +115,7 @@ impl Screen for WhatIf {
         if self.edit.is_none() {
             return Vec::new();
         }
-        hints(&[("Enter", "take, and go on to the other arm"), ("Esc", "leave as it was")])
+        hints(&[("Enter", "accept, next arm"), ("Esc", "cancel")])
     }
 }
 

@@ -6,7 +6,7 @@ use super::{WhatIf, arms::word};
 use crate::{
     experiment::{Account, Phase, verdict},
     model::Verdict,
-    screens::widgets::paint::{Brush, Piece, piece, wrap},
+    screens::widgets::paint::{Brush, Piece, hanging, hints, piece},
     text::Label,
     ui::{Shared, experiments::Progress, theme::Meaning},
     units::counted,
@@ -23,11 +23,7 @@ pub(super) fn draw(state: &WhatIf, shared: &Shared, shown: &Progress, panel: Rec
     let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], &[]);
     let rows = rows(inner);
     let lines = lines(shared, shown, inner.width);
-    let top = state.words_top.min(lines.len().saturating_sub(usize::from(rows)));
-    for (y, line) in (inner.y..inner.y + rows).zip(lines.iter().skip(top)) {
-        brush.write(inner.x, y, inner.width, line);
-    }
-    let hidden = lines.len().saturating_sub(top + usize::from(rows));
+    let (_, hidden) = brush.lines(Rect { height: rows, ..inner }, &lines, state.words_top);
     if rows < inner.height {
         brush.write(inner.x, inner.bottom() - 1, inner.width, &keys(state, shared, account));
     }
@@ -38,41 +34,28 @@ pub(super) fn draw(state: &WhatIf, shared: &Shared, shown: &Progress, panel: Rec
 }
 
 fn keys(state: &WhatIf, shared: &Shared, account: &Account) -> Vec<Piece> {
-    let mut keys: Vec<(&str, String)> = Vec::new();
-    if account.has_ended() {
-        if !state.kept.is_empty() {
-            keys.push(("b", "undo what was kept".to_owned()));
-        } else if let Some((_, winner)) = shared.experiments.winner() {
-            keys.push(("K", format!("keep {}", account.plan.arms[winner].label)));
-        }
-        keys.push(("m", "more rounds".to_owned()));
-        if let Some(at) = shared.experiments.done_at {
-            let word = if shared.experiments.posted.contains(&at) {
-                "remove from the sheet"
-            } else {
-                "add to the sheet"
-            };
-            keys.push(("s", word.to_owned()));
-        }
-        keys.push(("Esc", "back".to_owned()));
-    } else {
-        keys.push(("x", "stop it; every setting is restored".to_owned()));
+    if !account.has_ended() {
+        return hints(&[("x", "stop it; every setting is restored")]);
     }
-    let pieces = keys
-        .into_iter()
-        .flat_map(|(key, word)| [piece(key, Meaning::Key), piece(format!(" {word}    "), Meaning::Quiet)]);
-    pieces.collect()
+    let keep = shared.experiments.winner().map(|(_, winner)| format!("keep {}", account.plan.arms[winner].label));
+    let is_posted = |at| shared.experiments.posted.contains(at);
+    let sheet = shared.experiments.done_at.as_ref().map(is_posted);
+    let mut keys: Vec<(&str, &str)> = Vec::new();
+    match &keep {
+        _ if !state.kept.is_empty() => keys.push(("b", "undo what was kept")),
+        Some(keep) => keys.push(("K", keep)),
+        None => {}
+    }
+    keys.push(("m", "more rounds"));
+    keys.extend(sheet.map(|posted| ("s", if posted { "remove from the sheet" } else { "add to the sheet" })));
+    keys.push(("Esc", "back"));
+    hints(&keys)
 }
 
 pub(super) fn lines(shared: &Shared, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
     let account = &shown.account;
     let mut lines: Vec<Vec<Piece>> = Vec::new();
-    let mut add = |mark: Piece, text: &str, meaning: Meaning| {
-        for (index, text) in wrap(text, width.saturating_sub(2)).into_iter().enumerate() {
-            let lead = if index == 0 { mark.clone() } else { piece("  ", Meaning::Text) };
-            lines.push(vec![lead, piece(text, meaning)]);
-        }
-    };
+    let mut add = |mark, text: &str, meaning| lines.extend(hanging(mark, text, meaning, width));
     if !account.has_ended() {
         add(piece("  ", Meaning::Text), &going_on(shared, shown), Meaning::Text);
     }

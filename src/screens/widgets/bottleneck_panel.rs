@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{
-    paint::{Brush, Piece, cells, fit, piece, wrap},
+    paint::{Brush, Piece, cells, fit, hanging, paragraph, piece, wrap},
     words::{basis, giga, place, rate},
 };
 use crate::{
@@ -26,10 +26,8 @@ pub fn draw(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
         heading.push(piece(format!("  {} found", found.len()), Meaning::Quiet));
     }
     let inner = brush.panel(panel, &heading, &[]);
-    let mut lines: Vec<Vec<Piece>> = Vec::new();
-    for bottleneck in &found {
-        lines.extend(sentence(shared, bottleneck, inner.width));
-    }
+    let sentences = found.iter().flat_map(|bottleneck| sentence(shared, bottleneck, inner.width));
+    let mut lines: Vec<Vec<Piece>> = sentences.collect();
     // The first sentence first; its reason where there is room; then the next ones.
     if let Some(first) = found.first().filter(|_| lines.len() < usize::from(inner.height)) {
         let at = sentence(shared, first, inner.width).len();
@@ -41,9 +39,7 @@ pub fn draw(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     if lines.is_empty() {
         lines.push(vec![piece(nothing(shared), Meaning::Quiet)]);
     }
-    for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
-        brush.write(inner.x, y, inner.width, line);
-    }
+    brush.lines(inner, &lines, 0);
 }
 
 /// What the targets of a test read against what was expected, and what limits them by that expectation, one sentence for
@@ -75,9 +71,7 @@ pub fn expectations(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>>
         let verb = if targets.len() == 1 { "reads" } else { "read" };
         let (reads, expected) = (giga(shared.units, reads), rate(shared.units, expected));
         let text = format!("{who} {verb} {reads} of {expected} expected: {because}");
-        for line in wrap(&text, width) {
-            lines.push(vec![piece(line, Meaning::Text)]);
-        }
+        lines.extend(paragraph(&text, Meaning::Text, width));
     }
     lines
 }
@@ -99,12 +93,7 @@ fn sentence(shared: &Shared, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> 
             "{drives} share {place}: they could read {possible}, it carries {limit} ({source}). That costs {cost}."
         ),
     };
-    let mut lines: Vec<Vec<Piece>> = Vec::new();
-    for (index, line) in wrap(&text, width.saturating_sub(2)).into_iter().enumerate() {
-        let mark = if index == 0 { format!("{FULL_MARK} ") } else { "  ".to_owned() };
-        lines.push(vec![piece(mark, Meaning::Warning), piece(line, Meaning::Text)]);
-    }
-    lines
+    hanging(piece(format!("{FULL_MARK} "), Meaning::Warning), &text, Meaning::Text, width)
 }
 
 /// Where the limit comes from, in at most `room` lines.

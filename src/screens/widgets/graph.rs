@@ -61,12 +61,10 @@ impl Graph<'_> {
         for y in plot.top()..plot.bottom() {
             brush.cell(plot.x - 1, y, '│', line);
         }
-        let steps: u16 = if plot.height >= 9 {
-            4
-        } else if plot.height >= 4 {
-            2
-        } else {
-            1
+        let steps: u16 = match plot.height {
+            9.. => 4,
+            4.. => 2,
+            _ => 1,
         };
         for step in 0..=steps {
             let share = f64::from(step) / f64::from(steps);

@@ -9,6 +9,7 @@ use ratatui::{
     text::{Line, Span},
     widgets::{Block, Borders, Clear, Widget},
 };
+use tui_input::Input;
 use unicode_width::UnicodeWidthStr;
 
 use crate::{
@@ -106,6 +107,12 @@ pub fn paragraph(text: &str, meaning: Meaning, most: u16) -> Vec<Vec<Piece>> {
 /// A label, padded to `wide` cells.
 pub fn label(text: &str, wide: usize) -> Piece {
     piece(format!("{text:<wide$}"), Meaning::Quiet)
+}
+
+/// An open text field of `room` cells: the end of its text with the cursor.
+pub fn open_field(input: &Input, room: u16) -> Piece {
+    let text = fit_end(&format!("{}▏", input.value()), room);
+    piece(format!("{text:<wide$}", wide = usize::from(room)), Meaning::Field)
 }
 
 /// The note of a panel whose figures are simulated.

@@ -14,8 +14,3 @@ pub fn kept_in_sight(top: usize, selected: usize, count: usize, rows: u16) -> us
     }
     top.clamp(selected.saturating_sub(rows - 1), selected).min(count.saturating_sub(rows))
 }
-
-/// Moves the first line shown of a text that can begin with `end` at the last.
-pub fn scroll(top: &mut usize, step: isize, end: usize) {
-    *top = (*top).min(end).saturating_add_signed(step);
-}

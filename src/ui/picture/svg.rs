@@ -65,7 +65,7 @@ struct Look {
 
 impl Look {
     fn of(cell: &Cell) -> Self {
-        let colour = |colour: Color| colour_number(colour).map(|number| PALETTE[usize::from(number)]);
+        let colour = |colour: Color| colour_number(colour).map(|number| PALETTE[number]);
         let (ink, paper) = (colour(cell.fg), colour(cell.bg));
         let modifier = cell.modifier;
         if modifier.contains(Modifier::REVERSED) {
