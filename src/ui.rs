@@ -27,4 +27,4 @@ pub use self::{
     screen::{About, ScreenId},
     shared::Shared,
 };
-pub use crate::report::dossier::Provenance as Mode;
+pub use crate::report::dossier::Mode;

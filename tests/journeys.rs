@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use iodyno::{
     app::{
-        draw,
-        Effect, Message, ScreenId, commands,
-        draw::{self, picture::text},
+        Effect, Message, ScreenId, commands, draw,
         keymap::{self, Key},
         message::{Kept, Mouse, MouseAction},
         update,

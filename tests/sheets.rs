@@ -210,7 +210,7 @@ fn nothing_private_is_in_a_sheet_unless_asked_for() {
         let runs: Vec<RunRecord> = store::recent(folder.path(), boot, 5).unwrap().kept;
         let experiments: Vec<ExperimentRecord> = store::recent(folder.path(), boot, 5).unwrap().kept;
         assert_eq!((runs.len(), experiments.len()), (1, 1), "{name}");
-        let of = |with| with_experiments(read, &Mode::Capture(Label::new("x")), &runs, &experiments, with);
+        let of = |with| with_experiments(read, &Mode::Capture, &runs, &experiments, with);
         let (dossier_without, dossier_with) = (of(false), of(true));
         let whole = format!(
             "{:?} {:?} {:?}",
@@ -240,7 +240,7 @@ fn nothing_private_is_in_a_sheet_unless_asked_for() {
 #[test]
 fn nothing_from_outside_becomes_markup() {
     let read = planted();
-    let dossier = dossier(&read, &Mode::Capture(Label::new("x")), &[record(&read, None)], true);
+    let dossier = dossier(&read, &Mode::Capture, &[record(&read, None)], true);
     let markdown = text(&dossier, &Choice::default(), Format::Markdown);
     // A fence of more backquotes than the model has: it cannot end the box.
     let mut fence: Option<&str> = None;
@@ -298,7 +298,7 @@ fn omitted_parts_are_missing() {
     let (_, read) = &machines()[0];
     let runs = [record(read, None), record(read, None)];
     let experiments = [experiment(read, None)];
-    let dossier = with_experiments(read, &Mode::Capture(Label::new("x")), &runs, &experiments, false);
+    let dossier = with_experiments(read, &Mode::Capture, &runs, &experiments, false);
     let mut choice = Choice::default();
     let whole = text(&dossier, &choice, Format::Text);
     assert!(
@@ -392,7 +392,7 @@ fn a_comparison_shows_an_experiment_arm_by_arm() {
     let before = experiment(&read, None);
     let side = |record: &ExperimentRecord| {
         let record = std::slice::from_ref(record);
-        let dossier = with_experiments(&read, &Mode::Capture(Label::new("x")), &[], record, false);
+        let dossier = with_experiments(&read, &Mode::Capture, &[], record, false);
         Side::parse(&text(&dossier, &Choice::default(), Format::Json)).unwrap()
     };
     let mut after = before.clone();

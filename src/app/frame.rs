@@ -83,7 +83,8 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
     let end = layout::tabs(app.layout().tabs).last().map_or(0, |(area, _)| area.right());
     let room = app.layout().tabs.right().saturating_sub(end + 1);
     // Narrow screens show the state and the time, the narrowest the state alone.
-    let lines = [vec![subject, time.clone()], vec![time], Vec::new()].map(|rest| [&state[..], &rest].concat());
+    let lines =
+        [vec![subject, time.clone()], vec![time], Vec::new()].map(|rest| [&state[..], &rest].concat());
     if let Some(line) = lines.iter().find(|line| width(line) <= room) {
         brush.write_right(app.layout().tabs.right() - 1, app.layout().tabs.y, line);
     }

@@ -84,7 +84,7 @@ fn of_capture(path: &Path) -> Result<String, Failure> {
     let root = Origin::Capture(path.to_owned()).open()?;
     let read = startup::read_or_refuse(&*root)?;
     let dossier = Dossier::new(&Material {
-        mode: &Mode::Capture(Label::new(&path.to_string_lossy())),
+        mode: &Mode::Capture,
         machine: &read.machine,
         problems: &read.problems,
         change_log: &ChangeLog::default(),

@@ -8,7 +8,6 @@ use super::{Complaint, Failure, Status, print};
 use crate::{
     app::{
         Message, ScreenId,
-        draw::picture,
         keymap::{self, Key},
         layout::SMALLEST,
         tabs,

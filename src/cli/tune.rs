@@ -218,7 +218,8 @@ impl Context {
                 .collect(),
         };
         // Where the journal cannot be read, a list has no previous values.
-        let change_log = self.service.as_ref().and_then(|service| service.change_log().ok()).unwrap_or_default();
+        let change_log =
+            self.service.as_ref().and_then(|service| service.change_log().ok()).unwrap_or_default();
         let rows: Vec<Row> = devices
             .iter()
             .flat_map(|device| report::rows(&self.machine, &change_log, device, self.service.is_some()))

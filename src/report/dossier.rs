@@ -22,10 +22,10 @@ pub enum Mode {
     Live,
     /// A built-in demo, by name: its drives are simulated.
     Demo(Label),
-    /// A capture, by file name.
-    Capture(Label),
-    /// A folder of files, by name.
-    Folder(Label),
+    /// A capture.
+    Capture,
+    /// A folder of files.
+    Folder,
 }
 
 /// The input of a dossier.

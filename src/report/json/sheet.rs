@@ -134,8 +134,8 @@ impl<'a> SheetDocument<'a> {
             origin: match dossier.mode {
                 Mode::Live => "live",
                 Mode::Demo(_) => "demo",
-                Mode::Capture(_) => "capture",
-                Mode::Folder(_) => "folder",
+                Mode::Capture => "capture",
+                Mode::Folder => "folder",
             },
             machine: (has(Part::Machine) || has(Part::Versions)).then(|| machine(dossier)),
             root_complexes: tree.map(|document| document.root_complexes),

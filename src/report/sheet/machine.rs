@@ -50,8 +50,8 @@ fn made_with(dossier: &Dossier) -> String {
     let from = match &dossier.mode {
         Mode::Live => String::new(),
         Mode::Demo(name) => format!(", demo {name}"),
-        Mode::Capture(_) => ", from a capture".to_owned(),
-        Mode::Folder(_) => ", from --sysroot".to_owned(),
+        Mode::Capture => ", from a capture".to_owned(),
+        Mode::Folder => ", from --sysroot".to_owned(),
     };
     format!("iodyno {VERSION}{from}")
 }

@@ -164,7 +164,7 @@ pub(super) fn result(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>
     match (&test.result, test.summary()) {
         (Some(Err(why)), _) => {
             lines.extend(hanging(piece("! ", Meaning::Problem), &why.to_string(), Meaning::Text, width));
-        },
+        }
         (_, Some(summary)) => {
             lines.push(result_line(shared, test, summary));
             if let Some(doubts) = doubts(summary) {

@@ -61,7 +61,8 @@ fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact]) 
 fn lines(facts: &[Fact], width: u16, paths: bool, whole: bool) -> Vec<Vec<Piece>> {
     let mut out = Vec::new();
     for fact in facts {
-        let wide = fact.label.is_empty() && fact.path.is_none() && fact.value.len() + LABEL > usize::from(width);
+        let wide =
+            fact.label.is_empty() && fact.path.is_none() && fact.value.len() + LABEL > usize::from(width);
         if wide {
             out.extend(paragraph(&fact.value, Meaning::Quiet, width));
             continue;

@@ -119,7 +119,9 @@ impl Sheet {
                 PARTS.iter().find(|row| row.part == *part).map_or(String::new(), |row| row.name.to_owned())
             }
             CheckBox::Run(at) => {
-                let Some(run) = self.dossier.as_ref().and_then(|of| of.runs.get(*at)) else { return String::new() };
+                let Some(run) = self.dossier.as_ref().and_then(|of| of.runs.get(*at)) else {
+                    return String::new();
+                };
                 let time = time(run.run.started, *at < self.kept.0);
                 format!("run {}{time}: {}", at + 1, run.run.workload.title())
             }

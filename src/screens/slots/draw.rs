@@ -74,12 +74,18 @@ fn guide(state: &Slots, brush: &mut Brush<'_>, area: Rect) {
     let lines: &[_] = if state.is_carrying() {
         &[
             ("Go to its new place: a root complex, a slot, or a card to swap with.", Meaning::Text),
-            ("Enter drops it there. Space selects this drive alone from its card. - and + change the slot's generation. Esc cancels.", Meaning::Quiet),
+            (
+                "Enter drops it there. Space selects this drive alone from its card. - and + change the slot's generation. Esc cancels.",
+                Meaning::Quiet,
+            ),
         ]
     } else {
         &[
             ("What if a card were in another slot?", Meaning::Heading),
-            ("Space selects the card under the cursor; this side then shows the machine with the card at the cursor.", Meaning::Text),
+            (
+                "Space selects the card under the cursor; this side then shows the machine with the card at the cursor.",
+                Meaning::Text,
+            ),
             ("b makes the best move. - tries a slower slot.", Meaning::Text),
             ("No hardware is changed.", Meaning::Quiet),
         ]

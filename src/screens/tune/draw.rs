@@ -5,7 +5,8 @@ use ratatui::layout::Rect;
 use super::{Areas, Tune, differ};
 use crate::{
     screens::widgets::paint::{
-        Brush, Piece, cells, fit, hanging, hints, inner, label, open_field, paragraph, piece, simulated, width, wrap,
+        Brush, Piece, cells, fit, hanging, hints, inner, label, open_field, paragraph, piece, simulated,
+        width, wrap,
     },
     tune::{
         Device, Outcome, SETTINGS, Setting,
@@ -42,7 +43,8 @@ fn matrix(tune: &Tune, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     {
         name(shared, brush, Rect { y, height: 1, ..rows }, device, row == tune.row);
         for (column, x, wide) in &shown {
-            let area = Rect { x: rows.x + x, y, width: (*wide).min(rows.width.saturating_sub(*x)), height: 1 };
+            let area =
+                Rect { x: rows.x + x, y, width: (*wide).min(rows.width.saturating_sub(*x)), height: 1 };
             cell(tune, shared, brush, area, row, *column);
         }
     }

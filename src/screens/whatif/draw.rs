@@ -72,7 +72,8 @@ fn open_arm(state: &WhatIf, brush: &mut Brush<'_>, inner: Rect) {
     let Some((arm, input)) = &state.edit else { return };
     let y = inner.bottom().saturating_sub(1);
     let letter = if *arm == 0 { "A" } else { "B" };
-    let pieces = [piece(format!("{letter}  "), Meaning::Key), open_field(input, inner.width.saturating_sub(3))];
+    let pieces =
+        [piece(format!("{letter}  "), Meaning::Key), open_field(input, inner.width.saturating_sub(3))];
     brush.write(inner.x, y, inner.width, &pieces);
 }
 

@@ -37,7 +37,8 @@ fn keys(state: &WhatIf, shared: &Shared, account: &Account) -> Vec<Piece> {
     if !account.has_ended() {
         return hints(&[("x", "stop it; every setting is restored")]);
     }
-    let keep = shared.experiments.winner().map(|(_, winner)| format!("keep {}", account.plan.arms[winner].label));
+    let keep =
+        shared.experiments.winner().map(|(_, winner)| format!("keep {}", account.plan.arms[winner].label));
     let is_posted = |at| shared.experiments.posted.contains(at);
     let sheet = shared.experiments.done_at.as_ref().map(is_posted);
     let mut keys: Vec<(&str, &str)> = Vec::new();
