@@ -3,10 +3,11 @@
 pub mod tabs;
 pub mod commands;
 mod frame;
-pub mod stats_bar;
-pub mod over;
+mod stats_bar;
+mod overlay;
+mod over;
 pub mod draw;
-pub mod layout;
+pub(crate) mod layout;
 mod act;
 mod keys;
 mod pointer;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use self::{
     layout::Layout,
-    over::Overlay,
+    overlay::Overlay,
     stats_bar::{StatsBar, StatsRow},
 };
 pub use crate::ui::{Effect, MachineRead, Message, Mode, ScreenId, key as keymap, message};
@@ -37,18 +38,18 @@ const TUNE: ScreenId = ScreenId("tune");
 /// Everything the screen shows.
 #[derive(Debug, Clone)]
 pub struct App {
-    /// What several screens see.
+    /// The state several screens use.
     pub shared: Shared,
     /// The screen shown.
     pub screen: ScreenId,
     /// The screens.
     pub screens: Screens,
     /// What lies over the screen.
-    pub overlay: Option<Overlay>,
+    pub(crate) overlay: Option<Overlay>,
     /// The line above the footer.
     pub notice: Option<Notice>,
     /// The bar at the foot.
-    pub stats_bar: StatsBar,
+    pub(crate) stats_bar: StatsBar,
 }
 
 impl App {
@@ -70,22 +71,22 @@ impl App {
     }
 
     /// Where everything is right now.
-    pub fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> Layout {
         Layout::new(self)
     }
 
-    /// Tells the user something.
-    pub fn tell(&mut self, text: impl Into<String>) {
+    /// Shows a notice.
+    pub(crate) fn tell(&mut self, text: impl Into<String>) {
         self.notice = Some(Notice { text: text.into(), problem: false });
     }
 
-    /// Tells the user that something went wrong.
-    pub fn warn(&mut self, text: impl Into<String>) {
+    /// Shows a notice of a problem.
+    pub(crate) fn warn(&mut self, text: impl Into<String>) {
         self.notice = Some(Notice { text: text.into(), problem: true });
     }
 
     /// Shows another screen, with what it should show.
-    pub fn show(&mut self, screen: ScreenId, subject: Option<Subject>) -> Vec<Effect> {
+    pub(crate) fn show(&mut self, screen: ScreenId, subject: Option<Subject>) -> Vec<Effect> {
         self.screen = screen;
         subject.map_or_else(Vec::new, |subject| self.hand(screen, &subject))
     }
@@ -130,7 +131,7 @@ impl App {
         effects
     }
 
-    /// Tells all screens what has changed.
+    /// Informs all screens of a change.
     fn hear(&mut self, news: News) {
         self.screens.hear(news, &self.shared);
     }
@@ -234,7 +235,7 @@ impl App {
     }
 
     /// Whether what is going on is judged by idle states: a test that makes one read at a time.
-    pub fn asks_for_idle_states(&self) -> bool {
+    pub(crate) fn asks_for_idle_states(&self) -> bool {
         self.shared.tests.running().is_some_and(|test| is_depth_one(&test.workload))
     }
 
@@ -295,16 +296,13 @@ impl App {
         self.shared.load = Load::default();
         self.stats_bar.push_reads(now, 0.0);
         self.judge();
-        let kept = self
-            .shared
-            .tests
-            .all
-            .back()
-            .and_then(|test| test.record(self.shared.machine.host.boot_id.value()));
-        let kept =
-            kept.filter(|_| self.shared.mode == Mode::Live).map(|record| Effect::KeepRun(Box::new(record)));
-        let learned = Some(learned).filter(|learned| !learned.is_empty()).map(Effect::Remember);
-        effects.extend(learned.into_iter().chain(kept));
+        let live = self.shared.mode == Mode::Live;
+        let boot = self.shared.machine.host.boot_id.value();
+        let record = self.shared.tests.all.back().filter(|_| live).and_then(|test| test.record(boot));
+        if !learned.is_empty() {
+            effects.push(Effect::Remember(learned));
+        }
+        effects.extend(record.map(|record| Effect::KeepRun(Box::new(record))));
         effects
     }
 }

@@ -1,13 +1,13 @@
 //! The screens, one folder each, and the widgets they share. A new screen is a folder and its lines here.
 
-pub mod widgets;
-pub mod machine;
-pub mod findings;
+pub(crate) mod widgets;
+mod machine;
+mod findings;
 pub mod dyno;
-pub mod sheet;
-pub mod slots;
-pub mod tune;
-pub mod whatif;
+pub(crate) mod sheet;
+mod slots;
+mod tune;
+mod whatif;
 
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
@@ -15,25 +15,25 @@ use tui_input::Input;
 use self::widgets::paint::{Brush, Piece};
 use crate::ui::{About, Asks, Key, ScreenId, Shared, Subject, command::Row};
 
-/// What a command of a screen does.
-pub type Run<S> = fn(&mut S, &Shared) -> Asks;
+/// The action of a screen's command.
+pub(crate) type Run<S> = fn(&mut S, &Shared) -> Asks;
 
-/// What has changed of what several screens see.
+/// Changes of the shared state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum News {
+pub(crate) enum News {
     /// The machine was read again, or its settings were.
     Machine,
     /// Rates are written in other units.
     Units,
     /// The machine was judged again.
     Findings,
-    /// What a sheet records: a run or an experiment ended, settings changed.
+    /// The content of a sheet: a run or an experiment ended, settings changed.
     Record,
 }
 
 /// How far a movement goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// Rows up (negative) or down.
     Rows(isize),
     /// Pages up or down.
@@ -44,7 +44,7 @@ pub enum Step {
 
 impl Step {
     /// Rows, where a page has `height` of them.
-    pub fn rows(self, height: u16) -> isize {
+    pub(crate) fn rows(self, height: u16) -> isize {
         match self {
             Self::Rows(rows) => rows,
             Self::Pages(pages) => pages * isize::from(height.max(2).cast_signed() - 1),
@@ -54,7 +54,7 @@ impl Step {
 }
 
 /// A screen: its own state. What it does not own it reads from [`Shared`] and asks for.
-pub trait Screen {
+pub(crate) trait Screen {
     /// Draws it.
     fn draw(&self, shared: &Shared, area: Rect, brush: &mut Brush<'_>);
 
@@ -107,7 +107,7 @@ pub trait Screen {
         Asks::new()
     }
 
-    /// What the footer says while its field is open.
+    /// Hints for the footer while its field is open.
     fn field_hints(&self) -> Vec<Piece> {
         Vec::new()
     }
@@ -126,7 +126,7 @@ pub trait Screen {
 
 /// A text over the screens.
 #[derive(Debug, Clone)]
-pub struct Over {
+pub(crate) struct Over {
     /// Its heading.
     pub title: String,
     /// Its lines.
@@ -146,28 +146,28 @@ macro_rules! screens {
         }
 
         /// All screens, in the order of their digits; pages follow the screen whose digit they have.
-        pub const SCREENS: &[About] = &[$($name::ABOUT),*];
+        pub(crate) const SCREENS: &[About] = &[$($name::ABOUT),*];
 
         impl Screens {
             /// One screen.
-            pub fn get(&self, id: ScreenId) -> Option<&dyn Screen> {
+            pub(crate) fn get(&self, id: ScreenId) -> Option<&dyn Screen> {
                 $(if id == $name::ABOUT.id { return Some(&self.$name); })*
                 None
             }
 
             /// One screen, to be changed.
-            pub fn get_mut(&mut self, id: ScreenId) -> Option<&mut dyn Screen> {
+            pub(crate) fn get_mut(&mut self, id: ScreenId) -> Option<&mut dyn Screen> {
                 $(if id == $name::ABOUT.id { return Some(&mut self.$name); })*
                 None
             }
 
-            /// Tells all of them what has changed.
-            pub fn hear(&mut self, news: News, shared: &Shared) {
+            /// Informs all of them of a change.
+            pub(crate) fn hear(&mut self, news: News, shared: &Shared) {
                 $(self.$name.hear(news, shared);)*
             }
 
             /// Carries out a command of a screen.
-            pub fn run(&mut self, id: ScreenId, name: &str, shared: &Shared) -> Option<Asks> {
+            pub(crate) fn run(&mut self, id: ScreenId, name: &str, shared: &Shared) -> Option<Asks> {
                 $(if id == $name::ABOUT.id {
                     let command = $name::COMMANDS.iter().find(|command| command.row.name == name)?;
                     return Some((command.run)(&mut self.$name, shared));
@@ -177,7 +177,7 @@ macro_rules! screens {
         }
 
         /// The commands of all screens.
-        pub fn rows() -> Vec<(ScreenId, Row)> {
+        pub(crate) fn rows() -> Vec<(ScreenId, Row)> {
             let mut rows = Vec::new();
             $(rows.extend($name::COMMANDS.iter().map(|command| ($name::ABOUT.id, command.row)));)*
             rows

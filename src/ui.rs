@@ -2,21 +2,20 @@
 
 pub mod key;
 pub mod message;
-pub mod effect;
-pub mod answer;
-pub mod screen;
-pub mod command;
-pub mod ask;
+pub(crate) mod effect;
+pub(crate) mod answer;
+pub(crate) mod screen;
+pub(crate) mod command;
+pub(crate) mod ask;
 pub mod theme;
 pub mod picture;
-pub mod series;
-pub mod load;
-pub mod judged;
-pub mod test;
-pub mod history;
-pub mod experiments;
-pub mod settings;
-pub mod shared;
+pub(crate) mod series;
+pub(crate) mod load;
+pub(crate) mod judged;
+pub(crate) mod test;
+pub(crate) mod experiments;
+pub(crate) mod settings;
+pub(crate) mod shared;
 
 pub use self::{
     ask::{Ask, Asks, Notice, SharedChange, Subject},

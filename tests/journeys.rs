@@ -251,7 +251,7 @@ fn where_drives_may_not_be_read_a_file_on_them_is_offered() {
     let refused = Err(Failed::new("/dev/nvme0n1: EACCES", Some(libc::EACCES)));
     headless.send(Message::RunEnded(Box::new(refused), Duration::from_secs(1)));
     assert_eq!(headless.app.screen, ScreenId("dyno"));
-    assert!(shown(&headless).contains("may not be read: Enter takes a file of 1"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("may not be read: Enter accepts a file of 1"), "{}", shown(&headless));
     press(&mut headless, "<Enter>");
     let form = &headless.app.screens.dyno.form;
     assert!(form.file.as_ref().is_some_and(|file| file.ends_with("iodyno.test")), "{form:?}");

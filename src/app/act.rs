@@ -1,6 +1,6 @@
-//! What the commands of every screen do.
+//! Commands that every screen has.
 
-use super::{App, Effect, MACHINE, TUNE, over::Overlay, tabs::home};
+use super::{App, Effect, MACHINE, TUNE, overlay::Overlay, tabs::home};
 use crate::{screens::Step, ui::Subject};
 
 /// Moves the cursor or the text of the screen shown.

@@ -6,7 +6,7 @@ use std::{fmt::Write as _, sync::LazyLock};
 
 use super::{
     App, Effect, act,
-    over::{Overlay, Palette},
+    overlay::{Overlay, Palette},
     tabs::{about, neighbour, tabs},
 };
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// What a command does.
+/// The action of a command.
 type Run = fn(&mut App) -> Vec<Effect>;
 
 #[rustfmt::skip]

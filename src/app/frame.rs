@@ -1,4 +1,4 @@
-//! What every screen has: the title bar, the tabs, the footer with its message, the word to a terminal that is too small.
+//! The frame: title bar, tabs, footer with its message, the text for a terminal that is too small.
 
 use super::{App, Mode, layout, tabs};
 use crate::{
@@ -66,8 +66,10 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
         let own = app.screens.get(screen).and_then(|screen| screen.mark(&app.shared));
         let mark = own.unwrap_or_else(|| " ".to_owned());
         let pieces = [
-            piece(format!("{} ", tab.digit), digit),
-            piece(format!("{} ", tab.name), name),
+            piece(tab.digit.to_string(), digit),
+            piece(" ", Meaning::Text),
+            piece(tab.name, name),
+            piece(" ", Meaning::Text),
             piece(mark, Meaning::Warning),
         ];
         brush.write(area.x, area.y, area.width, &pieces);

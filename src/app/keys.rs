@@ -1,12 +1,12 @@
-//! What a key does: fields and what lies over the screen take it, else it is a command.
+//! Keys: fields and what lies over the screen take it, else it is a command.
 
 use std::ops::ControlFlow;
 
 use tui_input::{Input, InputRequest};
 
 use super::{
-    App, Effect, act, commands,
-    over::{self, Overlay, Palette},
+    App, Effect, act, commands, over,
+    overlay::{Overlay, Palette},
 };
 use crate::{
     screens::{Step, widgets::scroll::scrolled},

@@ -18,7 +18,7 @@ use ratatui::layout::{
     Layout as Split, Position, Rect,
 };
 
-use super::{App, commands, over::Overlay, tabs};
+use super::{App, commands, overlay::Overlay, tabs};
 use crate::{
     screens::widgets::paint::cells,
     ui::{ScreenId, command::Row},

@@ -1,35 +1,16 @@
 //! Overlays: help, the palette, texts of screens, the question before leaving.
 
 use ratatui::layout::Rect;
-use tui_input::Input;
 
-use super::{App, commands, tabs::about};
+use super::{
+    App, commands,
+    overlay::{Overlay, Palette},
+    tabs::about,
+};
 use crate::{
     screens::widgets::paint::{Brush, Piece, fit, hanging, hints, open_field, paragraph, piece},
-    ui::{ScreenId, theme::Meaning},
+    ui::theme::Meaning,
 };
-
-/// A panel over the screen that takes the keys.
-#[derive(Debug, Clone)]
-pub enum Overlay {
-    /// Keys and marks of the screen, with the first line shown.
-    Help(usize),
-    /// Commands by name.
-    Palette(Palette),
-    /// A text of a screen, with the first line shown.
-    Screen(ScreenId, usize),
-    /// A test runs: quit all the same?
-    Quit,
-}
-
-/// The palette: a field and the commands that match it.
-#[derive(Debug, Clone, Default)]
-pub struct Palette {
-    /// The text to match.
-    pub input: Input,
-    /// Index of the selected match.
-    pub selected: usize,
-}
 
 /// Title and lines of a text over the screen, as wide as its area.
 fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>)> {

@@ -1,4 +1,4 @@
-//! What the mouse does: a press means what is under it, the wheel moves.
+//! The mouse: a press acts on the cell under it, the wheel scrolls.
 
 use ratatui::layout::Position;
 
@@ -6,7 +6,8 @@ use super::{
     App, Effect, commands,
     layout::Hit,
     message::{Mouse, MouseAction},
-    over::{self, Overlay},
+    over,
+    overlay::Overlay,
 };
 use crate::screens::widgets::scroll::scrolled;
 

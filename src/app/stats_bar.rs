@@ -40,7 +40,7 @@ pub struct StatsRow {
     pub disk: Option<(f64, f64)>,
 }
 
-/// What the bar shows.
+/// State of the stats bar.
 #[derive(Debug, Clone)]
 pub struct StatsBar {
     /// Rows, newest last.

@@ -59,7 +59,7 @@ fn size(text: &str) -> Result<(u16, u16), String> {
 }
 
 fn screen(word: &str) -> Result<ScreenId, String> {
-    let known: Vec<&str> = tabs::tabs().into_iter().chain(tabs::pages()).map(|about| about.id.0).collect();
+    let known: Vec<&str> = tabs::tabs().chain(tabs::pages()).map(|about| about.id.0).collect();
     tabs::from_word(word).ok_or_else(|| format!("no such screen; use {}", known.join(" or ")))
 }
 

@@ -1,4 +1,4 @@
-//! [`Ask`]: what a screen asks for that is not its own.
+//! [`Ask`]: requests of a screen for what it does not own.
 
 use super::{effect::Effect, screen::ScreenId, settings::Staged, test::Test};
 use crate::{
@@ -24,7 +24,7 @@ pub enum Ask {
     Close,
     /// A command of every screen, by name.
     Command(&'static str),
-    /// A change of what several screens see.
+    /// A change of the shared state.
     Change(SharedChange),
 }
 
@@ -59,7 +59,7 @@ pub enum Subject {
     Refused,
 }
 
-/// A change of what several screens see.
+/// A change of the shared state.
 #[derive(Debug, Clone)]
 pub enum SharedChange {
     /// Marks these drives, or unmarks them when all are marked.
@@ -74,7 +74,7 @@ pub enum SharedChange {
     UnstageAll,
     /// An answer about settings is awaited.
     AwaitSettings,
-    /// Leave when everything is put back.
+    /// Quit once everything is restored.
     LeaveWhenBack,
     /// A test begins.
     BeginTest(Box<Test>),
@@ -86,12 +86,12 @@ pub enum SharedChange {
     TurnExperiment(usize),
 }
 
-/// Tells the user something.
+/// Shows a notice.
 pub fn tell(text: impl Into<String>) -> Ask {
     Ask::Notice(Notice { text: text.into(), problem: false })
 }
 
-/// Tells the user that something went wrong.
+/// Shows a notice of a problem.
 pub fn warn(text: impl Into<String>) -> Ask {
     Ask::Notice(Notice { text: text.into(), problem: true })
 }

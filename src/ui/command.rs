@@ -7,11 +7,11 @@ use super::key::Key;
 pub struct Command<F> {
     /// What help, palette, footer and `docs/keys.md` show of it.
     pub row: Row,
-    /// What it does.
+    /// The action.
     pub run: F,
 }
 
-/// What is shown of a command.
+/// The shown part of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
     /// Its place in help, palette, footer and `docs/keys.md`.

@@ -1,6 +1,6 @@
-//! [`Effect`]: what the world is asked to do, as data.
+//! [`Effect`]: actions outside the state, as data.
 //!
-//! Carried out by `runtime::effects`; the answer, if there is one, comes back as a message.
+//! Carried out by `runtime::effects`; the answer, if there is one, arrives as a message.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::{
 pub enum Effect {
     /// Start a read test; answered by samples and a result.
     StartRun(Box<Workload>),
-    /// Hold the test under way.
+    /// Hold the test in progress.
     PauseRun,
     /// Let it go on.
     ResumeRun,
@@ -25,17 +25,17 @@ pub enum Effect {
     StopRun,
     /// Begin an experiment; answered by [`Message::Progress`](super::Message::Progress) until it has ended.
     BeginExperiment(Box<Plan>),
-    /// End the experiment under way; everything is put back.
+    /// End the experiment in progress; everything is restored.
     StopExperiment,
     /// Give the experiment that has ended this much more time.
     MeasureLonger(Duration),
     /// Write settings, in this order; answered by [`Message::Tuned`](super::Message::Tuned).
     ApplyChanges(Vec<Change>),
-    /// Put settings back; answered likewise.
+    /// Restore settings; answered likewise.
     UndoChanges(Undoing),
-    /// What this run changed stays.
+    /// Keeps the changes of this run.
     KeepChanges,
-    /// What these dead sessions changed stays; answered likewise.
+    /// Keeps the changes of these dead sessions; answered likewise.
     KeepDead(Vec<String>),
     /// Save the screen as a picture; answered by [`Message::Saved`](super::Message::Saved).
     SavePicture,

@@ -15,7 +15,7 @@ pub struct Progress {
     pub account: Account,
     /// Unix seconds of its beginning; 0 where time is counted.
     pub started: i64,
-    /// What the run in progress reads, bytes per second.
+    /// Rate of the run in progress, bytes per second.
     pub reads: f64,
     /// The figure arms are compared by, of the run in progress, where it can be told before its end.
     pub now: Option<f64>,
@@ -54,7 +54,7 @@ impl Experiments {
 
     /// Takes what became of the one on the screen; the record when it has just ended with a result.
     pub fn take(&mut self, progress: Progress, boot: Option<&Label>) -> Option<ExperimentRecord> {
-        // One that was left has nobody who looks at it.
+        // An experiment that is no longer shown is ignored.
         let shown = self.shown.as_ref()?;
         if shown.account.plan.experiment.id != progress.account.plan.experiment.id {
             return None;
@@ -64,7 +64,7 @@ impl Experiments {
         let record = ends.then(|| progress.account.record(boot, progress.started));
         self.shown = Some(progress);
         let record = record?;
-        // What came of it before it went on gives way.
+        // An extended experiment replaces its earlier record.
         let at = *self.done_at.get_or_insert(self.done.len());
         self.done.truncate(at);
         self.done.push(record.clone());

@@ -14,17 +14,17 @@ pub struct Judged {
     /// All findings, in order.
     pub list: Vec<Finding>,
     /// What needs a running test to be judged, while none runs.
-    pub not_judged: Vec<FindingId>,
+    pub need_test: Vec<FindingId>,
     /// Nodes of the tree that a finding above information points at, in order.
     pub marked: BTreeMap<NodeIndex, Severity>,
 }
 
 impl Judged {
-    /// What the evidence says.
+    /// Findings from the evidence.
     pub fn new(evidence: &Inputs<'_>) -> Self {
         let list = findings::check(evidence);
-        let not_judged = findings::not_judged(evidence, &list);
-        Self { marked: marked(evidence.machine, &list), list, not_judged }
+        let need_test = findings::not_judged(evidence, &list);
+        Self { marked: marked(evidence.machine, &list), list, need_test }
     }
 
     /// Those that are more than information.

@@ -1,4 +1,4 @@
-//! [`Load`]: what every drive reads right now, and who says so.
+//! [`Load`]: what every drive reads right now, and the source.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,22 @@ use crate::{
     model::{DriveName, Limits, NodeIndex},
 };
 
-/// Who counted.
+/// Source of the rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LoadSource {
-    /// Nobody: a capture, or nothing was seen yet.
+    /// None: a capture, or no counters yet.
     #[default]
     Nothing,
     /// The kernel's disk counters.
     Counters,
-    /// The test under way counts its own reads.
+    /// The test in progress counts its own reads.
     Test,
 }
 
 /// Bytes read per second, by drive.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Load {
-    /// Who counted.
+    /// Source of the rates.
     pub source: LoadSource,
     drives: BTreeMap<DriveName, f64>,
 }

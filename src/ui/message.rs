@@ -24,21 +24,21 @@ pub enum Message {
     Tick(Duration),
     /// The machine was read again.
     Machine(Box<MachineRead>),
-    /// What came of changes to settings.
+    /// The results of changes to settings.
     Tuned(Box<Answer>),
     /// Counters were read again: what happened per second since the look before.
     Rates(Box<Rates>, Duration),
-    /// A look at the test under way.
+    /// A look at the test in progress.
     Sample(Box<RunSample>, Duration),
     /// Where the experiment stands.
     Progress(Box<Progress>, Duration),
-    /// What a test measured is on disk, or the one line that says why it is not.
+    /// Measurements are stored, or why not.
     Remembered(Result<(), Failed>),
-    /// A file was saved under this name, or the one line that says why it was not.
+    /// The name of a saved file, or why it was not saved.
     Saved(Result<String, Failed>),
-    /// What was sent to the clipboard, or why nothing was, in a line.
+    /// A line about the text sent to the clipboard, or why none was.
     Copied(Result<String, Failed>),
-    /// What was kept before this start, or the one line that says why it cannot be read.
+    /// Stored runs and experiments, or why they cannot be read.
     Recalled(Box<Result<Kept, Failed>>),
     /// The test ended, with its rate second by second; an error is one line with its fix.
     RunEnded(Box<Result<(RunSummary, Seconds), Failed>>, Duration),
@@ -49,9 +49,9 @@ pub enum Message {
 pub struct MachineRead {
     /// All that was read.
     pub machine: Arc<Machine>,
-    /// What could not be read.
+    /// Read errors.
     pub problems: Vec<Problem>,
-    /// What its places can carry.
+    /// Limits of its links and drives.
     pub limits: Arc<Limits>,
 }
 
@@ -83,11 +83,11 @@ pub struct Mouse {
     pub column: u16,
     /// Row.
     pub row: u16,
-    /// What it did.
+    /// Its action.
     pub action: MouseAction,
 }
 
-/// What the mouse did.
+/// Action of the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseAction {
     /// The left button went down.

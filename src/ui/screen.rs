@@ -6,18 +6,18 @@ use super::theme::Meaning;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ScreenId(pub &'static str);
 
-/// What the frame says of a screen.
+/// The frame's texts for a screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct About {
     /// Which screen.
     pub id: ScreenId,
     /// Its digit; fixed for good. A screen with the digit of one before it is a page of that one and has no tab.
     pub digit: char,
-    /// What the tab says.
+    /// Text of the tab.
     pub name: &'static str,
-    /// What the command that shows it does.
+    /// Help of the command that shows it.
     pub help: &'static str,
-    /// What the screen is for, one sentence.
+    /// Purpose of the screen, one sentence.
     pub purpose: &'static str,
     /// Whether its tab has room for a mark behind its name.
     pub has_mark: bool,

@@ -16,7 +16,7 @@ use crate::{
 /// Drives by settings.
 #[derive(Debug, Clone, Default)]
 pub struct Matrix {
-    /// The rows: drives in their order, then the processors.
+    /// The rows: drives in their order, then the CPUs.
     pub devices: Vec<Device>,
     /// The columns: settings that any of them has.
     pub columns: Vec<&'static Setting>,
@@ -43,33 +43,33 @@ pub struct Staged {
     pub changes: Vec<Change>,
 }
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Done {
     /// A change, or why nothing was written.
     Made(Change, Result<Outcome, Failed>),
-    /// A value put back, or not.
+    /// A value restored, or not.
     Restored(Step, Restored),
 }
 
 /// Settings, what waits to be applied and what was done.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// What there is.
+    /// The matrix.
     pub matrix: Matrix,
     /// What waits to be applied, in the order of the writes.
     pub staged: Vec<Staged>,
-    /// What stands changed since boot.
+    /// Settings changed since boot.
     pub change_log: ChangeLog,
     /// This run's session.
     pub session: Option<String>,
-    /// Sessions that died with changes standing.
+    /// Sessions that died and left changes.
     pub dead: Vec<String>,
-    /// What the last writes came to.
+    /// Results of the last writes.
     pub done: Vec<Done>,
     /// An answer is awaited.
     pub busy: bool,
-    /// Leave when everything is put back.
+    /// Quit once everything is restored.
     pub leaving: bool,
 }
 
@@ -109,7 +109,7 @@ impl Settings {
         self.staged.iter().find(|staged| staged.device == *device && staged.setting == setting)
     }
 
-    /// What the last write of a device's setting came to.
+    /// The result of the last write of a device's setting.
     pub fn last_of(&self, device: &Device, setting: SettingId) -> Option<&Done> {
         self.done.iter().rev().find(|done| match done {
             Done::Made(change, _) => change.device == *device && change.setting == setting,
@@ -222,7 +222,7 @@ impl Done {
         }
     }
 
-    /// What came of it.
+    /// The result.
     pub fn came_to(&self) -> String {
         match self {
             Self::Made(_, Ok(outcome)) => outcome.to_string(),

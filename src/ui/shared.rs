@@ -1,15 +1,15 @@
-//! [`Shared`]: what several screens see. Changed by `app` alone.
+//! [`Shared`]: the shared state. Changed by `app` alone.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use super::{
     ask::SharedChange,
     experiments::Experiments,
-    history::Tests,
     judged::Judged,
     load::Load,
     message::{Kept, MachineRead},
     settings::Settings,
+    test::Tests,
 };
 pub use crate::report::dossier::Mode;
 use crate::{
@@ -21,16 +21,16 @@ use crate::{
     units::UnitSystem,
 };
 
-/// What several screens see.
+/// The state several screens use.
 #[derive(Debug, Clone)]
 pub struct Shared {
     /// Where the machine comes from.
     pub mode: Mode,
     /// The machine.
     pub machine: Arc<Machine>,
-    /// What could not be read of it.
+    /// Read errors of the machine.
     pub problems: Vec<Problem>,
-    /// What its places can carry.
+    /// Limits of its links and drives.
     pub limits: Arc<Limits>,
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
@@ -38,13 +38,13 @@ pub struct Shared {
     pub now: Duration,
     /// GB/s or GiB/s.
     pub units: UnitSystem,
-    /// What the counters said last.
+    /// Rates of the last counters.
     pub rates: Option<Rates>,
-    /// What every drive reads now.
+    /// Current rate of every drive.
     pub load: Load,
-    /// What holds the machine back, the most expensive first.
+    /// Bottlenecks, the most expensive first.
     pub bottlenecks: Vec<Bottleneck>,
-    /// What was found.
+    /// Findings.
     pub findings: Judged,
     /// Drives marked for tests and for changes of settings.
     pub marks: BTreeSet<DriveName>,
@@ -61,7 +61,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// What is known when the program starts.
+    /// The state at the start of the program.
     pub fn new(mode: Mode, read: MachineRead, size: (u16, u16)) -> Self {
         let mut shared = Self {
             mode,

@@ -23,11 +23,11 @@ const SMOOTHING: Duration = Duration::from_millis(500);
 /// A test.
 #[derive(Debug, Clone)]
 pub struct Test {
-    /// What was asked for.
+    /// The requested workload.
     pub workload: Workload,
     /// What each target should reach by the machine's limits; `None` where nothing is known to limit it.
     pub expected: Vec<Option<Expected>>,
-    /// What went on beside it.
+    /// Monitor of other activity.
     pub watch: RunMonitor,
     /// What was counted, until it is known what the test read in that time.
     seen: Stretches,
@@ -37,7 +37,7 @@ pub struct Test {
     pub state: RunState,
     /// Counted time so far.
     pub elapsed: Duration,
-    /// What it is busy with while preparing.
+    /// Preparation step.
     pub preparing: Option<String>,
     /// How batches are chosen; empty where that is not known.
     pub batch: String,
@@ -131,18 +131,18 @@ impl Test {
         }
     }
 
-    /// What a target should reach, bytes per second.
+    /// Expected rate of a target, bytes per second.
     pub fn expected_of(&self, index: usize) -> Option<f64> {
         self.expected.get(index)?.as_ref().map(|expected| expected.bytes_per_second.0)
     }
 
-    /// What a target reads now, or read over the whole test, bytes per second.
+    /// Rate of a target now, or over the whole test, bytes per second.
     pub fn reads(&self, index: usize) -> Option<f64> {
         let whole = self.summary().and_then(|summary| summary.targets.get(index));
         whole.map(TargetSummary::bytes_per_second).or_else(|| self.targets.get(index)?.curves.bytes.last())
     }
 
-    /// What all targets should reach together, where it is known of each.
+    /// Expected rate of all targets, where that of each is known.
     pub fn expected_total(&self) -> Option<f64> {
         (0..self.targets.len()).map(|index| self.expected_of(index)).sum()
     }
@@ -294,6 +294,39 @@ impl TargetCurves {
                 self.curves.p99.push(now, value);
             }
             self.latency = seen.latency.clone();
+        }
+    }
+}
+
+/// How many tests are remembered.
+const REMEMBERED: usize = 50;
+
+/// Tests, the newest last; the last one may be in progress.
+#[derive(Debug, Clone, Default)]
+pub struct Tests {
+    /// All that are remembered.
+    pub all: VecDeque<Test>,
+    /// How many that ended well are forgotten.
+    pub forgotten: usize,
+}
+
+impl Tests {
+    /// The one in progress.
+    pub fn running(&self) -> Option<&Test> {
+        self.all.back().filter(|test| test.is_running())
+    }
+
+    /// The one in progress, to be changed.
+    pub fn running_mut(&mut self) -> Option<&mut Test> {
+        self.all.back_mut().filter(|test| test.is_running())
+    }
+
+    /// Adds a new one; the oldest may be forgotten for that.
+    pub fn begin(&mut self, test: Test) {
+        self.all.push_back(test);
+        if self.all.len() > REMEMBERED {
+            let oldest = self.all.pop_front();
+            self.forgotten += usize::from(oldest.is_some_and(|test| test.summary().is_some()));
         }
     }
 }

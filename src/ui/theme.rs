@@ -9,7 +9,7 @@ pub struct Theme {
     colour: bool,
 }
 
-/// What a style means.
+/// Meaning of a style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
     /// Ordinary text.

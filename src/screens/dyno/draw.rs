@@ -105,30 +105,22 @@ fn empty(shared: &Shared, brush: &mut Brush<'_>, inner: Rect) {
 
 fn draw_curve(shared: &Shared, brush: &mut Brush<'_>, curve: Curve, test: &Test, inner: Rect, now: Duration) {
     let units = shared.units;
-    let pick = |curves: &'_ Curves| -> Series {
-        match curve {
-            Curve::Throughput => curves.bytes.clone(),
-            Curve::Iops => curves.iops.clone(),
-            Curve::Latency => curves.p99.clone(),
-        }
+    let pick: fn(&Curves) -> &Series = match curve {
+        Curve::Throughput => |curves| &curves.bytes,
+        Curve::Iops => |curves| &curves.iops,
+        Curve::Latency => |curves| &curves.p99,
     };
-    let drives: Vec<Series> = test.targets.iter().map(|target| pick(&target.curves)).collect();
-    let total = pick(&test.total);
-    let median = &test.total.p50;
+    let line = |series, meaning| Line { series, meaning, filled: false };
     let mut curves: Vec<Line<'_>> = Vec::new();
-    if drives.len() > 1 {
-        let lines = drives.iter().enumerate();
-        curves.extend(lines.map(|(index, series)| Line {
-            series,
-            meaning: Meaning::Curve(index),
-            filled: false,
-        }));
+    if test.targets.len() > 1 {
+        let targets = test.targets.iter().enumerate();
+        curves.extend(targets.map(|(index, target)| line(pick(&target.curves), Meaning::Curve(index))));
     }
     if curve == Curve::Latency {
-        curves.push(Line { series: median, meaning: Meaning::Figure, filled: false });
+        curves.push(line(&test.total.p50, Meaning::Figure));
     }
-    if curve != Curve::Latency || drives.len() == 1 {
-        curves.push(Line { series: &total, meaning: Meaning::Brand, filled: false });
+    if curve != Curve::Latency || test.targets.len() == 1 {
+        curves.push(line(pick(&test.total), Meaning::Brand));
     }
     let (top, label): (f64, Box<dyn Fn(f64) -> String>) = match curve {
         Curve::Throughput => (test.scales.bytes.top(), Box::new(move |value| giga(units, value))),
@@ -143,7 +135,7 @@ fn draw_curve(shared: &Shared, brush: &mut Brush<'_>, curve: Curve, test: &Test,
     Graph { curves, top, label: &*label, level, window: test.window() }.draw(brush, inner, now);
 }
 
-/// What came of the test, in words: while it runs, what holds it back.
+/// The result of the test; while it runs, the bottleneck.
 fn outcome(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(test) = state.ended(shared) else {
         bottleneck_panel::draw(shared, panel, brush);
@@ -158,7 +150,7 @@ fn outcome(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     }
 }
 
-/// What came of a test that has ended, in lines of at most `width` cells.
+/// The result of an ended test, in lines of at most `width` cells.
 pub(super) fn result(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>> {
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     match (&test.result, test.summary()) {

@@ -37,12 +37,12 @@ pub struct Field {
     pub help: &'static str,
     /// The values arrows go through; empty where there is only text.
     pub choices: &'static [&'static str],
-    /// What it shows while it is empty.
+    /// Text shown while it is empty.
     pub empty: &'static str,
     holds: Holds,
 }
 
-/// What a field is about.
+/// The value behind a field.
 enum Holds {
     Option(&'static WorkloadOption),
     /// The file to read from.
@@ -162,7 +162,7 @@ impl Form {
     /// Leaves the field and takes what was written.
     ///
     /// # Errors
-    /// What is wrong with it; the field stays open.
+    /// The invalid value; the field stays open.
     pub fn accept_edit(&mut self) -> Result<(), String> {
         let Some(input) = &self.edit else { return Ok(()) };
         let text = input.value().trim().to_owned();

@@ -52,7 +52,7 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
     help(state, rows, brush);
 }
 
-/// What the field takes, below the fields.
+/// Help of the field, below the fields.
 fn help(state: &Dyno, rows: Rect, brush: &mut Brush<'_>) {
     let fields = u16::try_from(FIELDS.len()).unwrap_or(0);
     let below = Rect { y: rows.y + fields, height: rows.height.saturating_sub(fields), ..rows };

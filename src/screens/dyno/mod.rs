@@ -20,8 +20,7 @@ use crate::{
         Key::{self, Char},
         ScreenId, Shared,
         command::{command, pair},
-        history::Tests,
-        test::Test,
+        test::{Test, Tests},
         theme::Meaning,
     },
     units::Bytes,
@@ -53,7 +52,7 @@ pub(super) const COMMANDS: &[Command<Run<Dyno>>] = &[
     command(520, &[Char(']')], "", "newer run", "Show the next run", |dyno, shared| dyno.step_history(-1, shared)),
 ];
 
-/// What a curve shows.
+/// Quantity of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Curve {
     /// Bytes per second.
@@ -65,7 +64,7 @@ enum Curve {
     Latency,
 }
 
-/// What a panel draws.
+/// Content of a plot panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plot {
     /// A curve over time.
@@ -132,7 +131,7 @@ struct Areas {
     plots: Vec<(Plot, Rect)>,
     /// The table of targets.
     targets: Rect,
-    /// What came of the test, or what holds the machine back.
+    /// The result of the test, or the bottleneck.
     outcome: Rect,
 }
 

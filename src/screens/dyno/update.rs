@@ -1,4 +1,4 @@
-//! What keys and the mouse do on the dyno screen.
+//! Keys and mouse on the dyno screen.
 
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;

@@ -88,8 +88,8 @@ pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Ve
         field(&mut lines, "", &proof.path, Meaning::Quiet, width);
         seen.push(pair);
     }
-    if !shared.findings.not_judged.is_empty() {
-        let ids: Vec<_> = shared.findings.not_judged.iter().map(|id| id.0).collect();
+    if !shared.findings.need_test.is_empty() {
+        let ids: Vec<_> = shared.findings.need_test.iter().map(|id| id.0).collect();
         lines.push(Vec::new());
         let text = format!("Checked only while a test runs: {}.", ids.join(", "));
         lines.extend(paragraph(&text, Meaning::Quiet, width));

@@ -50,7 +50,7 @@ pub struct Findings {
     top: usize,
     /// Lines by which the text about the selected one is scrolled down.
     pub detail_top: usize,
-    /// What the selected one is, whatever its index.
+    /// Id and subjects of the selected one.
     about: Option<(FindingId, Vec<Subject>)>,
 }
 

@@ -1,4 +1,4 @@
-//! What keys and the mouse do on the findings screen.
+//! Keys and mouse on the findings screen.
 
 use ratatui::layout::{Position, Rect};
 

@@ -15,7 +15,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<
     let areas = Areas::new(shared, area);
     tree_rows::draw(state, shared, &areas, brush);
     facts_pane::draw(state, shared, areas.facts, brush);
-    // At rest it tells all that was found; under load, what is full right now.
+    // Idle: all findings; under load: full links.
     if shared.load.is_busy() {
         bottleneck_panel::draw(shared, areas.verdict, brush);
         return;

@@ -14,9 +14,9 @@ use crate::{
 /// One fact.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fact {
-    /// What it is about; empty for a line that speaks for itself.
+    /// Label; empty for a line without one.
     pub label: &'static str,
-    /// What it says, with its unit.
+    /// Value with its unit.
     pub value: String,
     /// How it is to be taken.
     pub meaning: Meaning,
@@ -133,7 +133,7 @@ fn about_drive(shared: &Shared, drive: &Drive, row: &Row, facts: &mut Vec<Fact>)
     health(shared, drive, facts);
 }
 
-/// What the test under way reads from the drive, against what it could.
+/// The drive's rate in the running test, against its limit.
 fn measured(shared: &Shared, drive: &Drive, facts: &mut Vec<Fact>) {
     if shared.load.source != LoadSource::Test {
         return;
@@ -288,7 +288,7 @@ fn about_link(shared: &Shared, index: NodeIndex, facts: &mut Vec<Fact>) {
     }
 }
 
-/// What every function has: address, driver, IOMMU, configuration space.
+/// Facts of every function: address, driver, IOMMU, configuration space.
 fn about_function(shared: &Shared, index: NodeIndex, facts: &mut Vec<Fact>) {
     let node: &PciNode = shared.machine.pci.node(index);
     let ids = node.vendor.get().zip(node.device.get()).map(|(v, d)| format!("  {v:04x}:{d:04x}"));

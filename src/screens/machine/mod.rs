@@ -84,7 +84,7 @@ pub struct Tree {
     pub find: Option<Input>,
     found: String,
     selected_key: Option<RowKey>,
-    /// What is shown as soon as there are rows for it.
+    /// The node or drive to select once it has a row.
     wanted: Option<(NodeIndex, Option<DriveName>)>,
 }
 
@@ -230,7 +230,7 @@ impl Tree {
         }
     }
 
-    /// What the rows are searched for right now, in lower case; empty for nothing.
+    /// The search text in lower case; empty for none.
     fn searched(&self) -> String {
         self.find.as_ref().map(|input| input.value().to_lowercase()).unwrap_or_default()
     }

@@ -84,7 +84,7 @@ pub struct Sheet {
     forgotten: usize,
     /// Experiments of this start that are in the sheet.
     posted: BTreeSet<usize>,
-    /// What the parts are made from.
+    /// The data of the parts.
     dossier: Option<Arc<Dossier>>,
 }
 
@@ -112,7 +112,7 @@ impl Sheet {
         }
     }
 
-    /// What a box says.
+    /// Label of a box.
     fn name(&self, which: &CheckBox) -> String {
         match which {
             CheckBox::Part(part) => {
@@ -166,7 +166,7 @@ impl Sheet {
         self.fold(usize::from(Areas::new(self, shared, area).preview_rows.width));
     }
 
-    /// What the parts are made from, as it is now.
+    /// The data of the parts now.
     fn record(&mut self, shared: &Shared) -> Dossier {
         let boot = shared.machine.host.boot_id.value();
         let (kept, tests) = (&shared.kept, &shared.tests);

@@ -1,4 +1,4 @@
-//! What keys and the mouse do on the sheet screen.
+//! Keys and mouse on the sheet screen.
 
 use ratatui::layout::{Position, Rect};
 

@@ -150,7 +150,7 @@ fn side(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect, side:
     }
 }
 
-/// What moves, what gives way: arrows point to the other side.
+/// Marks of the moved card and its swap; arrows point to the other side.
 const fn mark(mark: Mark, is_today: bool) -> (&'static str, Meaning) {
     match (mark, is_today) {
         (Mark::Moves, true) => ("▸", Meaning::Marked),
@@ -188,7 +188,7 @@ fn label(machine: &Machine, row: &Row, wide: u16, room: u16) -> Vec<Piece> {
     }
 }
 
-/// What a row gets with all drives busy, of what its path carries; coloured by what the move does to it.
+/// The rate of a row with all drives busy and the limit of its path; coloured by the difference to before.
 fn figures(
     shared: &Shared,
     brush: &mut Brush<'_>,

@@ -58,7 +58,7 @@ pub struct Picked {
     pub under: Option<NodeIndex>,
     /// Whether it is put down: the cursor moves without it.
     pub dropped: bool,
-    /// What its slot runs at, if that was changed.
+    /// The changed speed of its slot.
     pub speed: Option<TransferRate>,
 }
 
@@ -75,11 +75,11 @@ pub struct Slots {
     pub top: usize,
     /// Lines by which the text is scrolled down.
     pub detail_top: usize,
-    /// What is picked up.
+    /// The selected card.
     pub picked: Option<Picked>,
-    /// What the move would change, or why it cannot be.
+    /// The predicted difference, or why the move is impossible.
     pub prediction: Option<Result<Box<Prediction>, MoveError>>,
-    /// What all drives read at once today.
+    /// Total rate of all drives before the move.
     pub total: Option<Total>,
     /// The addresses of the machine that indices point into.
     seen: Vec<NodeAddress>,
@@ -105,7 +105,7 @@ impl Slots {
         self.today.get(self.selected)
     }
 
-    /// What the move would change, where it can be made.
+    /// The predicted difference of a possible move.
     fn made(&self) -> Option<&Prediction> {
         self.prediction.as_ref()?.as_ref().ok().map(AsRef::as_ref)
     }
@@ -115,7 +115,7 @@ impl Slots {
         self.picked.as_ref().is_some_and(|picked| !picked.dropped)
     }
 
-    /// What is asked for, if enough is.
+    /// The requested move, once complete.
     fn asked(&self) -> Option<Move> {
         let picked = self.picked.as_ref()?;
         let is_move = picked.under.is_some() || picked.speed.is_some();
@@ -153,7 +153,7 @@ struct Areas {
     rows: Rect,
     /// The same after a move.
     then: Rect,
-    /// What the move changes.
+    /// The panel of differences.
     text: Rect,
 }
 

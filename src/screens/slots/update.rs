@@ -1,4 +1,4 @@
-//! What keys and the mouse do on the slots page.
+//! Keys and mouse on the slots page.
 
 use ratatui::layout::{Position, Rect};
 
@@ -89,7 +89,7 @@ impl Screen for Slots {
 }
 
 impl Slots {
-    /// What is carried goes where the cursor is.
+    /// Moves the carried card to the cursor.
     fn carry(&mut self, shared: &Shared) {
         let place = self.row().and_then(|row| Self::place(&shared.machine, row));
         if let Some(picked) = self.picked.as_mut().filter(|picked| !picked.dropped) {
@@ -146,7 +146,7 @@ impl Slots {
         }
     }
 
-    /// Puts everything back; whether there was anything.
+    /// Restores everything; whether there was anything.
     fn put_back(&mut self, shared: &Shared) -> bool {
         let had = self.picked.take().is_some();
         if had {
@@ -209,7 +209,7 @@ impl Slots {
         asks
     }
 
-    /// Stages the link speed that was asked for on the tune screen, where it can be applied and put back.
+    /// Stages the link speed that was asked for on the tune screen, where it can be applied and restored.
     pub(super) fn try_live(&mut self, shared: &Shared) -> Asks {
         let Some((picked, speed)) = self.picked.as_ref().and_then(|picked| Some((picked, picked.speed?)))
         else {

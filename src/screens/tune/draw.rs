@@ -70,7 +70,7 @@ fn heading(shared: &Shared) -> Vec<Piece> {
     title
 }
 
-/// What the marks mean where there is room, and where in the table the screen is.
+/// The marks' meaning where there is room, and the visible part of the table.
 fn legend(tune: &Tune, shared: &Shared, shown: usize, height: usize) -> Vec<Piece> {
     let all = shared.settings.matrix.columns.len();
     let hidden = shared.settings.matrix.devices.len().saturating_sub(tune.top + height);
@@ -250,7 +250,7 @@ fn field(lines: &mut Vec<Vec<Piece>>, name: &str, value: &str, meaning: Meaning,
     lines.extend(hanging(label(name, LABEL), value, meaning, width));
 }
 
-/// What is staged, and below it what the last writes came to.
+/// Staged values, and below them the results of the last writes.
 fn staged(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     if panel.width == 0 {
         return;

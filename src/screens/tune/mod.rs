@@ -78,11 +78,11 @@ pub struct Tune {
     pub edit: Option<Input>,
     /// The device and the setting under the cursor.
     under: (Option<Device>, Option<SettingId>),
-    /// What it lays over the screens when it asks for that.
+    /// The text of its overlay.
     laid: Laid,
 }
 
-/// What can lie over the screens.
+/// Texts of its overlay.
 #[derive(Debug, Clone, Copy, Default)]
 enum Laid {
     /// The writes that are staged, before they are made.
@@ -211,7 +211,7 @@ impl Tune {
         cell.choices.get(next).cloned()
     }
 
-    /// The files to put back when the cell under the cursor is.
+    /// The files to restore when the cell under the cursor is.
     fn files_of_cell(&self, settings: &Settings) -> Vec<String> {
         let mut files = self.cell(settings).map(|cell| cell.files.clone()).unwrap_or_default();
         files.retain(|file| settings.change_log.found(file).is_some());
@@ -253,7 +253,7 @@ struct Areas {
     rows: Rect,
     /// All about the cell under the cursor.
     setting: Rect,
-    /// What is staged and what was done; nothing on narrow terminals.
+    /// Staged values and results; empty on narrow terminals.
     staged: Rect,
 }
 

@@ -55,7 +55,7 @@ pub(super) fn standing(shared: &Shared) -> Over {
     Over { title, lines, size: (76, 16) }
 }
 
-/// The offer to put back what a dead session changed.
+/// The offer to restore what a dead session changed.
 pub(super) fn left_behind(shared: &Shared) -> Over {
     let title = format!(
         "{} left changed by an iodyno that was killed",

@@ -1,4 +1,4 @@
-//! What keys and the mouse do on the tune screen: staging, the review, applying, undoing, leaving.
+//! Keys and mouse on the tune screen: staging, the review, applying, undoing, leaving.
 
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
@@ -229,7 +229,7 @@ impl Tune {
         vec![Ask::Change(Mark(vec![name]))]
     }
 
-    /// Drops what is staged in the cell; where nothing is, puts back what iodyno found there.
+    /// Drops what is staged in the cell; where nothing is, restores what iodyno found there.
     pub(super) fn take_back(&mut self, shared: &Shared) -> Asks {
         let targets = self.targets(shared);
         let Some(setting) = self.setting(&shared.settings) else { return Asks::new() };
@@ -271,7 +271,7 @@ fn standing_key(key: Key, shared: &Shared) -> Option<Asks> {
     })
 }
 
-/// Puts back everything this run changed.
+/// Restores everything this run changed.
 pub(super) fn undo_all(shared: &Shared) -> Asks {
     let unstage = Ask::Change(UnstageAll);
     if shared.standing() == 0 {

@@ -131,7 +131,7 @@ fn ratio(account: &Account, arm: usize) -> Vec<Piece> {
     ]
 }
 
-/// A verdict in a word, told by the word and not by its colour alone.
+/// A verdict in a word, with its style.
 pub(super) const fn word(verdict: Verdict) -> (&'static str, Meaning) {
     let meaning = match verdict {
         Verdict::Faster => Meaning::Good,
@@ -143,7 +143,7 @@ pub(super) const fn word(verdict: Verdict) -> (&'static str, Meaning) {
     (verdict.word(), meaning)
 }
 
-/// A bar for every round, the newest on the right, over the scale that all arms share; the run under way is the last one.
+/// A bar for every round, the newest on the right, over the scale that all arms share; the run in progress is the last one.
 fn bars(brush: &mut Brush<'_>, area: Rect, runs: &[Run], now: Option<f64>, most: f64, meaning: Meaning) {
     if most <= 0.0 || area.width == 0 {
         return;

@@ -80,11 +80,11 @@ pub struct WhatIf {
     words_top: usize,
     /// Files that the winner was kept in.
     kept: Vec<String>,
-    /// What the list was made for.
+    /// The state the list was made from.
     made_for: Option<MadeFor>,
 }
 
-/// What the list depends on.
+/// The state the list depends on.
 #[derive(Debug, Clone)]
 struct MadeFor {
     machine: Arc<Machine>,
@@ -148,7 +148,7 @@ impl WhatIf {
     }
 }
 
-/// What a question is asked of: the marked drives, else those it is about.
+/// The targets of an experiment: the marked drives, else its own subject.
 fn targets(shared: &Shared, subject: Subject) -> Vec<Target> {
     let mut drives = shared.tested_drives();
     if subject == Subject::AllDrives || !shared.marks.is_empty() {

@@ -1,4 +1,4 @@
-//! What keys and the mouse do on the what-if screen.
+//! Keys and mouse on the what-if screen.
 
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
@@ -170,7 +170,7 @@ impl WhatIf {
         }
     }
 
-    /// Puts back what was kept.
+    /// Restores what was kept.
     pub(super) fn put_back(&mut self, _shared: &Shared) -> Asks {
         let files = std::mem::take(&mut self.kept);
         if files.is_empty() {
@@ -208,7 +208,7 @@ pub(super) fn to_sheet(shared: &Shared) -> Asks {
     vec![Ask::Change(SharedChange::TurnExperiment(at)), tell(told)]
 }
 
-/// What the winner's settings take, the scheduler first.
+/// The writes of the winner's settings, the scheduler first.
 fn changes(machine: &Machine, plan: &Plan, winner: usize) -> Result<Vec<Change>, String> {
     let mut changes = Vec::new();
     for set in &plan.arms[winner].settings {

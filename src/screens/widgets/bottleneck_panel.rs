@@ -43,7 +43,7 @@ pub fn draw(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
 }
 
 /// What the targets of a test read against what was expected, and what limits them by that expectation, one sentence for
-/// all that are limited by the same: `10 drives read 15.6 of 18.4 GB/s expected: one worker's processor, ...`.
+/// all that are limited by the same: `10 drives read 15.6 of 18.4 GB/s expected: one worker's CPU, ...`.
 pub fn expectations(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>> {
     let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
     for (index, expected) in test.expected.iter().enumerate() {
@@ -100,17 +100,17 @@ fn sentence(shared: &Shared, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> 
 fn reason(shared: &Shared, found: &Bottleneck, width: u16, room: usize) -> Vec<Vec<Piece>> {
     let limit = &found.source;
     let wide = width.saturating_sub(2);
-    let lines = wrap(&format!("The limit of {}: {}", rate(shared.units, found.limit), limit.because), wide);
-    let cut = lines.len() > room;
-    let shown = lines.into_iter().take(room).enumerate().map(|(index, line)| {
-        let line = if cut && index + 1 == room {
-            fit(&format!("{line} and more"), wide.min(cells(&line) + 1))
-        } else {
-            line
-        };
-        vec![piece("  ", Meaning::Text), piece(line, Meaning::Quiet)]
-    });
-    shown.collect()
+    let mut lines =
+        wrap(&format!("The limit of {}: {}", rate(shared.units, found.limit), limit.because), wide);
+    if lines.len() > room {
+        lines.truncate(room);
+        if let Some(last) = lines.last_mut() {
+            *last = fit(&format!("{last} and more"), wide.min(cells(last) + 1));
+        }
+    }
+    let indented =
+        lines.into_iter().map(|line| vec![piece("  ", Meaning::Text), piece(line, Meaning::Quiet)]);
+    indented.collect()
 }
 
 fn nothing(shared: &Shared) -> String {

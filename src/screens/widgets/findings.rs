@@ -13,7 +13,7 @@ use crate::{
     units::UnitSystem,
 };
 
-/// The mark of a severity: told by its shape, not by its colour alone.
+/// The mark of a severity: a shape, as colour alone is not enough.
 pub const fn mark(severity: Severity) -> (&'static str, Meaning) {
     match severity {
         Severity::High => ("▲", Meaning::Problem),
@@ -48,7 +48,7 @@ pub fn line_of(brush: &mut Brush<'_>, row: Rect, finding: &Finding, selected: bo
     }
 }
 
-/// `+17.7 GB/s`; nothing where nobody knows.
+/// `+17.7 GB/s`; nothing where it is unknown.
 pub fn short_gain(units: UnitSystem, gain: &Gain) -> String {
     match (gain.bytes_per_second, gain.iops) {
         (Some(bytes), _) => format!("+{}", rate(units, bytes)),

@@ -20,7 +20,7 @@ use crate::{
 
 /// A buffer with the theme it is drawn by.
 pub struct Brush<'a> {
-    /// What is drawn into.
+    /// The target.
     pub buffer: &'a mut Buffer,
     /// Styles.
     pub theme: Theme,
@@ -142,7 +142,7 @@ pub fn inner(panel: Rect, boxed: bool) -> Rect {
     }
 }
 
-/// What the footer says of keys while a field is open.
+/// Hints of keys, as in the footer.
 pub fn hints(keys: &[(&str, &str)]) -> Vec<Piece> {
     let hint =
         |(key, word): &(&str, &str)| [piece(*key, Meaning::Key), piece(format!(" {word}  "), Meaning::Quiet)];
@@ -204,7 +204,7 @@ impl<'a> Brush<'a> {
         let most = most.min(area.right() - x);
         let line = Line::from(spans);
         let wide = u16::try_from(line.width()).unwrap_or(u16::MAX).min(most);
-        // What was there before, a box's edge for instance, leaves nothing of its style behind.
+        // Drops the style of the cells below, for instance of a box's edge.
         self.buffer.set_style(Rect::new(x, y, wide, 1), Style::reset());
         self.buffer.set_line(x, y, &line, most).0
     }

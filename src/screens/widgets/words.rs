@@ -44,7 +44,7 @@ pub const fn basis(basis: Basis) -> &'static str {
     }
 }
 
-/// What a place in the tree is called in a sentence: `root complex 0000:40`, `switch 0000:02:00.0`.
+/// A place in the tree, in a sentence: `root complex 0000:40`, `switch 0000:02:00.0`.
 pub fn place(machine: &Machine, node: NodeIndex) -> String {
     let data = machine.pci.node(node);
     let word = match data.kind {
@@ -53,7 +53,7 @@ pub fn place(machine: &Machine, node: NodeIndex) -> String {
         NodeKind::SwitchUpstream => "the uplink of switch",
         NodeKind::SwitchDownstream => "switch port",
         NodeKind::Bridge => "bridge",
-        // Where drives share it, what they share is the way from the chipset to the processor.
+        // Where drives share it, what they share is the way from the chipset to the CPU.
         NodeKind::Endpoint if data.class.get().is_some_and(|class| class >> 8 == 0x06_01) => "the chipset of",
         NodeKind::Endpoint => "device",
     };

@@ -1,0 +1,27 @@
+//! The state of overlays: help, the palette, texts of screens, the question before leaving.
+
+use tui_input::Input;
+
+use crate::ui::ScreenId;
+
+/// A panel over the screen that takes the keys.
+#[derive(Debug, Clone)]
+pub enum Overlay {
+    /// Keys and marks of the screen, with the first line shown.
+    Help(usize),
+    /// Commands by name.
+    Palette(Palette),
+    /// A text of a screen, with the first line shown.
+    Screen(ScreenId, usize),
+    /// A test runs: quit all the same?
+    Quit,
+}
+
+/// The palette: a field and the commands that match it.
+#[derive(Debug, Clone, Default)]
+pub struct Palette {
+    /// The text to match.
+    pub input: Input,
+    /// Index of the selected match.
+    pub selected: usize,
+}
