@@ -216,7 +216,9 @@ fn the_document_has_what_scripts_rely_on() {
         percentile("1.000000") <= percentile("50.000000")
             && percentile("50.000000") <= percentile("99.990000")
     );
-    assert!(job["cpu_ns_per_io"]["system"].as_f64().unwrap() > 0.0);
+    // A short run may be sampled in one mode only.
+    let cpu = |mode: &str| job["cpu_ns_per_io"][mode].as_f64().unwrap();
+    assert!(cpu("user") + cpu("system") > 0.0);
     assert!(job["invalid_because"].is_array());
 }
 

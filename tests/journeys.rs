@@ -511,7 +511,7 @@ fn a_verdict_goes_into_the_sheet_and_comes_out_again() {
     for words in [
         "### Experiments",
         "1  SIMULATED Does the scheduler cost anything? (scheduler)",
-        ") worse",
+        "] worse",
         "iodyno experiment run scheduler --demo x570 --filename /dev/nvme0n1",
     ] {
         assert!(sheet.contains(words), "{words} in {sheet}");

@@ -43,7 +43,7 @@ fn is_root() -> bool {
 }
 
 /// A value for each setting that differs from what a loop device, or a zram device, has as delivered.
-const CHANGES: [(&str, &str); 9] = [
+const CHANGES: [(&str, &str); 10] = [
     ("scheduler", "mq-deadline"),
     ("read_ahead_kb", "512"),
     ("nr_requests", "64"),
@@ -53,6 +53,7 @@ const CHANGES: [(&str, &str); 9] = [
     ("wbt_lat_usec", "0"),
     ("iostats", "0"),
     ("add_random", "1"),
+    ("iostats_passthrough", "1"),
 ];
 
 /// The changes of settings that the table says were proved there.
@@ -148,6 +149,7 @@ fn runtime_power_of_a_pci_function_is_changed_read_back_and_undone() {
 fn fake_root() -> (Machine, FakeKernel) {
     let demo = iodyno::source::demo::find("x570").unwrap();
     let mut capture = TextRoot::parse(&demo.capture()).unwrap().capture().clone();
+    let (machine, _) = iodyno::source::read_machine(&TextRoot::from(capture.clone()));
     let cooling = "/sys/devices/virtual/thermal/cooling_device9";
     let mut put = |path: String, content: &str| {
         capture.answers.entry(path).or_default().read = Some(Ok(content.as_bytes().to_vec()));
@@ -167,6 +169,10 @@ fn fake_root() -> (Machine, FakeKernel) {
             put(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{file}"), content);
         }
     }
+    // As no kernel at hand has it.
+    let path = format!("{}/queue", machine.drive(&DriveName::new("nvme0n1")).unwrap().path);
+    put(format!("{path}/async_depth"), "192");
+    capture.answers.entry(path).or_default().list = Some(Ok(vec!["async_depth".to_owned()]));
     let thermal = capture.answers.entry("/sys/class/thermal".to_owned()).or_default();
     thermal.list = Some(Ok(vec!["cooling_device9".to_owned()]));
     let root = TextRoot::from(capture);
@@ -184,6 +190,7 @@ fn what_no_device_was_at_hand_for_is_changed_read_back_and_undone_on_a_fake_root
             "governor" => (Device::Cpu, "performance"),
             "energy_preference" => (Device::Cpu, "power"),
             "link_speed" => (Device::Drive(DriveName::new("nvme0n1")), "2"),
+            "async_depth" => (Device::Drive(DriveName::new("nvme0n1")), "64"),
             other => panic!("{other} is proved nowhere"),
         };
         let tuner = Tuner::open(&journal, &kernel, Purpose::Screen, "b", || 1).unwrap();
@@ -400,7 +407,7 @@ impl Dice {
 }
 
 /// Values to choose from, for each setting.
-const VALUES: [(&str, [&str; 3]); 9] = [
+const VALUES: [(&str, [&str; 3]); 10] = [
     ("scheduler", ["mq-deadline", "none", "kyber"]),
     ("read_ahead_kb", ["0", "512", "4096"]),
     ("nr_requests", ["4", "64", "100"]),
@@ -410,6 +417,7 @@ const VALUES: [(&str, [&str; 3]); 9] = [
     ("wbt_lat_usec", ["0", "500", "75000"]),
     ("iostats", ["0", "1", "0"]),
     ("add_random", ["1", "0", "1"]),
+    ("iostats_passthrough", ["1", "0", "1"]),
 ];
 
 /// Random changes of several devices by several processes at once, two of them on one device, killed at random moments:

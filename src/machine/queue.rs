@@ -1,5 +1,7 @@
 //! A block device's queue settings: `/sys/block/D/queue/*`.
 
+use std::collections::BTreeMap;
+
 use crate::{model::Reading, text::Label};
 
 /// A file that offers choices and brackets the current one: `[none] mq-deadline kyber`.
@@ -44,9 +46,19 @@ pub struct Queue {
     pub logical_block_size: Reading<u64>,
     /// `optimal_io_size`, bytes.
     pub optimal_io_size: Reading<u64>,
+    /// The files without a field of their own, by name.
+    pub others: BTreeMap<Label, Reading<Label>>,
     /// Default, read and poll hardware queues, counted by debugfs `hctx*/type` or, without it, derived from
     /// `/sys/block/D/mq/*/cpu_list`.
     pub hardware_queues: Reading<HardwareQueues>,
+}
+
+impl Queue {
+    /// A file without a field of its own.
+    pub(crate) fn other(&self, file: &str) -> Reading<Label> {
+        let absent = || Reading::absent("queue", format!("this kernel has no queue/{file}"));
+        self.others.get(file).cloned().unwrap_or_else(absent)
+    }
 }
 
 /// Hardware queues by type.

@@ -291,6 +291,34 @@ pub static SETTINGS: &[Setting] = &[
         )
     },
     Setting {
+        range: Range::Number(0, 1),
+        default: Some("0"),
+        read: |m, d| queue(m, d, |q| plain(&q.queue.other("iostats_passthrough"))),
+        also: NEW_LIMITS,
+        proofs: &[Proof::Loop, Proof::Zram],
+        ..row(
+            SettingId("iostats_passthrough"),
+            "queue/iostats_passthrough",
+            "passthrough stats",
+            "Counts passthrough commands (ioengine io_uring_cmd) in /proc/diskstats too, where the kernel has it. 1 makes \
+             iostat, dstat and other monitors show them.",
+        )
+    },
+    Setting {
+        range: Range::Number(1, 1 << 20),
+        usual: &["4", "16", "32", "64", "128", "256", "512", "1023"],
+        adjusts: requests,
+        read: |m, d| queue(m, d, |q| plain(&q.queue.other("async_depth"))),
+        proofs: &[Proof::FakeRoot],
+        ..row(
+            SettingId("async_depth"),
+            "queue/async_depth",
+            "async depth",
+            "Requests that a scheduler lets asynchronous I/O have, where the kernel has it as a queue attribute. Lower \
+             values keep requests free for synchronous reads.",
+        )
+    },
+    Setting {
         risk: Risk::Shown,
         read: |m, d| queue(m, d, |q| plain(&q.queue.write_cache)),
         proofs: &[],
@@ -539,6 +567,7 @@ mod tests {
         let names: Vec<_> =
             SETTINGS.iter().filter(|row| row.risk != Risk::Shown).map(|row| row.id.0).collect();
         let contract = "scheduler read_ahead_kb nr_requests max_sectors_kb nomerges rq_affinity wbt_lat_usec iostats add_random \
+                        iostats_passthrough async_depth \
                         poll_queues aspm power_control latency_tolerance_us governor energy_preference link_speed";
         assert_eq!(names, contract.split_whitespace().collect::<Vec<_>>());
     }

@@ -86,6 +86,7 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         rotational: none(),
         logical_block_size: none(),
         optimal_io_size: none(),
+        others: BTreeMap::new(),
         hardware_queues: none(),
     };
     let drive = Drive {

@@ -40,7 +40,7 @@ pub struct ZramDevice {
 }
 
 /// Files of `queue/` that can be written and read back.
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 10] = [
     "scheduler",
     "read_ahead_kb",
     "nr_requests",
@@ -50,6 +50,7 @@ const SETTINGS: [&str; 9] = [
     "wbt_lat_usec",
     "iostats",
     "add_random",
+    "iostats_passthrough",
 ];
 
 impl LoopDevice {

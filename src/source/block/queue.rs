@@ -1,6 +1,6 @@
 //! Queue settings: `/sys/block/D/queue/*`, and the hardware queues by type.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     machine::{
@@ -33,8 +33,37 @@ pub(super) fn read(root: &dyn SysRoot, path: &str, queue_device: &str) -> Queue 
         rotational: flag(root, &at("rotational")),
         logical_block_size: count("logical_block_size"),
         optimal_io_size: count("optimal_io_size"),
+        others: others(root, &format!("{path}/queue")),
         hardware_queues: hardware_queues(root, queue_device),
     }
+}
+
+/// Read by [`read`] itself.
+const FIELDS: [&str; 15] = [
+    "scheduler",
+    "read_ahead_kb",
+    "nr_requests",
+    "max_sectors_kb",
+    "max_hw_sectors_kb",
+    "nomerges",
+    "rq_affinity",
+    "wbt_lat_usec",
+    "iostats",
+    "add_random",
+    "io_poll",
+    "write_cache",
+    "rotational",
+    "logical_block_size",
+    "optimal_io_size",
+];
+
+/// All other files of the folder: a setting among them needs no reader.
+fn others(root: &dyn SysRoot, folder: &str) -> BTreeMap<Label, Reading<Label>> {
+    let names = root.list(folder).unwrap_or_default();
+    let files = names.into_iter().filter(|name| !FIELDS.contains(&name.as_str()));
+    let read = files.map(|name| (Label::new(&name), label(root, &format!("{folder}/{name}"))));
+    // `iosched` is a folder.
+    read.filter(|(_, reading)| reading.is_known()).collect()
 }
 
 /// `[none] mq-deadline kyber`, or a single word without brackets.
