@@ -133,8 +133,8 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
         frozen_screen("CT2000T705SSD3 .*not on the screen", spoils=True),
     ),
     "a link that trains again shows within two seconds": (
-        nothing_happens("8 x2 .*not on the screen within"),
-        frozen_screen("8 x2 .*not on the screen within"),
+        nothing_happens("Gen3 x2 .*not on the screen within"),
+        frozen_screen("Gen3 x2 .*not on the screen within"),
     ),
     "a drive that gets hot is told": (
         nothing_happens("temperature: "),
