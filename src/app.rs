@@ -6,6 +6,7 @@ mod frame;
 mod stats_bar;
 mod overlay;
 mod over;
+mod pull;
 pub mod draw;
 pub(crate) mod layout;
 mod act;
@@ -28,7 +29,7 @@ use crate::{
     screens::{News, Screens},
     ui::{
         Ask, Asks, Notice, Shared, SharedChange, Subject, answer::Answer, experiments::Progress, load::Load,
-        message::Kept, settings::Done,
+        message::Kept, settings::Done, shared::compare,
     },
 };
 
@@ -117,6 +118,7 @@ impl App {
                 Ask::Command(name) => effects.extend(commands::run(self, name)),
                 Ask::Change(change) => {
                     let is_test = matches!(change, SharedChange::BeginTest(_));
+                    let is_pull = matches!(change, SharedChange::BeginPull);
                     let is_recorded = is_test || matches!(change, SharedChange::TurnExperiment(_));
                     self.shared.apply(change);
                     if is_recorded {
@@ -124,6 +126,9 @@ impl App {
                     }
                     if is_test {
                         self.judge();
+                    }
+                    if is_pull {
+                        effects.extend(self.go_on());
                     }
                 }
             }
@@ -259,7 +264,7 @@ impl App {
     fn take_sample(&mut self, sample: &RunSample, now: Duration) {
         let Some(test) = self.shared.tests.running_mut() else { return };
         if test.learn_drives(sample) {
-            test.expected = capacity::expected(&self.shared.machine, &self.shared.limits, &test.workload);
+            compare(&self.shared.machine, &self.shared.limits, test);
             test.watch = RunMonitor::begin(&self.shared.machine, &test.workload);
         }
         test.take(sample, now);
@@ -284,25 +289,34 @@ impl App {
         let mut effects = Vec::new();
         if let Err(why) = &result {
             self.warn(why.to_string());
-            if why.is_refusal() {
+            if why.is_refusal() && self.shared.pulls.running.is_none() {
                 effects = self.hand(ScreenId("dyno"), &Subject::Refused);
             }
         } else if matches!(self.overlay, Some(Overlay::Quit)) {
             self.overlay = None;
         }
+        let keeps = !self.shared.pulls.is_step_on_the_way();
         if let Some(test) = self.shared.tests.running_mut() {
             test.end(result);
+        }
+        if let Some(test) = self.shared.tests.all.back() {
+            self.shared.pulls.take(test, &self.shared.machine);
         }
         self.shared.load = Load::default();
         self.stats_bar.push_reads(now, 0.0);
         self.judge();
         let live = self.shared.mode == Mode::Live;
         let boot = self.shared.machine.host.boot_id.value();
-        let record = self.shared.tests.all.back().filter(|_| live).and_then(|test| test.record(boot));
+        let record =
+            self.shared.tests.all.back().filter(|_| live && keeps).and_then(|test| test.record(boot));
         if !learned.is_empty() {
             effects.push(Effect::Remember(learned));
         }
         effects.extend(record.map(|record| Effect::KeepRun(Box::new(record))));
+        if !keeps {
+            self.shared.tests.all.pop_back();
+        }
+        effects.extend(self.go_on());
         effects
     }
 }

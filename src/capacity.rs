@@ -8,6 +8,7 @@ pub mod flow;
 mod measured;
 pub(crate) mod link;
 mod payload;
+pub(crate) mod potential;
 pub mod processor;
 mod read_cost;
 mod sharing;
@@ -29,6 +30,7 @@ use crate::{
 
 pub use expected::{Expected, expected};
 pub(crate) use measured::{learned, refutations};
+pub(crate) use potential::{Potential, potentials};
 pub(crate) use read_cost::SystemActivity;
 pub use slots::Slot;
 pub(crate) use total::outermost_roots;

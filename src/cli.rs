@@ -7,6 +7,7 @@ mod check;
 mod compare;
 mod metrics;
 mod pages;
+mod pull;
 mod signals;
 mod experiment;
 mod render;
@@ -78,6 +79,8 @@ enum Command {
     Drives(Format),
     /// List what limits this machine, most costly first
     Check(check::CheckArgs),
+    /// Run the guided test: each drive alone, all together, random reads, latency; one headline
+    Pull(pull::PullArgs),
     /// Run a read test with fio's options
     Bench(Box<bench::BenchArgs>),
     /// Compare settings or workloads in interleaved runs
@@ -112,6 +115,7 @@ impl Command {
             Self::Tree(_)
                 | Self::Drives(_)
                 | Self::Check(_)
+                | Self::Pull(_)
                 | Self::Bench(_)
                 | Self::Sheet(_)
                 | Self::Metrics
@@ -149,6 +153,7 @@ impl CommandLine {
             Some(Command::Tree(format)) => tree(&origin, format),
             Some(Command::Drives(format)) => drives(&origin, format),
             Some(Command::Check(args)) => check::run(&args, &origin),
+            Some(Command::Pull(args)) => pull::run(&args, &origin),
             Some(Command::Bench(args)) => bench::run(&args, &origin),
             Some(Command::Experiment(args)) => experiment::run(&args, &origin),
             Some(Command::Tune(args)) => tune::run(&args, &origin),

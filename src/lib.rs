@@ -19,6 +19,7 @@ pub mod whatif;
 pub mod tune;
 pub mod experiment;
 pub mod engine;
+pub mod pull;
 pub mod report;
 pub mod ui;
 pub mod screens;

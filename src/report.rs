@@ -11,6 +11,7 @@ pub(crate) mod dstat;
 pub(crate) mod fio_options;
 pub(crate) mod fio_json;
 pub(crate) mod summary;
+pub(crate) mod pull;
 pub mod whatif;
 pub(crate) mod prometheus;
 pub(crate) mod commands;

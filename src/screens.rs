@@ -4,6 +4,7 @@ pub(crate) mod widgets;
 mod machine;
 mod findings;
 pub mod dyno;
+mod pull;
 pub(crate) mod sheet;
 mod slots;
 mod tune;
@@ -80,11 +81,6 @@ pub(crate) trait Screen {
     /// Takes what it should show.
     fn take(&mut self, _subject: &Subject, _shared: &Shared) -> Asks {
         Asks::new()
-    }
-
-    /// Begins what `r` begins on this screen; `None` where that is the test.
-    fn run(&mut self, _shared: &Shared) -> Option<Asks> {
-        None
     }
 
     /// Goes back by one step of its own; `None` when there is none and the screen is left.
@@ -190,6 +186,7 @@ screens! {
     findings: Findings,
     tune: Tune,
     dyno: Dyno,
+    pull: Pull,
     whatif: WhatIf,
     slots: Slots,
     sheet: Sheet,

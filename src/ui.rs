@@ -14,6 +14,7 @@ pub(crate) mod load;
 pub(crate) mod judged;
 pub(crate) mod test;
 pub(crate) mod experiments;
+pub(crate) mod pull;
 pub(crate) mod settings;
 pub(crate) mod shared;
 

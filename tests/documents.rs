@@ -96,13 +96,19 @@ fn every_link_of_the_documents_leads_to_a_file() {
 }
 
 /// The README's pictures, each with the screen and keys it is drawn from.
-const PICTURES: [(&str, &str); 6] = [
+const PICTURES: [(&str, &str); 12] = [
     ("machine", "machine --demo --keys jjjj"),
     ("findings", "findings --demo laptop"),
     ("tune", "tune --demo --keys l+"),
     ("dyno", "dyno --demo --keys r --seconds 8"),
     ("what-if", "what-if --demo"),
     ("sheet", "sheet --demo"),
+    ("minute-1-start", "machine --demo"),
+    ("minute-2-pull", "machine --demo --keys r --seconds 18"),
+    ("minute-3-headline", "machine --demo --keys r --seconds 60"),
+    ("minute-4-finding", "machine --demo --keys r --seconds 60 --then <Enter>"),
+    ("minute-5-slot", "machine --demo --keys r --seconds 60 --then w"),
+    ("minute-6-sheet", "machine --demo --keys r --seconds 60 --then s"),
 ];
 
 #[test]

@@ -123,6 +123,7 @@ fn the_drive_that_a_file_lies_on_is_watched_from_its_first_look_on() {
     let mut headless = open("laptop");
     headless.app.screens.dyno.form.file = Some("/home/data/file".into());
     headless.app.screens.dyno.form.workload.runtime = None;
+    press(&mut headless, "4");
     let effects = update(&mut headless.app, Message::Key(Key::Char('r')));
     let Some(Effect::StartRun(workload)) = effects.into_iter().next() else { panic!("it starts a test") };
     assert_eq!(workload.targets[0].drive, None, "known when the file is opened");
@@ -247,7 +248,7 @@ fn pasted_text_goes_into_the_open_field_alone() {
 #[test]
 fn where_drives_may_not_be_read_a_file_on_them_is_offered() {
     let mut headless = open("laptop");
-    press(&mut headless, "r");
+    press(&mut headless, "4r");
     let refused = Err(Failed::new("/dev/nvme0n1: EACCES", Some(libc::EACCES)));
     headless.send(Message::RunEnded(Box::new(refused), Duration::from_secs(1)));
     assert_eq!(headless.app.screen, ScreenId("dyno"));
@@ -543,7 +544,7 @@ fn a_kept_winner_is_exported_with_its_measured_gain() {
 #[test]
 fn stored_runs_are_offered_with_their_time() {
     let mut headless = open("laptop");
-    press(&mut headless, "r");
+    press(&mut headless, "4r");
     headless.wait(Duration::from_secs(12));
     let boot = headless.app.shared.machine.host.boot_id.value().cloned();
     let mut record =

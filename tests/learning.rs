@@ -35,6 +35,7 @@ fn screen() -> App {
 
 /// A test from its key to its end, with `change` made to what it came to; what it taught.
 fn test(app: &mut App, change: impl Fn(&mut RunSummary)) -> Option<Vec<Measured>> {
+    update(app, Message::Key(Key::Char('4')));
     let effects = update(app, Message::Key(Key::Char('r')));
     let Some(Effect::StartRun(workload)) = effects.into_iter().next() else { panic!("it starts a test") };
     let start: Instant = Clock::counted().now();

@@ -150,8 +150,18 @@ fn an_experiment_in_progress_and_its_verdict() {
 #[test]
 fn the_full_root_complex_under_load() {
     for size in &SIZES[..2] {
-        kept("machine_under_load", FIRST, "machine", *size, "4jj<Enter><C-u>512k<Enter>1r", 8);
+        kept("machine_under_load", FIRST, "machine", *size, "4jj<Enter><C-u>512k<Enter>r1", 8);
     }
+}
+
+#[test]
+fn a_pull_in_progress_and_its_headline() {
+    kept("pull_running", FIRST, "machine", MIDDLE, "r", 18);
+    for size in SIZES {
+        kept("pull", FIRST, "machine", size, "r", 60);
+    }
+    kept("pull", "laptop", "machine", MIDDLE, "r", 60);
+    kept("pull", "x570", "machine", SIZES[0], "r", 60);
 }
 
 #[test]

@@ -103,6 +103,7 @@ fn with_experiments(
         mode,
         machine: &read.machine,
         problems: &read.problems,
+        pull: &[],
         change_log: &ChangeLog::default(),
         watch: None,
         runs,

@@ -11,10 +11,9 @@ pub(super) fn step(app: &mut App, step: Step) -> Vec<Effect> {
     app.grant(asks)
 }
 
-/// Begins what `r` begins on the screen shown; else the workload of the form.
+/// Runs the workload of the form.
 pub(super) fn run(app: &mut App) -> Vec<Effect> {
-    let own = app.screens.get_mut(app.screen).and_then(|screen| screen.run(&app.shared));
-    let asks = own.unwrap_or_else(|| app.screens.dyno.run(&app.shared));
+    let asks = app.screens.dyno.run(&app.shared);
     app.grant(asks)
 }
 

@@ -75,7 +75,7 @@ fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>]
 fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
     let about = about(app.screen);
     let explained = |mark: &str, meaning: Meaning, text: &str| {
-        hanging(piece(format!("{mark:<12}"), meaning), text, Meaning::Text, width)
+        hanging(piece(format!("{mark:<11} "), meaning), text, Meaning::Text, width)
     };
     let keys = |on| {
         let rows = commands::ALL.iter().filter(move |(own, _)| *own == on);
@@ -104,10 +104,10 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
     let top = palette.selected.saturating_sub(rows.saturating_sub(1));
     for (y, (index, command)) in (inner.y + 1..inner.bottom()).zip(found.iter().enumerate().skip(top)) {
         let key = command.keys.first().map(ToString::to_string).unwrap_or_default();
-        let help = fit(command.help, inner.width.saturating_sub(28));
+        let help = fit(command.help, inner.width.saturating_sub(29));
         let pieces = [
             piece(format!(" {:<17}", command.name), Meaning::Text),
-            piece(format!("{key:<9}"), Meaning::Key),
+            piece(format!("{key:<10}"), Meaning::Key),
             piece(help, Meaning::Quiet),
         ];
         brush.write(inner.x, y, inner.width, &pieces);

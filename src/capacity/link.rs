@@ -45,6 +45,17 @@ pub(super) fn trained(tree: &PciTree, index: NodeIndex) -> Option<Trained> {
     Some(Trained { speed, width })
 }
 
+/// Payload bytes per second of a function's own link at its highest speed and width (its link capabilities register),
+/// whatever it is plugged into, with the sentence for it; `None` where it has no link or the link is not real.
+pub(super) fn capability(tree: &PciTree, function: NodeIndex) -> Option<(f64, String)> {
+    let link = tree.node(function).link.as_ref().filter(|_| is_real(tree, function))?;
+    let most = Trained { speed: link.max_speed.get()?, width: link.max_width.get()? };
+    let payload = payload_of(tree, function);
+    let packets =
+        payload.map_or_else(|| "by line coding alone".to_owned(), |bytes| format!("at MPS {bytes}"));
+    Some((most.rate(payload), format!("at most, its own link at {} {} {packets}", most.speed, most.width)))
+}
+
 /// Limit of the link between `node` and the port above it for packets of the drives below. A switch passes packets on
 /// unchanged, so their size counts, not the one set at this link.
 pub(super) fn limit(tree: &PciTree, index: NodeIndex, packets: &[(u16, f64)]) -> Option<Limit> {

@@ -16,13 +16,15 @@ use self::{
     arguments::Asked,
     jobfile::{JobFile, Keywords},
 };
-use super::{Complaint, Failure, Progress, Status, captured, failure, print, say, signals::Signal};
+use super::{Complaint, Failure, Progress, Status, captured, columns, failure, print, say, signals::Signal};
 use crate::{
     capacity,
     counters::Rates,
     engine::EngineError,
+    findings::{self, Inputs},
     machine::Machine,
     model::{DriveName, RunSample, RunState, TargetSummary, Workload},
+    pull,
     report::{
         self,
         dstat::{self, HEADING},
@@ -37,7 +39,7 @@ use crate::{
     },
     source::origin::Origin,
     text::Label,
-    units,
+    units::{self, UnitSystem},
 };
 
 /// Rows under one heading.
@@ -187,10 +189,15 @@ impl Bench<'_> {
             kept.push(run_history::keep(&self.bed.record(&ended, &expected)));
         }
         kept.into_iter().filter_map(Result::err).for_each(|error| say(&error.to_string()));
+        let (machine, limits) = (&self.bed.read.machine, &self.bed.read.limits);
+        let findings = findings::check(&Inputs::at_rest(machine, limits));
+        let (headline, drives) = pull::of_run(machine, limits, &findings, &ended.run, UnitSystem::Decimal);
         if !self.args.json() {
-            print(&format!("\n{}", report::summary::text(&ended.run, &expected)))?;
+            let summary = report::summary::text(&ended.run, &expected);
+            print(&format!("\n{summary}\n{}", report::pull::point(&headline, &drives, columns())))?;
         }
-        Ok((status, Some(Finished { run: ended.run, names, expected, seconds: ended.each })))
+        let potentials = drives.into_iter().map(|drive| drive.potential).collect();
+        Ok((status, Some(Finished { run: ended.run, names, expected, potentials, seconds: ended.each })))
     }
 }
 

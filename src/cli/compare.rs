@@ -87,6 +87,7 @@ fn of_capture(path: &Path) -> Result<String, Failure> {
         mode: &Mode::Capture,
         machine: &read.machine,
         problems: &read.problems,
+        pull: &[],
         change_log: &ChangeLog::default(),
         watch: None,
         runs: &[],

@@ -34,6 +34,9 @@ pub(super) struct RenderArgs {
     /// Seconds after the keys; simulated in a demo
     #[arg(long, default_value_t = 0.0, value_name = "N")]
     seconds: f64,
+    /// Keys to press after that time
+    #[arg(long, default_value = "", value_name = "KEYS", value_parser = keymap::parse)]
+    then: Keys,
 }
 
 /// An alias, as clap takes a `Vec` for an option given several times.
@@ -74,6 +77,7 @@ pub(super) fn run(args: &RenderArgs, origin: &Origin) -> Result<Status, Failure>
     headless.send(Message::Resize(args.size.0, args.size.1));
     headless.press(args.keys.iter().copied());
     headless.wait(Duration::from_secs_f64(args.seconds));
+    headless.press(args.then.iter().copied());
     let drawn = headless.picture(Theme::COLOUR);
     print(&match args.format {
         Format::Text => picture::text(&drawn),

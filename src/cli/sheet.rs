@@ -101,6 +101,7 @@ pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> 
         mode: &startup::mode(origin),
         machine: &read.machine,
         problems: &read.problems,
+        pull: &[],
         change_log: &change_log,
         watch: None,
         runs: &results.runs,

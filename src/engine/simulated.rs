@@ -312,6 +312,7 @@ impl Running for Simulation {
             targets,
             simulated: true,
             interrupted: self.stopped.is_some(),
+            cpu_bound: false,
             // A simulated run has no date.
             started: 0,
             workload: self.workload,

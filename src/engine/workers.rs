@@ -451,6 +451,7 @@ impl Running for WorkerPool {
             targets,
             simulated: false,
             interrupted,
+            cpu_bound: false,
             started: self.started,
         }
     }

@@ -242,6 +242,19 @@ impl Finding {
     }
 }
 
+impl Remedy {
+    /// The first thing to do, without reasons and remarks: `Move the card to 0000:60`.
+    pub(crate) fn brief(&self) -> String {
+        let mut plain = String::new();
+        for (index, part) in self.text.split(" (").enumerate() {
+            plain.push_str(if index == 0 { part } else { part.split_once(')').map_or("", |(_, rest)| rest) });
+        }
+        let ends = [". ", ": ", "; "].into_iter().filter_map(|end| plain.find(end));
+        plain.truncate(ends.min().unwrap_or(plain.len()));
+        plain.trim_end_matches('.').to_owned()
+    }
+}
+
 impl Gain {
     /// No figure for this machine; `source` is a figure of another machine, or empty.
     pub(crate) fn unknown(source: &str) -> Self {

@@ -29,8 +29,8 @@ pub(super) const LINK_DOWNTRAINED: Row = Row {
     why: "Each lost generation and each halved width halves the link's bandwidth. Both ends can do \
           more, so the cause is between drive and slot, or in the firmware.",
     source: "computed from speed, width and encoding of the link",
-    remedy: "{blame} Reseat the drive or card, try it without riser or cable, then set the slot's link speed in the BIOS by \
-             hand instead of Auto (Tanel Poder's quad cards needed it).",
+    remedy: "Reseat the drive or card, try it without riser or cable, then set the slot's link speed in the BIOS by \
+             hand instead of Auto (Tanel Poder's quad cards needed it). {blame}",
     risk: Risk::Hardware,
     wrong_if: "The link was in power saving when read; check again during a test.",
     check: Check::Many(link_downtrained),

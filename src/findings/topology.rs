@@ -199,10 +199,10 @@ fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
     )
 }
 
-/// `0000:40:03.1 to 0000:40:03.4`, or the only one.
+/// `0000:40:03.1-0000:40:03.4`, or the only one.
 fn range(ports: &[String]) -> String {
     match ports {
-        [first, .., last] => format!("{first} to {last}"),
+        [first, .., last] => format!("{first}-{last}"),
         [one] => one.clone(),
         [] => String::new(),
     }

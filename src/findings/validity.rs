@@ -173,6 +173,7 @@ impl RunMonitor {
         // Unknown does not count as busy.
         let cpu = self.seen.as_ref().and_then(|seen| seen.cpu);
         let busy = cpu.is_some_and(|cpu| cpu.idl + cpu.wai < BUSY);
+        run.cpu_bound = busy;
         let disturbed = self.disturbed(machine, run);
         let (reasons, notes) = limited(machine, run);
         for (target, (disturbed, limited)) in run.targets.iter_mut().zip(disturbed.into_iter().zip(reasons)) {

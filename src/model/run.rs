@@ -251,6 +251,9 @@ pub struct RunSummary {
     pub simulated: bool,
     /// Whether it was stopped early.
     pub interrupted: bool,
+    /// Whether all CPUs were busy: it measured the CPUs, not the drives.
+    #[serde(default)]
+    pub cpu_bound: bool,
     /// Unix seconds of the start.
     pub started: i64,
 }
@@ -318,6 +321,7 @@ pub(crate) mod testing {
             },
             simulated: false,
             interrupted: false,
+            cpu_bound: false,
             started: 1_790_000_000,
             workload: Workload { targets: drives.iter().map(named).collect(), ..workload },
         }

@@ -8,9 +8,11 @@ use crate::{
     findings::{self, Finding, Inputs, Load, validity::RunMonitor},
     machine::Machine,
     model::{ExperimentRecord, Limits, Problem, RunRecord},
+    pull,
     redact::Redactor,
     text::Label,
     tune::{Device, change_log::ChangeLog},
+    units::UnitSystem,
 };
 
 use super::tune::{Row, rows};
@@ -37,6 +39,8 @@ pub struct Material<'a> {
     pub machine: &'a Machine,
     /// Its values that could not be read.
     pub problems: &'a [Problem],
+    /// Lines of the last pull, its headline first; empty without one.
+    pub pull: &'a [String],
     /// Settings changed since boot.
     pub change_log: &'a ChangeLog,
     /// Other activity during the last run, where it was monitored.
@@ -62,6 +66,8 @@ pub struct Dossier {
     pub problems: Vec<Problem>,
     /// Its findings, most costly first.
     pub findings: Vec<Finding>,
+    /// The headline of the last pull with its further lines, else of the last run; empty without either.
+    pub headline: Vec<String>,
     /// Every setting of every drive and of the CPUs.
     pub settings: Vec<Row>,
     /// Runs, the oldest first.
@@ -99,6 +105,14 @@ impl Dossier {
         let rates = material.watch.and_then(RunMonitor::rates);
         let evidence = Inputs { rates, load, ..Inputs::at_rest(&machine, &limits) };
         let findings = findings::check(&evidence);
+        let headline = match (material.pull, runs.last()) {
+            ([], Some(last)) => {
+                let at_rest = findings::check(&Inputs::at_rest(&machine, &limits));
+                let units = UnitSystem::Decimal;
+                vec![pull::of_run(&machine, &limits, &at_rest, &last.run, units).0.text]
+            }
+            (lines, _) => lines.to_vec(),
+        };
         let live = *material.mode == Mode::Live;
         let drives = machine.hardware_drives().map(|drive| Device::Drive(drive.name.clone()));
         let settings = drives
@@ -106,7 +120,7 @@ impl Dossier {
             .flat_map(|device| rows(&machine, material.change_log, &device, live))
             .collect();
         let mode = material.mode.clone();
-        Self { mode, machine, limits, problems, findings, settings, runs, experiments, redactor }
+        Self { mode, machine, limits, problems, findings, headline, settings, runs, experiments, redactor }
     }
 
     /// Whether names and serials are replaced.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::json::VERSION;
 use crate::{
-    capacity::Expected,
+    capacity::{Expected, Potential},
     model::{Effective, EngineKind, LatencySummary, RunSummary, Seconds, TargetSummary, Workload},
     text::Label,
 };
@@ -26,12 +26,13 @@ pub(crate) struct FioDocument {
     jobs: Vec<Job>,
 }
 
-/// A finished run, with the job name, expected rate and rate over time of each target.
+/// A finished run, with job name, expected rate, potential and rate over time of each target.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Finished {
     pub run: RunSummary,
     pub names: Vec<String>,
     pub expected: Vec<Option<Expected>>,
+    pub potentials: Vec<Option<Potential>>,
     pub seconds: Vec<Seconds>,
 }
 
@@ -63,6 +64,7 @@ struct Job {
     valid: bool,
     invalid_because: Vec<String>,
     expected: Option<Expected>,
+    potential: Option<Potential>,
     simulated: bool,
 }
 
@@ -198,6 +200,7 @@ impl Finished {
             valid: target.invalid_because.is_empty(),
             invalid_because: target.invalid_because.clone(),
             expected: self.expected.get(index).cloned().flatten(),
+            potential: self.potentials.get(index).cloned().flatten(),
             simulated: run.simulated,
         }
     }
@@ -288,7 +291,13 @@ mod tests {
     fn finished() -> Finished {
         let mut seconds = Seconds::default();
         seconds.rates = vec![204_800_000.0, 409_600_000.0];
-        Finished { run: run(), names: vec!["test".to_owned()], expected: vec![], seconds: vec![seconds] }
+        Finished {
+            run: run(),
+            names: vec!["test".to_owned()],
+            expected: vec![],
+            potentials: vec![],
+            seconds: vec![seconds],
+        }
     }
 
     #[test]
@@ -342,7 +351,13 @@ mod tests {
         let mut run = run();
         run.targets[0].first_error = Some(Label::new("ENODEV: No such device on /dev/nvme0n1 at byte 0"));
         run.targets[0].errno = Some(libc::ENODEV);
-        let finished = Finished { run, names: vec!["test".to_owned()], expected: vec![], seconds: vec![] };
+        let finished = Finished {
+            run,
+            names: vec!["test".to_owned()],
+            expected: vec![],
+            potentials: vec![],
+            seconds: vec![],
+        };
         let document = serde_json::to_value(FioDocument::new(&[finished], vec![], vec![]).unwrap()).unwrap();
         assert_eq!(document["jobs"][0]["error"], libc::ENODEV);
     }

@@ -186,6 +186,10 @@ fn blocks(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
             Span::Plain(" A demo machine: no drive was read for these figures.".to_owned()),
         ]));
     }
+    if let Some((headline, rest)) = dossier.headline.split_first() {
+        blocks.push(Block::Text(vec![Span::Strong(headline.clone())]));
+        blocks.extend((!rest.is_empty()).then(|| plain_text(rest.join(" "))));
+    }
     for row in PARTS.iter().filter(|row| choice.parts.contains(&row.part)) {
         blocks.extend((row.blocks)(dossier, choice));
     }

@@ -182,6 +182,7 @@ pub(super) mod tests {
             }],
             simulated: false,
             interrupted: false,
+            cpu_bound: false,
             started: 1_800_000_000,
         }
     }

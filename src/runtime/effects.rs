@@ -58,6 +58,8 @@ pub(super) struct Effects {
     experiments: Option<Worker<experiment_thread::Request>>,
     settings: Option<Worker<settings_thread::Request>>,
     run: Option<Run>,
+    /// Laid out for the run, or for all runs of a pull.
+    files: Option<TestFiles>,
     testbed: Option<Testbed>,
     /// Root of a live machine.
     live: Option<Arc<dyn SysRoot>>,
@@ -106,6 +108,7 @@ impl Effects {
             experiments,
             settings,
             run: None,
+            files: None,
             testbed: Testbed::new(origin, &root, read, clock.clone()),
             live: origin.is_live().then_some(root),
             sampler: None,
@@ -162,7 +165,11 @@ impl Effects {
         {
             testbed.renew(read);
         }
-        for effect in update(app, message) {
+        let effects = update(app, message);
+        if app.shared.tests.running().is_none() {
+            self.files = None;
+        }
+        for effect in effects {
             self.carry_out(app, effect)?;
             if self.leaving.is_some() {
                 return Ok(());
@@ -266,7 +273,7 @@ impl Effects {
             return self.refuse(app, Failed::new(why, None));
         };
         // The counters of a live machine are the sampler's.
-        match testbed.start(workload, TestFiles::default(), false) {
+        match testbed.start(workload, self.files.get_or_insert_default().clone(), false) {
             Ok(run) => {
                 self.run = Some(run);
                 self.look_at = self.clock.now() + LOOK;

@@ -4,6 +4,7 @@ use super::{effect::Effect, screen::ScreenId, settings::Staged, test::Test};
 use crate::{
     experiment::Plan,
     model::{DriveName, FindingId, NodeIndex, SettingId},
+    pull::Pull,
     tune::Device,
 };
 
@@ -55,6 +56,8 @@ pub enum Subject {
     Leaving,
     /// What sessions that died left changed.
     LeftBehind,
+    /// A pull, to be begun.
+    Pull,
     /// The test in progress, whose drives may not be read.
     Refused,
 }
@@ -78,6 +81,12 @@ pub enum SharedChange {
     LeaveWhenBack,
     /// A test begins.
     BeginTest(Box<Test>),
+    /// A pull waits for consent.
+    AskPull(Box<Pull>),
+    /// The pull that waits begins.
+    BeginPull,
+    /// The pull that waits is not made.
+    LeavePull,
     /// An experiment begins.
     BeginExperiment(Box<Plan>),
     /// The experiment that ended is not shown any more.

@@ -8,16 +8,17 @@ use super::{
     judged::Judged,
     load::Load,
     message::{Kept, MachineRead},
+    pull::Pulls,
     settings::Settings,
-    test::Tests,
+    test::{Test, Tests},
 };
 pub use crate::report::dossier::Mode;
 use crate::{
-    capacity::bottleneck::Bottleneck,
+    capacity::{self, Potential, bottleneck::Bottleneck},
     counters::Rates,
-    findings::{Inputs, Load as TestLoad},
+    findings::{Inputs, Load as TestLoad, validity::RunMonitor},
     machine::{Drive, Machine},
-    model::{DriveName, Limits, Problem},
+    model::{DriveName, Limits, Problem, Workload},
     units::UnitSystem,
 };
 
@@ -52,12 +53,24 @@ pub struct Shared {
     pub cursor: Option<DriveName>,
     /// The test in progress and those before it.
     pub tests: Tests,
+    /// The pull in progress, and the last one.
+    pub pulls: Pulls,
     /// The experiment in progress and those before it.
     pub experiments: Experiments,
     /// Runs and experiments that were kept before this start.
     pub kept: Kept,
     /// Settings, staged changes, what stands changed.
     pub settings: Settings,
+}
+
+/// Compares a test with what its targets should and could read.
+pub(crate) fn compare(machine: &Machine, limits: &Limits, test: &mut Test) {
+    test.expected = capacity::expected(machine, limits, &test.workload);
+    test.potentials = capacity::potentials(machine, limits, &test.workload);
+    let rate = |one: &Potential| (one.bytes_per_second.0, one.iops);
+    let rates: Vec<_> = test.potentials.iter().map(|one| one.as_ref().map(rate)).collect();
+    let (bytes, _) = capacity::potential::together(machine, &test.workload, &rates);
+    test.potential_total = rates.iter().any(Option::is_some).then_some(bytes);
 }
 
 impl Shared {
@@ -78,6 +91,7 @@ impl Shared {
             marks: BTreeSet::new(),
             cursor: None,
             tests: Tests::default(),
+            pulls: Pulls::default(),
             experiments: Experiments::default(),
             kept: Kept::default(),
             settings: Settings::default(),
@@ -85,6 +99,14 @@ impl Shared {
         shared.settings.read(&shared.machine);
         shared.judge();
         shared
+    }
+
+    /// A test of this workload, about to begin.
+    pub fn test_of(&self, workload: Workload) -> Test {
+        let watch = RunMonitor::begin(&self.machine, &workload);
+        let mut test = Test::new(workload, Vec::new(), watch);
+        compare(&self.machine, &self.limits, &mut test);
+        test
     }
 
     /// Whether panels have boxes; on smaller terminals a rule at the top is all a panel gets.
@@ -176,6 +198,9 @@ impl Shared {
             Change::AwaitSettings => self.settings.busy = true,
             Change::LeaveWhenBack => self.settings.leaving = true,
             Change::BeginTest(test) => self.tests.begin(*test),
+            Change::AskPull(pull) => self.pulls.ask(*pull),
+            Change::BeginPull => self.pulls.begin(),
+            Change::LeavePull => self.pulls.asked = None,
             Change::BeginExperiment(plan) => self.experiments.begin(*plan),
             Change::CloseExperiment => self.experiments.shown = None,
             Change::TurnExperiment(own) => flip(&mut self.experiments.posted, own),

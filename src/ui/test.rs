@@ -6,7 +6,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use self::stretches::Stretches;
 use crate::{
-    capacity::Expected,
+    capacity::{Expected, Potential},
     counters::Rates,
     findings::validity::{OwnReads, RunMonitor},
     model::{
@@ -27,12 +27,16 @@ pub struct Test {
     pub workload: Workload,
     /// What each target should reach by the machine's limits; `None` where nothing is known to limit it.
     pub expected: Vec<Option<Expected>>,
+    /// What each target could read with nothing in its way; `None` where that is not known.
+    pub potentials: Vec<Option<Potential>>,
+    /// The same of all targets, bytes per second; `None` where it is known of none.
+    pub potential_total: Option<f64>,
     /// Monitor of other activity.
     pub watch: RunMonitor,
     /// What was counted, until it is known what the test read in that time.
     seen: Stretches,
     /// Its rate, second by second, once it ended well.
-    seconds: Seconds,
+    pub seconds: Seconds,
     /// Where it is.
     pub state: RunState,
     /// Counted time so far.
@@ -115,6 +119,8 @@ impl Test {
             targets: targets.collect(),
             workload,
             expected,
+            potentials: Vec::new(),
+            potential_total: None,
             watch,
             seen: Stretches::default(),
             seconds: Seconds::default(),

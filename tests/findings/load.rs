@@ -89,6 +89,7 @@ fn ended(workload: &Workload, rate: f64, wrong: &[&str]) -> RunSummary {
         targets: vec![target],
         simulated: true,
         interrupted: false,
+        cpu_bound: false,
         started: 0,
     }
 }

@@ -8,11 +8,12 @@ use super::{Areas, Curve, Dyno, Plot, form_panel, targets_panel};
 use crate::{
     capacity::bottleneck::Bottleneck,
     model::RunSummary,
+    pull,
     screens::widgets::{
         bottleneck_panel::{self, FULL_MARK},
         graph::{Curve as Line, Graph},
         heat,
-        paint::{Brush, Piece, fit, hanging, paragraph, piece, simulated},
+        paint::{Brush, Piece, hanging, paragraph, piece, simulated},
         words::{giga, nanoseconds, rate},
     },
     ui::{
@@ -158,14 +159,17 @@ pub(super) fn result(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>
             lines.extend(hanging(piece("! ", Meaning::Problem), &why.to_string(), Meaning::Text, width));
         }
         (_, Some(summary)) => {
-            lines.push(result_line(shared, test, summary));
+            let (machine, limits) = (&shared.machine, &shared.limits);
+            let (headline, _) = pull::of_run(machine, limits, &shared.findings.list, summary, shared.units);
+            lines.extend(paragraph(&headline.text, Meaning::Figure, width));
+            lines.extend(paragraph(&result_line(shared, test, summary), Meaning::Quiet, width));
             if let Some(doubts) = doubts(summary) {
                 let mark = piece(format!("{FULL_MARK} "), Meaning::Warning);
                 lines.extend(hanging(mark, &doubts, Meaning::Text, width));
             }
             lines.extend(bottleneck_panel::expectations(shared, test, width));
             for fallback in &summary.effective.fallbacks {
-                lines.push(vec![piece("  ", Meaning::Text), piece(fallback.clone(), Meaning::Quiet)]);
+                lines.extend(hanging(piece("  ", Meaning::Text), fallback, Meaning::Quiet, width));
             }
         }
         _ => {}
@@ -185,18 +189,9 @@ fn doubts(summary: &RunSummary) -> Option<String> {
     (!reasons.is_empty()).then(|| format!("not {whose}: {}", reasons.join("; ")))
 }
 
-fn result_line(shared: &Shared, test: &Test, summary: &RunSummary) -> Vec<Piece> {
+fn result_line(shared: &Shared, test: &Test, summary: &RunSummary) -> String {
     let stopped = if summary.interrupted { ", stopped early" } else { "" };
-    let share = test.expected_total().filter(|expected| *expected > 0.0).map(|expected| {
-        let percent = summary.bytes_per_second() / expected * 100.0;
-        format!("  {percent:.0} % of expected")
-    });
-    let engine = fit(&format!("{}, {}", summary.effective.engine.name(), summary.effective.batch), 60);
-    vec![
-        piece(rate(shared.units, summary.bytes_per_second()), Meaning::Figure),
-        piece(format!("  {} IOPS", count(summary.iops())), Meaning::Figure),
-        piece(share.unwrap_or_default(), Meaning::Text),
-        piece(format!("  {}{stopped}", test.workload.title()), Meaning::Quiet),
-        piece(format!("  {engine}"), Meaning::Quiet),
-    ]
+    let (rate, iops) = (rate(shared.units, summary.bytes_per_second()), count(summary.iops()));
+    let (engine, batch) = (summary.effective.engine.name(), &summary.effective.batch);
+    format!("{rate}, {iops} IOPS: {}{stopped}; {engine}, {batch}", test.workload.title())
 }

@@ -6,15 +6,16 @@ mod form_panel;
 mod targets_panel;
 mod update;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use self::form::{FIELDS, Form};
 use super::{Run, widgets::paint::inner};
 use crate::{
-    machine::{Drive, Use},
+    machine::Drive,
     model::{DriveName, Target},
+    pull::file_on,
     ui::{
         About, Command,
         Key::{self, Char},
@@ -23,7 +24,6 @@ use crate::{
         test::{Test, Tests},
         theme::Meaning,
     },
-    units::Bytes,
 };
 
 pub(super) const ABOUT: About = About {
@@ -106,17 +106,10 @@ impl Dyno {
     }
 }
 
-/// How big a file is that is read where a drive may not be.
-const FILE_SIZE: Bytes = Bytes(1 << 30);
-
 /// The file to offer where the drives of the test in progress may not be read: on the first file system of theirs.
 fn file_offer(shared: &Shared) -> Option<(&DriveName, PathBuf)> {
     let targets = &shared.tests.running()?.workload.targets;
-    let drives = targets.iter().filter_map(|target| shared.machine.drive(target.drive.as_ref()?));
-    drives.into_iter().find_map(|drive| {
-        let point = drive.used_by.iter().find_map(Use::mount_point)?;
-        Some((&drive.name, Path::new(point.as_str()).join("iodyno.test")))
-    })
+    targets.iter().find_map(|target| Some((target.drive.as_ref()?, file_on(&shared.machine, target)?.path)))
 }
 
 /// Where everything is.

@@ -5,12 +5,11 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use crate::{
-    capacity::bottleneck::FULL,
-    model::{LatencySummary, RunSummary, TargetSummary, run::Cost},
+    model::{Basis, LatencySummary, RunSummary, TargetSummary, run::Cost},
     screens::widgets::{
         graph::share_of,
         paint::{Brush, cells, fit, piece, wrap},
-        words::{giga, nanoseconds},
+        words::{bar_meaning, giga, nanoseconds},
     },
     ui::{
         series::Series,
@@ -156,7 +155,7 @@ fn a_call(cost: &Cost) -> String {
 fn heading(units: UnitSystem, brush: &mut Brush<'_>, inner: Rect, places: &Places) {
     let x = inner.x + places.rate;
     let unit = units.giga_per_second();
-    brush.text(x, inner.y, 14, &format!("{unit:>5} expected"), Meaning::Quiet);
+    brush.text(x, inner.y, 15, &format!("{unit:>5} potential"), Meaning::Quiet);
     let x = x + 15 + places.bar + u16::from(places.bar > 0);
     brush.text(x, inner.y, 7, &format!("{:>7}", "IOPS"), Meaning::Quiet);
     let mut x = x + 8;
@@ -197,7 +196,13 @@ impl Row<'_> {
         }
         let bytes = summary.map(TargetSummary::bytes_per_second).or_else(|| target.curves.bytes.last());
         let iops = summary.map(TargetSummary::iops).or_else(|| target.curves.iops.last());
-        let x = self.rates(brush, bytes, self.test.expected_of(index), iops, false);
+        let potential = self.test.potentials.get(index).and_then(Option::as_ref);
+        let most = potential.map(|one| one.bytes_per_second.0).or_else(|| self.test.expected_of(index));
+        let meaning = bytes.zip(most).map_or(Meaning::Load, |(bytes, most)| {
+            let at_most = potential.is_none_or(|one| one.basis == Basis::Link) || self.test.is_running();
+            bar_meaning(bytes / most, self.is_limited(index), at_most)
+        });
+        let x = self.rates(brush, bytes, most, iops, meaning);
         let whole = summary.and_then(|summary| summary.latency.as_ref());
         let x = self.percentiles(brush, x, whole.unwrap_or(&target.latency));
         self.because(brush, x + 1, index);
@@ -207,7 +212,15 @@ impl Row<'_> {
         let test = self.test;
         brush.text(self.inner.x, self.y, self.places.name, "total", Meaning::Figure);
         self.spark(brush, &test.total.bytes, Meaning::Brand);
-        self.rates(brush, Some(test.bytes_per_second()), test.expected_total(), Some(test.iops()), true);
+        let most = test.potential_total.or_else(|| test.expected_total());
+        self.rates(brush, Some(test.bytes_per_second()), most, Some(test.iops()), Meaning::Load);
+    }
+
+    /// Whether a known limit keeps a target below its potential.
+    fn is_limited(&self, index: usize) -> bool {
+        let potential = self.test.potentials.get(index).and_then(Option::as_ref);
+        let pair = potential.zip(self.test.expected_of(index));
+        pair.is_some_and(|(potential, expected)| expected < 0.99 * potential.bytes_per_second.0)
     }
 
     /// What limits the target, where there is room for words.
@@ -226,7 +239,7 @@ impl Row<'_> {
         bytes: Option<f64>,
         limit: Option<f64>,
         iops: Option<f64>,
-        total: bool,
+        meaning: Meaning,
     ) -> u16 {
         let units = self.units;
         let x = self.inner.x + self.places.rate;
@@ -238,9 +251,7 @@ impl Row<'_> {
         let mut x = x + 15;
         if self.places.bar > 0 {
             if let Some((bytes, limit)) = bytes.zip(limit) {
-                let share = bytes / limit;
-                let meaning = if share >= FULL && !total { Meaning::Good } else { Meaning::Load };
-                brush.bar(x, self.y, self.places.bar, share, meaning);
+                brush.bar(x, self.y, self.places.bar, bytes / limit, meaning);
             }
             x += self.places.bar + 1;
         }

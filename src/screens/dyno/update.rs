@@ -3,11 +3,10 @@
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
 
-use super::{Areas, Curve, Dyno, FILE_SIZE, draw, file_offer, form::FIELDS};
+use super::{Areas, Curve, Dyno, draw, file_offer, form::FIELDS};
 use crate::{
-    capacity,
-    findings::validity::RunMonitor,
     model::{RunState, Workload},
+    pull::FILE_SIZE,
     screens::{
         Screen, Step,
         widgets::{
@@ -19,7 +18,6 @@ use crate::{
         Ask, Asks, Effect, Key, Shared, SharedChange, Subject,
         ask::{tell, warn},
         key::edit,
-        test::Test,
     },
 };
 
@@ -119,10 +117,8 @@ impl Dyno {
         if let Err(wrong) = workload.validate() {
             return vec![warn(wrong.to_string())];
         }
-        let expected = capacity::expected(&shared.machine, &shared.limits, &workload);
-        let watch = RunMonitor::begin(&shared.machine, &workload);
         (self.back, self.result_top) = (0, 0);
-        let test = Test::new(workload.clone(), expected, watch);
+        let test = shared.test_of(workload.clone());
         vec![
             Ask::Change(SharedChange::BeginTest(Box::new(test))),
             Ask::Effect(Effect::StartRun(Box::new(workload))),

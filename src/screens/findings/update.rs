@@ -63,6 +63,15 @@ impl Screen for Findings {
         Asks::new()
     }
 
+    fn take(&mut self, subject: &Subject, shared: &Shared) -> Asks {
+        if let Subject::Finding(id) = subject
+            && let Some(index) = shared.findings.list.iter().position(|finding| finding.id == *id)
+        {
+            self.select(index, shared);
+        }
+        Asks::new()
+    }
+
     fn mark(&self, shared: &Shared) -> Option<String> {
         match shared.findings.loud().count() {
             0 => None,

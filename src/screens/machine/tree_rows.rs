@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{Areas, Tree, search_text};
 use crate::{
-    capacity::bottleneck::FULL,
+    capacity::{bottleneck::FULL, potential},
     machine::{Drive, HopLink, Machine, hop::COLUMN_WIDTH, pci::NodeKind},
     model::{DriveName, NodeIndex},
     report::flatten::{Group, Row, RowKind, Sort},
@@ -37,6 +37,9 @@ struct Columns {
 }
 
 const LOAD_WIDTH: u16 = 12;
+
+/// Reads so large that their number limits no drive, bytes.
+const LARGE: f64 = 1_048_576.0;
 
 impl Columns {
     fn new(area: Rect) -> Self {
@@ -293,7 +296,7 @@ impl RowPainter<'_> {
             path.map_or_else(|| self.shared.load.of(&self.row.drives), |path| self.shared.load.of(&[path]));
         let share = limit.map_or(0.0, |limit| load / limit);
         let full = share >= FULL;
-        let meaning = match (full, self.shares()) {
+        let meaning = match (full, self.shares() || self.is_held_back()) {
             (true, true) => Meaning::Warning,
             (true, false) => Meaning::Good,
             (false, _) => Meaning::Load,
@@ -331,6 +334,14 @@ impl RowPainter<'_> {
                     .and_then(|node| narrowest(&self.shared.machine, limits, self.row.head, node)),
             },
         }
+    }
+
+    /// Whether the row's drive could read more than its path carries.
+    fn is_held_back(&self) -> bool {
+        let (machine, limits) = (&self.shared.machine, &self.shared.limits);
+        let drive = self.row.drive().and_then(|name| machine.drive(name));
+        let potential = drive.and_then(|drive| potential::of_drive(machine, limits, drive, LARGE));
+        potential.zip(self.limit()).is_some_and(|(could, limit)| limit < 0.95 * could.bytes_per_second.0)
     }
 
     /// Whether several drives share what this row stands for.

@@ -178,10 +178,12 @@ impl Sheet {
         let done = shared.experiments.done.iter();
         let experiments: Vec<ExperimentRecord> = kept.experiments.iter().chain(done).cloned().collect();
         let last = tests.all.back().filter(|test| test.summary().is_some());
+        let lines = shared.pulls.ended.as_ref().map(|(_, outcome)| outcome.sheet()).unwrap_or_default();
         Dossier::new(&Material {
             mode: &shared.mode,
             machine: &shared.machine,
             problems: &shared.problems,
+            pull: &lines,
             change_log: &shared.settings.change_log,
             watch: last.map(|test| &test.watch),
             runs: &runs,

@@ -45,7 +45,7 @@ pub(super) const ABOUT: About = About {
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<WhatIf>>] = &[
-    command(530, &[Key::Enter], "start", "start", "Start the selected experiment; it restores every setting it changes", WhatIf::begin),
+    command(530, &[Key::Enter, Char('r')], "start", "start", "Start the selected experiment; it restores every setting it changes", WhatIf::begin),
     command(540, &[Char('w')], "slots", "slots", "Show the slots page: hypothetical moves of cards", |_, _| vec![Ask::Show(ScreenId("slots"), None)]),
     command(550, &[Char('e')], "edit arms", "custom arms", "Edit the two arms of the custom experiment: LABEL: scheduler=none bs=4k iodepth=32", WhatIf::write_arms),
     command(560, &[Char('m')], "extend", "more rounds", "Add rounds to an experiment that has ended", |_, shared| update::longer(shared)),

@@ -73,10 +73,6 @@ impl Screen for WhatIf {
         Asks::new()
     }
 
-    fn run(&mut self, shared: &Shared) -> Option<Asks> {
-        Some(self.begin(shared))
-    }
-
     /// Ends what runs, else leaves the verdict for the list.
     fn back(&mut self, shared: &Shared) -> Option<Asks> {
         if shared.experiments.running().is_some() {

@@ -6,12 +6,29 @@ use crate::{
         pci::{NodeKind, bracketed, short_vendor},
     },
     model::{Basis, NodeIndex},
+    ui::theme::Meaning,
     units::{BytesPerSecond, UnitSystem, count, three_digits},
 };
 
 /// A rate in GB/s or GiB/s, the number alone, four characters at most below 1000.
 pub fn giga(units: UnitSystem, bytes_per_second: f64) -> String {
     three_digits(units.in_giga(BytesPerSecond(bytes_per_second.max(0.0))))
+}
+
+/// From this share of its potential on a drive is as fast as it can be.
+const GOOD: f64 = 0.95;
+/// Below this share a loss is a problem.
+const BAD: f64 = 0.70;
+
+/// The meaning of a bar that is `share` of a potential. What a known limit takes is a warning or a problem; a drive that is
+/// short of the rate of its link alone (`at_most`), or still speeds up, may be as fast as it can be.
+pub fn bar_meaning(share: f64, is_limited: bool, at_most: bool) -> Meaning {
+    match share {
+        share if share >= GOOD => Meaning::Good,
+        _ if !is_limited && at_most => Meaning::Load,
+        share if share < BAD => Meaning::Problem,
+        _ => Meaning::Warning,
+    }
 }
 
 /// A rate with its unit.

@@ -1,0 +1,511 @@
+//! The pull: a fixed series of runs that ends in one headline. Pure: it says which run is next, takes its result, and judges
+//! the whole.
+
+mod headline;
+mod steadiness;
+
+use std::{path::Path, time::Duration};
+
+pub use headline::{DriveResult, Figures, Headline, Latency, Loss, Outcome, of_run};
+pub use steadiness::{Steadiness, steadiness};
+
+use crate::{
+    machine::{Drive, Machine, Use},
+    model::{Failed, Pattern, RunSummary, Seconds, Target, Workload},
+    units::Bytes,
+};
+
+/// Least time that a drive is read alone.
+const LEAST_ALONE: Duration = Duration::from_millis(500);
+/// Most time that a drive is read alone, and all of them one after the other.
+const MOST_ALONE: Duration = Duration::from_secs(3);
+const ALL_ALONE: Duration = Duration::from_secs(12);
+/// All drives together, large sequential reads.
+const TOGETHER: Duration = Duration::from_secs(8);
+/// A step of the search for the number of jobs.
+const LADDER_STEP: Duration = Duration::from_secs(2);
+/// 4 KiB random reads with that number.
+const RANDOM: Duration = Duration::from_secs(15);
+/// Depth 1.
+const LATENCY: Duration = Duration::from_secs(5);
+/// A row of CrystalDiskMark's profile.
+const PROFILE: Duration = Duration::from_secs(5);
+/// Above so many drives one of each model and link is read alone.
+const MOST_DRIVES_ALONE: usize = 40;
+/// A step of the ladder has to give this much more to go on.
+const WORTH: f64 = 1.05;
+/// Numbers of jobs for each drive, in the order in which they are tried.
+const JOBS: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// How big a file is that is read in place of a drive.
+pub const FILE_SIZE: Bytes = Bytes(1 << 30);
+
+/// Which series is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Series {
+    /// Each drive alone, all together, random reads, latency.
+    #[default]
+    Guided,
+    /// The read rows of CrystalDiskMark's default profile.
+    CrystalDiskMark,
+}
+
+/// A phase of the series.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// One drive, large sequential reads.
+    Alone,
+    /// All drives, large sequential reads.
+    Together,
+    /// All drives, 4 KiB random reads with this many jobs for each: a step of the search.
+    Jobs(u32),
+    /// The same with the number of jobs that was found.
+    Random,
+    /// All drives at depth 1.
+    Latency,
+    /// A row of CrystalDiskMark.
+    Row(&'static str),
+}
+
+impl Phase {
+    /// Its name in `pull --json`.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Alone => "alone",
+            Self::Together => "together",
+            Self::Jobs(_) => "jobs",
+            Self::Random => "random",
+            Self::Latency => "latency",
+            Self::Row(name) => name,
+        }
+    }
+}
+
+/// A run of the series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The phase it belongs to.
+    pub phase: Phase,
+    /// What is run; `runtime` says for how long.
+    pub workload: Workload,
+}
+
+impl Step {
+    /// One line: `nvme0n1 alone: 1m read, depth 32, 1 job`.
+    pub fn title(&self) -> String {
+        let drives = match self.workload.targets.as_slice() {
+            [one] => one.path.to_string_lossy().trim_start_matches("/dev/").to_owned(),
+            all => format!("{} drives together", all.len()),
+        };
+        format!("{drives}: {}", self.workload.title())
+    }
+
+    /// How long it reads.
+    pub fn time(&self) -> Duration {
+        self.workload.runtime.unwrap_or_default()
+    }
+}
+
+/// A run of the series that has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Done {
+    /// The run.
+    pub step: Step,
+    /// Its result, or why there is none.
+    pub result: Result<RunSummary, Failed>,
+    /// The rate of all targets, second by second.
+    pub seconds: Seconds,
+}
+
+/// A pull in progress, or one that has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pull {
+    series: Series,
+    targets: Vec<Target>,
+    /// The size of files that are laid out.
+    size: Option<Bytes>,
+    /// What is read alone: nothing where there is one target, all targets, or one of each model and link.
+    alone: Vec<Target>,
+    /// CPUs of the machine.
+    cpus: u32,
+    together: Duration,
+    done: Vec<Done>,
+    stopped: bool,
+}
+
+impl Pull {
+    /// A pull of these targets; `long` is how long all drives are read together, if not the usual time.
+    pub fn new(machine: &Machine, targets: Vec<Target>, series: Series, long: Option<Duration>) -> Self {
+        let cpus = count(machine.processors.cpus.len());
+        let alone = match targets.len() {
+            0 | 1 => Vec::new(),
+            2..=MOST_DRIVES_ALONE => targets.clone(),
+            _ => one_of_each(machine, &targets),
+        };
+        let together = long.unwrap_or(TOGETHER);
+        Self { series, targets, size: None, alone, cpus, together, done: Vec::new(), stopped: false }
+    }
+
+    /// The same with files laid out that are this big.
+    #[must_use]
+    pub fn with_size(self, size: Option<Bytes>) -> Self {
+        Self { size, ..self }
+    }
+
+    /// The same series on a file of [`FILE_SIZE`] on each file system of its drives; `None` where none is mounted.
+    pub fn on_files(&self, machine: &Machine) -> Option<Self> {
+        let files: Vec<Target> = self.targets.iter().filter_map(|target| file_on(machine, target)).collect();
+        let is_new = |index: &usize| files[..*index].iter().all(|other| other.path != files[*index].path);
+        let files: Vec<Target> = (0..files.len()).filter(is_new).map(|index| files[index].clone()).collect();
+        let pull = Self::new(machine, files, self.series, Some(self.together)).with_size(Some(FILE_SIZE));
+        (!pull.targets.is_empty()).then_some(pull)
+    }
+
+    /// The size of files that are laid out; `None` where drives are read.
+    pub fn size(&self) -> Option<Bytes> {
+        self.size
+    }
+
+    /// The run that comes next; `None` once it has ended.
+    pub fn next(&self) -> Option<Step> {
+        let step = self.next_of_series()?;
+        Some(Step { workload: Workload { size: self.size, ..step.workload }, ..step })
+    }
+
+    fn next_of_series(&self) -> Option<Step> {
+        if self.stopped || self.done.last().is_some_and(|done| done.result.is_err()) {
+            return None;
+        }
+        let done = self.done.len();
+        if self.series == Series::CrystalDiskMark {
+            return rows(&self.targets).get(done).cloned();
+        }
+        if let Some(target) = self.alone.get(done) {
+            let workload = large(vec![target.clone()], self.each_alone());
+            return Some(Step { phase: Phase::Alone, workload });
+        }
+        let after = &self.done[self.alone.len()..];
+        match after.last().map(|last| &last.step.phase) {
+            None => {
+                Some(Step { phase: Phase::Together, workload: large(self.targets.clone(), self.together) })
+            }
+            Some(Phase::Together) => Some(self.ladder(JOBS[0])),
+            Some(Phase::Jobs(jobs)) => Some(match self.more_jobs(*jobs) {
+                Some(more) => self.ladder(more),
+                None => Step { phase: Phase::Random, workload: self.random(self.best_jobs(), RANDOM) },
+            }),
+            Some(Phase::Random) => {
+                let workload = Workload { depth: 1, ..self.random(1, LATENCY) };
+                Some(Step { phase: Phase::Latency, workload })
+            }
+            Some(Phase::Latency | Phase::Alone | Phase::Row(_)) => None,
+        }
+    }
+
+    /// Takes the result of [`Self::next`].
+    pub fn take(&mut self, done: Done) {
+        self.stopped |= done.result.as_ref().is_ok_and(|run| run.interrupted);
+        self.done.push(done);
+    }
+
+    /// Ends the series before its end.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    /// Runs that have ended, in order.
+    pub fn done(&self) -> &[Done] {
+        &self.done
+    }
+
+    /// What it reads.
+    pub fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+
+    /// How many drives stand for all in the first phase, where those are fewer than all.
+    pub fn representatives(&self) -> Option<usize> {
+        (self.targets.len() > MOST_DRIVES_ALONE).then_some(self.alone.len())
+    }
+
+    /// The phase it was stopped in.
+    pub fn stopped(&self) -> Option<&'static str> {
+        let last = self.done.last().map_or("start", |done| done.step.phase.name());
+        self.stopped.then_some(last)
+    }
+
+    /// The run that failed and ended the series.
+    pub fn failed(&self) -> Option<(&Step, &Failed)> {
+        let last = self.done.last()?;
+        Some((&last.step, last.result.as_ref().err()?))
+    }
+
+    /// The time it still takes at most, with the run that comes next.
+    pub fn time_left(&self) -> Duration {
+        if self.next().is_none() {
+            return Duration::ZERO;
+        }
+        let done = self.done.len();
+        if self.series == Series::CrystalDiskMark {
+            return rows(&self.targets).iter().skip(done).map(Step::time).sum();
+        }
+        let alone = self.each_alone() * count(self.alone.len().saturating_sub(done));
+        let last = self.done.get(self.alone.len()..).and_then(<[Done]>::last).map(|done| &done.step.phase);
+        let ladder = |tried: u32| LADDER_STEP * count(self.jobs().filter(|jobs| *jobs > tried).count());
+        let rest = match last {
+            None => self.together + ladder(0) + RANDOM + LATENCY,
+            Some(Phase::Together) => ladder(0) + RANDOM + LATENCY,
+            Some(Phase::Jobs(jobs)) if self.more_jobs(*jobs).is_some() => ladder(*jobs) + RANDOM + LATENCY,
+            Some(Phase::Jobs(_)) => RANDOM + LATENCY,
+            _ => LATENCY,
+        };
+        alone + rest
+    }
+
+    /// How long a drive is read alone.
+    fn each_alone(&self) -> Duration {
+        (ALL_ALONE / count(self.alone.len()).max(1)).clamp(LEAST_ALONE, MOST_ALONE)
+    }
+
+    /// Numbers of jobs for which there are CPUs, two workers for each at most.
+    fn jobs(&self) -> impl Iterator<Item = u32> {
+        let most = self.cpus.saturating_mul(2) / count(self.targets.len()).max(1);
+        JOBS.into_iter().filter(move |jobs| *jobs <= most.max(1))
+    }
+
+    fn ladder(&self, jobs: u32) -> Step {
+        Step { phase: Phase::Jobs(jobs), workload: self.random(jobs, LADDER_STEP) }
+    }
+
+    fn random(&self, jobs: u32, time: Duration) -> Workload {
+        Workload {
+            targets: self.targets.clone(),
+            pattern: Pattern::Random,
+            block_size: Bytes(4096),
+            depth: 32,
+            jobs,
+            runtime: Some(time),
+            ..Workload::default()
+        }
+    }
+
+    /// The number of jobs to try after this one, as long as each step gives more.
+    fn more_jobs(&self, jobs: u32) -> Option<u32> {
+        let tried = self.tried();
+        let went_up = match tried.as_slice() {
+            [.., (_, before), (_, last)] => *last > WORTH * before,
+            _ => true,
+        };
+        self.jobs().find(|more| *more > jobs).filter(|_| went_up)
+    }
+
+    /// Jobs for each drive with their reads per second, as tried.
+    fn tried(&self) -> Vec<(u32, f64)> {
+        let tried = self.done.iter().filter_map(|done| match (&done.step.phase, &done.result) {
+            (Phase::Jobs(jobs), Ok(run)) => Some((*jobs, run.iops())),
+            _ => None,
+        });
+        tried.collect()
+    }
+
+    /// The fewest jobs that read nearly as much as any number of them.
+    fn best_jobs(&self) -> u32 {
+        let tried = self.tried();
+        let most = tried.iter().map(|(_, iops)| *iops).fold(0.0, f64::max);
+        tried.iter().find(|(_, iops)| *iops * WORTH >= most).map_or(1, |(jobs, _)| *jobs)
+    }
+}
+
+/// The file to read where a drive may not be read: on its first mounted file system.
+pub fn file_on(machine: &Machine, target: &Target) -> Option<Target> {
+    let drive = machine.drive(target.drive.as_ref()?)?;
+    let point = drive.used_by.iter().find_map(Use::mount_point)?;
+    // Only root may write to `/`; every user may write there.
+    let folder = if point.as_str() == "/" { "/var/tmp" } else { point.as_str() };
+    Some(Target { path: Path::new(folder).join("iodyno.test"), drive: Some(drive.name.clone()) })
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Large sequential reads, enough of them in flight for a drive.
+fn large(targets: Vec<Target>, time: Duration) -> Workload {
+    Workload {
+        targets,
+        pattern: Pattern::Sequential,
+        block_size: Bytes(1 << 20),
+        depth: 32,
+        jobs: 1,
+        runtime: Some(time),
+        ..Workload::default()
+    }
+}
+
+/// The read half of CrystalDiskMark 8's default profile, a row each: block size, queues (depth) and threads (jobs).
+fn rows(targets: &[Target]) -> Vec<Step> {
+    const ROWS: [(&str, Pattern, u64, u32, u32); 4] = [
+        ("SEQ1M Q8T1", Pattern::Sequential, 1 << 20, 8, 1),
+        ("SEQ128K Q32T1", Pattern::Sequential, 128 << 10, 32, 1),
+        ("RND4K Q32T16", Pattern::Random, 4096, 32, 16),
+        ("RND4K Q1T1", Pattern::Random, 4096, 1, 1),
+    ];
+    let step = |(name, pattern, block, depth, jobs)| {
+        let workload = Workload {
+            targets: targets.to_vec(),
+            pattern,
+            block_size: Bytes(block),
+            depth,
+            jobs,
+            runtime: Some(PROFILE),
+            ..Workload::default()
+        };
+        Step { phase: Phase::Row(name), workload }
+    };
+    ROWS.into_iter().map(step).collect()
+}
+
+/// The first target of each drive model and link.
+fn one_of_each(machine: &Machine, targets: &[Target]) -> Vec<Target> {
+    let kind = |drive: &Drive| {
+        let link = drive.node.and_then(|node| machine.pci.node(node).link.as_ref());
+        let link = link.map(|link| (link.speed.get(), link.width.get()));
+        (drive.model.value().map(ToString::to_string), link)
+    };
+    let mut seen = Vec::new();
+    let is_new = |target: &&Target| {
+        let kind = target.drive.as_ref().and_then(|name| machine.drive(name)).map(kind);
+        let is_new = kind.is_none() || !seen.contains(&kind);
+        seen.push(kind);
+        is_new
+    };
+    targets.iter().filter(is_new).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::run::testing,
+        source::{self, origin::Origin},
+    };
+
+    fn machine(name: &str) -> Machine {
+        source::read_machine(&*Origin::Demo(name.to_owned()).open().unwrap()).0
+    }
+
+    fn all(machine: &Machine) -> Vec<Target> {
+        machine.hardware_drives().map(Drive::target).collect()
+    }
+
+    /// Ends a step with so many reads per second and drive.
+    fn done(step: Step, iops: u64) -> Done {
+        let drives: Vec<_> =
+            step.workload.targets.iter().map(|target| target.drive.clone().unwrap().to_string()).collect();
+        let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
+        let run = testing::run(&drives, iops * 10 * step.workload.block_size.0, step.workload.clone());
+        Done { step, result: Ok(run), seconds: Seconds::default() }
+    }
+
+    /// Runs a series in which the jobs for each drive give these rates.
+    fn ran(mut pull: Pull, rate: impl Fn(u32) -> u64) -> Pull {
+        while let Some(step) = pull.next() {
+            let iops = rate(step.workload.jobs);
+            pull.take(done(step, iops));
+        }
+        pull
+    }
+
+    #[test]
+    fn the_series_reads_each_drive_alone_then_all_and_ends_within_a_minute() {
+        let machine = machine("threadripper-before");
+        let pull = Pull::new(&machine, all(&machine), Series::Guided, None);
+        assert!(pull.time_left() <= Duration::from_mins(1), "{:?}", pull.time_left());
+        let pull = ran(pull, |jobs| u64::from(jobs) * 100_000);
+        let names: Vec<_> = pull.done().iter().map(|done| done.step.phase.name()).collect();
+        assert_eq!(names[..11], [["alone"; 10].as_slice(), &["together"]].concat());
+        // 32 CPUs: four jobs for each of ten drives are more workers than that already.
+        assert_eq!(names[11..], ["jobs", "jobs", "jobs", "random", "latency"]);
+        let title = |at: usize| pull.done()[at].step.title();
+        assert_eq!(title(0), "nvme8n1: 1m read, depth 32, 1 job");
+        assert_eq!(title(14), "10 drives together: 4k randread, depth 32, 4 jobs");
+        assert_eq!(title(15), "10 drives together: 4k randread, depth 1, 1 job");
+        assert_eq!((pull.time_left(), pull.failed(), pull.stopped()), (Duration::ZERO, None, None));
+    }
+
+    #[test]
+    fn the_time_left_never_grows() {
+        let machine = machine("x570");
+        let mut pull = Pull::new(&machine, all(&machine), Series::Guided, None);
+        let mut before = Duration::MAX;
+        while let Some(step) = pull.next() {
+            let left = pull.time_left();
+            assert!(left < before && left >= step.time(), "{before:?} {left:?} {}", step.title());
+            before = left;
+            let iops = u64::from(step.workload.jobs.min(4)) * 100_000;
+            pull.take(done(step, iops));
+        }
+    }
+
+    #[test]
+    fn more_jobs_are_tried_while_they_give_more_and_the_fewest_that_do_are_taken() {
+        let machine = machine("x570");
+        let pull = Pull::new(&machine, all(&machine), Series::Guided, None);
+        let tried = |pull: &Pull| pull.tried().iter().map(|(jobs, _)| *jobs).collect::<Vec<_>>();
+        let flat = ran(pull.clone(), |jobs| if jobs == 1 { 400_000 } else { 410_000 });
+        assert_eq!((tried(&flat), flat.best_jobs()), (vec![1, 2], 1));
+        let rises = ran(pull, |jobs| u64::from(jobs.min(4)) * 400_000);
+        assert_eq!((tried(&rises), rises.best_jobs()), (vec![1, 2, 4, 8], 4));
+    }
+
+    #[test]
+    fn a_failed_or_interrupted_run_ends_the_series() {
+        let machine = machine("laptop");
+        let mut pull = Pull::new(&machine, all(&machine), Series::Guided, None);
+        let step = pull.next().unwrap();
+        let mut cut = pull.clone();
+        let mut first = done(step.clone(), 1000);
+        first.result.as_mut().unwrap().interrupted = true;
+        cut.take(first);
+        assert_eq!((cut.next(), cut.stopped()), (None, Some("alone")));
+        let result = Err(Failed::new("/dev/nvme0n1: EIO", None));
+        pull.take(Done { step, result, seconds: Seconds::default() });
+        assert_eq!((pull.next(), pull.stopped()), (None, None));
+        assert_eq!(pull.failed().unwrap().1.to_string(), "/dev/nvme0n1: EIO");
+    }
+
+    #[test]
+    fn of_many_drives_one_of_each_model_and_link_is_read_alone() {
+        let machine = machine("laptop");
+        let two = all(&machine);
+        let many: Vec<Target> = two.iter().cycle().take(82).cloned().collect();
+        let pull = Pull::new(&machine, many, Series::Guided, None);
+        assert_eq!(pull.representatives(), Some(2));
+        let one = Pull::new(&machine, two[..1].to_vec(), Series::Guided, None);
+        assert_eq!(one.next().unwrap().phase, Phase::Together, "one drive is all drives");
+    }
+
+    #[test]
+    fn the_profile_has_the_block_sizes_queues_and_threads_of_its_rows() {
+        let machine = machine("laptop");
+        let pull = Pull::new(&machine, all(&machine), Series::CrystalDiskMark, None);
+        let pull = ran(pull, |_| 1000);
+        let rows: Vec<_> = pull
+            .done()
+            .iter()
+            .map(|done| {
+                let work = &done.step.workload;
+                (done.step.phase.name(), work.pattern.name(), work.block_size.0, work.depth, work.jobs)
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                ("SEQ1M Q8T1", "read", 1 << 20, 8, 1),
+                ("SEQ128K Q32T1", "read", 128 << 10, 32, 1),
+                ("RND4K Q32T16", "randread", 4096, 32, 16),
+                ("RND4K Q1T1", "randread", 4096, 1, 1),
+            ]
+        );
+    }
+}

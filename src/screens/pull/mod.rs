@@ -1,0 +1,68 @@
+//! The pull's page of the dyno: consent, progress, headline, drives.
+
+mod draw;
+mod update;
+
+use ratatui::layout::{Constraint, Layout, Rect};
+
+use super::{Run, Screen};
+use crate::ui::{
+    About, Command,
+    Key::{self, Char},
+    ScreenId, Shared, Subject,
+    command::command,
+    theme::Meaning,
+};
+
+pub(super) const ABOUT: About = About {
+    id: ScreenId("pull"),
+    digit: '4',
+    name: "Pull",
+    help: "",
+    purpose: "The pull: each drive alone, all together, random reads, latency; one headline names the limit. It only reads.",
+    has_mark: false,
+    marks: &[
+        ("▆▆", Meaning::Good, "at least 95 % of what the drive could read"),
+        (
+            "▆▆",
+            Meaning::Warning,
+            "less, lost to a known limit, which the row names; in the color of problems below 70 %",
+        ),
+        ("▆▆", Meaning::Load, "less, with no known limit: its potential is only the rate of its link"),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const COMMANDS: &[Command<Run<Pull>>] = &[
+    command(102, &[Char('r')], "pull", "pull again", "Run the pull again", |page, shared| page.take(&Subject::Pull, shared)),
+    command(341, &[Key::Enter], "finding", "finding", "Start the pull that waits; after it, open the finding that names the limit", update::enter),
+    command(461, &[Char('d')], "details", "runs", "Show the runs of the pull: curves, percentiles, the form", update::details),
+    command(601, &[Char('w')], "what if", "slot move", "Open the remedy: the card in another slot, or the experiment", update::remedy),
+    command(602, &[Char('s')], "sheet", "to sheet", "Show the sheet, which begins with this headline", update::sheet),
+];
+
+/// The page's state.
+#[derive(Debug, Clone, Default)]
+pub struct Pull {
+    /// The first drive shown.
+    top: usize,
+}
+
+/// Where everything is.
+struct Areas {
+    /// Consent, progress or headline.
+    head: Rect,
+    /// The drives.
+    drives: Rect,
+}
+
+impl Areas {
+    fn new(shared: &Shared, area: Rect) -> Self {
+        let frame = if shared.is_boxed() { 2 } else { 1 };
+        let inside = area.width.saturating_sub(if shared.is_boxed() { 4 } else { 2 });
+        let lines = u16::try_from(draw::head(shared, inside).len()).unwrap_or(u16::MAX);
+        let [head, drives] =
+            Layout::vertical([Constraint::Length(lines + frame), Constraint::Min(0)]).areas(area);
+        Self { head, drives }
+    }
+}

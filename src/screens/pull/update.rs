@@ -1,0 +1,106 @@
+//! What keys and the mouse do on the pull's page.
+
+use ratatui::layout::{Position, Rect};
+
+use super::{Areas, Pull, draw};
+use crate::{
+    machine::Drive,
+    model::{FindingId, Target},
+    pull::{self, Series},
+    screens::{
+        Screen, Step,
+        widgets::{
+            paint::{Brush, inner},
+            scroll::scrolled,
+        },
+    },
+    ui::{Ask, Asks, ScreenId, Shared, SharedChange, Subject, ask::tell},
+};
+
+const FINDINGS: ScreenId = ScreenId("findings");
+
+impl Screen for Pull {
+    fn draw(&self, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+        draw::draw(self, shared, area, brush);
+    }
+
+    fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
+        let rows = inner(Areas::new(shared, area).drives, shared.is_boxed()).height.saturating_sub(1);
+        self.top = scrolled(self.top, step.rows(rows), draw::rows(shared).len(), rows);
+        Asks::new()
+    }
+
+    fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
+        if Areas::new(shared, area).head.contains(at) { enter(self, shared) } else { Asks::new() }
+    }
+
+    /// Begins a pull, or asks first.
+    fn take(&mut self, subject: &Subject, shared: &Shared) -> Asks {
+        if *subject != Subject::Pull {
+            return Asks::new();
+        }
+        if shared.pulls.running.is_some() || shared.tests.running().is_some() {
+            return vec![tell("A test is running: x stops it")];
+        }
+        if shared.experiments.running().is_some() {
+            return vec![tell("An experiment is running: x stops it and restores settings")];
+        }
+        if !shared.can_test() {
+            return vec![tell("A capture's drives cannot be tested; --demo tests simulated ones")];
+        }
+        let targets: Vec<Target> = shared.tested_drives().map(Drive::target).collect();
+        if targets.is_empty() {
+            return vec![tell("No drive to read: mark one with Space, or read a file on the dyno screen")];
+        }
+        let agreed = shared.is_simulated() || shared.pulls.is_agreed(&targets);
+        let pull = pull::Pull::new(&shared.machine, targets, Series::Guided, None);
+        let mut asks = vec![Ask::Change(SharedChange::AskPull(Box::new(pull)))];
+        if agreed {
+            asks.push(Ask::Change(SharedChange::BeginPull));
+        }
+        asks
+    }
+
+    fn back(&mut self, shared: &Shared) -> Option<Asks> {
+        shared
+            .pulls
+            .asked
+            .as_ref()
+            .map(|_| vec![Ask::Change(SharedChange::LeavePull), Ask::Show(ScreenId("machine"), None)])
+    }
+}
+
+/// Starts what waits; else opens the finding that names the greatest loss.
+pub(super) fn enter(_: &mut Pull, shared: &Shared) -> Asks {
+    if shared.pulls.asked.is_some() {
+        return vec![Ask::Change(SharedChange::BeginPull)];
+    }
+    match finding(shared) {
+        Some(id) => vec![Ask::Show(FINDINGS, Some(Subject::Finding(id)))],
+        None => vec![tell("No finding explains a loss of this pull")],
+    }
+}
+
+/// Shows the runs on the dyno screen.
+pub(super) fn details(_: &mut Pull, _shared: &Shared) -> Asks {
+    vec![Ask::Show(ScreenId("dyno"), None)]
+}
+
+/// Opens what would undo the greatest loss.
+pub(super) fn remedy(_: &mut Pull, shared: &Shared) -> Asks {
+    match finding(shared) {
+        Some(id) => vec![Ask::Show(FINDINGS, Some(Subject::Finding(id))), Ask::Command("prove")],
+        None => vec![tell("No finding explains a loss of this pull")],
+    }
+}
+
+/// Shows the sheet.
+pub(super) fn sheet(_: &mut Pull, _shared: &Shared) -> Asks {
+    vec![Ask::Show(ScreenId("sheet"), None)]
+}
+
+/// The finding that names the greatest loss of the last pull.
+fn finding(shared: &Shared) -> Option<FindingId> {
+    let (_, outcome) = shared.pulls.ended.as_ref()?;
+    outcome.headline.lost_to.iter().find_map(|loss| loss.finding)
+}

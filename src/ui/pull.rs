@@ -1,0 +1,81 @@
+//! [`Pulls`]: the pull that waits for consent, the one in progress, the last one that ended.
+
+use std::time::Duration;
+
+use crate::{
+    machine::Machine,
+    model::{Failed, RunSummary, Target},
+    pull::{Done, Outcome, Phase, Pull, Step},
+};
+
+use super::test::Test;
+
+/// Pulls of this start.
+#[derive(Debug, Clone, Default)]
+pub struct Pulls {
+    /// Asked for, and not agreed to yet.
+    pub asked: Option<Pull>,
+    /// In progress.
+    pub running: Option<Pull>,
+    /// The last one that ended, with what it found.
+    pub ended: Option<(Pull, Outcome)>,
+    /// What the user agreed to read in this start.
+    agreed: Vec<Target>,
+}
+
+impl Pulls {
+    /// Whether the user agreed to read these targets before.
+    pub fn is_agreed(&self, targets: &[Target]) -> bool {
+        self.agreed == targets
+    }
+
+    /// Waits for consent.
+    pub fn ask(&mut self, pull: Pull) {
+        self.asked = Some(pull);
+    }
+
+    /// Begins the pull that waits.
+    pub fn begin(&mut self) {
+        let Some(pull) = self.asked.take() else { return };
+        self.agreed = pull.targets().to_vec();
+        self.running = Some(pull);
+        self.ended = None;
+    }
+
+    /// The run in progress.
+    pub fn step(&self) -> Option<Step> {
+        self.running.as_ref()?.next()
+    }
+
+    /// Takes the end of the run in progress; drives that may not be read are offered as files.
+    pub fn take(&mut self, test: &Test, machine: &Machine) {
+        let Some((pull, step)) = self.running.as_mut().and_then(|pull| pull.next().map(|step| (pull, step)))
+        else {
+            return;
+        };
+        let Some(result) = test.result.clone() else { return };
+        let is_refused = result.as_ref().is_err_and(Failed::is_refusal);
+        if test.stopping && result.is_err() {
+            pull.stop();
+        } else if let Some(files) = pull.on_files(machine).filter(|_| is_refused && pull.size().is_none()) {
+            (self.asked, self.running) = (Some(files), None);
+        } else {
+            pull.take(Done { step, result, seconds: test.seconds.clone() });
+        }
+    }
+
+    /// Whether the run in progress is a step on the way, which no sheet lists.
+    pub fn is_step_on_the_way(&self) -> bool {
+        self.step().is_some_and(|step| matches!(step.phase, Phase::Alone | Phase::Jobs(_)))
+    }
+
+    /// Time read so far and time left at most, with what the run in progress has read.
+    pub fn time(&self, running: Option<&Test>) -> Option<(Duration, Duration)> {
+        let pull = self.running.as_ref()?;
+        let read =
+            |run: &RunSummary| run.targets.iter().map(|target| target.runtime).max().unwrap_or_default();
+        let done: Duration = pull.done().iter().filter_map(|done| done.result.as_ref().ok().map(read)).sum();
+        let now = running.map_or(Duration::ZERO, |test| test.elapsed);
+        Some((done + now, pull.time_left().saturating_sub(now)))
+    }
+}

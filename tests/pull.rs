@@ -1,0 +1,184 @@
+//! `iodyno pull`: what it says of each demo, and what it does with real files.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+
+use std::{
+    process::{Command, Output},
+    time::Duration,
+};
+
+use iodyno::{
+    app::{ScreenId, keymap},
+    runtime::headless::Headless,
+    source::origin::Origin,
+    ui::{picture::text, theme::Theme},
+};
+use serde_json::Value;
+
+fn iodyno(arguments: &[&str]) -> Output {
+    let state = tempfile::tempdir().unwrap();
+    Command::new(env!("CARGO_BIN_EXE_iodyno"))
+        .env("IODYNO_STATE_DIR", state.path())
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn pull(arguments: &[&str]) -> Value {
+    let output = iodyno(&[&["pull", "--json"], arguments].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The headline of each demo names its planted limit, or says that nothing is lost.
+#[test]
+fn each_demo_has_its_headline() {
+    let laptop = "7.17 of 10.7 GB/s (67 %). nvme0n1: its link runs at ";
+    let before = "53.5 of 71.4 GB/s (75 %). 8 drives share root complex 0000:40 while 0000:60 has none: move the card with 4 \
+                  drives behind 0000:40:01.1-0000:40:01.4 to 0000:60, port 0000:60:03.1, about +17.7 GB/s.";
+    let nothing = "Nothing is lost: ";
+    let blocks = "use 512 B blocks";
+    for (demo, start, contains, finding) in [
+        ("laptop", laptop, "reseat the drive or card", Some("link-downtrained")),
+        ("threadripper-before", before, "about +17.7 GB/s.", Some("shared-root-complex")),
+        ("threadripper-after", "71.1 of 71.4 GB/s (100 %). ", nothing, None),
+        ("x570", "30.0 of 30.1 GB/s (100 %). ", blocks, None),
+        ("x570-formatted", "30.0 of 30.1 GB/s (100 %). ", nothing, None),
+    ] {
+        let document = pull(&["--demo", demo]);
+        let text = document["headline"]["text"].as_str().unwrap();
+        assert!(text.starts_with(start) && text.contains(contains), "{demo}: {text}");
+        assert_eq!(document["headline"]["lost_to"][0]["finding"].as_str(), finding, "{demo}");
+        assert_eq!(document["simulated"], true);
+        let phases = document["phases"].as_array().unwrap();
+        let seconds: f64 = phases.iter().map(|phase| phase["seconds"].as_f64().unwrap()).sum();
+        assert!(seconds < 60.0, "{demo}: {seconds} counted seconds");
+        assert!(
+            phases.iter().all(|phase| phase["result"]["iops"].as_f64().unwrap() > 0.0),
+            "{demo}: {phases:?}"
+        );
+    }
+}
+
+#[test]
+fn half_a_link_is_half_the_potential_and_no_finding_lowers_it() {
+    let document = pull(&["--demo", "laptop"]);
+    let drive = &document["drives"][0];
+    assert_eq!(drive["name"], "nvme0n1");
+    let share = drive["measured"].as_f64().unwrap() / drive["potential"].as_f64().unwrap();
+    assert!((0.49..0.52).contains(&share), "{share}");
+    assert!(drive["limited_by"].as_str().unwrap().contains("0000:00:01.1"), "{drive}");
+}
+
+#[test]
+fn the_profile_is_printed_as_people_paste_it() {
+    let output = iodyno(&["pull", "--demo", "laptop", "--profile", "cdm"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("SIMULATED\n"), "{text}");
+    for row in [
+        "SEQ    1MiB (Q=  8, T= 1): ",
+        "SEQ  128KiB (Q= 32, T= 1): ",
+        "RND    4KiB (Q= 32, T=16): ",
+        "RND    4KiB (Q=  1, T= 1): ",
+    ] {
+        assert!(text.contains(&format!("\n  {row}")), "{row}: {text}");
+    }
+}
+
+#[test]
+fn a_file_is_read_stopped_in_any_phase_and_removed() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let path = folder.path().join("iodyno.test");
+    let state = tempfile::tempdir().unwrap();
+    // While it lays the file out, and in the first and second phase.
+    for after in [300, 3_000, 11_000] {
+        let child = Command::new(env!("CARGO_BIN_EXE_iodyno"))
+            .env("IODYNO_STATE_DIR", state.path())
+            .args(["pull", "--json", "--size", "64m", "--filename", path.to_str().unwrap()])
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(after));
+        let id = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(document["stopped"].is_string(), "{document}");
+        assert!(!path.exists(), "stopped after {after} ms");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_one_line_with_status_2() {
+    for (arguments, says) in [
+        (["pull", "nosuchdrive"].as_slice(), "no such drive"),
+        (&["pull", "--open", "tests/fixtures/x.capture"], ""),
+        (&["pull", "--filename", "/nowhere/file"], ""),
+    ] {
+        let output = iodyno(arguments);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            !output.status.success() && errors.contains(says) && errors.starts_with("iodyno: "),
+            "{errors}"
+        );
+    }
+}
+
+fn open(demo: &str, size: (u16, u16)) -> Headless {
+    Headless::open(&Origin::Demo(demo.to_owned()), size).unwrap()
+}
+
+fn press(headless: &mut Headless, keys: &str) {
+    headless.press(keymap::parse(keys).unwrap());
+}
+
+fn shown(headless: &Headless) -> String {
+    text(&headless.picture(Theme::PLAIN))
+}
+
+#[test]
+fn one_key_leads_to_the_headline_its_finding_and_the_slot_move() {
+    for size in [(80, 24), (120, 40), (200, 60)] {
+        let mut headless = open("threadripper-before", size);
+        press(&mut headless, "r");
+        assert_eq!(headless.app.screen, ScreenId("pull"));
+        assert!(shown(&headless).contains("1 of 4: each drive alone"), "{}", shown(&headless));
+        headless.wait(Duration::from_mins(1));
+        let picture = shown(&headless);
+        assert!(
+            picture.contains("53.5 of 71.4 GB/s (75 %).") && picture.contains("4.90 of 7.14 GB/s"),
+            "{picture}"
+        );
+        assert!(!picture.contains('…') || size.0 == 80, "{picture}");
+        press(&mut headless, "<Enter>");
+        assert_eq!(headless.app.screen, ScreenId("findings"));
+        assert!(shown(&headless).contains("share root complex 0000:40"), "{}", shown(&headless));
+        press(&mut headless, "4");
+        assert_eq!(headless.app.screen, ScreenId("dyno"));
+    }
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_mins(1));
+    press(&mut headless, "w");
+    assert_eq!(headless.app.screen, ScreenId("slots"), "{}", shown(&headless));
+}
+
+#[test]
+fn a_pull_is_stopped_in_each_phase_with_what_it_has() {
+    for (after, says) in [
+        (1, "Stopped after 1 run of the series"),
+        (14, "of 71.4 GB/s"),
+        (25, "of 71.4 GB/s"),
+        (36, "of 71.4 GB/s"),
+        (42, "Latency at 4 KiB, depth 1"),
+    ] {
+        let mut headless = open("threadripper-before", (120, 40));
+        press(&mut headless, "r");
+        headless.wait(Duration::from_secs(after));
+        press(&mut headless, "x");
+        headless.wait(Duration::from_secs(2));
+        assert!(headless.app.shared.pulls.running.is_none(), "{after} s");
+        assert!(shown(&headless).contains(says), "{after} s: {}", shown(&headless));
+    }
+}
