@@ -55,6 +55,9 @@ def store(number: int, drive: Drive, folder: Path) -> tuple[list[Options], int]:
     if drive.bad_sector is not None:
         fault = {"event": "none", "iotype": "read", "errno": 5, "sector": drive.bad_sector, "once": False}
         backends.append({"driver": "blkdebug", "node-name": f"bad{number}", "image": node, "inject-error": [fault]})
+    if drive.throttle:
+        slow = {"driver": "throttle", "node-name": f"slow{number}", "throttle-group": drive.throttle, "file": node}
+        backends.append(slow)
     return backends, size
 
 
@@ -104,6 +107,9 @@ class Board:
         self.disks = 0
         self.chassis = 0
         self.subsystems: dict[str, int] = {}  # the number of the first drive of each
+        for group, rate in machine.throttles:
+            options = {"qom-type": "throttle-group", "id": group, "x-bps-read": rate}
+            self.arguments += ["-object", json.dumps(options)]
         for index, root in enumerate(machine.root_complexes):
             bus = "pcie.0"
             if root.bus:

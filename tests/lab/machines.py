@@ -48,6 +48,7 @@ class Drive:
     formats_all: bool = False  # a format touches every namespace of the controller
     virtual_functions: int = 0  # that can be switched on
     emulated: bool = False
+    throttle: str = ""  # the group of `Machine.throttles` whose rate it shares
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,7 @@ class Machine:
     setup: str = ""  # shell that makes it what it is, once it is up
     core: bool = True  # tried by `.ci/run` too
     fio: bool = False  # is there to compare with
+    throttles: tuple[tuple[str, int], ...] = ()  # groups of drives with the bytes per second that they share
     quiet_about: frozenset[str] = field(default_factory=frozenset)  # ids that must not appear at all
 
 
@@ -241,6 +243,10 @@ mkswap /dev/nvme2n1p1
 swapon /dev/nvme2n1p1
 sleep 100000 </dev/nvme1n1 &
 """
+
+# One lane of the first generation with packets of 128 B: 250 MB/s, of which 128 of 152 B are payload.
+LANE_RATE = 210_526_316
+LANE = Drive(lba=4096, link=(2.5, 1), payload=(128, 128), throttle="uplink")
 
 MACHINES = {
     "shared": Machine(
@@ -303,6 +309,20 @@ MACHINES = {
             {found("slot-limited", "info", "0000:62:00.0"), found("slot-limited", "info", "0000:63:00.0")}
         ),
         quiet_about=frozenset({"shared-root-complex", "link-capped-by-software"}),
+    ),
+    "crowded": Machine(
+        says="three drives behind an uplink of one lane, each of whose links is as fast, and a drive alone; read no faster than that",
+        root_complexes=(
+            RootComplex(
+                0x20,
+                0,
+                slots((16, 4), Switch(link=(2.5, 1), trained=(2.5, 1), slots=(LANE, LANE, LANE), slot_link=(2.5, 1))),
+            ),
+            RootComplex(0x60, 1, slots((16, 4), Drive(lba=4096, link=(2.5, 1), throttle="alone"))),
+        ),
+        throttles=(("uplink", LANE_RATE), ("alone", LANE_RATE)),
+        above_info=frozenset({found("oversubscribed-hop", "warning", "0000:21:00.0", *[f"0000:{bus:x}:00.0" for bus in range(0x23, 0x26)])}),
+        quiet_about=frozenset({"shared-root-complex", "link-downtrained", "link-capped-by-software"}),
     ),
     "desktop": Machine(
         says="one root complex, one drive in a slot a generation too old for it, a graphics card",
