@@ -63,7 +63,8 @@ enum Profile {
 pub(super) fn run(args: &PullArgs, origin: &Origin) -> Result<Status, Failure> {
     let root = origin.open()?;
     let clock = if origin.is_demo() { Clock::counted() } else { Clock::real() };
-    let bed = Testbed::new(origin, &root, startup::read(&*root), clock).ok_or_else(|| captured("pull"))?;
+    let mut bed =
+        Testbed::new(origin, &root, startup::read(&*root), clock).ok_or_else(|| captured("pull"))?;
     let targets = args.targets(&bed)?;
     let series = if args.profile.is_some() { Series::CrystalDiskMark } else { Series::Guided };
     let long = args.minutes.map(|minutes| Duration::from_secs(60 * u64::from(minutes)));
@@ -72,7 +73,7 @@ pub(super) fn run(args: &PullArgs, origin: &Origin) -> Result<Status, Failure> {
         return Ok(Status::Done);
     }
     let signal = Signal::watch()?;
-    let pull = args.carry_out(&bed, pull, &signal);
+    let pull = args.carry_out(&mut bed, pull, &signal);
     let machine = &bed.read.machine;
     let findings = findings::check(&Inputs::at_rest(machine, &bed.read.limits));
     let outcome = Outcome::new(machine, &bed.read.limits, &findings, &pull, UnitSystem::Decimal);
@@ -165,7 +166,7 @@ impl PullArgs {
     }
 
     /// Runs the series to its end, or until a signal comes.
-    fn carry_out(&self, bed: &Testbed, mut pull: Pull, signal: &Signal) -> Pull {
+    fn carry_out(&self, bed: &mut Testbed, mut pull: Pull, signal: &Signal) -> Pull {
         let files = TestFiles::default();
         let shows = !self.json && !bed.simulated();
         while let Some(step) = pull.next() {
@@ -182,6 +183,8 @@ impl PullArgs {
                     if let Err(error) = run_history::remember(&learned) {
                         say(&error.to_string());
                     }
+                    // What a phase measured counts for the next ones.
+                    bed.learn(learned);
                     (Ok(ended.run), ended.seconds)
                 }
                 Err(EngineError::Stopped) => {

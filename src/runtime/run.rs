@@ -139,6 +139,15 @@ impl Testbed {
         ended.watch.conclude(&self.read.machine, &self.read.limits, after, &mut ended.run)
     }
 
+    /// Adds measurements to the machine, and what follows from them to its limits.
+    pub(crate) fn learn(&mut self, learned: Vec<Measured>) {
+        if !learned.is_empty() {
+            let mut machine = Machine::clone(&self.read.machine);
+            machine.measured.extend(learned);
+            self.renew(&startup::with_limits((machine, self.read.problems.clone())));
+        }
+    }
+
     /// The stored form of a run.
     pub(crate) fn record(&self, ended: &Ended, expected: &[Option<Expected>]) -> RunRecord {
         let boot = self.read.machine.host.boot_id.value();

@@ -246,6 +246,7 @@ sleep 100000 </dev/nvme1n1 &
 
 # One lane of the first generation with packets of 128 B: 250 MB/s, of which 128 of 152 B are payload.
 LANE_RATE = 210_526_316
+THROTTLED = LANE_RATE * 94 // 100  # a group may exceed its rate for a tenth of a second, and no limit is to be refuted
 LANE = Drive(lba=4096, link=(2.5, 1), payload=(128, 128), throttle="uplink")
 
 MACHINES = {
@@ -320,7 +321,7 @@ MACHINES = {
             ),
             RootComplex(0x60, 1, slots((16, 4), Drive(lba=4096, link=(2.5, 1), throttle="alone"))),
         ),
-        throttles=(("uplink", LANE_RATE), ("alone", LANE_RATE)),
+        throttles=(("uplink", THROTTLED), ("alone", THROTTLED)),
         above_info=frozenset({found("oversubscribed-hop", "warning", "0000:21:00.0", *[f"0000:{bus:x}:00.0" for bus in range(0x23, 0x26)])}),
         quiet_about=frozenset({"shared-root-complex", "link-downtrained", "link-capped-by-software"}),
     ),

@@ -97,7 +97,8 @@ fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
 
 fn empty(shared: &Shared, brush: &mut Brush<'_>, inner: Rect) {
     let text = if shared.can_test() {
-        "Set the workload on the left and press r. The test only reads. Space on the machine screen marks drives for it."
+        "r on the machine screen runs the pull: all drives, one headline. Here r runs the workload on the left, on the drives \
+         that Space marks on the machine screen. Tests only read."
     } else {
         "A capture's drives cannot be tested. A demo has simulated drives: iodyno --demo"
     };

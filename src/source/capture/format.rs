@@ -29,7 +29,7 @@ mod escape;
 mod parse;
 mod write;
 
-pub(crate) use parse::parse;
+pub use parse::parse;
 pub use write::write;
 
 /// The format version written, and the only one read.

@@ -29,6 +29,5 @@ def the_pull_names_the_hop_that_holds_three_drives_back(guest: Guest) -> None:
 
 @on("balanced")
 def a_pull_of_drives_faster_than_the_processors_is_cpu_bound(guest: Guest) -> None:
-    document = pull(guest)
-    assert "CPU-bound" in document["headline"]["text"], document["headline"]["text"]
-    assert any("CPU-bound" in line for line in document["lines"]), document["lines"]
+    lines = pull(guest)["lines"]
+    assert any("CPU-bound" in line for line in lines), lines

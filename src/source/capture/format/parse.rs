@@ -10,7 +10,11 @@ use crate::{
     text::Label,
 };
 
-pub(crate) fn parse(text: &str) -> Result<Capture, CaptureError> {
+/// Parses a capture.
+///
+/// # Errors
+/// The line that does not fit.
+pub fn parse(text: &str) -> Result<Capture, CaptureError> {
     Parser::new(text).run()
 }
 
