@@ -32,7 +32,7 @@ fn pull(arguments: &[&str]) -> Value {
 /// The headline of each demo names its planted limit, or says that nothing is lost.
 #[test]
 fn each_demo_has_its_headline() {
-    let laptop = "7.17 of 10.7 GB/s (67 %). nvme0n1: its link runs at ";
+    let laptop = "7.17 of at most 10.7 GB/s (67 %). nvme0n1: its link runs at ";
     let before = "53.5 of 71.4 GB/s (75 %). 8 drives share root complex 0000:40 while 0000:60 has none: move the card with 4 \
                   drives behind 0000:40:01.1-0000:40:01.4 to 0000:60, port 0000:60:03.1, about +17.7 GB/s.";
     let nothing = "Nothing is lost: ";
@@ -41,8 +41,8 @@ fn each_demo_has_its_headline() {
         ("laptop", laptop, "reseat the drive or card", Some("link-downtrained")),
         ("threadripper-before", before, "about +17.7 GB/s.", Some("shared-root-complex")),
         ("threadripper-after", "71.1 of 71.4 GB/s (100 %). ", nothing, None),
-        ("x570", "30.0 of 30.1 GB/s (100 %). ", blocks, None),
-        ("x570-formatted", "30.0 of 30.1 GB/s (100 %). ", nothing, None),
+        ("x570", "30.0 of at most 30.1 GB/s (100 %). ", blocks, None),
+        ("x570-formatted", "30.0 of at most 30.1 GB/s (100 %). ", nothing, None),
     ] {
         let document = pull(&["--demo", demo]);
         let text = document["headline"]["text"].as_str().unwrap();
@@ -168,7 +168,7 @@ fn one_key_leads_to_the_headline_its_finding_and_the_slot_move() {
 fn a_pull_is_stopped_in_each_phase_with_what_it_has() {
     for (after, says) in [
         (1, "Stopped after 1 run of the series"),
-        (14, "of 71.4 GB/s"),
+        (14, "of 71.4 GB/s (75 %)."),
         (25, "of 71.4 GB/s"),
         (36, "of 71.4 GB/s"),
         (42, "Latency at 4 KiB, depth 1"),

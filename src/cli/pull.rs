@@ -26,8 +26,10 @@ use crate::{
 
 /// Options of `iodyno pull`.
 #[derive(Debug, Clone, Args)]
-#[command(after_help = "Reads only and changes no setting. Ctrl-C ends it with a partial result.\n\
-                        Exit status: 0 done; 1 a phase could not run; 2 it could not start; 130 stopped by Ctrl-C.")]
+#[command(
+    after_help = "Reads only, but for files that --size lays out; changes no setting. Ctrl-C ends it with a partial result.\n\
+                        Exit status: 0 done; 1 a phase could not run; 2 it could not start; 130 stopped by Ctrl-C."
+)]
 pub(super) struct PullArgs {
     /// Drives to read, such as nvme0n1; default all that are not removable
     #[arg(value_name = "DRIVE")]
@@ -147,7 +149,11 @@ impl PullArgs {
                 pull.targets().len()
             ));
         }
-        say(&format!("at most {} s; reads only, changes no setting", pull.time_left().as_secs()));
+        if let Some(size) = pull.size() {
+            let size = UnitSystem::Decimal.size(size);
+            say(&format!("a missing file is written first, {size}, and removed afterwards"));
+        }
+        say(&format!("at most {} s of reads; changes no setting", pull.time_left().as_secs()));
         if self.yes {
             return Ok(true);
         }
@@ -159,10 +165,10 @@ impl PullArgs {
             return Err(Complaint::new("pull", wrong, "add --yes, or name other drives").into());
         }
         // There is nowhere left to complain about standard error.
-        let _ = write!(io::stderr(), "Enter starts, anything else leaves: ");
+        let _ = write!(io::stderr(), "Enter or y starts, n leaves: ");
         let mut answer = String::new();
         let read = io::stdin().read_line(&mut answer).unwrap_or_default();
-        Ok(read > 0 && answer.trim().is_empty())
+        Ok(read > 0 && ["", "y", "yes"].contains(&answer.trim()))
     }
 
     /// Runs the series to its end, or until a signal comes.

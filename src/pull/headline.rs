@@ -15,6 +15,8 @@ use crate::{
 const LEAST_LOSS: f64 = 0.01;
 /// A result from this share of what was expected on has nothing that needs a cause.
 const AS_EXPECTED: f64 = 0.95;
+/// With fewer I/Os in flight per drive latency sets the rate, not the drive's own limit.
+const DEEP: u32 = 16;
 /// The subject of a loss to the CPUs.
 const CPU: &str = "CPU";
 /// Smaller blocks are counted, not weighed: bytes.
@@ -149,10 +151,21 @@ impl Outcome {
         }
         let mut doubts: Vec<String> = invalid(pull).into_iter().collect();
         doubts.extend(steadiness.filter(|steadiness| !steadiness.is_steady()).map(unsteady));
+        let headline = compared.as_ref().map(|compared| {
+            let headline = Headline::new(compared, findings, units);
+            // A finding whose cost only an experiment can tell.
+            let unknown = findings.iter().find(|one| {
+                let gain = &one.gain;
+                one.severity >= Severity::Warning && gain.bytes_per_second.is_none() && gain.iops.is_none()
+            });
+            let unknown = unknown.map(|finding| format!(" Not measured yet: {}.", finding.title));
+            let stopped =
+                pull.stopped().map(|phase| format!(" Stopped in the phase {phase}; later ones are missing."));
+            let text = headline.text + &unknown.unwrap_or_default() + &stopped.unwrap_or_default();
+            Headline { text, ..headline }
+        });
         Self {
-            headline: compared
-                .as_ref()
-                .map_or_else(|| Headline::partial(pull), |compared| Headline::new(compared, findings, units)),
+            headline: headline.unwrap_or_else(|| Headline::partial(pull)),
             lines,
             doubts,
             iops,
@@ -251,7 +264,10 @@ impl<'a> Compared<'a> {
             (Some((number, unit)), Some((_, other))) if unit == other => number,
             _ => &measured,
         };
-        format!("{number} of {reference} ({percent} %)")
+        // The rate of a link is a bound that a drive need not reach.
+        let at_most = self.potentials.iter().flatten().any(|one| one.basis == Basis::Link);
+        let at_most = if at_most { "at most " } else { "" };
+        format!("{number} of {at_most}{reference} ({percent} %)")
     }
 
     /// That the CPUs were the limit; `None` where drives and links were full, and where CPUs were idle.
@@ -432,12 +448,19 @@ fn sentences(
     units: UnitSystem,
 ) -> Vec<String> {
     let by_cpus = compared.cpu_words();
-    let known = lost_to.iter().filter(|loss| by_cpus.is_none() || loss.subject != CPU);
-    let mut sentences: Vec<String> = known.take(2).map(|loss| cause(loss, findings, units)).collect();
+    let work = &compared.run.workload;
+    let in_flight = work.depth.saturating_mul(work.jobs);
     let is_short = figures.expected.is_some_and(|expected| figures.measured < AS_EXPECTED * expected);
+    // The expected rate knows nothing of depth.
+    let is_latency_bound = is_short && in_flight < DEEP;
+    let known = lost_to.iter().filter(|loss| loss.subject != CPU || (by_cpus.is_none() && !is_latency_bound));
+    let mut sentences: Vec<String> = known.take(2).map(|loss| cause(loss, findings, units)).collect();
     let is_bound_by_link = |one: &Option<Potential>| one.as_ref().is_none_or(|one| one.basis == Basis::Link);
     if let Some(by_cpus) = by_cpus {
         sentences.push(by_cpus);
+    } else if is_latency_bound {
+        let count = counted(usize::try_from(in_flight).unwrap_or(usize::MAX), "I/O");
+        sentences.push(format!("Latency-bound: {count} in flight per drive."));
     } else if is_short && !compared.potentials.iter().all(is_bound_by_link) {
         let short = figures.expected.map_or(0.0, |expected| expected - figures.measured);
         let short = units.rate(BytesPerSecond(short));
@@ -451,10 +474,6 @@ fn sentences(
             FINDINGS.len()
         ));
     }
-    let unknown = findings.iter().find(|one| {
-        one.severity >= Severity::Warning && one.gain.bytes_per_second.is_none() && one.gain.iops.is_none()
-    });
-    sentences.extend(unknown.map(|finding| format!("Not measured yet: {}.", finding.title)));
     let without = compared.potentials.iter().filter(|one| one.is_none()).count();
     if without > 0 {
         let have = if without == 1 { "has" } else { "have" };

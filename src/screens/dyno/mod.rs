@@ -17,7 +17,7 @@ use crate::{
     model::{DriveName, Target},
     pull::file_on,
     ui::{
-        About, Command,
+        About, Ask, Command,
         Key::{self, Char},
         ScreenId, Shared,
         command::{command, pair},
@@ -47,6 +47,7 @@ pub(super) const COMMANDS: &[Command<Run<Dyno>>] = &[
     pair("←→", command(260, &[Key::Left, Char('h')], "change", "previous choice", "Previous choice of the field", |dyno, _| dyno.choose(-1))),
     command(270, &[Key::Right, Char('l')], "", "next choice", "Next choice of the field", |dyno, _| dyno.choose(1)),
     command(340, &[Key::Enter], "edit", "edit", "Edit the field; Enter accepts, Esc cancels", Dyno::edit),
+    command(455, &[Char('p')], "pull", "pull page", "Show the pull: its progress, or its headline", |_, _| vec![Ask::Show(ScreenId("pull"), None)]),
     command(460, &[Char('c')], "curve", "curve", "Show another curve: throughput, IOPS, latency", Dyno::next_curve),
     pair("[ ]", command(510, &[Char('[')], "older run", "older run", "Show the previous run", |dyno, shared| dyno.step_history(1, shared))),
     command(520, &[Char(']')], "", "newer run", "Show the next run", |dyno, shared| dyno.step_history(-1, shared)),
