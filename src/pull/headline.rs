@@ -508,8 +508,10 @@ fn random(small: &Compared<'_>, units: UnitSystem) -> String {
     let jobs = counted(usize::try_from(small.run.workload.jobs).unwrap_or(usize::MAX), "job");
     let figure = small.figure(units);
     let lost = (0..small.run.targets.len()).filter_map(|index| small.lost(index));
-    let limit =
-        lost.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, expected)| format!("Limit: {}.", expected.because));
+    let limit = lost.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, expected)| {
+        let word = if expected.node.is_some() { "Limit" } else { "CPU-bound" };
+        format!("{word}: {}.", expected.because)
+    });
     let bound = small.cpu_words().or(limit).map_or_else(String::new, |words| format!(" {words}"));
     format!("{figure} at 4 KiB random, {jobs} a drive.{bound}")
 }
