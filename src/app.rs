@@ -186,6 +186,7 @@ impl App {
         self.shared.units = self.shared.units.toggled();
         self.hear(News::Units);
         self.judge();
+        self.shared.word();
         Vec::new()
     }
 
@@ -305,6 +306,7 @@ impl App {
         self.shared.load = Load::default();
         self.stats_bar.push_reads(now, 0.0);
         self.judge();
+        self.shared.word();
         let live = self.shared.mode == Mode::Live;
         let boot = self.shared.machine.host.boot_id.value();
         let record =

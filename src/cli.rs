@@ -30,8 +30,14 @@ use serde_json::json;
 use self::failure::{Complaint, Failure, Status};
 use crate::{
     app::MachineRead,
+    capacity,
+    machine::Measured,
     report::{self, table::Column},
-    runtime::{self, startup},
+    runtime::{
+        self,
+        run::{Ended, Testbed},
+        run_history, startup,
+    },
     source::{demo, origin::Origin},
     text::Label,
 };
@@ -240,6 +246,18 @@ fn read(origin: &Origin) -> Result<MachineRead, Failure> {
 fn captured(command: &str) -> Complaint {
     let fix = "leave --open and --sysroot out, or use --demo for simulated drives";
     Complaint::new(command, "a captured machine cannot be tested", fix)
+}
+
+/// Judges a finished run: prints which limits it refutes, and stores what it measured.
+fn judge(bed: &Testbed, ended: &mut Ended) -> Vec<Measured> {
+    let learned = bed.judge(ended);
+    for sentence in capacity::refutations(&bed.read.machine, &bed.read.limits, &learned) {
+        say(&sentence);
+    }
+    if let Err(error) = run_history::remember(&learned) {
+        say(&error.to_string());
+    }
+    learned
 }
 
 /// Prints a document as JSON or as text.

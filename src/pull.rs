@@ -6,7 +6,7 @@ mod steadiness;
 
 use std::{path::Path, time::Duration};
 
-pub use headline::{DriveResult, Figures, Headline, Latency, Loss, Outcome, of_run};
+pub use headline::{DriveResult, Figures, Headline, Latency, Loss, Outcome, is_small, of_run};
 pub use steadiness::{Steadiness, steadiness};
 
 use crate::{
@@ -91,7 +91,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// One line: `nvme0n1 alone: 1m read, depth 32, 1 job`.
+    /// One line: `nvme0n1: 1m read, depth 32, 1 job`.
     pub fn title(&self) -> String {
         let drives = match self.workload.targets.as_slice() {
             [one] => one.path.to_string_lossy().trim_start_matches("/dev/").to_owned(),
@@ -154,9 +154,12 @@ impl Pull {
 
     /// The same series on a file of [`FILE_SIZE`] on each file system of its drives; `None` where none is mounted.
     pub fn on_files(&self, machine: &Machine) -> Option<Self> {
-        let files: Vec<Target> = self.targets.iter().filter_map(|target| file_on(machine, target)).collect();
-        let is_new = |index: &usize| files[..*index].iter().all(|other| other.path != files[*index].path);
-        let files: Vec<Target> = (0..files.len()).filter(is_new).map(|index| files[index].clone()).collect();
+        let mut files: Vec<Target> = Vec::new();
+        for file in self.targets.iter().filter_map(|target| file_on(machine, target)) {
+            if files.iter().all(|other| other.path != file.path) {
+                files.push(file);
+            }
+        }
         let pull = Self::new(machine, files, self.series, Some(self.together)).with_size(Some(FILE_SIZE));
         (!pull.targets.is_empty()).then_some(pull)
     }

@@ -182,3 +182,15 @@ fn a_pull_is_stopped_in_each_phase_with_what_it_has() {
         assert!(shown(&headless).contains(says), "{after} s: {}", shown(&headless));
     }
 }
+
+#[test]
+fn the_headline_follows_the_units() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_mins(1));
+    press(&mut headless, "u");
+    let picture = shown(&headless);
+    assert!(picture.contains("49.8 of 66.5 GiB/s (75 %).") && picture.contains("+16.5 GiB/s"), "{picture}");
+    press(&mut headless, "u");
+    assert!(shown(&headless).contains("53.5 of 71.4 GB/s (75 %)."), "{}", shown(&headless));
+}

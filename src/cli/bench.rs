@@ -16,9 +16,10 @@ use self::{
     arguments::Asked,
     jobfile::{JobFile, Keywords},
 };
-use super::{Complaint, Failure, Progress, Status, captured, columns, failure, print, say, signals::Signal};
+use super::{
+    Complaint, Failure, Progress, Status, captured, columns, failure, judge, print, say, signals::Signal,
+};
 use crate::{
-    capacity,
     counters::Rates,
     engine::EngineError,
     findings::{self, Inputs},
@@ -180,15 +181,12 @@ impl Bench<'_> {
             Err(EngineError::Stopped) if stopped.is_some() => return Ok((status, None)),
             ended => ended?,
         };
-        let learned = self.bed.judge(&mut ended);
-        for sentence in capacity::refutations(&self.bed.read.machine, &self.bed.read.limits, &learned) {
-            say(&sentence);
+        judge(&self.bed, &mut ended);
+        if !self.bed.simulated()
+            && let Err(error) = run_history::keep(&self.bed.record(&ended, &expected))
+        {
+            say(&error.to_string());
         }
-        let mut kept = vec![run_history::remember(&learned)];
-        if !self.bed.simulated() {
-            kept.push(run_history::keep(&self.bed.record(&ended, &expected)));
-        }
-        kept.into_iter().filter_map(Result::err).for_each(|error| say(&error.to_string()));
         let (machine, limits) = (&self.bed.read.machine, &self.bed.read.limits);
         let findings = findings::check(&Inputs::at_rest(machine, limits));
         let (headline, drives) = pull::of_run(machine, limits, &findings, &ended.run, UnitSystem::Decimal);

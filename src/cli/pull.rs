@@ -7,9 +7,8 @@ use std::{
 
 use clap::{Args, ValueEnum};
 
-use super::{Complaint, Failure, Status, captured, columns, print, say, signals::Signal};
+use super::{Complaint, Failure, Status, captured, columns, judge, print, say, signals::Signal};
 use crate::{
-    capacity,
     engine::EngineError,
     findings::{self, Inputs},
     machine::{Drive, Machine},
@@ -19,7 +18,7 @@ use crate::{
         json,
         pull::{PullDocument, text},
     },
-    runtime::{clock::Clock, run::Testbed, run_history, session::TestFiles, startup},
+    runtime::{clock::Clock, run::Testbed, session::TestFiles, startup},
     source::origin::Origin,
     units::{Bytes, UnitSystem, counted},
 };
@@ -116,10 +115,7 @@ impl PullArgs {
                 workload.targets
             }
             None if !self.drives.is_empty() => self.drives.iter().map(target).collect::<Result<_, _>>()?,
-            None => {
-                let fixed = machine.hardware_drives().filter(|drive| drive.removable.get() != Some(true));
-                fixed.map(Drive::target).collect()
-            }
+            None => machine.drives.iter().filter(|drive| drive.is_fixed()).map(Drive::target).collect(),
         };
         if targets.is_empty() {
             let fix = "name a file: --filename /home/iodyno.test --size 4g";
@@ -182,13 +178,7 @@ impl PullArgs {
             let ended = bed.run(step.workload.clone(), files.clone(), |_| signal.received().is_none());
             let (result, seconds) = match ended {
                 Ok(mut ended) => {
-                    let learned = bed.judge(&mut ended);
-                    for sentence in capacity::refutations(&bed.read.machine, &bed.read.limits, &learned) {
-                        say(&sentence);
-                    }
-                    if let Err(error) = run_history::remember(&learned) {
-                        say(&error.to_string());
-                    }
+                    let learned = judge(bed, &mut ended);
                     // What a phase measured counts for the next ones.
                     bed.learn(learned);
                     (Ok(ended.run), ended.seconds)

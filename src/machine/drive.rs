@@ -242,6 +242,11 @@ impl Drive {
         self.nvme.as_ref().map_or(self.name.as_str(), |nvme| nvme.controller.as_str())
     }
 
+    /// Whether it is hardware that stays in the machine.
+    pub(crate) fn is_fixed(&self) -> bool {
+        !self.kind.is_software() && self.removable.get() != Some(true)
+    }
+
     /// The whole drive as a target.
     pub fn target(&self) -> Target {
         Target { path: self.name.device_file().into(), drive: Some(self.name.clone()) }

@@ -7,7 +7,7 @@ use crate::{
     capacity::{self, Expected, Potential, potential::together, potentials},
     findings::{FINDINGS, Finding, SubjectKind},
     machine::Machine,
-    model::{Basis, DriveName, FindingId, Limits, NodeIndex, RunSummary, Severity, TargetSummary},
+    model::{Basis, DriveName, FindingId, Limits, NodeIndex, RunSummary, Severity, TargetSummary, Workload},
     units::{self, BytesPerSecond, Micros, UnitSystem, counted},
 };
 
@@ -177,6 +177,11 @@ impl Outcome {
     }
 }
 
+/// Whether reads of a workload are so small that they are counted, not weighed.
+pub fn is_small(workload: &Workload) -> bool {
+    capacity::expected::mean_block(workload) < SMALL
+}
+
 /// What each target of a run read alone.
 fn alone<'a>(pull: &'a Pull, run: &RunSummary) -> Vec<Option<&'a TargetSummary>> {
     let of = |target: &TargetSummary| {
@@ -226,8 +231,7 @@ impl<'a> Compared<'a> {
                 let potential = potential?.at_least(target.bytes_per_second(), target.iops());
                 let alone = alone.map_or(0.0, TargetSummary::bytes_per_second);
                 // Alone it read large blocks: as many bytes are no more reads of small ones.
-                let is_like = block >= SMALL;
-                Some(if is_like { potential.at_least(alone, alone / block) } else { potential })
+                Some(if is_small(workload) { potential } else { potential.at_least(alone, alone / block) })
             };
         let known = potentials(machine, limits, workload);
         let potentials =
@@ -239,19 +243,12 @@ impl<'a> Compared<'a> {
         Self { machine, run, alone, potentials, expected, without_cpus }
     }
 
-    fn is_small(&self) -> bool {
-        capacity::expected::mean_block(&self.run.workload) < SMALL
-    }
-
     /// `53.5 of 71.4 GB/s (75 %)`, of small blocks `1.75 M of 2.03 M IOPS (86 %)`.
     fn figure(&self, units: UnitSystem) -> String {
-        let figures = self.figures(if self.is_small() { |_, iops| iops } else { |bytes, _| bytes });
+        let is_small = is_small(&self.run.workload);
+        let figures = self.figures(if is_small { |_, iops| iops } else { |bytes, _| bytes });
         let write = |value: f64| {
-            if self.is_small() {
-                format!("{} IOPS", units::count(value))
-            } else {
-                units.rate(BytesPerSecond(value))
-            }
+            if is_small { format!("{} IOPS", units::count(value)) } else { units.rate(BytesPerSecond(value)) }
         };
         let Some(reference) = figures.reference else { return write(figures.measured) };
         let all = 0..self.run.targets.len();

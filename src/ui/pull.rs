@@ -29,11 +29,6 @@ impl Pulls {
         self.agreed == targets
     }
 
-    /// Waits for consent.
-    pub fn ask(&mut self, pull: Pull) {
-        self.asked = Some(pull);
-    }
-
     /// Begins the pull that waits.
     pub fn begin(&mut self) {
         let Some(pull) = self.asked.take() else { return };

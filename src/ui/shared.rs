@@ -16,9 +16,10 @@ pub use crate::report::dossier::Mode;
 use crate::{
     capacity::{self, Potential, bottleneck::Bottleneck},
     counters::Rates,
-    findings::{Inputs, Load as TestLoad, validity::RunMonitor},
+    findings::{self, Inputs, Load as TestLoad, validity::RunMonitor},
     machine::{Drive, Machine},
     model::{DriveName, Limits, Problem, Workload},
+    pull::{self, Outcome, Pull},
     units::UnitSystem,
 };
 
@@ -101,6 +102,32 @@ impl Shared {
         shared
     }
 
+    /// Words what tests and the last pull came to, by the findings and in the units of now.
+    pub fn word(&mut self) {
+        let Self { machine, limits, units, findings, tests, pulls, .. } = self;
+        for test in &mut tests.all {
+            if let Some(summary) = test.summary() {
+                test.headline = pull::of_run(machine, limits, &findings.list, summary, *units).0.text;
+            }
+        }
+        if let Some((pull, outcome)) = &mut pulls.ended {
+            *outcome = Self::outcome(machine, limits, pull, *units);
+        }
+    }
+
+    /// What a pull that has ended found, by the findings of the machine at rest.
+    fn outcome(machine: &Machine, limits: &Limits, pull: &Pull, units: UnitSystem) -> Outcome {
+        let findings = findings::check(&Inputs { units, ..Inputs::at_rest(machine, limits) });
+        Outcome::new(machine, limits, &findings, pull, units)
+    }
+
+    /// Ends the pull in progress.
+    pub fn end_pull(&mut self) {
+        let Some(pull) = self.pulls.running.take() else { return };
+        let outcome = Self::outcome(&self.machine, &self.limits, &pull, self.units);
+        self.pulls.ended = Some((pull, outcome));
+    }
+
     /// A test of this workload, about to begin.
     pub fn test_of(&self, workload: Workload) -> Test {
         let watch = RunMonitor::begin(&self.machine, &workload);
@@ -117,11 +144,7 @@ impl Shared {
     /// The drives that tests and experiments are about: the marked ones, else all hardware that stays in place.
     pub fn tested_drives(&self) -> impl Iterator<Item = &Drive> {
         self.machine.drives.iter().filter(|drive| {
-            if self.marks.is_empty() {
-                !drive.kind.is_software() && drive.removable.get() != Some(true)
-            } else {
-                self.marks.contains(&drive.name)
-            }
+            if self.marks.is_empty() { drive.is_fixed() } else { self.marks.contains(&drive.name) }
         })
     }
 
@@ -198,7 +221,7 @@ impl Shared {
             Change::AwaitSettings => self.settings.busy = true,
             Change::LeaveWhenBack => self.settings.leaving = true,
             Change::BeginTest(test) => self.tests.begin(*test),
-            Change::AskPull(pull) => self.pulls.ask(*pull),
+            Change::AskPull(pull) => self.pulls.asked = Some(*pull),
             Change::BeginPull => self.pulls.begin(),
             Change::LeavePull => self.pulls.asked = None,
             Change::BeginExperiment(plan) => self.experiments.begin(*plan),

@@ -31,6 +31,8 @@ pub struct Test {
     pub potentials: Vec<Option<Potential>>,
     /// The same of all targets, bytes per second; `None` where it is known of none.
     pub potential_total: Option<f64>,
+    /// What its result means, in one sentence; empty until it has one.
+    pub headline: String,
     /// Monitor of other activity.
     pub watch: RunMonitor,
     /// What was counted, until it is known what the test read in that time.
@@ -121,6 +123,7 @@ impl Test {
             expected,
             potentials: Vec::new(),
             potential_total: None,
+            headline: String::new(),
             watch,
             seen: Stretches::default(),
             seconds: Seconds::default(),

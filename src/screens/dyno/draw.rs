@@ -8,7 +8,6 @@ use super::{Areas, Curve, Dyno, Plot, form_panel, targets_panel};
 use crate::{
     capacity::bottleneck::Bottleneck,
     model::RunSummary,
-    pull,
     screens::widgets::{
         bottleneck_panel::{self, FULL_MARK},
         graph::{Curve as Line, Graph},
@@ -160,9 +159,7 @@ pub(super) fn result(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>
             lines.extend(hanging(piece("! ", Meaning::Problem), &why.to_string(), Meaning::Text, width));
         }
         (_, Some(summary)) => {
-            let (machine, limits) = (&shared.machine, &shared.limits);
-            let (headline, _) = pull::of_run(machine, limits, &shared.findings.list, summary, shared.units);
-            lines.extend(paragraph(&headline.text, Meaning::Figure, width));
+            lines.extend(paragraph(&test.headline, Meaning::Figure, width));
             lines.extend(paragraph(&result_line(shared, test, summary), Meaning::Quiet, width));
             if let Some(doubts) = doubts(summary) {
                 let mark = piece(format!("{FULL_MARK} "), Meaning::Warning);

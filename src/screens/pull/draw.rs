@@ -6,19 +6,16 @@ use ratatui::layout::Rect;
 
 use super::{Areas, Pull};
 use crate::{
-    capacity::{self, Potential},
+    capacity::Potential,
     model::Basis,
-    pull::{DriveResult, Outcome, Phase},
+    pull::{DriveResult, Outcome, Phase, is_small},
     screens::widgets::{
-        paint::{Brush, Piece, cells, fit, piece, wrap},
+        paint::{Brush, Piece, cells, fit, hints, paragraph, piece, simulated},
         words::{bar_meaning, giga, rate},
     },
     ui::{Shared, test::TargetCurves, theme::Meaning},
-    units::{Bytes, UnitSystem, count, counted},
+    units::{UnitSystem, count, counted},
 };
-
-/// Smaller blocks are counted, not weighed.
-const SMALL: Bytes = Bytes(64 << 10);
 
 /// A drive's row.
 pub(super) struct Row {
@@ -32,9 +29,8 @@ pub(super) struct Row {
 
 pub(super) fn draw(state: &Pull, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     let areas = Areas::new(shared, area);
-    let simulated = shared.is_simulated().then(|| piece("SIMULATED", Meaning::NotLive));
-    let note: Vec<Piece> = simulated.into_iter().collect();
-    let inner = brush.panel(areas.head, &[piece("Pull", Meaning::Heading)], &note);
+    let note = simulated(shared.is_simulated());
+    let inner = brush.panel(areas.head, &[piece("Pull", Meaning::Heading)], note);
     brush.lines(inner, &head(shared, inner.width), 0);
     if let Some((done, left)) = shared.pulls.time(shared.tests.running()) {
         let share = done.as_secs_f64() / (done + left).as_secs_f64().max(1e-9);
@@ -46,13 +42,13 @@ pub(super) fn draw(state: &Pull, shared: &Shared, area: Rect, brush: &mut Brush<
 /// Consent, progress, headline, or what a pull is: lines of at most `width` cells.
 pub(super) fn head(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
     let pulls = &shared.pulls;
-    let quiet = |text: &str| wrapped(text, Meaning::Quiet, width);
+    let quiet = |text: &str| paragraph(text, Meaning::Quiet, width);
     if let Some(pull) = &pulls.asked {
         let seconds = pull.time_left().as_secs();
         let ask = match pull.size() {
             None => {
                 let drives = counted(pull.targets().len(), "drive");
-                format!("Read {drives} for at most {seconds} s? It only reads and changes no setting.")
+                format!("Read {drives} for at most {seconds} s? It reads only and changes no setting.")
             }
             Some(size) => {
                 let (size, files) = (shared.units.size(size), counted(pull.targets().len(), "file"));
@@ -61,7 +57,7 @@ pub(super) fn head(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
                 )
             }
         };
-        let mut lines = wrapped(&ask, Meaning::Figure, width);
+        let mut lines = paragraph(&ask, Meaning::Figure, width);
         if pull.size().is_some() {
             lines.extend(pull.targets().iter().map(|target| {
                 vec![piece(
@@ -82,12 +78,7 @@ pub(super) fn head(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
             Some(format!("{} in use: {}", drive.name, drive.used_by.first()?))
         });
         lines.extend(in_use.map(|line| vec![piece(fit(&line, width), Meaning::Warning)]));
-        lines.push(vec![
-            piece("Enter", Meaning::Key),
-            piece(" start  ", Meaning::Quiet),
-            piece("Esc", Meaning::Key),
-            piece(" cancel", Meaning::Quiet),
-        ]);
+        lines.push(hints(&[("Enter", "start"), ("Esc", "cancel")]));
         return lines;
     }
     if let Some((step, (_, left))) = pulls.step().zip(pulls.time(shared.tests.running())) {
@@ -115,7 +106,7 @@ pub(super) fn head(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
         Some((_, outcome)) => headline(outcome, width),
         None => quiet(
             "A pull reads each drive alone, then all together, and names the limit between them: one sentence with figure, \
-             loss, cause, remedy and gain. It only reads. r starts it.",
+             loss, cause, remedy and gain. It reads only. r starts it.",
         ),
     }
 }
@@ -128,22 +119,18 @@ fn headline(outcome: &Outcome, width: u16) -> Vec<Vec<Piece>> {
     let is_limited = !outcome.headline.lost_to.is_empty();
     let meaning =
         outcome.headline.share().map_or(Meaning::Figure, |share| bar_meaning(share, is_limited, false));
-    let mut lines = wrapped(figure, meaning, width);
+    let mut lines = paragraph(figure, meaning, width);
     if end == 0 {
         lines.clear();
     }
-    lines.extend(wrapped(rest.trim_start(), Meaning::Text, width));
+    lines.extend(paragraph(rest.trim_start(), Meaning::Text, width));
     for line in &outcome.lines {
-        lines.extend(wrapped(line, Meaning::Quiet, width));
+        lines.extend(paragraph(line, Meaning::Quiet, width));
     }
     for doubt in &outcome.doubts {
-        lines.extend(wrapped(doubt, Meaning::Warning, width));
+        lines.extend(paragraph(doubt, Meaning::Warning, width));
     }
     lines
-}
-
-fn wrapped(text: &str, meaning: Meaning, width: u16) -> Vec<Vec<Piece>> {
-    wrap(text, width).into_iter().map(|line| vec![piece(line, meaning)]).collect()
 }
 
 /// `41 s`.
@@ -166,14 +153,13 @@ const fn phase(phase: &Phase) -> &'static str {
 pub(super) fn rows(shared: &Shared) -> Vec<Row> {
     let running = shared.pulls.running.as_ref().and_then(|_| shared.tests.running());
     if let Some(test) = running {
-        let potentials = capacity::potentials(&shared.machine, &shared.limits, &test.workload);
-        let row = |(index, (target, potential)): (usize, (&TargetCurves, Option<Potential>))| Row {
+        let row = |(index, target): (usize, &TargetCurves)| Row {
             name: target.name.as_str().trim_start_matches("/dev/").to_owned(),
             measured: test.reads(index).zip(target.curves.iops.last()),
-            potential,
+            potential: test.potentials.get(index).cloned().flatten(),
             limited_by: None,
         };
-        return test.targets.iter().zip(potentials).enumerate().map(row).collect();
+        return test.targets.iter().enumerate().map(row).collect();
     }
     let of = |drive: &DriveResult| Row {
         name: drive.name.clone(),
@@ -229,7 +215,7 @@ fn drives(state: &Pull, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
         piece(format!("  {together}, of what each could read"), Meaning::Quiet),
     ];
     let inner = brush.panel(area, &title, &[]);
-    let is_small = shared.pulls.step().is_some_and(|step| step.workload.block_size < SMALL);
+    let is_small = shared.pulls.step().is_some_and(|step| is_small(&step.workload));
     let name = rows.iter().map(|row| cells(&row.name)).max().unwrap_or(0).min(20);
     let figures: Vec<String> = rows.iter().map(|row| row.figures(shared.units, is_small)).collect();
     let wide = figures.iter().map(|figure| cells(figure)).max().unwrap_or(0);
