@@ -341,6 +341,7 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Machine(read) => app.take_machine(*read),
         Message::Tuned(answer) => effects = app.take_answer(*answer),
         Message::Rates(rates, at) => app.take_rates(&rates, at),
+        Message::Activity(activity) => app.shared.activity = *activity,
         Message::Sample(sample, now) => app.take_sample(&sample, now),
         Message::Progress(progress, now) => effects = app.take_progress(*progress, now),
         Message::Remembered(Ok(())) => effects.push(Effect::ReadMachine),

@@ -1,5 +1,6 @@
 //! Monotonic counters read at one moment ([`Counters`]) and the pure [`rates`] between two of them.
 
+pub mod activity;
 mod joined;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -30,6 +31,14 @@ pub struct Counters {
     pub disks: BTreeMap<DriveName, DiskCounters>,
     /// Interrupts of NVMe vectors: name (`nvme0q1`) to count per CPU column.
     pub vectors: BTreeMap<Label, Vec<u64>>,
+    /// Posted-MSI notifications per CPU column (`PMN`); empty where the kernel has none.
+    pub posted: Vec<u64>,
+    /// The CPU numbers of the columns (`CPU0 CPU2`): offline CPUs have none.
+    pub columns: Vec<u32>,
+    /// `/proc/pressure/io`, `cpu` and `memory`; `None` where the kernel has none (`CONFIG_PSI`, `psi=0`).
+    pub pressure: Option<Pressure>,
+    /// `/proc/vmstat`.
+    pub paging: Option<Paging>,
     /// All interrupts per CPU.
     pub interrupts: Vec<u64>,
     /// `aer_dev_correctable` totals.
@@ -52,6 +61,10 @@ pub struct CpuTimes {
     pub irq: u64,
     pub softirq: u64,
     pub steal: u64,
+    /// Contained in `user`.
+    pub guest: u64,
+    /// Contained in `nice`.
+    pub guest_nice: u64,
 }
 
 /// Memory now, bytes.
@@ -62,6 +75,32 @@ pub struct Memory {
     pub free: u64,
     pub buffers: u64,
     pub cached: u64,
+}
+
+/// Pressure stall information: microseconds since boot in which some or all tasks waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pressure {
+    /// `some` of `io`.
+    pub io_some: u64,
+    /// `full` of `io`.
+    pub io_full: u64,
+    /// `some` of `memory`.
+    pub memory_some: u64,
+    /// `full` of `memory`.
+    pub memory_full: u64,
+    /// `some` of `cpu`.
+    pub cpu_some: u64,
+}
+
+/// Counters of reclaim, pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Paging {
+    /// `pgscan_kswapd`: pages that kswapd looked at.
+    pub scanned_by_kswapd: u64,
+    /// `pgscan_direct`: pages that allocating tasks had to look at themselves.
+    pub scanned_directly: u64,
+    /// `pgsteal_kswapd` and `pgsteal_direct`: pages reclaimed.
+    pub reclaimed: u64,
 }
 
 /// One row of `/proc/diskstats`.
@@ -83,6 +122,12 @@ pub struct DiskCounters {
     pub in_flight: u64,
     /// Weighted milliseconds: growth per second over 1000 is the mean queue depth.
     pub weighted_ms: u64,
+    /// Milliseconds with at least one request in flight.
+    pub busy_ms: u64,
+    /// Reads merged with others before they were queued.
+    pub reads_merged: u64,
+    /// Writes merged likewise.
+    pub writes_merged: u64,
 }
 
 /// Rates between two samples of the counters.
@@ -108,6 +153,16 @@ pub struct Rates {
     pub disks: BTreeMap<DriveName, DiskRates>,
     /// Interrupts per second of NVMe vectors, summed over CPUs.
     pub vectors: BTreeMap<Label, f64>,
+    /// Interrupts per second of NVMe vectors by CPU, where there were some.
+    pub vector_cpus: BTreeMap<Label, Vec<(u32, f64)>>,
+    /// Posted-MSI notifications per second, all CPUs; `None` where the kernel has none.
+    pub posted: Option<f64>,
+    /// The CPU numbers of `interrupts`.
+    pub columns: Vec<u32>,
+    /// Shares of time in which tasks waited.
+    pub pressure: Option<PressureShares>,
+    /// Pages per second.
+    pub paging: Option<PagingRates>,
     /// All interrupts per second, by CPU column.
     pub interrupts: Vec<f64>,
     /// Correctable PCI Express errors per second.
@@ -132,6 +187,32 @@ pub struct CpuShares {
     pub stl: f64,
     /// Hard and soft interrupt time, also contained in `sys`.
     pub irq: f64,
+    /// Soft interrupt time, also contained in `sys` and `irq`.
+    pub softirq: f64,
+    /// Time at low priority, also contained in `usr`.
+    pub nice: f64,
+    /// Time of guests, also contained in `usr`.
+    pub guest: f64,
+}
+
+/// Shares of time, percent.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[expect(missing_docs, reason = "as in Pressure")]
+pub struct PressureShares {
+    pub io_some: f64,
+    pub io_full: f64,
+    pub memory_some: f64,
+    pub memory_full: f64,
+    pub cpu_some: f64,
+}
+
+/// Pages per second.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[expect(missing_docs, reason = "as in Paging")]
+pub struct PagingRates {
+    pub scanned_by_kswapd: f64,
+    pub scanned_directly: f64,
+    pub reclaimed: f64,
 }
 
 /// One disk's rates.
@@ -145,8 +226,13 @@ pub struct DiskRates {
     pub writes: f64,
     /// Bytes written per second.
     pub written_bytes: f64,
-    /// Milliseconds per read; `None` without reads.
+    /// Milliseconds per read (iostat's r_await); `None` without reads.
     pub read_await_ms: Option<f64>,
+    /// Milliseconds per write (w_await); `None` without writes.
+    pub write_await_ms: Option<f64>,
+    /// Share of time with at least one request in flight, percent (%util). It says nothing about how full a drive with many
+    /// queues is.
+    pub utilisation: f64,
     /// Mean number of requests in flight.
     pub queue_depth: f64,
 }
@@ -162,6 +248,7 @@ pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
         blocked: after.blocked,
         memory: after.memory,
         clock_khz: after.clock_khz,
+        columns: after.columns.clone(),
         ..Rates::default()
     };
     let seconds = elapsed.as_secs_f64();
@@ -179,6 +266,19 @@ pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
             .and_then(|(before, after)| rate(before, after)),
         disks: both(&before.disks, &after.disks, |before, after| disk_rates(before, after, seconds)),
         vectors: both(&before.vectors, &after.vectors, |before, after| rate(sum(before), sum(after))),
+        vector_cpus: both(&before.vectors, &after.vectors, |then, now| {
+            let rates = columns(then, now, rate);
+            Some(after.columns.iter().copied().zip(rates).filter(|(_, rate)| *rate > 0.0).collect())
+        }),
+        posted: (!after.posted.is_empty()).then(|| rate(sum(&before.posted), sum(&after.posted))).flatten(),
+        pressure: before.pressure.zip(after.pressure).and_then(|(then, now)| pressure(then, now, seconds)),
+        paging: before.paging.zip(after.paging).and_then(|(then, now)| {
+            Some(PagingRates {
+                scanned_by_kswapd: rate(then.scanned_by_kswapd, now.scanned_by_kswapd)?,
+                scanned_directly: rate(then.scanned_directly, now.scanned_directly)?,
+                reclaimed: rate(then.reclaimed, now.reclaimed)?,
+            })
+        }),
         interrupts: columns(&before.interrupts, &after.interrupts, rate),
         aer: both(&before.aer, &after.aer, |before, after| rate(*before, *after)),
         idle: both(&before.idle, &after.idle, |before, after| rate(*before, *after)),
@@ -212,6 +312,21 @@ fn columns(before: &[u64], after: &[u64], rate: impl Fn(u64, u64) -> Option<f64>
         .unwrap_or_default()
 }
 
+/// Microseconds of two samples as shares of the time between them.
+fn pressure(then: Pressure, now: Pressure, seconds: f64) -> Option<PressureShares> {
+    let share = |of: fn(&Pressure) -> u64| {
+        let waited = of(&now).checked_sub(of(&then))? as f64;
+        Some((waited / 1e4 / seconds).min(100.0))
+    };
+    Some(PressureShares {
+        io_some: share(|pressure| pressure.io_some)?,
+        io_full: share(|pressure| pressure.io_full)?,
+        memory_some: share(|pressure| pressure.memory_some)?,
+        memory_full: share(|pressure| pressure.memory_full)?,
+        cpu_some: share(|pressure| pressure.cpu_some)?,
+    })
+}
+
 /// `None` where no time passed. Idle and iowait of a sleeping CPU are estimates and may decrease: that counts as zero.
 fn shares(before: CpuTimes, after: CpuTimes) -> Option<CpuShares> {
     let grown = |column: fn(&CpuTimes) -> u64| column(&after).saturating_sub(column(&before)) as f64;
@@ -229,19 +344,28 @@ fn shares(before: CpuTimes, after: CpuTimes) -> Option<CpuShares> {
         wai: share(wai),
         stl: share(stl),
         irq: share(irq),
+        softirq: share(grown(|times| times.softirq)),
+        nice: share(grown(|times| times.nice)),
+        // A tick of a guest may be counted there before it is in user time.
+        guest: share(grown(|times| times.guest) + grown(|times| times.guest_nice)).min(100.0),
     })
 }
 
 fn disk_rates(before: &DiskCounters, after: &DiskCounters, seconds: f64) -> Option<DiskRates> {
     let grown = |column: fn(&DiskCounters) -> u64| column(after).checked_sub(column(before));
     let reads = grown(|disk| disk.reads)?;
+    let writes = grown(|disk| disk.writes)?;
     let waited = milliseconds(before.read_ms, after.read_ms)?;
+    let wrote = milliseconds(before.write_ms, after.write_ms)?;
     Some(DiskRates {
         reads: reads as f64 / seconds,
         read_bytes: grown(|disk| disk.read_bytes)? as f64 / seconds,
-        writes: grown(|disk| disk.writes)? as f64 / seconds,
+        writes: writes as f64 / seconds,
         written_bytes: grown(|disk| disk.written_bytes)? as f64 / seconds,
         read_await_ms: (reads > 0).then(|| waited as f64 / reads as f64),
+        write_await_ms: (writes > 0).then(|| wrote as f64 / writes as f64),
+        // The kernel counts whole jiffies: a busy second may have more than 1000 ms.
+        utilisation: (milliseconds(before.busy_ms, after.busy_ms)? as f64 / 10.0 / seconds).min(100.0),
         queue_depth: milliseconds(before.weighted_ms, after.weighted_ms)? as f64 / 1000.0 / seconds,
     })
 }
@@ -294,8 +418,17 @@ mod tests {
     #[test]
     fn interrupt_time_is_system_time_and_told_apart() {
         let before = CpuTimes::default();
-        let after =
-            CpuTimes { user: 10, nice: 10, system: 20, idle: 30, iowait: 10, irq: 5, softirq: 10, steal: 5 };
+        let after = CpuTimes {
+            user: 10,
+            nice: 10,
+            system: 20,
+            idle: 30,
+            iowait: 10,
+            irq: 5,
+            softirq: 10,
+            steal: 5,
+            ..before
+        };
         let shares = shares(before, after).unwrap();
         assert_eq!((shares.usr, shares.sys, shares.irq), (20.0, 35.0, 15.0));
         assert_eq!((shares.idl, shares.wai, shares.stl), (30.0, 10.0, 5.0));
@@ -322,10 +455,12 @@ mod tests {
                 let times = CpuTimes {
                     user: c[0] >> 8, nice: c[1] >> 8, system: c[2] >> 8, idle: c[3] >> 8,
                     iowait: c[4] >> 8, irq: c[5] >> 8, softirq: c[6] >> 8, steal: c[7] >> 8,
+                    guest: c[7] >> 8, guest_nice: c[6] >> 8,
                 };
                 let disk = DiskCounters {
                     reads: c[0], read_bytes: c[1], read_ms: c[2], writes: c[3],
                     written_bytes: c[4], write_ms: c[5], in_flight: c[6], weighted_ms: c[7],
+                    busy_ms: c[1], reads_merged: c[2], writes_merged: c[3],
                 };
                 Counters {
                     cpu: Some(times),
@@ -344,7 +479,8 @@ mod tests {
             all.extend(rates.forks.iter().chain(&rates.context_switches).chain(rates.vectors.values()));
             for disk in rates.disks.values() {
                 all.extend([disk.reads, disk.read_bytes, disk.writes, disk.written_bytes, disk.queue_depth]);
-                all.extend(disk.read_await_ms);
+                all.push(disk.utilisation);
+                all.extend(disk.read_await_ms.into_iter().chain(disk.write_await_ms));
             }
             if let Some(cpu) = rates.cpu {
                 let sum = cpu.usr + cpu.sys + cpu.idl + cpu.wai + cpu.stl;

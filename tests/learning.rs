@@ -49,7 +49,7 @@ fn test(app: &mut App, change: impl Fn(&mut RunSummary)) -> Option<Vec<Measured>
     change(&mut run);
     let mut rates = Rates {
         elapsed: RUNTIME / 2,
-        cpu: Some(CpuShares { usr: 1.0, sys: 2.0, idl: 97.0, wai: 0.0, stl: 0.0, irq: 0.0 }),
+        cpu: Some(CpuShares { usr: 1.0, sys: 2.0, idl: 97.0, wai: 0.0, ..CpuShares::default() }),
         clock_khz: Some(KHZ),
         ..Rates::default()
     };

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{CpuShares, DiskRates, Rates};
+use super::{CpuShares, DiskRates, PagingRates, PressureShares, Rates};
 
 /// Lengths of the two time spans, seconds.
 #[derive(Clone, Copy)]
@@ -48,23 +48,48 @@ impl Times {
             wai: self.mean(a.wai, b.wai),
             stl: self.mean(a.stl, b.stl),
             irq: self.mean(a.irq, b.irq),
+            softirq: self.mean(a.softirq, b.softirq),
+            nice: self.mean(a.nice, b.nice),
+            guest: self.mean(a.guest, b.guest),
         }
     }
 
-    fn disk(self, a: &DiskRates, b: &DiskRates) -> DiskRates {
-        // Mean waits are weighted by the number of reads.
+    fn pressure(self, a: PressureShares, b: PressureShares) -> PressureShares {
+        PressureShares {
+            io_some: self.mean(a.io_some, b.io_some),
+            io_full: self.mean(a.io_full, b.io_full),
+            memory_some: self.mean(a.memory_some, b.memory_some),
+            memory_full: self.mean(a.memory_full, b.memory_full),
+            cpu_some: self.mean(a.cpu_some, b.cpu_some),
+        }
+    }
+
+    fn paging(self, a: PagingRates, b: PagingRates) -> PagingRates {
+        PagingRates {
+            scanned_by_kswapd: self.mean(a.scanned_by_kswapd, b.scanned_by_kswapd),
+            scanned_directly: self.mean(a.scanned_directly, b.scanned_directly),
+            reclaimed: self.mean(a.reclaimed, b.reclaimed),
+        }
+    }
+
+    /// Mean waits of two time spans with so many I/Os per second, weighted by the number of I/Os.
+    fn waits(self, earlier: (Option<f64>, f64), later: (Option<f64>, f64)) -> Option<f64> {
         let Self(first, second) = self;
-        let waits = [(a.read_await_ms, a.reads * first), (b.read_await_ms, b.reads * second)];
-        let known: Vec<(f64, f64)> =
-            waits.into_iter().filter_map(|(wait, reads)| wait.map(|wait| (wait, reads))).collect();
-        let reads: f64 = known.iter().map(|(_, reads)| reads).sum();
-        let waited: f64 = known.iter().map(|(wait, reads)| wait * reads).sum();
+        let waits = [(earlier.0, earlier.1 * first), (later.0, later.1 * second)];
+        let known = || waits.iter().filter_map(|(wait, ios)| wait.map(|wait| (wait, *ios)));
+        let ios: f64 = known().map(|(_, ios)| ios).sum();
+        (ios > 0.0).then(|| known().map(|(wait, ios)| wait * ios).sum::<f64>() / ios)
+    }
+
+    fn disk(self, a: &DiskRates, b: &DiskRates) -> DiskRates {
         DiskRates {
             reads: self.mean(a.reads, b.reads),
             read_bytes: self.mean(a.read_bytes, b.read_bytes),
             writes: self.mean(a.writes, b.writes),
             written_bytes: self.mean(a.written_bytes, b.written_bytes),
-            read_await_ms: (reads > 0.0).then(|| waited / reads),
+            read_await_ms: self.waits((a.read_await_ms, a.reads), (b.read_await_ms, b.reads)),
+            write_await_ms: self.waits((a.write_await_ms, a.writes), (b.write_await_ms, b.writes)),
+            utilisation: self.mean(a.utilisation, b.utilisation),
             queue_depth: self.mean(a.queue_depth, b.queue_depth),
         }
     }
@@ -96,6 +121,19 @@ impl Rates {
             clock_khz: later.clock_khz.max(self.clock_khz),
             disks: Times::both(&self.disks, &later.disks, |a, b| times.disk(a, b)),
             vectors: times.numbers(&self.vectors, &later.vectors),
+            vector_cpus: Times::both(&self.vector_cpus, &later.vector_cpus, |a, b| {
+                let (a, b) = (a.iter().copied().collect(), b.iter().copied().collect());
+                let mut rates: BTreeMap<u32, f64> = Times::both(&a, &b, |a, _| *a);
+                for (cpu, rate) in &mut rates {
+                    *rate =
+                        times.mean(a.get(cpu).copied().unwrap_or(0.0), b.get(cpu).copied().unwrap_or(0.0));
+                }
+                rates.into_iter().collect()
+            }),
+            posted: times.option(self.posted, later.posted),
+            columns: later.columns.clone(),
+            pressure: self.pressure.zip(later.pressure).map(|(a, b)| times.pressure(a, b)).or(later.pressure),
+            paging: self.paging.zip(later.paging).map(|(a, b)| times.paging(a, b)).or(later.paging),
             interrupts,
             aer: times.numbers(&self.aer, &later.aer),
             idle: times.numbers(&self.idle, &later.idle),

@@ -67,8 +67,8 @@ fn stat(text: &str, counters: &mut Counters) {
     }
 }
 
-/// Columns of a `cpu` row: four since the beginning, iowait, irq and softirq since 2.5, steal since 2.6.11. Guest time
-/// is contained in user time.
+/// Columns of a `cpu` row: four since the beginning, iowait, irq and softirq since 2.5, steal since 2.6.11, guest since
+/// 2.6.24, guest_nice since 2.6.33.
 fn cpu_times(rest: &str) -> Option<CpuTimes> {
     let columns: Vec<u64> = rest.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
     let [user, nice, system, idle, ..] = columns[..] else { return None };
@@ -82,6 +82,8 @@ fn cpu_times(rest: &str) -> Option<CpuTimes> {
         irq: later(5),
         softirq: later(6),
         steal: later(7),
+        guest: later(8),
+        guest_nice: later(9),
     })
 }
 
@@ -118,6 +120,9 @@ fn disk(row: &DiskStat) -> (DriveName, DiskCounters) {
         write_ms: row.time_writing,
         in_flight: row.in_progress,
         weighted_ms: row.weighted_time_in_progress,
+        busy_ms: row.time_in_progress,
+        reads_merged: row.merged,
+        writes_merged: row.writes_merged,
     };
     (DriveName::new(&row.name), counters)
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{answer::Answer, experiments::Progress, key::Key};
 use crate::{
-    counters::Rates,
+    counters::{Rates, activity::Activity},
     machine::Machine,
     model::{ExperimentRecord, Failed, Limits, Problem, RunRecord, RunSample, RunSummary, Seconds},
 };
@@ -28,6 +28,8 @@ pub enum Message {
     Tuned(Box<Answer>),
     /// Counters were read again: what happened per second since the look before.
     Rates(Box<Rates>, Duration),
+    /// Threads and processes were sampled.
+    Activity(Box<Activity>),
     /// A look at the test in progress.
     Sample(Box<RunSample>, Duration),
     /// Where the experiment stands.

@@ -15,7 +15,7 @@ use super::{
 pub use crate::report::dossier::Mode;
 use crate::{
     capacity::{self, Potential, bottleneck::Bottleneck},
-    counters::Rates,
+    counters::{Rates, activity::Activity},
     findings::{self, Inputs, Load as TestLoad, validity::RunMonitor},
     machine::{Drive, Machine},
     model::{DriveName, Limits, Problem, Workload},
@@ -42,6 +42,8 @@ pub struct Shared {
     pub units: UnitSystem,
     /// Rates of the last counters.
     pub rates: Option<Rates>,
+    /// What threads and processes do, while a screen shows it.
+    pub activity: Activity,
     /// Current rate of every drive.
     pub load: Load,
     /// Bottlenecks, the most expensive first.
@@ -86,6 +88,7 @@ impl Shared {
             now: Duration::ZERO,
             units: UnitSystem::default(),
             rates: None,
+            activity: Activity::default(),
             load: Load::default(),
             bottlenecks: Vec::new(),
             findings: Judged::default(),

@@ -1,0 +1,276 @@
+//! Threads by what they do and processes by what they read and write: samples, and what follows from two of them.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crate::{
+    model::{DriveName, Problem},
+    text::Label,
+};
+
+/// One thread at one moment (`/proc/PID/task/TID`).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Thread {
+    /// The process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: u32,
+    /// State letter of `stat`: `R` running, `D` uninterruptible, `S` sleeping.
+    pub state: char,
+    /// `comm`.
+    pub command: Label,
+    /// Whether it is the kernel's own (`PF_KTHREAD` in the flags of `stat`).
+    pub is_kernel: bool,
+    /// Name of the system call it is in (`syscall`); `None` outside of one or where it cannot be read.
+    pub syscall: Option<Label>,
+    /// The kernel function it waits in (`wchan`); `None` while it runs or where it cannot be read.
+    pub wchan: Option<Label>,
+}
+
+/// One pass over the threads. A pass has a time budget and goes on next time where it stopped.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ThreadSample {
+    /// Threads looked at.
+    pub threads: Vec<Thread>,
+    /// How many were looked at in this pass.
+    pub sampled: usize,
+    /// How many there are.
+    pub total: usize,
+    /// What could not be read, once for each kind of file: system calls and wait channels of others need root.
+    pub problems: Vec<Problem>,
+}
+
+/// Threads that do the same: state, command with its digits as `*`, system call, wait channel (pSnapper's default columns).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "as in Thread")]
+pub struct ThreadKind {
+    pub state: char,
+    pub command: Label,
+    pub is_kernel: bool,
+    pub syscall: Option<Label>,
+    pub wchan: Option<Label>,
+}
+
+/// Threads of several samples, by what they do.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ThreadActivity {
+    /// Mean number of threads of each kind over the samples, scaled to all threads; the most active first. Sleeping threads are
+    /// in here too: `is_active` tells them apart.
+    pub kinds: Vec<(ThreadKind, f64)>,
+    /// Samples behind the means.
+    pub samples: usize,
+    /// Threads looked at a pass, and how many there are.
+    pub sampled: usize,
+    /// See `sampled`.
+    pub total: usize,
+    /// See [`ThreadSample::problems`].
+    pub problems: Vec<Problem>,
+}
+
+/// I/O counters of one process (`/proc/PID/io`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessCounters {
+    /// Start time in ticks after boot: tells a process from a later one of the same number.
+    pub started: u64,
+    /// `comm`.
+    pub command: Label,
+    /// `read_bytes`: fetched from storage; `None` where it cannot be read (EACCES).
+    pub read_bytes: Option<u64>,
+    /// `write_bytes`: sent to storage.
+    pub written_bytes: Option<u64>,
+    /// `rchar`, `wchar`: bytes of read and write calls, page cache included.
+    pub called_read: Option<u64>,
+    /// See `called_read`.
+    pub called_write: Option<u64>,
+    /// Ticks of CPU time, user and system.
+    pub cpu: u64,
+    /// Drives that its control group's `io.stat` or its open files name; `None` where that cannot be known.
+    pub drives: Option<Vec<DriveName>>,
+}
+
+/// Processes at one moment.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ProcessSample {
+    /// By process number.
+    pub processes: BTreeMap<u32, ProcessCounters>,
+    /// What could not be read, once for each kind of file.
+    pub problems: Vec<Problem>,
+}
+
+/// Rates of one process.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProcessRates {
+    /// Its number.
+    pub pid: u32,
+    /// `comm`.
+    pub command: Label,
+    /// Bytes read from storage per second; `None` where it cannot be known.
+    pub read_bytes: Option<f64>,
+    /// Bytes written to storage per second.
+    pub written_bytes: Option<f64>,
+    /// Bytes of its read and write calls per second: more than `read_bytes` where the page cache answers.
+    pub called_read: Option<f64>,
+    /// See `called_read`.
+    pub called_write: Option<f64>,
+    /// CPUs it kept busy (1.0 is one CPU).
+    pub cpus: f64,
+    /// Drives it uses; `None`: not known.
+    pub drives: Option<Vec<DriveName>>,
+}
+
+/// What threads and processes do, as a screen and `stat` show it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Activity {
+    /// Threads over the last samples.
+    pub threads: Option<ThreadActivity>,
+    /// Processes that read, wrote or used a CPU, most bytes first.
+    pub processes: Option<Vec<ProcessRates>>,
+    /// Processes whose counters could not be read.
+    pub hidden: usize,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+impl ThreadKind {
+    /// The kind of a thread.
+    pub fn of(thread: &Thread) -> Self {
+        Self {
+            state: thread.state,
+            command: generalised(&thread.command),
+            is_kernel: thread.is_kernel,
+            syscall: thread.syscall.clone(),
+            wchan: thread.wchan.clone(),
+        }
+    }
+
+    /// Whether it runs or waits for a device: pSnapper shows these.
+    pub const fn is_active(&self) -> bool {
+        matches!(self.state, 'R' | 'D')
+    }
+}
+
+/// A command with each run of digits as `*`: `kworker/*:*H`.
+fn generalised(command: &Label) -> Label {
+    let mut text = String::new();
+    for letter in command.as_str().chars() {
+        match letter {
+            digit if digit.is_ascii_digit() => {
+                if !text.ends_with('*') {
+                    text.push('*');
+                }
+            }
+            other => text.push(other),
+        }
+    }
+    Label::new(&text)
+}
+
+/// Threads of these samples by kind. Each sample is scaled from those it looked at to all.
+pub fn thread_activity(samples: &[ThreadSample]) -> ThreadActivity {
+    let mut means: BTreeMap<ThreadKind, f64> = BTreeMap::new();
+    for sample in samples {
+        let weight = sample.total as f64 / sample.sampled.max(1) as f64 / samples.len() as f64;
+        for thread in &sample.threads {
+            *means.entry(ThreadKind::of(thread)).or_default() += weight;
+        }
+    }
+    let mut kinds: Vec<(ThreadKind, f64)> = means.into_iter().collect();
+    kinds.sort_by(|(a, n), (b, m)| b.is_active().cmp(&a.is_active()).then(m.total_cmp(n)));
+    let last = samples.last();
+    ThreadActivity {
+        kinds,
+        samples: samples.len(),
+        sampled: last.map_or(0, |sample| sample.sampled),
+        total: last.map_or(0, |sample| sample.total),
+        problems: last.map(|sample| sample.problems.clone()).unwrap_or_default(),
+    }
+}
+
+/// Rates of the processes of both samples, `elapsed` apart and with `ticks` a second; those that did nothing are left out. A
+/// counter that decreased has no rate.
+pub fn process_rates(
+    before: &ProcessSample,
+    after: &ProcessSample,
+    elapsed: Duration,
+    ticks: f64,
+) -> Vec<ProcessRates> {
+    let seconds = elapsed.as_secs_f64();
+    if seconds <= 0.0 {
+        return Vec::new();
+    }
+    let rate = |before: Option<u64>, after: Option<u64>| Some(after?.checked_sub(before?)? as f64 / seconds);
+    let of = |(pid, now): (&u32, &ProcessCounters)| {
+        let then = before.processes.get(pid).filter(|then| then.started == now.started)?;
+        let rates = ProcessRates {
+            pid: *pid,
+            command: now.command.clone(),
+            read_bytes: rate(then.read_bytes, now.read_bytes),
+            written_bytes: rate(then.written_bytes, now.written_bytes),
+            called_read: rate(then.called_read, now.called_read),
+            called_write: rate(then.called_write, now.called_write),
+            cpus: now.cpu.saturating_sub(then.cpu) as f64 / ticks / seconds,
+            drives: now.drives.clone(),
+        };
+        let moved = [rates.read_bytes, rates.written_bytes, rates.called_read, rates.called_write];
+        (rates.cpus > 0.0 || moved.iter().flatten().any(|bytes| *bytes > 0.0)).then_some(rates)
+    };
+    let mut all: Vec<ProcessRates> = after.processes.iter().filter_map(of).collect();
+    let bytes = |rates: &ProcessRates| rates.read_bytes.unwrap_or(0.0) + rates.written_bytes.unwrap_or(0.0);
+    all.sort_by(|a, b| bytes(b).total_cmp(&bytes(a)).then(b.cpus.total_cmp(&a.cpus)));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(tid: u32, state: char, command: &str, syscall: Option<&str>) -> Thread {
+        Thread {
+            pid: 1,
+            tid,
+            state,
+            command: Label::new(command),
+            is_kernel: false,
+            syscall: syscall.map(Label::new),
+            wchan: None,
+        }
+    }
+
+    #[test]
+    fn threads_that_do_the_same_are_counted_together_and_scaled_to_all() {
+        let workers = [1, 2].map(|tid| thread(tid, 'D', &format!("fio/{tid}"), Some("io_getevents")));
+        let sample = ThreadSample { threads: workers.into(), sampled: 2, total: 4, problems: Vec::new() };
+        let idle = ThreadSample {
+            threads: vec![thread(3, 'S', "sh", None)],
+            sampled: 1,
+            total: 1,
+            ..sample.clone()
+        };
+        let activity = thread_activity(&[sample, idle]);
+        let [(fio, mean), (shell, other)] = &activity.kinds[..] else { panic!("{activity:?}") };
+        assert_eq!((fio.command.as_str(), *mean, fio.is_active()), ("fio/*", 2.0, true));
+        assert_eq!((shell.command.as_str(), *other, shell.is_active()), ("sh", 0.5, false));
+    }
+
+    #[test]
+    fn a_number_used_again_by_another_process_has_no_rate() {
+        let process = |started, read| ProcessCounters {
+            started,
+            command: Label::new("fio"),
+            read_bytes: Some(read),
+            written_bytes: Some(0),
+            called_read: None,
+            called_write: None,
+            cpu: read / 100,
+            drives: None,
+        };
+        let sample = |all: &[(u32, ProcessCounters)]| ProcessSample {
+            processes: all.iter().cloned().collect(),
+            problems: Vec::new(),
+        };
+        let before = sample(&[(7, process(1, 1000)), (8, process(2, 500))]);
+        let after = sample(&[(7, process(1, 5000)), (8, process(9, 9000)), (9, process(3, 1))]);
+        let rates = process_rates(&before, &after, Duration::from_secs(2), 100.0);
+        let [fio] = &rates[..] else { panic!("{rates:?}") };
+        assert_eq!((fio.pid, fio.read_bytes, fio.called_read, fio.cpus), (7, Some(2000.0), None, 0.2));
+    }
+}
