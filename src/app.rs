@@ -245,6 +245,11 @@ impl App {
         self.shared.tests.running().is_some_and(|test| is_depth_one(&test.workload))
     }
 
+    /// Whether threads and processes are shown.
+    pub(crate) fn asks_for_activity(&self) -> bool {
+        self.screens.get(self.screen).is_some_and(|screen| screen.needs_activity())
+    }
+
     fn take_rates(&mut self, rates: &Rates, at: Duration) {
         // A loop device or an md array would count what the drive below it counts already.
         let hardware =

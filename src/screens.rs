@@ -88,6 +88,11 @@ pub(crate) trait Screen {
         None
     }
 
+    /// Whether it shows threads and processes: they are sampled only while it is shown.
+    fn needs_activity(&self) -> bool {
+        false
+    }
+
     /// The mark behind its name in the tabs.
     fn mark(&self, _shared: &Shared) -> Option<String> {
         None

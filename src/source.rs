@@ -13,6 +13,7 @@ pub(crate) mod smbios;
 pub(crate) mod processor;
 pub(crate) mod interrupts;
 pub mod counters;
+pub mod activity;
 pub(crate) mod block;
 pub mod nvme;
 pub(crate) mod open_files;
