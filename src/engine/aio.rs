@@ -120,6 +120,8 @@ fn read(assignment: &Assignment, queue: &mut impl AioQueue, tracker: &mut PhaseT
     loop {
         if tracker.is_stale() {
             tracker.follow();
+            // What the rate limit owes is not caught up in the next phase.
+            limit.restart();
             helpers.follow(tracker.phase(), queue, stats);
         }
         let goes = matches!(tracker.phase(), Phase::Ramp | Phase::Count) && !given_up;

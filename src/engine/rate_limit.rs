@@ -79,7 +79,7 @@ impl RateLimit {
         Duration::from_nanos(at.saturating_sub(now)).min(NAP)
     }
 
-    /// After a hold, whose time is not caught up.
+    /// At the begin of a phase: time before it is not caught up.
     pub(crate) fn restart(&mut self) {
         self.since = None;
         self.issued = 0;
@@ -120,6 +120,15 @@ mod tests {
         let mut limit = limit(Some(1000), Some(Duration::from_secs(9)));
         assert_eq!(limit.quota(0), 1);
         assert_eq!(limit.quota(3_600_000_000_000), 1001);
+    }
+
+    #[test]
+    fn time_before_a_phase_is_not_caught_up_in_it() {
+        let mut limit = limit(Some(1000), Some(Duration::from_secs(9)));
+        assert_eq!(limit.quota(0), 1);
+        limit.restart();
+        assert_eq!(limit.quota(900_000_000), 1);
+        assert_eq!(limit.quota(1_900_000_000), 1001);
     }
 
     #[test]

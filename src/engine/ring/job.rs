@@ -210,17 +210,12 @@ impl<'a> Job<'a> {
         !self.over
     }
 
-    /// Enters the current phase.
+    /// Enters the current phase; what the rate limit owes is not caught up in it.
     pub(crate) fn follow(&mut self) {
         if !self.over {
             self.tracker.follow();
+            self.limit.restart();
         }
-    }
-
-    /// After a hold.
-    pub(crate) fn go_on(&mut self) {
-        self.follow();
-        self.limit.restart();
     }
 
     /// A request of it completed, with a rate limit.

@@ -142,7 +142,7 @@ fn read<const PACED: bool, const MANY: bool, const LATENCY: bool, const EXACT: b
             match tracker.phase() {
                 Phase::Hold if jobs.iter().any(Job::is_alive) => {
                     tracker.wait();
-                    jobs.iter_mut().for_each(Job::go_on);
+                    jobs.iter_mut().for_each(Job::follow);
                 }
                 Phase::Stop | Phase::Hold => break,
                 Phase::Gate | Phase::Ramp | Phase::Count => {
