@@ -50,7 +50,7 @@ fn run(demo: &str, id: &str, drives: usize, wishes: &Wishes) -> Account {
     let account = experiment::run(plan, &service, &root, |_| true).0;
     assert_eq!(account.restored, Some(true), "{id}");
     assert_eq!(before, service.read().0, "{id}: every setting is as it was");
-    assert_eq!(account.ending, Some(Ending::Narrow), "{id}");
+    assert_eq!(account.ending, Some(Ending::Decided), "{id}");
     assert_eq!((account.rounds, account.thrown_out.len()), (8, 0), "{id}");
     account
 }

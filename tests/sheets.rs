@@ -77,14 +77,14 @@ fn experiment(read: &MachineRead, file: Option<&str>) -> ExperimentRecord {
     account.round = 8;
     account.phase = Phase::Ended;
     account.restored = Some(true);
-    account.ending = Some(Ending::Narrow);
+    account.ending = Some(Ending::Decided);
     if let Some(file) = file {
         account.ending = Some(Ending::Failed(format!("{file}: EIO, says bob")));
         let why =
             format!("EIO: Input/output error on {file}; attic-tower at 10.9.8.7 read S4EWNX0R123456 too");
         account.thrown_out.push(ThrownOut { round: 3, arm: account.plan.arms[0].label.clone(), why });
     }
-    account.conclude();
+    account.conclude(true);
     account.record(read.machine.host.boot_id.value(), 1_790_000_000)
 }
 

@@ -1,18 +1,17 @@
 //! [`Account`]: the state of an experiment and its result.
 
 use super::{
+    looks,
     plan::Plan,
-    statistics::{Interval, log_ratios, median},
+    statistics::{self, Interval, log_ratios, median},
 };
 use crate::model::{
     Effect, Verdict,
-    experiment::{Run, ThrownOut},
+    experiment::{Look, Run, Sample, ThrownOut},
 };
 
-/// Target half width as a share of the margin. For two equal arms the center then lies within
-/// six tenths of the margin in 997 of 1000 experiments (three standard errors), and the whole interval within the
-/// margin.
-const NARROW: f64 = 0.4;
+/// An interval whose half width is this share of the margin decides in any case: it cannot reach both 1 and the margin.
+const NARROW: f64 = 0.5;
 
 /// The state of one arm.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -39,8 +38,8 @@ pub enum Phase {
 /// Why an experiment ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// Every interval was narrow enough.
-    Narrow,
+    /// Every comparison is decided.
+    Decided,
     /// The time limit was reached.
     TimeUp,
     /// The user stopped it.
@@ -68,6 +67,12 @@ pub struct Account {
     pub effects: Vec<Effect>,
     /// Half width of the widest interval after each round, as a share.
     pub widths: Vec<f64>,
+    /// Looks so far.
+    pub looks: Vec<Look>,
+    /// How often it was extended.
+    pub extensions: u32,
+    /// Every run, in order.
+    pub samples: Vec<Sample>,
     /// Why it ended; `None` before.
     pub ending: Option<Ending>,
     /// Whether every setting was restored; `None` before the end.
@@ -86,6 +91,9 @@ impl Account {
             thrown_out: Vec::new(),
             effects: Vec::new(),
             widths: Vec::new(),
+            looks: Vec::new(),
+            extensions: 0,
+            samples: Vec::new(),
             ending: None,
             restored: None,
         }
@@ -106,7 +114,8 @@ impl Account {
         (0..self.arms.len()).filter(|arm| !self.plan.arms[*arm].against.is_empty() && self.takes_part(*arm))
     }
 
-    pub(crate) fn interval(&self, arm: usize) -> Option<Interval> {
+    /// The logarithms of an arm's ratios, round by round.
+    pub(crate) fn logs(&self, arm: usize) -> Vec<f64> {
         let values = |arm: usize| self.arms[arm].runs.iter().map(|run| run.value);
         let mut against = vec![0.0; self.arms[arm].runs.len()];
         for (base, factor) in &self.plan.arms[arm].against {
@@ -115,37 +124,67 @@ impl Account {
             }
         }
         let figures: Vec<f64> = values(arm).collect();
-        Interval::of(&log_ratios(&figures, &against), self.plan.terms.confidence)
+        log_ratios(&figures, &against)
     }
 
-    /// Recomputes the effects, after each round and at the end.
-    pub fn conclude(&mut self) {
+    /// The level of the next look's intervals.
+    pub(crate) fn level(&self) -> f64 {
+        looks::level(self.plan.terms.confidence, self.compared().count(), self.extensions)
+    }
+
+    pub(crate) fn interval(&self, arm: usize) -> Option<Interval> {
+        Interval::of(&self.logs(arm), self.level())
+    }
+
+    /// Rounds of the next look; `None` if only the end of the time is one.
+    pub(crate) fn next_look(&self) -> Option<u32> {
+        looks::next(self.rounds.max(self.plan.terms.least_rounds.saturating_sub(1)), self.extensions)
+    }
+
+    /// Recomputes the intervals after a round; `is_look`: forms verdicts too. A comparison that is decided keeps its look's
+    /// interval until a later look decides it again.
+    pub fn conclude(&mut self, is_look: bool) {
+        let is_look = is_look && self.rounds >= self.plan.terms.least_rounds;
+        if is_look && self.looks.last().is_none_or(|look| look.round < self.rounds) {
+            self.looks.push(Look { round: self.rounds, level: self.level() });
+        }
         let effects = self.compared().filter_map(|arm| {
-            let interval = self.interval(arm)?;
-            let (ratio, low, high) = interval.ratios();
-            let verdict = self.verdict(&interval);
-            let confidence = self.plan.terms.confidence;
-            let detectable = interval.detectable().exp_m1();
-            Some(Effect { arm, ratio, low, high, confidence, verdict, detectable })
+            let before = self.effect(arm).filter(|effect| effect.decided.is_some()).cloned();
+            let now = self.interval(arm).map(|interval| self.compare(arm, &interval, is_look));
+            match (before, now) {
+                (Some(before), Some(now)) if now.decided.is_none() => Some(before),
+                (before, now) => now.or(before),
+            }
         });
         self.effects = effects.collect();
     }
 
+    /// The effect of an arm by its interval.
+    fn compare(&self, arm: usize, interval: &Interval, is_look: bool) -> Effect {
+        let (ratio, low, high) = interval.ratios();
+        let verdict = if is_look { self.verdict(interval) } else { Verdict::Inconclusive };
+        Effect {
+            arm,
+            ratio,
+            low,
+            high,
+            confidence: self.plan.terms.confidence,
+            verdict,
+            detectable: interval.detectable(self.plan.terms.margin.ln_1p()).exp_m1(),
+            decided: verdict.is_answer().then_some(self.rounds),
+        }
+    }
+
     /// The verdict for an interval.
     ///
-    /// No difference: the interval lies within the margin. Faster or slower: it excludes 1, and its center is at least
-    /// a margin away, so that irrelevant differences are not reported. Otherwise it stays open.
+    /// Faster or slower: it excludes 1, and its center is at least a margin away, so that irrelevant differences are not
+    /// reported. No difference: it lies within the margin and includes 1; where it excludes 1, or is narrow and does so, the
+    /// difference is smaller than the margin. Otherwise it stays open.
     fn verdict(&self, interval: &Interval) -> Verdict {
-        let terms = &self.plan.terms;
-        if interval.count < terms.least_rounds as usize || self.is_disturbed() {
-            return self.without_interval();
-        }
-        let margin = terms.margin.ln_1p();
+        let margin = self.plan.terms.margin.ln_1p();
         let (low, high) = (interval.middle - interval.half, interval.middle + interval.half);
-        if -margin < low && high < margin {
-            return Verdict::NoDifference;
-        }
-        if (low > 0.0 || high < 0.0) && interval.middle.abs() >= margin {
+        let excludes_one = low > 0.0 || high < 0.0;
+        if excludes_one && interval.middle.abs() >= margin {
             let is_more = interval.middle > 0.0;
             return if is_more == self.plan.metric.more_is_better() {
                 Verdict::Faster
@@ -153,7 +192,37 @@ impl Account {
                 Verdict::Slower
             };
         }
-        Verdict::Inconclusive
+        let is_inside = -margin < low && high < margin;
+        let is_narrow = interval.half <= self.narrow().ln_1p();
+        match (is_inside || is_narrow, excludes_one) {
+            (false, _) => Verdict::Inconclusive,
+            (true, true) => Verdict::SmallerThanMargin,
+            (true, false) => Verdict::NoDifference,
+        }
+    }
+
+    /// The autocorrelation of an arm's ratios where chance alone exceeds it in fewer than 2 of 100 experiments (2.05
+    /// standard errors of independent values, and 0.3): the rounds then depend on each other, and the interval is too narrow.
+    pub(crate) fn dependence(&self, arm: usize) -> Option<f64> {
+        let logs = self.logs(arm);
+        let limit = (2.05 / (logs.len() as f64).sqrt()).max(0.3);
+        statistics::autocorrelation(&logs).filter(|correlation| *correlation > limit)
+    }
+
+    /// Makes every verdict invalid where too many rounds were disturbed.
+    pub(crate) fn invalidate(&mut self) {
+        if self.is_disturbed() {
+            for effect in &mut self.effects {
+                effect.verdict = Verdict::Invalid;
+            }
+        }
+    }
+
+    /// Whether every comparison is decided.
+    pub(crate) fn is_decided(&self) -> bool {
+        let mut compared = self.compared().peekable();
+        compared.peek().is_some()
+            && compared.all(|arm| self.effect(arm).is_some_and(|effect| effect.decided.is_some()))
     }
 
     /// Whether more rounds were discarded than counted, and at least the minimum number of rounds.
@@ -169,21 +238,41 @@ impl Account {
 
     /// Half width of the widest interval, as a share; `None` until every arm has an interval.
     pub(crate) fn width(&self) -> Option<f64> {
-        let halves = self.compared().map(|arm| Some(self.interval(arm)?.half));
+        let halves = self.open().map(|arm| Some(self.interval(arm)?.half));
         halves.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max).map(f64::exp_m1)
     }
 
-    /// The target half width, as a share.
+    /// The half width that decides in any case, as a share.
     pub(crate) fn narrow(&self) -> f64 {
         NARROW * self.plan.terms.margin
+    }
+
+    /// Compared arms that are not decided; all of them when all are.
+    fn open(&self) -> impl Iterator<Item = usize> {
+        let is_open = |arm: usize| self.effect(arm).is_none_or(|effect| effect.decided.is_none());
+        let all = !self.compared().any(is_open);
+        self.compared().filter(move |arm| all || is_open(*arm))
     }
 
     /// Estimated total rounds until every interval is narrow.
     pub(crate) fn rounds_needed(&self) -> Option<u32> {
         let half = self.narrow().ln_1p();
-        let counts = self.compared().map(|arm| Some(self.interval(arm)?.count_for(half)));
+        let counts = self.open().map(|arm| Some(self.interval(arm)?.count_for(half)));
         let most = counts.collect::<Option<Vec<_>>>()?.into_iter().max()?;
         Some(u32::try_from(most).unwrap_or(u32::MAX).max(self.plan.terms.least_rounds))
+    }
+
+    /// Estimated further rounds until every comparison is decided, at least up to the next look.
+    pub(crate) fn rounds_to_go(&self) -> Option<u32> {
+        let look = looks::next(self.rounds, self.extensions + 1).unwrap_or(0);
+        Some(self.rounds_needed()?.max(look).saturating_sub(self.rounds).max(1))
+    }
+
+    /// CPUs that other processes used during the runs that count, on average.
+    pub(crate) fn other_cpus(&self) -> Option<f64> {
+        let counted = self.samples.iter().filter(|sample| sample.discarded.is_none());
+        let used: Vec<f64> = counted.filter_map(|sample| sample.surroundings.other_cpus).collect();
+        (!used.is_empty()).then(|| used.iter().sum::<f64>() / used.len() as f64)
     }
 
     pub(crate) fn has_ended(&self) -> bool {

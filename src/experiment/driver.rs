@@ -1,34 +1,36 @@
 //! [`Driver`]: the next step of an experiment. Pure: events go in, actions come out.
 //!
 //! ```text
-//!  round 0 (warm-up, does not count), rounds 1, 2, ...: every arm once, in random order
+//!  round 0 (warm-up, does not count), rounds 1, 2, ...: every arm once, in balanced random order
 //!      SetUp arm ─► Run arm ─► Restore ─► next arm
-//!  after a round: every interval narrow, or the time up? ─► End
+//!  after a round: a look, and every comparison decided? the time up? ─► End
 //!  stopped: Abort the run ─► Restore ─► End
 //!  a step fails: Restore anyway; the round is discarded, in round 0 the arm is dropped
 //! ```
-//! Only the width of the intervals and the time decide whether to go on, never their position: stopping as soon as an
-//! interval excludes 1 finds a difference between equal arms in every fourth experiment.
+//! Verdicts are formed only at looks (`looks.rs`) and when the time is up: forming them after every round, or stopping by
+//! eye, finds a difference between equal arms in every fourth experiment.
 
 use std::time::Duration;
 
 use super::{
     account::{Account, Ending, Phase},
     plan::{Arm, Plan},
-    shuffle::Random,
+    shuffle::{Orders, Random},
     statistics::median,
 };
 use crate::{
     model::{
         Failed, RunSummary, Workload,
-        experiment::{Run, ThrownOut},
+        experiment::{Run, Sample, Surroundings, ThrownOut},
     },
     units::counted,
 };
 
 /// An input of the driver. Times are since the start of the experiment.
 #[derive(Debug, Clone)]
-pub(crate) enum Event {
+#[expect(clippy::large_enum_variant, reason = "one at a time")]
+pub enum Event {
+    /// It begins.
     Begin,
     /// The arm's settings were written and read back, or the error.
     SetUp(Result<(), Failed>),
@@ -38,24 +40,26 @@ pub(crate) enum Event {
     Restored(Result<(), Failed>, Duration),
     /// The user stopped it.
     Stop,
-    /// The user extended it by this time, after its end.
-    Longer(Duration),
+    /// The user extends it, after its end, by this time from then on.
+    Longer(Duration, Duration),
 }
 
 /// A finished run.
 #[derive(Debug, Clone)]
-pub(crate) struct Ran {
+pub struct Ran {
     /// Its figures.
     pub run: RunSummary,
     /// Disturbances, one sentence each: temperature, other I/O on a drive.
     pub disturbed: Vec<String>,
-    /// CPU clock during the run, kHz, where it can be read.
-    pub clock: Option<f64>,
+    /// What else the machine did.
+    pub surroundings: Surroundings,
+    /// Its start, since the start of the experiment.
+    pub began: Duration,
 }
 
 /// An output of the driver; its result is the next event.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Action {
+pub enum Action {
     /// Write the arm's settings, and hold CPUs out of deep idle states if it asks for it.
     SetUp(usize),
     /// Run the workload, which includes times and seed.
@@ -64,6 +68,7 @@ pub(crate) enum Action {
     Abort,
     /// Restore the settings.
     Restore,
+    /// Nothing follows.
     End,
 }
 
@@ -74,9 +79,14 @@ const ERRORS: u32 = 3;
 
 /// A running experiment.
 #[derive(Debug, Clone)]
-pub(crate) struct Driver {
+pub struct Driver {
     account: Account,
     random: Random,
+    orders: Orders,
+    /// The order of this round.
+    order: Vec<usize>,
+    /// The seed of the run in progress.
+    seed: u64,
     /// Remaining arms of this round, the next one last.
     left: Vec<usize>,
     /// Finished runs of this round, by arm.
@@ -87,20 +97,21 @@ pub(crate) struct Driver {
     clocks: Vec<Vec<f64>>,
     errors: u32,
     most_time: Duration,
-    /// Minimum number of counted rounds.
-    wanted_rounds: u32,
     stopping: bool,
     /// An error that ends it once the settings are restored.
     failed: Option<String>,
 }
 
 impl Driver {
-    pub(crate) fn new(plan: Plan) -> Self {
+    /// Before the first step.
+    pub fn new(plan: Plan) -> Self {
         Self {
             random: Random::new(plan.terms.seed),
             clocks: vec![Vec::new(); plan.arms.len()],
             most_time: plan.terms.most_time,
-            wanted_rounds: plan.terms.least_rounds,
+            orders: Orders::default(),
+            order: Vec::new(),
+            seed: 0,
             account: Account::new(plan),
             left: Vec::new(),
             now: Vec::new(),
@@ -111,11 +122,13 @@ impl Driver {
         }
     }
 
-    pub(crate) const fn account(&self) -> &Account {
+    /// Where it stands.
+    pub const fn account(&self) -> &Account {
         &self.account
     }
 
-    pub(crate) fn step(&mut self, event: Event) -> Vec<Action> {
+    /// Takes an event; what is to be done next, in order.
+    pub fn step(&mut self, event: Event) -> Vec<Action> {
         match (event, self.account.phase) {
             (Event::Begin, _) => {
                 self.shuffle();
@@ -135,7 +148,7 @@ impl Driver {
                 match result {
                     Ok(ran) => self.take(arm, &ran),
                     Err(why) if !self.stopping => self.error(arm, why.to_string()),
-                    Err(_) => {}
+                    Err(_) => self.note(arm, Duration::ZERO, None, Surroundings::default()),
                 }
                 self.restore(arm)
             }
@@ -144,16 +157,9 @@ impl Driver {
                 self.stopping = true;
                 if matches!(phase, Phase::Running(_)) { vec![Action::Abort] } else { Vec::new() }
             }
-            (Event::Longer(time), Phase::Ended) if self.can_go_on() => {
-                self.most_time += time;
-                let rounds = time.as_secs_f64() / self.account.plan.round_time().as_secs_f64().max(1e-3);
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "a count of rounds"
-                )]
-                let rounds = rounds.clamp(1.0, 1e6) as u32;
-                self.wanted_rounds = self.account.rounds + rounds;
+            (Event::Longer(time, at), Phase::Ended) if self.can_go_on() => {
+                self.most_time = at + time;
+                self.account.extensions += 1;
                 self.stopping = false;
                 self.account.ending = None;
                 self.account.restored = None;
@@ -187,12 +193,13 @@ impl Driver {
         if !self.left.is_empty() {
             return self.next_arm();
         }
-        self.end_round();
-        if self.is_narrow() {
-            return self.end(Ending::Narrow, true);
-        }
+        let is_over = at + self.account.plan.round_time() > self.most_time && self.account.round > 0;
         // No round starts that would end after the time limit.
-        if at + self.account.plan.round_time() > self.most_time && self.account.round > 0 {
+        let looked = self.end_round(is_over);
+        if looked && self.account.is_decided() {
+            return self.end(Ending::Decided, true);
+        }
+        if is_over {
             return self.end(Ending::TimeUp, true);
         }
         self.begin_round();
@@ -204,13 +211,8 @@ impl Driver {
         self.account.phase = Phase::Ended;
         self.account.ending = Some(ending);
         self.account.restored = Some(restored);
-        self.account.conclude();
+        self.account.invalidate();
         vec![Action::End]
-    }
-
-    fn is_narrow(&self) -> bool {
-        self.account.rounds >= self.wanted_rounds
-            && self.account.width().is_some_and(|width| width <= self.account.narrow())
     }
 
     fn begin_round(&mut self) {
@@ -221,9 +223,14 @@ impl Driver {
     fn shuffle(&mut self) {
         self.now.clear();
         self.spoilt = None;
-        let order = self.random.order(self.account.arms.len());
         let takes_part = |arm: &usize| self.account.arms[*arm].left_out.is_none();
-        self.left = order.into_iter().filter(takes_part).collect();
+        let arms: Vec<usize> = (0..self.account.arms.len()).filter(takes_part).collect();
+        if self.account.round <= 1 {
+            // Arms may have been left out since the warm-up round.
+            self.orders.clear();
+        }
+        self.order = self.orders.take(&mut self.random, &arms);
+        self.left = self.order.iter().rev().copied().collect();
     }
 
     fn next_arm(&mut self) -> Vec<Action> {
@@ -234,16 +241,15 @@ impl Driver {
 
     /// The arm's workload with times and its own seed, so that no two runs read the same sequence of blocks.
     fn workload(&mut self, arm: usize) -> Workload {
-        let terms = &self.account.plan.terms;
-        Workload {
-            runtime: Some(terms.measured),
-            ramp: terms.warm_up,
-            seed: self.random.number(),
-            ..self.account.plan.arms[arm].workload.clone()
-        }
+        self.seed = self.random.number();
+        Workload { seed: self.seed, ..self.account.plan.timed(arm) }
     }
 
     fn take(&mut self, arm: usize, ran: &Ran) {
+        let run = (!self.stopping)
+            .then(|| Run::of(self.account.round, self.account.plan.metric, &ran.run))
+            .flatten();
+        self.note(arm, ran.began, run.as_ref().map(|run| run.value), ran.surroundings);
         if self.stopping {
             return;
         }
@@ -255,21 +261,39 @@ impl Driver {
             self.error(arm, why);
             return;
         }
-        match Run::of(self.account.round, self.account.plan.metric, &ran.run) {
+        match run {
             Some(run) => self.now.push((arm, run)),
+            // A first run may be too short for a read to complete; the rounds that count show whether it is.
+            None if self.account.round == 0 => {}
             None => self.error(arm, format!("has no figure for {}", self.account.plan.metric.name())),
         }
         let usual = median(&self.clocks[arm]);
-        if let Some(clock) = ran.clock {
+        if let Some(clock) = ran.surroundings.cpu_khz {
             self.clocks[arm].push(clock);
         }
-        let changed = ran.clock.zip(usual).filter(|(clock, usual)| (clock / usual - 1.0).abs() > CLOCK);
-        let clock = changed.map(|(clock, usual)| {
-            format!("the CPUs ran at {:.2} GHz instead of {:.2}", clock / 1e6, usual / 1e6)
-        });
+        let changed = ran.surroundings.cpu_khz.zip(usual);
+        let clock =
+            changed.filter(|(clock, usual)| (clock / usual - 1.0).abs() > CLOCK).map(|(clock, usual)| {
+                format!("the CPUs ran at {:.2} GHz instead of {:.2}", clock / 1e6, usual / 1e6)
+            });
         if let Some(why) = ran.disturbed.first().cloned().or(clock) {
             self.spoilt.get_or_insert((arm, why));
         }
+    }
+
+    /// Notes a run, whether it counts or not.
+    fn note(&mut self, arm: usize, began: Duration, value: Option<f64>, surroundings: Surroundings) {
+        let sample = Sample {
+            round: self.account.round,
+            arm: self.account.plan.arms[arm].label.clone(),
+            order: self.order.len() - self.left.len(),
+            began: u64::try_from(began.as_nanos()).unwrap_or(u64::MAX),
+            seed: self.seed,
+            value,
+            discarded: (self.account.round == 0).then(|| "warm-up round".to_owned()),
+            surroundings,
+        };
+        self.account.samples.push(sample);
     }
 
     /// A step of this arm failed: in the warm-up round the arm is dropped, later the round is discarded.
@@ -295,24 +319,43 @@ impl Driver {
 
     /// Discards the round if it is spoilt.
     fn throw_out(&mut self) -> bool {
-        let spoilt = self.spoilt.take().filter(|_| self.account.round > 0);
+        let round = self.account.round;
+        let spoilt = self.spoilt.take().filter(|_| round > 0);
+        let is_cut = self.now.len() < self.order.len() && round > 0 && !self.now.is_empty();
+        let reason = match &spoilt {
+            Some((arm, why)) => format!("{}: {why}", self.account.plan.arms[*arm].label),
+            None if is_cut => "the round was interrupted".to_owned(),
+            None => return false,
+        };
+        for sample in self.account.samples.iter_mut().rev().take_while(|sample| sample.round == round) {
+            sample.discarded.get_or_insert_with(|| reason.clone());
+        }
         let Some((arm, why)) = spoilt else { return false };
         let arm = self.account.plan.arms[arm].label.clone();
-        self.account.thrown_out.push(ThrownOut { round: self.account.round, arm, why });
+        self.account.thrown_out.push(ThrownOut { round, arm, why });
+        self.orders.give_back(std::mem::take(&mut self.order));
         true
     }
 
-    fn end_round(&mut self) {
-        if self.throw_out() || self.account.round == 0 {
-            return;
+    /// Counts the round unless it is spoilt, and looks if it is time to; whether it looked.
+    fn end_round(&mut self, is_last: bool) -> bool {
+        let is_counted = !self.throw_out() && self.account.round > 0;
+        let mut is_look = is_last;
+        if is_counted {
+            self.errors = 0;
+            is_look |= self.account.next_look() == Some(self.account.rounds + 1);
+            for (arm, run) in self.now.drain(..) {
+                self.account.arms[arm].runs.push(run);
+            }
+            self.account.rounds += 1;
         }
-        self.errors = 0;
-        for (arm, run) in self.now.drain(..) {
-            self.account.arms[arm].runs.push(run);
+        if is_counted || is_last {
+            self.account.conclude(is_look);
         }
-        self.account.rounds += 1;
-        self.account.conclude();
-        self.account.widths.extend(self.account.width());
+        if is_counted {
+            self.account.widths.extend(self.account.width());
+        }
+        is_look
     }
 }
 

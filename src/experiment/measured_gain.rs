@@ -134,6 +134,7 @@ mod tests {
                 confidence: 0.95,
                 verdict,
                 detectable: 0.01,
+                decided: Some(9),
             })
             .collect();
         account

@@ -243,6 +243,12 @@ impl Plan {
         (self.terms.measured + self.terms.warm_up + CHANGE_OVER) * arms
     }
 
+    /// An arm's workload with the runtime and ramp time of a run.
+    pub(crate) fn timed(&self, arm: usize) -> Workload {
+        let terms = &self.terms;
+        Workload { runtime: Some(terms.measured), ramp: terms.warm_up, ..self.arms[arm].workload.clone() }
+    }
+
     /// The baseline arm; of several the first.
     pub(crate) fn baseline(&self) -> usize {
         self.arms.iter().position(|arm| arm.against.is_empty()).unwrap_or(0)

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::{
-    account::{Account, ArmAccount},
-    plan::{Arm, Assignment, Plan, Terms},
+    account::Account,
+    plan::{Assignment, Plan, Terms},
+    statistics::spread,
     verdict,
 };
 use crate::{
@@ -28,11 +29,14 @@ impl Account {
                 .map_or_else(Label::default, |arm| Label::new(&arm.label)),
             targets: plan.targets.clone(),
             options: options(plan),
-            arms: plan.arms.iter().zip(&self.arms).map(arm).collect(),
+            arms: (0..plan.arms.len()).map(|index| arm(self, index)).collect(),
             effects: self.compared().map(|arm| effect(self, arm)).collect(),
             margin: plan.terms.margin,
             detectable: self.effects.iter().map(|effect| effect.detectable).reduce(f64::max),
             rounds: self.rounds,
+            seed: plan.terms.seed,
+            looks: self.looks.clone(),
+            samples: self.samples.clone(),
             thrown_out: self.thrown_out.len(),
             thrown_out_because: self.thrown_out.clone(),
             ended_because: verdict::ending(self),
@@ -42,7 +46,8 @@ impl Account {
     }
 }
 
-fn arm((arm, so_far): (&Arm, &ArmAccount)) -> ArmRecord {
+fn arm(account: &Account, index: usize) -> ArmRecord {
+    let (arm, so_far) = (&account.plan.arms[index], &account.arms[index]);
     let setting = |set: &Assignment| SettingRecord {
         device: Label::new(&set.device.to_string()),
         setting: Label::new(set.setting.0),
@@ -51,7 +56,8 @@ fn arm((arm, so_far): (&Arm, &ArmAccount)) -> ArmRecord {
     ArmRecord {
         label: Label::new(&arm.label),
         settings: arm.settings.iter().map(setting).collect(),
-        workload: arm.workload.clone(),
+        workload: account.plan.timed(index),
+        noise: spread(&so_far.runs.iter().map(|run| run.value.ln()).collect::<Vec<_>>()),
         runs: so_far.runs.clone(),
         left_out: so_far.left_out.clone(),
     }
@@ -68,6 +74,8 @@ fn effect(account: &Account, arm: usize) -> EffectRecord {
         confidence: account.plan.terms.confidence,
         verdict: found.map_or_else(|| account.without_interval(), |effect| effect.verdict),
         detectable: found.map(|effect| effect.detectable),
+        decided: found.and_then(|effect| effect.decided),
+        autocorrelation: account.dependence(arm),
         meaning: found.map_or_else(String::new, |effect| verdict::meaning(account, effect)),
     }
 }

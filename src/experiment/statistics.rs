@@ -57,10 +57,10 @@ impl Interval {
         (self.middle.exp(), (self.middle - self.half).exp(), (self.middle + self.half).exp())
     }
 
-    /// The smallest logarithm of a ratio that such rounds detect with a power of 80 %: the distance to the end
-    /// of the interval, and on to where only a fifth of all intervals would still reach back.
-    pub(crate) fn detectable(&self) -> f64 {
-        self.half + student(0.6, self.freedom) * self.error
+    /// The smallest logarithm of a ratio that a verdict after such rounds finds with a power of 80 %: only a fifth of all
+    /// intervals around it reaches back to none, and only a fifth of all middles stays below the margin.
+    pub(crate) fn detectable(&self, margin: f64) -> f64 {
+        self.half.max(margin) + student(0.6, self.freedom) * self.error
     }
 
     /// The number of ratios needed for this half width, at least the current number.
@@ -73,6 +73,21 @@ impl Interval {
         let count = (self.count as f64 * factor).ceil() as usize;
         count
     }
+}
+
+/// The standard deviation; `None` for fewer than two values.
+pub fn spread(values: &[f64]) -> Option<f64> {
+    let middle = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
+    (values.len() >= 2).then(|| (squares / (values.len() - 1) as f64).sqrt())
+}
+
+/// The correlation of each value with the next one (lag 1); `None` for fewer than eight values or without any spread.
+pub fn autocorrelation(values: &[f64]) -> Option<f64> {
+    let middle = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
+    let products: f64 = values.windows(2).map(|pair| (pair[0] - middle) * (pair[1] - middle)).sum();
+    (values.len() >= 8 && squares > 0.0).then(|| products / squares)
 }
 
 /// The logarithms of `figures` over `against`, pair by pair.
@@ -90,16 +105,33 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     values
 }
 
-/// Student's quantile: |t| with `freedom` degrees of freedom stays below it with that probability. By bisection of the
-/// distribution's closed form.
+/// Student's quantile: |t| with `freedom` degrees of freedom stays below it with that probability. By false position
+/// (the Illinois method) on the distribution's closed form.
 pub(crate) fn student(probability: f64, freedom: u32) -> f64 {
-    let (mut low, mut high) = (0.0, 1e4);
-    for _ in 0..80 {
-        let middle = f64::midpoint(low, high);
-        if within(middle, freedom) < probability {
-            low = middle;
+    let miss = |t: f64| within(t, freedom) - probability;
+    let (mut low, mut below) = (0.0, -probability);
+    let (mut high, mut above) = (2.0, miss(2.0));
+    while above < 0.0 && high < 1e6 {
+        (low, below) = (high, above);
+        high *= 2.0;
+        above = miss(high);
+    }
+    let mut was_low = None;
+    for _ in 0..100 {
+        let middle = (low * above - high * below) / (above - below);
+        let at = miss(middle);
+        if at.abs() < 1e-13 || high - low < 1e-10 * high {
+            return middle;
+        }
+        // An end that stays twice counts half, so that both move.
+        let is_low = at < 0.0;
+        let again = was_low.replace(is_low) == Some(is_low);
+        if is_low {
+            (low, below) = (middle, at);
+            above /= if again { 2.0 } else { 1.0 };
         } else {
-            high = middle;
+            (high, above) = (middle, at);
+            below /= if again { 2.0 } else { 1.0 };
         }
     }
     high
@@ -183,7 +215,7 @@ mod tests {
         // Twelve rounds of that spread, and the effect they are said to tell from none.
         let error = truth.error * (4000.0_f64 / 12.0).sqrt();
         let twelve = Interval { error, half: student(0.95, 7) * error, freedom: 7, count: 12, ..truth };
-        let effect = twelve.detectable();
+        let effect = twelve.detectable(0.0);
         let seen = (0..4000)
             .filter(|_| {
                 let logs: Vec<f64> = (0..12).map(|_| random.normal() + effect).collect();

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::{
     arms,
     plan::{Experiment, Subject},
+    verdict::{better, worse},
 };
 use crate::{
     model::{ExperimentId, Metric, Workload},
@@ -20,8 +21,8 @@ const fn row(id: &'static str, question: &'static str, arms: &'static str) -> Ex
         needs: "",
         metric: Metric::Iops,
         found: "",
-        if_better: "{arm} reads more than {baseline} here.",
-        if_worse: "{arm} reads less than {baseline} here.",
+        if_better: better(Metric::Iops),
+        if_worse: worse(Metric::Iops),
         if_same: "{arm} and {baseline} read the same: another limit is lower.",
         proves: &[],
         subject: Subject::OneDrive,

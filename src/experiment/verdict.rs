@@ -15,10 +15,11 @@ pub fn sentence(account: &Account, effect: &Effect) -> String {
         Verdict::Faster => "is better",
         Verdict::Slower => "is worse",
         Verdict::NoDifference => "makes no difference",
+        Verdict::SmallerThanMargin => "makes a difference smaller than the margin",
         Verdict::Inconclusive => "is inconclusive",
         Verdict::Invalid => "is invalid",
     };
-    let rounds = counted(account.rounds as usize, "round");
+    let rounds = counted(effect.decided.unwrap_or(account.rounds) as usize, "round");
     format!(
         "{} {word}: {}, {rounds}, {} discarded; {} is detectable.",
         arm.label,
@@ -89,10 +90,19 @@ pub(crate) fn against(account: &Account, arm: usize) -> String {
 /// The conclusion from an effect.
 pub(crate) fn meaning(account: &Account, effect: &Effect) -> String {
     let row = account.plan.experiment;
+    let metric = account.plan.metric;
+    // A row's conclusions are about its own metric.
+    let is_own = metric == row.metric;
     let template = match effect.verdict {
-        Verdict::Faster => row.if_better,
-        Verdict::Slower => row.if_worse,
-        Verdict::NoDifference => row.if_same,
+        Verdict::Faster if is_own => row.if_better,
+        Verdict::Slower if is_own => row.if_worse,
+        Verdict::NoDifference if is_own => row.if_same,
+        Verdict::Faster => better(metric),
+        Verdict::Slower => worse(metric),
+        Verdict::NoDifference => "{arm} and {baseline} are the same in this metric.",
+        Verdict::SmallerThanMargin => {
+            "{arm} and {baseline} differ, by less than the margin: it hardly matters."
+        }
         Verdict::Invalid => "Too many rounds were disturbed: stop other load, then measure again.",
         Verdict::Inconclusive => return longer(account),
     };
@@ -100,30 +110,60 @@ pub(crate) fn meaning(account: &Account, effect: &Effect) -> String {
     filled.replace("{baseline}", &against(account, effect.arm))
 }
 
-/// Estimated further time of an undecided experiment.
-fn longer(account: &Account) -> String {
-    let width = account.width();
-    match (account.rounds_needed(), width) {
-        (Some(needed), Some(width)) if width > account.narrow() => {
-            let more = needed.saturating_sub(account.rounds).max(1);
-            let time = account.plan.round_time() * more;
-            format!(
-                "{} more, {}, would make the interval narrow enough.",
-                counted(more as usize, "round"),
-                in_words(time)
-            )
-        }
-        (Some(_), Some(_)) => {
-            let margin = percent(account.plan.terms.margin);
-            format!("The difference is close to the margin of {margin}: use a smaller margin.")
-        }
-        _ => "There are too few rounds for an interval.".to_owned(),
+/// The conclusion of a better arm by any metric.
+pub(crate) const fn better(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Iops => "{arm} has more IOPS than {baseline} here.",
+        Metric::BytesPerSecond => "{arm} has more throughput than {baseline} here.",
+        Metric::CpuNsPerIo => "{arm} costs less CPU time per read than {baseline} here.",
+        Metric::LatencyP99 => "{arm} has a lower p99 latency than {baseline} here.",
     }
 }
 
+/// The conclusion of a worse arm by any metric.
+pub(crate) const fn worse(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Iops => "{arm} has fewer IOPS than {baseline} here.",
+        Metric::BytesPerSecond => "{arm} has less throughput than {baseline} here.",
+        Metric::CpuNsPerIo => "{arm} costs more CPU time per read than {baseline} here.",
+        Metric::LatencyP99 => "{arm} has a higher p99 latency than {baseline} here.",
+    }
+}
+
+/// Estimated further time of an undecided experiment.
+fn longer(account: &Account) -> String {
+    let Some(more) = account.rounds_to_go() else {
+        return "There are too few rounds for an interval.".to_owned();
+    };
+    let time = account.plan.round_time() * more;
+    format!("About {} more, {}, would decide it.", counted(more as usize, "round"), in_words(time))
+}
+
+/// What readers of a result should know besides its verdicts, one sentence each.
+pub fn notes(account: &Account) -> Vec<String> {
+    let mut notes = Vec::new();
+    for arm in account.compared() {
+        if let Some(correlation) = account.dependence(arm) {
+            notes.push(format!(
+                "{}: successive rounds depend on each other (autocorrelation {correlation:.2}), so the interval is too narrow.",
+                account.plan.arms[arm].label
+            ));
+        }
+    }
+    if let Some(cpus) = account.other_cpus().filter(|cpus| *cpus >= OTHER_CPUS) {
+        notes.push(format!(
+            "Other processes used {cpus:.1} CPUs during the runs: stop them for smaller noise."
+        ));
+    }
+    notes
+}
+
+/// CPUs that others may use without a note.
+const OTHER_CPUS: f64 = 0.25;
+
 pub(crate) fn ending(account: &Account) -> Option<String> {
     Some(match account.ending.as_ref()? {
-        Ending::Narrow => format!("Every interval is within ±{}.", percent(account.narrow())),
+        Ending::Decided => "Every comparison is decided.".to_owned(),
         Ending::TimeUp => "The time limit was reached.".to_owned(),
         Ending::Stopped => "It was stopped.".to_owned(),
         Ending::Failed(why) => why.clone(),

@@ -6,7 +6,7 @@ use crate::{
     capacity::{self, SystemActivity},
     counters::{DiskRates, Rates},
     machine::{Drive, IoLimit, LimitKind, Machine, Measured, Smart},
-    model::{DriveName, Limits, RunSample, RunSummary, TargetSummary, Workload},
+    model::{DriveName, Limits, RunSample, RunSummary, TargetSummary, Workload, experiment::Surroundings},
     text::Label,
     units,
 };
@@ -109,12 +109,13 @@ impl RunMonitor {
         let Some(seen) = &self.seen else { return SystemActivity::default() };
         let interrupts = seen.cpu.map_or(0.0, |cpu| cpu.irq / 100.0 * seen.cpus.len() as f64);
         let mut drives = run.targets.iter().filter_map(|target| target.drive.as_ref());
-        let alone = drives.all(|drive| self.others(machine, run, drive) == Others::default());
+        let alone = drives.all(|drive| self.others(machine, run, drive, 0.0) == Others::default());
         SystemActivity { interrupts, hertz: seen.clock_khz.map(|khz| khz as f64 * 1e3), alone }
     }
 
-    /// I/O of other processes on a drive during the test, relative to the test's own reads; noise is ignored.
-    fn others(&self, machine: &Machine, run: &RunSummary, drive: &DriveName) -> Others {
+    /// I/O of other processes on a drive during the test, relative to the test's own reads; noise is ignored: what is small
+    /// against the test's own reads, or against `fastest` bytes per second.
+    fn others(&self, machine: &Machine, run: &RunSummary, drive: &DriveName, fastest: f64) -> Others {
         let Some((seen, disk)) = self.seen.as_ref().and_then(|seen| Some((seen, seen.disks.get(drive)?)))
         else {
             return Others::default();
@@ -129,7 +130,7 @@ impl RunMonitor {
         let in_flight = f64::from(run.workload.depth) * f64::from(run.workload.jobs) * targets;
         let unsure = 2.0 * in_flight * run.workload.largest_block().0 as f64;
         let above = |bytes: f64, most: f64| (bytes > most).then(|| against(bytes, own));
-        let least = (LITTLE * seconds).max(OTHERS * own);
+        let least = (LITTLE * seconds).max(OTHERS * own.max(fastest * seconds));
         // Buffered reads trigger readahead: the drive's count exceeds the test's own.
         let read = above(disk.read_bytes * seconds - own, least.max(unsure)).filter(|_| run.workload.direct);
         Others { read, wrote: above(disk.written_bytes * seconds, least) }
@@ -174,7 +175,7 @@ impl RunMonitor {
         let cpu = self.seen.as_ref().and_then(|seen| seen.cpu);
         let busy = cpu.is_some_and(|cpu| cpu.idl + cpu.wai < BUSY);
         run.cpu_bound = busy;
-        let disturbed = self.disturbed(machine, run);
+        let disturbed = self.disturbed(machine, run, 0.0);
         let (reasons, notes) = limited(machine, run);
         for (target, (disturbed, limited)) in run.targets.iter_mut().zip(disturbed.into_iter().zip(reasons)) {
             let doubts = &mut target.invalid_because;
@@ -204,11 +205,39 @@ impl RunMonitor {
         capacity::learned(machine, limits, run, self.beside(after, run))
     }
 
-    /// Disturbances of each target that vary between runs: other I/O on its drive, temperature.
-    pub(crate) fn disturbed(&self, machine: &Machine, run: &RunSummary) -> Vec<Vec<String>> {
+    /// What else the machine did during a finished run.
+    pub(crate) fn surroundings(&self, machine: &Machine, run: &RunSummary) -> Surroundings {
+        let Some(seen) = &self.seen else { return Surroundings::default() };
+        let drives = run.targets.iter().filter_map(|target| target.drive.as_ref());
+        let drives: BTreeSet<&DriveName> = drives.collect();
+        let seconds = seen.elapsed.as_secs_f64().max(1e-9);
+        let others = |name: &&DriveName| {
+            let disk = seen.disks.get(*name)?;
+            let (_, own) = self.own.on(&on_top(machine, name));
+            Some((disk.read_bytes + disk.written_bytes - own / seconds).max(0.0))
+        };
+        let others: Vec<f64> = drives.iter().filter_map(others).collect();
+        let own_cpus = run.targets.iter().map(|target| {
+            (target.cpu_user + target.cpu_system).as_secs_f64() / target.runtime.as_secs_f64().max(1e-9)
+        });
+        let own_cpus: f64 = own_cpus.sum();
+        let busy = seen.cpu.map(|cpu| 100.0 - cpu.idl - cpu.wai);
+        let temperature = |name: &&DriveName| machine.drive(name)?.temperature.as_ref()?.now.get();
+        Surroundings {
+            other_io: (!others.is_empty()).then(|| others.iter().sum()),
+            cpu_load: busy,
+            other_cpus: busy.map(|busy| (busy / 100.0 * seen.cpus.len() as f64 - own_cpus).max(0.0)),
+            temperature: drives.iter().filter_map(temperature).reduce(f64::max),
+            cpu_khz: None,
+        }
+    }
+
+    /// Disturbances of each target that vary between runs: other I/O on its drive, temperature. Other I/O that is small
+    /// against `fastest` bytes per second does not count.
+    pub(crate) fn disturbed(&self, machine: &Machine, run: &RunSummary, fastest: f64) -> Vec<Vec<String>> {
         let of = |target: &TargetSummary| {
             let Some(name) = &target.drive else { return Vec::new() };
-            let others = self.others(machine, run, name);
+            let others = self.others(machine, run, name, fastest);
             let read = others.read.map(|much| format!("other reads from {name} meanwhile, {much}"));
             let wrote = others.wrote.map(|much| format!("other writes to {name} meanwhile, {much}"));
             let throttled =
@@ -512,6 +541,10 @@ mod tests {
                  (/sys/fs/cgroup/a/b/io.latency)"
             ]
         );
-        assert_eq!(RunMonitor::default().disturbed(&machine, &run), [[""; 0]], "the same in every round");
+        assert_eq!(
+            RunMonitor::default().disturbed(&machine, &run, 0.0),
+            [[""; 0]],
+            "the same in every round"
+        );
     }
 }

@@ -41,6 +41,52 @@ impl Run {
     }
 }
 
+/// A look at which verdicts were formed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// Counted rounds.
+    pub round: u32,
+    /// Confidence level of each interval.
+    pub level: f64,
+}
+
+/// One run, counted or discarded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Its round, counted from 1; 0 warms up.
+    pub round: u32,
+    /// Label of its arm.
+    pub arm: String,
+    /// Its place within the round, counted from 1.
+    pub order: usize,
+    /// Its start, nanoseconds since the start of the experiment.
+    pub began: u64,
+    /// The seed of its block offsets.
+    pub seed: u64,
+    /// The figure arms are compared by; `None` if it failed or was interrupted.
+    pub value: Option<f64>,
+    /// Why its round does not count; `None` if it does.
+    pub discarded: Option<String>,
+    /// What else the machine did meanwhile.
+    #[serde(flatten)]
+    pub surroundings: Surroundings,
+}
+
+/// The machine during a run. `None`: not known.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// I/O of others on the drives of the targets, bytes per second.
+    pub other_io: Option<f64>,
+    /// Time that CPUs were not idle, percent of all CPUs; the test's own included.
+    pub cpu_load: Option<f64>,
+    /// CPUs that other processes kept busy.
+    pub other_cpus: Option<f64>,
+    /// The highest temperature of the targets' drives at its end, degrees Celsius.
+    pub temperature: Option<f64>,
+    /// The highest CPU clock in its middle, kHz.
+    pub cpu_khz: Option<f64>,
+}
+
 /// A discarded round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThrownOut {
@@ -82,6 +128,15 @@ pub struct ExperimentRecord {
     pub detectable: Option<f64>,
     /// Number of rounds that count.
     pub rounds: u32,
+    /// The seed of orders and of the runs' seeds.
+    #[serde(default)]
+    pub seed: u64,
+    /// The looks at which verdicts were formed.
+    #[serde(default)]
+    pub looks: Vec<Look>,
+    /// Every run, counted or not.
+    #[serde(default)]
+    pub samples: Vec<Sample>,
     /// Number of discarded rounds.
     pub thrown_out: usize,
     /// Each discarded round.
@@ -101,8 +156,11 @@ pub struct ArmRecord {
     pub label: Label,
     /// Settings applied before each of its runs.
     pub settings: Vec<SettingRecord>,
-    /// Its workload.
+    /// Its workload, with the runtime and ramp time of its runs; each run has its own seed (`samples`).
     pub workload: Workload,
+    /// Standard deviation of its runs' logarithms: 0.01 is noise of 1 %. `None` with fewer than two runs.
+    #[serde(default)]
+    pub noise: Option<f64>,
     /// Its runs of the rounds that count, in order.
     pub runs: Vec<Run>,
     /// Why it was left out.
@@ -139,6 +197,12 @@ pub struct EffectRecord {
     pub verdict: Verdict,
     /// The smallest difference that these rounds can detect, a share.
     pub detectable: Option<f64>,
+    /// Rounds of the look that decided it.
+    #[serde(default)]
+    pub decided: Option<u32>,
+    /// Correlation of a round's ratio with the next one's, where it is so high that the interval is too narrow.
+    #[serde(default)]
+    pub autocorrelation: Option<f64>,
     /// The meaning in words; empty if there is none.
     pub meaning: String,
 }

@@ -74,6 +74,8 @@ pub enum Verdict {
     Slower,
     /// The whole interval is within the margin.
     NoDifference,
+    /// Different, by less than the margin.
+    SmallerThanMargin,
     /// The interval is too wide.
     Inconclusive,
     /// Too many rounds were disturbed.
@@ -87,6 +89,7 @@ impl Verdict {
             Self::Faster => "faster",
             Self::Slower => "slower",
             Self::NoDifference => "no-difference",
+            Self::SmallerThanMargin => "smaller-than-margin",
             Self::Inconclusive => "inconclusive",
             Self::Invalid => "invalid",
         }
@@ -98,6 +101,7 @@ impl Verdict {
             Self::Faster => "better",
             Self::Slower => "worse",
             Self::NoDifference => "same",
+            Self::SmallerThanMargin => "tiny",
             Self::Inconclusive => "open",
             Self::Invalid => "invalid",
         }
@@ -105,7 +109,7 @@ impl Verdict {
 
     /// Whether it answers the question.
     pub const fn is_answer(self) -> bool {
-        matches!(self, Self::Faster | Self::Slower | Self::NoDifference)
+        matches!(self, Self::Faster | Self::Slower | Self::NoDifference | Self::SmallerThanMargin)
     }
 }
 
@@ -124,8 +128,10 @@ pub struct Effect {
     pub confidence: f64,
     /// The verdict.
     pub verdict: Verdict,
-    /// The smallest difference that these rounds detect with a power of 0.8, a share: 0.016 is 1.6 %.
+    /// The smallest difference that a verdict after these rounds finds with a power of 0.8, a share: 0.016 is 1.6 %.
     pub detectable: f64,
+    /// Rounds of the look that decided it; `None` before.
+    pub decided: Option<u32>,
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ pub(crate) fn heading(plan: &Plan) -> String {
     let labels: Vec<&str> = plan.arms.iter().map(|arm| arm.label.as_str()).collect();
     let _infallible = writeln!(
         text,
-        "{}; random order, at least {} rounds, {} or more, {} at most",
+        "{}; balanced random order, at least {} rounds, {} or more, {} at most",
         labels.join(", "),
         plan.terms.least_rounds,
         in_words(plan.least_time()),
@@ -105,7 +105,7 @@ pub(crate) fn round(account: &Account) -> String {
     let width = account
         .widths
         .last()
-        .map(|width| format!("   ±{}, target {}", percent(*width), percent(account.narrow())));
+        .map(|width| format!("   ±{}, decides at {}", percent(*width), percent(account.narrow())));
     format!("{:>3}  {}{}\n", account.rounds, figures.join(", "), width.unwrap_or_default())
 }
 
@@ -141,6 +141,9 @@ pub(crate) fn result(account: &Account) -> String {
     for effect in &account.effects {
         let _infallible = writeln!(text, "{}", verdict::sentence(account, effect));
         let _infallible = writeln!(text, "  {}", verdict::meaning(account, effect));
+    }
+    for note in verdict::notes(account) {
+        let _infallible = writeln!(text, "{}", Label::new(&note));
     }
     if account.effects.is_empty() {
         text.push_str("No verdict: too few rounds.\n");

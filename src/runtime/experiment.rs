@@ -16,7 +16,8 @@ use super::{
 use crate::{
     engine::{Engine, EngineError, RealEngine},
     experiment::{
-        Account, Action, Arm, Assignment, Driver, Event, Plan, driver::Ran, measured_gain::measured_gains,
+        Account, Action, Arm, Assignment, Driver, Event, Plan, Ran, Surroundings,
+        measured_gain::measured_gains,
     },
     machine::Machine,
     model::{Failed, RunSample, RunState, Workload},
@@ -50,6 +51,10 @@ pub(super) struct RunningExperiment {
     run: Option<Run>,
     /// Clock of the CPUs in the middle of the run.
     cpu_clock: Option<f64>,
+    /// When the run began, since the start.
+    run_began: Duration,
+    /// Bytes per second of the fastest run: other I/O is measured against it, so that slow arms are not judged harder.
+    fastest: f64,
     awake: Option<CpuDmaLatency>,
     guard: Option<SettingsGuard>,
     arm: usize,
@@ -82,6 +87,8 @@ impl RunningExperiment {
             todo,
             run: None,
             cpu_clock: None,
+            run_began: Duration::ZERO,
+            fastest: 0.0,
             awake: None,
             guard: None,
             arm: 0,
@@ -115,7 +122,7 @@ impl RunningExperiment {
 
     /// Gives it more time after its end.
     pub fn longer(&mut self, time: Duration) {
-        self.step(Event::Longer(time));
+        self.step(Event::Longer(time, self.elapsed()));
     }
 
     /// Time since it began.
@@ -137,7 +144,10 @@ impl RunningExperiment {
         match action {
             Action::SetUp(arm) => return Some(Event::SetUp(self.set_up(arm))),
             Action::Run(workload) => match self.start(*workload) {
-                Ok(run) => self.run = Some(run),
+                Ok(run) => {
+                    self.run_began = self.elapsed();
+                    self.run = Some(run);
+                }
                 Err(error) => return Some(Event::Ran(Err(error.into()))),
             },
             Action::Abort => {
@@ -240,15 +250,22 @@ impl RunningExperiment {
             return None;
         }
         let ended = self.run.take()?.finish().map_err(Failed::from);
-        Some(Event::Ran(ended.map(|Ended { run, watch, .. }| {
-            // Temperatures are those of now. Busy CPUs and files of zeros are the same in every round.
-            let disturbed = if run.simulated {
-                Vec::new()
-            } else {
-                watch.disturbed(&self.service.read().0, &run).into_iter().flatten().collect()
-            };
-            Box::new(Ran { run, disturbed, clock: self.cpu_clock })
-        })))
+        Some(Event::Ran(ended.map(|ended| Box::new(self.ran(ended)))))
+    }
+
+    /// A finished run with what else happened meanwhile.
+    fn ran(&mut self, ended: Ended) -> Ran {
+        let Ended { run, watch, .. } = ended;
+        let began = self.run_began;
+        if run.simulated {
+            return Ran { run, disturbed: Vec::new(), surroundings: Surroundings::default(), began };
+        }
+        // Temperatures are those of now. Busy CPUs and files of zeros are the same in every round.
+        let machine = self.service.read().0;
+        self.fastest = self.fastest.max(run.bytes_per_second());
+        let disturbed = watch.disturbed(&machine, &run, self.fastest).into_iter().flatten().collect();
+        let surroundings = Surroundings { cpu_khz: self.cpu_clock, ..watch.surroundings(&machine, &run) };
+        Ran { run, disturbed, surroundings, began }
     }
 }
 

@@ -75,7 +75,8 @@ impl Lab {
         let ios = (1e7 * factor) as u64;
         result.targets[0].ios = ios;
         result.targets[0].bytes = ios * 4096;
-        Ran { run: result, disturbed: (self.disturbed)(round, arm), clock: (self.clock)(round, arm) }
+        let surroundings = Surroundings { cpu_khz: (self.clock)(round, arm), ..Surroundings::default() };
+        Ran { run: result, disturbed: (self.disturbed)(round, arm), surroundings, began: Duration::ZERO }
     }
 
     fn drive(&mut self, driver: &mut Driver, first: Event) {
@@ -138,7 +139,7 @@ fn verdict_of(account: &Account) -> Verdict {
 fn every_arm_of_every_round_is_set_up_run_and_restored_in_this_order() {
     let mut lab = Lab::new(&[1.0, 0.5, 0.7], 0.001, 1);
     let account = lab.run(Terms::default());
-    assert_eq!(account.ending, Some(Ending::Narrow));
+    assert_eq!(account.ending, Some(Ending::Decided));
     assert_eq!((account.rounds, account.restored), (8, Some(true)));
     let (last, steps) = lab.log.split_last().unwrap();
     assert_eq!(last, "end");
@@ -278,7 +279,7 @@ fn whatever_step_fails_and_whenever_the_order_stays() {
                         assert_eq!(account.thrown_out.len(), 3, "{what}");
                     }
                     _ => {
-                        assert_eq!(account.ending, Some(Ending::Narrow), "{what}");
+                        assert_eq!(account.ending, Some(Ending::Decided), "{what}");
                         assert_eq!((account.rounds, account.thrown_out.len()), (8, times as usize), "{what}");
                     }
                 }
@@ -332,7 +333,7 @@ fn it_ends_when_the_time_is_up_and_can_go_on() {
     assert_eq!(verdict_of(&first), Verdict::Inconclusive);
     assert!(first.rounds_needed().unwrap() > 2 * first.rounds);
     assert!(crate::experiment::verdict::meaning(&first, &first.effects[0]).contains("rounds more"));
-    lab.drive(&mut driver, Event::Longer(Duration::from_secs(1000)));
+    lab.drive(&mut driver, Event::Longer(Duration::from_secs(1000), Duration::from_secs(50)));
     assert!(driver.account().rounds > first.rounds && driver.account().has_ended());
 }
 

@@ -73,13 +73,13 @@ fn subject(record: &ExperimentRecord) -> String {
     format!("{what}{workload}{}", date(record.started))
 }
 
-/// `12 rounds in random order, 0 discarded; detectable difference 1.6 %, below 2.0 % counts as none`.
+/// `12 rounds in balanced random order, 0 discarded; detectable difference 1.6 %, below 2.0 % counts as none`.
 fn confidence(record: &ExperimentRecord) -> String {
     let seen = record
         .detectable
         .map_or_else(String::new, |share| format!("detectable difference {}, ", percent(share)));
     format!(
-        "{} in random order, {} discarded; {seen}below {} counts as none",
+        "{} in balanced random order, {} discarded; {seen}below {} counts as none",
         counted(record.rounds as usize, "round"),
         record.thrown_out,
         percent(record.margin)

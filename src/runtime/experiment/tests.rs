@@ -103,7 +103,7 @@ fn every_run_reads_with_its_arms_settings_and_each_change_is_undone_before_the_n
     let engine = scenery.watchful(usize::MAX);
     let mut running = scenery.running(&engine);
     go_on(&mut running, 10_000);
-    assert_eq!(running.account().ending, Some(Ending::Narrow));
+    assert_eq!(running.account().ending, Some(Ending::Decided));
     let seen = engine.seen.lock().unwrap().clone();
     assert_eq!(seen.len(), 18, "eight rounds and the one that warms up, two arms each");
     for (value, noted) in &seen {

@@ -123,12 +123,15 @@ fn ratio(account: &Account, arm: usize) -> Vec<Piece> {
         return vec![piece("  baseline", Meaning::Quiet)];
     }
     let Some(effect) = account.effect(arm) else { return vec![piece("  too few rounds", Meaning::Quiet)] };
-    let (word, meaning) = word(effect.verdict);
-    vec![
+    let mut pieces = vec![
         piece("  ", Meaning::Text),
         piece(change(effect.ratio, Some((effect.low, effect.high))), Meaning::Figure),
-        piece(format!(" {word}"), meaning),
-    ]
+    ];
+    if account.has_ended() || effect.decided.is_some() {
+        let (word, meaning) = word(effect.verdict);
+        pieces.push(piece(format!(" {word}"), meaning));
+    }
+    pieces
 }
 
 /// A verdict in a word, with its style.
@@ -136,7 +139,7 @@ pub(super) const fn word(verdict: Verdict) -> (&'static str, Meaning) {
     let meaning = match verdict {
         Verdict::Faster => Meaning::Good,
         Verdict::Slower => Meaning::Warning,
-        Verdict::NoDifference => Meaning::Text,
+        Verdict::NoDifference | Verdict::SmallerThanMargin => Meaning::Text,
         Verdict::Inconclusive => Meaning::Quiet,
         Verdict::Invalid => Meaning::Problem,
     };

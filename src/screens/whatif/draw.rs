@@ -90,7 +90,7 @@ fn lines(state: &WhatIf, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
             let back = if plan.changes_settings() { ", restored after every run" } else { "" };
             field(&mut lines, "changes", &format!("{changes}{back}"), Meaning::Text, width);
             let takes = format!(
-                "{} to {}: every arm in random order, at least {} rounds, until the interval is narrow",
+                "{} to {}: every arm in balanced random order, at least {} rounds, until every comparison is decided",
                 in_words(plan.least_time()),
                 in_words(plan.terms.most_time),
                 plan.terms.least_rounds

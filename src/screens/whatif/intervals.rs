@@ -91,6 +91,9 @@ fn row(brush: &mut Brush<'_>, account: &Account, axis: &Axis, arm: usize, area: 
         brush.cell(high, area.y, '┫', style);
     }
     brush.cell(middle, area.y, '●', style);
+    if !account.has_ended() && effect.decided.is_none() {
+        return;
+    }
     let (word, meaning) = word(effect.verdict);
     brush.write_right(area.right(), area.y, &[piece(word, meaning)]);
 }
@@ -131,6 +134,6 @@ fn shrinking(brush: &mut Brush<'_>, account: &Account, area: Rect) {
         line.push(piece(format!("±{}", percent(*width)), meaning));
         line.push(piece(if last { "" } else { " → " }, Meaning::Lines));
     }
-    line.push(piece(format!("   target ±{}", percent(account.narrow())), Meaning::Quiet));
+    line.push(piece(format!("   decides at ±{}", percent(account.narrow())), Meaning::Quiet));
     brush.write(area.x, area.y, area.width, &line);
 }

@@ -186,7 +186,7 @@ pub(super) fn longer(shared: &Shared) -> Asks {
         return vec![tell("No experiment to extend: Enter starts the selected one")];
     };
     let account = &shown.account;
-    let rounds = account.rounds_needed().unwrap_or(0).saturating_sub(account.rounds).clamp(8, 100);
+    let rounds = account.rounds_to_go().unwrap_or(8).clamp(4, 200);
     vec![Ask::Effect(Effect::MeasureLonger(account.plan.round_time() * rounds))]
 }
 

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::{WhatIf, arms::word};
 use crate::{
     experiment::{Account, Phase, verdict},
-    model::Verdict,
+    model::{Effect, Verdict},
     screens::widgets::paint::{Brush, Piece, hanging, hints, piece},
     text::Label,
     ui::{Shared, experiments::Progress, theme::Meaning},
@@ -60,12 +60,14 @@ pub(super) fn lines(shared: &Shared, shown: &Progress, width: u16) -> Vec<Vec<Pi
     if !account.has_ended() {
         add(piece("  ", Meaning::Text), &going_on(shared, shown), Meaning::Text);
     }
-    for effect in &account.effects {
+    // Before its look a comparison has no verdict.
+    let is_said = |effect: &&Effect| account.has_ended() || effect.decided.is_some();
+    for effect in account.effects.iter().filter(is_said) {
         let (_, meaning) = word(effect.verdict);
         let mark = match effect.verdict {
             Verdict::Faster => "▲ ",
             Verdict::Slower => "▼ ",
-            Verdict::NoDifference => "= ",
+            Verdict::NoDifference | Verdict::SmallerThanMargin => "= ",
             Verdict::Inconclusive => "? ",
             Verdict::Invalid => "! ",
         };
@@ -85,6 +87,9 @@ pub(super) fn lines(shared: &Shared, shown: &Progress, width: u16) -> Vec<Vec<Pi
         add(piece("! ", Meaning::Warning), &text, Meaning::Quiet);
     }
     if account.has_ended() {
+        for note in verdict::notes(account) {
+            add(piece("! ", Meaning::Warning), &Label::new(&note).to_string(), Meaning::Quiet);
+        }
         let ending = verdict::ending(account).map(|words| Label::new(&words).to_string());
         let text = format!("{} {}", ending.unwrap_or_default(), verdict::restoration(account));
         let meaning = if account.restored == Some(false) { Meaning::Problem } else { Meaning::Quiet };
@@ -93,7 +98,7 @@ pub(super) fn lines(shared: &Shared, shown: &Progress, width: u16) -> Vec<Vec<Pi
     lines
 }
 
-/// `Round 3: none is read. 12 s of about 10 min at most; 8 rounds at least.`
+/// `Round 3: none runs. 12 s of about 10 min at most; verdicts after round 8.`
 fn going_on(shared: &Shared, shown: &Progress) -> String {
     let account = &shown.account;
     let label = |arm: usize| account.plan.arms[arm].label.as_str();
@@ -108,11 +113,13 @@ fn going_on(shared: &Shared, shown: &Progress) -> String {
         0 => "Warming up, not counted".to_owned(),
         round => format!("Round {round}"),
     };
+    let look = account.next_look().map_or_else(
+        || "verdicts when the time is up".to_owned(),
+        |look| format!("verdicts after round {look}"),
+    );
     format!(
-        "{round}: {what}. {} s of at most {}; {} of {} rounds, then until the interval is narrow.",
+        "{round}: {what}. {} s of at most {}; {look}.",
         shown.elapsed.as_secs(),
         verdict::in_words(account.plan.terms.most_time),
-        account.rounds,
-        account.plan.terms.least_rounds,
     )
 }
