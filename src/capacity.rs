@@ -1,6 +1,7 @@
 //! Limits of hops, paths, bridges, drives and CPUs in payload bytes, each with its basis and reason: pure functions
 //! of a [`crate::machine::Machine`].
 
+pub(crate) mod alone;
 pub(crate) mod bottleneck;
 pub mod chipset;
 pub(crate) mod expected;
@@ -23,7 +24,7 @@ use std::{
 };
 
 use crate::{
-    machine::{Drive, Machine, pci::NodeKind},
+    machine::{Drive, Machine, ReadSize, pci::NodeKind},
     model::{Basis, Limit, Limits, NodeIndex},
     units::BytesPerSecond,
 };
@@ -164,8 +165,19 @@ fn by_rate(one: &Limit, other: &Limit) -> Ordering {
     one.bytes_per_second.0.total_cmp(&other.bytes_per_second.0)
 }
 
-/// The drive's own limit as published for its model, unless a test exceeded it.
+/// The drive's own limit: what it read alone, else as published for its model.
 fn own_limit(machine: &Machine, drive: &Drive) -> Option<Limit> {
+    let alone = alone::of_drive(machine, drive, ReadSize::Large).map(|alone| Limit {
+        bytes_per_second: alone.bytes_per_second,
+        basis: Basis::Measured,
+        because: format!("the drive: read alone here, {}", alone.run),
+        node: drive.node,
+    });
+    alone.or_else(|| published_limit(machine, drive))
+}
+
+/// The drive's limit as published for its model, unless a test exceeded it.
+fn published_limit(machine: &Machine, drive: &Drive) -> Option<Limit> {
     let row = published(drive)?;
     let is_exceeded = |rate| measured::is_exceeded(machine, drive, |beyond| beyond.bytes_per_second.0 > rate);
     Some(Limit {
@@ -177,6 +189,12 @@ fn own_limit(machine: &Machine, drive: &Drive) -> Option<Limit> {
 }
 
 fn drive_iops(machine: &Machine, drive: &Drive) -> Option<(f64, Basis, String)> {
+    let alone = alone::of_drive(machine, drive, ReadSize::Small);
+    let alone = alone.map(|alone| (alone.iops, Basis::Measured, format!("read alone here, {}", alone.run)));
+    alone.or_else(|| published_iops(machine, drive))
+}
+
+fn published_iops(machine: &Machine, drive: &Drive) -> Option<(f64, Basis, String)> {
     let row = published(drive)?;
     let is_exceeded = |iops| measured::is_exceeded(machine, drive, |beyond| beyond.iops > iops);
     Some((row.iops.filter(|iops| !is_exceeded(*iops))?, Basis::Published, row.words()))

@@ -14,7 +14,7 @@ pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature
 pub(crate) use hop::HopLink;
 pub use host::{Host, IoLimit, IoUring, LimitKind, MemoryModule};
 pub use in_use::{Process, Use, User};
-pub use measured::{Exceeded, ExceededAt, Measured, MeasuredLimit, ReadCost};
+pub use measured::{Alone, Exceeded, ExceededAt, Measured, MeasuredLimit, ReadCost, ReadSize};
 pub use pci::{Express, Link, NodeKind, PciNode, PciTree};
 pub use processor::{Cpu, IdleState, Processors};
 pub(crate) use queue::Queue;

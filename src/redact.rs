@@ -67,6 +67,8 @@ enum File {
     KernelVersion,
     /// Free text.
     Worldly,
+    /// Results of tests, some with a serial number.
+    MeasuredLimits,
     /// A version, which may look like an IP address.
     Version,
     IdentifyController,
@@ -99,6 +101,8 @@ impl File {
             Self::DeviceUsers
         } else if path == "/probe/host" {
             Self::HostProbe
+        } else if path == "/probe/measured-limits" {
+            Self::MeasuredLimits
         } else if path == "/probe/boot-rules" {
             Self::Worldly
         } else if name.ends_with("_serial") || name.ends_with("_asset_tag") {
@@ -193,6 +197,10 @@ impl Redactor {
             File::KernelVersion => tables::kernel_version(self, text),
             File::Worldly => self.worldly(text),
             File::Version => self.sweep(text),
+            File::MeasuredLimits => {
+                let lines = text.split_inclusive('\n').map(|line| tables::measured_limit(self, line));
+                lines.collect()
+            }
             File::Other => {
                 let text = self.sweep(text);
                 patterns::addresses(&mut self.pseudonyms, &text)

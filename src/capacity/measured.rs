@@ -1,9 +1,10 @@
-//! Limits learned from tests: root complexes, whose limits are undocumented, the CPU cost of reads, and wrong limits.
+//! Limits learned from tests: root complexes, whose limits are undocumented, the CPU cost of reads, wrong limits, and
+//! drives that were their own limit.
 
 use std::collections::BTreeMap;
 
 use super::{
-    SystemActivity, expected, flow,
+    SystemActivity, alone, expected, flow, published_iops, published_limit,
     read_cost::{self, run_label},
 };
 use crate::{
@@ -29,7 +30,7 @@ pub(super) fn of_root<'a>(machine: &'a Machine, root: &PciNode) -> Option<&'a Me
     let bridge = root.vendor.get().zip(root.device.get());
     let limits = machine.measured.iter().filter_map(|measured| match measured {
         Measured::RootComplex(limit) => Some(limit),
-        Measured::Reads(_) | Measured::Exceeded(_) => None,
+        _ => None,
     });
     let fits = |limit: &&MeasuredLimit| limit.root_complex == root.address && Some(limit.bridge) == bridge;
     limits.filter(fits).max_by(|a, b| a.bytes_per_second.0.total_cmp(&b.bytes_per_second.0))
@@ -64,18 +65,23 @@ pub fn learned(
     run: &RunSummary,
     beside: SystemActivity,
 ) -> Vec<Measured> {
-    let long = |target: &TargetSummary| target.errors == 0 && target.runtime.as_secs_f64() >= LEAST_SECONDS;
-    if run.simulated || !run.targets.iter().all(long) {
+    let has_failed = |target: &TargetSummary| target.errors > 0;
+    if run.simulated || run.targets.iter().any(has_failed) {
         return Vec::new();
     }
-    let cost = read_cost::learned(machine, run, beside, &costs(machine)).map(Measured::Reads);
     // A test of the CPUs is not one of the drives: it may have read zeros.
     let of_drives = run.targets.iter().all(|target| target.invalid_because.is_empty());
+    let alone = if of_drives && beside.alone { alone::learned(machine, limits, run) } else { None };
+    let alone = alone.map(Measured::Alone).into_iter();
+    if run.targets.iter().any(|target| target.runtime.as_secs_f64() < LEAST_SECONDS) {
+        return alone.collect();
+    }
+    let cost = read_cost::learned(machine, run, beside, &costs(machine)).map(Measured::Reads);
     let carried = if of_drives { root_complexes(machine, limits, run) } else { Vec::new() };
     // Reads from the page cache cross no link.
     let exceeded = if of_drives && run.workload.direct { exceeded(machine, limits, run) } else { Vec::new() };
     let carried = carried.into_iter().map(Measured::RootComplex);
-    carried.chain(cost).chain(exceeded.into_iter().map(Measured::Exceeded)).collect()
+    carried.chain(cost).chain(exceeded.into_iter().map(Measured::Exceeded)).chain(alone).collect()
 }
 
 /// One sentence for each limit that a run refuted: `measured 11.3 GB/s, above the limit 211 MB/s (...): the limit is
@@ -92,13 +98,13 @@ pub fn refutations(machine: &Machine, limits: &Limits, learned: &[Measured]) -> 
             ExceededAt::Model(model) => {
                 let of_model = |drive: &&Drive| Exceeded::model_of(drive).as_ref() == Some(model);
                 let drive = machine.hardware_drives().find(of_model)?;
-                let own = limits.own.get(&drive.name);
+                let own = published_limit(machine, drive);
                 let Some(limit) = own.filter(|own| own.bytes_per_second < exceeded.bytes_per_second) else {
-                    let (iops, _, because) = limits.drive_iops.get(&drive.name)?;
-                    let iops = [exceeded.iops, *iops].map(|iops| format!("{iops:.0} IOPS"));
-                    return Some(format!("{}: {}", drive.name, sentence(&iops, because)));
+                    let (iops, _, because) = published_iops(machine, drive)?;
+                    let iops = [exceeded.iops, iops].map(|iops| format!("{iops:.0} IOPS"));
+                    return Some(format!("{}: {}", drive.name, sentence(&iops, &because)));
                 };
-                (drive.name.to_string(), limit)
+                return Some(format!("{}: {}", drive.name, above(exceeded, &limit)));
             }
         };
         Some(format!("{place}: {}", above(exceeded, limit)))
@@ -166,7 +172,7 @@ fn exceeded(machine: &Machine, limits: &Limits, run: &RunSummary) -> Vec<Exceede
         let same: Vec<&Drive> =
             machine.hardware_drives().filter(|other| other.unit() == drive.unit()).collect();
         let read = of(&same);
-        let (rate, iops) = (limits.own.get(&drive.name), limits.drive_iops.get(&drive.name));
+        let (rate, iops) = (published_limit(machine, drive), published_iops(machine, drive));
         let is_beyond = rate.is_some_and(|limit| read.0 > REFUTES * limit.bytes_per_second.0)
             || iops.is_some_and(|(iops, ..)| read.1 > REFUTES * iops);
         let Some(at) = Exceeded::model_of(drive).map(ExceededAt::Model).filter(|_| is_beyond) else {

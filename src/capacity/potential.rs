@@ -24,9 +24,9 @@ pub struct Potential {
     pub because: String,
 }
 
-/// The potential of each target, in the workload's order: the published figure of the drive's model, else the payload rate of
-/// its own link at its highest speed and width. `None` for a target without a drive and for a drive with neither (virtio,
-/// loop).
+/// The potential of each target, in the workload's order: what the drive read alone on this machine when the drive was the
+/// limit, else the published figure of its model, else the payload rate of its own link at its highest speed and width.
+/// `None` for a target without a drive and for a drive with none of them (virtio, loop).
 pub fn potentials(machine: &Machine, limits: &Limits, workload: &Workload) -> Vec<Option<Potential>> {
     let block = mean_block(workload);
     let of = |drive| of_drive(machine, limits, drive, block);

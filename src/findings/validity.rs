@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::{Finding, Gain, Inputs, Subject, SubjectKind};
 use crate::{
     capacity::{self, SystemActivity},
     counters::{DiskRates, Rates},
-    machine::{Drive, IoLimit, LimitKind, Machine, Measured, Smart},
-    model::{DriveName, Limits, RunSample, RunSummary, TargetSummary, Workload, experiment::Surroundings},
+    machine::{Alone, Drive, IoLimit, LimitKind, Machine, Measured, Smart},
+    model::{
+        DriveName, Limits, RunSample, RunSummary, Severity, TargetSummary, Workload,
+        experiment::Surroundings,
+    },
     text::Label,
     units,
 };
@@ -202,7 +206,12 @@ impl RunMonitor {
     ) -> Vec<Measured> {
         self.judge(after, run);
         // An invalid result measures nothing, so it is judged first.
-        capacity::learned(machine, limits, run, self.beside(after, run))
+        let mut learned = capacity::learned(machine, limits, run, self.beside(after, run));
+        learned.retain(|measured| match measured {
+            Measured::Alone(alone) => !is_held_back(machine, limits, run, alone),
+            _ => true,
+        });
+        learned
     }
 
     /// What else the machine did during a finished run.
@@ -246,6 +255,35 @@ impl RunMonitor {
         };
         run.targets.iter().map(of).collect()
     }
+}
+
+/// Whether a result would lower a drive's potential while a finding about the drive or its path limits it.
+fn is_held_back(machine: &Machine, limits: &Limits, run: &RunSummary, alone: &Alone) -> bool {
+    let drives = run.targets.iter().filter_map(|target| machine.drive(target.drive.as_ref()?));
+    let mut lowered =
+        drives.filter(|drive| capacity::alone::lowers(machine, limits, drive, alone)).peekable();
+    if lowered.peek().is_none() {
+        return false;
+    }
+    let costs: Vec<Finding> = super::check(&Inputs::at_rest(machine, limits))
+        .into_iter()
+        .filter(|finding| {
+            let Gain { bytes_per_second, iops, .. } = finding.gain;
+            finding.severity > Severity::Info || bytes_per_second.is_some() || iops.is_some()
+        })
+        .collect();
+    lowered.any(|drive| {
+        let is_on_path = |subject: &Subject| match subject.kind {
+            SubjectKind::Drive => subject.name == drive.name.as_str(),
+            SubjectKind::Device => drive
+                .node
+                .zip(subject.node(machine))
+                .is_some_and(|(own, node)| machine.pci.whole_ancestry(own).any(|at| at == node)),
+            // With one drive under test a root complex is not full.
+            SubjectKind::RootComplex | SubjectKind::Cpu | SubjectKind::Host => false,
+        };
+        costs.iter().any(|finding| finding.subjects.iter().any(is_on_path))
+    })
 }
 
 /// Cgroup limits that each target reached, in words, and those in force that it did not reach.

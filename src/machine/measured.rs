@@ -18,6 +18,34 @@ pub enum Measured {
     Reads(ReadCost),
     /// A result above a limit.
     Exceeded(Exceeded),
+    /// The rate of a drive that was its own limit.
+    Alone(Alone),
+}
+
+/// The rate of a drive while nothing but the drive limited it, with its run. Namespaces of a controller share it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alone {
+    /// Drive model, `_` in place of spaces.
+    pub model: Label,
+    /// Its serial number: the figure holds for this drive only.
+    pub serial: Label,
+    /// Reads of this size.
+    pub size: ReadSize,
+    /// Payload bytes per second.
+    pub bytes_per_second: BytesPerSecond,
+    /// Reads per second.
+    pub iops: f64,
+    /// The run.
+    pub run: Label,
+}
+
+/// Workloads that drives are limited in by different parts of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadSize {
+    /// 128 KiB and more: bytes per second.
+    Large,
+    /// 4 KiB at random: reads per second.
+    Small,
 }
 
 /// A result above a limit, with its run: lower limits there are wrong.
@@ -78,6 +106,9 @@ const READS: &str = "reads";
 /// First word of an [`Exceeded`] line.
 const BEYOND: &str = "beyond";
 
+/// First word of an [`Alone`] line.
+const ALONE: &str = "alone";
+
 /// In place of the address in an [`Exceeded`] line about a model.
 const MODEL: &str = "model";
 
@@ -94,6 +125,7 @@ impl Measured {
         match line.split(' ').next() {
             Some(READS) => ReadCost::parse(line).map(Self::Reads),
             Some(BEYOND) => Exceeded::parse(line).map(Self::Exceeded),
+            Some(ALONE) => Alone::parse(line).map(Self::Alone),
             _ => MeasuredLimit::parse(line).map(Self::RootComplex),
         }
     }
@@ -105,6 +137,7 @@ impl fmt::Display for Measured {
             Self::RootComplex(limit) => limit.fmt(f),
             Self::Reads(cost) => cost.fmt(f),
             Self::Exceeded(exceeded) => exceeded.fmt(f),
+            Self::Alone(alone) => alone.fmt(f),
         }
     }
 }
@@ -141,6 +174,49 @@ impl fmt::Display for Exceeded {
             ExceededAt::Model(model) => write!(f, "{BEYOND} {MODEL} {model}")?,
         }
         write!(f, " {:.0} {:.0} {}", self.bytes_per_second.0, self.iops, self.run)
+    }
+}
+
+impl ReadSize {
+    const ALL: [Self; 2] = [Self::Large, Self::Small];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Large => "large",
+            Self::Small => "small",
+        }
+    }
+}
+
+impl Alone {
+    /// Model and serial number of a drive in the form of this line; `None` if one of them is unknown, or if the serial
+    /// number has spaces within: it would be no word of the line.
+    pub(crate) fn identity_of(drive: &Drive) -> Option<(Label, Label)> {
+        let serial = drive.serial.value()?.as_str().trim();
+        let is_word = !serial.is_empty() && !serial.contains(' ');
+        Some((Exceeded::model_of(drive).filter(|model| !model.is_empty())?, Label::new(serial)))
+            .filter(|_| is_word)
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let mut parts = line.splitn(7, ' ').skip(1);
+        let (model, serial) = (Label::new(parts.next()?), Label::new(parts.next()?));
+        let size = parts.next()?;
+        let size = ReadSize::ALL.into_iter().find(|one| one.name() == size)?;
+        let rate: u64 = parts.next()?.parse().ok()?;
+        let iops: u64 = parts.next()?.parse().ok()?;
+        let run = Label::new(parts.next()?);
+        let sound = rate > 0 && iops > 0 && !model.is_empty() && !serial.is_empty() && !run.is_empty();
+        let bytes_per_second = BytesPerSecond(rate as f64);
+        sound.then_some(Self { model, serial, size, bytes_per_second, iops: iops as f64, run })
+    }
+}
+
+impl fmt::Display for Alone {
+    /// `alone Samsung_SSD_980_PRO_1TB S5P2NG0R123456 large 6600000000 6294 1 drive, 1m read, depth 32, 1 job, 2026-11-21`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { model, serial, size, bytes_per_second, iops, run } = self;
+        write!(f, "{ALONE} {model} {serial} {} {:.0} {iops:.0} {run}", size.name(), bytes_per_second.0)
     }
 }
 
@@ -232,8 +308,21 @@ mod tests {
             let Some(Measured::Exceeded(exceeded)) = Measured::parse(line) else { panic!("{line}") };
             assert_eq!(exceeded.to_string(), line);
         }
+        for size in ["large", "small"] {
+            let line = format!(
+                "alone Samsung_SSD_980_PRO_1TB S5P2NG0R1 {size} 6600000000 6294 1 drive, 1m read, 2026-11-21"
+            );
+            let Some(Measured::Alone(alone)) = Measured::parse(&line) else { panic!("{line}") };
+            assert_eq!((alone.to_string(), alone.iops), (line, 6294.0));
+        }
         for line in [
             "",
+            "alone",
+            "alone A S huge 5 5 x",
+            "alone A S large 0 5 x",
+            "alone A S small 5 0 x",
+            "alone A  large 5 5 x",
+            "alone A S large 5 5 ",
             "0000:40",
             "0000:40 1022:1480 0 x",
             "0000:40 1022:1480 -5 x",
@@ -255,7 +344,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_something_measured_or_nothing(line in "(reads( [0-9]{1,20}){4} )?\\PC*") {
+        fn any_text_is_something_measured_or_nothing(line in "((reads( [0-9]{1,20}){4}|alone A B (large|small) [0-9]{1,20} [0-9]{1,20}) )?\\PC*") {
             if let Some(measured) = Measured::parse(&line) {
                 // Numbers are kept to as many digits as a double has.
                 let again = Measured::parse(&measured.to_string());

@@ -56,6 +56,11 @@ impl Redactor {
                 Measured::RootComplex(limit) => &mut limit.run,
                 Measured::Reads(cost) => &mut cost.run,
                 Measured::Exceeded(exceeded) => &mut exceeded.run,
+                Measured::Alone(alone) => {
+                    alone.model = Label::new(&self.sweep(alone.model.as_str()));
+                    alone.serial = Label::new(&self.whole(alone.serial.as_str(), Shape::Text));
+                    &mut alone.run
+                }
             };
             *run = self.outside(run);
         }

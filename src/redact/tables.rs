@@ -34,6 +34,21 @@ fn is_in(list: &str, word: &str) -> bool {
     list.split(' ').any(|listed| listed == word)
 }
 
+/// A line of measured limits. The third word of an `alone` line is a serial number, also of a drive that is gone.
+pub(super) fn measured_limit(redactor: &mut Redactor, line: &str) -> String {
+    let mut other = |text: &str| {
+        let text = redactor.sweep(text);
+        super::patterns::addresses(&mut redactor.pseudonyms, &text)
+    };
+    match line.splitn(4, ' ').collect::<Vec<_>>().as_slice() {
+        ["alone", model, serial, rest] => {
+            let (model, rest) = (other(model), other(rest));
+            format!("alone {model} {} {rest}", redactor.whole(serial, Shape::Text))
+        }
+        _ => other(line),
+    }
+}
+
 /// Users in paths: the part after `/home/`, `/run/media/`, `/media/`.
 pub(super) fn users(text: &str) -> Vec<String> {
     let mut users = Vec::new();

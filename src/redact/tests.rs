@@ -34,6 +34,22 @@ fn record(length: usize, fields: &[(usize, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
+fn a_serial_in_measured_limits_goes_and_still_names_its_drive() {
+    let line = |serial: &str| {
+        format!("alone Fast_1TB {serial} large 6600000000 6294 1 drive, 1m read, 2026-11-21\n")
+    };
+    let lines = line("S1") + &line(SERIAL) + "beyond model Fast_1TB 5 5 x\n";
+    let out = redact(&[
+        ("/sys/class/nvme/nvme0/serial", SERIAL.as_bytes()),
+        ("/probe/measured-limits", lines.as_bytes()),
+    ]);
+    let [serial, limits] =
+        out.into_iter().map(|text| String::from_utf8(text).unwrap()).collect::<Vec<_>>().try_into().unwrap();
+    assert!(!limits.contains("S1 ") && !limits.contains(SERIAL), "{limits}");
+    assert!(limits.contains(&line(&serial)) && limits.ends_with("beyond model Fast_1TB 5 5 x\n"), "{limits}");
+}
+
+#[test]
 fn a_serial_goes_wherever_it_stands() {
     let padded = format!("{SERIAL:20}");
     let in_hex = records::hex(padded.as_bytes());
