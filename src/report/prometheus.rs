@@ -40,7 +40,7 @@ pub(crate) fn text(metrics: &Metrics<'_>) -> String {
     links(machine, &mut page);
     drives(machine, limits, &mut page);
     if let Some(record) = last_run {
-        last_run::families(machine, record, &mut page);
+        last_run::families(machine, limits, record, &mut page);
     }
     page.text
 }
