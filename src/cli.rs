@@ -12,6 +12,7 @@ mod signals;
 mod experiment;
 mod render;
 mod sheet;
+mod terminal;
 mod tune;
 mod whatif;
 
@@ -27,10 +28,14 @@ use clap::{Args, Parser, Subcommand};
 use serde::Serialize;
 use serde_json::json;
 
-use self::failure::{Complaint, Failure, Status};
+use self::{
+    failure::{Complaint, Failure, Status},
+    terminal::{columns, print_toned},
+};
 use crate::{
     app::MachineRead,
     capacity,
+    findings::Inputs,
     machine::Measured,
     report::{self, table::Column},
     runtime::{
@@ -40,6 +45,7 @@ use crate::{
     },
     source::{demo, origin::Origin},
     text::Label,
+    ui::judged::Judged,
 };
 
 /// The command line.
@@ -219,7 +225,11 @@ fn screen(origin: &Origin) -> Result<ExitCode, Failure> {
 fn tree(origin: &Origin, format: Format) -> Result<Status, Failure> {
     let MachineRead { machine, limits, problems } = read(origin)?;
     let document = report::json::TreeDocument::new(&machine, &limits, &problems);
-    show(format.json, &document, |document| report::tree::text(document, columns()))
+    if format.json {
+        return print(&report::json::text(&document));
+    }
+    let judged = Judged::new(&Inputs::at_rest(&machine, &limits));
+    print_toned(&report::tree::text(&machine, &document, &judged.list, &judged.marked, columns()))
 }
 
 fn drives(origin: &Origin, format: Format) -> Result<Status, Failure> {
@@ -298,16 +308,4 @@ fn print(text: &str) -> Result<Status, Failure> {
 fn say(line: &str) {
     // An error of standard error cannot be reported.
     let _ = writeln!(io::stderr(), "iodyno: {}", Label::new(line));
-}
-
-/// Columns of the terminal at standard output; `None` without one, where lines have no limit.
-fn columns() -> Option<usize> {
-    let out = io::stdout();
-    if !out.is_terminal() {
-        return None;
-    }
-    rustix::termios::tcgetwinsize(&out)
-        .ok()
-        .map(|size| usize::from(size.ws_col))
-        .filter(|columns| *columns > 0)
 }

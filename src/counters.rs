@@ -226,9 +226,9 @@ pub struct DiskRates {
     pub writes: f64,
     /// Bytes written per second.
     pub written_bytes: f64,
-    /// Milliseconds per read (iostat's r_await); `None` without reads.
+    /// Milliseconds per read (iostat's `r_await`); `None` without reads.
     pub read_await_ms: Option<f64>,
-    /// Milliseconds per write (w_await); `None` without writes.
+    /// Milliseconds per write (`w_await`); `None` without writes.
     pub write_await_ms: Option<f64>,
     /// Share of time with at least one request in flight, percent (%util). It says nothing about how full a drive with many
     /// queues is.

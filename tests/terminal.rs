@@ -341,3 +341,33 @@ fn without_privilege_staged_changes_become_the_commands_to_run() {
     terminal.wait_for_text("echo 'mq-deadline' | sudo tee '/sys/");
     assert_eq!(device.setting("scheduler").as_deref(), Some("none"));
 }
+
+#[test]
+fn text_is_coloured_on_a_terminal_alone_and_ends_with_the_point() {
+    let bench = ["bench", "--demo", "laptop", "--filename", "nvme0n1", "--bs", "1m", "--runtime", "1"];
+    for (arguments, end) in [
+        (&["check", "--demo", "laptop"][..], "most costly: "),
+        (&["tree", "--demo", "laptop"], "▲ 1 high"),
+        (&bench, "GB/s ("),
+    ] {
+        for is_coloured in [true, false] {
+            let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_iodyno"));
+            command.args(arguments);
+            command.env("NO_COLOR", if is_coloured { "" } else { "1" });
+            let terminal = Terminal::run(command, Path::new("/nowhere"), (120, 60));
+            terminal.wait_for_text(end);
+            let has_colour = terminal.look(|screen| {
+                let (rows, columns) = screen.size();
+                let colour = |row, column| screen.cell(row, column).map(vt100::Cell::fgcolor);
+                let mut cells =
+                    (0..rows.get()).flat_map(|row| (0..columns.get()).map(move |column| (row, column)));
+                cells.any(|(row, column)| colour(row, column).is_some_and(|one| one != vt100::Color::Default))
+            });
+            assert_eq!(has_colour, is_coloured, "{arguments:?}");
+            terminal.ends_with(0);
+        }
+        let output = Command::new(env!("CARGO_BIN_EXE_iodyno")).args(arguments).output().expect("it runs");
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert!(text.contains(end) && !text.contains('\u{1b}'), "{text}");
+    }
+}

@@ -17,7 +17,8 @@ use self::{
     jobfile::{JobFile, Keywords},
 };
 use super::{
-    Complaint, Failure, Progress, Status, captured, columns, failure, judge, print, say, signals::Signal,
+    Complaint, Failure, Progress, Status, captured, columns, failure, judge, print, print_toned, say,
+    signals::Signal,
 };
 use crate::{
     counters::Rates,
@@ -192,7 +193,8 @@ impl Bench<'_> {
         let (headline, drives) = pull::of_run(machine, limits, &findings, &ended.run, UnitSystem::Decimal);
         if !self.args.json() {
             let summary = report::summary::text(&ended.run, &expected);
-            print(&format!("\n{summary}\n{}", report::pull::point(&headline, &drives, columns())))?;
+            print(&format!("\n{summary}\n"))?;
+            print_toned(&report::summary::point(&ended.run, &headline, &drives, columns()))?;
         }
         let potentials = drives.into_iter().map(|drive| drive.potential).collect();
         Ok((status, Some(Finished { run: ended.run, names, expected, potentials, seconds: ended.each })))

@@ -2,11 +2,14 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{Complaint, Failure, Status, columns, print, read, show};
+use super::{Complaint, Failure, Status, columns, print, print_toned, read};
 use crate::{
     findings::{self, FINDINGS, Finding, Inputs, Row},
     model::Severity,
-    report::check::{self as text, CheckDocument},
+    report::{
+        check::{self as text, CheckDocument},
+        json,
+    },
     source::origin::Origin,
 };
 
@@ -54,11 +57,15 @@ pub(super) fn run(args: &CheckArgs, origin: &Origin) -> Result<Status, Failure> 
     let findings = findings::check(&inputs);
     let width = columns().unwrap_or(WIDE).min(WIDE);
     if let Some(row) = row {
-        print(&text::explain(row, &findings, width))?;
+        print_toned(&text::explain(row, &findings, width))?;
     } else {
         let not_judged = findings::not_judged(&inputs, &findings);
         let document = CheckDocument::new(&read.machine, &findings, not_judged, &read.problems);
-        show(args.json, &document, |document| text::text(document, width))?;
+        if args.json {
+            print(&json::text(&document))?;
+        } else {
+            print_toned(&text::text(&document, width))?;
+        }
     }
     Ok(if fails(args.fail_on, &findings) { Status::No } else { Status::Done })
 }

@@ -28,7 +28,6 @@ use crate::{
 
 /// An input of the driver. Times are since the start of the experiment.
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "one at a time")]
 pub enum Event {
     /// It begins.
     Begin,

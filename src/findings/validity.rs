@@ -8,8 +8,7 @@ use crate::{
     counters::{DiskRates, Rates},
     machine::{Alone, Drive, IoLimit, LimitKind, Machine, Measured, Smart},
     model::{
-        DriveName, Limits, RunSample, RunSummary, Severity, TargetSummary, Workload,
-        experiment::Surroundings,
+        DriveName, Limits, RunSample, RunSummary, Severity, TargetSummary, Workload, experiment::Surroundings,
     },
     text::Label,
     units,

@@ -4,9 +4,13 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{known, wrap_onto};
+use super::{
+    known,
+    toned::{Tone, Toned},
+    wrap_onto,
+};
 use crate::{
-    findings::{Finding, Gain, Risk, Row},
+    findings::{FINDINGS, Finding, Gain, Risk, Row},
     machine::Machine,
     model::{FindingId, Problem, ProblemKind, Severity},
     units::counted,
@@ -58,32 +62,71 @@ fn missed(machine: &Machine) -> Vec<Problem> {
 }
 
 /// Lines of at most `width` columns (at least 60; paths and commands are never broken).
-pub(crate) fn text(document: &CheckDocument, width: usize) -> String {
+pub(crate) fn text(document: &CheckDocument, width: usize) -> Toned {
     let width = width.max(60);
     let (loud, quiet): (Vec<_>, Vec<_>) =
         document.findings.iter().partition(|finding| finding.severity > Severity::Info);
-    let mut out = heading(document.machine);
-    out.push_str(&unread(document.machine));
-    out.push_str(&summary(&loud));
+    let mut out = Toned::default();
+    out.push(&heading(document.machine));
+    out.push(&unread(document.machine));
+    out.push_toned(
+        loud.iter().map(|finding| finding.severity).max().map_or(Tone::Good, tone),
+        &summary(&loud),
+    );
     for finding in loud {
-        out.push('\n');
+        out.push("\n");
         full(&mut out, finding, width);
     }
     if !quiet.is_empty() {
-        out.push_str("\ninfo\n");
+        out.push_toned(Tone::Heading, "\ninfo\n");
         for finding in quiet {
             brief(&mut out, finding, width);
         }
-        out.push_str("  details: iodyno check --explain ID\n");
+        out.push_toned(Tone::Quiet, "  details: iodyno check --explain ID\n");
     }
     footer(&mut out, document, width);
+    out.push("\n");
+    point(&mut out, document, width);
     out
 }
 
+const fn tone(severity: Severity) -> Tone {
+    match severity {
+        Severity::High => Tone::Problem,
+        Severity::Warning => Tone::Warning,
+        Severity::Info => Tone::Quiet,
+    }
+}
+
+/// The last line: the most costly finding with gain and remedy, or the number of checks that found nothing.
+fn point(out: &mut Toned, document: &CheckDocument, width: usize) {
+    let is_loud = |finding: &&Finding| finding.severity > Severity::Info;
+    let checks = FINDINGS.len() - document.not_judged.len();
+    if let Some(finding) = document.findings.iter().find(is_loud) {
+        let lead = "most costly: ";
+        let Gain { bytes_per_second, iops, .. } = finding.gain;
+        let has_gain = bytes_per_second.is_some() || iops.is_some();
+        let gain = if has_gain { finding.gain.text.as_str() } else { "gain unknown" };
+        let words = format!("{}, {gain}. {}", finding.title, finding.remedy.text);
+        labelled(out, (tone(finding.severity), lead), (Tone::Heading, &words), width);
+    } else {
+        let words = format!("{}, none found a loss", counted(checks, "check"));
+        labelled(out, (Tone::Good, ""), (Tone::Good, &words), width);
+    }
+}
+
+/// Words behind a label, wrapped.
+fn labelled(out: &mut Toned, (label_tone, label): (Tone, &str), (tone, words): (Tone, &str), width: usize) {
+    let mut lines = String::new();
+    wrap_onto(&mut lines, label, words, width);
+    out.push_behind(label_tone, label, &lines, tone);
+}
+
 /// A row of the catalogue, with its findings on this machine.
-pub(crate) fn explain(row: &Row, findings: &[Finding], width: usize) -> String {
+pub(crate) fn explain(row: &Row, findings: &[Finding], width: usize) -> Toned {
     let width = width.max(60);
-    let mut out = format!("{}: {}\n", row.id.0, row.title);
+    let mut out = Toned::default();
+    out.push_toned(Tone::Heading, &format!("{}: {}\n", row.id.0, row.title));
     let source = if row.source.is_empty() { "no figure" } else { row.source };
     let mut field = |label, value: &str| field(&mut out, label, value, width);
     field("when", &format!("{}.", row.fires));
@@ -101,10 +144,10 @@ pub(crate) fn explain(row: &Row, findings: &[Finding], width: usize) -> String {
     let here: Vec<_> =
         findings.iter().filter(|finding| finding.id == row.id || finding.folds.contains(&row.id)).collect();
     if here.is_empty() {
-        out.push_str("\nNot found on this machine.\n");
+        out.push_toned(Tone::Good, "\nNot found on this machine.\n");
     }
     for finding in here {
-        out.push('\n');
+        out.push("\n");
         full(&mut out, finding, width);
     }
     out
@@ -159,21 +202,21 @@ fn summary(loud: &[&Finding]) -> String {
 /// Evidence lines shown; the JSON has all.
 const MOST_PROOFS: usize = 6;
 
-fn full(out: &mut String, finding: &Finding, width: usize) {
+fn full(out: &mut Toned, finding: &Finding, width: usize) {
     let mark = match finding.severity {
         Severity::High => "!! high     ",
         Severity::Warning => "!  warning  ",
         Severity::Info => "   info     ",
     };
-    wrap_onto(out, mark, &finding.title, width);
-    field(out, "gain", &gain(&finding.gain), width);
+    labelled(out, (tone(finding.severity), mark), (Tone::Heading, &finding.title), width);
+    field_toned(out, "gain", (Tone::Figure, &gain(&finding.gain)), width);
     field(out, "why", &finding.why, width);
     let mut seen = BTreeSet::new();
     let pairs = finding.evidence.iter().map(|proof| (proof.path.as_str(), proof.value.as_str()));
     let proofs: Vec<_> = pairs.filter(|pair| seen.insert(*pair)).collect();
     for (at, (path, value)) in proofs.iter().take(MOST_PROOFS).enumerate() {
         let label = if at == 0 { "evidence" } else { "" };
-        field(out, label, &format!("{path}: {value}"), usize::MAX);
+        field_toned(out, label, (Tone::Quiet, &format!("{path}: {value}")), usize::MAX);
     }
     if proofs.len() > MOST_PROOFS {
         field(out, "", &format!("and {} more, see --json", proofs.len() - MOST_PROOFS), width);
@@ -187,13 +230,14 @@ fn full(out: &mut String, finding: &Finding, width: usize) {
     field(out, "id", finding.id.0, width);
 }
 
-fn brief(out: &mut String, finding: &Finding, width: usize) {
+fn brief(out: &mut Toned, finding: &Finding, width: usize) {
     let won = if finding.gain.bytes_per_second.is_some() || finding.gain.iops.is_some() {
         format!("; {}", finding.gain.text)
     } else {
         String::new()
     };
-    wrap_onto(out, &format!("  {:<22}", finding.id.0), &format!("{}{won}", finding.title), width);
+    let label = format!("  {:<22}", finding.id.0);
+    labelled(out, (Tone::Quiet, &label), (Tone::Plain, &format!("{}{won}", finding.title)), width);
 }
 
 /// The gain with its source.
@@ -209,21 +253,27 @@ fn risk(risk: Risk) -> String {
     format!("{}: {}", risk.name(), risk.meaning())
 }
 
-fn footer(out: &mut String, document: &CheckDocument, width: usize) {
+fn footer(out: &mut Toned, document: &CheckDocument, width: usize) {
     if !document.not_judged.is_empty() {
         let ids: Vec<_> = document.not_judged.iter().map(|not_judged| not_judged.id.0).collect();
-        out.push('\n');
-        wrap_onto(out, "not checked (no test is running): ", &ids.join(", "), width);
+        out.push("\n");
+        let label = "not checked (no test is running): ";
+        labelled(out, (Tone::Quiet, label), (Tone::Quiet, &ids.join(", ")), width);
     }
     let denied = document.problems.iter().filter(|problem| problem.kind == ProblemKind::Denied).count();
     if denied > 0 {
-        out.push('\n');
-        wrap_onto(out, "", &format!("{denied} values need root; run as root for more findings"), width);
+        out.push("\n");
+        let words = format!("{denied} values need root; run as root for more findings");
+        labelled(out, (Tone::Plain, ""), (Tone::Warning, &words), width);
     }
 }
 
-fn field(out: &mut String, label: &str, value: &str, width: usize) {
-    wrap_onto(out, &format!("            {label:<10}"), value, width);
+fn field(out: &mut Toned, label: &str, value: &str, width: usize) {
+    field_toned(out, label, (Tone::Plain, value), width);
+}
+
+fn field_toned(out: &mut Toned, label: &str, value: (Tone, &str), width: usize) {
+    labelled(out, (Tone::Quiet, &format!("            {label:<10}")), value, width);
 }
 
 #[cfg(test)]
@@ -235,6 +285,7 @@ mod tests {
     fn every_row_is_explained_in_sentences_without_what_is_found() {
         for row in FINDINGS {
             let text = explain(row, &[], 100);
+            let text = text.plain();
             let todo = text.split("\n            remedy    ").nth(1).unwrap();
             let first: String = todo.chars().take_while(|c| !c.is_whitespace()).collect();
             assert!(first.len() == 1 || first.chars().any(char::is_lowercase), "{}: {first}", row.id.0);

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     model::{FindingId, LatencySummary, Pattern, RunSummary},
-    pull::{Done, DriveResult, Figures, Headline, Outcome, Phase, Pull},
+    pull::{Done, DriveResult, Figures, Outcome, Phase, Pull},
     units::{BytesPerSecond, UnitSystem},
 };
 
@@ -172,11 +172,6 @@ pub(crate) fn text(pull: &Pull, outcome: &Outcome, width: Option<usize>) -> Stri
         text.push_str(&paragraph(line, width));
     }
     text
-}
-
-/// The end of a run's summary: its drives, then the headline.
-pub(crate) fn point(headline: &Headline, drives: &[DriveResult], width: Option<usize>) -> String {
-    format!("{}\n{}", table_of(drives, width), paragraph(&headline.text, width))
 }
 
 fn table_of(drives: &[DriveResult], width: Option<usize>) -> String {

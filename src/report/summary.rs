@@ -2,9 +2,15 @@
 
 use std::{fmt::Write, time::Duration};
 
+use super::{
+    table::{self, Column},
+    toned::{Tone, Toned},
+    wrapped,
+};
 use crate::{
-    capacity::Expected,
+    capacity::{self, Expected},
     model::{self, Completion, Effective, LatencySummary, RunSummary, TargetSummary, Workload},
+    pull::{self, DriveResult, Headline},
     units::{self, BytesPerSecond, Micros, UnitSystem},
 };
 
@@ -23,6 +29,62 @@ pub(crate) fn text(run: &RunSummary, expected: &[Option<Expected>]) -> String {
     let mut text = lines.join("\n");
     text.push('\n');
     text
+}
+
+const COLUMNS: [Column; 5] = [
+    Column::left("drive"),
+    Column::right("measured"),
+    Column::right("expected").optional(),
+    Column::right("potential"),
+    Column::left("limited by"),
+];
+
+/// The end of a summary: a table of drives, then the headline. Small reads are in IOPS.
+pub(crate) fn point(
+    run: &RunSummary,
+    headline: &Headline,
+    drives: &[DriveResult],
+    width: Option<usize>,
+) -> Toned {
+    let block = capacity::expected::mean_block(&run.workload);
+    let write = |rate: Option<f64>| match rate {
+        None => "-".to_owned(),
+        Some(rate) if pull::is_small(&run.workload) => format!("{} IOPS", units::count(rate / block)),
+        Some(rate) => UnitSystem::Decimal.rate(BytesPerSecond(rate)),
+    };
+    let potential = |drive: &DriveResult| drive.potential.as_ref().map(|one| one.bytes_per_second.0);
+    let cells = |drive: &DriveResult| {
+        let limit = drive.limit().unwrap_or_default().to_owned();
+        let rates = [Some(drive.measured), drive.expected, potential(drive)].map(write);
+        [drive.name.clone()].into_iter().chain(rates).chain([limit]).collect()
+    };
+    let rows: Vec<Vec<String>> = drives.iter().map(cells).collect();
+    let mut text = table::toned(&COLUMNS, &rows, width, |row, column| match (column, drives.get(row)) {
+        (0, _) => Tone::Drive,
+        (1 | 4, Some(drive)) => tone(drive),
+        _ => Tone::Plain,
+    });
+    text.push("\n");
+    let mut lines = wrapped("", &headline.text, width.unwrap_or(100)).join("\n");
+    lines.push('\n');
+    // The first sentence is the figure.
+    let end = lines.find(". ").map_or(lines.len(), |at| at + 1);
+    text.push_toned(Tone::Figure, &lines[..end]);
+    text.push(&lines[end..]);
+    text
+}
+
+/// Good from 95 % of the potential on; what a known limit costs is a warning, from 15 % on a problem. Below a link's rate
+/// nothing is lost for sure.
+fn tone(drive: &DriveResult) -> Tone {
+    let Some(potential) = &drive.potential else { return Tone::Plain };
+    let share = drive.measured / potential.bytes_per_second.0.max(1.0);
+    match &drive.limited_by {
+        _ if share >= 0.95 => Tone::Good,
+        None => Tone::Plain,
+        Some(_) if share > 0.85 => Tone::Warning,
+        Some(_) => Tone::Problem,
+    }
 }
 
 fn headline(run: &RunSummary) -> String {

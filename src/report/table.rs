@@ -2,7 +2,10 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::cut;
+use super::{
+    cut,
+    toned::{Tone, Toned},
+};
 
 /// Spaces between columns.
 const GAP: usize = 2;
@@ -35,6 +38,16 @@ impl Column {
 
 /// The last column is as long as its text, or cut at `width`. Empty columns are left out.
 pub(crate) fn text(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) -> String {
+    toned(columns, rows, width, |_, _| Tone::Plain).plain().to_owned()
+}
+
+/// The same with a tone for each cell, by row and column; headings are quiet.
+pub(crate) fn toned(
+    columns: &[Column],
+    rows: &[Vec<String>],
+    width: Option<usize>,
+    tone: impl Fn(usize, usize) -> Tone,
+) -> Toned {
     let filled = |at: usize| rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty()));
     let mut shown: Vec<usize> = (0..columns.len()).filter(|at| filled(*at)).collect();
     let mut widths = widths(columns, rows);
@@ -50,17 +63,31 @@ pub(crate) fn text(columns: &[Column], rows: &[Vec<String>], width: Option<usize
         widths[*last] = 0;
     }
     let headings: Vec<String> = columns.iter().map(|column| column.heading.to_owned()).collect();
-    let mut text = String::new();
-    for row in std::iter::once(&headings).chain(rows) {
+    let mut text = Toned::default();
+    for (number, row) in std::iter::once(&headings).chain(rows).enumerate() {
         let mut line = String::new();
+        let mut tones = Vec::new();
         for at in &shown {
             let cell = row.get(*at).map_or("", String::as_str);
             let padding = " ".repeat(widths[*at].saturating_sub(cell.width()));
             let (before, after) = if columns[*at].right { (&*padding, "") } else { ("", &*padding) };
-            line.extend([before, cell, after, &" ".repeat(GAP)]);
+            line.push_str(before);
+            let from = line.len();
+            line.extend([cell, after, &" ".repeat(GAP)]);
+            let own = number.checked_sub(1).map_or(Tone::Quiet, |row| tone(row, *at));
+            tones.push((from, from + cell.len(), own));
         }
-        text.push_str(&cut(line.trim_end(), width.unwrap_or(usize::MAX)));
-        text.push('\n');
+        let line = cut(line.trim_end(), width.unwrap_or(usize::MAX));
+        let mut done = 0;
+        for (from, to, own) in tones {
+            // A cut line is shorter, and ends in another character.
+            let (from, to) = (line.floor_char_boundary(from), line.floor_char_boundary(to));
+            text.push(&line[done..from]);
+            text.push_toned(own, &line[from..to]);
+            done = to;
+        }
+        text.push(&line[done..]);
+        text.push("\n");
     }
     text
 }

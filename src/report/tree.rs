@@ -1,19 +1,27 @@
-//! The text of `iodyno tree`: one row per node, with links, limits and drives in columns.
+//! The text of `iodyno tree`: one row per node, with links, limits and drives in columns, and the marks of findings.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     flatten,
     json::{LinkRow, NodeRow, TreeDocument},
     needs_root,
     table::{self, Column},
+    toned::{Tone, Toned},
 };
 use crate::{
-    machine::hop,
-    model::DriveName,
-    units::{Lanes, TransferRate, UnitSystem},
+    findings::{FINDINGS, Finding},
+    machine::{
+        Machine, NodeKind,
+        hop::{self, HopLink},
+    },
+    model::{DriveName, NodeIndex, Severity},
+    units::{Lanes, TransferRate, UnitSystem, counted},
 };
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
     Column::left("device"),
+    Column::left(""),
     Column::left("link"),
     Column::right("path limit"),
     Column::left("basis").optional(),
@@ -21,19 +29,120 @@ const COLUMNS: [Column; 6] = [
     Column::left("name"),
 ];
 
-/// For a terminal of `width` columns, or without a limit.
-pub(crate) fn text(document: &TreeDocument, width: Option<usize>) -> String {
-    let mut rows = Vec::new();
+/// The mark of a row, as on the Machine screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mark {
+    High,
+    Warning,
+    /// The link is slower than both its ends can be.
+    SlowLink,
+    /// The slot is slower than the device.
+    Slot,
+}
+
+impl Mark {
+    const ALL: [Self; 4] = [Self::High, Self::Warning, Self::SlowLink, Self::Slot];
+
+    const fn symbol(self) -> char {
+        match self {
+            Self::High => '▲',
+            Self::Warning => '!',
+            Self::SlowLink => '▼',
+            Self::Slot => '▽',
+        }
+    }
+
+    const fn tone(self) -> Tone {
+        match self {
+            Self::High => Tone::Problem,
+            Self::Warning | Self::SlowLink => Tone::Warning,
+            Self::Slot => Tone::Quiet,
+        }
+    }
+}
+
+/// For a terminal of `width` columns, or without a limit. `marked` are the nodes that findings point at.
+pub(crate) fn text(
+    machine: &Machine,
+    document: &TreeDocument,
+    findings: &[Finding],
+    marked: &BTreeMap<NodeIndex, Severity>,
+    width: Option<usize>,
+) -> Toned {
+    let marks = marks(machine, marked);
+    let (mut rows, mut worst) = (Vec::new(), Vec::new());
     flatten::walk(document.root_complexes.iter().collect(), "", 0, &mut |node: &NodeRow, guides, depth| {
-        rows.push(row(node, &guides, if depth == 0 { "root complex" } else { "" }));
+        let own = marks.get(&node.address).map_or(&[][..], Vec::as_slice);
+        rows.push(row(node, own, &guides, if depth == 0 { "root complex" } else { "" }));
+        worst.push((own.first().copied(), own.iter().any(|mark| *mark >= Mark::SlowLink)));
         node.children.iter().collect()
     });
-    let mut text = table::text(&COLUMNS, &rows, width);
-    text.push_str(&needs_root(&document.problems, "tree"));
+    let tone = |row: usize, column: usize| {
+        let (mark, has_slow_link) = worst.get(row).copied().unwrap_or_default();
+        match (column, mark) {
+            (1, Some(mark)) => mark.tone(),
+            (2, _) if has_slow_link => Tone::Warning,
+            (5, _) => Tone::Drive,
+            (4 | 6, _) => Tone::Quiet,
+            _ => Tone::Plain,
+        }
+    };
+    let mut text = table::toned(&COLUMNS, &rows, width, tone);
+    text.push("\n");
+    text.append(&counts(findings, &marks));
+    text.push(&needs_root(&document.problems, "tree"));
     text
 }
 
-fn row(node: &NodeRow, guides: &str, kind: &str) -> Vec<String> {
+/// Marks by address: of findings, then of links on the way to drives, once at the device's end.
+fn marks(machine: &Machine, marked: &BTreeMap<NodeIndex, Severity>) -> BTreeMap<String, Vec<Mark>> {
+    let tree = &machine.pci;
+    let mut marks: BTreeMap<NodeIndex, BTreeSet<Mark>> = BTreeMap::new();
+    for (node, severity) in marked {
+        let mark = if *severity == Severity::High { Mark::High } else { Mark::Warning };
+        marks.entry(*node).or_default().insert(mark);
+    }
+    let drives = machine.hardware_drives().filter_map(|drive| drive.node);
+    for node in drives.flat_map(|node| tree.whole_ancestry(node)) {
+        let is_port = matches!(tree.node(node).kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
+        let Some(link) = HopLink::above(machine, node).filter(|_| !is_port) else { continue };
+        let slow = link.is_slow().then_some(Mark::SlowLink);
+        let mark = slow.or_else(|| link.is_slot_limited().then_some(Mark::Slot));
+        if let Some(mark) = mark {
+            marks.entry(node).or_default().insert(mark);
+        }
+    }
+    let named = |(node, marks): (NodeIndex, BTreeSet<Mark>)| {
+        (tree.node(node).address.to_string(), marks.into_iter().collect())
+    };
+    marks.into_iter().map(named).collect()
+}
+
+/// `▲ 1 high, ▼ 1 link downtrained; details: iodyno check`.
+fn counts(findings: &[Finding], marks: &BTreeMap<String, Vec<Mark>>) -> Toned {
+    let found = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    let links = |mark: Mark| marks.values().flatten().filter(|one| **one == mark).count();
+    let mut line = Toned::default();
+    for mark in Mark::ALL {
+        let (count, words) = match mark {
+            Mark::High => (found(Severity::High), format!("{} high", found(Severity::High))),
+            Mark::Warning => (found(Severity::Warning), counted(found(Severity::Warning), "warning")),
+            Mark::SlowLink => (links(mark), format!("{} downtrained", counted(links(mark), "link"))),
+            Mark::Slot => (links(mark), format!("{} limited by the slot", counted(links(mark), "link"))),
+        };
+        if count > 0 {
+            line.push(if line.plain().is_empty() { "" } else { ", " });
+            line.push_toned(mark.tone(), &format!("{} {words}", mark.symbol()));
+        }
+    }
+    if line.plain().is_empty() {
+        line.push_toned(Tone::Good, &format!("{}: nothing limits a drive", counted(FINDINGS.len(), "check")));
+    }
+    line.push("; details: iodyno check\n");
+    line
+}
+
+fn row(node: &NodeRow, marks: &[Mark], guides: &str, kind: &str) -> Vec<String> {
     let limit = node.limit.as_ref();
     let under = node.parent.as_ref().filter(|_| node.kind == "root-complex");
     let under = under.map(|device| format!("under {device}")).unwrap_or_default();
@@ -43,6 +152,7 @@ fn row(node: &NodeRow, guides: &str, kind: &str) -> Vec<String> {
     let paths = if paths.is_empty() { String::new() } else { format!(" (path {})", paths.join(" ")) };
     vec![
         format!("{guides}{} {kind}", node.address).trim_end().to_owned(),
+        marks.iter().map(|mark| mark.symbol()).collect(),
         node.link.as_ref().map(link_text).unwrap_or_default(),
         limit.map(|limit| UnitSystem::Decimal.rate(limit.bytes_per_second)).unwrap_or_default(),
         limit.map(|limit| limit.basis.name().to_owned()).unwrap_or_default(),

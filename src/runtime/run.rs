@@ -267,7 +267,7 @@ pub(super) enum Rows {
     Kernel {
         root: Arc<dyn SysRoot>,
         every: Duration,
-        previous: Option<Moment>,
+        previous: Option<Box<Moment>>,
     },
 }
 

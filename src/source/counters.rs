@@ -68,7 +68,7 @@ fn stat(text: &str, counters: &mut Counters) {
 }
 
 /// Columns of a `cpu` row: four since the beginning, iowait, irq and softirq since 2.5, steal since 2.6.11, guest since
-/// 2.6.24, guest_nice since 2.6.33.
+/// 2.6.24, `guest_nice` since 2.6.33.
 fn cpu_times(rest: &str) -> Option<CpuTimes> {
     let columns: Vec<u64> = rest.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
     let [user, nice, system, idle, ..] = columns[..] else { return None };

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use ratatui::{
     buffer::{Buffer, Cell},
-    style::{Color, Modifier},
+    style::{Color, Modifier, Style},
 };
 
 pub use svg::svg;
@@ -38,6 +38,15 @@ pub fn ansi(picture: &Buffer) -> String {
         out.push_str("\x1b[0m\n");
     }
     out
+}
+
+/// A text in a style, line by line, with the escape sequences a terminal colours it by.
+pub fn styled(style: Style, text: &str) -> String {
+    let mut cell = Cell::default();
+    let codes = codes(cell.set_style(style));
+    let line =
+        |line: &str| if line.is_empty() { String::new() } else { format!("\x1b[0{codes}m{line}\x1b[0m") };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn rows(picture: &Buffer) -> impl Iterator<Item = &[Cell]> {
