@@ -4,6 +4,7 @@ pub mod tabs;
 pub mod commands;
 mod frame;
 mod stats_bar;
+mod cpu_panel;
 mod overlay;
 mod over;
 mod pull;
@@ -28,7 +29,7 @@ use crate::{
     model::{DriveName, Failed, RunSample, RunSummary, Seconds},
     screens::{News, Screens},
     ui::{
-        Ask, Asks, Notice, Shared, SharedChange, Subject, answer::Answer, experiments::Progress, load::Load,
+        Ask, Asks, Notice, Shared, SharedChange, Subject, answer::Answer, experiments::Progress,
         message::Kept, settings::Done, shared::compare,
     },
 };
@@ -157,7 +158,7 @@ impl App {
     fn take_progress(&mut self, progress: Progress, now: Duration) -> Vec<Effect> {
         // A demo has no counters that would show it.
         if self.shared.is_simulated() {
-            self.stats_bar.push_reads(now, progress.reads);
+            self.stats_bar.push_point(now, progress.reads, 0.0);
         }
         let boot = self.shared.machine.host.boot_id.value();
         let Some(record) = self.shared.experiments.take(progress, boot) else { return Vec::new() };
@@ -255,9 +256,12 @@ impl App {
         let hardware =
             |name: &DriveName| self.shared.machine.drive(name).is_some_and(|drive| !drive.kind.is_software());
         let row = StatsRow::from_rates(rates, hardware);
+        let Shared { machine, load, .. } = &mut self.shared;
+        let is_counted =
+            |name: &DriveName| machine.drive(name).is_none_or(|drive| drive.queue.iostats.get() != Some(0));
+        load.take_rates(rates, is_counted, at);
         if self.shared.tests.running().is_none() {
-            self.shared.load = Load::from_rates(rates);
-            self.stats_bar.push_reads(at, row.disk.map_or(0.0, |(read, _)| read));
+            self.push_curve(at, 0.0);
         }
         if let Some(test) = self.shared.tests.running_mut() {
             test.watch(rates, at);
@@ -274,13 +278,17 @@ impl App {
             test.watch = RunMonitor::begin(&self.shared.machine, &test.workload);
         }
         test.take(sample, now);
-        let rates = test
-            .targets
-            .iter()
-            .filter_map(|t| Some((t.drive.clone()?, t.curves.bytes.last().unwrap_or(0.0))));
-        self.shared.load = Load::from_test(rates);
-        let bytes = test.total.bytes.last().unwrap_or(0.0);
-        self.stats_bar.push_reads(now, bytes);
+        let (reads, total) = (test.drive_reads(), test.total.bytes.last().unwrap_or(0.0));
+        let is_cached = test.is_cached();
+        self.shared.load.take_test(reads, now);
+        self.push_curve(now, if is_cached { 0.0 } else { total });
+    }
+
+    /// Adds a point to the curve of all drives. A test of a file or of a software drive reads `tested` bytes per second,
+    /// which the hardware's counters may show late or not at all.
+    fn push_curve(&mut self, now: Duration, tested: f64) {
+        let total = self.shared.load.total(&self.shared.machine).unwrap_or_default();
+        self.stats_bar.push_point(now, total.read.bytes.max(tested), total.write.bytes);
     }
 
     fn end_run(&mut self, mut result: Result<(RunSummary, Seconds), Failed>, now: Duration) -> Vec<Effect> {
@@ -308,8 +316,8 @@ impl App {
         if let Some(test) = self.shared.tests.all.back() {
             self.shared.pulls.take(test, &self.shared.machine);
         }
-        self.shared.load = Load::default();
-        self.stats_bar.push_reads(now, 0.0);
+        self.shared.load.end_test(now, self.shared.mode == Mode::Live);
+        self.stats_bar.push_point(now, 0.0, 0.0);
         self.judge();
         self.shared.word();
         let live = self.shared.mode == Mode::Live;
@@ -359,6 +367,7 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
             Ok(kept) => app.take_kept(kept),
             Err(why) => app.warn(why.to_string()),
         },
+        Message::Columns(line) => effects = app.hand(MACHINE, &Subject::Columns(line)),
         Message::RunEnded(result, now) => effects = app.end_run(*result, now),
     }
     effects.extend(app.refresh());

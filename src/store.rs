@@ -128,6 +128,27 @@ pub fn remember(folder: &Path, limits: &[Measured]) -> io::Result<()> {
     file.sync_data()
 }
 
+/// The file of the tree's columns in a state folder.
+pub(crate) const COLUMNS: &str = "columns";
+
+/// The columns of the tree as the user chose them, one line; `None` if never chosen.
+pub(crate) fn columns(folder: &Path) -> io::Result<Option<String>> {
+    let bytes = content(StateFolder::open(folder)?.as_ref(), COLUMNS, 4096)?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).lines().next().unwrap_or_default().to_owned()))
+}
+
+/// Stores them, in place of an earlier choice: the file is written beside its name and renamed.
+pub(crate) fn keep_columns(folder: &Path, line: &str) -> io::Result<()> {
+    let folder = StateFolder::make(folder)?;
+    let new = format!("{COLUMNS}.{}", std::process::id());
+    // Of a start that was killed while it wrote.
+    let _ = folder.remove(&new);
+    let mut file = folder.new_file(&new)?;
+    writeln!(file, "{line}")?;
+    file.sync_data()?;
+    folder.rename(&new, COLUMNS)
+}
+
 /// A file of the folder, its first `most` bytes.
 fn content(folder: Option<&StateFolder>, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
     let Some(file) = folder.map(|folder| folder.read(name)).transpose()?.flatten() else { return Ok(None) };
@@ -244,6 +265,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn columns_are_replaced_whole_and_a_folder_without_them_has_none() {
+        let held = tempfile::tempdir().unwrap();
+        let folder = held.path().join("state");
+        assert_eq!(columns(&folder).unwrap(), None);
+        keep_columns(&folder, "link +read -write and a longer line").unwrap();
+        keep_columns(&folder, "read").unwrap();
+        assert_eq!(columns(&folder).unwrap().as_deref(), Some("read"));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
+    }
     use crate::model::{Metric, Seconds, Workload, run::testing};
 
     fn record(boot: &str, bytes: u64) -> RunRecord {

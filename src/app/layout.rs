@@ -6,12 +6,13 @@
 //!  ┌ body, by screen ────────────────────────┐
 //!  │                                         │
 //!  └─────────────────────────────────────────┘
-//!  ┌ dstat ───────────────┐┌ reads ──────────┐
-//!  └──────────────────────┘└─────────────────┘
+//!  ┌ dstat ───────────┐┌ CPUs ┐┌ reads ──────┐
+//!  └──────────────────┘└──────┘└─────────────┘
 //!  message
 //!  hints
 //! ```
-//! From 30 rows and 100 columns on panels have boxes; below that a panel has only a rule at the top.
+//! From 30 rows and 100 columns on panels have boxes; below that a panel has only a rule at the top. CPUs have a panel from 160
+//! columns on.
 
 use ratatui::layout::{
     Constraint::{Fill, Length},
@@ -53,7 +54,9 @@ pub struct Layout {
     pub body: Rect,
     /// The stats bar's table.
     pub dstat: Rect,
-    /// The stats bar's curve.
+    /// The stats bar's CPUs; empty where there is no room.
+    pub cpus: Rect,
+    /// The stats bar's curves.
     pub reads: Rect,
     /// The row for a message; the same as `hints` on low terminals.
     pub message: Rect,
@@ -75,14 +78,17 @@ impl Layout {
         let bar = match (boxed, height) {
             (false, _) => 4,
             (true, ..50) => 7,
-            (true, _) => 9,
+            (true, 50..60) => 9,
+            (true, _) => (height / 5).min(20),
         };
         let heights = [Length(1), Length(1), Fill(1), Length(bar), Length(u16::from(boxed)), Length(1)];
         let [title, tabs, body, bar, message, hints] = Split::vertical(heights).areas(all);
         let message = if boxed { message } else { hints };
-        let [dstat, reads] = Split::horizontal([Length(dstat_width(width)), Fill(1)]).areas(bar);
+        let table = dstat_width(width);
+        let cpus = if width >= 160 { (width - table) * 45 / 100 } else { 0 };
+        let [dstat, cpus, reads] = Split::horizontal([Length(table), Length(cpus), Fill(1)]).areas(bar);
         let overlay = overlay_area(app, all);
-        Self { too_small: false, boxed, title, tabs, body, dstat, reads, message, hints, overlay }
+        Self { too_small: false, boxed, title, tabs, body, dstat, cpus, reads, message, hints, overlay }
     }
 
     /// What is under a cell.
@@ -159,7 +165,8 @@ fn dstat_width(width: u16) -> u16 {
     match width {
         ..100 => 48,
         100..160 => 75,
-        _ => 88,
+        160..240 => 88,
+        _ => 104,
     }
 }
 

@@ -1,16 +1,17 @@
-//! The stats bar at the foot of every screen: a row a second as dstat prints it, and the curve of all reads.
+//! The stats bar at the foot of every screen: a row a second as dstat prints it, bars of the CPUs where there is room, and
+//! the curves of all reads and writes.
 
 use std::{collections::VecDeque, time::Duration};
 
 use ratatui::layout::Rect;
 
-use super::{App, Mode};
+use super::{App, Mode, cpu_panel};
 use crate::{
     counters::{CpuShares, Memory, Rates},
     screens::widgets::{
         graph::{Curve, Graph},
-        paint::{Brush, cells, inner, piece},
-        words::{giga, rate},
+        paint::{Brush, cells, inner, piece, width},
+        words::giga,
     },
     ui::{
         series::{Scale, Series, WINDOW},
@@ -34,6 +35,8 @@ pub struct StatsRow {
     pub cpu: Option<CpuShares>,
     /// Memory.
     pub memory: Option<Memory>,
+    /// Interrupts and context switches per second.
+    pub system: Option<(f64, f64)>,
     /// Reads and writes per second of all drives.
     pub io: Option<(f64, f64)>,
     /// Bytes read and written per second of all drives.
@@ -47,7 +50,9 @@ pub struct StatsBar {
     pub rows: VecDeque<StatsRow>,
     /// Bytes read per second of all drives.
     pub reads: Series,
-    /// The top of its axis.
+    /// Bytes written per second of all drives.
+    pub writes: Series,
+    /// The top of their axis.
     pub scale: Scale,
 }
 
@@ -62,6 +67,10 @@ impl StatsRow {
             forks: rates.forks,
             cpu: rates.cpu,
             memory: rates.memory,
+            system: rates
+                .context_switches
+                .filter(|_| !rates.interrupts.is_empty())
+                .map(|switches| (rates.interrupts.iter().sum(), switches)),
             io: counted.then(|| (disks().map(|d| d.reads).sum(), disks().map(|d| d.writes).sum())),
             disk: counted
                 .then(|| (disks().map(|d| d.read_bytes).sum(), disks().map(|d| d.written_bytes).sum())),
@@ -72,7 +81,12 @@ impl StatsRow {
 impl Default for StatsBar {
     fn default() -> Self {
         // 0.1 GB/s: what an idle machine reads now and then stays near the ground.
-        Self { rows: VecDeque::new(), reads: Series::default(), scale: Scale::new(1e8) }
+        Self {
+            rows: VecDeque::new(),
+            reads: Series::default(),
+            writes: Series::default(),
+            scale: Scale::new(1e8),
+        }
     }
 }
 
@@ -85,10 +99,11 @@ impl StatsBar {
         }
     }
 
-    /// Adds a point to the curve.
-    pub fn push_reads(&mut self, now: Duration, bytes_per_second: f64) {
-        self.reads.push(now, bytes_per_second);
-        self.scale.fit(now, self.reads.window_most());
+    /// Adds a point to the curves, bytes per second.
+    pub fn push_point(&mut self, now: Duration, read: f64, written: f64) {
+        self.reads.push(now, read);
+        self.writes.push(now, written);
+        self.scale.fit(now, self.reads.window_most().max(self.writes.window_most()));
     }
 }
 
@@ -131,6 +146,13 @@ const GROUPS: &[Group] = &[
         width: 5,
     },
     Group {
+        from: 94,
+        heading: "  int   csw",
+        cells: |row| vec![row.system.map(|system| system.0), row.system.map(|system| system.1)],
+        format: decimal,
+        width: 5,
+    },
+    Group {
         from: 82,
         heading: " read  writ",
         cells: |row| vec![row.io.map(|io| io.0), row.io.map(|io| io.1)],
@@ -154,6 +176,7 @@ pub(crate) fn draw(app: &App, brush: &mut Brush<'_>) {
     let title = [piece("dstat", Meaning::Heading), piece(format!("  {note}"), Meaning::Quiet)];
     let inner = brush.panel(left, &title, &[]);
     table(app, brush, inner, &shown);
+    cpu_panel::draw(app, brush, app.layout().cpus);
     curve(app, brush, right);
 }
 
@@ -162,6 +185,7 @@ const fn unit_note(shown: usize) -> &'static str {
     match shown {
         3 => "% of CPU, disk in B/s, K = 1024",
         4 => "processes, % of CPU, memory in B, disk in B/s, K = 1024",
+        6 => "processes, % of CPU, memory in B, per s: int, csw, I/O, disk in B, K = 1024",
         _ => "processes, % of CPU, memory in B, I/O per s, disk in B/s, K = 1024",
     }
 }
@@ -208,17 +232,31 @@ fn group_cells(brush: &mut Brush<'_>, group: &Group, row: &StatsRow, mut x: u16,
 fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let bar = &app.stats_bar;
     let units = app.shared.units;
-    let mut title = vec![piece("reads", Meaning::Heading)];
-    if let Some(now) = bar.reads.last() {
-        title.push(piece(format!("  {}", rate(units, now)), Meaning::Figure));
-        title.push(piece(format!("  max {}", giga(units, bar.reads.most())), Meaning::Quiet));
-    } else {
-        title.push(piece(format!("  {}", units.giga_per_second()), Meaning::Quiet));
+    let mut title = vec![piece("reads", Meaning::Load)];
+    let newest = |series: &Series| giga(units, series.last().unwrap_or(0.0));
+    let is_counted = bar.reads.last().is_some();
+    if is_counted {
+        title.push(piece(format!(" {}", newest(&bar.reads)), Meaning::Figure));
+    }
+    title.extend([piece("  ", Meaning::Text), piece("writes", Meaning::Writes)]);
+    if is_counted {
+        title.push(piece(format!(" {}", newest(&bar.writes)), Meaning::Figure));
+    }
+    title.push(piece(format!(" {}", units.giga_per_second()), Meaning::Quiet));
+    let most = bar.reads.most().max(bar.writes.most());
+    let max = piece(format!("  max {}", giga(units, most)), Meaning::Quiet);
+    if is_counted && width(&title) + width(std::slice::from_ref(&max)) + 4 < area.width {
+        title.push(max);
     }
     let inner = brush.panel(area, &title, &[]);
     let now = bar.reads.points().next_back().map_or(app.shared.now, |(at, _)| at);
+    let mut curves = vec![Curve { series: &bar.reads, meaning: Meaning::Load, filled: true }];
+    // A line along the ground would hide the lowest dots of the reads.
+    if bar.writes.window_most() > bar.scale.top() / 100.0 {
+        curves.push(Curve { series: &bar.writes, meaning: Meaning::Writes, filled: false });
+    }
     let graph = Graph {
-        curves: vec![Curve { series: &bar.reads, meaning: Meaning::Load, filled: true }],
+        curves,
         top: bar.scale.top(),
         label: &|value| giga(units, value),
         level: None,

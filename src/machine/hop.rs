@@ -1,6 +1,6 @@
 //! [`HopLink`]: one link as reported by both of its ends, and links in words.
 
-use super::{Machine, NodeKind, pci::Link};
+use super::{Machine, NodeKind, PciNode, pci::Link};
 use crate::{
     model::NodeIndex,
     units::{Lanes, TransferRate},
@@ -63,6 +63,13 @@ impl HopLink {
     pub(crate) fn is_slot_limited(&self) -> bool {
         is_less(self.port_most.unzip(), self.device_most.unzip())
     }
+}
+
+/// Whether a link below its speed at full width is no fault: displays and accelerators lower its speed while they idle.
+pub(crate) fn is_asleep(device: &PciNode, link: &HopLink) -> bool {
+    let idles = device.class.get().is_some_and(|class| matches!(class >> 16, 0x03 | 0x12));
+    let width = |pair: Option<Pair>| pair.map(|(_, width)| width);
+    idles && width(link.now) == width(link.most)
 }
 
 /// `Gen3 x4 (8 GT/s)`, for a sentence.

@@ -122,25 +122,39 @@ pub enum Sort {
     Load,
     /// By drive name and model.
     Name,
+    /// By a column, the largest value first.
+    Column(&'static str),
+    /// By a column, the smallest value first.
+    Reversed(&'static str),
 }
 
 impl Sort {
     /// Its name in a heading.
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> String {
         match self {
-            Self::Bus => "bus order",
-            Self::Load => "by load",
-            Self::Name => "by name",
+            Self::Bus => "in bus order".to_owned(),
+            Self::Load => "by load".to_owned(),
+            Self::Name => "by name".to_owned(),
+            Self::Column(name) => format!("by {name}, largest first"),
+            Self::Reversed(name) => format!("by {name}, smallest first"),
         }
     }
 
-    /// The next one, cyclic.
+    /// The next one without a column, cyclic.
     #[must_use]
     pub const fn next(self) -> Self {
         match self {
             Self::Bus => Self::Load,
             Self::Load => Self::Name,
-            Self::Name => Self::Bus,
+            Self::Name | Self::Column(_) | Self::Reversed(_) => Self::Bus,
+        }
+    }
+
+    /// Its column.
+    pub const fn column(self) -> Option<&'static str> {
+        match self {
+            Self::Column(name) | Self::Reversed(name) => Some(name),
+            _ => None,
         }
     }
 }
@@ -153,8 +167,8 @@ pub(crate) struct Screen<'a> {
     /// Nothing is folded.
     pub everything: bool,
     pub sort: Sort,
-    /// Bytes per second of drives.
-    pub load: &'a dyn Fn(&[DriveName]) -> f64,
+    /// Value of a row in the column that is sorted by; bytes per second when sorted by load.
+    pub value: &'a dyn Fn(&Row) -> Option<f64>,
     /// Rows that fit; alike drives are gathered where there are more.
     pub height: usize,
 }
@@ -189,7 +203,14 @@ impl Screen<'_> {
         let device = |item: &Item| item.row.node.map(|node| self.machine.pci.node(node).name());
         match self.sort {
             Sort::Bus => Ordering::Equal,
-            Sort::Load => (self.load)(&b.row.drives).total_cmp(&(self.load)(&a.row.drives)),
+            // A row without a value comes last either way.
+            Sort::Load | Sort::Column(_) | Sort::Reversed(_) => {
+                match ((self.value)(&a.row), (self.value)(&b.row)) {
+                    (Some(a), Some(b)) if matches!(self.sort, Sort::Reversed(_)) => a.total_cmp(&b),
+                    (Some(a), Some(b)) => b.total_cmp(&a),
+                    (a, b) => a.is_none().cmp(&b.is_none()),
+                }
+            }
             Sort::Name => match (first(a), first(b)) {
                 (Some(a), Some(b)) => natural(&a, &b),
                 (None, None) => device(a).cmp(&device(b)),

@@ -127,6 +127,8 @@ impl Effects {
             });
         }
         if !inline {
+            // A choice that cannot be read is the default one.
+            effects.beside(|| Some(Message::Columns(store::columns(&store::folder()).ok()??)));
             effects.tune(settings_thread::Request::Look);
         }
         effects
@@ -231,6 +233,10 @@ impl Effects {
             }),
             Effect::KeepRun(record) => self.keep(record),
             Effect::KeepExperiment(record) => self.keep(record),
+            Effect::KeepColumns(line) => self.beside_on_disk(move || {
+                let failed = run_history::keep_columns(&line).err()?;
+                Some(Message::Remembered(Err(failed.into())))
+            }),
             Effect::Copy(text, format) => {
                 let sent = match &mut self.screen {
                     Some(screen) => screen.copy(&text, format)?,

@@ -1,4 +1,4 @@
-//! Stored runs and experiments for sheets, and stored measured limits.
+//! Stored runs and experiments for sheets, stored measured limits, the chosen columns of the tree.
 
 use std::{io, path::PathBuf};
 
@@ -53,6 +53,16 @@ pub(crate) fn keep<T: store::Kept>(record: &T) -> Result<(), HistoryError> {
         path: store::file::<T>(&folder),
         error,
         lost: "; sheets made later lack it",
+    })
+}
+
+/// Stores the columns of the tree.
+pub(crate) fn keep_columns(line: &str) -> Result<(), HistoryError> {
+    let folder = store::folder();
+    store::keep_columns(&folder, line).map_err(|error| HistoryError {
+        path: folder.join(store::COLUMNS),
+        error,
+        lost: "; the next start has other columns",
     })
 }
 

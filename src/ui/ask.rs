@@ -58,6 +58,8 @@ pub enum Subject {
     LeftBehind,
     /// A pull, to be begun.
     Pull,
+    /// The columns of the tree as they were chosen before.
+    Columns(String),
     /// The test in progress, whose drives may not be read.
     Refused,
 }

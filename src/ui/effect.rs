@@ -45,6 +45,8 @@ pub enum Effect {
     KeepRun(Box<RunRecord>),
     /// Keep an experiment likewise.
     KeepExperiment(Box<ExperimentRecord>),
+    /// Keep the columns of the tree, one line.
+    KeepColumns(String),
     /// Put a text into the terminal's clipboard; its format, for the line that answers ([`Message::Copied`](super::Message::Copied)).
     Copy(String, &'static str),
     /// Save a text to a new file with that extension; answered by [`Message::Saved`](super::Message::Saved).

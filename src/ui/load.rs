@@ -1,10 +1,11 @@
-//! [`Load`]: what every drive reads right now, and the source.
+//! [`Load`]: what every drive reads and writes right now, its last minute, and the source.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
+use super::series::{Series, WINDOW};
 use crate::{
-    counters::Rates,
-    machine::Machine,
+    counters::{DiskRates, Rates},
+    machine::{Machine, in_use::Use},
     model::{DriveName, Limits, NodeIndex},
 };
 
@@ -16,43 +17,248 @@ pub enum LoadSource {
     Nothing,
     /// The kernel's disk counters.
     Counters,
-    /// The test in progress counts its own reads.
+    /// The test in progress counts its own reads; everything else comes from the kernel's disk counters.
     Test,
 }
 
-/// Bytes read per second, by drive.
+/// One direction of a drive, or of several together.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Way {
+    /// Bytes per second.
+    pub bytes: f64,
+    /// Requests per second.
+    pub requests: f64,
+    /// Mean milliseconds of a request (`r_await`, `w_await`); `None` without requests.
+    pub await_ms: Option<f64>,
+}
+
+impl Way {
+    /// Mean bytes of a request (`rareq-sz`, `wareq-sz`); `None` without requests.
+    pub fn request_bytes(&self) -> Option<f64> {
+        (self.requests > 0.0).then(|| self.bytes / self.requests)
+    }
+
+    /// Requests in flight on average, by Little's law.
+    fn in_flight(&self) -> f64 {
+        self.requests * self.await_ms.unwrap_or_default() / 1e3
+    }
+
+    /// Both together; the mean time is weighed by requests.
+    fn plus(self, other: Self) -> Self {
+        let requests = self.requests + other.requests;
+        let waited = 1e3 * (self.in_flight() + other.in_flight());
+        let counted =
+            [self, other].iter().filter(|way| way.await_ms.is_some()).map(|way| way.requests).sum::<f64>();
+        Self {
+            bytes: self.bytes + other.bytes,
+            requests,
+            await_ms: (counted > 0.0).then(|| waited / counted),
+        }
+    }
+}
+
+/// Rates of a drive, or of several together.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Flow {
+    /// Reads.
+    pub read: Way,
+    /// Writes.
+    pub write: Way,
+    /// Mean requests in flight (`aqu-sz`).
+    pub queue_depth: f64,
+    /// Share of time with a request in flight, percent (`%util`); `None` of several drives, and where the kernel does not
+    /// count.
+    pub utilisation: Option<f64>,
+}
+
+impl Flow {
+    /// Bytes per second of both directions.
+    pub fn bytes(&self) -> f64 {
+        self.read.bytes + self.write.bytes
+    }
+
+    fn of_disk(disk: &DiskRates) -> Self {
+        Self {
+            read: Way { bytes: disk.read_bytes, requests: disk.reads, await_ms: disk.read_await_ms },
+            write: Way { bytes: disk.written_bytes, requests: disk.writes, await_ms: disk.write_await_ms },
+            queue_depth: disk.queue_depth,
+            utilisation: Some(disk.utilisation),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            read: self.read.plus(other.read),
+            write: self.write.plus(other.write),
+            queue_depth: self.queue_depth + other.queue_depth,
+            utilisation: None,
+        }
+    }
+}
+
+/// Bytes per second of the last minute.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Minute {
+    /// Read.
+    pub read: Series,
+    /// Written.
+    pub written: Series,
+}
+
+impl Minute {
+    fn push(&mut self, at: Duration, flow: &Flow) {
+        // A drive that is tested is counted twice a second.
+        if self.read.points().next_back().is_none_or(|(last, _)| last < at) {
+            self.read.push(at, flow.read.bytes);
+            self.written.push(at, flow.write.bytes);
+        }
+    }
+}
+
+/// Rates by drive. A drive whose counters are off (`iostats` 0) has none, unless a test counts its reads.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Load {
     /// Source of the rates.
     pub source: LoadSource,
-    drives: BTreeMap<DriveName, f64>,
+    /// Time of the newest rates.
+    pub at: Duration,
+    counted: BTreeMap<DriveName, Flow>,
+    tested: BTreeMap<DriveName, Way>,
+    history: BTreeMap<DriveName, Minute>,
 }
 
 impl Load {
-    /// From disk counters.
-    pub fn from_rates(rates: &Rates) -> Self {
-        let drives = rates.disks.iter().map(|(name, disk)| (name.clone(), disk.read_bytes)).collect();
-        Self { source: LoadSource::Counters, drives }
-    }
-
-    /// From a test's own counts.
-    pub fn from_test(drives: impl IntoIterator<Item = (DriveName, f64)>) -> Self {
-        let mut load = Self { source: LoadSource::Test, drives: BTreeMap::new() };
-        for (drive, rate) in drives {
-            *load.drives.entry(drive).or_default() += rate;
+    /// Takes disk counters of `at`, of the drives that the kernel counts.
+    pub fn take_rates(&mut self, rates: &Rates, is_counted: impl Fn(&DriveName) -> bool, at: Duration) {
+        let disks = rates.disks.iter().filter(|(name, _)| is_counted(name));
+        self.counted = disks.map(|(name, disk)| (name.clone(), Flow::of_disk(disk))).collect();
+        if self.source == LoadSource::Nothing {
+            self.source = LoadSource::Counters;
         }
-        load
+        self.at = at;
+        let names: Vec<DriveName> = self.counted.keys().chain(self.tested.keys()).cloned().collect();
+        self.history.retain(|name, _| names.contains(name));
+        for name in names {
+            let flow = self.drive(&name).unwrap_or_default();
+            self.history.entry(name).or_default().push(at, &flow);
+        }
     }
 
-    /// Bytes per second of these drives together.
+    /// Takes a test's own counts of its targets' reads: they replace the kernel's.
+    pub fn take_test(&mut self, drives: impl IntoIterator<Item = (DriveName, Way)>, at: Duration) {
+        self.source = LoadSource::Test;
+        self.at = at;
+        self.tested.clear();
+        for (drive, way) in drives {
+            let known = self.tested.entry(drive).or_default();
+            *known = known.plus(way);
+        }
+    }
+
+    /// The test ended; `is_live` when the kernel's counters go on.
+    pub fn end_test(&mut self, at: Duration, is_live: bool) {
+        self.tested.clear();
+        self.at = at;
+        if is_live && !self.counted.is_empty() {
+            self.source = LoadSource::Counters;
+            return;
+        }
+        self.counted.clear();
+        self.source = LoadSource::Nothing;
+        self.history.values_mut().for_each(|minute| minute.push(at, &Flow::default()));
+    }
+
+    /// One drive; `None` if nobody counts it.
+    pub fn drive(&self, name: &DriveName) -> Option<Flow> {
+        let counted = self.counted.get(name).copied();
+        let Some(read) = self.tested.get(name).copied() else { return counted };
+        let mut flow = counted.unwrap_or_default();
+        if read.await_ms.is_some() {
+            flow.queue_depth = read.in_flight() + flow.write.in_flight();
+        }
+        flow.read = Way { await_ms: read.await_ms.or(flow.read.await_ms), ..read };
+        Some(flow)
+    }
+
+    /// These drives together; `None` if none of them is counted.
+    pub fn sum(&self, drives: &[DriveName]) -> Option<Flow> {
+        let mut flows = drives.iter().filter_map(|name| self.drive(name));
+        let first = flows.next()?;
+        Some(flows.fold(first, Flow::plus))
+    }
+
+    /// Bytes read per second by these drives together.
     pub fn of(&self, drives: &[DriveName]) -> f64 {
-        drives.iter().filter_map(|drive| self.drives.get(drive)).fold(0.0, |sum, rate| sum + rate)
+        drives.iter().filter_map(|name| self.drive(name)).fold(0.0, |sum, flow| sum + flow.read.bytes)
+    }
+
+    /// All hardware together: a loop device or an md array counts again what the drives below it count.
+    pub fn total(&self, machine: &Machine) -> Option<Flow> {
+        let names: Vec<DriveName> = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
+        self.sum(&names)
+    }
+
+    /// The last minute of these drives together.
+    pub fn history(&self, drives: &[DriveName]) -> Minute {
+        let mut sums: BTreeMap<Duration, (f64, f64)> = BTreeMap::new();
+        for minute in drives.iter().filter_map(|name| self.history.get(name)) {
+            for ((at, read), (_, written)) in minute.read.points().zip(minute.written.points()) {
+                let sum = sums.entry(at).or_default();
+                *sum = (sum.0 + read, sum.1 + written);
+            }
+        }
+        let mut all = Minute::default();
+        for (at, (read, written)) in sums {
+            all.read.push(at, read);
+            all.written.push(at, written);
+        }
+        all
+    }
+
+    /// Reads and writes of the last minute of these drives together in `parts` of equal length, the oldest first; `None` where nothing was counted.
+    pub fn last_minute(&self, drives: &[DriveName], parts: usize) -> Vec<Option<f64>> {
+        let mut sums: Vec<Option<f64>> = vec![None; parts];
+        for minute in drives.iter().filter_map(|name| self.history.get(name)) {
+            let mut own = vec![(0.0, 0_u32); parts];
+            for ((time, read), (_, written)) in minute.read.points().zip(minute.written.points()) {
+                let back = self.at.saturating_sub(time).as_secs_f64() / WINDOW.as_secs_f64();
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "not negative; too old is no part"
+                )]
+                let part = parts.checked_sub(1 + (back * parts as f64) as usize);
+                if let Some((sum, count)) = part.and_then(|part| own.get_mut(part)) {
+                    *sum += read + written;
+                    *count += 1;
+                }
+            }
+            for (all, (sum, count)) in sums.iter_mut().zip(own).filter(|(_, (_, count))| *count > 0) {
+                *all = Some(all.unwrap_or_default() + sum / f64::from(count));
+            }
+        }
+        sums
     }
 
     /// Whether anything is being read at all worth a bar: more than 1 MB/s.
     pub fn is_busy(&self) -> bool {
-        self.drives.values().sum::<f64>() > 1e6
+        self.names().map(|name| self.of(std::slice::from_ref(name))).sum::<f64>() > 1e6
     }
+
+    fn names(&self) -> impl Iterator<Item = &DriveName> {
+        let tested = self.tested.keys().filter(|name| !self.counted.contains_key(name));
+        self.counted.keys().chain(tested)
+    }
+}
+
+/// Of software drives, those that no other of them is stacked on: the others count the same bytes again.
+pub fn topmost(machine: &Machine, drives: &[DriveName]) -> Vec<DriveName> {
+    let is_below_another = |name: &&DriveName| {
+        let users = machine.drive(name).map_or(&[][..], |drive| &drive.used_by);
+        let above = users.iter().flat_map(|user: &Use| user.chain.iter().skip(1));
+        above.into_iter().any(|above| drives.iter().any(|other| other != *name && *above == *other.as_str()))
+    };
+    drives.iter().filter(|name| !is_below_another(name)).cloned().collect()
 }
 
 /// What `drives` below a place could read together if nothing but their own paths held them back; namespaces of one
@@ -71,4 +277,106 @@ pub fn possible(machine: &Machine, limits: &Limits, drives: &[DriveName]) -> Opt
 /// The limit of a place, in bytes per second.
 pub fn hop_limit(limits: &Limits, node: NodeIndex) -> Option<f64> {
     limits.hop(node).map(|limit| limit.bytes_per_second.0).filter(|limit| *limit > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn disk(read_bytes: f64, written_bytes: f64) -> DiskRates {
+        DiskRates {
+            reads: read_bytes / 4096.0,
+            read_bytes,
+            writes: written_bytes / 8192.0,
+            written_bytes,
+            read_await_ms: (read_bytes > 0.0).then_some(2.0),
+            write_await_ms: (written_bytes > 0.0).then_some(4.0),
+            utilisation: 50.0,
+            queue_depth: 3.0,
+        }
+    }
+
+    fn rates(disks: &[(&str, DiskRates)]) -> Rates {
+        let disks = disks.iter().map(|(name, disk)| (DriveName::new(name), *disk)).collect();
+        Rates { disks, ..Rates::default() }
+    }
+
+    const fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn writes_and_other_drives_go_on_during_a_test() {
+        let mut load = Load::default();
+        let (a, b) = (DriveName::new("nvme0n1"), DriveName::new("nvme1n1"));
+        load.take_rates(&rates(&[("nvme0n1", disk(4e6, 8e6)), ("nvme1n1", disk(5e6, 0.0))]), |_| true, at(1));
+        assert_eq!((load.source, load.is_busy()), (LoadSource::Counters, true));
+        let own = Way { bytes: 3e9, requests: 1e6, await_ms: Some(0.032) };
+        load.take_test([(a.clone(), own)], at(2));
+        let seen = load.drive(&a).unwrap();
+        assert_eq!((seen.read, seen.write.bytes), (own, 8e6));
+        assert!((seen.queue_depth - (32.0 + 8e6 / 8192.0 * 0.004)).abs() < 1e-9, "{seen:?}");
+        assert_eq!(load.of(std::slice::from_ref(&b)), 5e6, "the test does not read it");
+        assert_eq!(load.sum(&[a.clone(), b.clone()]).unwrap().read.bytes, 3.005e9);
+        load.end_test(at(3), true);
+        assert_eq!(load.drive(&a).unwrap().read.bytes, 4e6, "the kernel's counters go on");
+        load.end_test(at(3), false);
+        assert_eq!((load.source, load.drive(&a)), (LoadSource::Nothing, None));
+        let minute = load.history(&[a, b]);
+        let points: Vec<(f64, f64)> =
+            minute.read.points().zip(minute.written.points()).map(|(r, w)| (r.1, w.1)).collect();
+        assert_eq!(points, [(9e6, 8e6), (0.0, 0.0)]);
+    }
+
+    #[test]
+    fn a_mean_time_is_weighed_by_requests_and_a_sum_has_no_utilisation() {
+        let one = Way { bytes: 4096.0, requests: 1.0, await_ms: Some(1.0) };
+        let two = Way { bytes: 12_288.0, requests: 3.0, await_ms: Some(5.0) };
+        let both = one.plus(two);
+        assert_eq!((both.bytes, both.requests, both.await_ms), (16_384.0, 4.0, Some(4.0)));
+        assert_eq!(both.request_bytes(), Some(4096.0));
+        assert_eq!(Way::default().plus(Way::default()).await_ms, None);
+        let mut load = Load::default();
+        load.take_rates(&rates(&[("sda", disk(1e6, 0.0)), ("sdb", disk(1e6, 1e6))]), |_| true, at(1));
+        let names = [DriveName::new("sda"), DriveName::new("sdb")];
+        let sum = load.sum(&names).unwrap();
+        assert_eq!((sum.queue_depth, sum.utilisation), (6.0, None));
+        assert_eq!(load.sum(&names[..1]).unwrap().utilisation, Some(50.0));
+        assert_eq!(load.sum(&[DriveName::new("sdc")]), None, "not counted is not zero");
+        load.take_rates(&rates(&[("sda", disk(1e6, 0.0))]), |name| name.as_str() != "sda", at(2));
+        assert_eq!(load.sum(&names), None, "iostats is 0");
+    }
+
+    #[test]
+    fn the_last_minute_of_a_drive_is_kept_and_goes_with_it() {
+        let mut load = Load::default();
+        for second in 0..100 {
+            load.take_rates(&rates(&[("sda", disk(second as f64, 1.0))]), |_| true, at(second));
+        }
+        let kept: Vec<f64> = load.history(&[DriveName::new("sda")]).read.points().map(|(_, v)| v).collect();
+        assert_eq!((kept.len(), kept.last()), (61, Some(&99.0)));
+        let shown = load.last_minute(&[DriveName::new("sda")], 6);
+        assert!(shown.iter().flatten().is_sorted() && shown.iter().flatten().count() == 6, "{shown:?}");
+        assert_eq!(load.last_minute(&[DriveName::new("sdb")], 2), [None, None]);
+        load.take_rates(&rates(&[]), |_| true, at(100));
+        assert_eq!(load.history(&[DriveName::new("sda")]), Minute::default(), "the drive was removed");
+    }
+
+    proptest! {
+        #[test]
+        fn a_sum_is_what_its_parts_are(bytes in prop::collection::vec(0.0..1e10f64, 1..20)) {
+            let names: Vec<String> = (0..bytes.len()).map(|at| format!("sd{at}")).collect();
+            let disks: Vec<_> = names.iter().zip(&bytes).map(|(name, b)| (name.as_str(), disk(*b, *b))).collect();
+            let mut load = Load::default();
+            load.take_rates(&rates(&disks), |_| true, at(1));
+            let names: Vec<_> = names.iter().map(|name| DriveName::new(name)).collect();
+            let sum = load.sum(&names).unwrap();
+            let all: f64 = bytes.iter().sum();
+            prop_assert!((sum.bytes() - 2.0 * all).abs() <= 1e-6 * all.max(1.0));
+            prop_assert!((load.of(&names) - all).abs() <= 1e-6 * all.max(1.0));
+            prop_assert!(sum.read.await_ms.is_none_or(|ms| (ms - 2.0).abs() < 1e-6));
+        }
+    }
 }

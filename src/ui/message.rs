@@ -42,6 +42,8 @@ pub enum Message {
     Copied(Result<String, Failed>),
     /// Stored runs and experiments, or why they cannot be read.
     Recalled(Box<Result<Kept, Failed>>),
+    /// The columns of the tree as they were chosen before this start.
+    Columns(String),
     /// The test ended, with its rate second by second; an error is one line with its fix.
     RunEnded(Box<Result<(RunSummary, Seconds), Failed>>, Duration),
 }

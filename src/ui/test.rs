@@ -14,7 +14,10 @@ use crate::{
         TargetSummary, Workload,
     },
     text::Label,
-    ui::series::{Scale, Series, WINDOW},
+    ui::{
+        load::Way,
+        series::{Scale, Series, WINDOW},
+    },
 };
 
 /// Rates are taken over this much time, so that they do not flicker.
@@ -149,6 +152,24 @@ impl Test {
     pub fn reads(&self, index: usize) -> Option<f64> {
         let whole = self.summary().and_then(|summary| summary.targets.get(index));
         whole.map(TargetSummary::bytes_per_second).or_else(|| self.targets.get(index)?.curves.bytes.last())
+    }
+
+    /// Whether its reads go through the page cache: then only the kernel knows what the drives read.
+    pub fn is_cached(&self) -> bool {
+        !self.workload.direct
+    }
+
+    /// What the drives of its targets read for it now, by its own counts; nothing through the page cache.
+    pub fn drive_reads(&self) -> Vec<(DriveName, Way)> {
+        let targets = self.targets.iter().filter(|_| !self.is_cached());
+        let reads = targets.filter_map(|target| {
+            let last = |series: &Series| series.last().unwrap_or(0.0);
+            let (curves, latency) = (&target.curves, &target.latency);
+            let await_ms = (latency.count > 0).then_some(latency.mean / 1e6);
+            let way = Way { bytes: last(&curves.bytes), requests: last(&curves.iops), await_ms };
+            Some((target.drive.clone()?, way))
+        });
+        reads.collect()
     }
 
     /// Expected rate of all targets, where that of each is known.

@@ -34,8 +34,10 @@ pub enum Meaning {
     Marked,
     /// As good as it gets.
     Good,
-    /// Carried load below the limit.
+    /// Carried load below the limit; of two directions, reads.
     Load,
+    /// Carried writes below the limit.
+    Writes,
     /// A shared place that is full, something slower than it could be.
     Warning,
     /// Something went wrong.
@@ -77,6 +79,7 @@ impl Theme {
             Meaning::Marked | Meaning::NotLive => (Some(Color::Magenta), Modifier::BOLD),
             Meaning::Good => (Some(Color::Green), Modifier::empty()),
             Meaning::Load => (Some(Color::Blue), Modifier::empty()),
+            Meaning::Writes => (Some(Color::Magenta), Modifier::empty()),
             Meaning::Warning => (Some(Color::Yellow), Modifier::BOLD),
             Meaning::Problem => (Some(Color::Red), Modifier::BOLD),
             Meaning::Field => (None, Modifier::UNDERLINED),

@@ -139,7 +139,7 @@ fn draw_curve(shared: &Shared, brush: &mut Brush<'_>, curve: Curve, test: &Test,
 /// The result of the test; while it runs, the bottleneck.
 fn outcome(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(test) = state.ended(shared) else {
-        bottleneck_panel::draw(shared, panel, brush);
+        bottleneck_panel::draw(shared, panel, &[], brush);
         return;
     };
     let title = [piece("Result", Meaning::Heading)];

@@ -1,6 +1,6 @@
 //! The machine screen: the tree, the facts of the selected row, what holds the machine back.
 
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{Areas, Tree, facts_pane, tree_rows};
 use crate::{
@@ -15,15 +15,28 @@ pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<
     let areas = Areas::new(shared, area);
     tree_rows::draw(state, shared, &areas, brush);
     facts_pane::draw(state, shared, areas.facts, brush);
-    // Idle: all findings; under load: full links.
-    if shared.load.is_busy() {
-        bottleneck_panel::draw(shared, areas.verdict, brush);
+    if !shared.load.is_busy() {
+        found(shared, areas.verdict, brush);
         return;
     }
+    // Under load the full links come first; findings stay beside them, or in their title where there is no room.
+    if areas.verdict.width < 160 {
+        bottleneck_panel::draw(shared, areas.verdict, &findings::worst(shared), brush);
+        return;
+    }
+    let halves = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]);
+    let [full, others] = halves.areas(areas.verdict);
+    bottleneck_panel::draw(shared, full, &[], brush);
+    found(shared, others, brush);
+}
+
+fn found(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let heading = [
         piece("Findings", Meaning::Heading),
         piece(format!("  {}", findings::summary(shared)), Meaning::Quiet),
     ];
-    let inner = brush.panel(areas.verdict, &heading, &[]);
+    let inner = brush.panel(panel, &heading, &[]);
     findings::strip(shared, brush, inner);
+    let hidden = shared.findings.list.len().saturating_sub(usize::from(inner.height));
+    brush.hidden(panel, "2: ", hidden);
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::figures::{Figures, LinkState};
 use crate::{
-    machine::{Drive, HopLink, PciNode, Temperature, hop},
-    model::{DriveName, Limit, NodeIndex, Reading},
+    machine::{Drive, PciNode, Temperature, hop},
+    model::{Basis, DriveName, Limit, NodeIndex, Reading},
     report::flatten::{Row, RowKind},
     screens::widgets::words::{basis, giga, iops, nanoseconds, place, rate, short_name},
     ui::{Shared, load::LoadSource, theme::Meaning},
@@ -92,13 +93,15 @@ fn about_drive(shared: &Shared, drive: &Drive, row: &Row, facts: &mut Vec<Fact>)
     if let Some(file) = &drive.backing_file {
         facts.push(fact("file", file.to_string()));
     }
+    let figures = Figures::new(shared, row);
     measured(shared, drive, facts);
-    if let Some(node) = row.node {
-        about_link(shared, node, facts);
-    }
+    rates(&figures, facts);
+    potential(&figures, facts);
+    about_link(&figures, facts);
     if let Some(limit) = shared.limits.drive(&drive.name) {
         facts.push(limit_fact("limit", shared, limit));
     }
+    facts.extend(figures.slot().map(|slot| fact("slot", slot)));
     facts.extend(read("size", &drive.size, |size| units.size(*size)));
     facts.push(lba(drive));
     facts.extend(read("queues", &drive.queue.hardware_queues, |queues| {
@@ -160,6 +163,40 @@ fn measured(shared: &Shared, drive: &Drive, facts: &mut Vec<Fact>) {
     if seen.errors > 0 {
         facts.push(Fact { meaning: Meaning::Problem, ..fact("errors", seen.errors.to_string()) });
     }
+}
+
+/// What the kernel counts of the row now; of a test's targets the writes, for the test counts its reads.
+fn rates(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
+    let (shared, units) = (figures.shared, figures.shared.units);
+    let Some(flow) = figures.flow else { return };
+    let is_tested = figures.drive().is_some_and(|drive| {
+        let targets = shared.tests.running().map_or(&[][..], |test| &test.targets);
+        targets.iter().any(|target| target.drive.as_ref() == Some(&drive.name))
+    });
+    for (label, way, is_shown) in [("reads", flow.read, !is_tested), ("writes", flow.write, true)] {
+        if !is_shown || way.requests <= 0.0 {
+            continue;
+        }
+        let time = way.await_ms.map_or(String::new(), |ms| format!(", {}", nanoseconds(ms * 1e6)));
+        let value = format!("{}, {}{time}", rate(units, way.bytes), iops(way.requests));
+        facts.push(Fact { meaning: Meaning::Figure, ..fact(label, value) });
+    }
+}
+
+/// What the drive could read, and what it loses by its path.
+fn potential(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
+    let Some(could) = figures.potential() else { return };
+    let units = figures.shared.units;
+    let most = if could.basis == Basis::Link { "at most " } else { "" };
+    let tail = format!("{most}{}, {}", rate(units, could.bytes_per_second.0), basis(could.basis));
+    let found = match figures.limit().filter(|_| figures.is_held_back()) {
+        Some(limit) => Fact {
+            meaning: Meaning::Warning,
+            ..fact("potential", format!("{} of {tail}", giga(units, limit)))
+        },
+        None => fact("potential", tail),
+    };
+    facts.push(Fact { more: Some(could.because), ..found });
 }
 
 fn limit_fact(label: &'static str, shared: &Shared, limit: &Limit) -> Fact {
@@ -253,7 +290,9 @@ fn about_node(shared: &Shared, index: NodeIndex, row: &Row, facts: &mut Vec<Fact
     if let Some(class) = &node.names.class {
         facts.push(Fact { path: Some(Arc::clone(node.class.path())), ..fact("class", class.to_string()) });
     }
-    about_link(shared, index, facts);
+    let figures = Figures::new(shared, row);
+    rates(&figures, facts);
+    about_link(&figures, facts);
     if let Some(limit) = shared.limits.hop(index) {
         facts.push(limit_fact("limit", shared, limit));
     } else if row.kind == RowKind::Root {
@@ -266,18 +305,18 @@ fn about_node(shared: &Shared, index: NodeIndex, row: &Row, facts: &mut Vec<Fact
             ..fact("demand", format!("{share:.2} of its limit, from the drives below"))
         });
     }
-    if let Some(slot) = &node.slot {
-        facts.push(fact("slot", slot.to_string()));
-    }
+    facts.extend(figures.slot().map(|slot| fact("slot", slot)));
 }
 
-fn about_link(shared: &Shared, index: NodeIndex, facts: &mut Vec<Fact>) {
-    let Some(link) = HopLink::above(&shared.machine, index) else { return };
-    let node = shared.machine.pci.node(index);
+fn about_link(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
+    let Some((index, link, state)) = figures.place_of_link() else { return };
+    let tree = &figures.shared.machine.pci;
+    let node = tree.node(index);
     let path = node.link.as_ref().map(|link| Arc::clone(link.speed.path()));
-    let meaning = if link.is_slow() { Meaning::Warning } else { Meaning::Text };
-    facts.push(Fact { meaning, path, ..fact("link", link.sentence()) });
-    let parent = node.parent.map(|parent| shared.machine.pci.node(parent));
+    let meaning = if state == LinkState::Slow { Meaning::Warning } else { Meaning::Text };
+    let idle = if state == LinkState::Idle { ": slower while idle, no fault" } else { "" };
+    facts.push(Fact { meaning, path, ..fact("link", format!("{}{idle}", link.sentence())) });
+    let parent = node.parent.map(|parent| tree.node(parent));
     if let (Some(port), Some(parent)) = (link.port_most, parent) {
         let tail = if link.is_slot_limited() { ", less than the device" } else { "" };
         let path = parent.link.as_ref().map(|link| Arc::clone(link.max_speed.path()));

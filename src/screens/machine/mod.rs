@@ -1,8 +1,12 @@
 //! The machine screen: the PCIe tree, the facts of the selected row, what holds the machine back.
 
+mod choice;
+mod column_list;
+mod columns;
 mod draw;
 mod facts;
 mod facts_pane;
+mod figures;
 mod tree_rows;
 mod update;
 
@@ -11,9 +15,17 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use ratatui::layout::{Constraint, Layout, Rect};
 use tui_input::Input;
 
+use self::{
+    choice::Choice,
+    columns::{Room, column, link_text},
+    figures::Figures,
+};
 use super::{
     Run,
-    widgets::{paint::inner, scroll::kept_in_sight},
+    widgets::{
+        paint::{cells, inner},
+        scroll::kept_in_sight,
+    },
 };
 use crate::{
     machine::Machine,
@@ -42,9 +54,12 @@ pub(super) const ABOUT: About = About {
         ("▼", Meaning::Warning, "a drive's link is downtrained: below what both ends can do"),
         ("▽", Meaning::Quiet, "the slot is slower than the drive"),
         ("●", Meaning::Marked, "marked for the test; ○ some of the drives below are"),
-        ("████", Meaning::Load, "load against the limit of the link it crosses"),
+        ("████", Meaning::Load, "reads against the limit; every PCIe link carries as much in each direction"),
+        ("████", Meaning::Writes, "writes against the limit"),
         ("████", Meaning::Good, "a drive that fills its own link: the best possible"),
         ("████", Meaning::Warning, "a full shared link or root complex: the bottleneck"),
+        ("idle", Meaning::Quiet, "a display or accelerator lowered its link's speed while idle: no fault"),
+        ("%util", Meaning::Quiet, "- on drives with several queues: they take more I/O at 100 %"),
     ],
 };
 
@@ -58,11 +73,18 @@ pub(super) const COMMANDS: &[Command<Run<Tree>>] = &[
     command(300, &[Char(' ')], "mark", "mark", "Mark the drive for the test, or every drive below this row", Tree::mark),
     command(320, &[Key::Enter], "details", "details", "Show all facts of the selected row, or unfold it", Tree::details),
     command(350, &[Char('/')], "find", "find", "Find by name, model, address or driver; Enter keeps the match, arrows go to the next", |tree, _| { tree.find = Some(Input::default()); Asks::new() }),
-    command(360, &[Char('s')], "sort", "sort", "Sort siblings by bus, by load, by name", Tree::next_sort),
+    command(360, &[Char('s')], "sort", "sort", "Sort siblings by bus, by load, by name; < and > sort by a column", Tree::next_sort),
+    command(362, &[Char('>')], "", "next column", "Sort siblings by the next column, the largest first", |tree, shared| tree.sort_by(shared, 1)),
+    command(364, &[Char('<')], "", "previous column", "Sort siblings by the column before", |tree, shared| tree.sort_by(shared, -1)),
+    command(366, &[Char('R'), Char('I')], "", "reverse", "Reverse the order of the column sorted by", Tree::reverse),
+    command(368, &[Char('c')], "columns", "columns", "Choose the columns of the tree and their order", Tree::choose),
     command(370, &[Char('z')], "all devices", "every device", "Show every device, or fold those unrelated to drives", |tree, _| { tree.everything = !tree.everything; Asks::new() }),
     command(380, &[Char('p')], "paths", "paths", "Show the path each value was read from", |tree, _| { tree.paths = !tree.paths; Asks::new() }),
     command(450, &[Char('w')], "what if", "what if", "Show this row's card in another slot, as a hypothetical move", Tree::move_this),
 ];
+
+/// The narrowest column of links: its heading.
+const MIN_LINK: u16 = 7;
 
 /// The tree on the screen.
 #[derive(Debug, Clone, Default)]
@@ -83,6 +105,11 @@ pub struct Tree {
     pub paths: bool,
     /// The field behind `/`, while it is open.
     pub find: Option<Input>,
+    choice: Choice,
+    /// The cursor in the list of columns, while that is open.
+    choosing: Option<usize>,
+    /// Room for columns when rows were last made.
+    room: Room,
     found: String,
     selected_key: Option<RowKey>,
     /// The node or drive to select once it has a row.
@@ -91,7 +118,9 @@ pub struct Tree {
 
 impl Tree {
     /// Makes the rows afresh, `height` of them to be seen, with the selection on what is wanted or on the row it was on.
-    fn make(&mut self, shared: &Shared, height: u16) {
+    fn make(&mut self, shared: &Shared, rows: Rect) {
+        let height = rows.height;
+        self.room.rows = rows.width;
         self.list(shared, height);
         if let Some((node, drive)) = self.wanted.take()
             && !self.reveal(&shared.machine, node, drive.as_ref())
@@ -101,6 +130,8 @@ impl Tree {
             self.list(shared, height);
             self.reveal(&shared.machine, node, drive.as_ref());
         }
+        let links = self.rows.iter().filter_map(|row| Some(cells(&link_text(&Figures::new(shared, row))?.0)));
+        self.room.link = links.max().unwrap_or_default().max(MIN_LINK);
         self.top = kept_in_sight(self.top, self.selected, self.rows.len(), height);
     }
 
@@ -110,7 +141,7 @@ impl Tree {
             toggled: &self.toggled,
             everything: self.everything,
             sort: self.sort,
-            load: &|drives| shared.load.of(drives),
+            value: &|row| self.value(shared, row),
             height: usize::from(height),
         }
         .rows();
@@ -121,6 +152,15 @@ impl Tree {
             (None, Some(_)) => self.selected,
         };
         self.select(self.selected);
+    }
+
+    /// What rows are sorted by.
+    fn value(&self, shared: &Shared, row: &Row) -> Option<f64> {
+        let figures = Figures::new(shared, row);
+        match self.sort.column() {
+            Some(name) => column(name).and_then(|column| (column.key)(&figures)),
+            None => figures.flow.map(|flow| flow.bytes()),
+        }
     }
 
     /// The selected row.
@@ -278,8 +318,9 @@ impl Areas {
         use Constraint::{Fill, Length};
         let height = match (shared.is_boxed(), area.height) {
             (false, _) => 2,
-            (true, 36..) => 5,
-            (true, _) => 4,
+            (true, ..36) => 4,
+            (true, 36..40) => 5,
+            (true, _) => (area.height / 5).clamp(5, 10),
         };
         let [rest, verdict] = Layout::vertical([Fill(1), Length(height)]).areas(area);
         let facts = (area.width * 31 / 100).clamp(36, 64);

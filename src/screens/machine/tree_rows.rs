@@ -1,67 +1,63 @@
-//! The tree: a row per place, with its link, and its load as a bar against its limit.
+//! The tree: a row per place with its marks and name, and the columns that fit.
 
 use ratatui::layout::Rect;
 
-use super::{Areas, Tree, search_text};
+use super::{
+    Areas, Tree,
+    columns::{Cell, Column, Room},
+    facts,
+    figures::{Figures, path},
+    search_text,
+};
 use crate::{
-    capacity::{bottleneck::FULL, potential},
-    machine::{Drive, HopLink, Machine, hop::COLUMN_WIDTH, pci::NodeKind},
+    machine::{Drive, pci::NodeKind},
     model::{DriveName, NodeIndex},
     report::flatten::{Group, Row, RowKind, Sort},
     screens::widgets::{
         bottleneck_panel::FULL_MARK,
         findings,
-        paint::{Brush, Piece, cells, piece, write_fitting},
+        graph::{Curve, Graph},
+        paint::{Brush, Piece, cells, fit, piece, write_fitting},
         words::{giga, short_name},
     },
     ui::{
         Shared,
-        load::{LoadSource, hop_limit, possible},
+        series::{Scale, WINDOW},
         theme::Meaning,
     },
     units::counted,
 };
 
-/// A link that is slower than both its ends can be.
-const SLOW_MARK: char = '▼';
-/// A slot that holds a device to less than the device can.
-const SLOT_MARK: char = '▽';
+/// Cells before a name: the cursor, the mark for tests, the mark of a finding.
+const GUTTER: u16 = 4;
 
-/// Where the columns stand, from the left edge of the rows.
-struct Columns {
-    name: u16,
-    link: u16,
-    load: u16,
-    bar: u16,
-    bar_width: u16,
+/// A column with where it stands, from the left edge of the rows.
+struct Placed {
+    column: &'static Column,
+    x: u16,
+    width: u16,
 }
 
-const LOAD_WIDTH: u16 = 12;
-
-/// Reads so large that their number limits no drive, bytes.
-const LARGE: f64 = 1_048_576.0;
-
-impl Columns {
-    fn new(area: Rect) -> Self {
-        let bar_width = match area.width {
-            ..72 => 6,
-            72..90 => 8,
-            90..110 => 18,
-            _ => 30,
-        };
-        let bar = area.width - bar_width;
-        let load = bar - LOAD_WIDTH - 1;
-        let link = load - COLUMN_WIDTH - 2;
-        // The cell before the link column holds its mark.
-        Self { name: link - 2, link, load, bar, bar_width }
-    }
+/// The columns that rows of this width have, on their right.
+fn placed(state: &Tree, width: u16) -> Vec<Placed> {
+    let room = Room { rows: width, ..state.room };
+    let columns = state.choice.shown(room);
+    let taken: u16 = columns.iter().map(|column| (column.width)(room) + 1).sum();
+    let mut x = width.saturating_sub(taken);
+    let place = |column: &'static Column| {
+        let own = (column.width)(room);
+        let placed = Placed { column, x: x + 1, width: own };
+        x += own + 1;
+        placed
+    };
+    columns.into_iter().map(place).collect()
 }
 
 pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     let area = areas.rows;
-    let columns = Columns::new(area);
+    let columns = placed(state, area.width);
     brush.panel(areas.tree, &title(state, shared), &[]);
-    heading(shared, brush, areas.head, &columns);
+    heading(state, brush, areas.head, &columns);
     let names = name_width(shared);
     let searched = state.searched();
     let shown = state.rows.iter().enumerate().skip(state.top).take(usize::from(area.height));
@@ -70,10 +66,53 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
         painter.draw(brush, index == state.selected, &searched);
     }
     more_below(state, areas, brush);
+    let used = u16::try_from(state.rows.len()).unwrap_or(u16::MAX).min(area.height);
+    minute(state, shared, Rect { y: area.y + used, height: area.height - used, ..area }, brush);
+}
+
+/// The least rows that the curves of the selected row need, and the most they take.
+const MINUTE: (u16, u16) = (8, 16);
+
+/// The last minute of the selected row, below the tree where there is room for it.
+fn minute(state: &Tree, shared: &Shared, spare: Rect, brush: &mut Brush<'_>) {
+    let Some(row) = state.row().filter(|_| spare.height >= MINUTE.0) else { return };
+    let figures = Figures::new(shared, row);
+    let Some(flow) = figures.flow else { return };
+    let height = (spare.height - 1).min(MINUTE.1);
+    let area = Rect { y: spare.bottom() - height, height, ..spare };
+    let units = shared.units;
+    let title = [
+        piece(facts::heading(shared, row), Meaning::Heading),
+        piece("  reads", Meaning::Load),
+        piece(format!(" {}", giga(units, flow.read.bytes)), Meaning::Figure),
+        piece("  writes", Meaning::Writes),
+        piece(format!(" {}", giga(units, flow.write.bytes)), Meaning::Figure),
+        piece(format!(" {}", units.giga_per_second()), Meaning::Quiet),
+    ];
+    let mut open = Brush::new(brush.buffer, brush.theme, false);
+    open.panel(Rect { height: 1, ..area }, &title, &[]);
+    let past = shared.load.history(&figures.counted);
+    let most = past.read.window_most().max(past.written.window_most());
+    let limit = figures.limit().filter(|limit| most > limit / 4.0);
+    let mut scale = Scale::new(1e8);
+    scale.fit(shared.load.at, most.max(limit.unwrap_or_default()));
+    let mut curves = vec![Curve { series: &past.read, meaning: Meaning::Load, filled: true }];
+    if past.written.window_most() > scale.top() / 100.0 {
+        curves.push(Curve { series: &past.written, meaning: Meaning::Writes, filled: false });
+    }
+    let graph = Graph {
+        curves,
+        top: scale.top(),
+        label: &|value| giga(units, value),
+        level: limit.map(|limit| (limit, format!("limit {}", giga(units, limit)))),
+        window: WINDOW,
+    };
+    graph.draw(brush, Rect { y: area.y + 1, height: area.height - 1, ..area }, shared.load.at);
 }
 
 fn title(state: &Tree, shared: &Shared) -> Vec<Piece> {
     let mut pieces = vec![piece("PCIe tree", Meaning::Heading)];
+    pieces.push(piece(format!("  {}", shared.units.giga_per_second()), Meaning::Quiet));
     if state.sort != Sort::Bus {
         pieces.push(piece(format!(", siblings {}", state.sort.name()), Meaning::Quiet));
     }
@@ -83,15 +122,30 @@ fn title(state: &Tree, shared: &Shared) -> Vec<Piece> {
     pieces
 }
 
-fn heading(shared: &Shared, brush: &mut Brush<'_>, head: Rect, columns: &Columns) {
-    let load = match shared.load.source {
-        LoadSource::Nothing => format!("limit {}", shared.units.giga_per_second()),
-        _ => format!("{} of limit", shared.units.giga_per_second()),
-    };
-    let load = format!("{load:>12}");
-    for (x, text) in [(columns.link, "link"), (columns.load, load.as_str())] {
-        let text = if brush.boxed { text.to_owned() } else { format!("{text} ") };
-        brush.text(head.x + x, head.y, head.width - x, &text, Meaning::Quiet);
+fn heading(state: &Tree, brush: &mut Brush<'_>, head: Rect, columns: &[Placed]) {
+    for Placed { column, x, width } in columns {
+        let is_sorted = state.sort.column() == Some(column.name);
+        let meaning = if is_sorted { Meaning::Brand } else { Meaning::Quiet };
+        let (x, wide) = (head.x + x, usize::from(*width));
+        let text = match column.name {
+            // Each half has its own word, as long as it fits.
+            "load" => {
+                let half = usize::from(width / 2);
+                let [read, write] = if half > 4 { ["read", "write"] } else { ["rd", "wr"] };
+                format!("{read:<half$} {write:<half$}")
+            }
+            "link" | "slot" | "minute" => format!("{:<wide$}", fit(column.heading, *width)),
+            _ => format!("{:>wide$}", column.heading),
+        };
+        // Without a box the headings stand in the rule at the top.
+        let (lead, text) = if brush.boxed {
+            (x, text)
+        } else {
+            let blanks = text.len() - text.trim_start().len();
+            let lead = u16::try_from(blanks).unwrap_or(0);
+            (x + lead, format!("{} ", text.trim()))
+        };
+        brush.text(lead, head.y, head.right().saturating_sub(lead), &text, meaning);
     }
 }
 
@@ -121,7 +175,7 @@ fn name_width(shared: &Shared) -> u16 {
 struct RowPainter<'a> {
     shared: &'a Shared,
     row: &'a Row,
-    columns: &'a Columns,
+    columns: &'a [Placed],
     area: Rect,
     y: u16,
     names: u16,
@@ -130,16 +184,15 @@ struct RowPainter<'a> {
 impl RowPainter<'_> {
     fn draw(&self, brush: &mut Brush<'_>, selected: bool, searched: &str) {
         self.gutter(brush, selected);
-        let start = self.area.x + 2;
-        let mut x = brush.text(start, self.y, self.columns.name, &self.row.guides, Meaning::Lines);
-        let first = x;
-        let pieces = self.name();
-        let place = self.row.node.filter(|_| self.row.kind != RowKind::Drive);
-        let link = place.and_then(|node| HopLink::above(&self.shared.machine, node));
-        // A row without a link uses that column for its name, up to the mark of a finding.
-        let end = if link.is_some() { self.columns.name } else { self.columns.load - 2 };
-        let room = (self.area.x + end).saturating_sub(x + 1);
-        x = write_fitting(brush, x, self.y, room, &pieces);
+        let figures = Figures::new(self.shared, self.row);
+        let shown: Vec<(&Placed, Cell)> =
+            self.columns.iter().map(|placed| (placed, (placed.column.cell)(&figures))).collect();
+        // A row without a link uses that column for its name.
+        let end = shown.iter().find(|(_, cell)| *cell != Cell::Blank).map_or(self.area.width, |(at, _)| at.x);
+        let start = self.area.x + GUTTER;
+        let first = brush.text(start, self.y, end.saturating_sub(GUTTER), &self.row.guides, Meaning::Lines);
+        let room = (self.area.x + end).saturating_sub(first + 1);
+        let x = write_fitting(brush, first, self.y, room, &self.name());
         let found = !searched.is_empty() && search_text(&self.shared.machine, self.row).contains(searched);
         let name = Rect { x: first, y: self.y, width: x - first, height: 1 };
         if selected {
@@ -147,13 +200,48 @@ impl RowPainter<'_> {
         } else if found {
             brush.shade(name, Meaning::Field);
         }
-        self.link(brush, link);
-        self.load(brush);
+        if end < self.area.width {
+            findings::leader(brush, x, self.area.x + end, self.y);
+        }
+        for (placed, cell) in shown {
+            self.cell(brush, &figures, placed, cell);
+        }
+    }
+
+    fn cell(&self, brush: &mut Brush<'_>, figures: &Figures<'_>, placed: &Placed, cell: Cell) {
+        let (x, y, width) = (self.area.x + placed.x, self.y, placed.width);
+        match cell {
+            Cell::Blank => {}
+            Cell::Figure(text, meaning) => {
+                let text = fit(&text, width);
+                brush.text(x + width - cells(&text).min(width), y, width, &text, meaning);
+            }
+            Cell::Text(mark, text, meaning) => {
+                // The link's mark has a place before it, whether there is one or not.
+                let lead = if placed.column.name == "link" { 2 } else { 0 };
+                if let Some(mark) = mark {
+                    brush.text(x, y, 1, &mark.to_string(), meaning);
+                }
+                brush.text(x + lead, y, width - lead, &fit(&text, width - lead), meaning);
+            }
+            Cell::Bars([(read, reads), (write, writes)]) => {
+                let half = width / 2;
+                brush.bar(x, y, half, read, reads);
+                brush.bar(x + width - half, y, half, write, writes);
+            }
+            Cell::Minute => {
+                let parts = self.shared.load.last_minute(&figures.counted, usize::from(width));
+                sparkline(brush, x, y, &parts);
+            }
+        }
     }
 
     fn gutter(&self, brush: &mut Brush<'_>, selected: bool) {
         if selected {
             brush.text(self.area.x, self.y, 1, "›", Meaning::Brand);
+        }
+        if let Some((mark, meaning)) = self.row.node.and_then(|node| self.finding_mark(node)) {
+            brush.text(self.area.x + 2, self.y, 1, mark, meaning);
         }
         let marks = &self.shared.marks;
         let marked = self.row.drives.iter().filter(|drive| marks.contains(*drive)).count();
@@ -242,17 +330,11 @@ impl RowPainter<'_> {
         pieces
     }
 
-    /// The path by which this row reaches its drive, where there are several.
-    fn path(&self) -> Option<&Drive> {
-        let [name] = self.row.drives.as_slice() else { return None };
-        let machine = &self.shared.machine;
-        machine.path_through(machine.drive(name)?, self.row.node?)
-    }
-
     fn drive_name(&self) -> Vec<Piece> {
         let Some(name) = self.row.drives.first() else { return Vec::new() };
         let model = self.shared.machine.drive(name).map(Drive::short_model).unwrap_or_default();
-        let path = self.path().map_or_else(String::new, |path| format!("  path {}", path.name));
+        let path = path(&self.shared.machine, self.row)
+            .map_or_else(String::new, |path| format!("  path {}", path.name));
         let padded = format!("{name:<wide$}", wide = usize::from(self.names));
         vec![piece(padded, Meaning::Drive), piece(format!("{path}  {model}"), Meaning::Quiet)]
     }
@@ -263,108 +345,33 @@ impl RowPainter<'_> {
         let holds_back = self.shared.bottlenecks.iter().any(|bottleneck| bottleneck.node == node);
         worst.or_else(|| holds_back.then_some((FULL_MARK, Meaning::Warning)))
     }
+}
 
-    fn link(&self, brush: &mut Brush<'_>, link: Option<HopLink>) {
-        if let Some((mark, meaning)) = self.row.node.and_then(|node| self.finding_mark(node)) {
-            let x = self.area.x + self.columns.load - 2;
-            brush.text(x, self.y, 1, mark, meaning);
+/// Eighths of a cell for each part, scaled to the largest and at least to 1 MB/s; a blank where nothing was counted.
+fn sparkline(brush: &mut Brush<'_>, x: u16, y: u16, parts: &[Option<f64>]) {
+    let most = parts.iter().flatten().copied().fold(1e6, f64::max);
+    let style = brush.theme.style(Meaning::Load);
+    for (x, part) in (x..).zip(parts) {
+        if let Some(value) = part {
+            brush.cell(x, y, eighths(value / most), style);
         }
-        let Some(link) = link else { return };
-        let judged = !self.row.drives.is_empty();
-        let x = self.area.x + self.columns.link;
-        let (mark, meaning) = match (judged, link.is_slow(), link.is_slot_limited()) {
-            (true, true, _) => (Some(SLOW_MARK), Meaning::Warning),
-            (true, false, true) => (Some(SLOT_MARK), Meaning::Quiet),
-            (true, false, false) => (None, Meaning::Text),
-            (false, _, _) => (None, Meaning::Quiet),
-        };
-        if let Some(mark) = mark {
-            brush.text(x - 2, self.y, 1, &mark.to_string(), meaning);
-        }
-        brush.text(x, self.y, COLUMN_WIDTH, &link.column(), meaning);
-    }
-
-    fn load(&self, brush: &mut Brush<'_>) {
-        let limit = self.limit();
-        let known = self.shared.load.source != LoadSource::Nothing && !self.row.drives.is_empty();
-        if limit.is_none() && !known {
-            return;
-        }
-        // What comes by this path alone is counted at the path.
-        let path = self.path().map(|path| path.name.clone());
-        let load =
-            path.map_or_else(|| self.shared.load.of(&self.row.drives), |path| self.shared.load.of(&[path]));
-        let share = limit.map_or(0.0, |limit| load / limit);
-        let full = share >= FULL;
-        let meaning = match (full, self.shares() || self.is_held_back()) {
-            (true, true) => Meaning::Warning,
-            (true, false) => Meaning::Good,
-            (false, _) => Meaning::Load,
-        };
-        let figure = if known && load > 1e6 { Meaning::Figure } else { Meaning::Quiet };
-        let left = if known { giga(self.shared.units, load) } else { String::new() };
-        let (of, limit) = match limit {
-            Some(limit) => (if known { " of " } else { "    " }, giga(self.shared.units, limit)),
-            None => ("    ", String::new()),
-        };
-        let x = self.area.x + self.columns.load;
-        let x = brush.text(x, self.y, 4, &format!("{left:>4}"), figure);
-        let x = brush.text(x, self.y, 4, of, Meaning::Quiet);
-        brush.text(x, self.y, 4, &format!("{limit:>4}"), Meaning::Quiet);
-        if known && share > 0.0 {
-            let x = self.area.x + self.columns.bar;
-            brush.bar(x, self.y, self.columns.bar_width, share, meaning);
-        }
-    }
-
-    /// Bytes per second this row can carry.
-    fn limit(&self) -> Option<f64> {
-        let limits = &self.shared.limits;
-        match self.row.kind {
-            RowKind::Folded { .. } | RowKind::Group(_) => None,
-            RowKind::Alike => possible(&self.shared.machine, limits, &self.row.drives),
-            // A narrower link above, such as a chipset's uplink, limits a device without drives too.
-            _ if self.row.drives.is_empty() => Some(limits.path(self.row.node?)?.bytes_per_second.0),
-            _ => match self.row.drive() {
-                Some(_) if self.path().is_none() => possible(&self.shared.machine, limits, &self.row.drives),
-                // A path carries what its links do, whatever other paths carry.
-                _ => self
-                    .row
-                    .node
-                    .and_then(|node| narrowest(&self.shared.machine, limits, self.row.head, node)),
-            },
-        }
-    }
-
-    /// Whether the row's drive could read more than its path carries.
-    fn is_held_back(&self) -> bool {
-        let (machine, limits) = (&self.shared.machine, &self.shared.limits);
-        let drive = self.row.drive().and_then(|name| machine.drive(name));
-        let potential = drive.and_then(|drive| potential::of_drive(machine, limits, drive, LARGE));
-        potential.zip(self.limit()).is_some_and(|(could, limit)| limit < 0.95 * could.bytes_per_second.0)
-    }
-
-    /// Whether several drives share what this row stands for.
-    fn shares(&self) -> bool {
-        self.row.drives.len() > 1 && self.row.kind != RowKind::Alike
     }
 }
 
-/// The lowest limit of the hops that one row stands for, from the port at its head down to its device.
-fn narrowest(
-    machine: &Machine,
-    limits: &crate::model::Limits,
-    head: Option<NodeIndex>,
-    node: NodeIndex,
-) -> Option<f64> {
-    let mut lowest = hop_limit(limits, node);
-    for above in machine.pci.ancestry(node) {
-        if let Some(limit) = hop_limit(limits, above) {
-            lowest = Some(lowest.map_or(limit, |low: f64| low.min(limit)));
-        }
-        if Some(above) == head {
-            break;
-        }
+/// The block that is that share of a cell high; the lowest for nothing.
+fn eighths(share: f64) -> char {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let at = BLOCKS.iter().enumerate().rev().find(|(index, _)| share * 8.0 >= *index as f64 + 0.5);
+    at.map_or(BLOCKS[0], |(_, block)| *block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_blocks_of_a_sparkline_rise() {
+        let line: String = (0..=8).map(|eighth| eighths(f64::from(eighth) / 8.0)).collect();
+        assert_eq!(line, "▁▁▂▃▄▅▆▇█");
     }
-    lowest
 }

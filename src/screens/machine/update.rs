@@ -3,14 +3,16 @@
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
 
-use super::{ABOUT, Areas, Tree, draw, facts_pane};
+use super::{ABOUT, Areas, Tree, choice::Choice, column_list, draw, facts_pane};
 use crate::{
-    report::flatten::Row,
+    report::flatten::{Row, Sort},
     screens::{
         Over, Screen, Step,
         widgets::paint::{Brush, Piece, hints, piece},
     },
-    ui::{Ask, Asks, Key, ScreenId, Shared, SharedChange, Subject, ask::tell, key::edit, theme::Meaning},
+    ui::{
+        Ask, Asks, Effect, Key, ScreenId, Shared, SharedChange, Subject, ask::tell, key::edit, theme::Meaning,
+    },
 };
 
 impl Screen for Tree {
@@ -50,14 +52,16 @@ impl Screen for Tree {
     }
 
     fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
-        self.make(shared, Areas::new(shared, area).rows.height);
+        self.make(shared, Areas::new(shared, area).rows);
         let cursor = self.row().and_then(|row| row.drive().cloned());
         vec![Ask::Change(SharedChange::Cursor(cursor))]
     }
 
     fn take(&mut self, subject: &Subject, _shared: &Shared) -> Asks {
-        if let Subject::Node(node, drive) = subject {
-            self.wanted = Some((*node, drive.clone()));
+        match subject {
+            Subject::Node(node, drive) => self.wanted = Some((*node, drive.clone())),
+            Subject::Columns(line) => self.choice = Choice::parse(line),
+            _ => {}
         }
         Asks::new()
     }
@@ -98,10 +102,16 @@ impl Screen for Tree {
     }
 
     fn over(&self, shared: &Shared, width: u16) -> Option<Over> {
-        facts_pane::over(self, shared, width)
+        match self.choosing {
+            Some(cursor) => Some(column_list::over(&self.choice, cursor, self.room, width)),
+            None => facts_pane::over(self, shared, width),
+        }
     }
 
-    fn over_key(&mut self, _key: Key, command: Option<&str>, _shared: &Shared) -> Option<Asks> {
+    fn over_key(&mut self, key: Key, command: Option<&str>, _shared: &Shared) -> Option<Asks> {
+        if let Some(cursor) = self.choosing {
+            return Some(self.choosing_key(cursor, key, command));
+        }
         match command? {
             "paths" => {
                 self.paths = !self.paths;
@@ -144,7 +154,63 @@ impl Tree {
 
     pub(super) fn next_sort(&mut self, _shared: &Shared) -> Asks {
         self.sort = self.sort.next();
-        vec![tell(format!("Siblings sorted {}", self.sort.name().replacen("bus", "in bus", 1)))]
+        vec![tell(format!("Siblings sorted {}", self.sort.name()))]
+    }
+
+    /// Sorts by the next column (`step` 1) or the one before (-1) of those shown, around the corner.
+    pub(super) fn sort_by(&mut self, _shared: &Shared, step: isize) -> Asks {
+        let shown = self.choice.shown(self.room);
+        let here = self.sort.column().and_then(|name| shown.iter().position(|column| column.name == name));
+        let count = shown.len().cast_signed();
+        let next = match (here, step > 0) {
+            (Some(here), _) => (here.cast_signed() + step).rem_euclid(count.max(1)),
+            (None, true) => 0,
+            (None, false) => count - 1,
+        };
+        if let Some(column) = usize::try_from(next).ok().and_then(|next| shown.get(next)) {
+            self.sort = Sort::Column(column.name);
+        }
+        vec![tell(format!("Siblings sorted {}", self.sort.name()))]
+    }
+
+    pub(super) fn reverse(&mut self, _shared: &Shared) -> Asks {
+        self.sort = match self.sort {
+            Sort::Column(name) => Sort::Reversed(name),
+            Sort::Reversed(name) => Sort::Column(name),
+            Sort::Bus | Sort::Load | Sort::Name => {
+                return vec![tell("Not sorted by a column: > sorts by the first")];
+            }
+        };
+        vec![tell(format!("Siblings sorted {}", self.sort.name()))]
+    }
+
+    /// Opens the list of columns.
+    pub(super) fn choose(&mut self, _shared: &Shared) -> Asks {
+        self.choosing = Some(0);
+        vec![Ask::Open(ABOUT.id)]
+    }
+
+    /// A key in the list of columns.
+    fn choosing_key(&mut self, cursor: usize, key: Key, command: Option<&str>) -> Asks {
+        let last = self.choice.all().count().saturating_sub(1);
+        let mut at = cursor;
+        match (key, command) {
+            (Key::Char(' ') | Key::Enter, _) => self.choice.turn(cursor, self.room),
+            (Key::Char('<') | Key::Left, _) => at = self.choice.shift(cursor, -1),
+            (Key::Char('>') | Key::Right, _) => at = self.choice.shift(cursor, 1),
+            (Key::Delete, _) => self.choice = Choice::default(),
+            (Key::Up, _) | (_, Some("up")) => at = cursor.saturating_sub(1),
+            (Key::Down, _) | (_, Some("down")) => at = (cursor + 1).min(last),
+            (_, Some("first" | "page up")) => at = 0,
+            (_, Some("last" | "page down")) => at = last,
+            (_, Some("back" | "quit" | "columns")) => {
+                self.choosing = None;
+                return vec![Ask::Close, Ask::Effect(Effect::KeepColumns(self.choice.line()))];
+            }
+            _ => {}
+        }
+        self.choosing = Some(at);
+        Asks::new()
     }
 
     /// Opens the slots page with the card of the row.

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{
-    paint::{Brush, Piece, cells, fit, hanging, paragraph, piece, wrap},
+    paint::{Brush, Piece, cells, fit, hanging, paragraph, piece, width, wrap},
     words::{basis, giga, place, rate},
 };
 use crate::{
@@ -15,8 +15,8 @@ use crate::{
 /// The mark of a place that is full.
 pub const FULL_MARK: &str = "▲";
 
-/// Draws what holds the machine back.
-pub fn draw(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
+/// Draws what holds the machine back, with `beside` on the right of its title as far as it fits.
+pub fn draw(shared: &Shared, panel: Rect, beside: &[Piece], brush: &mut Brush<'_>) {
     // Under load only a place that is full holds anything back.
     let busy = shared.load.is_busy();
     let found: Vec<&Bottleneck> =
@@ -25,7 +25,7 @@ pub fn draw(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     if found.len() > 1 {
         heading.push(piece(format!("  {} found", found.len()), Meaning::Quiet));
     }
-    let inner = brush.panel(panel, &heading, &[]);
+    let inner = brush.panel(panel, &heading, &cut(beside, panel.width.saturating_sub(width(&heading) + 8)));
     let sentences = found.iter().flat_map(|bottleneck| sentence(shared, bottleneck, inner.width));
     let mut lines: Vec<Vec<Piece>> = sentences.collect();
     // The first sentence first; its reason where there is room; then the next ones.
@@ -40,6 +40,18 @@ pub fn draw(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
         lines.push(vec![piece(nothing(shared), Meaning::Quiet)]);
     }
     brush.lines(inner, &lines, 0);
+}
+
+/// As much of these pieces as fits into a room, the last one cut with a mark.
+fn cut(pieces: &[Piece], room: u16) -> Vec<Piece> {
+    let mut left = room;
+    let mut out = Vec::new();
+    for (text, meaning) in pieces {
+        let text = fit(text, left);
+        left -= cells(&text);
+        out.push(piece(text, *meaning));
+    }
+    out
 }
 
 /// What the targets of a test read against what was expected, and what limits them by that expectation, one sentence for

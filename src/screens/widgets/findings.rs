@@ -3,14 +3,14 @@
 use ratatui::layout::Rect;
 
 use super::{
-    paint::{Brush, fit, piece, width},
+    paint::{Brush, Piece, cells, fit, piece, width},
     words::{iops, rate},
 };
 use crate::{
     findings::{Finding, Gain},
     model::Severity,
     ui::{Shared, theme::Meaning},
-    units::UnitSystem,
+    units::{UnitSystem, counted},
 };
 
 /// The mark of a severity: a shape, as colour alone is not enough.
@@ -57,17 +57,52 @@ pub fn short_gain(units: UnitSystem, gain: &Gain) -> String {
     }
 }
 
+/// A gap from which dots lead over, cells.
+const LEADER: u16 = 24;
+
+/// Dots from a name to figures that are far from it.
+pub fn leader(brush: &mut Brush<'_>, from: u16, to: u16, y: u16) {
+    if to.saturating_sub(from) < LEADER {
+        return;
+    }
+    let style = brush.theme.style(Meaning::Lines);
+    for x in (from + 2..to.saturating_sub(3)).filter(|x| x % 2 == 0) {
+        brush.cell(x, y, '.', style);
+    }
+}
+
+/// All findings, the most costly first and those that are for information last.
+fn ordered(shared: &Shared) -> impl Iterator<Item = &Finding> {
+    let quiet = shared.findings.list.iter().filter(|finding| finding.severity == Severity::Info);
+    shared.findings.loud().chain(quiet)
+}
+
+/// The count of findings and the worst one, for a row that something else shares: `▲ 1 high, 3 info: 8 drives share ...`.
+pub fn worst(shared: &Shared) -> Vec<Piece> {
+    let Some(first) = ordered(shared).next() else {
+        return vec![piece("no finding", Meaning::Quiet)];
+    };
+    let (symbol, meaning) = mark(first.severity);
+    vec![
+        piece(format!("{symbol} "), meaning),
+        piece(counted(shared.findings.list.len(), "finding"), Meaning::Text),
+        piece(format!(": {}", first.title), Meaning::Quiet),
+    ]
+}
+
 /// The panel of findings on the machine screen: as many as there are rows, the most costly first.
 pub fn strip(shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
-    let mut shown: Vec<&Finding> = shared.findings.loud().collect();
-    let quiet = shared.findings.list.iter().filter(|finding| finding.severity == Severity::Info);
-    shown.extend(quiet);
+    let shown = ordered(shared);
     for (y, finding) in (area.y..area.bottom()).zip(shown) {
         let row = Rect { y, height: 1, ..area };
         let won = vec![piece(short_gain(shared.units, &finding.gain), Meaning::Figure)];
         let room = row.width.saturating_sub(width(&won) + 2);
         line_of(brush, Rect { width: room, ..row }, finding, false);
         brush.write_right(row.right(), y, &won);
+        if width(&won) > 0 {
+            let end = row.x + 2 + cells(&finding.title).min(room.saturating_sub(2));
+            leader(brush, end, row.right() - width(&won), y);
+        }
     }
     if shared.findings.list.is_empty() {
         brush.text(area.x, area.y, area.width, "No finding limits this machine.", Meaning::Quiet);

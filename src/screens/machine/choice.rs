@@ -1,0 +1,205 @@
+//! [`Choice`]: which columns the user wants, in which order; kept between starts as one line of text.
+
+use super::columns::{COLUMNS, Column, Room, column};
+
+/// Whether a column is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Show {
+    /// Where the terminal is wide enough for it.
+    ByWidth,
+    /// As long as it fits at all.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// All columns in the user's order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Choice {
+    order: Vec<(&'static str, Show)>,
+}
+
+/// Cells that a row's name keeps whatever columns there are, the marks before it included.
+const NAME: u16 = 28;
+
+impl Default for Choice {
+    fn default() -> Self {
+        Self { order: COLUMNS.iter().map(|column| (column.name, Show::ByWidth)).collect() }
+    }
+}
+
+impl Choice {
+    /// From the line that [`Self::line`] wrote. Words that name no column are left out; columns without a word follow in their
+    /// own order.
+    pub fn parse(line: &str) -> Self {
+        let mut order: Vec<(&'static str, Show)> = Vec::new();
+        for word in line.split_whitespace() {
+            let (show, name) = match (word.strip_prefix('+'), word.strip_prefix('-')) {
+                (Some(name), _) => (Show::Always, name),
+                (_, Some(name)) => (Show::Never, name),
+                _ => (Show::ByWidth, word),
+            };
+            if let Some(column) =
+                column(name).filter(|column| order.iter().all(|(own, _)| *own != column.name))
+            {
+                order.push((column.name, show));
+            }
+        }
+        let missing =
+            Self::default().order.into_iter().filter(|(name, _)| order.iter().all(|(own, _)| own != name));
+        let missing: Vec<_> = missing.collect();
+        order.extend(missing);
+        Self { order }
+    }
+
+    /// The choice as one line.
+    pub fn line(&self) -> String {
+        let word = |(name, show): &(&str, Show)| match show {
+            Show::ByWidth => (*name).to_owned(),
+            Show::Always => format!("+{name}"),
+            Show::Never => format!("-{name}"),
+        };
+        self.order.iter().map(word).collect::<Vec<_>>().join(" ")
+    }
+
+    /// All columns with whether they are shown, in order.
+    pub fn all(&self) -> impl Iterator<Item = (&'static Column, Show)> {
+        self.order.iter().filter_map(|(name, show)| Some((column(name)?, *show)))
+    }
+
+    /// The columns that there is room for, in order.
+    pub fn shown(&self, room: Room) -> Vec<&'static Column> {
+        let mut shown: Vec<(&'static Column, Show)> = self
+            .all()
+            .filter(|(column, show)| match show {
+                Show::ByWidth => column.from <= room.rows,
+                Show::Always => true,
+                Show::Never => false,
+            })
+            .collect();
+        // What was asked for stays longer than what is there by itself, and of that what needs least.
+        while taken(&shown, room) + NAME > room.rows {
+            let Some(last) =
+                (0..shown.len()).max_by_key(|at| (shown[*at].1 == Show::ByWidth, shown[*at].0.from, *at))
+            else {
+                break;
+            };
+            shown.remove(last);
+        }
+        shown.into_iter().map(|(column, _)| column).collect()
+    }
+
+    /// Shows the column at `index`, or hides it.
+    pub fn turn(&mut self, index: usize, room: Room) {
+        let shown = self.shown(room);
+        let Some((name, show)) = self.order.get_mut(index) else { return };
+        let is_shown = shown.iter().any(|column| column.name == *name);
+        let by_itself = column(name).is_some_and(|column| column.from <= room.rows);
+        *show = match (is_shown, *show) {
+            (true, _) => Show::Never,
+            (false, Show::Never) if by_itself => Show::ByWidth,
+            (false, _) => Show::Always,
+        };
+    }
+
+    /// Moves the column at `index` by one place; its new place.
+    pub fn shift(&mut self, index: usize, step: isize) -> usize {
+        let to = index.saturating_add_signed(step).min(self.order.len().saturating_sub(1));
+        if index < self.order.len() {
+            self.order.swap(index, to);
+        }
+        to
+    }
+}
+
+/// Cells that columns take with the gaps before them.
+fn taken(columns: &[(&'static Column, Show)], room: Room) -> u16 {
+    columns.iter().map(|(column, _)| (column.width)(room) + 1).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// With the longest link there is.
+    fn room(rows: u16) -> Room {
+        Room { rows, link: crate::machine::hop::COLUMN_WIDTH }
+    }
+
+    fn names(choice: &Choice, width: u16) -> Vec<&'static str> {
+        choice.shown(room(width)).iter().map(|column| column.name).collect()
+    }
+
+    #[test]
+    fn columns_appear_as_the_terminal_grows() {
+        let choice = Choice::default();
+        assert_eq!(names(&choice, 78), ["link", "read", "write", "limit", "load"]);
+        let wide = names(&choice, 134);
+        assert_eq!(
+            wide,
+            [
+                "link", "read", "write", "limit", "load", "r/s", "w/s", "r_await", "w_await", "aqu-sz",
+                "temp", "minute"
+            ]
+        );
+        assert_eq!(names(&choice, 232).len(), COLUMNS.len());
+        for column in COLUMNS {
+            assert!(
+                names(&choice, column.from.max(78)).contains(&column.name),
+                "{} does not fit where it should first be shown",
+                column.name
+            );
+        }
+    }
+
+    #[test]
+    fn a_column_is_turned_moved_and_kept() {
+        let mut choice = Choice::default();
+        let at =
+            |choice: &Choice, name: &str| choice.all().position(|(column, _)| column.name == name).unwrap();
+        choice.turn(at(&choice, "link"), room(78));
+        assert!(!names(&choice, 78).contains(&"link"));
+        choice.turn(at(&choice, "aqu-sz"), room(78));
+        assert!(names(&choice, 78).contains(&"aqu-sz"), "asked for below its width");
+        let write = choice.shift(at(&choice, "write"), -1);
+        assert_eq!(names(&choice, 78), ["write", "read", "limit", "load", "aqu-sz"]);
+        assert_eq!(choice.shift(write, -5), 0);
+        let kept = Choice::parse(&choice.line());
+        assert_eq!(kept, choice, "{}", choice.line());
+        choice.turn(at(&choice, "link"), room(78));
+        assert!(names(&choice, 78).contains(&"link"));
+    }
+
+    #[test]
+    fn a_line_of_another_version_is_read_as_far_as_it_goes() {
+        let choice = Choice::parse("+%util flux -read link link");
+        let first: Vec<_> = choice.all().take(4).map(|(column, show)| (column.name, show)).collect();
+        assert_eq!(
+            first,
+            [
+                ("%util", Show::Always),
+                ("read", Show::Never),
+                ("link", Show::ByWidth),
+                ("write", Show::ByWidth)
+            ]
+        );
+        assert_eq!(Choice::parse(""), Choice::default());
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_gives_every_column_once_and_never_more_than_fits(line in "[-+ a-z%/_]{0,120}", width in 78u16..300) {
+            let choice = Choice::parse(&line);
+            let mut all: Vec<_> = choice.all().map(|(column, _)| column.name).collect();
+            all.sort_unstable();
+            let mut known: Vec<_> = COLUMNS.iter().map(|column| column.name).collect();
+            known.sort_unstable();
+            prop_assert_eq!(all, known);
+            let taken: u16 = choice.shown(room(width)).iter().map(|column| (column.width)(room(width)) + 1).sum();
+            prop_assert!(taken + NAME <= width);
+            prop_assert_eq!(Choice::parse(&choice.line()), choice);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The list in which the user chooses columns and their order.
+
+use super::{
+    choice::{Choice, Show},
+    columns::Room,
+};
+use crate::{
+    screens::{
+        Over,
+        widgets::paint::{Piece, fit, hints, piece},
+    },
+    ui::theme::Meaning,
+};
+
+/// The list over the tree, in lines of at most `width` cells.
+pub(super) fn over(choice: &Choice, cursor: usize, room: Room, width: u16) -> Over {
+    let shown = choice.shown(room);
+    let mut lines: Vec<Vec<Piece>> = Vec::new();
+    for (index, (column, show)) in choice.all().enumerate() {
+        let is_shown = shown.iter().any(|own| own.name == column.name);
+        let (sign, name) = if is_shown { ("[x]", Meaning::Text) } else { ("[ ]", Meaning::Quiet) };
+        let why = match show {
+            Show::ByWidth | Show::Always if !is_shown => "no room here; ",
+            _ => "",
+        };
+        let lead = if index == cursor { "› " } else { "  " };
+        let help = fit(&format!("{why}{}", column.help), width.saturating_sub(20));
+        let selected = if index == cursor { Meaning::Selected } else { name };
+        lines.push(vec![
+            piece(lead, Meaning::Brand),
+            piece(format!("{sign} "), name),
+            piece(format!("{:<10}", column.name), selected),
+            piece(format!("  {help}"), Meaning::Quiet),
+        ]);
+    }
+    lines.push(Vec::new());
+    lines.push(hints(&[("Space", "show or hide"), ("< >", "move"), ("Del", "defaults"), ("Esc", "close")]));
+    Over { title: "columns of the tree".to_owned(), lines, size: (110, 24) }
+}

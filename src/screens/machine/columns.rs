@@ -1,0 +1,544 @@
+//! [`COLUMNS`]: the columns of the tree, one row each. A new column is a row here and its test.
+
+use super::figures::{Figures, LARGE, LinkState};
+use crate::{
+    capacity::bottleneck::FULL,
+    machine::{DriveKind, hop::short as pair},
+    screens::widgets::words::giga,
+    ui::{load::Flow, theme::Meaning},
+    units::count,
+};
+
+/// Room for columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Room {
+    /// Cells of a row.
+    pub rows: u16,
+    /// Cells of the longest link in the tree.
+    pub link: u16,
+}
+
+/// A column of the tree.
+pub(super) struct Column {
+    /// Its name, which is kept between starts.
+    pub name: &'static str,
+    /// Its heading.
+    pub heading: &'static str,
+    /// What it shows, with its unit.
+    pub help: &'static str,
+    /// Cells it takes.
+    pub width: fn(Room) -> u16,
+    /// The narrowest rows in which it is shown unless the user decides otherwise.
+    pub from: u16,
+    /// What it shows of a row.
+    pub cell: fn(&Figures<'_>) -> Cell,
+    /// What rows are sorted by; `None` comes last.
+    pub key: fn(&Figures<'_>) -> Option<f64>,
+}
+
+/// What a column shows of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell {
+    /// Nothing: the row has no such value.
+    Blank,
+    /// A figure, to the right.
+    Figure(String, Meaning),
+    /// A text, to the left, with a mark before it.
+    Text(Option<char>, String, Meaning),
+    /// Two bars side by side, read and write, each with its share of the limit.
+    Bars([(f64, Meaning); 2]),
+    /// The last minute as a sparkline.
+    Minute,
+}
+
+/// A link that is slower than both its ends can be.
+pub(super) const SLOW_MARK: char = '▼';
+/// A slot that holds a device to less than the device can.
+pub(super) const SLOT_MARK: char = '▽';
+
+/// All columns in their order. The first five are on every terminal.
+pub(super) const COLUMNS: &[Column] = &[
+    Column {
+        name: "link",
+        heading: "  link",
+        help: "link now, and its maximum if that is more",
+        width: |room| room.link + 2,
+        from: 0,
+        cell: link,
+        key: |figures| {
+            let (speed, width) = figures.link()?.0.now?;
+            Some(speed.lane_bytes_per_second().0 * f64::from(width.0))
+        },
+    },
+    Column {
+        name: "read",
+        heading: "read",
+        help: "GB/s read (GiB/s after u)",
+        width: |_| 4,
+        from: 0,
+        cell: |figures| rate(figures, |flow| flow.read.bytes),
+        key: |figures| Some(figures.flow?.read.bytes),
+    },
+    Column {
+        name: "write",
+        heading: "write",
+        help: "GB/s written (GiB/s after u)",
+        width: |_| 5,
+        from: 0,
+        cell: |figures| rate(figures, |flow| flow.write.bytes),
+        key: |figures| Some(figures.flow?.write.bytes),
+    },
+    Column {
+        name: "limit",
+        heading: "limit",
+        help: "GB/s that the narrowest hop or the drive can carry in one direction",
+        width: |_| 5,
+        from: 0,
+        cell: |figures| {
+            let Some(limit) = figures.limit() else { return Cell::Blank };
+            let meaning = if figures.is_held_back() { Meaning::Warning } else { Meaning::Quiet };
+            Cell::Figure(giga(figures.shared.units, limit), meaning)
+        },
+        key: |figures| figures.limit(),
+    },
+    Column {
+        name: "load",
+        heading: "read write",
+        help: "bars: reads on the left, writes on the right, each against the limit (PCIe is full duplex)",
+        width: |room| match room.rows {
+            // A short link leaves its cells to the bars.
+            rows @ 110..160 => 7 + (21 - (room.link + 2).min(21)).min(rows - 110) / 2 * 2,
+            160..200 => 15,
+            200.. => 21,
+            _ => 7,
+        },
+        from: 0,
+        cell: bars,
+        key: |figures| Some(figures.flow?.bytes() / figures.limit()?),
+    },
+    Column {
+        name: "potential",
+        heading: "potential",
+        help: "GB/s the drive could read with nothing in its way: published, or at most its own link",
+        width: |_| 9,
+        from: 215,
+        cell: |figures| {
+            let Some(could) = figures.potential() else { return Cell::Blank };
+            let meaning = if figures.is_held_back() { Meaning::Warning } else { Meaning::Quiet };
+            Cell::Figure(giga(figures.shared.units, could.bytes_per_second.0), meaning)
+        },
+        key: |figures| Some(figures.potential()?.bytes_per_second.0),
+    },
+    Column {
+        name: "r/s",
+        heading: "r/s",
+        help: "reads per second, after merging; of a test's targets the reads of the test",
+        width: |_| 6,
+        from: 88,
+        cell: |figures| requests(figures, |flow| flow.read.requests),
+        key: |figures| Some(figures.flow?.read.requests),
+    },
+    Column {
+        name: "w/s",
+        heading: "w/s",
+        help: "writes per second, after merging",
+        width: |_| 6,
+        from: 95,
+        cell: |figures| requests(figures, |flow| flow.write.requests),
+        key: |figures| Some(figures.flow?.write.requests),
+    },
+    Column {
+        name: "r_await",
+        heading: "r_await",
+        help: "mean milliseconds of a read, in the queue and in the drive (iostat's r_await)",
+        width: |_| 7,
+        from: 103,
+        cell: |figures| milliseconds(figures, |flow| flow.read.await_ms),
+        key: |figures| figures.flow?.read.await_ms,
+    },
+    Column {
+        name: "w_await",
+        heading: "w_await",
+        help: "mean milliseconds of a write (iostat's w_await)",
+        width: |_| 7,
+        from: 111,
+        cell: |figures| milliseconds(figures, |flow| flow.write.await_ms),
+        key: |figures| figures.flow?.write.await_ms,
+    },
+    Column {
+        name: "aqu-sz",
+        heading: "aqu-sz",
+        help: "mean requests in flight (iostat's aqu-sz)",
+        width: |_| 6,
+        from: 118,
+        cell: |figures| {
+            let Some(flow) = figures.flow else { return Cell::Blank };
+            figure(flow.queue_depth, short(flow.queue_depth))
+        },
+        key: |figures| Some(figures.flow?.queue_depth),
+    },
+    Column {
+        name: "rareq-sz",
+        heading: "rareq-sz",
+        help: "mean KiB of a read (iostat's rareq-sz)",
+        width: |_| 8,
+        from: 172,
+        cell: |figures| kibibytes(figures, |flow| flow.read.request_bytes()),
+        key: |figures| figures.flow?.read.request_bytes(),
+    },
+    Column {
+        name: "wareq-sz",
+        heading: "wareq-sz",
+        help: "mean KiB of a write (iostat's wareq-sz)",
+        width: |_| 8,
+        from: 181,
+        cell: |figures| kibibytes(figures, |flow| flow.write.request_bytes()),
+        key: |figures| figures.flow?.write.request_bytes(),
+    },
+    Column {
+        name: "%util",
+        heading: "%util",
+        help: "share of time with a request in flight; - on drives with several queues, where it says nothing",
+        width: |_| 5,
+        from: 187,
+        cell: |figures| match (figures.drive(), utilisation(figures)) {
+            (_, Some(share)) => figure(share, format!("{share:.0}")),
+            (Some(_), None) if figures.flow.is_some() => Cell::Figure("-".to_owned(), Meaning::Quiet),
+            _ => Cell::Blank,
+        },
+        key: utilisation,
+    },
+    Column {
+        name: "temp",
+        heading: "temp",
+        help: "temperature of the drive, °C",
+        width: |_| 5,
+        from: 124,
+        cell: |figures| {
+            let Some(heat) = figures.drive().and_then(|drive| drive.temperature.as_ref()) else {
+                return Cell::Blank;
+            };
+            let Some(now) = heat.now.get() else { return Cell::Blank };
+            let most = heat.max.get().or(heat.critical.get());
+            let meaning = if most.is_some_and(|most| now >= most) { Meaning::Warning } else { Meaning::Text };
+            Cell::Figure(format!("{now:.0} °C"), meaning)
+        },
+        key: |figures| figures.drive()?.temperature.as_ref()?.now.get(),
+    },
+    Column {
+        name: "AER",
+        heading: "AER",
+        help: "correctable PCI Express errors since boot at both ends of the link",
+        width: |_| 6,
+        from: 194,
+        cell: |figures| match errors(figures) {
+            None => Cell::Blank,
+            Some(0) => Cell::Figure("0".to_owned(), Meaning::Quiet),
+            Some(errors) => Cell::Figure(short(errors as f64), Meaning::Warning),
+        },
+        key: |figures| Some(errors(figures)? as f64),
+    },
+    Column {
+        name: "slot",
+        heading: "slot",
+        help: "the board's name of the slot (SMBIOS)",
+        width: |_| 12,
+        from: 208,
+        cell: |figures| match figures.slot() {
+            Some(slot) => Cell::Text(None, slot.to_owned(), Meaning::Quiet),
+            None => Cell::Blank,
+        },
+        key: |_| None,
+    },
+    Column {
+        name: "minute",
+        heading: "minute",
+        help: "reads and writes together over the last minute, scaled to the row's maximum",
+        width: |room| match room.rows {
+            ..170 => 8,
+            170..215 => 12,
+            _ => 16,
+        },
+        from: 132,
+        cell: |figures| if figures.flow.is_some() { Cell::Minute } else { Cell::Blank },
+        key: |figures| Some(figures.flow?.bytes()),
+    },
+];
+
+/// The column of that name.
+pub(super) fn column(name: &str) -> Option<&'static Column> {
+    COLUMNS.iter().find(|column| column.name == name)
+}
+
+/// The link of a row in words, with its state.
+pub(super) fn link_text(figures: &Figures<'_>) -> Option<(String, LinkState)> {
+    let (link, state) = figures.link()?;
+    let text = match (state, link.now) {
+        (LinkState::Idle, Some(now)) => format!("{}, idle", pair(now)),
+        _ => link.column(),
+    };
+    Some((text, state))
+}
+
+fn link(figures: &Figures<'_>) -> Cell {
+    let Some((text, state)) = link_text(figures) else { return Cell::Blank };
+    let (mark, meaning) = match state {
+        LinkState::Slow => (Some(SLOW_MARK), Meaning::Warning),
+        LinkState::SlotLimited => (Some(SLOT_MARK), Meaning::Quiet),
+        LinkState::Idle => (None, Meaning::Quiet),
+        LinkState::Fine if figures.row.drives.is_empty() => (None, Meaning::Quiet),
+        LinkState::Fine => (None, Meaning::Text),
+    };
+    Cell::Text(mark, text, meaning)
+}
+
+/// A figure that is quiet when it is nothing.
+fn figure(value: f64, text: String) -> Cell {
+    Cell::Figure(text, if value > 0.0 { Meaning::Text } else { Meaning::Quiet })
+}
+
+fn rate(figures: &Figures<'_>, of: fn(&Flow) -> f64) -> Cell {
+    let Some(bytes) = figures.flow.as_ref().map(of) else { return Cell::Blank };
+    let meaning = if bytes > LARGE { Meaning::Figure } else { Meaning::Quiet };
+    Cell::Figure(giga(figures.shared.units, bytes), meaning)
+}
+
+fn requests(figures: &Figures<'_>, of: fn(&Flow) -> f64) -> Cell {
+    let Some(requests) = figures.flow.as_ref().map(of) else { return Cell::Blank };
+    figure(requests, short(requests))
+}
+
+fn milliseconds(figures: &Figures<'_>, of: fn(&Flow) -> Option<f64>) -> Cell {
+    match figures.flow.as_ref().map(of) {
+        None => Cell::Blank,
+        Some(None) => Cell::Figure("-".to_owned(), Meaning::Quiet),
+        Some(Some(time)) => figure(time, three(time)),
+    }
+}
+
+fn kibibytes(figures: &Figures<'_>, of: fn(&Flow) -> Option<f64>) -> Cell {
+    match figures.flow.as_ref().map(of) {
+        None => Cell::Blank,
+        Some(None) => Cell::Figure("-".to_owned(), Meaning::Quiet),
+        Some(Some(bytes)) => figure(bytes, three(bytes / 1024.0)),
+    }
+}
+
+/// Two digits after the point where there is room for them.
+fn three(value: f64) -> String {
+    match value {
+        value if value < 9.995 => format!("{value:.2}"),
+        value if value < 99.95 => format!("{value:.1}"),
+        value => format!("{value:.0}"),
+    }
+}
+
+/// Counts as dstat writes them: `138k`, `1.15M`; below ten with a digit, for means.
+fn short(value: f64) -> String {
+    match value {
+        value if value <= 0.0 => "0".to_owned(),
+        value if value < 9.95 => format!("{value:.1}"),
+        value => count(value).replace(' ', ""),
+    }
+}
+
+fn utilisation(figures: &Figures<'_>) -> Option<f64> {
+    let drive = figures.drive()?;
+    let queues = drive.queue.hardware_queues.get();
+    let is_single = queues.map_or(drive.kind != DriveKind::Nvme, |queues| queues.default + queues.poll <= 1);
+    figures.flow?.utilisation.filter(|_| is_single)
+}
+
+/// Correctable errors of the row's nodes, and of the port above them.
+fn errors(figures: &Figures<'_>) -> Option<u64> {
+    let tree = &figures.shared.machine.pci;
+    let totals = figures
+        .nodes()
+        .into_iter()
+        .filter_map(|node| tree.node(node).aer_correctable.value()?.get("TOTAL_ERR_COR").copied());
+    totals.reduce(|all, more| all.saturating_add(more))
+}
+
+fn bars(figures: &Figures<'_>) -> Cell {
+    let Some((flow, limit)) = figures.flow.zip(figures.limit()) else { return Cell::Blank };
+    let is_bad = figures.is_shared() || figures.is_held_back();
+    let share = |bytes: f64| if limit > 0.0 { bytes / limit } else { 0.0 };
+    let [read, write] = [share(flow.read.bytes), share(flow.write.bytes)];
+    let meaning = |share: f64, below: Meaning| match (share >= FULL, is_bad) {
+        (true, true) => Meaning::Warning,
+        (true, false) => Meaning::Good,
+        (false, _) => below,
+    };
+    Cell::Bars([(read, meaning(read, Meaning::Load)), (write, meaning(write, Meaning::Writes))])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::Duration};
+
+    use super::*;
+    use crate::{
+        capacity,
+        counters::{DiskRates, Rates},
+        machine::Machine,
+        model::{DriveName, Reading},
+        report::flatten::{self, Row, Sort},
+        source::{self, origin::Origin},
+        ui::{MachineRead, Mode, Shared},
+    };
+
+    /// The laptop: nvme0n1 has a downtrained link, nvme1n1 hangs on the chipset.
+    fn shared(change: impl Fn(&mut Machine)) -> Shared {
+        let (mut machine, problems) =
+            source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        change(&mut machine);
+        let limits = Arc::new(capacity::limits(&machine));
+        let read = MachineRead { machine: Arc::new(machine), problems, limits };
+        let mut shared = Shared::new(Mode::Live, read, (300, 100));
+        let first = DiskRates {
+            reads: 2000.0,
+            read_bytes: 1.8e9,
+            writes: 500.0,
+            written_bytes: 0.36e9,
+            read_await_ms: Some(0.25),
+            write_await_ms: Some(12.5),
+            utilisation: 87.0,
+            queue_depth: 6.75,
+        };
+        let second = DiskRates { reads: 1000.0, read_bytes: 0.1e9, ..DiskRates::default() };
+        let disks = [(DriveName::new("nvme0n1"), first), (DriveName::new("nvme1n1"), second)].into();
+        let rates = Rates { disks, ..Rates::default() };
+        shared.load.take_rates(&rates, |_| true, Duration::from_secs(1));
+        shared
+    }
+
+    fn rows(shared: &Shared) -> Vec<Row> {
+        let (toggled, value) = (Default::default(), |_: &Row| None);
+        let machine = &shared.machine;
+        let (everything, sort, height) = (true, Sort::Bus, 1000);
+        flatten::Screen { machine, toggled: &toggled, everything, sort, value: &value, height }.rows()
+    }
+
+    fn of(shared: &Shared, name: &str, is_row: impl Fn(&Row) -> bool) -> (Cell, Option<f64>) {
+        let rows = rows(shared);
+        let row = rows.iter().find(|row| is_row(row)).unwrap();
+        let figures = Figures::new(shared, row);
+        let column = column(name).unwrap();
+        ((column.cell)(&figures), (column.key)(&figures))
+    }
+
+    fn is_drive(name: &'static str) -> impl Fn(&Row) -> bool {
+        move |row| row.drive().is_some_and(|drive| drive.as_str() == name)
+    }
+
+    fn figure(text: &str, meaning: Meaning) -> Cell {
+        Cell::Figure(text.to_owned(), meaning)
+    }
+
+    #[test]
+    fn every_column_shows_what_the_counters_say() {
+        let shared = shared(|machine| {
+            for drive in &mut machine.drives {
+                drive.queue.hardware_queues = Reading::known(
+                    "queues",
+                    crate::machine::queue::HardwareQueues { default: 1, read: 0, poll: 0 },
+                );
+            }
+            for node in &mut machine.pci.nodes {
+                node.slot = Some(crate::text::Label::new("M.2_1"));
+                let total = (crate::text::Label::new("TOTAL_ERR_COR"), 7);
+                node.aer_correctable = Reading::known("aer", [total].into());
+            }
+        });
+        let quiet = |text: &str| figure(text, Meaning::Quiet);
+        let shown = |text: &str| figure(text, Meaning::Text);
+        let expected: Vec<(&str, Cell, Option<f64>)> = vec![
+            ("link", Cell::Text(Some('▼'), "Gen3 x4 < Gen4 x4".to_owned(), Meaning::Warning), None),
+            ("read", figure("1.80", Meaning::Figure), Some(1.8e9)),
+            ("write", figure("0.36", Meaning::Figure), Some(0.36e9)),
+            ("limit", figure("3.60", Meaning::Warning), None),
+            ("load", Cell::Blank, None),
+            ("potential", figure("7.14", Meaning::Warning), None),
+            ("r/s", shown("2.00k"), Some(2000.0)),
+            ("w/s", shown("500"), Some(500.0)),
+            ("r_await", shown("0.25"), Some(0.25)),
+            ("w_await", shown("12.5"), Some(12.5)),
+            ("aqu-sz", shown("6.8"), Some(6.75)),
+            ("rareq-sz", shown("879"), Some(900_000.0)),
+            ("wareq-sz", shown("703"), Some(720_000.0)),
+            ("%util", shown("87"), Some(87.0)),
+            ("temp", Cell::Blank, None),
+            ("AER", figure("14", Meaning::Warning), Some(14.0)),
+            ("slot", Cell::Text(None, "M.2_1".to_owned(), Meaning::Quiet), None),
+            ("minute", Cell::Minute, Some(2.16e9)),
+        ];
+        assert_eq!(
+            expected.iter().map(|row| row.0).collect::<Vec<_>>(),
+            COLUMNS.iter().map(|c| c.name).collect::<Vec<_>>()
+        );
+        for (name, cell, key) in expected {
+            let (seen, sorted_by) = of(&shared, name, is_drive("nvme0n1"));
+            match name {
+                "load" => {
+                    let Cell::Bars([read, write]) = seen else { panic!("{seen:?}") };
+                    assert!(
+                        (read.0 - 0.5).abs() < 0.01 && (write.0 - 0.1).abs() < 0.01,
+                        "{read:?} {write:?}"
+                    );
+                    assert_eq!((read.1, write.1), (Meaning::Load, Meaning::Writes));
+                    assert!((sorted_by.unwrap() - 0.6).abs() < 0.01);
+                }
+                "temp" => {
+                    let heat = shared.machine.drives[0].temperature.as_ref().unwrap().now.get().unwrap();
+                    assert_eq!((seen, sorted_by), (shown(&format!("{heat:.0} °C")), Some(heat)));
+                }
+                _ => assert_eq!(seen, cell, "{name}"),
+            }
+            if key.is_some() {
+                assert_eq!(sorted_by, key, "{name}");
+            }
+        }
+        let (root, _) = of(&shared, "read", |row| row.depth == 0 && !row.drives.is_empty());
+        assert_eq!(root, figure("1.90", Meaning::Figure), "a root complex is the sum of its drives");
+        assert_eq!(of(&shared, "w_await", is_drive("nvme1n1")).0, quiet("-"), "it wrote nothing");
+    }
+
+    #[test]
+    fn utilisation_is_shown_of_single_queues_alone() {
+        let queues = |default| {
+            shared(move |machine| {
+                for drive in &mut machine.drives {
+                    drive.queue.hardware_queues = Reading::known(
+                        "queues",
+                        crate::machine::queue::HardwareQueues { default, read: 0, poll: 0 },
+                    );
+                }
+            })
+        };
+        assert_eq!(of(&queues(1), "%util", is_drive("nvme0n1")).0, figure("87", Meaning::Text));
+        assert_eq!(of(&queues(24), "%util", is_drive("nvme0n1")), (figure("-", Meaning::Quiet), None));
+    }
+
+    #[test]
+    fn an_idle_display_is_asleep_and_a_narrow_one_is_not() {
+        let is_display = |shared: &Shared, row: &Row| {
+            let node = row.node.map(|node| shared.machine.pci.node(node));
+            row.drives.is_empty()
+                && node.is_some_and(|node| node.class.get().is_some_and(|class| class >> 16 == 3))
+        };
+        let idle = shared(|_| {});
+        let (cell, _) = of(&idle, "link", |row| is_display(&idle, row));
+        assert_eq!(cell, Cell::Text(None, "Gen1 x16, idle".to_owned(), Meaning::Quiet));
+        let narrow = shared(|machine| {
+            for node in &mut machine.pci.nodes {
+                let Some(link) = &mut node.link else { continue };
+                if link.width.get() == Some(crate::units::Lanes(16)) {
+                    link.width = Reading::known(link.width.path().clone(), crate::units::Lanes(8));
+                }
+            }
+        });
+        let (cell, _) = of(&narrow, "link", |row| is_display(&narrow, row));
+        let Cell::Text(mark, text, Meaning::Warning) = cell else { panic!("{cell:?}") };
+        assert_eq!((mark, text.as_str()), (Some(SLOW_MARK), "Gen1 x8 < Gen4 x16"));
+    }
+}

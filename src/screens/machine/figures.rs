@@ -1,0 +1,172 @@
+//! [`Figures`]: what a row of the tree stands for, its rates, its limit and its link; columns and facts show them.
+
+use crate::{
+    capacity::{Potential, link, potential},
+    machine::{Drive, HopLink, Machine, hop},
+    model::{DriveName, Limits, NodeIndex},
+    report::flatten::{Group, Row, RowKind},
+    ui::{
+        Shared,
+        load::{Flow, hop_limit, possible, topmost},
+    },
+};
+
+/// Reads so large that their number limits no drive, bytes.
+pub(super) const LARGE: f64 = 1_048_576.0;
+
+/// A row with what is known of it now.
+pub(super) struct Figures<'a> {
+    pub shared: &'a Shared,
+    pub row: &'a Row,
+    /// The drives whose counters make up its rates.
+    pub counted: Vec<DriveName>,
+    /// Their rates; `None` where nothing counts them.
+    pub flow: Option<Flow>,
+}
+
+/// State of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LinkState {
+    /// As fast as both ends can be, or not known.
+    Fine,
+    /// Slower than both its ends can be.
+    Slow,
+    /// The port can do less than the device.
+    SlotLimited,
+    /// A display or an accelerator that lowered the speed of its link while idle.
+    Idle,
+}
+
+impl<'a> Figures<'a> {
+    pub fn new(shared: &'a Shared, row: &'a Row) -> Self {
+        let path = path(&shared.machine, row);
+        let counted = match (path, &row.kind) {
+            // What comes by this path alone is counted at the path.
+            (Some(path), _) => vec![path.name.clone()],
+            (None, RowKind::Group(Group::Software)) => topmost(&shared.machine, &row.drives),
+            _ => row.drives.clone(),
+        };
+        let flow = shared.load.sum(&counted);
+        Self { shared, row, counted, flow }
+    }
+
+    /// The drive, on a row of one.
+    pub fn drive(&self) -> Option<&'a Drive> {
+        self.shared.machine.drive(self.row.drive()?)
+    }
+
+    /// Bytes per second this row can carry in one direction.
+    pub fn limit(&self) -> Option<f64> {
+        let (machine, limits, row) = (&self.shared.machine, &self.shared.limits, self.row);
+        match row.kind {
+            RowKind::Folded { .. } | RowKind::Group(_) => None,
+            RowKind::Alike => possible(machine, limits, &row.drives),
+            // A narrower link above, such as a chipset's uplink, limits a device without drives too.
+            _ if row.drives.is_empty() => Some(limits.path(row.node?)?.bytes_per_second.0),
+            _ => match row.drive() {
+                Some(_) if path(machine, row).is_none() => possible(machine, limits, &row.drives),
+                // A path carries what its links do, whatever other paths carry.
+                _ => narrowest(machine, limits, row.head, row.node?),
+            },
+        }
+    }
+
+    /// What the row's drive could read with nothing in its way.
+    pub fn potential(&self) -> Option<Potential> {
+        potential::of_drive(&self.shared.machine, &self.shared.limits, self.drive()?, LARGE)
+    }
+
+    /// Whether the row's drive could read more than its path carries.
+    pub fn is_held_back(&self) -> bool {
+        let could = self.potential().map(|could| could.bytes_per_second.0);
+        could.zip(self.limit()).is_some_and(|(could, limit)| limit < 0.95 * could)
+    }
+
+    /// Whether several drives share what this row stands for.
+    pub fn is_shared(&self) -> bool {
+        self.row.drives.len() > 1 && self.row.kind != RowKind::Alike
+    }
+
+    /// The link of the row's place and its state.
+    pub fn link(&self) -> Option<(HopLink, LinkState)> {
+        let node = self.row.node.filter(|_| self.row.kind != RowKind::Drive)?;
+        self.link_of(node).map(|(_, link, state)| (link, state))
+    }
+
+    /// The link of the row's function, that of a drive's controller too, with the node below it.
+    pub fn place_of_link(&self) -> Option<(NodeIndex, HopLink, LinkState)> {
+        self.link_of(self.row.node?)
+    }
+
+    fn link_of(&self, node: NodeIndex) -> Option<(NodeIndex, HopLink, LinkState)> {
+        let machine = &self.shared.machine;
+        let place = if self.row.drives.is_empty() { slowest(machine, self.row.head, node) } else { node };
+        let found = HopLink::above(machine, place)?;
+        Some((place, found, state(machine, place, node, &found, !self.row.drives.is_empty())))
+    }
+
+    /// Nodes that the row stands for, from its device up to the port at its head.
+    pub fn nodes(&self) -> Vec<NodeIndex> {
+        let Some(node) = self.row.node.filter(|_| self.row.kind != RowKind::Drive) else { return Vec::new() };
+        chain(&self.shared.machine, self.row.head, node)
+    }
+
+    /// Firmware's name of the slot that the row's device is in.
+    pub fn slot(&self) -> Option<&'a str> {
+        let nodes = self.nodes().into_iter().map(|node| self.shared.machine.pci.node(node));
+        nodes.filter_map(|node| node.slot.as_ref()).map(|slot| slot.as_str()).next()
+    }
+}
+
+/// The path by which a row reaches its drive, where there are several.
+pub(super) fn path<'a>(machine: &'a Machine, row: &Row) -> Option<&'a Drive> {
+    let [name] = row.drives.as_slice() else { return None };
+    machine.path_through(machine.drive(name)?, row.node?)
+}
+
+/// From `node` up to `head`, or to the root complex where a row has no head.
+fn chain(machine: &Machine, head: Option<NodeIndex>, node: NodeIndex) -> Vec<NodeIndex> {
+    let mut nodes = Vec::new();
+    for at in machine.pci.ancestry(node) {
+        nodes.push(at);
+        if Some(at) == head {
+            break;
+        }
+    }
+    nodes
+}
+
+/// Of the links of a card's chain of bridges, the one that carries least: a graphics card's own switch has links inside it.
+fn slowest(machine: &Machine, head: Option<NodeIndex>, node: NodeIndex) -> NodeIndex {
+    let rate = |at: &NodeIndex| {
+        let (speed, width) = HopLink::above(machine, *at)?.now?;
+        link::is_real(&machine.pci, *at).then(|| speed.lane_bytes_per_second().0 * f64::from(width.0))
+    };
+    let chain = chain(machine, head, node);
+    let real = chain.iter().filter_map(|at| Some((*at, rate(at)?)));
+    real.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(node, |(at, _)| at)
+}
+
+fn state(
+    machine: &Machine,
+    place: NodeIndex,
+    node: NodeIndex,
+    found: &HopLink,
+    has_drives: bool,
+) -> LinkState {
+    if !has_drives && !link::is_real(&machine.pci, place) {
+        return LinkState::Fine;
+    }
+    match (found.is_slow(), found.is_slot_limited()) {
+        (true, _) if !has_drives && hop::is_asleep(machine.pci.node(node), found) => LinkState::Idle,
+        (true, _) => LinkState::Slow,
+        (false, true) => LinkState::SlotLimited,
+        (false, false) => LinkState::Fine,
+    }
+}
+
+/// The lowest limit of the hops that one row stands for, from the port at its head down to its device.
+fn narrowest(machine: &Machine, limits: &Limits, head: Option<NodeIndex>, node: NodeIndex) -> Option<f64> {
+    let hops = chain(machine, head, node);
+    hops.into_iter().filter_map(|at| hop_limit(limits, at)).reduce(f64::min)
+}
