@@ -202,7 +202,7 @@ fn the_palette_runs_a_command_by_its_name() {
     let mut headless = open("laptop");
     press(&mut headless, ":units<Enter>");
     assert_eq!(headless.app.shared.units, UnitSystem::Binary);
-    assert!(shown(&headless).contains("limit GiB/s") && !shown(&headless).contains("limit GB/s"));
+    assert!(shown(&headless).contains("PCIe tree  GiB/s") && !shown(&headless).contains("PCIe tree  GB/s"));
 }
 
 #[test]

@@ -28,7 +28,7 @@ use super::{
     },
 };
 use crate::{
-    machine::Machine,
+    machine::{Machine, hop::COLUMN_WIDTH},
     model::{DriveName, NodeIndex},
     report::flatten::{self, Row, RowKey, RowKind, Sort},
     ui::{
@@ -131,7 +131,7 @@ impl Tree {
             self.reveal(&shared.machine, node, drive.as_ref());
         }
         let links = self.rows.iter().filter_map(|row| Some(cells(&link_text(&Figures::new(shared, row))?.0)));
-        self.room.link = links.max().unwrap_or_default().max(MIN_LINK);
+        self.room.link = links.max().unwrap_or_default().clamp(MIN_LINK, COLUMN_WIDTH);
         self.top = kept_in_sight(self.top, self.selected, self.rows.len(), height);
     }
 
