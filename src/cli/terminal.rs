@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn colours_need_a_terminal_that_has_them_and_no_wish_against_them() {
         let theme = |no_color: Option<&str>, term: Option<&str>| {
-            super::theme(no_color.map(OsStr::new), term.map(OsStr::new))
+            theme(no_color.map(OsStr::new), term.map(OsStr::new))
         };
         assert_eq!(theme(None, Some("xterm")), Some(Theme::COLOUR));
         assert_eq!(theme(Some(""), Some("xterm")), Some(Theme::COLOUR), "empty means unset");

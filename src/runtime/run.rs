@@ -303,14 +303,14 @@ impl Rows {
             Self::Kernel { root, every, previous } => (root, *every, previous),
         };
         let counts = |moment: &Moment| moment.sample.state == RunState::Running;
-        let begins = sample.state == RunState::Running && !previous.as_ref().is_some_and(counts);
+        let begins = sample.state == RunState::Running && !previous.as_deref().is_some_and(counts);
         let due = previous.as_ref().is_none_or(|moment| now - moment.at >= every);
         if !begins && !ends && !due {
             return None;
         }
         let counters =
             sample.preparing.is_none().then(|| source::counters::read_without_idle_states(&**root));
-        let before = previous.replace(Moment { at: now, counters, sample: sample.clone() })?;
+        let before = previous.replace(Box::new(Moment { at: now, counters, sample: sample.clone() }))?;
         if let Some(busy_with) = &sample.preparing {
             return Some(Row::Preparing(busy_with.clone()));
         }

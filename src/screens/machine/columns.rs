@@ -356,7 +356,7 @@ fn errors(figures: &Figures<'_>) -> Option<u64> {
         .nodes()
         .into_iter()
         .filter_map(|node| tree.node(node).aer_correctable.value()?.get("TOTAL_ERR_COR").copied());
-    totals.reduce(|all, more| all.saturating_add(more))
+    totals.reduce(u64::saturating_add)
 }
 
 fn bars(figures: &Figures<'_>) -> Cell {
@@ -413,7 +413,7 @@ mod tests {
     }
 
     fn rows(shared: &Shared) -> Vec<Row> {
-        let (toggled, value) = (Default::default(), |_: &Row| None);
+        let (toggled, value) = (BTreeSet::default(), |_: &Row| None);
         let machine = &shared.machine;
         let (everything, sort, height) = (true, Sort::Bus, 1000);
         flatten::Screen { machine, toggled: &toggled, everything, sort, value: &value, height }.rows()

@@ -114,7 +114,7 @@ impl<'a> Figures<'a> {
     /// Firmware's name of the slot that the row's device is in.
     pub fn slot(&self) -> Option<&'a str> {
         let nodes = self.nodes().into_iter().map(|node| self.shared.machine.pci.node(node));
-        nodes.filter_map(|node| node.slot.as_ref()).map(|slot| slot.as_str()).next()
+        nodes.filter_map(|node| node.slot.as_ref()).map(crate::text::Label::as_str).next()
     }
 }
 
