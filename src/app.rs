@@ -195,6 +195,10 @@ impl App {
         self.shared.machine = read.machine;
         self.shared.problems = read.problems;
         self.shared.limits = read.limits;
+        if self.shared.mode == Mode::Live {
+            let Shared { pulls, machine, tests, .. } = &mut self.shared;
+            pulls.see(machine, tests.running());
+        }
         self.shared.settings.read(&self.shared.machine);
         self.hear(News::Machine);
         self.judge();

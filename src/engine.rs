@@ -18,6 +18,7 @@ mod workers;
 pub use layout::{LaidOut, lay_out};
 pub use real::RealEngine;
 pub use simulated::Simulated;
+pub(crate) use target::refused;
 
 use std::{path::Path, time::Instant};
 
@@ -88,7 +89,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    fn target(
+    pub(crate) fn target(
         path: &Path,
         wrong: impl Into<String>,
         fix: impl Into<String>,

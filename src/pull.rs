@@ -1,18 +1,24 @@
 //! The pull: a fixed series of runs that ends in one headline. Pure: it says which run is next, takes its result, and judges
 //! the whole.
 
+mod compared;
+mod conditions;
 mod headline;
+mod outcome;
 mod steadiness;
 
 use std::{path::Path, time::Duration};
 
-pub use headline::{DriveResult, Figures, Headline, Latency, Loss, Outcome, is_small, of_run};
-pub use steadiness::{Steadiness, steadiness};
+pub use compared::{DriveResult, Figures, is_small};
+pub use conditions::{Condition, State, Thermal};
+pub use headline::{Headline, Loss, of_run};
+pub use outcome::{Latency, Outcome};
+pub use steadiness::{Fall, Steadiness, steadiness};
 
 use crate::{
     machine::{Drive, Machine, Use},
     model::{Failed, Pattern, RunSummary, Seconds, Target, Workload},
-    units::Bytes,
+    units::{Bytes, counted},
 };
 
 /// Least time that a drive is read alone.
@@ -94,7 +100,7 @@ impl Step {
     /// One line: `nvme0n1: 1m read, depth 32, 1 job`.
     pub fn title(&self) -> String {
         let drives = match self.workload.targets.as_slice() {
-            [one] => one.path.to_string_lossy().trim_start_matches("/dev/").to_owned(),
+            [one] => short(one),
             all => format!("{} drives together", all.len()),
         };
         format!("{drives}: {}", self.workload.title())
@@ -115,6 +121,8 @@ pub struct Done {
     pub result: Result<RunSummary, Failed>,
     /// The rate of all targets, second by second.
     pub seconds: Seconds,
+    /// The rate of each target likewise.
+    pub each: Vec<Seconds>,
 }
 
 /// A pull in progress, or one that has ended.
@@ -130,6 +138,8 @@ pub struct Pull {
     cpus: u32,
     together: Duration,
     done: Vec<Done>,
+    /// Temperature and link of each target's drive.
+    conditions: Vec<Option<Condition>>,
     stopped: bool,
 }
 
@@ -143,7 +153,8 @@ impl Pull {
             _ => one_of_each(machine, &targets),
         };
         let together = long.unwrap_or(TOGETHER);
-        Self { series, targets, size: None, alone, cpus, together, done: Vec::new(), stopped: false }
+        let conditions = targets.iter().map(|target| Condition::before(machine, target)).collect();
+        Self { series, targets, size: None, alone, cpus, together, done: Vec::new(), conditions, stopped: false }
     }
 
     /// The same with files laid out that are this big.
@@ -162,6 +173,34 @@ impl Pull {
         }
         let pull = Self::new(machine, files, self.series, Some(self.together)).with_size(Some(FILE_SIZE));
         (!pull.targets.is_empty()).then_some(pull)
+    }
+
+    /// Takes a reading of the machine while a run has read for so long; before the first run, of the beginning.
+    pub fn see(&mut self, machine: &Machine, is_begun: bool, at: Duration) {
+        let step = self.done.len();
+        if is_begun {
+            self.conditions.iter_mut().flatten().for_each(|one| one.see(machine, step, at));
+        } else {
+            self.conditions = self.targets.iter().map(|one| Condition::before(machine, one)).collect();
+        }
+    }
+
+    /// Takes temperatures alone, where they are known, in the order of the targets.
+    pub fn feel(&mut self, celsius: &[Option<f64>], at: Duration) {
+        let step = self.done.len();
+        for (condition, celsius) in self.conditions.iter_mut().zip(celsius) {
+            condition.iter_mut().for_each(|one| one.feel(*celsius, step, at));
+        }
+    }
+
+    /// Temperature and link of each target's drive; `None` where it has none.
+    pub fn conditions(&self) -> &[Option<Condition>] {
+        &self.conditions
+    }
+
+    /// Which series it is.
+    pub fn series(&self) -> Series {
+        self.series
     }
 
     /// The size of files that are laid out; `None` where drives are read.
@@ -205,6 +244,37 @@ impl Pull {
         }
     }
 
+    /// Number and name of the phase of a run: `2 of 5: all drives together`. Each phase counts once.
+    pub fn place(&self, step: &Step) -> String {
+        let alone = usize::from(!self.alone.is_empty());
+        let (number, words) = match &step.phase {
+            Phase::Alone => (1, self.place_alone(step)),
+            Phase::Together => (alone + 1, self.all_words("all drives together", "large reads")),
+            Phase::Jobs(jobs) => {
+                let jobs = counted(usize::try_from(*jobs).unwrap_or(usize::MAX), "job");
+                (alone + 2, format!("4 KiB random reads, {jobs} a drive"))
+            }
+            Phase::Random => (alone + 3, "4 KiB random reads, best number of jobs".to_owned()),
+            Phase::Latency => (alone + 4, "latency at depth 1".to_owned()),
+            Phase::Row(name) => {
+                let rows = rows(&self.targets);
+                let at = rows.iter().position(|row| row.phase == step.phase).unwrap_or_default();
+                return format!("{} of {}: {name}", at + 1, rows.len());
+            }
+        };
+        format!("{number} of {}: {words}", alone + 4)
+    }
+
+    fn place_alone(&self, step: &Step) -> String {
+        let at = self.alone.iter().position(|target| step.workload.targets.first() == Some(target));
+        let name = step.workload.targets.first().map(short).unwrap_or_default();
+        format!("each drive alone, {name} ({} of {})", at.unwrap_or_default() + 1, self.alone.len())
+    }
+
+    fn all_words(&self, many: &str, one: &str) -> String {
+        if self.targets.len() > 1 { many } else { one }.to_owned()
+    }
+
     /// Takes the result of [`Self::next`].
     pub fn take(&mut self, done: Done) {
         self.stopped |= done.result.as_ref().is_ok_and(|run| run.interrupted);
@@ -241,6 +311,11 @@ impl Pull {
     pub fn failed(&self) -> Option<(&Step, &Failed)> {
         let last = self.done.last()?;
         Some((&last.step, last.result.as_ref().err()?))
+    }
+
+    /// Whether all drives are read together for longer than usual, to see whether they throttle.
+    pub fn is_long(&self) -> bool {
+        self.together > TOGETHER
     }
 
     /// The time it still takes at most, with the run that comes next.
@@ -319,6 +394,11 @@ impl Pull {
     }
 }
 
+/// The name of a drive, the path of a file.
+fn short(target: &Target) -> String {
+    target.path.to_string_lossy().trim_start_matches("/dev/").to_owned()
+}
+
 /// The file to read where a drive may not be read: on its first mounted file system.
 pub fn file_on(machine: &Machine, target: &Target) -> Option<Target> {
     let drive = machine.drive(target.drive.as_ref()?)?;
@@ -386,129 +466,4 @@ fn one_of_each(machine: &Machine, targets: &[Target]) -> Vec<Target> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        model::run::testing,
-        source::{self, origin::Origin},
-    };
-
-    fn machine(name: &str) -> Machine {
-        source::read_machine(&*Origin::Demo(name.to_owned()).open().unwrap()).0
-    }
-
-    fn all(machine: &Machine) -> Vec<Target> {
-        machine.hardware_drives().map(Drive::target).collect()
-    }
-
-    /// Ends a step with so many reads per second and drive.
-    fn done(step: Step, iops: u64) -> Done {
-        let drives: Vec<_> =
-            step.workload.targets.iter().map(|target| target.drive.clone().unwrap().to_string()).collect();
-        let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
-        let run = testing::run(&drives, iops * 10 * step.workload.block_size.0, step.workload.clone());
-        Done { step, result: Ok(run), seconds: Seconds::default() }
-    }
-
-    /// Runs a series in which the jobs for each drive give these rates.
-    fn ran(mut pull: Pull, rate: impl Fn(u32) -> u64) -> Pull {
-        while let Some(step) = pull.next() {
-            let iops = rate(step.workload.jobs);
-            pull.take(done(step, iops));
-        }
-        pull
-    }
-
-    #[test]
-    fn the_series_reads_each_drive_alone_then_all_and_ends_within_a_minute() {
-        let machine = machine("threadripper-before");
-        let pull = Pull::new(&machine, all(&machine), Series::Guided, None);
-        assert!(pull.time_left() <= Duration::from_mins(1), "{:?}", pull.time_left());
-        let pull = ran(pull, |jobs| u64::from(jobs) * 100_000);
-        let names: Vec<_> = pull.done().iter().map(|done| done.step.phase.name()).collect();
-        assert_eq!(names[..11], [["alone"; 10].as_slice(), &["together"]].concat());
-        // 32 CPUs: four jobs for each of ten drives are more workers than that already.
-        assert_eq!(names[11..], ["jobs", "jobs", "jobs", "random", "latency"]);
-        let title = |at: usize| pull.done()[at].step.title();
-        assert_eq!(title(0), "nvme8n1: 1m read, depth 32, 1 job");
-        assert_eq!(title(14), "10 drives together: 4k randread, depth 32, 4 jobs");
-        assert_eq!(title(15), "10 drives together: 4k randread, depth 1, 1 job");
-        assert_eq!((pull.time_left(), pull.failed(), pull.stopped()), (Duration::ZERO, None, None));
-    }
-
-    #[test]
-    fn the_time_left_never_grows() {
-        let machine = machine("x570");
-        let mut pull = Pull::new(&machine, all(&machine), Series::Guided, None);
-        let mut before = Duration::MAX;
-        while let Some(step) = pull.next() {
-            let left = pull.time_left();
-            assert!(left < before && left >= step.time(), "{before:?} {left:?} {}", step.title());
-            before = left;
-            let iops = u64::from(step.workload.jobs.min(4)) * 100_000;
-            pull.take(done(step, iops));
-        }
-    }
-
-    #[test]
-    fn more_jobs_are_tried_while_they_give_more_and_the_fewest_that_do_are_taken() {
-        let machine = machine("x570");
-        let pull = Pull::new(&machine, all(&machine), Series::Guided, None);
-        let tried = |pull: &Pull| pull.tried().iter().map(|(jobs, _)| *jobs).collect::<Vec<_>>();
-        let flat = ran(pull.clone(), |jobs| if jobs == 1 { 400_000 } else { 410_000 });
-        assert_eq!((tried(&flat), flat.best_jobs()), (vec![1, 2], 1));
-        let rises = ran(pull, |jobs| u64::from(jobs.min(4)) * 400_000);
-        assert_eq!((tried(&rises), rises.best_jobs()), (vec![1, 2, 4, 8], 4));
-    }
-
-    #[test]
-    fn a_failed_or_interrupted_run_ends_the_series() {
-        let machine = machine("laptop");
-        let mut pull = Pull::new(&machine, all(&machine), Series::Guided, None);
-        let step = pull.next().unwrap();
-        let mut cut = pull.clone();
-        let mut first = done(step.clone(), 1000);
-        first.result.as_mut().unwrap().interrupted = true;
-        cut.take(first);
-        assert_eq!((cut.next(), cut.stopped()), (None, Some("alone")));
-        let result = Err(Failed::new("/dev/nvme0n1: EIO", None));
-        pull.take(Done { step, result, seconds: Seconds::default() });
-        assert_eq!((pull.next(), pull.stopped()), (None, None));
-        assert_eq!(pull.failed().unwrap().1.to_string(), "/dev/nvme0n1: EIO");
-    }
-
-    #[test]
-    fn of_many_drives_one_of_each_model_and_link_is_read_alone() {
-        let machine = machine("laptop");
-        let two = all(&machine);
-        let many: Vec<Target> = two.iter().cycle().take(82).cloned().collect();
-        let pull = Pull::new(&machine, many, Series::Guided, None);
-        assert_eq!(pull.representatives(), Some(2));
-        let one = Pull::new(&machine, two[..1].to_vec(), Series::Guided, None);
-        assert_eq!(one.next().unwrap().phase, Phase::Together, "one drive is all drives");
-    }
-
-    #[test]
-    fn the_profile_has_the_block_sizes_queues_and_threads_of_its_rows() {
-        let machine = machine("laptop");
-        let pull = Pull::new(&machine, all(&machine), Series::CrystalDiskMark, None);
-        let pull = ran(pull, |_| 1000);
-        let rows: Vec<_> = pull
-            .done()
-            .iter()
-            .map(|done| {
-                let work = &done.step.workload;
-                (done.step.phase.name(), work.pattern.name(), work.block_size.0, work.depth, work.jobs)
-            })
-            .collect();
-        assert_eq!(
-            rows,
-            [
-                ("SEQ1M Q8T1", "read", 1 << 20, 8, 1),
-                ("SEQ128K Q32T1", "read", 128 << 10, 32, 1),
-                ("RND4K Q32T16", "randread", 4096, 32, 16),
-                ("RND4K Q1T1", "randread", 4096, 1, 1),
-            ]
-        );
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 //! One thread draws and changes the state. The threads that read the terminal, the machine and a test send it messages
 //! through one channel.
 
+pub(crate) mod access;
 pub mod clock;
 pub(crate) mod session;
 pub mod run;

@@ -1,27 +1,36 @@
 //! `iodyno pull`: the guided test without a screen.
 
-use std::{
-    io::{self, IsTerminal, Write},
-    time::Duration,
-};
+mod consent;
+mod targets;
+
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{Complaint, Failure, Status, captured, columns, judge, print, say, signals::Signal};
+use super::{Failure, Status, captured, columns, judge, print, say, signals::Signal};
 use crate::{
     engine::EngineError,
     findings::{self, Inputs},
-    machine::{Drive, Machine},
-    model::{Failed, Seconds, Target, Workload, fio},
-    pull::{Done, Outcome, Pull, Series, file_on},
+    model::{Failed, RunState, Seconds, fio},
+    pull::{Done, Outcome, Pull, Series, Step, file_on},
     report::{
         json,
         pull::{PullDocument, text},
     },
-    runtime::{clock::Clock, run::Testbed, session::TestFiles, startup},
+    runtime::{
+        clock::Clock,
+        run::{Ended, Look, Row, Testbed},
+        session::TestFiles,
+        startup,
+    },
     source::origin::Origin,
-    units::{Bytes, UnitSystem, counted},
+    units::{Bytes, UnitSystem},
 };
+
+/// Interval of temperatures during a run.
+const TEMPERATURES: Duration = Duration::from_secs(5);
+/// Interval of lines about a run that takes minutes.
+const LINES: Duration = Duration::from_secs(10);
 
 /// Options of `iodyno pull`.
 #[derive(Debug, Clone, Args)]
@@ -66,7 +75,10 @@ pub(super) fn run(args: &PullArgs, origin: &Origin) -> Result<Status, Failure> {
     let clock = if origin.is_demo() { Clock::counted() } else { Clock::real() };
     let mut bed =
         Testbed::new(origin, &root, startup::read(&*root), clock).ok_or_else(|| captured("pull"))?;
-    let targets = args.targets(&bed)?;
+    let targets = args.targets(&bed, origin)?;
+    if !bed.simulated() {
+        args.check(&bed, &targets)?;
+    }
     let series = if args.profile.is_some() { Series::CrystalDiskMark } else { Series::Guided };
     let long = args.minutes.map(|minutes| Duration::from_secs(60 * u64::from(minutes)));
     let pull = Pull::new(&bed.read.machine, targets, series, long).with_size(args.size);
@@ -96,101 +108,77 @@ pub(super) fn run(args: &PullArgs, origin: &Origin) -> Result<Status, Failure> {
 }
 
 impl PullArgs {
-    /// What is read, with the drive of each.
-    fn targets(&self, bed: &Testbed) -> Result<Vec<Target>, Failure> {
-        let machine = &bed.read.machine;
-        let target = |name: &String| {
-            let plain = name.trim_start_matches("/dev/");
-            let drive =
-                machine.hardware_drives().chain(&machine.drives).find(|drive| drive.name.as_str() == plain);
-            drive.map(Drive::target).ok_or_else(|| {
-                Complaint::new(name, "no such drive", "see `iodyno drives`, or use --filename for a file")
-            })
-        };
-        let targets = match &self.filename {
-            Some(names) => {
-                let named = fio::names(names).into_iter().map(|path| Target { path, drive: None });
-                let mut workload = Workload { targets: named.collect(), ..Workload::default() };
-                bed.resolve(&mut workload)?;
-                workload.targets
-            }
-            None if !self.drives.is_empty() => self.drives.iter().map(target).collect::<Result<_, _>>()?,
-            None => machine.drives.iter().filter(|drive| drive.is_fixed()).map(Drive::target).collect(),
-        };
-        if targets.is_empty() {
-            let fix = "name a file: --filename /home/iodyno.test --size 4g";
-            return Err(Complaint::new("pull", "no drive to read", fix).into());
-        }
-        Ok(targets)
-    }
-
-    /// Says what is read, and asks where there is a terminal; without one, drives in use need `--yes`.
-    fn agreed(&self, machine: &Machine, pull: &Pull) -> Result<bool, Failure> {
-        // The drive below a file is always mounted.
-        let used = |target: &Target| {
-            let drive = target.drive.as_ref().and_then(|name| machine.drive(name));
-            let whole = drive.filter(|drive| drive.target().path == target.path);
-            whole.and_then(|drive| drive.used_by.first()).map(ToString::to_string)
-        };
-        let mut in_use = 0;
-        for target in pull.targets() {
-            let using = used(target);
-            in_use += usize::from(using.is_some());
-            let using = using.map_or_else(String::new, |using| format!(" (in use: {using})"));
-            say(&format!("reads {}{using}", target.path.display()));
-        }
-        if let Some(few) = pull.representatives() {
-            say(&format!(
-                "{few} of {} drives, one of each model and link, are read alone",
-                pull.targets().len()
-            ));
-        }
-        if let Some(size) = pull.size() {
-            let size = UnitSystem::Decimal.size(size);
-            say(&format!("a missing file is written first, {size}, and removed afterwards"));
-        }
-        say(&format!("at most {} s of reads; changes no setting", pull.time_left().as_secs()));
-        if self.yes {
-            return Ok(true);
-        }
-        if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-            if in_use == 0 {
-                return Ok(true);
-            }
-            let wrong = format!("{} in use, and no terminal to ask on", counted(in_use, "drive"));
-            return Err(Complaint::new("pull", wrong, "add --yes, or name other drives").into());
-        }
-        // There is nowhere left to complain about standard error.
-        let _ = write!(io::stderr(), "Enter or y starts, n leaves: ");
-        let mut answer = String::new();
-        let read = io::stdin().read_line(&mut answer).unwrap_or_default();
-        Ok(read > 0 && ["", "y", "yes"].contains(&answer.trim()))
-    }
-
     /// Runs the series to its end, or until a signal comes.
     fn carry_out(&self, bed: &mut Testbed, mut pull: Pull, signal: &Signal) -> Pull {
         let files = TestFiles::default();
-        let shows = !self.json && !bed.simulated();
+        let mut progress = Progress { shows: !self.json && !bed.simulated(), felt: None, said: Duration::ZERO };
         while let Some(step) = pull.next() {
-            if shows {
-                say(&format!("{:>3} s left  {}", pull.time_left().as_secs(), step.title()));
-            }
-            let ended = bed.run(step.workload.clone(), files.clone(), |_| signal.received().is_none());
-            let (result, seconds) = match ended {
+            progress.begin(&pull, &step);
+            let ended = bed.run(step.workload.clone(), files.clone(), |look| {
+                progress.look(bed, &mut pull, &step, look);
+                signal.received().is_none()
+            });
+            let (result, seconds, each) = match ended {
                 Ok(mut ended) => {
                     let learned = judge(bed, &mut ended);
                     // What a phase measured counts for the next ones.
                     bed.learn(learned);
-                    (Ok(ended.run), ended.seconds)
+                    let Ended { run, seconds, each, after, .. } = ended;
+                    let read = run.targets.iter().map(|target| target.runtime).max().unwrap_or_default();
+                    after.iter().for_each(|machine| pull.see(machine, true, read));
+                    (Ok(run), seconds, each)
                 }
                 Err(EngineError::Stopped) => {
                     pull.stop();
                     break;
                 }
-                Err(error) => (Err(Failed::from(error)), Seconds::default()),
+                Err(error) => (Err(Failed::from(error)), Seconds::default(), Vec::new()),
             };
-            pull.take(Done { step, result, seconds });
+            pull.take(Done { step, result, seconds, each });
         }
         pull
+    }
+}
+
+/// Lines about the run in progress, and its temperatures.
+struct Progress {
+    shows: bool,
+    /// When temperatures were read last.
+    felt: Option<Duration>,
+    /// When a line was written last.
+    said: Duration,
+}
+
+impl Progress {
+    fn begin(&mut self, pull: &Pull, step: &Step) {
+        (self.felt, self.said) = (None, Duration::ZERO);
+        if self.shows {
+            let (left, place) = (pull.time_left().as_secs(), pull.place(step));
+            say(&format!("{left:>3} s left  {place}: {}", step.workload.title()));
+        }
+    }
+
+    fn look(&mut self, bed: &Testbed, pull: &mut Pull, step: &Step, look: &Look) {
+        if self.shows
+            && let Some(Row::Preparing(busy_with)) = &look.row
+        {
+            say(&format!("            {busy_with}"));
+        }
+        let at = look.sample.at;
+        if bed.simulated() || look.sample.state != RunState::Running {
+            return;
+        }
+        if self.felt.is_none_or(|felt| at >= felt + TEMPERATURES) {
+            self.felt = Some(at);
+            pull.feel(&bed.celsius(pull.targets()), at);
+        }
+        if self.shows && at >= self.said + LINES && step.time() > 2 * LINES {
+            self.said = at;
+            let hottest = pull.conditions().iter().flatten().filter_map(|one| one.celsius()).reduce(f64::max);
+            let hottest = hottest.map_or_else(String::new, |celsius| format!(", hottest drive {celsius:.0} °C"));
+            let bytes: u64 = look.sample.targets.iter().map(|target| target.bytes).sum();
+            let mean = UnitSystem::Decimal.rate(crate::units::BytesPerSecond(bytes as f64 / at.as_secs_f64()));
+            say(&format!("            {} of {} s, {mean} on average{hottest}", at.as_secs(), step.time().as_secs()));
+        }
     }
 }

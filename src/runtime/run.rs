@@ -17,7 +17,7 @@ use crate::{
     engine::{Engine, EngineError, RealEngine, simulated},
     findings::validity::{OwnReads, RunMonitor},
     machine::{Machine, Measured},
-    model::{RunRecord, RunSample, RunState, RunSummary, Seconds, Workload},
+    model::{RunRecord, RunSample, RunState, RunSummary, Seconds, Target, Workload},
     source::{self, SysRoot, origin::Origin},
 };
 
@@ -134,9 +134,19 @@ impl Testbed {
 
     /// Judges a finished run by the temperatures of now; the limits it measured.
     pub(crate) fn judge(&self, ended: &mut Ended) -> Vec<Measured> {
-        let now = self.root.as_ref().map(|root| startup::read(&**root).machine);
-        let after = now.as_ref().unwrap_or(&self.read.machine);
+        ended.after = self.root.as_ref().map(|root| startup::read(&**root).machine);
+        let after = ended.after.as_ref().unwrap_or(&self.read.machine);
         ended.watch.conclude(&self.read.machine, &self.read.limits, after, &mut ended.run)
+    }
+
+    /// Temperatures of the targets' drives now, degrees Celsius; simulated drives have none.
+    pub(crate) fn celsius(&self, targets: &[Target]) -> Vec<Option<f64>> {
+        let Some(root) = &self.root else { return Vec::new() };
+        let machine = &self.read.machine;
+        let of = |target: &Target| {
+            source::block::celsius(&**root, &machine.pci, machine.drive(target.drive.as_ref()?)?)
+        };
+        targets.iter().map(of).collect()
     }
 
     /// Adds measurements to the machine, and what follows from them to its limits.
@@ -203,6 +213,8 @@ pub(crate) struct Ended {
     pub seconds: Seconds,
     /// Each target's.
     pub each: Vec<Seconds>,
+    /// The machine as it was read after the run; `None` of simulated drives, and before it is judged.
+    pub after: Option<Arc<Machine>>,
 }
 
 impl Run {
@@ -251,7 +263,7 @@ impl Run {
     /// Stops it if it still runs.
     pub fn finish(self) -> Result<Ended, EngineError> {
         let Self { session, watch, seconds, each, .. } = self;
-        Ok(Ended { run: session.finish()?, watch, seconds, each })
+        Ok(Ended { run: session.finish()?, watch, seconds, each, after: None })
     }
 }
 

@@ -209,13 +209,22 @@ fn lay_out_missing(shared: &Shared) -> Result<(), EngineError> {
         let name = Label::new(&path.to_string_lossy());
         let file = lay_out(path, size, shared.workload.seed, shared.files.keep, &mut |done| {
             if let State::Preparing { busy_with, .. } = &mut *shared.lock() {
-                *busy_with = format!("laying out {name}, {} of {} MiB", done.0 >> 20, size.0 >> 20);
+                *busy_with = format!("laying out {name}, {}", progress(done, size));
             }
             !shared.stopped()
         })?;
         shared.files.laid_out.lock().unwrap_or_else(PoisonError::into_inner).push(file);
     }
     Ok(())
+}
+
+/// `640 of 1024 MiB`; from 2 GiB on `1.2 of 4.0 GiB`.
+fn progress(done: Bytes, all: Bytes) -> String {
+    if all.0 < 2 << 30 {
+        return format!("{} of {} MiB", done.0 >> 20, all.0 >> 20);
+    }
+    let gibi = |bytes: Bytes| bytes.0 as f64 / f64::from(1 << 30);
+    format!("{:.1} of {:.1} GiB", gibi(done), gibi(all))
 }
 
 #[cfg(test)]
@@ -282,6 +291,12 @@ mod tests {
         running.stop();
         assert!(running.finish().unwrap().interrupted);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_layout_is_counted_in_the_unit_that_fits_its_size() {
+        assert_eq!(progress(Bytes(640 << 20), Bytes(1 << 30)), "640 of 1024 MiB");
+        assert_eq!(progress(Bytes(1229 << 20), Bytes(4 << 30)), "1.2 of 4.0 GiB");
     }
 
     #[test]

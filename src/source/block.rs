@@ -44,6 +44,16 @@ pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Drive
     (drives, paths, problems)
 }
 
+/// The temperature of a drive now, degrees Celsius: its sensor alone is read.
+pub(crate) fn celsius(root: &dyn SysRoot, tree: &PciTree, drive: &Drive) -> Option<f64> {
+    let device = match &drive.nvme {
+        Some(nvme) => nvme.controller_path.to_string(),
+        None => resolve(root, &format!("{}/device", drive.path)).ok()?,
+    };
+    let pci_path = drive.node.map(|index| &*tree.node(index).path);
+    temperature::read(root, &device, pci_path)?.now.get()
+}
+
 fn order(a: &Drive, b: &Drive) -> Ordering {
     let group = |drive: &Drive| (drive.kind.is_software(), drive.node.is_none(), drive.node);
     group(a).cmp(&group(b)).then_with(|| natural(a.name.as_str(), b.name.as_str()))

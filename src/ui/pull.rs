@@ -55,8 +55,21 @@ impl Pulls {
         } else if let Some(files) = pull.on_files(machine).filter(|_| is_refused && pull.size().is_none()) {
             (self.asked, self.running) = (Some(files), None);
         } else {
-            pull.take(Done { step, result, seconds: test.seconds.clone() });
+            pull.take(Done { step, result, seconds: test.seconds.clone(), each: test.each.clone() });
         }
+    }
+
+    /// Takes a reading of the machine: temperatures and links.
+    pub fn see(&mut self, machine: &Machine, running: Option<&Test>) {
+        let at = running.map_or(Duration::ZERO, |test| test.elapsed);
+        self.asked.iter_mut().for_each(|pull| pull.see(machine, false, at));
+        self.running.iter_mut().for_each(|pull| pull.see(machine, true, at));
+    }
+
+    /// Number and name of the phase in progress: `2 of 5: all drives together`.
+    pub fn place(&self) -> Option<String> {
+        let pull = self.running.as_ref()?;
+        Some(pull.place(&pull.next()?))
     }
 
     /// Whether the run in progress is a step on the way, which no sheet lists.

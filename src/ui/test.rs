@@ -42,6 +42,8 @@ pub struct Test {
     seen: Stretches,
     /// Its rate, second by second, once it ended well.
     pub seconds: Seconds,
+    /// The rate of each target, second by second, so far.
+    pub each: Vec<Seconds>,
     /// Where it is.
     pub state: RunState,
     /// Counted time so far.
@@ -130,6 +132,7 @@ impl Test {
             watch,
             seen: Stretches::default(),
             seconds: Seconds::default(),
+            each: Vec::new(),
             state: RunState::Preparing,
             elapsed: Duration::ZERO,
             preparing: None,
@@ -217,6 +220,10 @@ impl Test {
         self.batch.clone_from(&sample.batch);
         self.seen.sampled(sample, now);
         self.seen.settle(&mut self.watch);
+        self.each.resize_with(sample.targets.len(), Seconds::default);
+        for (seconds, target) in self.each.iter_mut().zip(&sample.targets) {
+            seconds.take_bytes(sample.state, sample.at, target.bytes);
+        }
         for (target, seen) in self.targets.iter_mut().zip(&sample.targets) {
             target.take(seen, sample.at, now);
         }

@@ -163,7 +163,7 @@ pub(super) fn rows(shared: &Shared) -> Vec<Row> {
     }
     let of = |drive: &DriveResult| Row {
         name: drive.name.clone(),
-        measured: Some((drive.measured, 0.0)),
+        measured: drive.measured.or(drive.alone).map(|bytes| (bytes, 0.0)),
         potential: drive.potential.clone(),
         limited_by: drive.limit().map(str::to_owned),
     };

@@ -1,0 +1,126 @@
+//! The series: which run is next, how long it takes, where it ends.
+
+use super::*;
+use crate::{
+    model::run::testing,
+    source::{self, origin::Origin},
+};
+
+fn machine(name: &str) -> Machine {
+    source::read_machine(&*Origin::Demo(name.to_owned()).open().unwrap()).0
+}
+
+fn all(machine: &Machine) -> Vec<Target> {
+    machine.hardware_drives().map(Drive::target).collect()
+}
+
+/// Ends a step with so many reads per second and drive.
+fn done(step: Step, iops: u64) -> Done {
+    let drives: Vec<_> =
+        step.workload.targets.iter().map(|target| target.drive.clone().unwrap().to_string()).collect();
+    let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
+    let run = testing::run(&drives, iops * 10 * step.workload.block_size.0, step.workload.clone());
+    Done { step, result: Ok(run), seconds: Seconds::default(), each: Vec::new() }
+}
+
+/// Runs a series in which the jobs for each drive give these rates.
+fn ran(mut pull: Pull, rate: impl Fn(u32) -> u64) -> Pull {
+    while let Some(step) = pull.next() {
+        let iops = rate(step.workload.jobs);
+        pull.take(done(step, iops));
+    }
+    pull
+}
+
+#[test]
+fn the_series_reads_each_drive_alone_then_all_and_ends_within_a_minute() {
+    let machine = machine("threadripper-before");
+    let pull = Pull::new(&machine, all(&machine), Series::Guided, None);
+    assert!(pull.time_left() <= Duration::from_mins(1), "{:?}", pull.time_left());
+    let pull = ran(pull, |jobs| u64::from(jobs) * 100_000);
+    let names: Vec<_> = pull.done().iter().map(|done| done.step.phase.name()).collect();
+    assert_eq!(names[..11], [["alone"; 10].as_slice(), &["together"]].concat());
+    // 32 CPUs: four jobs for each of ten drives are more workers than that already.
+    assert_eq!(names[11..], ["jobs", "jobs", "jobs", "random", "latency"]);
+    let title = |at: usize| pull.done()[at].step.title();
+    assert_eq!(title(0), "nvme8n1: 1m read, depth 32, 1 job");
+    assert_eq!(title(14), "10 drives together: 4k randread, depth 32, 4 jobs");
+    assert_eq!(title(15), "10 drives together: 4k randread, depth 1, 1 job");
+    assert_eq!((pull.time_left(), pull.failed(), pull.stopped()), (Duration::ZERO, None, None));
+}
+
+#[test]
+fn the_time_left_never_grows() {
+    let machine = machine("x570");
+    let mut pull = Pull::new(&machine, all(&machine), Series::Guided, None);
+    let mut before = Duration::MAX;
+    while let Some(step) = pull.next() {
+        let left = pull.time_left();
+        assert!(left < before && left >= step.time(), "{before:?} {left:?} {}", step.title());
+        before = left;
+        let iops = u64::from(step.workload.jobs.min(4)) * 100_000;
+        pull.take(done(step, iops));
+    }
+}
+
+#[test]
+fn more_jobs_are_tried_while_they_give_more_and_the_fewest_that_do_are_taken() {
+    let machine = machine("x570");
+    let pull = Pull::new(&machine, all(&machine), Series::Guided, None);
+    let tried = |pull: &Pull| pull.tried().iter().map(|(jobs, _)| *jobs).collect::<Vec<_>>();
+    let flat = ran(pull.clone(), |jobs| if jobs == 1 { 400_000 } else { 410_000 });
+    assert_eq!((tried(&flat), flat.best_jobs()), (vec![1, 2], 1));
+    let rises = ran(pull, |jobs| u64::from(jobs.min(4)) * 400_000);
+    assert_eq!((tried(&rises), rises.best_jobs()), (vec![1, 2, 4, 8], 4));
+}
+
+#[test]
+fn a_failed_or_interrupted_run_ends_the_series() {
+    let machine = machine("laptop");
+    let mut pull = Pull::new(&machine, all(&machine), Series::Guided, None);
+    let step = pull.next().unwrap();
+    let mut cut = pull.clone();
+    let mut first = done(step.clone(), 1000);
+    first.result.as_mut().unwrap().interrupted = true;
+    cut.take(first);
+    assert_eq!((cut.next(), cut.stopped()), (None, Some("alone")));
+    let result = Err(Failed::new("/dev/nvme0n1: EIO", None));
+    pull.take(Done { step, result, seconds: Seconds::default(), each: Vec::new() });
+    assert_eq!((pull.next(), pull.stopped()), (None, None));
+    assert_eq!(pull.failed().unwrap().1.to_string(), "/dev/nvme0n1: EIO");
+}
+
+#[test]
+fn of_many_drives_one_of_each_model_and_link_is_read_alone() {
+    let machine = machine("laptop");
+    let two = all(&machine);
+    let many: Vec<Target> = two.iter().cycle().take(82).cloned().collect();
+    let pull = Pull::new(&machine, many, Series::Guided, None);
+    assert_eq!(pull.representatives(), Some(2));
+    let one = Pull::new(&machine, two[..1].to_vec(), Series::Guided, None);
+    assert_eq!(one.next().unwrap().phase, Phase::Together, "one drive is all drives");
+}
+
+#[test]
+fn the_profile_has_the_block_sizes_queues_and_threads_of_its_rows() {
+    let machine = machine("laptop");
+    let pull = Pull::new(&machine, all(&machine), Series::CrystalDiskMark, None);
+    let pull = ran(pull, |_| 1000);
+    let rows: Vec<_> = pull
+        .done()
+        .iter()
+        .map(|done| {
+            let work = &done.step.workload;
+            (done.step.phase.name(), work.pattern.name(), work.block_size.0, work.depth, work.jobs)
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("SEQ1M Q8T1", "read", 1 << 20, 8, 1),
+            ("SEQ128K Q32T1", "read", 128 << 10, 32, 1),
+            ("RND4K Q32T16", "randread", 4096, 32, 16),
+            ("RND4K Q1T1", "randread", 4096, 1, 1),
+        ]
+    );
+}

@@ -1,0 +1,139 @@
+//! A rate over the time of a run, with temperatures below its axis.
+
+use std::time::Duration;
+
+use crate::{
+    pull::{Condition, Done},
+    units::{BytesPerSecond, UnitSystem},
+};
+
+/// Rows of the plot.
+const ROWS: usize = 6;
+/// Columns of the labels beside it.
+const AXIS: usize = 7;
+/// Most columns of the plot, and the fewest that show anything.
+const MOST: usize = 84;
+const LEAST: usize = 20;
+/// Labels below the axis.
+const TICKS: usize = 5;
+
+/// A line of Braille dots, two by four to a character: `values` from left to right, zero at the bottom, `top` at the top.
+pub(crate) fn plot(values: &[f64], top: f64, columns: usize, rows: usize) -> Vec<String> {
+    // The dots of a character, from left to right and top to bottom (Unicode, 2800 to 28ff).
+    const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+    let (wide, high) = (2 * columns, 4 * rows);
+    let mut cells = vec![vec![0_u32; columns]; rows];
+    let mut before: Option<usize> = None;
+    let drawn = if values.is_empty() || top <= 0.0 { 0 } else { wide };
+    for x in 0..drawn {
+        let value = values[x * values.len() / wide];
+        let y = height(value / top, high - 1);
+        let (from, to) = before.map_or((y, y), |before| (before.min(y), before.max(y)));
+        for dot in from..=to {
+            let row = high - 1 - dot;
+            cells[row / 4][x / 2] |= DOTS[x % 2][row % 4];
+        }
+        before = Some(y);
+    }
+    let line = |row: Vec<u32>| row.into_iter().filter_map(|dots| char::from_u32(0x2800 + dots)).collect();
+    cells.into_iter().map(line).collect()
+}
+
+/// `share` (0 to 1) of `most`, rounded.
+fn height(share: f64, most: usize) -> usize {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to most")]
+    let height = (share.clamp(0.0, 1.0) * most as f64).round() as usize;
+    height.min(most)
+}
+
+/// The rate of all targets over a run, at most `width` columns wide; empty where it is too short to show.
+pub(super) fn text(
+    done: &Done,
+    step: usize,
+    conditions: &[Option<Condition>],
+    width: usize,
+    units: UnitSystem,
+) -> String {
+    let columns = width.saturating_sub(AXIS).min(MOST);
+    let rates = &done.seconds.rates;
+    if columns < LEAST || rates.len() < 2 {
+        return String::new();
+    }
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    let mut text = "Rate of all drives together over time:\n".to_owned();
+    for (row, line) in plot(rates, most, columns, ROWS).into_iter().enumerate() {
+        let share = 1.0 - row as f64 / ROWS as f64;
+        let is_labelled = row % (ROWS / 2) == 0;
+        let label = if is_labelled { number(units, share * most) } else { String::new() };
+        let edge = if is_labelled { '┤' } else { '│' };
+        text.push_str(&format!("{label:>width$} {edge}{}\n", line.trim_end_matches('\u{2800}'), width = AXIS - 2));
+    }
+    text.push_str(&format!("{:>width$} └{}\n", "0", "─".repeat(columns), width = AXIS - 2));
+    let whole = u64::from(done.seconds.step) * rates.len() as u64;
+    let ticks: Vec<Duration> =
+        (0..TICKS as u64).map(|tick| Duration::from_secs(whole * tick / (TICKS as u64 - 1))).collect();
+    let seconds = ticks.iter().map(|at| format!("{} s", at.as_secs())).collect();
+    text.push_str(&spread("", seconds, columns));
+    let hottest = |at: &Duration| {
+        let each = conditions.iter().flatten().filter_map(|one| one.celsius_at(step, *at));
+        each.reduce(f64::max)
+    };
+    let celsius: Vec<Option<f64>> = ticks.iter().map(hottest).collect();
+    if celsius.iter().any(Option::is_some) {
+        let words = |celsius: &Option<f64>| celsius.map_or_else(|| "-".to_owned(), |one| format!("{one:.0} °C"));
+        text.push_str(&spread("hottest", celsius.iter().map(words).collect(), columns));
+    }
+    text
+}
+
+/// The number of a rate beside the axis; the unit is that of the table.
+fn number(units: UnitSystem, rate: f64) -> String {
+    let rate = units.rate(BytesPerSecond(rate));
+    let (number, unit) = rate.split_once(' ').unwrap_or((&rate, ""));
+    format!("{number}{}", unit.chars().next().unwrap_or(' '))
+}
+
+/// Words below the axis: the first begins at its left end, the last ends at its right end, those between are centred.
+fn spread(head: &str, words: Vec<String>, columns: usize) -> String {
+    let mut line = format!("{head:<AXIS$}");
+    let last = words.len().saturating_sub(1).max(1);
+    for (index, word) in words.iter().enumerate() {
+        let long = word.chars().count();
+        let middle = AXIS + columns * index / last;
+        let start = match index {
+            0 => AXIS,
+            index if index == last => (AXIS + columns).saturating_sub(long),
+            _ => middle.saturating_sub(long / 2),
+        };
+        let now = line.chars().count();
+        line.push_str(&" ".repeat(start.saturating_sub(now)));
+        line.push_str(word);
+    }
+    line + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_fall_is_a_step_down_in_the_plot() {
+        let lines = plot(&[8.0, 8.0, 2.0, 2.0], 8.0, 4, 2);
+        assert_eq!(lines, ["⠉⠉⡇⠀", "⠀⠀⠧⠤"].map(str::to_owned).as_slice(), "{lines:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_values_fill_the_plot(values in prop::collection::vec(0.0..1e10f64, 1..300), columns in 1usize..90) {
+            let top = values.iter().copied().fold(1.0, f64::max);
+            let lines = plot(&values, top, columns, ROWS);
+            prop_assert_eq!(lines.len(), ROWS);
+            for column in 0..columns {
+                let is_drawn = |line: &String| line.chars().nth(column).is_some_and(|c| c != '\u{2800}');
+                prop_assert!(lines.iter().any(is_drawn), "column {}", column);
+            }
+        }
+    }
+}
