@@ -194,12 +194,13 @@ fn the_finding_and_the_prediction_win_the_same() {
         let limits = capacity::limits(&machine);
         let found = findings::check(&Inputs::at_rest(&machine, &limits));
         for finding in found.iter().filter(|finding| finding.id.0 == "shared-root-complex") {
-            // `Move the card with 4 drives (...) behind FIRST[ to LAST] to ROOT, port PORT: ...`
+            // `Swap the card that holds ... (4 drives behind FIRST[-LAST]) with ... in ROOT (NAME, port PORT).`
             let text = finding.remedy.text.split_once(" behind ").unwrap().1;
-            let (ports, rest) = text.split_once(", port ").unwrap();
-            let (ports, root) = ports.rsplit_once(" to ").unwrap();
-            let prediction = predict(&machine, &ports.replace(" to ", "-"), root);
-            let port = rest.split(": ").next().unwrap();
+            let (ports, rest) = text.split_once(')').unwrap();
+            let (place, port) = rest.rsplit_once("port ").unwrap();
+            let root = place.split_once(" (").unwrap().0.rsplit_once(' ').unwrap().1;
+            let prediction = predict(&machine, ports, root);
+            let port = port.trim_end_matches(").");
             assert_eq!(prediction.gain().is_some(), finding.gain.bytes_per_second.is_some(), "{name}");
             let difference = prediction.gain().unwrap_or(0.0) - finding.gain.bytes_per_second.unwrap_or(0.0);
             assert!(difference.abs() < 1.0, "{name}: {difference}");

@@ -11,7 +11,7 @@ use crate::{
         exchange::exchange,
         flow, slots,
     },
-    machine::{Drive, DriveKind, NodeKind, PciTree, pci::NodeAddress},
+    machine::{Drive, DriveKind, NodeKind, PciNode, PciTree, pci::NodeAddress},
     model::{Basis, FindingId, NodeIndex, Severity},
 };
 
@@ -24,7 +24,7 @@ pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
     why: "All devices under a root complex share its path to memory. Tanel Poder (2021) got 50 GiB/s from ten drives with two quad \
           cards under one root complex, and 66 GiB/s after one card swapped slots with the graphics card.",
     source: "computed from the limits of the tree, the root complex's own {basis} among them",
-    remedy: "Move {what} to {target}: swap it with the card in that slot, or use a free slot.",
+    remedy: "Swap {what} with {other} in {target}.",
     risk: Risk::Hardware,
     wrong_if: "The drives are never busy at the same time, or the root complex carries more than assumed: run all \
                its drives at once to measure it.",
@@ -108,6 +108,8 @@ struct Offer<'a> {
     card: Card<'a>,
     target: NodeIndex,
     port: NodeIndex,
+    /// What is in that slot; `None` of a free one.
+    other: Option<NodeIndex>,
     gain: Option<f64>,
 }
 
@@ -131,7 +133,8 @@ fn best_offer<'a>(inputs: &Inputs<'a>, root: NodeIndex) -> Option<Offer<'a>> {
     let then = exchange(machine, &card.slot, &slot).machine;
     let total = |machine, limits| Some(capacity::total(machine, limits).bytes_per_second?.0);
     let gain = total(&then, &capacity::limits(&then)).zip(total(machine, inputs.limits));
-    Some(Offer { card, target, port: slot.ports[0], gain: gain.map(|(then, now)| then - now) })
+    let other = slot.ports.iter().find_map(|port| machine.pci.node(*port).children.first().copied());
+    Some(Offer { card, target, port: slot.ports[0], other, gain: gain.map(|(then, now)| then - now) })
 }
 
 /// Lanes of one x16 slot: with fewer lanes of drives a root complex is hardly the limit.
@@ -160,7 +163,20 @@ fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
     let title = format!("{} share root complex {name} while {target} has none", count_drives(&drives));
     let ports: Vec<_> =
         offer.card.slot.ports.iter().map(|port| tree.node(*port).address.to_string()).collect();
-    let moved = format!("the card with {} behind {}", names(&offer.card.drives), range(&ports));
+    let moved = format!(
+        "the card that holds {} ({} behind {})",
+        first_to_last(&offer.card.drives),
+        count_drives(&offer.card.drives),
+        range(&ports)
+    );
+    let port = tree.node(offer.port).address;
+    let (other, place) = match offer.other {
+        Some(other) => {
+            let (kind, name) = card_name(tree.node(other));
+            (kind, format!("{target} ({name}, port {port})"))
+        }
+        None => ("", format!("{target} (port {port})")),
+    };
     let of_root = |value: String| Evidence::new(&*tree.node(root).path, value);
     let wants =
         (wanted > 0.0).then(|| of_root(format!("its drives could read {} together", inputs.rate(wanted))));
@@ -186,8 +202,13 @@ fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
             ),
         ),
     };
+    let detection = Detection::new(severity, title);
+    let detection = match offer.other {
+        Some(_) => detection.fill("other", other),
+        None => detection.with_remedy("Move {what} to a free slot of {target}.", Risk::Hardware),
+    };
     Some(
-        Detection::new(severity, title)
+        detection
             .about([Subject::of_node(inputs.machine, root)])
             .about(drives.iter().map(|drive| Subject::drive(drive)))
             .with_evidence(wants.into_iter().chain(carries))
@@ -195,8 +216,26 @@ fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
             .with_evidence(below)
             .with_gain(gain)
             .fill("what", moved)
-            .fill("target", format!("{target}, port {}", tree.node(offer.port).address)),
+            .fill("target", place),
     )
+}
+
+/// `nvme0n1 to nvme3n1`, `nvme0n1 and nvme1n1`.
+fn first_to_last(drives: &[&Drive]) -> String {
+    match drives {
+        [first, _, .., last] if drives.len() > 2 => format!("{} to {}", first.name, last.name),
+        few => names(few),
+    }
+}
+
+/// The kind of a device in plain words, and its name.
+fn card_name(node: &PciNode) -> (&'static str, String) {
+    let kind = match node.class.get().map(|class| class >> 16) {
+        Some(0x02) => "the network card",
+        Some(0x03) => "the graphics card",
+        _ => "the card",
+    };
+    (kind, node.product().unwrap_or_else(|| node.name()))
 }
 
 /// `0000:40:03.1-0000:40:03.4`, or the only one.
