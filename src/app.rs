@@ -29,8 +29,8 @@ use crate::{
     model::{DriveName, Failed, RunSample, RunSummary, Seconds},
     screens::{News, Screens},
     ui::{
-        Ask, Asks, Notice, Shared, SharedChange, Subject, answer::Answer, experiments::Progress,
-        message::Kept, settings::Done, shared::compare,
+        Ask, Asks, Notice, Shared, SharedChange, Subject, answer::Answer, command::Row,
+        experiments::Progress, message::Kept, settings::Done, shared::compare,
     },
 };
 
@@ -250,6 +250,14 @@ impl App {
         self.shared.tests.running().is_some_and(|test| is_depth_one(&test.workload))
     }
 
+    /// Whether a command does something now.
+    pub(crate) fn offers(&self, row: &Row) -> bool {
+        let is_running = self.shared.tests.running().is_some() || self.shared.experiments.running().is_some();
+        let screen = self.screens.get(self.screen);
+        (row.name != "stop" || is_running)
+            && screen.is_none_or(|screen| screen.offers(row.name, &self.shared))
+    }
+
     /// Whether threads and processes are shown.
     pub(crate) fn asks_for_activity(&self) -> bool {
         self.screens.get(self.screen).is_some_and(super::screens::Screen::needs_activity)
@@ -372,6 +380,10 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
             Err(why) => app.warn(why.to_string()),
         },
         Message::Columns(line) => effects = app.hand(MACHINE, &Subject::Columns(line)),
+        Message::Refused(why) => {
+            app.shared.pulls.refuse(&app.shared.machine, &why);
+            app.warn(why.to_string());
+        }
         Message::RunEnded(result, now) => effects = app.end_run(*result, now),
     }
     effects.extend(app.refresh());

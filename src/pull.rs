@@ -154,7 +154,17 @@ impl Pull {
         };
         let together = long.unwrap_or(TOGETHER);
         let conditions = targets.iter().map(|target| Condition::before(machine, target)).collect();
-        Self { series, targets, size: None, alone, cpus, together, done: Vec::new(), conditions, stopped: false }
+        Self {
+            series,
+            targets,
+            size: None,
+            alone,
+            cpus,
+            together,
+            done: Vec::new(),
+            conditions,
+            stopped: false,
+        }
     }
 
     /// The same with files laid out that are this big.
@@ -189,7 +199,9 @@ impl Pull {
     pub fn feel(&mut self, celsius: &[Option<f64>], at: Duration) {
         let step = self.done.len();
         for (condition, celsius) in self.conditions.iter_mut().zip(celsius) {
-            condition.iter_mut().for_each(|one| one.feel(*celsius, step, at));
+            if let Some(condition) = condition {
+                condition.feel(*celsius, step, at);
+            }
         }
     }
 
@@ -263,6 +275,22 @@ impl Pull {
             }
         };
         format!("{number} of {}: {words}", alone + 4)
+    }
+
+    /// What a run reads, in few words: `nvme8n1 alone`, `4 KiB random, 4 jobs a drive`.
+    pub fn short_name(&self, step: &Step) -> String {
+        let jobs = || counted(usize::try_from(step.workload.jobs).unwrap_or(usize::MAX), "job");
+        match &step.phase {
+            Phase::Alone => {
+                let name = step.workload.targets.first().map(short).unwrap_or_default();
+                format!("{name} alone")
+            }
+            Phase::Together => self.all_words("all drives together", "large reads"),
+            Phase::Jobs(_) => format!("4 KiB random, {} a drive", jobs()),
+            Phase::Random => format!("4 KiB random, {}, {} s", jobs(), step.time().as_secs()),
+            Phase::Latency => "4 KiB random, depth 1".to_owned(),
+            Phase::Row(name) => (*name).to_owned(),
+        }
     }
 
     fn place_alone(&self, step: &Step) -> String {

@@ -93,6 +93,11 @@ pub(crate) trait Screen {
         false
     }
 
+    /// Whether a command does something now: the footer shows its hint only then.
+    fn offers(&self, _command: &str, _shared: &Shared) -> bool {
+        true
+    }
+
     /// The mark behind its name in the tabs.
     fn mark(&self, _shared: &Shared) -> Option<String> {
         None

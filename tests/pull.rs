@@ -33,8 +33,8 @@ fn pull(arguments: &[&str]) -> Value {
 #[test]
 fn each_demo_has_its_headline() {
     let laptop = "7.17 of at most 10.7 GB/s (67 %). nvme0n1: its link runs at ";
-    let before = "53.5 of 71.4 GB/s (75 %). 8 drives share root complex 0000:40 while 0000:60 has none: move the card with 4 \
-                  drives behind 0000:40:01.1-0000:40:01.4 to 0000:60, port 0000:60:03.1, about +17.7 GB/s.";
+    let before = "53.5 of 71.4 GB/s (75 %). 8 drives share root complex 0000:40 while 0000:60 has none: swap the card that \
+                  holds nvme0n1 to nvme3n1 with the graphics card in 0000:60, about +17.7 GB/s.";
     let nothing = "Nothing is lost: ";
     let blocks = "use 512 B blocks";
     for (demo, start, contains, finding) in [
@@ -74,6 +74,9 @@ fn the_profile_is_printed_as_people_paste_it() {
     let output = iodyno(&["pull", "--demo", "laptop", "--profile", "cdm"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.starts_with("SIMULATED\n"), "{text}");
+    for head in ["[Read] nvme0n1, all drives read at once", "[Read] nvme1n1, ", "[Read] sum of 2 drives"] {
+        assert!(text.contains(head), "{head}: {text}");
+    }
     for row in [
         "SEQ    1MiB (Q=  8, T= 1): ",
         "SEQ  128KiB (Q= 32, T= 1): ",
@@ -114,14 +117,19 @@ fn what_cannot_be_read_is_one_line_with_status_2() {
     for (arguments, says) in [
         (["pull", "nosuchdrive"].as_slice(), "no such drive"),
         (&["pull", "--open", "tests/fixtures/x.capture"], ""),
-        (&["pull", "--filename", "/nowhere/file"], ""),
+        (&["pull", "--filename", "/nowhere/file"], "ENOENT"),
+        (&["pull", "--filename", "/nowhere/file", "--size", "1m"], "is no folder"),
+        (&["pull", "--filename", "/tmp"], "is a directory"),
+        (&["pull", "--demo", "laptop", "nosuchdrive"], "`iodyno drives --demo laptop` lists them"),
+        (&["pull", "--demo", "x570", "--filename", "/nowhere"], "`iodyno drives --demo x570` lists them"),
     ] {
         let output = iodyno(arguments);
         let errors = String::from_utf8(output.stderr).unwrap();
         assert!(
-            !output.status.success() && errors.contains(says) && errors.starts_with("iodyno: "),
+            output.status.code() == Some(2) && errors.contains(says) && errors.starts_with("iodyno: "),
             "{errors}"
         );
+        assert_eq!(errors.lines().count(), 1, "{errors}");
     }
 }
 
@@ -143,7 +151,11 @@ fn one_key_leads_to_the_headline_its_finding_and_the_slot_move() {
         let mut headless = open("threadripper-before", size);
         press(&mut headless, "r");
         assert_eq!(headless.app.screen, ScreenId("pull"));
-        assert!(shown(&headless).contains("1 of 4: each drive alone"), "{}", shown(&headless));
+        assert!(
+            shown(&headless).contains("1 of 5: each drive alone, nvme8n1 (1 of 10)"),
+            "{}",
+            shown(&headless)
+        );
         headless.wait(Duration::from_mins(1));
         let picture = shown(&headless);
         assert!(
@@ -167,7 +179,7 @@ fn one_key_leads_to_the_headline_its_finding_and_the_slot_move() {
 #[test]
 fn a_pull_is_stopped_in_each_phase_with_what_it_has() {
     for (after, says) in [
-        (1, "Stopped after 1 run of the series"),
+        (1, "Alone, 1 of 10 drives read 7.11 GB/s."),
         (14, "of 71.4 GB/s (75 %)."),
         (25, "of 71.4 GB/s"),
         (36, "of 71.4 GB/s"),
@@ -193,4 +205,70 @@ fn the_headline_follows_the_units() {
     assert!(picture.contains("49.8 of 66.5 GiB/s (75 %).") && picture.contains("+16.5 GiB/s"), "{picture}");
     press(&mut headless, "u");
     assert!(shown(&headless).contains("53.5 of 71.4 GB/s (75 %)."), "{}", shown(&headless));
+}
+
+#[test]
+fn esc_leaves_a_pull_running_with_a_mark_and_r_shows_it_again() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(16));
+    press(&mut headless, "<Esc>");
+    assert_eq!(headless.app.screen, ScreenId("machine"));
+    let picture = shown(&headless);
+    assert!(picture.contains("● pull  2 of 5: all drives together"), "{picture}");
+    assert!(picture.contains("The pull goes on: r shows it, x stops it"), "{picture}");
+    press(&mut headless, "r");
+    assert_eq!(headless.app.screen, ScreenId("pull"));
+    assert!(headless.app.shared.pulls.running.is_some());
+    press(&mut headless, "<Esc>");
+    headless.wait(Duration::from_mins(1));
+    assert!(!shown(&headless).contains("● pull"), "{}", shown(&headless));
+}
+
+#[test]
+fn the_footer_offers_what_does_something_now() {
+    let footer = |headless: &Headless| shown(headless).lines().last().unwrap().to_owned();
+    let mut headless = open("threadripper-before", (120, 40));
+    assert!(!footer(&headless).contains("x stop"), "{}", footer(&headless));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(2));
+    let running = footer(&headless);
+    assert!(running.contains("x stop") && running.contains("d details"), "{running}");
+    assert!(["r pull", "Enter finding", "w what if", "s sheet"].iter().all(|hint| !running.contains(hint)));
+    headless.wait(Duration::from_mins(1));
+    let ended = footer(&headless);
+    assert!(["r pull", "Enter finding", "w what if", "s sheet"].iter().all(|hint| ended.contains(hint)));
+    assert!(!ended.contains("x stop"), "{ended}");
+    let mut healthy = open("threadripper-after", (120, 40));
+    press(&mut healthy, "r");
+    healthy.wait(Duration::from_mins(1));
+    assert!(!footer(&healthy).contains("finding"), "{}", footer(&healthy));
+}
+
+#[test]
+fn a_pull_stopped_among_the_drives_alone_shows_what_they_read() {
+    for size in [(80, 24), (120, 40), (200, 60)] {
+        let mut headless = open("threadripper-before", size);
+        press(&mut headless, "r");
+        headless.wait(Duration::from_secs(5));
+        press(&mut headless, "x");
+        headless.wait(Duration::from_secs(1));
+        let picture = shown(&headless);
+        assert!(picture.contains("Stopped before all drives were read together."), "{picture}");
+        assert!(picture.matches("7.11 of 7.14 GB/s").count() >= 4, "{picture}");
+    }
+}
+
+#[test]
+fn a_long_pull_draws_its_rate_over_time() {
+    let output = iodyno(&["pull", "--demo", "laptop", "--minutes", "10"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (_, curve) = text.split_once("Rate of all drives together over time:\n").unwrap();
+    assert!(curve.contains("7.17G ┤⠉⠉") && curve.trim_end().ends_with("600 s"), "{curve}");
+    let document = pull(&["--demo", "laptop", "--minutes", "10"]);
+    let phases = document["phases"].as_array().unwrap();
+    let long = phases.iter().find(|phase| phase["name"] == "together").unwrap();
+    let values = long["rates"]["bytes_per_second"].as_array().unwrap().len() as u64;
+    assert!(values * long["rates"]["seconds_per_value"].as_u64().unwrap() >= 590, "{long}");
+    assert!(pull(&["--demo", "laptop"])["phases"][2]["rates"].is_null());
 }

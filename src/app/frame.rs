@@ -94,6 +94,10 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
 
 /// State, subject and time of the running test or experiment, beside the tabs on every screen.
 fn running(app: &App) -> Option<(&'static str, String, String)> {
+    let pulls = &app.shared.pulls;
+    if let Some(((_, left), place)) = pulls.time(app.shared.tests.running()).zip(pulls.place()) {
+        return Some(("pull", place, format!("{:.0} s left", left.as_secs_f64().ceil())));
+    }
     let Some(test) = app.shared.tests.running() else {
         let account = app.shared.experiments.running()?;
         let rounds = match account.round {
@@ -128,7 +132,7 @@ pub(crate) fn footer(app: &App, brush: &mut Brush<'_>) {
         brush.write(hints.x + 1, hints.y, hints.width.saturating_sub(2), &pieces);
         return;
     }
-    for (area, command) in layout::hints(hints, app.screen) {
+    for (area, command) in layout::hints(hints, app.screen, |row| app.offers(row)) {
         let keys = command.hint_keys();
         let pieces =
             [piece(keys, Meaning::Key), piece(" ", Meaning::Text), piece(command.hint, Meaning::Quiet)];

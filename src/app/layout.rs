@@ -104,7 +104,9 @@ impl Layout {
         if self.title.contains(at) && column + 8 >= self.title.width {
             return Hit::Command("help");
         }
-        if let Some((_, row)) = hints(self.hints, app.screen).into_iter().find(|(area, _)| area.contains(at))
+        if let Some((_, row)) = hints(self.hints, app.screen, |row| app.offers(row))
+            .into_iter()
+            .find(|(area, _)| area.contains(at))
         {
             return Hit::Command(row.name);
         }
@@ -125,10 +127,11 @@ pub(super) fn tabs(area: Rect) -> Vec<(Rect, ScreenId)> {
 }
 
 /// The hints' places in the footer, as many as fit, each with its command. The way out keeps its place at the end.
-pub(super) fn hints(area: Rect, screen: ScreenId) -> Vec<(Rect, Row)> {
+pub(super) fn hints(area: Rect, screen: ScreenId, offers: impl Fn(&Row) -> bool) -> Vec<(Rect, Row)> {
     let wide = |row: &Row| cells(&row.hint_keys()) + 1 + cells(row.hint);
-    let (out, others): (Vec<Row>, Vec<Row>) =
-        commands::of(screen).filter(|row| !row.hint.is_empty()).partition(|row| row.name == "quit");
+    let (out, others): (Vec<Row>, Vec<Row>) = commands::of(screen)
+        .filter(|row| !row.hint.is_empty() && offers(row))
+        .partition(|row| row.name == "quit");
     let kept: u16 = out.iter().map(|row| wide(row) + 2).sum();
     let mut x = area.x + 1;
     let mut places = Vec::new();
@@ -179,7 +182,7 @@ mod tests {
         for width in 80..=220 {
             for tab in tabs::tabs() {
                 let area = Rect::new(0, 23, width, 1);
-                let places = hints(area, tab.id);
+                let places = hints(area, tab.id, |_| true);
                 assert_eq!(places.last().map(|(_, row)| row.name), Some("quit"), "{} {width}", tab.name);
                 assert!(places.windows(2).all(|pair| pair[0].0.right() < pair[1].0.x));
                 assert!(places.iter().all(|(place, _)| place.right() < area.right()));

@@ -12,7 +12,7 @@ use crate::{
     engine::EngineError,
     findings::{self, Inputs},
     model::{Failed, RunState, Seconds, fio},
-    pull::{Done, Outcome, Pull, Series, Step, file_on},
+    pull::{Condition, Done, Outcome, Pull, Series, Step, file_on},
     report::{
         json,
         pull::{PullDocument, text},
@@ -111,7 +111,8 @@ impl PullArgs {
     /// Runs the series to its end, or until a signal comes.
     fn carry_out(&self, bed: &mut Testbed, mut pull: Pull, signal: &Signal) -> Pull {
         let files = TestFiles::default();
-        let mut progress = Progress { shows: !self.json && !bed.simulated(), felt: None, said: Duration::ZERO };
+        let mut progress =
+            Progress { shows: !self.json && !bed.simulated(), felt: None, said: Duration::ZERO };
         while let Some(step) = pull.next() {
             progress.begin(&pull, &step);
             let ended = bed.run(step.workload.clone(), files.clone(), |look| {
@@ -125,7 +126,9 @@ impl PullArgs {
                     bed.learn(learned);
                     let Ended { run, seconds, each, after, .. } = ended;
                     let read = run.targets.iter().map(|target| target.runtime).max().unwrap_or_default();
-                    after.iter().for_each(|machine| pull.see(machine, true, read));
+                    if let Some(machine) = &after {
+                        pull.see(machine, true, read);
+                    }
                     (Ok(run), seconds, each)
                 }
                 Err(EngineError::Stopped) => {
@@ -174,11 +177,17 @@ impl Progress {
         }
         if self.shows && at >= self.said + LINES && step.time() > 2 * LINES {
             self.said = at;
-            let hottest = pull.conditions().iter().flatten().filter_map(|one| one.celsius()).reduce(f64::max);
-            let hottest = hottest.map_or_else(String::new, |celsius| format!(", hottest drive {celsius:.0} °C"));
+            let hottest = pull.conditions().iter().flatten().filter_map(Condition::celsius).reduce(f64::max);
+            let hottest =
+                hottest.map_or_else(String::new, |celsius| format!(", hottest drive {celsius:.0} °C"));
             let bytes: u64 = look.sample.targets.iter().map(|target| target.bytes).sum();
-            let mean = UnitSystem::Decimal.rate(crate::units::BytesPerSecond(bytes as f64 / at.as_secs_f64()));
-            say(&format!("            {} of {} s, {mean} on average{hottest}", at.as_secs(), step.time().as_secs()));
+            let mean =
+                UnitSystem::Decimal.rate(crate::units::BytesPerSecond(bytes as f64 / at.as_secs_f64()));
+            say(&format!(
+                "            {} of {} s, {mean} on average{hottest}",
+                at.as_secs(),
+                step.time().as_secs()
+            ));
         }
     }
 }

@@ -219,4 +219,3 @@ fn busy(run: &RunSummary, cpus: usize) -> Option<f64> {
     let had = time * workers.min(cpus.max(1) as f64);
     (spent > Duration::ZERO && had > 0.0).then(|| spent.as_secs_f64() / had)
 }
-

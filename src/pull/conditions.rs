@@ -164,8 +164,7 @@ impl Condition {
     pub fn link_words(&self) -> Option<String> {
         let (before, after) = (self.before.link?, self.after?.link?);
         let (name, then, now) = (&self.name, hop::short(before), hop::short(after));
-        (before != after)
-            .then(|| format!("The link of {name} changed from {then} to {now} during the pull."))
+        (before != after).then(|| format!("The link of {name} changed from {then} to {now} during the pull."))
     }
 
     /// `before 41 °C, highest 82 °C, after 79 °C`; `None` where no temperature is known.

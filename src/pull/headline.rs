@@ -1,8 +1,10 @@
 //! The headline: figure, loss, cause, remedy and gain in one sentence.
 
+use std::fmt::Write as _;
+
 use super::{
-    compared::{AS_EXPECTED, Compared, DriveResult, Figures},
     Pull,
+    compared::{AS_EXPECTED, Compared, DriveResult, Figures},
 };
 use crate::{
     capacity::{Expected, Potential},
@@ -85,7 +87,7 @@ impl Headline {
             let drives = counted(pull.targets().len(), "drive");
             let range = if least == most { most } else { format!("{least} to {most}") };
             let each = if alone.len() == 1 { "" } else { " each" };
-            text.push_str(&format!(" Alone, {} of {drives} read {range}{each}.", alone.len()));
+            let _ = write!(text, " Alone, {} of {drives} read {range}{each}.", alone.len());
         }
         Self { text, figures: None, lost_to: Vec::new() }
     }
@@ -203,4 +205,3 @@ fn lowered(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
-

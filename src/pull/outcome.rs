@@ -132,7 +132,8 @@ fn remarks(pull: &Pull, findings: &[Finding]) -> String {
         one.severity >= Severity::Warning && gain.bytes_per_second.is_none() && gain.iops.is_none()
     });
     let unknown = unknown.map(|finding| format!(" Not measured yet: {}.", finding.title));
-    let stopped = pull.stopped().map(|phase| format!(" Stopped in the phase {phase}; later ones are missing."));
+    let stopped =
+        pull.stopped().map(|phase| format!(" Stopped in the phase {phase}; later ones are missing."));
     let failed = pull.failed().map(|(step, why)| format!(" {} could not run: {why}.", step.title()));
     [unknown, stopped, failed].into_iter().flatten().collect()
 }
@@ -204,22 +205,26 @@ fn random(small: &Compared<'_>, limits: &Limits, units: UnitSystem) -> String {
     format!("{figure} at 4 KiB random, {jobs} a drive.{bound}{published}")
 }
 
-/// `Published: 1.15 M IOPS, reached by a 980 PRO 1TB (Poder 2021); here 1.14 M a drive.`; `None` where nothing is
+/// `Published: 1.15 M IOPS, reached by a 980 PRO 1TB (Poder 2021); these 10 read 1.14 M each.`; `None` where nothing is
 /// published of these models.
 fn published(small: &Compared<'_>, limits: &Limits) -> Option<String> {
-    let mut models: Vec<(&str, f64, Vec<f64>)> = Vec::new();
+    type Measured<'a> = Vec<(&'a str, f64)>;
+    let mut models: Vec<(&str, f64, Measured<'_>)> = Vec::new();
     for target in &small.run.targets {
         let known = target.drive.as_ref().and_then(|name| limits.drive_iops.get(name));
         let Some((iops, Basis::Published, because)) = known else { continue };
         match models.iter_mut().find(|(other, ..)| other == because) {
-            Some((.., measured)) => measured.push(target.iops()),
-            None => models.push((because, *iops, vec![target.iops()])),
+            Some((.., measured)) => measured.push((target.name.as_str(), target.iops())),
+            None => models.push((because, *iops, vec![(target.name.as_str(), target.iops())])),
         }
     }
     let words = models.iter().map(|(because, iops, measured)| {
-        let here = measured.iter().sum::<f64>() / measured.len() as f64;
-        let each = if measured.len() > 1 { " a drive" } else { "" };
-        format!("Published: {} IOPS, {because}; here {}{each}.", units::count(*iops), units::count(here))
+        let mean = units::count(measured.iter().map(|(_, iops)| iops).sum::<f64>() / measured.len() as f64);
+        let here = match measured.as_slice() {
+            [(name, _)] => format!("{} read {mean}", name.trim_start_matches("/dev/")),
+            all => format!("these {} read {mean} each", all.len()),
+        };
+        format!("Published: {} IOPS, {because}; {here}.", units::count(*iops))
     });
     let words: Vec<String> = words.collect();
     (!words.is_empty()).then(|| words.join(" "))

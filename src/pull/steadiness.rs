@@ -133,7 +133,10 @@ mod tests {
         // It recovers now and then, as drives do that throttle by turns.
         let rates: Vec<u64> = (0..60).map(|at| if at < 20 || at % 5 == 0 { 7100 } else { 3200 }).collect();
         let fall = of(&rates).unwrap().fall.unwrap();
-        assert!((fall.from, fall.to) == (7.1e9, 3.2e9) && (20..23).contains(&fall.after.as_secs()), "{fall:?}");
+        assert!(
+            (fall.from, fall.to) == (7.1e9, 3.2e9) && (20..23).contains(&fall.after.as_secs()),
+            "{fall:?}"
+        );
         let dips = of(&[7000, 7000, 7000, 7000, 7000, 3000, 7000, 7000]).unwrap();
         assert!(!dips.is_steady() && dips.fall.is_none(), "a dip is no fall: {dips:?}");
     }
@@ -144,7 +147,7 @@ mod tests {
             high in 1000u64..9000, share in 20u64..80, before in 4usize..60, after in 4usize..60, noise in 0u64..20,
         ) {
             let low = high * share / 100;
-            let wave = |at: usize| if at % 2 == 0 { noise } else { 0 };
+            let wave = |at: usize| if at.is_multiple_of(2) { noise } else { 0 };
             let rates: Vec<u64> =
                 (0..before + after).map(|at| if at < before { high } else { low } + wave(at)).collect();
             let fall = of(&rates).unwrap().fall.unwrap();

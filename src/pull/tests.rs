@@ -2,8 +2,11 @@
 
 use super::*;
 use crate::{
-    model::run::testing,
+    capacity,
+    machine::Smart,
+    model::{Reading, run::testing},
     source::{self, origin::Origin},
+    units::{Lanes, UnitSystem},
 };
 
 fn machine(name: &str) -> Machine {
@@ -123,4 +126,106 @@ fn the_profile_has_the_block_sizes_queues_and_threads_of_its_rows() {
             ("RND4K Q1T1", "randread", 4096, 1, 1),
         ]
     );
+}
+
+#[test]
+fn each_phase_counts_once_and_one_drive_has_no_phase_alone() {
+    let machine = machine("laptop");
+    let numbers = |targets: Vec<Target>| {
+        let pull = Pull::new(&machine, targets, Series::Guided, None);
+        let empty = pull.clone();
+        let pull = ran(pull, |jobs| u64::from(jobs) * 100_000);
+        let mut places: Vec<String> = pull.done().iter().map(|done| empty.place(&done.step)).collect();
+        for place in &mut places {
+            place.truncate(place.find(':').unwrap());
+        }
+        places.dedup();
+        places
+    };
+    assert_eq!(numbers(all(&machine)), ["1 of 5", "2 of 5", "3 of 5", "4 of 5", "5 of 5"]);
+    assert_eq!(numbers(all(&machine)[..1].to_vec()), ["1 of 4", "2 of 4", "3 of 4", "4 of 4"]);
+}
+
+/// A machine whose first drive has that temperature, link width and number of thermal transitions.
+fn heated(machine: &Machine, celsius: f64, width: u8, transitions: u32) -> Machine {
+    let mut machine = machine.clone();
+    let drive = &mut machine.drives[0];
+    drive.temperature.as_mut().unwrap().now = Reading::known("/x", celsius);
+    drive.nvme.as_mut().unwrap().smart = Reading::known(
+        "/x",
+        Smart {
+            critical_warning: 0,
+            celsius: 0,
+            spare_percent: 100,
+            spare_threshold_percent: 10,
+            used_percent: 1,
+            read: 0,
+            written: 0,
+            power_on_hours: 0,
+            unsafe_shutdowns: 0,
+            media_errors: 0,
+            warning_minutes: 0,
+            critical_minutes: 0,
+            thermal_transitions: (transitions, 0),
+        },
+    );
+    let node = drive.node.unwrap();
+    machine.pci.nodes[node.0].link.as_mut().unwrap().width = Reading::known("/x", Lanes(width));
+    machine
+}
+
+#[test]
+fn a_throttled_drive_is_named_with_what_it_fell_to_when_and_how_hot_it_was() {
+    let cool = heated(&machine("laptop"), 41.0, 4, 7);
+    let long = Some(Duration::from_mins(1));
+    let mut pull = Pull::new(&cool, all(&cool), Series::Guided, long);
+    while let Some(step) = pull.next() {
+        let is_large = step.phase == Phase::Together;
+        if is_large {
+            for at in (0..60).step_by(10) {
+                let celsius = if at < 40 { 41.0 + at as f64 } else { 82.0 };
+                pull.see(&heated(&cool, celsius, 4, 7), true, Duration::from_secs(at));
+            }
+            pull.see(&heated(&cool, 79.0, 2, 10), true, Duration::from_mins(1));
+        }
+        let mut done = done(step, 3_400);
+        if is_large {
+            let falls = [[7.1e9; 48].as_slice(), &[3.2e9; 12]].concat();
+            let holds = vec![3.6e9; 60];
+            let seconds = |rates| {
+                let mut seconds = Seconds::default();
+                (seconds.step, seconds.rates) = (1, rates);
+                seconds
+            };
+            done.each = [falls, holds].map(seconds).to_vec();
+        }
+        pull.take(done);
+    }
+    let outcome = Outcome::new(&cool, &capacity::limits(&cool), &[], &pull, UnitSystem::Decimal);
+    assert_eq!(
+        outcome.doubts,
+        [
+            "nvme0n1 fell from 7.10 to 3.20 GB/s after 48 s at 82 °C; its SMART log counted: throttled lightly 3 times.",
+            "The link of nvme0n1 changed from Gen3 x4 to Gen3 x2 during the pull.",
+        ]
+    );
+    let condition = outcome.drives[0].condition.as_ref().unwrap();
+    assert_eq!(condition.temperature_words().as_deref(), Some("before 41 °C, highest 82 °C, after 79 °C"));
+    assert!(outcome.drives[1].fall.is_none() && outcome.is_steady().is_none_or(|steady| !steady));
+}
+
+#[test]
+fn more_reasons_are_counted_and_say_where_they_are() {
+    let machine = machine("laptop");
+    let pull = Pull::new(&machine, all(&machine), Series::Guided, None);
+    let mut pull = ran(pull, |_| 1000);
+    let mut last = pull.done.pop().unwrap();
+    let targets = &mut last.result.as_mut().unwrap().targets;
+    targets[0].invalid_because = vec!["sparse".to_owned(), "zeros".to_owned(), "buffered".to_owned()];
+    targets[1].invalid_because = vec!["sparse".to_owned()];
+    pull.done.push(last);
+    let outcome = Outcome::new(&machine, &capacity::limits(&machine), &[], &pull, UnitSystem::Decimal);
+    assert_eq!(outcome.reasons, ["nvme0n1 and nvme1n1: sparse", "nvme0n1: zeros", "nvme0n1: buffered"]);
+    assert!(outcome.doubts[0].ends_with("drives: nvme0n1 and nvme1n1: sparse."), "{:?}", outcome.doubts);
+    assert!(outcome.doubts[1].starts_with("2 more reasons like it: "), "{:?}", outcome.doubts);
 }

@@ -2,6 +2,8 @@
 
 pub(crate) mod curve;
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 
 use super::{
@@ -305,9 +307,11 @@ fn temperatures(outcome: &Outcome) -> Option<String> {
         conditions.filter(|one| one.after.is_some_and(|after| after.celsius.is_some())).collect();
     read.sort_by(|a, b| b.highest.partial_cmp(&a.highest).unwrap_or(std::cmp::Ordering::Equal));
     let cooler = read.len().saturating_sub(MOST);
-    let words = read.iter().take(MOST).filter_map(|one| Some(format!("{} {}", one.name, one.temperature_words()?)));
+    let words =
+        read.iter().take(MOST).filter_map(|one| Some(format!("{} {}", one.name, one.temperature_words()?)));
     let words: Vec<String> = words.collect();
-    let cooler = if cooler > 0 { format!("; {} stayed cooler", counted(cooler, "drive")) } else { String::new() };
+    let cooler =
+        if cooler > 0 { format!("; {} stayed cooler", counted(cooler, "drive")) } else { String::new() };
     (!words.is_empty()).then(|| format!("Temperature: {}{cooler}.", words.join("; ")))
 }
 
@@ -346,12 +350,12 @@ fn profile(pull: &Pull) -> String {
         let name = target.path.to_string_lossy();
         let name = name.trim_start_matches("/dev/");
         let while_others = if targets > 1 { ", all drives read at once" } else { "" };
-        text.push_str(&format!("[Read] {name}{while_others}\n"));
+        let _ = writeln!(text, "[Read] {name}{while_others}");
         text.extend(rows.iter().filter_map(|run| Some(profile_row(run, &[run.targets.get(index)?]))));
         text.push('\n');
     }
     if targets > 1 {
-        text.push_str(&format!("[Read] sum of {targets} drives\n"));
+        let _ = writeln!(text, "[Read] sum of {targets} drives");
         text.extend(rows.iter().map(|run| profile_row(run, &run.targets.iter().collect::<Vec<_>>())));
         text.push('\n');
     }

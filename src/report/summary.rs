@@ -55,7 +55,7 @@ pub(crate) fn point(
     let potential = |drive: &DriveResult| drive.potential.as_ref().map(|one| one.bytes_per_second.0);
     let cells = |drive: &DriveResult| {
         let limit = drive.limit().unwrap_or_default().to_owned();
-        let rates = [Some(drive.measured), drive.expected, potential(drive)].map(write);
+        let rates = [drive.measured, drive.expected, potential(drive)].map(write);
         [drive.name.clone()].into_iter().chain(rates).chain([limit]).collect()
     };
     let rows: Vec<Vec<String>> = drives.iter().map(cells).collect();
@@ -77,8 +77,10 @@ pub(crate) fn point(
 /// Good from 95 % of the potential on; what a known limit costs is a warning, from 15 % on a problem. Below a link's rate
 /// nothing is lost for sure.
 fn tone(drive: &DriveResult) -> Tone {
-    let Some(potential) = &drive.potential else { return Tone::Plain };
-    let share = drive.measured / potential.bytes_per_second.0.max(1.0);
+    let Some((potential, measured)) = drive.potential.as_ref().zip(drive.measured) else {
+        return Tone::Plain;
+    };
+    let share = measured / potential.bytes_per_second.0.max(1.0);
     match &drive.limited_by {
         _ if share >= 0.95 => Tone::Good,
         None => Tone::Plain,

@@ -14,7 +14,7 @@ use std::{
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::{
-    clipboard,
+    access, clipboard,
     clock::Clock,
     experiment_thread,
     input::Outside,
@@ -205,6 +205,10 @@ impl Effects {
     fn carry_out(&mut self, app: &mut App, effect: Effect) -> io::Result<()> {
         match effect {
             Effect::StartRun(workload) => return self.start(app, *workload),
+            Effect::CheckAccess(paths) => self.beside(move || {
+                let mut refused = paths.iter().filter_map(|path| access::check(path, None).err());
+                refused.next().map(|error| Message::Refused(error.into()))
+            }),
             Effect::PauseRun => self.run.iter().for_each(|run| run.pause(true)),
             Effect::ResumeRun => self.run.iter().for_each(|run| run.pause(false)),
             Effect::StopRun => {

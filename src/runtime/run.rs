@@ -105,7 +105,7 @@ impl Testbed {
             None => Some(Rows::Demo {
                 read: self.read.clone(),
                 memory: self.memory,
-                workload: workload.clone(),
+                workload: Box::new(workload.clone()),
                 previous: None,
             }),
         };
@@ -273,7 +273,7 @@ pub(super) enum Rows {
     Demo {
         read: MachineRead,
         memory: Option<Memory>,
-        workload: Workload,
+        workload: Box<Workload>,
         previous: Option<RunSample>,
     },
     Kernel {

@@ -2,7 +2,7 @@
 //!
 //! Carried out by `runtime::effects`; the answer, if there is one, arrives as a message.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use super::answer::Undoing;
 use crate::{
@@ -17,6 +17,9 @@ use crate::{
 pub enum Effect {
     /// Start a read test; answered by samples and a result.
     StartRun(Box<Workload>),
+    /// Check whether these paths may be read, without opening them; answered by [`Message::Refused`](super::Message::Refused)
+    /// where one may not.
+    CheckAccess(Vec<PathBuf>),
     /// Hold the test in progress.
     PauseRun,
     /// Let it go on.

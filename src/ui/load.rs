@@ -280,6 +280,7 @@ pub fn hop_limit(limits: &Limits, node: NodeIndex) -> Option<f64> {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "sums of few round numbers are exact")]
 mod tests {
     use proptest::prelude::*;
 

@@ -44,6 +44,8 @@ pub enum Message {
     Recalled(Box<Result<Kept, Failed>>),
     /// The columns of the tree as they were chosen before this start.
     Columns(String),
+    /// Drives of the pull that waits may not be read, or are not there.
+    Refused(Failed),
     /// The test ended, with its rate second by second; an error is one line with its fix.
     RunEnded(Box<Result<(RunSummary, Seconds), Failed>>, Duration),
 }

@@ -59,6 +59,14 @@ impl Pulls {
         }
     }
 
+    /// Offers files in place of the drives of the pull that waits: they may not be read.
+    pub fn refuse(&mut self, machine: &Machine, why: &Failed) {
+        let files = self.asked.as_ref().filter(|pull| why.is_refusal() && pull.size().is_none());
+        if let Some(files) = files.and_then(|pull| pull.on_files(machine)) {
+            self.asked = Some(files);
+        }
+    }
+
     /// Takes a reading of the machine: temperatures and links.
     pub fn see(&mut self, machine: &Machine, running: Option<&Test>) {
         let at = running.map_or(Duration::ZERO, |test| test.elapsed);

@@ -27,7 +27,8 @@ impl PullArgs {
         let targets = match &self.filename {
             Some(names) if bed.simulated() => {
                 let names = fio::names(names);
-                let names: Vec<String> = names.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+                let names: Vec<String> =
+                    names.iter().map(|path| path.to_string_lossy().into_owned()).collect();
                 names.iter().map(target).collect::<Result<_, _>>()?
             }
             Some(names) => {
@@ -54,7 +55,10 @@ impl PullArgs {
             let why = Failed::from(error.clone());
             return Err(match file.filter(|_| why.is_refusal() && self.filename.is_none()) {
                 Some(file) => {
-                    let fix = format!("run as root, or read a file: iodyno pull --filename {} --size 1g", file.path.display());
+                    let fix = format!(
+                        "run as root, or read a file: iodyno pull --filename {} --size 1g",
+                        file.path.display()
+                    );
                     Complaint::new(target.path.to_string_lossy(), "you may not read it", fix).into()
                 }
                 None => error.into(),

@@ -1,6 +1,6 @@
 //! A rate over the time of a run, with temperatures below its axis.
 
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 
 use crate::{
     pull::{Condition, Done},
@@ -10,12 +10,12 @@ use crate::{
 /// Rows of the plot.
 const ROWS: usize = 6;
 /// Columns of the labels beside it.
-const AXIS: usize = 7;
+pub(crate) const AXIS: usize = 7;
 /// Most columns of the plot, and the fewest that show anything.
 const MOST: usize = 84;
 const LEAST: usize = 20;
 /// Labels below the axis.
-const TICKS: usize = 5;
+const TICKS: u32 = 5;
 
 /// A line of Braille dots, two by four to a character: `values` from left to right, zero at the bottom, `top` at the top.
 pub(crate) fn plot(values: &[f64], top: f64, columns: usize, rows: usize) -> Vec<String> {
@@ -66,35 +66,50 @@ pub(super) fn text(
         let is_labelled = row % (ROWS / 2) == 0;
         let label = if is_labelled { number(units, share * most) } else { String::new() };
         let edge = if is_labelled { '┤' } else { '│' };
-        text.push_str(&format!("{label:>width$} {edge}{}\n", line.trim_end_matches('\u{2800}'), width = AXIS - 2));
+        let line = line.trim_end_matches('\u{2800}');
+        let _ = writeln!(text, "{label:>width$} {edge}{line}", width = AXIS - 2);
     }
-    text.push_str(&format!("{:>width$} └{}\n", "0", "─".repeat(columns), width = AXIS - 2));
-    let whole = u64::from(done.seconds.step) * rates.len() as u64;
-    let ticks: Vec<Duration> =
-        (0..TICKS as u64).map(|tick| Duration::from_secs(whole * tick / (TICKS as u64 - 1))).collect();
-    let seconds = ticks.iter().map(|at| format!("{} s", at.as_secs())).collect();
-    text.push_str(&spread("", seconds, columns));
+    let _ = writeln!(text, "{:>width$} └{}", "0", "─".repeat(columns), width = AXIS - 2);
+    for line in below(done.step.time(), step, conditions, columns) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+/// Time below the axis of a run of that length, and the temperature of the hottest drive then, where it is known.
+pub(crate) fn below(
+    whole: Duration,
+    step: usize,
+    conditions: &[Option<Condition>],
+    columns: usize,
+) -> Vec<String> {
+    let ticks: Vec<Duration> = (0..TICKS).map(|tick| whole * tick / (TICKS - 1)).collect();
+    let decimals = usize::from(whole < Duration::from_secs(4));
+    let seconds: Vec<String> = ticks.iter().map(|at| format!("{:.decimals$} s", at.as_secs_f64())).collect();
     let hottest = |at: &Duration| {
         let each = conditions.iter().flatten().filter_map(|one| one.celsius_at(step, *at));
         each.reduce(f64::max)
     };
     let celsius: Vec<Option<f64>> = ticks.iter().map(hottest).collect();
+    let mut lines = vec![spread("", &seconds, columns)];
     if celsius.iter().any(Option::is_some) {
-        let words = |celsius: &Option<f64>| celsius.map_or_else(|| "-".to_owned(), |one| format!("{one:.0} °C"));
-        text.push_str(&spread("hottest", celsius.iter().map(words).collect(), columns));
+        let words =
+            |celsius: &Option<f64>| celsius.map_or_else(|| "-".to_owned(), |one| format!("{one:.0} °C"));
+        lines.push(spread("hottest", &celsius.iter().map(words).collect::<Vec<_>>(), columns));
     }
-    text
+    lines
 }
 
-/// The number of a rate beside the axis; the unit is that of the table.
-fn number(units: UnitSystem, rate: f64) -> String {
+/// The number of a rate beside the axis with the first letter of its unit: `7.17G`.
+pub(crate) fn number(units: UnitSystem, rate: f64) -> String {
     let rate = units.rate(BytesPerSecond(rate));
     let (number, unit) = rate.split_once(' ').unwrap_or((&rate, ""));
     format!("{number}{}", unit.chars().next().unwrap_or(' '))
 }
 
 /// Words below the axis: the first begins at its left end, the last ends at its right end, those between are centred.
-fn spread(head: &str, words: Vec<String>, columns: usize) -> String {
+fn spread(head: &str, words: &[String], columns: usize) -> String {
     let mut line = format!("{head:<AXIS$}");
     let last = words.len().saturating_sub(1).max(1);
     for (index, word) in words.iter().enumerate() {
@@ -109,7 +124,7 @@ fn spread(head: &str, words: Vec<String>, columns: usize) -> String {
         line.push_str(&" ".repeat(start.saturating_sub(now)));
         line.push_str(word);
     }
-    line + "\n"
+    line
 }
 
 #[cfg(test)]
@@ -121,7 +136,7 @@ mod tests {
     #[test]
     fn a_fall_is_a_step_down_in_the_plot() {
         let lines = plot(&[8.0, 8.0, 2.0, 2.0], 8.0, 4, 2);
-        assert_eq!(lines, ["⠉⠉⡇⠀", "⠀⠀⠧⠤"].map(str::to_owned).as_slice(), "{lines:?}");
+        assert_eq!(lines, ["⠉⠉⡇⠀", "⠀⠀⠓⠒"].map(str::to_owned).as_slice(), "{lines:?}");
     }
 
     proptest! {

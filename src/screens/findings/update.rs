@@ -10,15 +10,13 @@ use crate::{
     screens::{
         News, Screen, Step,
         widgets::{
+            findings::MOVES,
             paint::{Brush, inner},
             scroll::scrolled,
         },
     },
     ui::{Ask, Asks, ScreenId, Shared, SharedChange, Subject, ask::tell},
 };
-
-/// Findings that a card in another slot would do away with: whether it would is seen on the slots page.
-const MOVES: [&str; 2] = ["shared-root-complex", "slot-limited"];
 
 impl Screen for Findings {
     fn draw(&self, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {

@@ -374,7 +374,7 @@ fn bars(figures: &Figures<'_>) -> Cell {
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::Arc, time::Duration};
+    use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
     use super::*;
     use crate::{

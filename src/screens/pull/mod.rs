@@ -1,6 +1,8 @@
 //! The pull's page of the dyno: consent, progress, headline, drives.
 
 mod draw;
+mod rows;
+mod runs;
 mod update;
 
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -54,15 +56,34 @@ struct Areas {
     head: Rect,
     /// The drives.
     drives: Rect,
+    /// The runs, where there is room below the drives.
+    runs: Option<Rect>,
+    /// A curve beside them.
+    curve: Option<Rect>,
 }
+
+/// The least height of the panels below the drives, and the least width for two of them.
+const LEAST_HEIGHT: u16 = 6;
+const TWO: u16 = 100;
 
 impl Areas {
     fn new(shared: &Shared, area: Rect) -> Self {
         let frame = if shared.is_boxed() { 2 } else { 1 };
         let inside = area.width.saturating_sub(if shared.is_boxed() { 4 } else { 2 });
         let lines = u16::try_from(draw::head(shared, inside).len()).unwrap_or(u16::MAX);
-        let [head, drives] =
+        let [head, rest] =
             Layout::vertical([Constraint::Length(lines + frame), Constraint::Min(0)]).areas(area);
-        Self { head, drives }
+        let count = u16::try_from(rows::rows(shared).len()).unwrap_or(u16::MAX);
+        let high = count.saturating_add(frame + rows::heading(inside));
+        let has_runs = shared.pulls.running.is_some() || shared.pulls.ended.is_some();
+        if !has_runs || shared.pulls.asked.is_some() || rest.height < high.saturating_add(LEAST_HEIGHT) {
+            return Self { head, drives: rest, runs: None, curve: None };
+        }
+        let [drives, below] = Layout::vertical([Constraint::Length(high), Constraint::Min(0)]).areas(rest);
+        if below.width < TWO {
+            return Self { head, drives, runs: Some(below), curve: None };
+        }
+        let [runs, curve] = Layout::horizontal([Constraint::Percentage(45), Constraint::Min(0)]).areas(below);
+        Self { head, drives, runs: Some(runs), curve: Some(curve) }
     }
 }

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{Areas, Pull, draw};
+use super::{Areas, Pull, draw, rows};
 use crate::{
     machine::Drive,
     model::{FindingId, Target},
@@ -10,11 +10,12 @@ use crate::{
     screens::{
         Screen, Step,
         widgets::{
+            findings::opens_what_if,
             paint::{Brush, inner},
             scroll::scrolled,
         },
     },
-    ui::{Ask, Asks, ScreenId, Shared, SharedChange, Subject, ask::tell},
+    ui::{Ask, Asks, Effect, ScreenId, Shared, SharedChange, Subject, ask::tell},
 };
 
 const FINDINGS: ScreenId = ScreenId("findings");
@@ -25,8 +26,9 @@ impl Screen for Pull {
     }
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
-        let rows = inner(Areas::new(shared, area).drives, shared.is_boxed()).height.saturating_sub(1);
-        self.top = scrolled(self.top, step.rows(rows), draw::rows(shared).len(), rows);
+        let inside = inner(Areas::new(shared, area).drives, shared.is_boxed());
+        let rows = inside.height.saturating_sub(rows::heading(inside.width));
+        self.top = scrolled(self.top, step.rows(rows), rows::rows(shared).len(), rows);
         Asks::new()
     }
 
@@ -39,7 +41,10 @@ impl Screen for Pull {
         if *subject != Subject::Pull {
             return Asks::new();
         }
-        if shared.pulls.running.is_some() || shared.tests.running().is_some() {
+        if shared.pulls.running.is_some() {
+            return Asks::new();
+        }
+        if shared.tests.running().is_some() {
             return vec![tell("A test is running: x stops it")];
         }
         if shared.experiments.running().is_some() {
@@ -53,20 +58,40 @@ impl Screen for Pull {
             return vec![tell("No drive to read: mark one with Space, or read a file on the dyno screen")];
         }
         let agreed = shared.is_simulated() || shared.pulls.is_agreed(&targets);
+        let paths = targets.iter().map(|target| target.path.clone()).collect();
         let pull = pull::Pull::new(&shared.machine, targets, Series::Guided, None);
         let mut asks = vec![Ask::Change(SharedChange::AskPull(Box::new(pull)))];
         if agreed {
             asks.push(Ask::Change(SharedChange::BeginPull));
+        } else {
+            asks.push(Ask::Effect(Effect::CheckAccess(paths)));
         }
         asks
     }
 
+    /// Goes back to the machine; a pull in progress goes on.
     fn back(&mut self, shared: &Shared) -> Option<Asks> {
-        shared
-            .pulls
-            .asked
-            .as_ref()
-            .map(|_| vec![Ask::Change(SharedChange::LeavePull), Ask::Show(ScreenId("machine"), None)])
+        let mut asks = vec![Ask::Show(ScreenId("machine"), None)];
+        if shared.pulls.asked.is_some() {
+            asks.insert(0, Ask::Change(SharedChange::LeavePull));
+        } else if shared.pulls.running.is_some() {
+            asks.push(tell("The pull goes on: r shows it, x stops it"));
+        }
+        Some(asks)
+    }
+
+    fn offers(&self, command: &str, shared: &Shared) -> bool {
+        let pulls = &shared.pulls;
+        let is_idle = pulls.asked.is_none() && pulls.running.is_none();
+        match command {
+            "pull again" => is_idle,
+            "finding" => is_idle && finding(shared).is_some(),
+            "slot move" => is_idle && finding(shared).is_some_and(opens_what_if),
+            "runs" => pulls.asked.is_none() && !shared.tests.all.is_empty(),
+            "to sheet" => is_idle && pulls.ended.is_some(),
+            "up" => rows::rows(shared).len() > 1,
+            _ => true,
+        }
     }
 }
 

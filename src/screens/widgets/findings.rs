@@ -7,11 +7,20 @@ use super::{
     words::{iops, rate},
 };
 use crate::{
+    experiment::EXPERIMENTS,
     findings::{Finding, Gain},
-    model::Severity,
+    model::{FindingId, Severity},
     ui::{Shared, theme::Meaning},
     units::{UnitSystem, counted},
 };
+
+/// Findings that a card in another slot would do away with: whether it would is seen on the slots page.
+pub const MOVES: [&str; 2] = ["shared-root-complex", "slot-limited"];
+
+/// Whether a finding has a slot move or an experiment.
+pub fn opens_what_if(id: FindingId) -> bool {
+    MOVES.contains(&id.0) || EXPERIMENTS.iter().any(|row| row.proves.contains(&id.0))
+}
 
 /// The mark of a severity: a shape, as colour alone is not enough.
 pub const fn mark(severity: Severity) -> (&'static str, Meaning) {

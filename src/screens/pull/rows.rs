@@ -1,0 +1,256 @@
+//! The drives of a pull: what each reads now, read alone, and could read; its link and temperature.
+
+use ratatui::layout::Rect;
+
+use super::Pull;
+use crate::{
+    capacity::{Potential, potential::of_drive},
+    machine::hop,
+    model::{Basis, Target},
+    pull::{Condition, DriveResult, Phase, Pull as Pulled, is_small},
+    screens::widgets::{
+        paint::{Brush, cells, fit, piece},
+        words::{bar_meaning, giga, rate},
+    },
+    ui::{Shared, theme::Meaning},
+    units::{UnitSystem, count},
+};
+
+/// From this width on the panel has columns with headings.
+const WIDE: u16 = 110;
+/// Block of the large reads, bytes.
+const LARGE: f64 = 1_048_576.0;
+
+/// A drive's row.
+pub(super) struct Row {
+    name: String,
+    /// Bytes and reads per second: now, else with all others, else alone.
+    measured: Option<(f64, f64)>,
+    /// Bytes per second alone.
+    alone: Option<f64>,
+    expected: Option<f64>,
+    potential: Option<Potential>,
+    /// The limit that keeps it below its potential.
+    limited_by: Option<String>,
+    condition: Option<Condition>,
+    /// Whether the run in progress reads it.
+    is_read: bool,
+    /// The last words of its row: its limit, or its user.
+    note: Option<String>,
+}
+
+/// The drives of the pull that waits, of the one in progress as they read now, of the last one.
+pub(super) fn rows(shared: &Shared) -> Vec<Row> {
+    let pulls = &shared.pulls;
+    if let Some(pull) = pulls.asked.as_ref().or(pulls.running.as_ref()) {
+        let targets = pull.targets().iter().zip(pull.conditions());
+        let row = |(target, condition): (&Target, &Option<Condition>)| {
+            let row = Row { condition: condition.clone(), ..waiting(shared, target) };
+            if pulls.running.is_some() { reading(shared, target, row) } else { row }
+        };
+        return targets.map(row).collect();
+    }
+    let of = |drive: &DriveResult| Row {
+        name: drive.name.clone(),
+        measured: drive.measured.or(drive.alone).map(|bytes| (bytes, 0.0)),
+        alone: drive.alone,
+        expected: drive.expected,
+        potential: drive.potential.clone(),
+        limited_by: drive.limit().map(str::to_owned),
+        condition: drive.condition.clone(),
+        is_read: true,
+        note: drive.limit().map(str::to_owned),
+    };
+    pulls.ended.iter().flat_map(|(_, outcome)| &outcome.drives).map(of).collect()
+}
+
+/// Before it is read.
+fn waiting(shared: &Shared, target: &Target) -> Row {
+    let drive = target.drive.as_ref().and_then(|name| shared.machine.drive(name));
+    let whole = drive.filter(|drive| drive.target().path == target.path);
+    let user = whole.and_then(|drive| drive.used_by.first());
+    Row {
+        name: target.path.to_string_lossy().trim_start_matches("/dev/").to_owned(),
+        measured: None,
+        alone: None,
+        expected: None,
+        potential: drive.and_then(|drive| of_drive(&shared.machine, &shared.limits, drive, LARGE)),
+        limited_by: None,
+        condition: None,
+        is_read: false,
+        note: user.map(|user| format!("in use: {user}")),
+    }
+}
+
+/// With what the run in progress reads of it, or what an earlier one read.
+fn reading(shared: &Shared, target: &Target, row: Row) -> Row {
+    let pull = shared.pulls.running.as_ref();
+    let runs = pull.into_iter().flat_map(Pulled::done).filter(|done| done.step.phase == Phase::Alone);
+    let mut runs = runs.filter(|done| done.step.workload.targets.contains(target));
+    let alone = runs.find_map(|done| Some(done.result.as_ref().ok()?.bytes_per_second()));
+    let now = shared.tests.running().and_then(|test| {
+        let index = test.workload.targets.iter().position(|other| other.path == target.path)?;
+        Some((test, index))
+    });
+    let row = Row { alone, note: None, ..row };
+    match now {
+        Some((test, index)) => Row {
+            measured: test.reads(index).zip(test.targets[index].curves.iops.last()),
+            expected: test.expected_of(index),
+            potential: test.potentials.get(index).cloned().flatten(),
+            is_read: true,
+            ..row
+        },
+        None => Row { measured: alone.map(|bytes| (bytes, bytes / LARGE)), ..row },
+    }
+}
+
+impl Row {
+    /// Measured over potential; `None` before anything was read, and without a potential.
+    fn share(&self) -> Option<f64> {
+        let (bytes, _) = self.measured?;
+        Some(bytes / self.potential.as_ref()?.bytes_per_second.0.max(1.0))
+    }
+
+    fn meaning(&self, share: f64, is_running: bool) -> Meaning {
+        let at_most = self.potential.as_ref().is_none_or(|potential| potential.basis == Basis::Link);
+        bar_meaning(share, self.limited_by.is_some(), at_most || is_running)
+    }
+
+    /// `3.58 of 7.14 GB/s`; of small reads `400 k of 1.15 M IOPS`.
+    fn figures(&self, units: UnitSystem, is_small: bool) -> String {
+        let at_most =
+            if self.potential.as_ref().is_some_and(|one| one.basis == Basis::Link) { "at most " } else { "" };
+        let measured = |write: &dyn Fn(f64, f64) -> String| {
+            self.measured.map_or_else(|| "-".to_owned(), |(bytes, iops)| write(bytes, iops))
+        };
+        match (&self.potential, is_small && self.is_read) {
+            (Some(potential), true) => {
+                let now = measured(&|_, iops| count(iops));
+                format!("{now} of {at_most}{} IOPS", count(potential.iops))
+            }
+            (Some(potential), false) => {
+                let now = measured(&|bytes, _| giga(units, bytes));
+                format!("{now} of {at_most}{}", rate(units, potential.bytes_per_second.0))
+            }
+            (None, true) => measured(&|_, iops| format!("{} IOPS", count(iops))),
+            (None, false) => measured(&|bytes, _| rate(units, bytes)),
+        }
+    }
+
+    /// Cells between its name and its bar: link and temperature.
+    fn state(&self) -> [String; 2] {
+        let condition = self.condition.as_ref();
+        let link = condition.and_then(Condition::link).map(hop::short);
+        let celsius = condition.and_then(Condition::celsius).map(|celsius| format!("{celsius:.0} °C"));
+        [link, celsius].map(|cell| cell.unwrap_or_else(|| "-".to_owned()))
+    }
+
+    /// Cells behind its figures: alone and expected.
+    fn compared(&self, units: UnitSystem) -> [String; 2] {
+        [self.alone, self.expected].map(|one| one.map_or_else(|| "-".to_owned(), |bytes| rate(units, bytes)))
+    }
+}
+
+/// Draws the panel.
+pub(super) fn draw(state: &Pull, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    let rows = rows(shared);
+    if rows.is_empty() || area.height < 2 {
+        return;
+    }
+    let together = match (&shared.pulls.asked, &shared.pulls.running, &shared.pulls.ended) {
+        (Some(_), ..) => "to be read",
+        (_, Some(_), _) => "now or alone, of what each could read",
+        (.., Some((_, outcome))) if outcome.headline.figures.is_none() => "alone, of what each could read",
+        _ => "all together, of what each could read",
+    };
+    let title = [piece("Drives", Meaning::Heading), piece(format!("  {together}"), Meaning::Quiet)];
+    let mut inner = brush.panel(area, &title, &[]);
+    let is_small = shared.pulls.step().is_some_and(|step| is_small(&step.workload));
+    let is_wide = inner.width >= WIDE;
+    let widest = |texts: &mut dyn Iterator<Item = u16>| texts.max().unwrap_or(0);
+    let name = widest(&mut rows.iter().map(|row| cells(&row.name))).min(if is_wide { 40 } else { 20 });
+    let figures: Vec<String> = rows.iter().map(|row| row.figures(shared.units, is_small)).collect();
+    let wide = widest(&mut figures.iter().map(|figure| cells(figure)));
+    let bar = if is_wide { (inner.width / 6).min(40) } else { (inner.width / 4).clamp(10, 60) };
+    let columns = Columns { name, bar, figures: wide, is_wide };
+    if is_wide {
+        columns.headings(brush, inner);
+        inner = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
+    }
+    for (y, (row, figure)) in (inner.y..inner.bottom()).zip(rows.iter().zip(&figures).skip(state.top)) {
+        columns.row(brush, shared, Rect { y, height: 1, ..inner }, row, figure);
+    }
+    brush.more(area, rows.len().saturating_sub(state.top + usize::from(inner.height)));
+}
+
+/// Lines that the panel takes besides its rows, without its frame.
+pub(super) fn heading(width: u16) -> u16 {
+    u16::from(width >= WIDE)
+}
+
+/// Widths of the columns.
+struct Columns {
+    name: u16,
+    bar: u16,
+    figures: u16,
+    is_wide: bool,
+}
+
+/// `Gen4 x16`, `100 °C`, `7.11 GB/s`.
+const LINK: u16 = 8;
+const CELSIUS: u16 = 6;
+const RATE: u16 = 9;
+
+impl Columns {
+    fn headings(&self, brush: &mut Brush<'_>, line: Rect) {
+        let mut x = line.x;
+        for (word, width) in [
+            ("drive", self.name),
+            ("link", LINK),
+            ("temp", CELSIUS),
+            ("of its potential", self.bar),
+            ("rate", self.figures),
+            ("alone", RATE),
+            ("expected", RATE),
+            ("limit", line.right().saturating_sub(x)),
+        ] {
+            let room = width.min(line.right().saturating_sub(x));
+            brush.text(x, line.y, room, &fit(word, room), Meaning::Quiet);
+            x += width + 2;
+        }
+    }
+
+    fn row(&self, brush: &mut Brush<'_>, shared: &Shared, line: Rect, row: &Row, figure: &str) {
+        let gap = if self.is_wide { 2 } else { 1 };
+        let (y, mut x) = (line.y, line.x);
+        brush.text(x, y, self.name, &fit(&row.name, self.name), Meaning::Drive);
+        x += self.name + gap;
+        if self.is_wide {
+            for (cell, width) in row.state().iter().zip([LINK, CELSIUS]) {
+                brush.text(x, y, width, &fit(cell, width), Meaning::Text);
+                x += width + gap;
+            }
+        }
+        if let Some(share) = row.share() {
+            let is_running = shared.pulls.running.is_some();
+            let meaning = if row.is_read { row.meaning(share, is_running) } else { Meaning::Quiet };
+            brush.bar(x, y, self.bar, share, meaning);
+        }
+        x += self.bar + gap;
+        let room = line.right().saturating_sub(x);
+        let meaning = if row.is_read { Meaning::Figure } else { Meaning::Quiet };
+        brush.text(x, y, room, &fit(figure, room), meaning);
+        x += self.figures + 2;
+        if self.is_wide {
+            for cell in row.compared(shared.units) {
+                brush.text(x, y, RATE, &fit(&cell, RATE), Meaning::Text);
+                x += RATE + gap;
+            }
+        }
+        if let Some(note) = &row.note {
+            let room = line.right().saturating_sub(x);
+            brush.text(x, y, room, &fit(note, room), Meaning::Quiet);
+        }
+    }
+}

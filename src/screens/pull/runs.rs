@@ -1,0 +1,145 @@
+//! The runs of a pull with their figures, and the rate over the time of one of them.
+
+use std::time::Duration;
+
+use ratatui::layout::Rect;
+
+use crate::{
+    pull::{Done, Phase, Pull, is_small},
+    report::pull::curve::{AXIS, below, number, plot},
+    screens::widgets::{
+        paint::{Brush, Piece, cells, fit, piece},
+        words::{iops, nanoseconds, rate},
+    },
+    ui::{Shared, test::Test, theme::Meaning},
+    units::count,
+};
+
+/// Draws the runs, the newest last.
+pub(super) fn list(shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    let Some(pull) = shown(shared) else { return };
+    let title = [piece("Runs", Meaning::Heading), piece("  d shows their curves", Meaning::Quiet)];
+    let inner = brush.panel(area, &title, &[]);
+    let mut lines: Vec<[Piece; 2]> = pull.done().iter().map(|done| line(shared, pull, done)).collect();
+    if let Some((step, test)) = shared.pulls.step().zip(shared.tests.running()) {
+        let now = if is_small(&step.workload) {
+            iops(test.iops())
+        } else {
+            rate(shared.units, test.bytes_per_second())
+        };
+        lines.push([
+            piece(pull.short_name(&step), Meaning::Text),
+            piece(format!("now {now}"), Meaning::Figure),
+        ]);
+    }
+    let above = lines.len().saturating_sub(usize::from(inner.height));
+    if above > 0 {
+        brush.write_right(area.right() - 1, area.y, &[piece(format!(" {above} earlier "), Meaning::Quiet)]);
+    }
+    for (y, [name, figure]) in (inner.y..inner.bottom()).zip(lines.iter().skip(above)) {
+        let room = inner.width.saturating_sub(cells(&figure.0) + 2);
+        brush.text(inner.x, y, room, &fit(&name.0, room), name.1);
+        brush.write_right(inner.right(), y, std::slice::from_ref(figure));
+    }
+}
+
+/// The pull in progress, else the last one.
+fn shown(shared: &Shared) -> Option<&Pull> {
+    let ended = shared.pulls.ended.as_ref().map(|(pull, _)| pull);
+    shared.pulls.running.as_ref().or(ended)
+}
+
+fn line(shared: &Shared, pull: &Pull, done: &Done) -> [Piece; 2] {
+    let name = piece(pull.short_name(&done.step), Meaning::Quiet);
+    let Ok(run) = &done.result else { return [name, piece("could not run", Meaning::Problem)] };
+    let latency = run.targets.iter().filter_map(|target| target.latency.as_ref()?.percentile(50.0)).max();
+    let is_latency = matches!(done.step.phase, Phase::Latency | Phase::Row("RND4K Q1T1"));
+    let figure = match latency.filter(|_| is_latency) {
+        Some(median) => format!("median {}", nanoseconds(median as f64)),
+        None if is_small(&run.workload) => iops(run.iops()),
+        None => rate(shared.units, run.bytes_per_second()),
+    };
+    [name, piece(figure, Meaning::Text)]
+}
+
+/// Draws the rate over the time of the run in progress; after the pull, of all drives together.
+pub(super) fn curve(shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    let Some(pull) = shown(shared) else { return };
+    let Some(curve) = Curve::of(shared, pull) else { return };
+    let title = [
+        piece("Rate over time", Meaning::Heading),
+        piece(format!("  {}", fit(&curve.name, area.width.saturating_sub(24))), Meaning::Quiet),
+    ];
+    let inner = brush.panel(area, &title, &[]);
+    let axis = u16::try_from(AXIS).unwrap_or(0);
+    let columns = usize::from(inner.width.saturating_sub(axis));
+    let foot = below(curve.whole, curve.step, pull.conditions(), columns);
+    let high = inner.height.saturating_sub(1 + u16::try_from(foot.len()).unwrap_or(0));
+    if columns < 30 || high < 3 {
+        return;
+    }
+    let top = curve.values.iter().copied().fold(0.0, f64::max);
+    let share = (curve.read.as_secs_f64() / curve.whole.as_secs_f64().max(1e-9)).min(1.0);
+    let drawn = usize::from(crate::screens::widgets::graph::share_of(inner.width - axis, share)).max(1);
+    let label = |value: f64| if curve.is_small { count(value) } else { number(shared.units, value) };
+    let lines = plot(&curve.values, top, drawn, usize::from(high));
+    for (row, (y, dots)) in (inner.y..inner.y + high).zip(&lines).enumerate() {
+        let (row, middle) = (u16::try_from(row).unwrap_or(0), high / 2);
+        let is_labelled = row == 0 || row == middle;
+        if is_labelled && top > 0.0 {
+            let value = label(top * (1.0 - f64::from(row) / f64::from(high)));
+            brush.write_right(inner.x + axis - 1, y, &[piece(value, Meaning::Quiet)]);
+        }
+        brush.text(inner.x + axis - 1, y, 1, if is_labelled { "┤" } else { "│" }, Meaning::Lines);
+        brush.text(inner.x + axis, y, inner.width - axis, dots, Meaning::Load);
+    }
+    let y = inner.y + high;
+    brush.write_right(inner.x + axis - 1, y, &[piece("0", Meaning::Quiet)]);
+    brush.text(inner.x + axis - 1, y, inner.width, &format!("└{}", "─".repeat(columns)), Meaning::Lines);
+    for (y, line) in (y + 1..inner.bottom()).zip(&foot) {
+        brush.text(inner.x, y, inner.width, line, Meaning::Quiet);
+    }
+}
+
+/// Values from the beginning of a run on, evenly spaced.
+struct Curve {
+    name: String,
+    values: Vec<f64>,
+    /// Time read so far, and of the whole run.
+    read: Duration,
+    whole: Duration,
+    /// Its place in the series.
+    step: usize,
+    /// Whether values are reads per second.
+    is_small: bool,
+}
+
+impl Curve {
+    fn of(shared: &Shared, pull: &Pull) -> Option<Self> {
+        if let Some((step, test)) = shared.pulls.step().zip(shared.tests.running()) {
+            let is_small = is_small(&step.workload);
+            let (name, whole) = (pull.short_name(&step), step.time());
+            let values = values(test, is_small, whole);
+            return Some(Self { name, values, read: test.elapsed, whole, step: pull.done().len(), is_small });
+        }
+        let is_large = |done: &Done| matches!(done.step.phase, Phase::Together | Phase::Row("SEQ1M Q8T1"));
+        let (step, done) = pull.done().iter().enumerate().find(|(_, done)| is_large(done))?;
+        let whole = done.step.time();
+        let values = done.seconds.rates.clone();
+        let read = Duration::from_secs(u64::from(done.seconds.step) * values.len() as u64).min(whole);
+        // The last second of a run is not a whole one.
+        let read = if done.result.as_ref().is_ok_and(|run| run.interrupted) { read } else { whole };
+        Some(Self { name: pull.short_name(&done.step), values, read, whole, step, is_small: false })
+    }
+}
+
+/// Of a run of a minute all that was seen; of a longer one a value a second, or for several.
+fn values(test: &Test, is_small: bool, whole: Duration) -> Vec<f64> {
+    if whole <= crate::ui::series::WINDOW {
+        let series = if is_small { &test.total.iops } else { &test.total.bytes };
+        return series.points().map(|(_, value)| value).collect();
+    }
+    let count = test.each.iter().map(|seconds| seconds.rates.len()).min().unwrap_or(0);
+    let at = |second: usize| test.each.iter().map(|seconds| seconds.rates[second]).sum::<f64>();
+    (0..count).map(at).collect()
+}
