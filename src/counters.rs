@@ -1,10 +1,13 @@
 //! Monotonic counters read at one moment ([`Counters`]) and the pure [`rates`] between two of them.
 
 pub mod activity;
+mod columns;
 mod joined;
+mod uncounted;
 
 use std::{collections::BTreeMap, time::Duration};
 
+use self::columns::Columns;
 use crate::{
     model::{DriveName, PciAddress},
     text::Label,
@@ -239,7 +242,7 @@ pub struct DiskRates {
 
 /// Rates between two samples, `elapsed` apart.
 ///
-/// Omits a counter that decreased (a device was replaced, a CPU went offline) or is in one sample only. Rates are never
+/// Omits a counter that decreased (a device was replaced) or is in one sample only (a CPU went offline). Rates are never
 /// negative and never infinite.
 pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
     let gauges = Rates {
@@ -248,7 +251,6 @@ pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
         blocked: after.blocked,
         memory: after.memory,
         clock_khz: after.clock_khz,
-        columns: after.columns.clone(),
         ..Rates::default()
     };
     let seconds = elapsed.as_secs_f64();
@@ -256,6 +258,13 @@ pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
         return gauges;
     }
     let rate = |before: u64, after: u64| Some(after.checked_sub(before)? as f64 / seconds);
+    let columns = Columns::of(before, after, seconds);
+    let by_cpu = |then: &Vec<u64>, now: &Vec<u64>| {
+        Some(columns.rates(then, now)?.filter(|(_, rate)| *rate > 0.0).collect::<Vec<_>>())
+    };
+    let vector_cpus = both(&before.vectors, &after.vectors, by_cpu);
+    let (numbers, interrupts) =
+        columns.rates(&before.interrupts, &after.interrupts).into_iter().flatten().unzip();
     Rates {
         cpu: before.cpu.zip(after.cpu).and_then(|(before, after)| shares(before, after)),
         cpus: both(&before.cpus, &after.cpus, |before, after| shares(*before, *after)),
@@ -265,12 +274,14 @@ pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
             .zip(after.context_switches)
             .and_then(|(before, after)| rate(before, after)),
         disks: both(&before.disks, &after.disks, |before, after| disk_rates(before, after, seconds)),
-        vectors: both(&before.vectors, &after.vectors, |before, after| rate(sum(before), sum(after))),
-        vector_cpus: both(&before.vectors, &after.vectors, |then, now| {
-            let rates = columns(then, now, rate);
-            Some(after.columns.iter().copied().zip(rates).filter(|(_, rate)| *rate > 0.0).collect())
-        }),
-        posted: (!after.posted.is_empty()).then(|| rate(sum(&before.posted), sum(&after.posted))).flatten(),
+        vectors: vector_cpus
+            .iter()
+            .map(|(vector, cpus)| (vector.clone(), cpus.iter().fold(0.0, |sum, (_, rate)| sum + rate)))
+            .collect(),
+        vector_cpus,
+        posted: columns
+            .rates(&before.posted, &after.posted)
+            .map(|rates| rates.fold(0.0, |sum, (_, rate)| sum + rate)),
         pressure: before.pressure.zip(after.pressure).and_then(|(then, now)| pressure(then, now, seconds)),
         paging: before.paging.zip(after.paging).and_then(|(then, now)| {
             Some(PagingRates {
@@ -279,7 +290,8 @@ pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
                 reclaimed: rate(then.reclaimed, now.reclaimed)?,
             })
         }),
-        interrupts: columns(&before.interrupts, &after.interrupts, rate),
+        columns: numbers,
+        interrupts,
         aer: both(&before.aer, &after.aer, |before, after| rate(*before, *after)),
         idle: both(&before.idle, &after.idle, |before, after| rate(*before, *after)),
         ..gauges
@@ -293,23 +305,6 @@ fn both<K: Ord + Clone, V, R>(
     rate: impl Fn(&V, &V) -> Option<R>,
 ) -> BTreeMap<K, R> {
     after.iter().filter_map(|(key, after)| Some((key.clone(), rate(before.get(key)?, after)?))).collect()
-}
-
-fn sum(counts: &[u64]) -> u64 {
-    counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
-}
-
-/// Columns are the same CPUs only while their number stays; if one column decreased, none is reliable.
-fn columns(before: &[u64], after: &[u64], rate: impl Fn(u64, u64) -> Option<f64>) -> Vec<f64> {
-    if before.len() != after.len() {
-        return Vec::new();
-    }
-    before
-        .iter()
-        .zip(after)
-        .map(|(before, after)| rate(*before, *after))
-        .collect::<Option<_>>()
-        .unwrap_or_default()
 }
 
 /// Microseconds of two samples as shares of the time between them.
@@ -437,11 +432,25 @@ mod tests {
 
     #[test]
     fn columns_of_another_number_of_cpus_are_not_compared() {
-        let with = |interrupts: &[u64]| Counters { interrupts: interrupts.to_vec(), ..Counters::default() };
-        let second = Duration::from_secs(1);
-        assert_eq!(rates(&with(&[1, 2]), &with(&[4, 2]), second).interrupts, [3.0, 0.0]);
-        assert_eq!(rates(&with(&[1, 2]), &with(&[4]), second).interrupts, [0.0; 0]);
-        assert_eq!(rates(&with(&[1, 2]), &with(&[4, 1]), second).interrupts, [0.0; 0]);
+        let with = |columns: &[u32], interrupts: &[u64]| Counters {
+            columns: columns.to_vec(),
+            interrupts: interrupts.to_vec(),
+            posted: interrupts.to_vec(),
+            vectors: [(Label::new("nvme0q1"), interrupts.to_vec())].into(),
+            ..Counters::default()
+        };
+        let between = |before: &Counters, after: &Counters| rates(before, after, Duration::from_secs(1));
+        let same = between(&with(&[0, 2], &[1, 2]), &with(&[0, 2], &[4, 2]));
+        assert_eq!((same.columns, same.interrupts), (vec![0, 2], vec![3.0, 0.0]));
+        assert_eq!((same.posted, &same.vector_cpus["nvme0q1"]), (Some(3.0), &vec![(0, 3.0)]));
+        // CPU 0 went offline, CPU 3 came: what it counted before is not of this second.
+        let others = between(&with(&[0, 2], &[900, 2]), &with(&[2, 3], &[7, 50_000]));
+        assert_eq!((others.columns, others.interrupts), (vec![2], vec![5.0]));
+        assert_eq!((others.posted, others.vectors["nvme0q1"]), (Some(5.0), 5.0));
+        let reset = between(&with(&[0, 2], &[1, 2]), &with(&[0, 2], &[4, 1]));
+        assert_eq!((reset.columns, reset.interrupts, reset.posted), (vec![], vec![], None));
+        assert!(reset.vectors.is_empty() && reset.vector_cpus.is_empty());
+        assert_eq!(between(&Counters::default(), &with(&[0], &[9])).posted, None, "a row that is new");
     }
 
     proptest! {
@@ -449,9 +458,10 @@ mod tests {
         fn no_counters_whatever_give_negative_or_infinite_rates(
             before in prop::array::uniform8(any::<u64>()),
             after in prop::array::uniform8(any::<u64>()),
+            cpus in (prop::collection::btree_set(0_u32..12, 8), prop::collection::btree_set(0_u32..12, 8)),
             millis in 0_u64..10_000,
         ) {
-            let look = |c: [u64; 8]| {
+            let look = |c: [u64; 8], cpus: &std::collections::BTreeSet<u32>| {
                 let times = CpuTimes {
                     user: c[0] >> 8, nice: c[1] >> 8, system: c[2] >> 8, idle: c[3] >> 8,
                     iowait: c[4] >> 8, irq: c[5] >> 8, softirq: c[6] >> 8, steal: c[7] >> 8,
@@ -469,12 +479,29 @@ mod tests {
                     disks: [(DriveName::new("sda"), disk)].into(),
                     vectors: [(Label::new("nvme0q1"), c.to_vec())].into(),
                     interrupts: c.to_vec(),
+                    posted: c.to_vec(),
+                    columns: cpus.iter().copied().collect(),
+                    pressure: Some(Pressure {
+                        io_some: c[0], io_full: c[1], memory_some: c[2], memory_full: c[3], cpu_some: c[4],
+                    }),
+                    paging: Some(Paging { scanned_by_kswapd: c[5], scanned_directly: c[6], reclaimed: c[7] }),
                     idle: [((0, 1), c[0])].into(),
                     ..Counters::default()
                 }
             };
-            let rates = rates(&look(before), &look(after), Duration::from_millis(millis));
+            let rates = rates(&look(before, &cpus.0), &look(after, &cpus.1), Duration::from_millis(millis));
             let mut all: Vec<f64> = rates.interrupts.clone();
+            prop_assert_eq!(rates.columns.len(), rates.interrupts.len());
+            all.extend(rates.posted);
+            all.extend(rates.vector_cpus.values().flatten().map(|(_, rate)| *rate));
+            if let Some(paging) = rates.paging {
+                all.extend([paging.scanned_by_kswapd, paging.scanned_directly, paging.reclaimed]);
+            }
+            if let Some(pressure) = rates.pressure {
+                let shares = [pressure.io_some, pressure.io_full, pressure.memory_some, pressure.memory_full, pressure.cpu_some];
+                prop_assert!(shares.iter().all(|share| *share <= 100.0), "{:?}", shares);
+                all.extend(shares);
+            }
             all.extend(rates.idle.values());
             all.extend(rates.forks.iter().chain(&rates.context_switches).chain(rates.vectors.values()));
             for disk in rates.disks.values() {

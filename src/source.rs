@@ -13,6 +13,8 @@ pub(crate) mod smbios;
 pub(crate) mod processor;
 pub(crate) mod interrupts;
 pub mod counters;
+mod fields;
+mod functions;
 pub mod activity;
 pub(crate) mod block;
 pub mod nvme;

@@ -104,7 +104,8 @@ impl Rates {
         if self.elapsed == Duration::ZERO {
             return later.clone();
         }
-        let interrupts = if self.interrupts.len() == later.interrupts.len() {
+        let same = self.columns == later.columns && self.interrupts.len() == later.interrupts.len();
+        let interrupts = if same {
             self.interrupts.iter().zip(&later.interrupts).map(|(a, b)| times.mean(*a, *b)).collect()
         } else {
             later.interrupts.clone()
@@ -132,8 +133,18 @@ impl Rates {
             }),
             posted: times.option(self.posted, later.posted),
             columns: later.columns.clone(),
-            pressure: self.pressure.zip(later.pressure).map(|(a, b)| times.pressure(a, b)).or(later.pressure),
-            paging: self.paging.zip(later.paging).map(|(a, b)| times.paging(a, b)).or(later.paging),
+            pressure: self
+                .pressure
+                .zip(later.pressure)
+                .map(|(a, b)| times.pressure(a, b))
+                .or(later.pressure)
+                .or(self.pressure),
+            paging: self
+                .paging
+                .zip(later.paging)
+                .map(|(a, b)| times.paging(a, b))
+                .or(later.paging)
+                .or(self.paging),
             interrupts,
             aer: times.numbers(&self.aer, &later.aer),
             idle: times.numbers(&self.idle, &later.idle),
@@ -147,7 +158,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        counters::{Counters, CpuTimes, DiskCounters, rates},
+        counters::{Counters, CpuTimes, DiskCounters, Paging, Pressure, rates},
         model::DriveName,
     };
 
@@ -161,6 +172,9 @@ mod tests {
             context_switches: Some(2 * n),
             disks: [(DriveName::new("nvme0n1"), disk)].into(),
             interrupts: vec![n, 5 * n],
+            columns: vec![0, 1],
+            pressure: Some(Pressure { io_some: n, ..Pressure::default() }),
+            paging: Some(Paging { reclaimed: n, ..Paging::default() }),
             idle: [((0, 1), n)].into(),
             ..Counters::default()
         }
@@ -184,6 +198,7 @@ mod tests {
         for joined in [without.joined(&with), with.joined(&without)] {
             assert_eq!(joined.disks, with.disks);
             assert_eq!((joined.cpu, joined.elapsed), (with.cpu, 2 * second));
+            assert_eq!((joined.pressure, joined.paging), (with.pressure, with.paging));
         }
     }
 

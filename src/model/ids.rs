@@ -1,6 +1,6 @@
 //! Names of things: PCI addresses, drives, settings, findings, severities.
 
-use std::{fmt, str::FromStr};
+use std::{borrow::Borrow, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -98,6 +98,12 @@ impl DriveName {
             |digits: &str| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
         let numbers = [subsystem, controller, namespace];
         numbers.into_iter().all(is_number).then(|| Self::new(&format!("nvme{subsystem}n{namespace}")))
+    }
+}
+
+impl Borrow<str> for DriveName {
+    fn borrow(&self) -> &str {
+        self.as_str()
     }
 }
 

@@ -36,6 +36,38 @@ pub trait SysRoot: Send + Sync {
 
     /// The names in a folder, sorted as text.
     fn list(&self, path: &str) -> Result<Vec<String>, RootError>;
+
+    /// The whole content of a file of procfs or sysfs in `buffer`, which keeps its memory: for what is read every second.
+    /// Never a path that leads out of them (`/proc/PID/fd/N`).
+    fn read_into(&self, path: &str, buffer: &mut Vec<u8>) -> Result<(), RootError> {
+        *buffer = self.read(path)?;
+        Ok(())
+    }
+
+    /// As [`SysRoot::read_into`] for a file that the kernel makes in one piece (`stat`, `wchan`): a single read. The number of
+    /// bytes; more than the buffer holds are cut.
+    fn read_short(&self, path: &str, buffer: &mut [u8]) -> Result<usize, RootError> {
+        let content = self.read(path)?;
+        let length = content.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&content[..length]);
+        Ok(length)
+    }
+
+    /// Hands over some hundred names of a folder, in the kernel's order, from position `from` (0: the first). Returns where the next
+    /// ones begin; `None` after the last.
+    fn names(&self, path: &str, _from: u64, each: &mut dyn FnMut(&str)) -> Result<Option<u64>, RootError> {
+        self.list(path)?.iter().for_each(|name| each(name));
+        Ok(None)
+    }
+}
+
+/// Hands over all names of a folder, in the kernel's order.
+pub(crate) fn all_names(root: &dyn SysRoot, path: &str, each: &mut dyn FnMut(&str)) -> Result<(), RootError> {
+    let mut from = Some(0);
+    while let Some(position) = from {
+        from = root.names(path, position, each)?;
+    }
+    Ok(())
 }
 
 /// Longer files are truncated.

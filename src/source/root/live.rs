@@ -3,8 +3,14 @@
 use std::{
     fs::{self, File},
     io::Read,
-    os::unix::fs::OpenOptionsExt,
+    mem::MaybeUninit,
+    os::{fd::OwnedFd, unix::fs::OpenOptionsExt},
     path::Path,
+};
+
+use rustix::{
+    buffer::spare_capacity,
+    fs::{Mode, OFlags, RawDir, SeekFrom},
 };
 
 use super::{MOST_BYTES, RootError, SysRoot};
@@ -46,6 +52,61 @@ impl SysRoot for LiveRoot {
     fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
         list_folder(Path::new(path))
     }
+
+    fn read_into(&self, path: &str, buffer: &mut Vec<u8>) -> Result<(), RootError> {
+        /// A page: the kernel formats its tables by pages.
+        const PIECE: usize = 4096;
+        let file = open(path, OFlags::RDONLY)?;
+        buffer.clear();
+        loop {
+            buffer.reserve(PIECE);
+            if rustix::io::read(&file, spare_capacity(buffer))? == 0 || buffer.len() >= MOST_BYTES {
+                return Ok(());
+            }
+        }
+    }
+
+    fn read_short(&self, path: &str, buffer: &mut [u8]) -> Result<usize, RootError> {
+        Ok(rustix::io::read(open(path, OFlags::RDONLY)?, buffer)?)
+    }
+
+    fn names(&self, path: &str, from: u64, each: &mut dyn FnMut(&str)) -> Result<Option<u64>, RootError> {
+        /// Folders with fewer names are read to their end at once.
+        const FEW: usize = 64;
+        let folder = open(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        if from > 0 {
+            rustix::fs::seek(&folder, SeekFrom::Start(from))?;
+        }
+        let mut space = [MaybeUninit::uninit(); 8192];
+        let mut entries = RawDir::new(&folder, &mut space);
+        let (mut given, mut position) = (0, from);
+        while given < FEW || !entries.is_buffer_empty() {
+            let Some(entry) = entries.next() else { return Ok(None) };
+            let entry = entry?;
+            (given, position) = (given + 1, entry.next_entry_cookie());
+            if let Ok(name) = entry.file_name().to_str()
+                && !matches!(name, "." | "..")
+            {
+                each(name);
+            }
+        }
+        Ok(Some(position))
+    }
+}
+
+impl From<rustix::io::Errno> for RootError {
+    fn from(error: rustix::io::Errno) -> Self {
+        Self::Errno(error.raw_os_error())
+    }
+}
+
+/// Opens a file or folder of procfs or sysfs, which hold no pipes and devices.
+fn open(path: &str, flags: OFlags) -> Result<OwnedFd, RootError> {
+    if !path.starts_with("/proc/") && !path.starts_with("/sys/") && path != "/proc" {
+        return Err(RootError::NotHere("neither in procfs nor in sysfs".to_owned()));
+    }
+    let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
 fn is_pseudo(path: &str) -> bool {
@@ -100,6 +161,33 @@ mod tests {
         assert_eq!(root.read("/proc"), Err(RootError::Errno(libc::EISDIR)));
         assert_eq!(root.read("/sys/no such"), Err(RootError::Errno(libc::ENOENT)));
         assert_eq!(root.link("/proc"), Err(RootError::Errno(libc::EINVAL)));
+    }
+
+    #[test]
+    fn folders_of_any_length_are_read_in_pieces_to_their_end() {
+        let root = LiveRoot::new();
+        for folder in ["/proc/sys/kernel", "/sys/class", "/proc/self/task"] {
+            let (mut names, mut pieces, mut from) = (Vec::new(), 0, Some(0));
+            while let Some(position) = from {
+                from = root.names(folder, position, &mut |name| names.push(name.to_owned())).unwrap();
+                pieces += 1;
+            }
+            names.sort_unstable();
+            assert_eq!(names, root.list(folder).unwrap(), "{folder} in {pieces}");
+        }
+        assert!(root.names("/tmp", 0, &mut |_| ()).is_err(), "only folders of the kernel");
+    }
+
+    #[test]
+    fn a_buffer_used_again_holds_the_last_file_alone() {
+        let root = LiveRoot::new();
+        let mut buffer = vec![b'x'; 100_000];
+        root.read_into("/proc/sys/kernel/osrelease", &mut buffer).unwrap();
+        assert_eq!(buffer, root.read("/proc/sys/kernel/osrelease").unwrap());
+        let mut short = [0; 4];
+        assert_eq!(root.read_short("/proc/sys/kernel/ostype", &mut short), Ok(4));
+        assert_eq!(&short, b"Linu");
+        assert_eq!(root.read_into("/dev/zero", &mut buffer).map_err(|error| error.is_absent()), Err(true));
     }
 
     #[test]
