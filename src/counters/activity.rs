@@ -1,6 +1,9 @@
 //! Threads by what they do and processes by what they read and write: samples, and what follows from two of them.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 use crate::{
     model::{DriveName, Problem},
@@ -130,6 +133,13 @@ pub struct Activity {
     pub problems: Vec<Problem>,
 }
 
+impl ProcessSample {
+    /// Processes whose I/O counters could not be read.
+    pub fn hidden(&self) -> usize {
+        self.processes.values().filter(|process| process.read_bytes.is_none()).count()
+    }
+}
+
 impl ThreadKind {
     /// The kind of a thread.
     pub fn of(thread: &Thread) -> Self {
@@ -150,6 +160,9 @@ impl ThreadKind {
 
 /// A command with each run of digits as `*`: `kworker/*:*H`.
 fn generalised(command: &Label) -> Label {
+    if !command.as_str().bytes().any(|letter| letter.is_ascii_digit()) {
+        return command.clone();
+    }
     let mut text = String::new();
     for letter in command.as_str().chars() {
         match letter {
@@ -164,25 +177,28 @@ fn generalised(command: &Label) -> Label {
     Label::new(&text)
 }
 
-/// Threads of these samples by kind. Each sample is scaled from those it looked at to all.
+/// Threads of these samples by kind: their share of those looked at, as a part of all threads. Every thread looked at counts the same,
+/// whether its pass was short or long.
 pub fn thread_activity(samples: &[ThreadSample]) -> ThreadActivity {
+    let mut counts: HashMap<_, usize> = HashMap::new();
+    for thread in samples.iter().flat_map(|sample| &sample.threads) {
+        let kind = (thread.state, &thread.command, thread.is_kernel, &thread.syscall, &thread.wchan);
+        *counts.entry(kind).or_default() += 1;
+    }
+    let sum = |of: fn(&ThreadSample) -> usize| samples.iter().map(of).sum::<usize>();
+    let mean = |sum: usize| (sum + samples.len() / 2) / samples.len().max(1);
+    let (sampled, total) = (sum(|sample| sample.sampled), sum(|sample| sample.total));
+    let weight = total as f64 / samples.len().max(1) as f64 / sampled.max(1) as f64;
     let mut means: BTreeMap<ThreadKind, f64> = BTreeMap::new();
-    for sample in samples {
-        let weight = sample.total as f64 / sample.sampled.max(1) as f64 / samples.len() as f64;
-        for thread in &sample.threads {
-            *means.entry(ThreadKind::of(thread)).or_default() += weight;
-        }
+    for ((state, command, is_kernel, syscall, wchan), count) in counts {
+        let (command, syscall, wchan) = (generalised(command), syscall.clone(), wchan.clone());
+        let kind = ThreadKind { state, command, is_kernel, syscall, wchan };
+        *means.entry(kind).or_default() += count as f64 * weight;
     }
     let mut kinds: Vec<(ThreadKind, f64)> = means.into_iter().collect();
     kinds.sort_by(|(a, n), (b, m)| b.is_active().cmp(&a.is_active()).then(m.total_cmp(n)));
-    let last = samples.last();
-    ThreadActivity {
-        kinds,
-        samples: samples.len(),
-        sampled: last.map_or(0, |sample| sample.sampled),
-        total: last.map_or(0, |sample| sample.total),
-        problems: last.map(|sample| sample.problems.clone()).unwrap_or_default(),
-    }
+    let problems = samples.last().map(|sample| sample.problems.clone()).unwrap_or_default();
+    ThreadActivity { kinds, samples: samples.len(), sampled: mean(sampled), total: mean(total), problems }
 }
 
 /// Rates of the processes of both samples, `elapsed` apart and with `ticks` a second; those that did nothing are left out. A
@@ -247,8 +263,26 @@ mod tests {
         };
         let activity = thread_activity(&[sample, idle]);
         let [(fio, mean), (shell, other)] = &activity.kinds[..] else { panic!("{activity:?}") };
-        assert_eq!((fio.command.as_str(), *mean, fio.is_active()), ("fio/*", 2.0, true));
-        assert_eq!((shell.command.as_str(), *other, shell.is_active()), ("sh", 0.5, false));
+        // Two of the three threads looked at, of 2.5 on average.
+        assert_eq!((fio.command.as_str(), *mean, fio.is_active()), ("fio/*", 2.0 * 2.5 / 3.0, true));
+        assert_eq!((shell.command.as_str(), *other, shell.is_active()), ("sh", 2.5 / 3.0, false));
+        assert_eq!((activity.samples, activity.sampled, activity.total), (2, 2, 3));
+    }
+
+    #[test]
+    fn active_threads_that_take_longer_to_read_do_not_weigh_more() {
+        // A pass ends earlier among them: 40 of 100 threads are active, and all were looked at once.
+        let pass = |state, sampled: u32| ThreadSample {
+            threads: (0..sampled).map(|tid| thread(tid, state, "w", None)).collect(),
+            sampled: sampled as usize,
+            total: 100,
+            problems: Vec::new(),
+        };
+        let samples = [pass('D', 10), pass('D', 10), pass('D', 10), pass('D', 10), pass('S', 60)];
+        let activity = thread_activity(&samples);
+        let means: Vec<_> = activity.kinds.iter().map(|(kind, mean)| (kind.state, mean.round())).collect();
+        assert_eq!(means, [('D', 40.0), ('S', 60.0)]);
+        assert_eq!(thread_activity(&[]), ThreadActivity::default());
     }
 
     #[test]

@@ -1,0 +1,152 @@
+//! [`Processes`]: I/O and CPU counters of all processes, and the drives of those that moved bytes.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::Write as _,
+};
+
+use super::{names::Names, stat::Stat, used_drives::UsedDrives};
+use crate::{
+    counters::activity::{ProcessCounters, ProcessSample},
+    model::{DriveName, Problem},
+    source::{RootError, SysRoot, fields::value_of},
+};
+
+/// Samples after which the drives of a process are looked up again.
+const SAME_DRIVES: u64 = 5;
+
+/// What is remembered from sample to sample.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    known: HashMap<u32, Known>,
+    used: UsedDrives,
+    sample: u64,
+    pids: Vec<u32>,
+    path: String,
+}
+
+/// A process as it was in the last sample.
+#[derive(Debug)]
+struct Known {
+    started: u64,
+    moved: u64,
+    drives: Option<Vec<DriveName>>,
+    /// The sample in which its drives were looked up.
+    looked: u64,
+    /// The sample in which it was seen.
+    seen: u64,
+}
+
+/// `/proc/PID/io`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Io {
+    read_bytes: Option<u64>,
+    written_bytes: Option<u64>,
+    called_read: Option<u64>,
+    called_write: Option<u64>,
+}
+
+impl Io {
+    fn parse(text: &[u8]) -> Self {
+        let value = |key: &[u8]| value_of(text, key);
+        Self {
+            read_bytes: value(b"read_bytes:"),
+            written_bytes: value(b"write_bytes:"),
+            called_read: value(b"rchar:"),
+            called_write: value(b"wchar:"),
+        }
+    }
+
+    fn moved(self) -> Option<u64> {
+        Some(self.read_bytes?.wrapping_add(self.written_bytes?))
+    }
+}
+
+impl Processes {
+    pub(super) fn sample(&mut self, root: &dyn SysRoot, names: &mut Names) -> ProcessSample {
+        self.sample += 1;
+        let mut processes = BTreeMap::new();
+        let mut problem: Option<Problem> = None;
+        let mut pids = std::mem::take(&mut self.pids);
+        pids.clear();
+        // Without /proc there are no processes to show.
+        let _ = crate::source::root::all_names(root, "/proc", &mut |name| pids.extend(name.parse::<u32>()));
+        pids.sort_unstable();
+        let mut text = [0; 1024];
+        for pid in &pids {
+            let Ok(length) = self.read(root, *pid, "stat", &mut text) else { continue };
+            let Some(stat) = Stat::parse(&text[..length]) else { continue };
+            let (started, cpu, command) = (stat.started, stat.cpu, names.label(stat.command));
+            let io = match self.read(root, *pid, "io", &mut text) {
+                Ok(length) => Io::parse(&text[..length]),
+                Err(RootError::Errno(libc::ESRCH | libc::ENOENT)) => continue,
+                Err(error) => {
+                    problem.get_or_insert_with(|| error.into_problem(&self.path));
+                    Io::default()
+                }
+            };
+            let drives = self.drives(root, *pid, started, io);
+            let counters = ProcessCounters {
+                started,
+                command,
+                read_bytes: io.read_bytes,
+                written_bytes: io.written_bytes,
+                called_read: io.called_read,
+                called_write: io.called_write,
+                cpu,
+                drives,
+            };
+            processes.insert(*pid, counters);
+        }
+        self.pids = pids;
+        let sample = self.sample;
+        self.known.retain(|_, known| known.seen == sample);
+        self.used.end_sample(&self.known);
+        ProcessSample { processes, problems: problem.into_iter().collect() }
+    }
+
+    fn read(
+        &mut self,
+        root: &dyn SysRoot,
+        pid: u32,
+        file: &str,
+        text: &mut [u8],
+    ) -> Result<usize, RootError> {
+        self.path.clear();
+        let _infallible = write!(self.path, "/proc/{pid}/{file}");
+        root.read_short(&self.path, text)
+    }
+
+    /// The drives of a process: none if it moved no bytes since the last sample, `None` if they cannot be known.
+    fn drives(&mut self, root: &dyn SysRoot, pid: u32, started: u64, io: Io) -> Option<Vec<DriveName>> {
+        let moved = io.moved()?;
+        let fresh = Known { started, moved, drives: None, looked: 0, seen: self.sample };
+        let known = self.known.entry(pid).or_insert(fresh);
+        if known.started != started {
+            *known = Known { started, moved, drives: None, looked: 0, seen: self.sample };
+        }
+        known.seen = self.sample;
+        if std::mem::replace(&mut known.moved, moved) == moved {
+            return Some(Vec::new());
+        }
+        if known.looked == 0 || self.sample >= known.looked + SAME_DRIVES {
+            known.looked = self.sample;
+            known.drives = self.used.of(root, pid);
+        }
+        known.drives.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_an_io_file_are_told_apart() {
+        let text = b"rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\ncancelled_write_bytes: 7\n";
+        let io = Io::parse(text);
+        assert_eq!((io.called_read, io.called_write), (Some(1), Some(2)));
+        assert_eq!((io.read_bytes, io.written_bytes, io.moved()), (Some(5), Some(6), Some(11)));
+        assert_eq!(Io::parse(b"rchar: 1\n").moved(), None, "kernels without CONFIG_TASK_IO_ACCOUNTING");
+    }
+}

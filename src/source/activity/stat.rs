@@ -1,0 +1,88 @@
+//! Parses `/proc/PID/stat` and `/proc/PID/task/TID/stat` (`proc_pid_stat(5)`).
+
+use crate::source::fields::{number, words};
+
+/// `PF_KTHREAD` of the flags (include/linux/sched.h).
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// The fields used here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stat<'a> {
+    /// `comm`, which may contain blanks and parentheses.
+    pub(super) command: &'a [u8],
+    pub(super) state: char,
+    pub(super) is_kernel: bool,
+    /// `utime` and `stime`, ticks.
+    pub(super) cpu: u64,
+    pub(super) threads: u64,
+    /// Ticks after boot.
+    pub(super) started: u64,
+}
+
+impl<'a> Stat<'a> {
+    pub(super) fn parse(text: &'a [u8]) -> Option<Self> {
+        let (open, close) = (text.iter().position(|b| *b == b'(')?, text.iter().rposition(|b| *b == b')')?);
+        let command = text.get(open + 1..close)?;
+        // Field 3 comes first behind the command.
+        let mut fields = words(&text[close + 1..]);
+        let [state, ..] = fields.next()? else { return None };
+        let mut skip = |count: usize| number(fields.nth(count)?);
+        let flags = skip(5)?;
+        let cpu = skip(4)?.checked_add(skip(0)?)?;
+        // Priority and nice may be negative.
+        let (threads, started) = (skip(4)?, skip(1)?);
+        Some(Self {
+            command,
+            state: char::from(*state),
+            is_kernel: flags & KERNEL_THREAD != 0,
+            cpu,
+            threads,
+            started,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_command_may_contain_what_delimits_it() {
+        let text = b"42 (a) R (b) c) D 1 42 42 0 -1 4194304 9 0 0 0 120 30 0 0 20 -5 7 0 5555 16 1 2\n";
+        let stat = Stat::parse(text).unwrap();
+        assert_eq!((stat.command, stat.state, stat.is_kernel), (&b"a) R (b) c"[..], 'D', false));
+        assert_eq!((stat.cpu, stat.threads, stat.started), (150, 7, 5555));
+    }
+
+    #[test]
+    fn kernel_threads_have_their_flag() {
+        let text = b"12 (kworker/0:1H-kblockd) I 2 0 0 0 -1 69238880 0 0 0 0 0 3 0 0 0 -20 1 0 27 0\n";
+        let stat = Stat::parse(text).unwrap();
+        assert_eq!((stat.command, stat.is_kernel, stat.cpu), (&b"kworker/0:1H-kblockd"[..], true, 3));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(text in prop::collection::vec(prop::sample::select(b"() 019RS-\n\xff".to_vec()), 0..160)) {
+            if let Some(stat) = Stat::parse(&text) {
+                prop_assert!(text.contains(&b')') && stat.command.len() < text.len());
+            }
+        }
+
+        #[test]
+        fn fields_stand_where_the_manual_says(command in "[ -~]{0,15}", fields in prop::array::uniform16(any::<u32>())) {
+            let [ppid, group, session, tty, flags, f1, f2, f3, f4, user, system, c1, c2, threads, old, started] = fields;
+            let text = format!(
+                "7 ({command}) S {ppid} {group} {session} {tty} -1 {flags} {f1} {f2} {f3} {f4} {user} {system} {c1} {c2} -3 -20 \
+                 {threads} {old} {started} 0 0\n"
+            );
+            let stat = Stat::parse(text.as_bytes()).unwrap();
+            prop_assert_eq!(stat.command, command.as_bytes());
+            prop_assert_eq!(stat.cpu, u64::from(user) + u64::from(system));
+            prop_assert_eq!((stat.threads, stat.started), (u64::from(threads), u64::from(started)));
+            prop_assert_eq!(stat.is_kernel, flags & 0x0020_0000 != 0);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! [`Threads`]: passes over all threads, each a part of the round.
+
+use std::fmt::Write as _;
+
+use super::{names::Names, stat::Stat, syscalls::Numbering};
+use crate::{
+    counters::activity::{Thread, ThreadSample},
+    model::{Problem, ProblemKind},
+    source::{
+        RootError, SysRoot,
+        fields::{number, words},
+    },
+};
+
+/// Longer than any of the files.
+const SHORT: usize = 1024;
+
+/// Where the round is.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    /// Processes listed, the next of them, and where the listing goes on.
+    pids: Vec<u32>,
+    next_pid: usize,
+    more_pids: Option<u64>,
+    /// The same of the threads of `pid`.
+    pid: u32,
+    tids: Vec<u32>,
+    next_tid: usize,
+    more_tids: Option<u64>,
+    /// Threads of this round so far.
+    counted: usize,
+    /// Threads that `/proc/loadavg` counts and a whole round did not find: of other PID namespaces, or under hidepid.
+    hidden: usize,
+    syscalls: Refusal,
+    wchans: Refusal,
+    numbering: Option<Numbering>,
+    path: String,
+    /// Threads of the last pass.
+    usual: usize,
+}
+
+/// The first refusal of a kind of file, kept until a whole round has none.
+#[derive(Debug, Default)]
+struct Refusal {
+    problem: Option<Problem>,
+    is_of_this_round: bool,
+}
+
+impl Refusal {
+    fn note(&mut self, problem: impl FnOnce() -> Problem) {
+        self.is_of_this_round = true;
+        self.problem.get_or_insert_with(problem);
+    }
+
+    fn end_round(&mut self) {
+        if !std::mem::take(&mut self.is_of_this_round) {
+            self.problem = None;
+        }
+    }
+}
+
+enum Step {
+    Process(u32),
+    Thread(u32, u32),
+    RoundOver,
+}
+
+impl Threads {
+    pub(super) fn pass(
+        &mut self,
+        root: &dyn SysRoot,
+        names: &mut Names,
+        more: &mut dyn FnMut() -> bool,
+    ) -> ThreadSample {
+        let mut threads = Vec::with_capacity(self.usual);
+        // The first thread of this pass; whether the round has ended since, or before any thread was seen.
+        let (mut first, mut wrapped, mut complete) = (None, false, false);
+        let mut empty_rounds = 0;
+        loop {
+            let (pid, tid) = match self.step(root) {
+                Step::RoundOver => {
+                    let all = first.is_some_and(|(_, _, is_first)| is_first);
+                    self.end_round(root);
+                    complete = all || wrapped;
+                    wrapped = first.is_some();
+                    empty_rounds += usize::from(first.is_none());
+                    if complete || empty_rounds > 1 {
+                        break;
+                    }
+                    continue;
+                }
+                Step::Process(pid) => (pid, None),
+                Step::Thread(pid, tid) => (pid, Some(tid)),
+            };
+            let is_seen = |(first_pid, first_tid, _)| {
+                pid > first_pid || (pid == first_pid && tid.unwrap_or(pid) == first_tid)
+            };
+            if wrapped && first.is_some_and(is_seen) {
+                self.step_back(tid.is_some());
+                complete = true;
+                break;
+            }
+            let Some(thread) = self.look(root, names, pid, tid) else { continue };
+            first.get_or_insert((pid, thread.tid, self.counted == 0));
+            self.counted += 1;
+            threads.push(thread);
+            if !more() {
+                break;
+            }
+        }
+        self.usual = threads.len();
+        let sampled = threads.len();
+        let total = if complete { sampled } else { total(root).saturating_sub(self.hidden).max(sampled) };
+        let problems = [&self.syscalls, &self.wchans].into_iter().filter_map(|kind| kind.problem.clone());
+        ThreadSample { threads, sampled, total, problems: problems.collect() }
+    }
+
+    fn end_round(&mut self, root: &dyn SysRoot) {
+        if self.counted > 0 {
+            self.hidden = total(root).saturating_sub(self.counted);
+        }
+        self.counted = 0;
+        self.syscalls.end_round();
+        self.wchans.end_round();
+    }
+
+    /// What comes next in the round.
+    fn step(&mut self, root: &dyn SysRoot) -> Step {
+        loop {
+            if let Some(tid) = self.tids.get(self.next_tid) {
+                self.next_tid += 1;
+                return Step::Thread(self.pid, *tid);
+            }
+            if let Some(from) = self.more_tids.take() {
+                self.path.clear();
+                let _infallible = write!(self.path, "/proc/{}/task", self.pid);
+                (self.more_tids, self.next_tid) = (list(root, &self.path, from, &mut self.tids), 0);
+                continue;
+            }
+            if let Some(pid) = self.pids.get(self.next_pid) {
+                self.next_pid += 1;
+                return Step::Process(*pid);
+            }
+            let Some(from) = self.more_pids.take() else {
+                self.pids.clear();
+                (self.next_pid, self.more_pids) = (0, Some(0));
+                return Step::RoundOver;
+            };
+            (self.more_pids, self.next_pid) = (list(root, "/proc", from, &mut self.pids), 0);
+        }
+    }
+
+    /// The last step is taken again in the next pass.
+    fn step_back(&mut self, is_thread: bool) {
+        if is_thread {
+            self.next_tid = self.next_tid.saturating_sub(1);
+        } else {
+            self.next_pid = self.next_pid.saturating_sub(1);
+        }
+    }
+
+    /// A thread, or a process with a single one; `None` if it is gone, or a process whose threads come next.
+    fn look(&mut self, root: &dyn SysRoot, names: &mut Names, pid: u32, tid: Option<u32>) -> Option<Thread> {
+        self.path.clear();
+        let _infallible = match tid {
+            Some(tid) => write!(self.path, "/proc/{pid}/task/{tid}/"),
+            None => write!(self.path, "/proc/{pid}/"),
+        };
+        let folder = self.path.len();
+        let mut text = [0; SHORT];
+        let length = self.read(root, folder, "stat", &mut text).ok()?;
+        let stat = Stat::parse(&text[..length])?;
+        if tid.is_none() && stat.threads > 1 {
+            self.tids.clear();
+            (self.pid, self.next_tid, self.more_tids) = (pid, 0, Some(0));
+            return None;
+        }
+        let (state, is_kernel, command) = (stat.state, stat.is_kernel, names.label(stat.command));
+        // Kernel threads make no calls; a thread that runs, is idle or has ended waits nowhere.
+        let waits = !matches!(state, 'R' | 'I' | 'Z' | 'X');
+        let mut denied = false;
+        let mut syscall = None;
+        if !is_kernel && !matches!(state, 'Z' | 'X') {
+            match self.read(root, folder, "syscall", &mut text) {
+                Ok(length) => {
+                    let numbering = *self.numbering.get_or_insert_with(|| Numbering::of(root));
+                    syscall = numbering.name(&text[..length], names);
+                }
+                Err(error) => denied = self.refused(folder, error),
+            }
+        }
+        let mut wchan = None;
+        if waits {
+            let length = self.read(root, folder, "wchan", &mut text).unwrap_or(0);
+            match text[..length].trim_ascii() {
+                b"" => {}
+                b"0" => self.unknown_wchan(root, folder, is_kernel, denied),
+                function => wchan = Some(names.label(function)),
+            }
+        }
+        Some(Thread { pid, tid: tid.unwrap_or(pid), state, command, is_kernel, syscall, wchan })
+    }
+
+    /// Reads a file of the folder that is the first part of `path`.
+    fn read(
+        &mut self,
+        root: &dyn SysRoot,
+        folder: usize,
+        file: &str,
+        text: &mut [u8],
+    ) -> Result<usize, RootError> {
+        self.path.truncate(folder);
+        self.path.push_str(file);
+        root.read_short(&self.path, text)
+    }
+
+    /// Notes a refused system call; false if the thread is gone.
+    fn refused(&mut self, folder: usize, error: RootError) -> bool {
+        let denied = matches!(error, RootError::Errno(libc::EACCES | libc::EPERM));
+        if denied {
+            self.path.truncate(folder);
+            self.path.push_str("syscall");
+            let path = &self.path;
+            self.syscalls.note(|| error.into_problem(path));
+        }
+        denied
+    }
+
+    /// The kernel answers 0 where it would not tell the system call either.
+    fn unknown_wchan(&mut self, root: &dyn SysRoot, folder: usize, is_kernel: bool, denied: bool) {
+        if denied || (is_kernel && self.wchans.problem.is_none() && self.is_denied(root, folder)) {
+            self.path.truncate(folder);
+            self.path.push_str("wchan");
+            let path = &self.path;
+            self.wchans.note(|| {
+                let why = "0: wait channels of other users' threads are not shown; run as root";
+                Problem::new(ProblemKind::Denied, path.as_str(), why)
+            });
+        }
+    }
+
+    fn is_denied(&mut self, root: &dyn SysRoot, folder: usize) -> bool {
+        let answer = self.read(root, folder, "syscall", &mut [0; SHORT]);
+        matches!(answer, Err(RootError::Errno(libc::EACCES | libc::EPERM)))
+    }
+}
+
+/// The second figure of `/proc/loadavg` counts all threads: `2/91`.
+fn total(root: &dyn SysRoot) -> usize {
+    let mut text = [0; 64];
+    let length = root.read_short("/proc/loadavg", &mut text).unwrap_or(0);
+    let figure = words(&text[..length]).nth(3).unwrap_or_default();
+    let all = figure.split(|byte| *byte == b'/').nth(1).and_then(number);
+    all.and_then(|all| usize::try_from(all).ok()).unwrap_or(0)
+}
+
+/// Some numbered folders, ascending; where the next ones begin.
+fn list(root: &dyn SysRoot, folder: &str, from: u64, numbers: &mut Vec<u32>) -> Option<u64> {
+    numbers.clear();
+    let mut each = |name: &str| numbers.extend(name.parse::<u32>());
+    // A process that is gone has no threads.
+    let next = root.names(folder, from, &mut each).ok().flatten();
+    numbers.sort_unstable();
+    next
+}
