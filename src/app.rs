@@ -260,7 +260,7 @@ impl App {
 
     /// Whether threads and processes are shown.
     pub(crate) fn asks_for_activity(&self) -> bool {
-        self.screens.get(self.screen).is_some_and(super::screens::Screen::needs_activity)
+        self.screens.get(self.screen).is_some_and(crate::screens::Screen::needs_activity)
     }
 
     fn take_rates(&mut self, rates: &Rates, at: Duration) {

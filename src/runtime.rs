@@ -90,7 +90,7 @@ fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
         }
         effects.tick(app);
         if let Some(sampler) = &effects.sampler {
-            sampler.count_idle_states(app.asks_for_idle_states());
+            sampler.watch(app.asks_for_idle_states(), app.asks_for_activity());
         }
         if let Some(outside) = outside {
             changed = true;

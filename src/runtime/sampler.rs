@@ -1,4 +1,5 @@
-//! The thread that reads counters and links every second, and the whole machine every ten, while the screen is open.
+//! The thread that reads counters and links every second, and the whole machine every ten, while the screen is open; threads and
+//! processes while they are shown.
 
 use std::{
     sync::{
@@ -13,19 +14,41 @@ use std::{
 use super::{clock::Clock, input::Outside, startup};
 use crate::{
     app::Message,
-    counters::{self, Counters},
-    source::{self, SysRoot},
+    counters::{
+        self, Counters,
+        activity::{Activity, ProcessSample, ThreadSample, process_rates, thread_activity},
+    },
+    source::{SysRoot, activity::ActivityReader, counters::CountersReader},
 };
 
 /// Interval of counters and links.
 const LOOK: Duration = Duration::from_secs(1);
 /// Interval of the whole machine, for temperatures and settings.
 const WHOLE: Duration = Duration::from_secs(10);
+/// Least interval of passes over the threads.
+const PASS: Duration = Duration::from_millis(100);
+/// Time of one pass; the next one goes on with the other threads.
+const BUDGET: Duration = Duration::from_millis(5);
+/// A pass is followed by this many times its own length: passes take 0.4 % of a CPU.
+const PAUSE: u32 = 250;
 
 /// The thread's end for requests.
 pub(super) struct Sampler {
-    asked: Sender<()>,
-    idle_states: Arc<AtomicBool>,
+    asked: Sender<Ask>,
+    wanted: Arc<Wanted>,
+}
+
+/// What is sampled beside counters and links.
+#[derive(Debug, Default)]
+struct Wanted {
+    idle_states: AtomicBool,
+    activity: AtomicBool,
+}
+
+enum Ask {
+    Machine,
+    /// Something is wanted that was not.
+    Wake,
 }
 
 impl Sampler {
@@ -37,21 +60,28 @@ impl Sampler {
         over: Arc<AtomicBool>,
     ) -> Self {
         let (asked, asking) = mpsc::channel();
-        let idle_states = Arc::new(AtomicBool::new(false));
-        let watch = Watch { root, sender, clock, over, idle_states: Arc::clone(&idle_states) };
+        let wanted = Arc::new(Wanted::default());
+        let watch = Watch { root, sender, clock, over, wanted: Arc::clone(&wanted) };
         thread::spawn(move || watch.run(&asking));
-        Self { asked, idle_states }
+        Self { asked, wanted }
     }
 
-    /// Switches idle states: with hundreds of CPUs they take longer than all other counters.
-    pub fn count_idle_states(&self, wanted: bool) {
-        self.idle_states.store(wanted, Ordering::Relaxed);
+    /// Switches idle states, which with hundreds of CPUs take longer than all other counters, and threads and processes.
+    pub fn watch(&self, idle_states: bool, activity: bool) {
+        self.wanted.idle_states.store(idle_states, Ordering::Relaxed);
+        if !self.wanted.activity.swap(activity, Ordering::Relaxed) && activity {
+            self.send(Ask::Wake);
+        }
     }
 
     /// Requests a reading of the whole machine.
     pub fn ask(&self) {
+        self.send(Ask::Machine);
+    }
+
+    fn send(&self, ask: Ask) {
         // The thread may have ended.
-        let _ = self.asked.send(());
+        let _ = self.asked.send(ask);
     }
 }
 
@@ -60,44 +90,79 @@ struct Watch {
     sender: Sender<Outside>,
     clock: Clock,
     over: Arc<AtomicBool>,
-    idle_states: Arc<AtomicBool>,
+    wanted: Arc<Wanted>,
+}
+
+/// Counters of the last look and of the one before: their memory is used in turn.
+struct Counted {
+    reader: CountersReader,
+    last: Counters,
+    before: Counters,
+    at: Duration,
+}
+
+/// Threads and processes since the last look.
+struct Seen {
+    reader: ActivityReader,
+    samples: Vec<ThreadSample>,
+    next_pass: Duration,
+    processes: ProcessSample,
+    /// When the processes were sampled.
+    at: Duration,
 }
 
 impl Watch {
-    fn count(&self) -> Counters {
-        let read = if self.idle_states.load(Ordering::Relaxed) {
-            source::counters::read
-        } else {
-            source::counters::read_without_idle_states
+    fn run(&self, asking: &Receiver<Ask>) {
+        let mut counted = Counted {
+            reader: CountersReader::default(),
+            last: Counters::default(),
+            before: Counters::default(),
+            at: Duration::ZERO,
         };
-        read(&*self.root)
-    }
-
-    fn run(&self, asking: &Receiver<()>) {
-        let mut counted = self.count();
-        let mut counted_at = self.clock.elapsed();
-        // The machine may have changed before this thread started: the first look reads it again.
-        let mut links = Vec::new();
-        let mut read_at = counted_at;
+        self.count(&mut counted);
+        let (mut next_look, mut read_at) = (counted.at + LOOK, counted.at);
+        let mut seen: Option<Seen> = None;
         loop {
-            let asked = match asking.recv_timeout(LOOK) {
-                Ok(()) => true,
-                Err(RecvTimeoutError::Timeout) => false,
+            let next = seen.as_ref().map_or(next_look, |seen| next_look.min(seen.next_pass));
+            let mut asked = false;
+            match asking.recv_timeout(next.saturating_sub(self.clock.elapsed())) {
+                Ok(Ask::Machine) => asked = true,
+                Ok(Ask::Wake) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
-            };
+            }
             if self.over.load(Ordering::Relaxed) {
                 return;
             }
-            let at = self.clock.elapsed();
-            let seen = self.count();
-            let rates = counters::rates(&counted, &seen, at.saturating_sub(counted_at));
-            (counted, counted_at) = (seen, at);
-            if !self.send(Message::Rates(Box::new(rates), at)) {
+            let now = self.clock.elapsed();
+            if !self.wanted.activity.load(Ordering::Relaxed) {
+                seen = None;
+            } else if let Some(seen) = &mut seen {
+                if now >= seen.next_pass {
+                    self.pass(seen);
+                }
+            } else {
+                let mut reader = ActivityReader::default();
+                let processes = reader.processes(&*self.root);
+                seen = Some(Seen { reader, samples: Vec::new(), next_pass: now, processes, at: now });
+            }
+            if now < next_look && !asked {
+                continue;
+            }
+            next_look = now + LOOK;
+            let rates = self.count(&mut counted);
+            if !self.send(Message::Rates(Box::new(rates), counted.at)) {
                 return;
             }
-            let seen = signature(&*self.root);
-            if asked || seen != links || at >= read_at + WHOLE {
-                (links, read_at) = (seen, at);
+            // A span of a few milliseconds says nothing of processes.
+            if let Some(seen) = seen.as_mut().filter(|seen| now >= seen.at + PASS) {
+                let activity = self.activity(seen);
+                if !self.send(Message::Activity(Box::new(activity))) {
+                    return;
+                }
+            }
+            // The machine may have changed before this thread started: the first look reads it again.
+            if counted.reader.hardware_changed(&*self.root) || asked || counted.at >= read_at + WHOLE {
+                read_at = counted.at;
                 if !self.send(Message::Machine(Box::new(startup::read(&*self.root)))) {
                     return;
                 }
@@ -105,24 +170,47 @@ impl Watch {
         }
     }
 
+    /// Reads counters; their rates since the last time.
+    fn count(&self, counted: &mut Counted) -> counters::Rates {
+        std::mem::swap(&mut counted.last, &mut counted.before);
+        let idle_states = self.wanted.idle_states.load(Ordering::Relaxed);
+        counted.reader.read(&*self.root, idle_states, &mut counted.last);
+        let at = self.clock.elapsed();
+        let elapsed = at.saturating_sub(std::mem::replace(&mut counted.at, at));
+        counters::rates(&counted.before, &counted.last, elapsed)
+    }
+
+    /// Looks at threads for as long as the budget lasts.
+    fn pass(&self, seen: &mut Seen) {
+        let began = self.clock.elapsed();
+        let took = || self.clock.elapsed().saturating_sub(began);
+        seen.samples.push(seen.reader.threads(&*self.root, &mut || took() < BUDGET));
+        seen.next_pass = began + (took() * PAUSE).clamp(PASS, LOOK);
+    }
+
+    /// What threads and processes did since the last look.
+    fn activity(&self, seen: &mut Seen) -> Activity {
+        if seen.samples.is_empty() {
+            self.pass(seen);
+        }
+        let at = self.clock.elapsed();
+        let processes = seen.reader.processes(&*self.root);
+        let elapsed = at.saturating_sub(std::mem::replace(&mut seen.at, at));
+        let before = std::mem::replace(&mut seen.processes, processes);
+        let ticks = rustix::param::clock_ticks_per_second() as f64;
+        let threads = thread_activity(&seen.samples);
+        seen.samples.clear();
+        Activity {
+            threads: Some(threads),
+            processes: Some(process_rates(&before, &seen.processes, elapsed, ticks)),
+            hidden: seen.processes.hidden(),
+            problems: seen.processes.problems.clone(),
+        }
+    }
+
     fn send(&self, message: Message) -> bool {
         self.sender.send(Outside::Message(message)).is_ok()
     }
-}
-
-/// Changes when a device comes or goes or a link retrains: names, and every link's speed and width.
-fn signature(root: &dyn SysRoot) -> Vec<Vec<u8>> {
-    const DEVICES: &str = "/sys/bus/pci/devices";
-    let names = |folder: &str| root.list(folder).unwrap_or_default();
-    let mut seen = vec![names("/sys/block").join(" ").into_bytes()];
-    for device in names(DEVICES) {
-        for file in ["current_link_speed", "current_link_width"] {
-            // Many devices have no link.
-            seen.push(root.read(&format!("{DEVICES}/{device}/{file}")).unwrap_or_default());
-        }
-        seen.push(device.into_bytes());
-    }
-    seen
 }
 
 #[cfg(test)]
@@ -142,5 +230,39 @@ mod tests {
             messages[..],
             [Outside::Message(Message::Rates(..)), Outside::Message(Message::Machine(_))]
         ));
+    }
+
+    #[test]
+    fn threads_and_processes_are_sampled_while_they_are_wanted() {
+        let (sender, told) = mpsc::channel();
+        let over = Arc::new(AtomicBool::new(false));
+        let root = Origin::Live.open().unwrap();
+        let sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over));
+        sampler.watch(false, true);
+        let mut activities = told.iter().filter_map(|outside| match outside {
+            Outside::Message(Message::Activity(activity)) => Some(*activity),
+            _ => None,
+        });
+        let found =
+            activities.find(|activity| activity.processes.as_ref().is_some_and(|all| !all.is_empty()));
+        let threads = found.and_then(|activity| activity.threads).unwrap();
+        assert!(
+            threads.samples > 0 && threads.sampled > 0 && threads.sampled <= threads.total,
+            "{threads:?}"
+        );
+        sampler.watch(false, false);
+        let mut rates = 0;
+        let later = activities_until(&told, &mut rates);
+        over.store(true, Ordering::Relaxed);
+        assert!(later <= 1, "one may have been on its way");
+    }
+
+    /// Activities before the third message of rates.
+    fn activities_until(told: &Receiver<Outside>, rates: &mut usize) -> usize {
+        let counts = told.iter().take_while(|outside| {
+            *rates += usize::from(matches!(outside, Outside::Message(Message::Rates(..))));
+            *rates < 3
+        });
+        counts.filter(|outside| matches!(outside, Outside::Message(Message::Activity(_)))).count()
     }
 }
