@@ -12,6 +12,7 @@ mod signals;
 mod experiment;
 mod render;
 mod sheet;
+mod stat;
 mod terminal;
 mod tune;
 mod whatif;
@@ -93,6 +94,8 @@ enum Command {
     Check(check::CheckArgs),
     /// Run the guided test: each drive alone, all together, random reads, latency; one headline
     Pull(pull::PullArgs),
+    /// Print rows of counters: CPUs, drives, interrupts, threads, processes
+    Stat(stat::StatArgs),
     /// Run a read test with fio's options
     Bench(Box<bench::BenchArgs>),
     /// Compare settings or workloads in interleaved runs
@@ -166,6 +169,7 @@ impl CommandLine {
             Some(Command::Drives(format)) => drives(&origin, format),
             Some(Command::Check(args)) => check::run(&args, &origin),
             Some(Command::Pull(args)) => pull::run(&args, &origin),
+            Some(Command::Stat(args)) => stat::run(&args, &origin),
             Some(Command::Bench(args)) => bench::run(&args, &origin),
             Some(Command::Experiment(args)) => experiment::run(&args, &origin),
             Some(Command::Tune(args)) => tune::run(&args, &origin),

@@ -238,6 +238,10 @@ pub struct DiskRates {
     pub utilisation: f64,
     /// Mean number of requests in flight.
     pub queue_depth: f64,
+    /// Reads merged with others before they were queued, per second (rrqm/s).
+    pub reads_merged: f64,
+    /// Writes merged likewise (wrqm/s).
+    pub writes_merged: f64,
 }
 
 /// Rates between two samples, `elapsed` apart.
@@ -362,6 +366,8 @@ fn disk_rates(before: &DiskCounters, after: &DiskCounters, seconds: f64) -> Opti
         // The kernel counts whole jiffies: a busy second may have more than 1000 ms.
         utilisation: (milliseconds(before.busy_ms, after.busy_ms)? as f64 / 10.0 / seconds).min(100.0),
         queue_depth: milliseconds(before.weighted_ms, after.weighted_ms)? as f64 / 1000.0 / seconds,
+        reads_merged: grown(|disk| disk.reads_merged)? as f64 / seconds,
+        writes_merged: grown(|disk| disk.writes_merged)? as f64 / seconds,
     })
 }
 

@@ -8,6 +8,8 @@ pub(crate) mod check;
 pub(crate) mod tune;
 pub(crate) mod experiment;
 pub(crate) mod dstat;
+pub(crate) mod stat;
+pub mod why;
 pub(crate) mod fio_options;
 pub(crate) mod fio_json;
 pub(crate) mod summary;

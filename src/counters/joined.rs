@@ -91,6 +91,8 @@ impl Times {
             write_await_ms: self.waits((a.write_await_ms, a.writes), (b.write_await_ms, b.writes)),
             utilisation: self.mean(a.utilisation, b.utilisation),
             queue_depth: self.mean(a.queue_depth, b.queue_depth),
+            reads_merged: self.mean(a.reads_merged, b.reads_merged),
+            writes_merged: self.mean(a.writes_merged, b.writes_merged),
         }
     }
 }

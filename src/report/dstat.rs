@@ -1,5 +1,6 @@
 //! Rows as dstat prints them: `run blk new|usr sys idl wai stl| used  free  buf   cach| read  writ| read  writ`.
 
+use super::why::grid::{self, Cell, Grid, Mark, number};
 use crate::{
     counters::{CpuShares, Memory, Rates},
     model::DriveName,
@@ -41,6 +42,26 @@ impl Row {
                 [disks().map(|disk| disk.read_bytes).sum(), disks().map(|disk| disk.written_bytes).sum()]
             }),
         }
+    }
+
+    /// The same figures for CSV; a blank is not known.
+    pub fn grid(&self) -> Grid {
+        const NAMES: [&str; 16] = [
+            "run", "blk", "new", "usr", "sys", "idl", "wai", "stl", "used", "free", "buf", "cach", "io_read",
+            "io_writ", "dsk_read", "dsk_writ",
+        ];
+        fn cells<const N: usize>(values: Option<[f64; N]>) -> impl Iterator<Item = Cell> {
+            values
+                .map_or([None; N], |values| values.map(Some))
+                .into_iter()
+                .map(|value| Cell::number(value, 3))
+        }
+        let cpu = self.cpu.map(|cpu| [cpu.usr, cpu.sys, cpu.idl, cpu.wai, cpu.stl]);
+        let memory = self.memory.map(|m| [m.used, m.free, m.buffers, m.cached].map(|bytes| bytes as f64));
+        let first = cells(self.processes).chain(cells(cpu)).chain(cells(memory));
+        let cells = first.chain(cells(self.requests)).chain(cells(self.bytes)).collect();
+        let columns = NAMES.map(|name| number(name, 8, 0)).to_vec();
+        Grid { columns, rows: vec![grid::Row { cells, mark: Mark::Plain }] }
     }
 
     pub fn line(&self) -> String {

@@ -20,18 +20,31 @@ use crate::model::{Problem, ProblemKind, Reading};
 /// Version of iodyno.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+#[derive(Serialize)]
+struct Versioned<'a, T> {
+    schema: u32,
+    version: &'static str,
+    #[serde(flatten)]
+    document: &'a T,
+}
+
+impl<'a, T> Versioned<'a, T> {
+    const fn new(document: &'a T) -> Self {
+        Self { schema: 1, version: VERSION, document }
+    }
+}
+
 /// A document with the versions of its form and of iodyno, as indented text with a line end.
 pub(crate) fn text(document: &impl Serialize) -> String {
-    #[derive(Serialize)]
-    struct Versioned<'a, T> {
-        schema: u32,
-        version: &'static str,
-        #[serde(flatten)]
-        document: &'a T,
-    }
-    let document = Versioned { schema: 1, version: VERSION, document };
     // Documents are structs of strings, numbers and lists: no map with odd keys, no failing `Serialize`.
-    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    let mut text = serde_json::to_string_pretty(&Versioned::new(document)).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// The same in one line.
+pub(crate) fn line(document: &impl Serialize) -> String {
+    let mut text = serde_json::to_string(&Versioned::new(document)).unwrap_or_default();
     text.push('\n');
     text
 }

@@ -1,0 +1,320 @@
+//! `iodyno stat`: rows of counters without a screen, until Ctrl-C.
+
+use std::time::Duration;
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::{Complaint, Failure, Status, columns, print, signals::Signal};
+use crate::{
+    app::MachineRead,
+    counters::{
+        Counters,
+        activity::{Activity, ProcessSample, ThreadSample, process_rates, thread_activity},
+        rates,
+    },
+    machine::Machine,
+    report::{
+        json,
+        stat::{Averages, Interval, Line, Table},
+    },
+    runtime::{clock::Clock, startup},
+    source::{self, SysRoot, activity::ActivityReader, origin::Origin},
+};
+
+#[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "options of the command line")]
+pub(super) struct StatArgs {
+    /// Seconds between rows
+    #[arg(long, value_name = "S", default_value = "1", value_parser = interval)]
+    interval: Duration,
+    /// Stop after N intervals
+    #[arg(long, value_name = "N", value_parser = count)]
+    count: Option<u64>,
+    /// Print CSV with one heading; takes one table
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Show drives with the columns and units of iostat -xm
+    #[arg(long)]
+    iostat: bool,
+    /// Show each CPU with mpstat's columns
+    #[arg(long)]
+    cpu: bool,
+    /// Show interrupts by drive, queue and CPU
+    #[arg(long)]
+    interrupts: bool,
+    /// Show threads by state, command, system call and wait channel
+    #[arg(long)]
+    threads: bool,
+    /// Show what each process reads and writes
+    #[arg(long)]
+    processes: bool,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let seconds = text.trim_end_matches('s').parse::<f64>().ok().filter(|s| (0.1..=86_400.0).contains(s));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "is no interval; use seconds from 0.1 to 86400".to_owned())
+}
+
+fn count(text: &str) -> Result<u64, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| "is no number of intervals; use 1 or more".to_owned())
+}
+
+impl StatArgs {
+    fn tables(&self) -> Result<Vec<Table>, Complaint> {
+        let options = [
+            (self.iostat, Table::Iostat),
+            (self.cpu, Table::Cpu),
+            (self.interrupts, Table::Interrupts),
+            (self.threads, Table::Threads),
+            (self.processes, Table::Processes),
+        ];
+        let tables: Vec<Table> =
+            options.into_iter().filter(|(wanted, _)| *wanted).map(|(_, table)| table).collect();
+        if self.csv && tables.len() > 1 {
+            return Err(Complaint::new("--csv", "takes one table", "name one of them, or use --json"));
+        }
+        Ok(if tables.is_empty() { vec![Table::Dstat] } else { tables })
+    }
+
+    /// Whether threads are sampled; `--json` without a table has all.
+    fn needs(&self, table: Table, tables: &[Table]) -> bool {
+        tables.contains(&table) || (self.json && tables == [Table::Dstat])
+    }
+}
+
+/// The time of one pass over the threads at most.
+const BUDGET: Duration = Duration::from_millis(5);
+/// Passes over the threads in a second.
+const PASSES: u32 = 10;
+/// How soon a signal is seen.
+const SLICE: Duration = Duration::from_millis(50);
+/// Rows under one heading where there is no terminal.
+const ROWS: usize = 22;
+
+pub(super) fn run(args: &StatArgs, origin: &Origin) -> Result<Status, Failure> {
+    let tables = args.tables()?;
+    if matches!(origin, Origin::Demo(_) | Origin::Capture(_)) {
+        let (option, wrong) = match origin {
+            Origin::Demo(_) => ("--demo", "a demo has no counters over time"),
+            _ => ("--open", "a capture has no counters over time"),
+        };
+        let fix = "leave it out to watch this machine, or see a demo's load with `iodyno render why --demo --keys r`";
+        return Err(Complaint::new(option, wrong, fix).into());
+    }
+    let root = origin.open()?;
+    let signal = Signal::watch()?;
+    let clock = Clock::real();
+    let sampler = Sampler {
+        root: &*root,
+        clock: &clock,
+        threads: args.needs(Table::Threads, &tables),
+        processes: args.needs(Table::Processes, &tables),
+        reader: ActivityReader::default(),
+    };
+    let output = Output::new(args, tables);
+    watch(args, startup::read_or_refuse(&*root)?, sampler, output, &signal)
+}
+
+/// Prints a row for each interval; on a signal the averages.
+fn watch(
+    args: &StatArgs,
+    mut read: MachineRead,
+    mut sampler: Sampler<'_>,
+    mut output: Output<'_>,
+    signal: &Signal,
+) -> Result<Status, Failure> {
+    let mut averages = Averages::default();
+    let mut before = sampler.moment();
+    let mut due = before.at;
+    let mut printed = 0;
+    while args.count.is_none_or(|count| printed < count) {
+        // Late by whole intervals, it skips them.
+        while due <= sampler.clock.elapsed() {
+            due += args.interval;
+        }
+        let passes = sampler.wait(due, signal);
+        let after = sampler.moment();
+        let time = Timestamp::now();
+        let elapsed = after.at.saturating_sub(before.at);
+        if after.counters.disks.keys().ne(before.counters.disks.keys()) {
+            read = startup::read(sampler.root);
+        }
+        let rates = rates(&before.counters, &after.counters, elapsed);
+        let activity = sampler.activity(&before, &after, passes);
+        averages.add(&rates, &activity);
+        before = after;
+        if let Some(number) = signal.received() {
+            if let Some((rates, activity)) = averages.means() {
+                let (machine, rates, activity) = (&*read.machine, &rates, &activity);
+                output.print(&Interval { machine, rates, activity, time, is_average: true })?;
+            }
+            return Ok(Status::Stopped(number));
+        }
+        let (machine, rates, activity) = (&*read.machine, &rates, &activity);
+        output.print(&Interval { machine, rates, activity, time, is_average: false })?;
+        printed += 1;
+    }
+    Ok(Status::Done)
+}
+
+struct Sampler<'a> {
+    root: &'a dyn SysRoot,
+    clock: &'a Clock,
+    threads: bool,
+    processes: bool,
+    reader: ActivityReader,
+}
+
+struct Moment {
+    counters: Counters,
+    processes: Option<ProcessSample>,
+    at: Duration,
+}
+
+impl Sampler<'_> {
+    fn moment(&mut self) -> Moment {
+        let processes = self.processes.then(|| self.reader.processes(self.root));
+        let counters = source::counters::read_without_idle_states(self.root);
+        Moment { counters, processes, at: self.clock.elapsed() }
+    }
+
+    /// Waits until then or until a signal; samples threads meanwhile.
+    fn wait(&mut self, until: Duration, signal: &Signal) -> Vec<ThreadSample> {
+        let mut passes = Vec::new();
+        let pause = Duration::from_secs(1) / PASSES;
+        let mut next = self.clock.elapsed() + pause / 2;
+        while signal.received().is_none() {
+            let now = self.clock.elapsed();
+            if now >= until {
+                break;
+            }
+            if self.threads && now >= next {
+                let end = now + BUDGET;
+                passes.push(self.reader.threads(self.root, &mut || self.clock.elapsed() < end));
+                next = now + pause;
+            }
+            let sleep = until.saturating_sub(self.clock.elapsed()).min(SLICE);
+            self.clock.pass(if self.threads { sleep.min(next.saturating_sub(now)) } else { sleep });
+        }
+        passes
+    }
+
+    fn activity(&self, before: &Moment, after: &Moment, passes: Vec<ThreadSample>) -> Activity {
+        let elapsed = after.at.saturating_sub(before.at);
+        let ticks = rustix::param::clock_ticks_per_second() as f64;
+        let pair = before.processes.as_ref().zip(after.processes.as_ref());
+        let processes = pair.map(|(before, after)| process_rates(before, after, elapsed, ticks));
+        let sampled = after.processes.as_ref();
+        let unread =
+            |sample: &ProcessSample| sample.processes.values().filter(|one| one.read_bytes.is_none()).count();
+        Activity {
+            threads: (!passes.is_empty()).then(|| thread_activity(&passes)),
+            processes,
+            hidden: sampled.map_or(0, unread),
+            problems: sampled.map(|sample| sample.problems.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// Standard output: headings that repeat, one heading of CSV, lines of JSON.
+struct Output<'a> {
+    args: &'a StatArgs,
+    tables: Vec<Table>,
+    /// Rows since the last heading; `None` before the first.
+    rows: Option<usize>,
+}
+
+impl<'a> Output<'a> {
+    fn new(args: &'a StatArgs, tables: Vec<Table>) -> Self {
+        Self { args, tables, rows: None }
+    }
+
+    fn print(&mut self, interval: &Interval<'_>) -> Result<(), Failure> {
+        let text = if self.args.json {
+            json::line(&Line::new(interval))
+        } else if self.args.csv {
+            self.csv(interval)
+        } else {
+            self.text(interval, columns().unwrap_or(usize::MAX), screenful())
+        };
+        print(&text).map(|_| ())
+    }
+
+    fn csv(&mut self, interval: &Interval<'_>) -> String {
+        let mut lines = Vec::new();
+        for table in &self.tables {
+            if self.rows.is_none() {
+                lines.push(interval.csv_heading(*table));
+            }
+            lines.extend(interval.csv(*table));
+        }
+        self.rows = Some(0);
+        joined(&lines)
+    }
+
+    /// Several tables each have their heading every time; one table has it once a screenful.
+    fn text(&mut self, interval: &Interval<'_>, width: usize, screenful: usize) -> String {
+        let mut lines = Vec::new();
+        for table in &self.tables {
+            let rows = interval.text(*table, width);
+            let full = self.rows.is_none_or(|above| above + rows.len() + 1 > screenful);
+            if full || self.tables.len() > 1 {
+                if self.rows.is_some() && *table != Table::Dstat {
+                    lines.push(String::new());
+                }
+                lines.push(interval.heading(*table, width));
+                self.rows = Some(0);
+            }
+            if rows.is_empty() {
+                lines.push(nothing(*table, interval.machine).to_owned());
+            }
+            self.rows = self.rows.map(|above| above + rows.len());
+            lines.extend(rows);
+        }
+        joined(&lines)
+    }
+}
+
+/// The line of a table without rows.
+fn nothing(table: Table, machine: &Machine) -> &'static str {
+    match table {
+        Table::Iostat if machine.drives.is_empty() => "no drives",
+        Table::Dstat | Table::Iostat | Table::Cpu => "no counters",
+        Table::Interrupts => "no interrupts of drives",
+        Table::Threads => "no thread ran or waited for a device",
+        Table::Processes => "no process read, wrote or used a CPU",
+    }
+}
+
+fn joined(lines: &[String]) -> String {
+    lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
+}
+
+/// Rows of the terminal at standard output below a heading.
+fn screenful() -> usize {
+    let rows = rustix::termios::tcgetwinsize(std::io::stdout()).map(|size| usize::from(size.ws_row));
+    rows.ok().filter(|rows| *rows > 4).map_or(ROWS, |rows| rows - 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_and_counts_are_checked() {
+        assert_eq!(interval("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(interval("2s"), Ok(Duration::from_secs(2)));
+        for wrong in ["0", "-1", "x", "nan", "inf", "1e9", ""] {
+            assert!(interval(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(count("3"), Ok(3));
+        assert!(count("0").is_err() && count("-1").is_err() && count("x").is_err());
+    }
+}

@@ -1,0 +1,165 @@
+//! What `iodyno stat` prints: tables of one interval as text and CSV, one JSON object a line, averages.
+
+mod averages;
+mod line;
+
+use jiff::{Timestamp, tz::TimeZone};
+
+pub(crate) use self::{averages::Averages, line::Line};
+use crate::{
+    counters::{DiskRates, Rates, activity::Activity},
+    machine::{Drive, Machine},
+    model::DriveName,
+    report::{
+        dstat,
+        why::{
+            grid::{Cell, Grid, Mark, Row, number, word},
+            tables,
+        },
+    },
+};
+
+/// One of the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Table {
+    /// dstat's rows.
+    Dstat,
+    /// iostat's extended columns.
+    Iostat,
+    /// mpstat's columns.
+    Cpu,
+    /// Interrupts by queue and CPU.
+    Interrupts,
+    /// Threads that run or wait for a device.
+    Threads,
+    /// Processes that read or write.
+    Processes,
+}
+
+/// An interval, or several as one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Interval<'a> {
+    pub(crate) machine: &'a Machine,
+    pub(crate) rates: &'a Rates,
+    pub(crate) activity: &'a Activity,
+    /// Its end.
+    pub(crate) time: Timestamp,
+    /// All intervals as one.
+    pub(crate) is_average: bool,
+}
+
+/// Bytes of sysstat's MB and kB.
+const MEBI: f64 = 1_048_576.0;
+const KIBI: f64 = 1024.0;
+
+impl Interval<'_> {
+    /// The rows of a table.
+    pub(crate) fn grid(&self, table: Table) -> Grid {
+        let Self { machine, rates, activity, .. } = *self;
+        match table {
+            Table::Dstat => dstat::Row::of_rates(rates, &hardware(machine)).grid(),
+            Table::Iostat => iostat(machine, rates),
+            Table::Cpu => tables::cpus(machine, rates),
+            Table::Interrupts => tables::interrupts(machine, rates),
+            Table::Threads => tables::threads(activity, false),
+            Table::Processes => tables::processes(activity, MEBI, ["rMB/s", "wMB/s"]),
+        }
+    }
+
+    /// `12:30:05`, local, or `average`.
+    fn clock(&self) -> String {
+        match self.is_average {
+            true => "average ".to_owned(),
+            false => self.time.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string(),
+        }
+    }
+
+    /// Rows of a table behind their time, without the heading; each at most `width` cells.
+    pub(crate) fn text(&self, table: Table, width: usize) -> Vec<String> {
+        let clock = self.clock();
+        if table == Table::Dstat {
+            let row = dstat::Row::of_rates(self.rates, &hardware(self.machine)).line();
+            return vec![if self.is_average { format!("{row}  average") } else { row }];
+        }
+        let grid = self.grid(table);
+        let (shown, room) = fitting(&grid, width);
+        grid.rows.iter().map(|row| format!("{clock} {}", grid.row(row, &shown, room))).collect()
+    }
+
+    /// The heading above them.
+    pub(crate) fn heading(&self, table: Table, width: usize) -> String {
+        if table == Table::Dstat {
+            return dstat::HEADING.trim_end().to_owned();
+        }
+        let grid = self.grid(table);
+        let (shown, room) = fitting(&grid, width);
+        format!("{:8} {}", "time", grid.heading(&shown, room))
+    }
+
+    /// Lines of CSV behind their time, RFC 3339.
+    pub(crate) fn csv(&self, table: Table) -> Vec<String> {
+        let time = if self.is_average { "average".to_owned() } else { format!("{:.3}", self.time) };
+        self.grid(table).csv_rows().map(|row| format!("{time},{row}")).collect()
+    }
+
+    /// The heading of the CSV.
+    pub(crate) fn csv_heading(&self, table: Table) -> String {
+        format!("time,{}", self.grid(table).csv_heading())
+    }
+}
+
+/// Columns that fit behind the time, and their room.
+fn fitting(grid: &Grid, width: usize) -> (Vec<usize>, usize) {
+    let room = width.saturating_sub(9);
+    (grid.fitting(room), room)
+}
+
+pub(crate) fn hardware(machine: &Machine) -> Vec<DriveName> {
+    machine.hardware_drives().map(|drive| drive.name.clone()).collect()
+}
+
+/// Whole drives with counters; software ones only while they move something.
+fn disks<'a>(machine: &'a Machine, rates: &'a Rates) -> impl Iterator<Item = (&'a Drive, &'a DiskRates)> {
+    let all = machine.drives.iter().filter_map(|drive| Some((drive, rates.disks.get(&drive.name)?)));
+    all.filter(|(drive, disk)| !drive.kind.is_software() || disk.reads + disk.writes > 0.0)
+}
+
+/// The columns of `iostat -xm` for reads and writes, with its units: MB is 2^20 bytes, kB 2^10, waits are milliseconds.
+fn iostat(machine: &Machine, rates: &Rates) -> Grid {
+    let columns = vec![
+        word("Device", 10, 0),
+        number("r/s", 9, 0),
+        number("rMB/s", 9, 0),
+        number("rrqm/s", 8, 3),
+        number("%rrqm", 6, 3),
+        number("r_await", 7, 1),
+        number("rareq-sz", 8, 2),
+        number("w/s", 9, 0),
+        number("wMB/s", 9, 0),
+        number("wrqm/s", 8, 3),
+        number("%wrqm", 6, 3),
+        number("w_await", 7, 1),
+        number("wareq-sz", 8, 2),
+        number("aqu-sz", 7, 0),
+        number("%util", 6, 0),
+    ];
+    let row = |(drive, disk): (&Drive, &DiskRates)| {
+        let DiskRates { reads, read_bytes, writes, written_bytes, reads_merged, writes_merged, .. } = *disk;
+        let side = |ios: f64, bytes: f64, merged: f64, wait: Option<f64>| {
+            let share = if ios + merged > 0.0 { 100.0 * merged / (ios + merged) } else { 0.0 };
+            // sysstat prints zero where nothing was read.
+            let size = if ios > 0.0 { bytes / ios / KIBI } else { 0.0 };
+            [(ios, 2), (bytes / MEBI, 2), (merged, 2), (share, 2), (wait.unwrap_or(0.0), 2), (size, 2)]
+        };
+        let mut cells = vec![Cell::text(drive.name.as_str())];
+        let read = side(reads, read_bytes, reads_merged, disk.read_await_ms);
+        let write = side(writes, written_bytes, writes_merged, disk.write_await_ms);
+        cells.extend(read.into_iter().chain(write).map(|(value, decimals)| Cell::Number(value, decimals)));
+        cells.extend([Cell::Number(disk.queue_depth, 2), Cell::Number(disk.utilisation, 2)]);
+        Row { cells, mark: Mark::Plain }
+    };
+    Grid { columns, rows: disks(machine, rates).map(row).collect() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! [`Averages`]: all intervals of `iodyno stat` as one.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crate::{
+    counters::{
+        Rates,
+        activity::{Activity, ProcessRates, ThreadActivity, ThreadKind},
+    },
+    text::Label,
+};
+
+/// What was counted since the beginning.
+#[derive(Debug, Default)]
+pub(crate) struct Averages {
+    rates: Rates,
+    threads: Option<Threads>,
+    processes: Option<BTreeMap<(u32, Label), Process>>,
+    /// Of the last interval: what could not be read.
+    last: Activity,
+}
+
+#[derive(Debug, Default)]
+struct Threads {
+    /// Threads of a kind, summed over samples.
+    sums: BTreeMap<ThreadKind, f64>,
+    samples: usize,
+}
+
+/// Sums over time: bytes, or CPU seconds.
+#[derive(Debug)]
+struct Process {
+    last: ProcessRates,
+    read: Option<f64>,
+    written: Option<f64>,
+    called_read: Option<f64>,
+    called_write: Option<f64>,
+    cpus: f64,
+}
+
+impl Averages {
+    /// Adds an interval.
+    pub(crate) fn add(&mut self, rates: &Rates, activity: &Activity) {
+        self.rates = self.rates.joined(rates);
+        if let Some(threads) = &activity.threads {
+            let sum = self.threads.get_or_insert_default();
+            sum.samples += threads.samples;
+            for (kind, mean) in &threads.kinds {
+                *sum.sums.entry(kind.clone()).or_default() += mean * threads.samples as f64;
+            }
+        }
+        if let Some(processes) = &activity.processes {
+            let seconds = rates.elapsed.as_secs_f64();
+            let all = self.processes.get_or_insert_default();
+            for process in processes {
+                all.entry((process.pid, process.command.clone()))
+                    .and_modify(|sum| sum.add(process, seconds))
+                    .or_insert_with(|| Process::new(process, seconds));
+            }
+        }
+        self.last = Activity { threads: None, processes: None, ..activity.clone() };
+        if let Some(threads) = &activity.threads {
+            self.last.threads = Some(ThreadActivity { kinds: Vec::new(), ..threads.clone() });
+        }
+    }
+
+    /// The mean rates and activity; `None` before the first interval.
+    pub(crate) fn means(self) -> Option<(Rates, Activity)> {
+        let seconds = self.rates.elapsed.as_secs_f64();
+        if self.rates.elapsed == Duration::ZERO {
+            return None;
+        }
+        let mut activity = self.last;
+        if let (Some(threads), Some(Threads { sums, samples })) = (&mut activity.threads, self.threads) {
+            threads.samples = samples;
+            threads.kinds = sums.into_iter().map(|(kind, sum)| (kind, sum / samples.max(1) as f64)).collect();
+            threads.kinds.sort_by(|(a, n), (b, m)| b.is_active().cmp(&a.is_active()).then(m.total_cmp(n)));
+        }
+        activity.processes = self.processes.map(|all| {
+            let mut means: Vec<ProcessRates> = all.into_values().map(|sum| sum.mean(seconds)).collect();
+            let bytes = |one: &ProcessRates| one.read_bytes.unwrap_or(0.0) + one.written_bytes.unwrap_or(0.0);
+            means.sort_by(|a, b| bytes(b).total_cmp(&bytes(a)).then(b.cpus.total_cmp(&a.cpus)));
+            means
+        });
+        Some((self.rates, activity))
+    }
+}
+
+impl Process {
+    fn new(rates: &ProcessRates, seconds: f64) -> Self {
+        let sum = |rate: Option<f64>| rate.map(|rate| rate * seconds);
+        Self {
+            read: sum(rates.read_bytes),
+            written: sum(rates.written_bytes),
+            called_read: sum(rates.called_read),
+            called_write: sum(rates.called_write),
+            cpus: rates.cpus * seconds,
+            last: rates.clone(),
+        }
+    }
+
+    fn add(&mut self, rates: &ProcessRates, seconds: f64) {
+        let new = Self::new(rates, seconds);
+        let sum = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b).or(a).or(b);
+        *self = Self {
+            read: sum(self.read, new.read),
+            written: sum(self.written, new.written),
+            called_read: sum(self.called_read, new.called_read),
+            called_write: sum(self.called_write, new.called_write),
+            cpus: self.cpus + new.cpus,
+            last: new.last,
+        };
+    }
+
+    fn mean(self, seconds: f64) -> ProcessRates {
+        let mean = |sum: Option<f64>| sum.map(|sum| sum / seconds);
+        ProcessRates {
+            read_bytes: mean(self.read),
+            written_bytes: mean(self.written),
+            called_read: mean(self.called_read),
+            called_write: mean(self.called_write),
+            cpus: self.cpus / seconds,
+            ..self.last
+        }
+    }
+}

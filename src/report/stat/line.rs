@@ -1,0 +1,267 @@
+//! One line of `iodyno stat --json`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Interval;
+use crate::{
+    counters::{CpuShares, DiskRates},
+    model::{NodeIndex, Problem},
+    report::why::tables::{Controller, Split, controllers, vectors},
+};
+
+/// The object. Rates are bytes per second, times nanoseconds, shares percent.
+#[derive(Debug, Serialize)]
+pub(crate) struct Line {
+    /// Nanoseconds since 1970.
+    time: i64,
+    /// Seconds that the rates are of.
+    elapsed_seconds: f64,
+    /// All intervals as one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    average: bool,
+    cpu: Option<Cpu>,
+    cpus: Vec<OneCpu>,
+    drives: Vec<Drive>,
+    hops: Vec<Hop>,
+    interrupts: Vec<Interrupt>,
+    /// `null` where they were not sampled.
+    threads: Option<Vec<Thread>>,
+    processes: Option<Vec<Process>>,
+    context_switches_per_second: Option<f64>,
+    posted_msi_per_second: Option<f64>,
+    pressure: Option<Pressure>,
+    paging: Option<Paging>,
+    problems: Vec<Problem>,
+}
+
+/// Shares that exclude each other.
+#[derive(Debug, Serialize)]
+struct Cpu {
+    usr: f64,
+    nice: f64,
+    sys: f64,
+    idle: f64,
+    iowait: f64,
+    irq: f64,
+    softirq: f64,
+    steal: f64,
+    guest: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct OneCpu {
+    cpu: u32,
+    #[serde(flatten)]
+    shares: Cpu,
+}
+
+#[derive(Debug, Serialize)]
+struct Drive {
+    name: String,
+    read: Direction,
+    write: Direction,
+    queue_depth: f64,
+    utilisation: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Direction {
+    bytes_per_second: f64,
+    iops: f64,
+    await_ns: Option<f64>,
+    request_bytes: Option<f64>,
+    merged_per_second: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Hop {
+    address: String,
+    read_bytes_per_second: f64,
+    write_bytes_per_second: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Interrupt {
+    /// The drive, or the controller of several.
+    drive: String,
+    /// The number in the vector's name.
+    queue: Option<u32>,
+    cpu: u32,
+    per_second: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Thread {
+    state: char,
+    command: String,
+    syscall: Option<String>,
+    wchan: Option<String>,
+    count: f64,
+    kernel: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Process {
+    pid: u32,
+    command: String,
+    read_bytes_per_second: Option<f64>,
+    write_bytes_per_second: Option<f64>,
+    cpus: f64,
+    drives: Option<Vec<String>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Pressure {
+    io_some: f64,
+    io_full: f64,
+    memory_some: f64,
+    memory_full: f64,
+    cpu_some: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Paging {
+    scanned_by_kswapd_per_second: f64,
+    scanned_directly_per_second: f64,
+    reclaimed_per_second: f64,
+}
+
+impl From<CpuShares> for Cpu {
+    fn from(shares: CpuShares) -> Self {
+        let Split { usr, nice, sys, iowait, irq, softirq, steal, guest, idle } = shares.into();
+        Self { usr, nice, sys, idle, iowait, irq, softirq, steal, guest }
+    }
+}
+
+impl Direction {
+    fn new(bytes: f64, ios: f64, wait_ms: Option<f64>, merged: f64) -> Self {
+        Self {
+            bytes_per_second: bytes,
+            iops: ios,
+            await_ns: wait_ms.map(|ms| ms * 1e6),
+            request_bytes: (ios > 0.0).then(|| bytes / ios),
+            merged_per_second: merged,
+        }
+    }
+}
+
+impl Line {
+    pub(crate) fn new(interval: &Interval<'_>) -> Self {
+        let Interval { rates, activity, time, is_average, .. } = *interval;
+        let threads = activity.threads.as_ref();
+        let problems = threads.iter().flat_map(|threads| &threads.problems).chain(&activity.problems);
+        Self {
+            time: i64::try_from(time.as_nanosecond()).unwrap_or_default(),
+            elapsed_seconds: rates.elapsed.as_secs_f64(),
+            average: is_average,
+            cpu: rates.cpu.map(Cpu::from),
+            cpus: rates
+                .cpus
+                .iter()
+                .map(|(cpu, shares)| OneCpu { cpu: *cpu, shares: (*shares).into() })
+                .collect(),
+            drives: super::disks(interval.machine, rates)
+                .map(|(drive, disk)| self::drive(drive.name.as_str(), disk))
+                .collect(),
+            hops: hops(interval),
+            interrupts: interrupts(interval),
+            threads: threads.map(|threads| {
+                let thread = |(kind, mean): &(crate::counters::activity::ThreadKind, f64)| Thread {
+                    state: kind.state,
+                    command: kind.command.to_string(),
+                    syscall: kind.syscall.as_ref().map(ToString::to_string),
+                    wchan: kind.wchan.as_ref().map(ToString::to_string),
+                    count: *mean,
+                    kernel: kind.is_kernel,
+                };
+                threads.kinds.iter().map(thread).collect()
+            }),
+            processes: activity.processes.as_ref().map(|processes| {
+                let process = |rates: &crate::counters::activity::ProcessRates| Process {
+                    pid: rates.pid,
+                    command: rates.command.to_string(),
+                    read_bytes_per_second: rates.read_bytes,
+                    write_bytes_per_second: rates.written_bytes,
+                    cpus: rates.cpus,
+                    drives: rates
+                        .drives
+                        .as_ref()
+                        .map(|all| all.iter().map(|name| name.as_str().to_owned()).collect()),
+                };
+                processes.iter().map(process).collect()
+            }),
+            context_switches_per_second: rates.context_switches,
+            posted_msi_per_second: rates.posted,
+            pressure: rates.pressure.map(|shares| Pressure {
+                io_some: shares.io_some,
+                io_full: shares.io_full,
+                memory_some: shares.memory_some,
+                memory_full: shares.memory_full,
+                cpu_some: shares.cpu_some,
+            }),
+            paging: rates.paging.map(|rates| Paging {
+                scanned_by_kswapd_per_second: rates.scanned_by_kswapd,
+                scanned_directly_per_second: rates.scanned_directly,
+                reclaimed_per_second: rates.reclaimed,
+            }),
+            problems: problems.cloned().collect(),
+        }
+    }
+}
+
+fn drive(name: &str, disk: &DiskRates) -> Drive {
+    Drive {
+        name: name.to_owned(),
+        read: Direction::new(disk.read_bytes, disk.reads, disk.read_await_ms, disk.reads_merged),
+        write: Direction::new(disk.written_bytes, disk.writes, disk.write_await_ms, disk.writes_merged),
+        queue_depth: disk.queue_depth,
+        utilisation: disk.utilisation,
+    }
+}
+
+/// Every node of the tree with a hardware drive at or below it. A drive with several paths counts on the one that moved,
+/// where the kernel counts paths.
+fn hops(interval: &Interval<'_>) -> Vec<Hop> {
+    let Interval { machine, rates, .. } = *interval;
+    let mut sums: BTreeMap<NodeIndex, (f64, f64)> = BTreeMap::new();
+    let mut add = |function: NodeIndex, disk: Option<&DiskRates>| {
+        for node in machine.pci.whole_ancestry(function) {
+            let sum = sums.entry(node).or_default();
+            sum.0 += disk.map_or(0.0, |disk| disk.read_bytes);
+            sum.1 += disk.map_or(0.0, |disk| disk.written_bytes);
+        }
+    };
+    for drive in machine.hardware_drives() {
+        let paths: Vec<_> =
+            machine.paths_of(drive).filter(|path| rates.disks.contains_key(&path.name)).collect();
+        let ways = if paths.is_empty() { vec![drive] } else { paths };
+        for way in ways {
+            if let Some(function) = way.node {
+                add(function, rates.disks.get(&way.name));
+            }
+        }
+    }
+    let hop = |(node, (read, write)): (NodeIndex, (f64, f64))| Hop {
+        address: machine.pci.node(node).address.to_string(),
+        read_bytes_per_second: read,
+        write_bytes_per_second: write,
+    };
+    sums.into_iter().map(hop).collect()
+}
+
+fn interrupts(interval: &Interval<'_>) -> Vec<Interrupt> {
+    let controllers = controllers(interval.machine, interval.rates);
+    let of = |vector: crate::report::why::tables::Vector<'_>| {
+        let controller = controllers.iter().find(|one| one.name == vector.controller);
+        let digits = vector.queue.rsplit('.').next().unwrap_or_default();
+        Interrupt {
+            drive: controller.map_or_else(|| vector.controller.to_owned(), Controller::label),
+            queue: digits.parse().ok(),
+            cpu: vector.cpu,
+            per_second: vector.per_second,
+        }
+    };
+    vectors(interval.rates).into_iter().map(of).collect()
+}

@@ -1,0 +1,226 @@
+//! Every table and line against known rates.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::*;
+use crate::{
+    counters::{
+        CpuShares,
+        activity::{ProcessRates, ThreadActivity, ThreadKind},
+    },
+    report::json,
+    source::{self, origin::Origin},
+    text::Label,
+};
+
+fn machine() -> Machine {
+    source::read_machine(&*Origin::Demo("threadripper-before".to_owned()).open().unwrap()).0
+}
+
+fn second(machine: &Machine) -> (Rates, Activity) {
+    let shares = CpuShares {
+        usr: 30.0,
+        nice: 10.0,
+        guest: 5.0,
+        sys: 25.0,
+        irq: 15.0,
+        softirq: 10.0,
+        wai: 5.0,
+        stl: 1.0,
+        idl: 39.0,
+    };
+    let disk = DiskRates {
+        reads: 1000.0,
+        read_bytes: 4_194_304.0,
+        read_await_ms: Some(0.25),
+        writes: 100.0,
+        written_bytes: 10_485_760.0,
+        reads_merged: 250.0,
+        utilisation: 42.5,
+        queue_depth: 1.5,
+        ..DiskRates::default()
+    };
+    let first = machine.hardware_drives().find(|drive| drive.nvme.is_some()).unwrap();
+    let controller = first.nvme.as_ref().unwrap().controller.clone();
+    let rates = Rates {
+        elapsed: Duration::from_secs(1),
+        cpu: Some(shares),
+        cpus: [(0, CpuShares { idl: 100.0, ..CpuShares::default() }), (3, shares)].into(),
+        columns: vec![0, 3],
+        interrupts: vec![10.0, 900.0],
+        disks: [(first.name.clone(), disk)].into(),
+        vectors: [(Label::new(&format!("{controller}q4")), 550.0)].into(),
+        vector_cpus: [(Label::new(&format!("{controller}q4")), vec![(3, 550.0)])].into(),
+        ..Rates::default()
+    };
+    let kind = |state, command: &str, is_kernel, wchan: Option<&str>| ThreadKind {
+        state,
+        command: Label::new(command),
+        is_kernel,
+        syscall: wchan.map(|_| Label::new("read")),
+        wchan: wchan.map(Label::new),
+    };
+    let kinds = vec![
+        (kind('D', "dd", false, Some("folio_wait_bit_common")), 0.75),
+        (kind('R', "kswapd*", true, None), 0.5),
+        (kind('S', "bash", false, Some("do_wait")), 4.0),
+    ];
+    let process = ProcessRates {
+        pid: 42,
+        command: Label::new("dd"),
+        read_bytes: Some(4_194_304.0),
+        written_bytes: None,
+        called_read: None,
+        called_write: None,
+        cpus: 0.25,
+        drives: None,
+    };
+    let activity = Activity {
+        threads: Some(ThreadActivity { kinds, samples: 10, sampled: 5, total: 5, problems: Vec::new() }),
+        processes: Some(vec![process]),
+        ..Activity::default()
+    };
+    (rates, activity)
+}
+
+fn with<T>(show: impl FnOnce(&Interval<'_>) -> T) -> T {
+    let machine = machine();
+    let (rates, activity) = second(&machine);
+    let time = Timestamp::from_millisecond(1_700_000_000_123).unwrap();
+    show(&Interval { machine: &machine, rates: &rates, activity: &activity, time, is_average: true })
+}
+
+/// Heading and rows of a table, single blanks between cells.
+fn shown(table: Table) -> Vec<String> {
+    with(|interval| {
+        let mut lines = vec![interval.heading(table, 200)];
+        lines.extend(interval.text(table, 200));
+        lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    })
+}
+
+#[test]
+fn iostat_has_sysstats_columns_and_units() {
+    let lines = shown(Table::Iostat);
+    assert_eq!(
+        lines[0],
+        "time Device r/s rMB/s rrqm/s %rrqm r_await rareq-sz w/s wMB/s wrqm/s %wrqm w_await wareq-sz aqu-sz %util"
+    );
+    let row = lines[1].split_once(' ').unwrap().1.split_once(' ').unwrap().1;
+    assert_eq!(row, "1000.00 4.00 250.00 20.00 0.25 4.10 100.00 10.00 0.00 0.00 0.00 102.40 1.50 42.50");
+}
+
+#[test]
+fn cpus_have_mpstats_columns_that_exclude_each_other() {
+    let lines = shown(Table::Cpu);
+    assert_eq!(lines[0], "time CPU %usr %nice %sys %iowait %irq %soft %steal %guest %idle intr/s");
+    assert_eq!(lines[1], "average all 15.00 10.00 10.00 5.00 5.00 10.00 1.00 5.00 39.00 910");
+    assert_eq!(lines[3], "average 3 15.00 10.00 10.00 5.00 5.00 10.00 1.00 5.00 39.00 900");
+    assert_eq!(lines.len(), 4);
+}
+
+#[test]
+fn interrupts_name_drive_queue_and_cpu_with_ios_for_each() {
+    let lines = shown(Table::Interrupts);
+    assert_eq!(lines[0], "time drive queue CPU intr/s I/O/intr %irq");
+    assert!(lines[1].ends_with(" 4 3 550 2.00 15.0") && lines[1].contains("nvme"), "{lines:?}");
+}
+
+#[test]
+fn threads_are_those_that_run_or_wait_and_kernel_threads_are_in_brackets() {
+    assert_eq!(
+        shown(Table::Threads),
+        [
+            "time threads state command syscall wchan",
+            "average 0.75 D dd read folio_wait_bit_common",
+            "average 0.50 R [kswapd*] - -"
+        ]
+    );
+}
+
+#[test]
+fn processes_have_shares_and_say_what_is_not_known() {
+    assert_eq!(
+        shown(Table::Processes),
+        ["time PID command rMB/s wMB/s %share %CPU drives", "average 42 dd 4.00 - 100.0 25.0 not known"]
+    );
+}
+
+#[test]
+fn csv_has_as_many_cells_as_headings_in_every_table() {
+    let tables =
+        [Table::Dstat, Table::Iostat, Table::Cpu, Table::Interrupts, Table::Threads, Table::Processes];
+    for table in tables {
+        let (heading, rows) = with(|interval| (interval.csv_heading(table), interval.csv(table)));
+        let cells = heading.split(',').count();
+        assert!(
+            !rows.is_empty() && rows.iter().all(|row| row.split(',').count() == cells),
+            "{heading}: {rows:?}"
+        );
+    }
+    let time = with(|interval| Interval { is_average: false, ..*interval }.csv(Table::Dstat)[0].clone());
+    assert!(time.starts_with("2023-11-14T22:13:20.123Z,"), "{time}");
+}
+
+#[test]
+fn a_line_of_json_has_what_scripts_rely_on() {
+    let line = with(|interval| json::line(&Line::new(interval)));
+    assert_eq!(line.matches('\n').count(), 1);
+    let line: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(line["schema"], 1);
+    assert_eq!(line["time"], 1_700_000_000_123_000_000_i64);
+    assert_eq!((&line["cpu"]["usr"], &line["cpu"]["softirq"]), (&Value::from(15.0), &Value::from(10.0)));
+    assert_eq!(line["cpus"][1]["cpu"], 3);
+    let drive = line["drives"].as_array().unwrap().iter().find(|drive| drive["queue_depth"] == 1.5).unwrap();
+    assert_eq!(drive["read"]["iops"], 1000.0);
+    assert_eq!(drive["read"]["await_ns"], 250_000.0);
+    assert_eq!(drive["write"]["request_bytes"], 104_857.6);
+    assert_eq!(drive["write"]["await_ns"], Value::Null);
+    assert_eq!(line["interrupts"][0]["queue"], 4);
+    assert_eq!(line["interrupts"][0]["drive"], drive["name"]);
+    assert_eq!(line["threads"][0]["count"], 0.75);
+    assert_eq!(line["threads"].as_array().unwrap().len(), 3);
+    assert_eq!(line["processes"][0]["write_bytes_per_second"], Value::Null);
+}
+
+#[test]
+fn hops_add_up_to_the_drives_at_their_root_complexes() {
+    let line: Value = serde_json::from_str(&with(|interval| json::line(&Line::new(interval)))).unwrap();
+    let machine = machine();
+    let roots: Vec<String> =
+        machine.pci.roots().map(|root| machine.pci.node(root).address.to_string()).collect();
+    let hops = line["hops"].as_array().unwrap();
+    let at_roots = hops.iter().filter(|hop| roots.iter().any(|root| hop["address"] == *root.as_str()));
+    let written: f64 = at_roots.map(|hop| hop["write_bytes_per_second"].as_f64().unwrap()).sum();
+    assert_eq!(written, 10_485_760.0);
+    assert!(hops.iter().filter(|hop| hop["read_bytes_per_second"] == 4_194_304.0).count() >= 3, "{hops:?}");
+}
+
+#[test]
+fn averages_weigh_by_time_and_keep_what_ended() {
+    let machine = machine();
+    let (rates, activity) = second(&machine);
+    let mut averages = Averages::default();
+    assert!(Averages::default().means().is_none());
+    averages.add(&rates, &activity);
+    let quiet = Rates {
+        elapsed: Duration::from_secs(3),
+        disks: rates.disks.keys().map(|name| (name.clone(), DiskRates::default())).collect(),
+        ..Rates::default()
+    };
+    let none = Activity {
+        threads: Some(ThreadActivity { samples: 30, ..ThreadActivity::default() }),
+        processes: Some(Vec::new()),
+        ..Activity::default()
+    };
+    averages.add(&quiet, &none);
+    let (mean, activity) = averages.means().unwrap();
+    assert_eq!(mean.elapsed, Duration::from_secs(4));
+    assert_eq!(mean.disks.values().next().unwrap().reads, 250.0);
+    let process = &activity.processes.unwrap()[0];
+    assert_eq!((process.read_bytes, process.written_bytes, process.cpus), (Some(1_048_576.0), None, 0.0625));
+    let threads = activity.threads.unwrap();
+    assert_eq!((threads.kinds[0].1, threads.samples), (0.1875, 40));
+}

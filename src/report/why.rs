@@ -1,0 +1,422 @@
+//! Why it is not faster: one sentence from rates and activity, the first of [`RULES`] that fires.
+
+pub(crate) mod grid;
+pub(crate) mod lines;
+pub(crate) mod tables;
+mod waits;
+
+use std::fmt::Write as _;
+
+pub(crate) use self::waits::{Wait, wait_of};
+use self::{
+    tables::{Split, nearest_limit},
+    waits::Waiters,
+};
+use crate::{
+    counters::{DiskRates, Rates, activity::Activity},
+    machine::Machine,
+    model::DriveName,
+    units::{BytesPerSecond, UnitSystem, count, counted},
+};
+
+/// What a sentence is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Rates of the last counters.
+    pub rates: &'a Rates,
+    /// Threads and processes.
+    pub activity: &'a Activity,
+    /// The test in progress.
+    pub test: Option<TestNow>,
+    /// GB/s or GiB/s.
+    pub units: UnitSystem,
+}
+
+/// The test in progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TestNow {
+    /// Jobs of all targets.
+    pub workers: usize,
+    /// Workers poll for completions.
+    pub is_polled: bool,
+}
+
+/// A part of the Why screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each is its own word")]
+pub enum Panel {
+    Cpus,
+    Threads,
+    Interrupts,
+    Processes,
+    Pressure,
+}
+
+/// All panels, in their order on the screen.
+pub const PANELS: [Panel; 5] =
+    [Panel::Cpus, Panel::Threads, Panel::Interrupts, Panel::Processes, Panel::Pressure];
+
+/// Why it is not faster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sentence {
+    /// The rule.
+    pub rule: &'static str,
+    /// In words.
+    pub text: String,
+    /// The panels with the evidence.
+    pub panels: [Panel; 2],
+}
+
+struct Rule {
+    id: &'static str,
+    /// When it fires, for docs/why.md.
+    fires: &'static str,
+    panels: [Panel; 2],
+    says: fn(&Facts<'_>) -> Option<String>,
+}
+
+/// The first that fires is the sentence; the last always does.
+const RULES: &[Rule] = &[
+    Rule {
+        id: "interrupts",
+        fires: "a CPU spends at least 80 % of its time in hard and soft interrupts",
+        panels: [Panel::Interrupts, Panel::Cpus],
+        says: interrupts,
+    },
+    Rule {
+        id: "steal",
+        fires: "the hypervisor takes at least 20 % of all CPU time and less than 10 % is idle",
+        panels: [Panel::Cpus, Panel::Threads],
+        says: steal,
+    },
+    Rule {
+        id: "polling",
+        fires: "a test with polled completions runs",
+        panels: [Panel::Cpus, Panel::Threads],
+        says: polling,
+    },
+    Rule {
+        id: "reclaim",
+        fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves, while drives read or write",
+        panels: [Panel::Pressure, Panel::Threads],
+        says: reclaim,
+    },
+    Rule {
+        id: "cpus",
+        fires: "less than 5 % of all CPU time is idle or iowait while drives read or write",
+        panels: [Panel::Cpus, Panel::Threads],
+        says: all_cpus,
+    },
+    Rule {
+        id: "page-cache",
+        fires: "at least half of a command's active threads wait for a page of the page cache",
+        panels: [Panel::Threads, Panel::Pressure],
+        says: page_cache,
+    },
+    Rule {
+        id: "writeback",
+        fires: "at least half of a command's active threads wait for writeback",
+        panels: [Panel::Threads, Panel::Pressure],
+        says: writeback,
+    },
+    Rule {
+        id: "drives",
+        fires: "at least half of a command's active threads wait for completions while drives read or write",
+        panels: [Panel::Threads, Panel::Cpus],
+        says: drives,
+    },
+    Rule {
+        id: "threads",
+        fires: "threads of a test, or of the process that moves most, run at least 90 % of the time and fill as many CPUs",
+        panels: [Panel::Threads, Panel::Cpus],
+        says: threads,
+    },
+    Rule {
+        id: "cached",
+        fires: "read calls of a process return 5 times what all drives read, and at least 200 MB/s more",
+        panels: [Panel::Processes, Panel::Pressure],
+        says: cached,
+    },
+    Rule {
+        id: "queue",
+        fires: "a drive has at least one I/O in flight on average, where threads are not known",
+        panels: [Panel::Processes, Panel::Interrupts],
+        says: queue,
+    },
+    Rule {
+        id: "moving",
+        fires: "drives read or write",
+        panels: [Panel::Processes, Panel::Cpus],
+        says: moving,
+    },
+    Rule {
+        id: "idle",
+        fires: "always",
+        panels: [Panel::Cpus, Panel::Processes],
+        says: |facts| Some(idle(facts)),
+    },
+];
+
+/// The rules for docs/why.md.
+pub fn markdown() -> String {
+    let mut text = String::from("| rule | fires when |\n|---|---|\n");
+    for rule in RULES {
+        let _ = writeln!(text, "| `{}` | {} |", rule.id, rule.fires);
+    }
+    text
+}
+
+/// The sentence.
+pub fn sentence(inputs: &Inputs<'_>) -> Sentence {
+    let facts = Facts::new(inputs);
+    let fired = RULES.iter().find_map(|rule| Some((rule, (rule.says)(&facts)?)));
+    let (rule, text) = fired.unwrap_or((&RULES[RULES.len() - 1], String::new()));
+    Sentence { rule: rule.id, text, panels: rule.panels }
+}
+
+/// What several rules ask.
+struct Facts<'a> {
+    inputs: &'a Inputs<'a>,
+    /// Bytes per second that drives read and write.
+    read: f64,
+    written: f64,
+    /// I/Os per second.
+    ios: f64,
+    /// The drive with most I/Os in flight.
+    deepest: Option<(&'a DriveName, &'a DiskRates)>,
+}
+
+impl<'a> Facts<'a> {
+    fn new(inputs: &'a Inputs<'a>) -> Self {
+        let Inputs { machine, rates, .. } = *inputs;
+        let of = |software: bool| {
+            let drives = machine.drives.iter().filter(move |drive| drive.kind.is_software() == software);
+            drives.filter_map(|drive| Some((&drive.name, rates.disks.get(&drive.name)?)))
+        };
+        // What a loop device or an array moves, the drives below it move too, unless there are none.
+        let has_hardware = of(false).any(|(_, disk)| disk.reads + disk.writes > 0.0);
+        let disks = || of(!has_hardware);
+        // A sum of nothing is -0.0.
+        let sum = |value: fn(&DiskRates) -> f64| disks().fold(0.0, |sum, (_, disk)| sum + value(disk));
+        Self {
+            inputs,
+            read: sum(|disk| disk.read_bytes),
+            written: sum(|disk| disk.written_bytes),
+            ios: sum(|disk| disk.reads + disk.writes),
+            deepest: disks().max_by(|(_, a), (_, b)| a.queue_depth.total_cmp(&b.queue_depth)),
+        }
+    }
+
+    /// Whether drives do more than an idle system's log.
+    fn is_moving(&self) -> bool {
+        const BYTES: f64 = 2e6;
+        const IOS: f64 = 200.0;
+        self.read + self.written >= BYTES || self.ios >= IOS
+    }
+
+    /// `buffered reads`.
+    fn buffered(&self) -> &'static str {
+        if self.written > self.read { "buffered writes" } else { "buffered reads" }
+    }
+
+    fn all(&self) -> Option<Split> {
+        self.inputs.rates.cpu.map(Split::from)
+    }
+
+    fn rate(&self, bytes_per_second: f64) -> String {
+        self.inputs.units.rate(BytesPerSecond(bytes_per_second))
+    }
+
+    /// `reads 1.20 GB/s and writes 0.30 GB/s`, of what moves.
+    fn moves(&self) -> String {
+        let (reads, writes) = (self.rate(self.read), self.rate(self.written));
+        const LEAST: f64 = 1e5;
+        match (self.read >= LEAST, self.written >= LEAST) {
+            (true, false) => format!("read {reads}"),
+            (false, true) => format!("write {writes}"),
+            _ => format!("read {reads} and write {writes}"),
+        }
+    }
+
+    fn waiters(&self, wait: Wait) -> Option<Waiters<'a>> {
+        let threads = self.inputs.activity.threads.as_ref()?;
+        Waiters::most(threads, wait).filter(Waiters::is_most_of_them)
+    }
+}
+
+fn interrupts(facts: &Facts<'_>) -> Option<String> {
+    const MOST: f64 = 80.0;
+    let rates = facts.inputs.rates;
+    let all = rates.cpus.iter().map(|(cpu, shares)| (cpu, Split::from(*shares)));
+    let (cpu, split) = all.max_by(|(_, a), (_, b)| a.interrupts().total_cmp(&b.interrupts()))?;
+    let word = if split.softirq > split.irq { "softirq" } else { "irq" };
+    (split.interrupts() >= MOST)
+        .then(|| format!("CPU {cpu} spends {:.0} % in {word}: interrupts are the limit", split.interrupts()))
+}
+
+fn steal(facts: &Facts<'_>) -> Option<String> {
+    let all = facts.all()?;
+    (all.steal >= 20.0 && all.idle < 10.0).then(|| {
+        format!("The hypervisor takes {:.0} % of CPU time (steal): its host is the limit", all.steal)
+    })
+}
+
+fn polling(facts: &Facts<'_>) -> Option<String> {
+    let test = facts.inputs.test.filter(|test| test.is_polled)?;
+    Some(format!(
+        "{} {} for completions: busy CPUs are no limit here, compare with the drives' potential",
+        counted(test.workers, "worker"),
+        if test.workers == 1 { "polls" } else { "poll" }
+    ))
+}
+
+fn reclaim(facts: &Facts<'_>) -> Option<String> {
+    const KSWAPD: f64 = 25_000.0;
+    const DIRECT: f64 = 5_000.0;
+    let paging = facts.inputs.rates.paging?;
+    if !facts.is_moving() {
+        return None;
+    }
+    if paging.scanned_directly >= DIRECT {
+        return Some(format!(
+            "Tasks scan {} pages/s for free memory themselves (direct reclaim): {} are the limit",
+            count(paging.scanned_directly),
+            facts.buffered()
+        ));
+    }
+    (paging.scanned_by_kswapd >= KSWAPD).then(|| {
+        format!(
+            "kswapd scans {} pages/s: {} are the limit",
+            count(paging.scanned_by_kswapd),
+            facts.buffered()
+        )
+    })
+}
+
+fn all_cpus(facts: &Facts<'_>) -> Option<String> {
+    let all = facts.all().filter(|all| all.idle + all.iowait < 5.0 && facts.is_moving())?;
+    let cpus = facts.inputs.rates.cpus.len();
+    let which = match cpus {
+        0 => "All CPUs are".to_owned(),
+        1 => "The only CPU is".to_owned(),
+        cpus => format!("All {cpus} CPUs are"),
+    };
+    Some(format!("{which} busy ({}): the CPUs are the limit", shares(all)))
+}
+
+/// `usr 20 %, sys 71 %`: the kinds of work, most first.
+fn shares(split: Split) -> String {
+    let mut kinds: Vec<(&str, f64)> =
+        tables::KINDS.iter().map(|(_, name)| *name).zip(split.parts()).collect();
+    kinds.retain(|(name, share)| *share >= 1.0 && !["idle", "iowait"].contains(name));
+    kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let words: Vec<String> =
+        kinds.iter().take(3).map(|(name, share)| format!("{name} {share:.0} %")).collect();
+    words.join(", ")
+}
+
+fn page_cache(facts: &Facts<'_>) -> Option<String> {
+    let waiters = facts.waiters(Wait::PageCache)?;
+    Some(format!(
+        "{}: buffered reads are the limit, the page cache reads ahead too little",
+        waiters.words(None)
+    ))
+}
+
+fn writeback(facts: &Facts<'_>) -> Option<String> {
+    let waiters = facts.waiters(Wait::Writeback)?;
+    Some(format!("{}: buffered writes wait for writeback to the drives", waiters.words(None)))
+}
+
+fn drives(facts: &Facts<'_>) -> Option<String> {
+    let waiters = facts.waiters(Wait::Completion).filter(|_| facts.is_moving())?;
+    let words = waiters.words(facts.inputs.test);
+    let shallow = facts.deepest.filter(|(_, disk)| disk.queue_depth < 1.5 && disk.queue_depth > 0.0);
+    Some(match shallow {
+        Some((name, disk)) => format!(
+            "{words}: the latency of {name} at queue depth {:.1} is the limit",
+            disk.queue_depth.max(0.1),
+            name = name.as_str()
+        ),
+        None => format!("{words}: the drives are the limit"),
+    })
+}
+
+fn threads(facts: &Facts<'_>) -> Option<String> {
+    let Inputs { rates, activity, test, .. } = *facts.inputs;
+    let threads = activity.threads.as_ref().filter(|_| facts.is_moving())?;
+    let (name, command) = match test {
+        Some(_) => ("Workers".to_owned(), waits::WORKERS),
+        None => {
+            let first = activity.processes.as_ref()?.first()?;
+            let bytes = first.read_bytes.unwrap_or(0.0) + first.written_bytes.unwrap_or(0.0);
+            (2.0 * bytes >= facts.read + facts.written)
+                .then(|| (format!("Threads of {}", first.command), first.command.as_str()))?
+        }
+    };
+    let (running, active) = waits::running(threads, command);
+    let full =
+        rates.cpus.values().filter(|shares| Split::from(**shares).busy() >= tables::BUSY).count() as f64;
+    (running >= 0.9 && running >= 0.9 * active && full >= running.round()).then(|| match running.round() {
+        one if one < 2.0 => {
+            let who = if test.is_some() { "The only worker" } else { command };
+            format!(
+                "{who} keeps one CPU busy for {}: one thread is the limit",
+                facts.rate(facts.read + facts.written)
+            )
+        }
+        many => format!(
+            "{name} keep {many:.0} of {} CPUs busy and hardly wait: their number is the limit",
+            rates.cpus.len()
+        ),
+    })
+}
+
+fn cached(facts: &Facts<'_>) -> Option<String> {
+    const MORE: f64 = 200e6;
+    let processes = facts.inputs.activity.processes.as_ref()?;
+    let most = processes
+        .iter()
+        .max_by(|a, b| a.called_read.unwrap_or(0.0).total_cmp(&b.called_read.unwrap_or(0.0)))?;
+    let called = most.called_read?;
+    (called >= 5.0 * facts.read && called >= facts.read + MORE).then(|| {
+        format!(
+            "Read calls of {} return {}, the drives read {}: the page cache answers, or a pipe",
+            most.command,
+            facts.rate(called),
+            facts.rate(facts.read)
+        )
+    })
+}
+
+fn queue(facts: &Facts<'_>) -> Option<String> {
+    let is_known = facts.inputs.activity.threads.as_ref().is_some_and(|threads| !threads.kinds.is_empty());
+    let (name, disk) =
+        facts.deepest.filter(|(_, disk)| disk.queue_depth >= 1.0 && !is_known && facts.is_moving())?;
+    let wait = disk.read_await_ms.into_iter().chain(disk.write_await_ms).fold(0.0, f64::max);
+    Some(format!(
+        "{} has {:.1} I/Os in flight that take {wait:.2} ms: the drives are the limit",
+        name.as_str(),
+        disk.queue_depth
+    ))
+}
+
+fn moving(facts: &Facts<'_>) -> Option<String> {
+    facts.is_moving().then(|| {
+        let near = nearest_limit(facts.inputs.rates)
+            .map(|(cpu, split)| format!("; CPU {cpu} is the busiest with {:.0} %", split.busy()));
+        format!("Drives {}{}", facts.moves(), near.unwrap_or_default())
+    })
+}
+
+fn idle(facts: &Facts<'_>) -> String {
+    match facts.all().filter(|all| all.busy() >= 50.0) {
+        Some(all) => format!("Nothing reads or writes. CPUs are {:.0} % busy ({})", all.busy(), shares(all)),
+        None => "Nothing reads or writes.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+//! [`Grid`]: a table whose widths do not depend on its rows, for the screen, for rows that follow each other and for CSV.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::{report::cut, units};
+
+/// A column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Col {
+    pub(crate) name: &'static str,
+    /// Width in cells; the heading is no longer.
+    pub(crate) width: usize,
+    pub(crate) is_number: bool,
+    /// Where there is no room, columns with the highest value go first; 0 stays.
+    pub(crate) drop: u8,
+}
+
+pub(crate) const fn number(name: &'static str, width: usize, drop: u8) -> Col {
+    Col { name, width, is_number: true, drop }
+}
+
+pub(crate) const fn word(name: &'static str, width: usize, drop: u8) -> Col {
+    Col { name, width, is_number: false, drop }
+}
+
+/// A cell.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Cell {
+    Text(String),
+    /// With so many decimals.
+    Number(f64, usize),
+    /// `120 k` in text, the number in CSV.
+    Count(f64),
+    /// Not known: a dash in text, nothing in CSV.
+    Unknown,
+}
+
+/// How a row stands out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Mark {
+    #[default]
+    Plain,
+    /// Of the kernel.
+    Kernel,
+    /// Near a limit.
+    Hot,
+    /// Nothing moves here.
+    Quiet,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) mark: Mark,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Grid {
+    pub(crate) columns: Vec<Col>,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// Cells between columns.
+const GAP: usize = 1;
+
+impl Cell {
+    pub(crate) fn number(value: Option<f64>, decimals: usize) -> Self {
+        value.map_or(Self::Unknown, |value| Self::Number(value, decimals))
+    }
+
+    pub(crate) fn count(value: Option<f64>) -> Self {
+        value.map_or(Self::Unknown, Self::Count)
+    }
+
+    pub(crate) fn text(text: impl ToString) -> Self {
+        Self::Text(text.to_string())
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Number(value, decimals) => format!("{value:.decimals$}"),
+            Self::Count(value) => units::count(*value),
+            Self::Unknown => "-".to_owned(),
+        }
+    }
+
+    fn csv(&self) -> String {
+        match self {
+            Self::Text(text) if text.contains(['"', ',', '\n', '\r']) => {
+                format!("\"{}\"", text.replace('"', "\"\""))
+            }
+            Self::Text(text) => text.clone(),
+            Self::Number(value, _) | Self::Count(value) => format!("{value:.3}"),
+            Self::Unknown => String::new(),
+        }
+    }
+}
+
+impl Grid {
+    /// Indexes of the columns that fit into `room` cells.
+    pub(crate) fn fitting(&self, room: usize) -> Vec<usize> {
+        let mut shown: Vec<usize> = (0..self.columns.len()).collect();
+        let wide = |shown: &[usize]| shown.iter().map(|at| self.columns[*at].width + GAP).sum::<usize>();
+        while wide(&shown) > room + GAP
+            && let Some(at) = (0..shown.len())
+                .rev()
+                .max_by_key(|at| self.columns[shown[*at]].drop)
+                .filter(|at| self.columns[shown[*at]].drop > 0)
+        {
+            shown.remove(at);
+        }
+        shown
+    }
+
+    /// The heading of these columns in `room` cells.
+    pub(crate) fn heading(&self, shown: &[usize], room: usize) -> String {
+        let cells = shown.iter().map(|at| (*at, self.columns[*at].name.to_owned()));
+        self.line(cells, room)
+    }
+
+    /// A row of these columns in `room` cells; the last column takes what is left.
+    pub(crate) fn row(&self, row: &Row, shown: &[usize], room: usize) -> String {
+        let cells = shown.iter().map(|at| (*at, row.cells.get(*at).map_or_else(String::new, Cell::shown)));
+        self.line(cells, room)
+    }
+
+    fn line(&self, cells: impl Iterator<Item = (usize, String)>, room: usize) -> String {
+        let mut line = String::new();
+        let mut cells = cells.peekable();
+        while let Some((at, text)) = cells.next() {
+            let Col { width, is_number, .. } = self.columns[at];
+            let is_last = cells.peek().is_none();
+            // A number is never cut: it would be another number.
+            let text = match (is_number, is_last) {
+                (true, _) => text,
+                (false, true) => cut(&text, room.saturating_sub(line.width())),
+                (false, false) => cut(&text, width),
+            };
+            let padding = " ".repeat(width.saturating_sub(text.width()));
+            let (before, after) = if is_number { (&*padding, "") } else { ("", &*padding) };
+            line.extend([before, &text, if is_last { "" } else { after }]);
+            if !is_last {
+                line.push_str(&" ".repeat(GAP));
+            }
+        }
+        line.trim_end().to_owned()
+    }
+
+    /// Names of the columns, for CSV.
+    pub(crate) fn csv_heading(&self) -> String {
+        self.columns.iter().map(|column| column.name).collect::<Vec<_>>().join(",")
+    }
+
+    /// Rows, for CSV.
+    pub(crate) fn csv_rows(&self) -> impl Iterator<Item = String> {
+        self.rows.iter().map(|row| row.cells.iter().map(Cell::csv).collect::<Vec<_>>().join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn grid() -> Grid {
+        Grid {
+            columns: vec![word("name", 6, 0), number("r/s", 8, 0), number("%util", 6, 1), word("why", 4, 0)],
+            rows: vec![Row {
+                cells: vec![
+                    Cell::text("nvme0n1p1"),
+                    Cell::Number(12.5, 2),
+                    Cell::Unknown,
+                    Cell::text("a, \"b\" and more"),
+                ],
+                mark: Mark::Plain,
+            }],
+        }
+    }
+
+    #[test]
+    fn columns_that_matter_least_go_first_and_texts_are_cut_with_a_mark() {
+        let grid = grid();
+        let all = grid.fitting(100);
+        assert_eq!(all, [0, 1, 2, 3]);
+        assert_eq!(grid.heading(&all, 100), "name        r/s  %util why");
+        assert_eq!(grid.row(&grid.rows[0], &all, 100), "nvme0…    12.50      - a, \"b\" and more");
+        assert_eq!(grid.row(&grid.rows[0], &all, 30), "nvme0…    12.50      - a, \"b\"…");
+        assert_eq!(grid.fitting(24), [0, 1, 3]);
+    }
+
+    #[test]
+    fn csv_quotes_what_holds_commas_and_leaves_out_what_is_not_known() {
+        let grid = grid();
+        assert_eq!(grid.csv_heading(), "name,r/s,%util,why");
+        let rows: Vec<String> = grid.csv_rows().collect();
+        assert_eq!(rows, ["nvme0n1p1,12.500,,\"a, \"\"b\"\" and more\""]);
+    }
+
+    proptest! {
+        #[test]
+        fn lines_fit_where_numbers_do(text in "[a-z 中\",]{0,30}", value in 0.0f64..1e5, room in 24usize..80) {
+            let mut grid = grid();
+            grid.rows[0].cells = vec![
+                Cell::text(&text), Cell::Number(value, 1), Cell::Count(value), Cell::text(&text),
+            ];
+            let shown = grid.fitting(room);
+            prop_assert!(grid.row(&grid.rows[0], &shown, room).width() <= room);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Lines of figures that are no table: pressure, reclaim, posted MSI, clock, what an I/O of a test costs.
+
+use super::tables::{self, nearest_limit};
+use crate::{
+    counters::{PressureShares, Rates, activity::Activity},
+    machine::Machine,
+    model::{Problem, RunSummary},
+    units::{Micros, count, mean},
+};
+
+/// A figure with its name; what is not available says why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Its name.
+    pub name: &'static str,
+    /// Figure and unit, or the reason.
+    pub text: String,
+    /// Whether it is known.
+    pub is_known: bool,
+    /// Whether it is near a limit.
+    pub is_hot: bool,
+}
+
+fn known(name: &'static str, text: String, is_hot: bool) -> Line {
+    Line { name, text, is_known: true, is_hot }
+}
+
+fn missing(name: &'static str, why: &str) -> Line {
+    Line { name, text: format!("not available here: {why}"), is_known: false, is_hot: false }
+}
+
+/// `/proc/pressure` and `/proc/vmstat`; `problems` has the reasons of what is missing.
+pub(crate) fn pressure(rates: &Rates, problems: &[Problem]) -> Vec<Line> {
+    let reason = |path: &str, otherwise: &str| {
+        let problem = problems.iter().find(|problem| problem.path.starts_with(path));
+        problem.map_or_else(
+            || format!("{path}: {otherwise}"),
+            |problem| format!("{}: {}", problem.path, problem.reason),
+        )
+    };
+    let mut lines = Vec::new();
+    match rates.pressure {
+        Some(PressureShares { io_some, io_full, memory_some, memory_full, cpu_some }) => {
+            let both =
+                |some: f64, full: f64| format!("some tasks wait {some:.1} % of the time, all {full:.1} %");
+            lines.push(known("io", both(io_some, io_full), io_some >= 25.0));
+            lines.push(known("memory", both(memory_some, memory_full), memory_some >= 10.0));
+            lines.push(known(
+                "cpu",
+                format!("some tasks wait {cpu_some:.1} % of the time"),
+                cpu_some >= 50.0,
+            ));
+        }
+        None => lines.push(missing(
+            "pressure",
+            &reason("/proc/pressure", "not readable, or the kernel runs without psi=1"),
+        )),
+    }
+    match rates.paging {
+        Some(paging) => {
+            let scanned = format!(
+                "kswapd {} pages/s, tasks themselves {}; {} reclaimed",
+                count(paging.scanned_by_kswapd),
+                count(paging.scanned_directly),
+                count(paging.reclaimed)
+            );
+            lines.push(known(
+                "scanned",
+                scanned,
+                paging.scanned_by_kswapd + paging.scanned_directly >= 25_000.0,
+            ));
+        }
+        None => lines.push(missing("scanned", &reason("/proc/vmstat", "not readable"))),
+    }
+    if let Some(memory) = rates.memory {
+        let giga = |bytes: u64| format!("{:.1}", bytes as f64 / 1_073_741_824.0);
+        let text = format!("{} GiB page cache, {} GiB free", giga(memory.cached), giga(memory.free));
+        lines.push(known("memory is", text, false));
+    }
+    if let (Some(running), Some(blocked)) = (rates.running, rates.blocked) {
+        let switches = rates.context_switches.map(|rate| format!("; {} context switches/s", count(rate)));
+        let text = format!("{running} running, {blocked} blocked{}", switches.unwrap_or_default());
+        lines.push(known("tasks", text, false));
+    }
+    lines
+}
+
+/// Below the table of interrupts: I/Os per interrupt, posted MSI, all of them.
+pub(crate) fn interrupts(machine: &Machine, rates: &Rates) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let controllers = tables::controllers(machine, rates);
+    let (ios, interrupts) =
+        controllers.iter().fold((0.0, 0.0), |(ios, all), one| (ios + one.ios, all + one.interrupts));
+    if interrupts > 0.0 {
+        let per = if ios > 0.0 { format!(", {} I/Os each", mean(ios / interrupts)) } else { String::new() };
+        lines.push(known("drives", format!("{} interrupts/s{per}", count(interrupts)), false));
+    } else if controllers.is_empty() {
+        lines.push(missing("drives", "/proc/interrupts: no vector of a drive"));
+    }
+    match (rates.posted, tables::posted_ratio(rates)) {
+        (Some(posted), Some(ratio)) => {
+            let text =
+                format!("{} notifications/s, {:.0} % of the MSIs of drives", count(posted), 100.0 * ratio);
+            lines.push(known("posted MSI", text, false));
+        }
+        (Some(posted), None) => {
+            lines.push(known("posted MSI", format!("{} notifications/s", count(posted)), false))
+        }
+        (None, _) => {
+            lines.push(missing(
+                "posted MSI",
+                "/proc/interrupts: no PMN row (Intel, kernel 6.10, intremap=posted_msi)",
+            ));
+        }
+    }
+    lines
+}
+
+/// Below the table of CPUs: the one nearest its limit, clock, idle states.
+pub(crate) fn cpus(rates: &Rates) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if let Some((cpu, split)) = nearest_limit(rates) {
+        let irq = split.interrupts();
+        let irq = if irq >= 1.0 { format!(", {irq:.0} % in interrupts") } else { String::new() };
+        lines.push(known(
+            "busiest",
+            format!("CPU {cpu} {:.0} %{irq}", split.busy()),
+            split.busy() >= tables::BUSY,
+        ));
+    }
+    match rates.clock_khz {
+        Some(khz) => {
+            lines.push(known("clock", format!("{:.2} GHz, the fastest CPU", khz as f64 / 1e6), false))
+        }
+        None => lines.push(missing("clock", "cpu*/cpufreq/scaling_cur_freq: no such file")),
+    }
+    if !rates.idle.is_empty() {
+        let mut states: std::collections::BTreeMap<u32, f64> = std::collections::BTreeMap::new();
+        for ((_, state), entries) in &rates.idle {
+            *states.entry(*state).or_default() += entries;
+        }
+        let words: Vec<String> =
+            states.iter().map(|(state, entries)| format!("state{state} {}/s", count(*entries))).collect();
+        lines.push(known("idle", words.join(", "), false));
+    }
+    lines
+}
+
+/// What could not be read of threads.
+pub(crate) fn threads(activity: &Activity) -> Vec<Line> {
+    let unread = |problem: &Problem| format!("{}: {}", problem.path, problem.reason);
+    match &activity.threads {
+        Some(threads) => threads.problems.iter().map(|problem| missing("unread", &unread(problem))).collect(),
+        None => {
+            let why = activity.problems.first().map_or_else(|| "not sampled yet".to_owned(), unread);
+            vec![missing("threads", &why)]
+        }
+    }
+}
+
+/// What could not be read of processes.
+pub(crate) fn processes(activity: &Activity) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if activity.processes.is_none() {
+        lines.push(missing("processes", "not sampled yet"));
+    }
+    if activity.hidden > 0 {
+        lines.push(missing(
+            "hidden",
+            &format!("/proc/PID/io of {} of the processes: needs root", activity.hidden),
+        ));
+    }
+    lines
+}
+
+/// What an I/O costs while a test runs: all CPUs and drives together, other work included.
+pub(crate) fn per_io_now(rates: &Rates, iops: f64) -> Vec<Line> {
+    let cpus = rates.cpus.len().max(1) as f64;
+    let mut lines = Vec::new();
+    if iops <= 0.0 {
+        return lines;
+    }
+    if let Some(split) = rates.cpu.map(tables::Split::from) {
+        let ns = |share: f64| Micros(share / 100.0 * cpus * 1e6 / iops).to_string();
+        let system = split.sys + split.interrupts();
+        let text =
+            format!("user {}, system {} of CPU, all processes", ns(split.usr + split.nice), ns(system));
+        lines.push(known("per I/O", text, false));
+    }
+    let switches = rates.context_switches.map(|rate| format!("{} context switches", mean(rate / iops)));
+    let all = tables::all_vectors(rates);
+    let interrupts = (!rates.vector_cpus.is_empty()).then(|| format!("{} interrupts", mean(all / iops)));
+    let words: Vec<String> = switches.into_iter().chain(interrupts).collect();
+    if !words.is_empty() {
+        lines.push(known("", words.join(", "), false));
+    }
+    lines.push(missing("cycles", "hardware counters are not read"));
+    lines
+}
+
+/// What an I/O of a finished test cost its own threads.
+pub(crate) fn per_io_of(run: &RunSummary) -> Vec<Line> {
+    let ios: u64 = run.targets.iter().map(|target| target.ios).sum();
+    if ios == 0 {
+        return Vec::new();
+    }
+    let of = |nanos: u128| Micros(nanos as f64 / 1e3 / ios as f64).to_string();
+    let user = run.targets.iter().map(|target| target.cpu_user.as_nanos()).sum();
+    let system = run.targets.iter().map(|target| target.cpu_system.as_nanos()).sum();
+    let switches: u64 = run.targets.iter().map(|target| target.context_switches).sum();
+    let text = format!(
+        "user {}, system {} of CPU, {} context switches",
+        of(user),
+        of(system),
+        mean(switches as f64 / ios as f64)
+    );
+    vec![known("last test", text, false)]
+}

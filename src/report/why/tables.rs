@@ -1,0 +1,335 @@
+//! The tables that the Why screen and `stat` show: CPUs, interrupts, threads, processes.
+
+use std::collections::BTreeMap;
+
+use super::grid::{Cell, Grid, Mark, Row, number, word};
+use crate::{
+    counters::{
+        CpuShares, Rates,
+        activity::{Activity, ProcessRates, ThreadKind},
+    },
+    machine::{Drive, Machine},
+    model::DriveName,
+};
+
+/// From this share on a CPU has hardly any time left, percent.
+pub(crate) const BUSY: f64 = 90.0;
+/// From this share on interrupts are most of what a CPU does, percent.
+pub(crate) const MUCH_IRQ: f64 = 30.0;
+
+/// Shares of a CPU that exclude each other and add up to 100 percent, as mpstat shows them. `guest` contains guest_nice.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Split {
+    pub(crate) usr: f64,
+    pub(crate) nice: f64,
+    pub(crate) sys: f64,
+    pub(crate) iowait: f64,
+    pub(crate) irq: f64,
+    pub(crate) softirq: f64,
+    pub(crate) steal: f64,
+    pub(crate) guest: f64,
+    pub(crate) idle: f64,
+}
+
+/// The letters that draw the kinds of CPU time, with their names, in the order of a bar.
+pub(crate) const KINDS: [(char, &str); 9] = [
+    ('u', "usr"),
+    ('n', "nice"),
+    ('s', "sys"),
+    ('h', "irq"),
+    ('x', "softirq"),
+    ('t', "steal"),
+    ('g', "guest"),
+    ('w', "iowait"),
+    ('·', "idle"),
+];
+
+impl From<CpuShares> for Split {
+    fn from(shares: CpuShares) -> Self {
+        // Guest time is in user or nice time: taken from user time first.
+        let user = (shares.usr - shares.nice).max(0.0);
+        let from_user = shares.guest.min(user);
+        let from_nice = (shares.guest - from_user).min(shares.nice);
+        Self {
+            usr: user - from_user,
+            nice: shares.nice - from_nice,
+            sys: (shares.sys - shares.irq).max(0.0),
+            iowait: shares.wai,
+            irq: (shares.irq - shares.softirq).max(0.0),
+            softirq: shares.softirq,
+            steal: shares.stl,
+            guest: from_user + from_nice,
+            idle: shares.idl,
+        }
+    }
+}
+
+impl Split {
+    /// In the order of [`KINDS`].
+    pub(crate) const fn parts(self) -> [f64; 9] {
+        let Self { usr, nice, sys, iowait, irq, softirq, steal, guest, idle } = self;
+        [usr, nice, sys, irq, softirq, steal, guest, iowait, idle]
+    }
+
+    /// Time in which it worked, percent; steal is not its own.
+    pub(crate) fn busy(self) -> f64 {
+        (100.0 - self.idle - self.iowait - self.steal).clamp(0.0, 100.0)
+    }
+
+    /// Hard and soft interrupts.
+    pub(crate) fn interrupts(self) -> f64 {
+        self.irq + self.softirq
+    }
+
+    fn mark(self) -> Mark {
+        match self.busy() {
+            _ if self.interrupts() >= MUCH_IRQ => Mark::Hot,
+            busy if busy >= BUSY => Mark::Hot,
+            busy if busy < 1.0 => Mark::Quiet,
+            _ => Mark::Plain,
+        }
+    }
+}
+
+/// The CPU with the least time left, the one with more interrupts of two.
+pub(crate) fn nearest_limit(rates: &Rates) -> Option<(u32, Split)> {
+    let all = rates.cpus.iter().map(|(cpu, shares)| (*cpu, Split::from(*shares)));
+    all.max_by(|(_, a), (_, b)| a.busy().total_cmp(&b.busy()).then(a.interrupts().total_cmp(&b.interrupts())))
+}
+
+/// The NUMA node of each CPU; empty where there is only one.
+pub(crate) fn nodes(machine: &Machine) -> BTreeMap<u32, u32> {
+    let numa = &machine.processors.numa;
+    let with_cpus = numa.values().filter(|cpus| !cpus.is_empty()).count();
+    let pairs = numa.iter().flat_map(|(node, cpus)| cpus.iter().map(|cpu| (*cpu, *node)));
+    if with_cpus > 1 { pairs.collect() } else { BTreeMap::new() }
+}
+
+/// mpstat's columns, all CPUs first; interrupts per second of each where they are counted.
+pub(crate) fn cpus(machine: &Machine, rates: &Rates) -> Grid {
+    let percent = |name| number(name, 7, 0);
+    let nodes = nodes(machine);
+    let mut columns = vec![word("CPU", 5, 0)];
+    columns.extend(
+        ["%usr", "%nice", "%sys", "%iowait", "%irq", "%soft", "%steal", "%guest", "%idle"].map(percent),
+    );
+    columns.push(number("intr/s", 8, 1));
+    let online: Vec<u32> =
+        if rates.columns.is_empty() { rates.cpus.keys().copied().collect() } else { rates.columns.clone() };
+    let interrupts: BTreeMap<u32, f64> = online.into_iter().zip(rates.interrupts.iter().copied()).collect();
+    if !nodes.is_empty() {
+        columns.push(word("node", 4, 2));
+    }
+    let row = |name: String, cpu: Option<u32>, shares: &CpuShares| {
+        let split = Split::from(*shares);
+        let Split { usr, nice, sys, iowait, irq, softirq, steal, guest, idle } = split;
+        let mut cells = vec![Cell::Text(name)];
+        let shares = [usr, nice, sys, iowait, irq, softirq, steal, guest, idle];
+        cells.extend(shares.map(|share| Cell::Number(share, 2)));
+        let total = || (!rates.interrupts.is_empty()).then(|| rates.interrupts.iter().sum());
+        cells.push(Cell::count(cpu.map_or_else(total, |cpu| interrupts.get(&cpu).copied())));
+        if !nodes.is_empty() {
+            cells.push(cpu.and_then(|cpu| nodes.get(&cpu)).map_or(Cell::Unknown, Cell::text));
+        }
+        Row { cells, mark: split.mark() }
+    };
+    let all = rates.cpu.iter().map(|shares| row("all".to_owned(), None, shares));
+    let each = rates.cpus.iter().map(|(cpu, shares)| row(cpu.to_string(), Some(*cpu), shares));
+    Grid { columns, rows: all.chain(each).collect() }
+}
+
+/// Interrupts of one controller.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Controller {
+    /// The kernel's name: `nvme0`, `virtio1`.
+    pub(crate) name: String,
+    /// Its drives.
+    pub(crate) drives: Vec<DriveName>,
+    /// Interrupts per second.
+    pub(crate) interrupts: f64,
+    /// Reads and writes per second of its drives.
+    pub(crate) ios: f64,
+}
+
+impl Controller {
+    /// I/Os that one interrupt reports; `None` without interrupts, as with polled queues.
+    pub(crate) fn ios_per_interrupt(&self) -> Option<f64> {
+        (self.interrupts > 0.0 && self.ios > 0.0).then(|| self.ios / self.interrupts)
+    }
+}
+
+/// A vector on one CPU.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Vector<'a> {
+    pub(crate) controller: &'a str,
+    /// `3` of `nvme0q3`, `req.0` of `virtio1-req.0`.
+    pub(crate) queue: &'a str,
+    pub(crate) cpu: u32,
+    pub(crate) per_second: f64,
+}
+
+/// `nvme0q3` is queue 3 of `nvme0`, `virtio1-req.0` queue `req.0` of `virtio1`.
+fn parts_of(vector: &str) -> (&str, &str) {
+    let nvme = || vector.split_once('q').filter(|(controller, _)| controller.starts_with("nvme"));
+    nvme().or_else(|| vector.split_once('-')).unwrap_or((vector, ""))
+}
+
+/// Drives of a controller: NVMe by name, others by a folder of their path.
+pub(crate) fn drives_of<'a>(machine: &'a Machine, controller: &'a str) -> impl Iterator<Item = &'a Drive> {
+    machine.block_devices().filter(move |drive| match &drive.nvme {
+        Some(nvme) => nvme.controller.as_str() == controller,
+        None => drive.path.split('/').any(|folder| folder == controller),
+    })
+}
+
+/// Every vector with interrupts by CPU, most first.
+pub(crate) fn vectors(rates: &Rates) -> Vec<Vector<'_>> {
+    let mut all: Vec<Vector<'_>> = Vec::new();
+    for (name, cpus) in &rates.vector_cpus {
+        let (controller, queue) = parts_of(name.as_str());
+        all.extend(cpus.iter().map(|(cpu, per_second)| Vector {
+            controller,
+            queue,
+            cpu: *cpu,
+            per_second: *per_second,
+        }));
+    }
+    all.sort_by(|a, b| b.per_second.total_cmp(&a.per_second));
+    all
+}
+
+/// Controllers with vectors, those with most interrupts first.
+pub(crate) fn controllers(machine: &Machine, rates: &Rates) -> Vec<Controller> {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for (name, cpus) in &rates.vector_cpus {
+        *sums.entry(parts_of(name.as_str()).0).or_default() += cpus.iter().map(|(_, rate)| rate).sum::<f64>();
+    }
+    let of = |(name, interrupts): (&str, f64)| {
+        let drives: Vec<DriveName> = drives_of(machine, name).map(|drive| drive.name.clone()).collect();
+        let disks = drives.iter().filter_map(|drive| rates.disks.get(drive));
+        let ios = disks.map(|disk| disk.reads + disk.writes).sum();
+        Controller { name: name.to_owned(), drives, interrupts, ios }
+    };
+    let mut all: Vec<Controller> = sums.into_iter().map(of).collect();
+    all.sort_by(|a, b| b.interrupts.total_cmp(&a.interrupts));
+    all
+}
+
+/// Interrupts of drives per second.
+pub(crate) fn all_vectors(rates: &Rates) -> f64 {
+    rates.vector_cpus.values().flatten().map(|(_, rate)| rate).sum()
+}
+
+/// Posted-MSI notifications over the interrupts of drives; `None` where the kernel has no posted MSI or nothing interrupts.
+pub(crate) fn posted_ratio(rates: &Rates) -> Option<f64> {
+    let all = all_vectors(rates);
+    rates.posted.filter(|_| all > 0.0).map(|posted| posted / all)
+}
+
+/// Interrupts by drive, queue and CPU; the I/Os per interrupt are those of the whole controller.
+pub(crate) fn interrupts(machine: &Machine, rates: &Rates) -> Grid {
+    let columns = vec![
+        word("drive", 10, 0),
+        word("queue", 6, 0),
+        number("CPU", 4, 0),
+        number("intr/s", 7, 0),
+        number("I/O/intr", 8, 1),
+        number("%irq", 6, 2),
+    ];
+    let controllers = controllers(machine, rates);
+    let row = |vector: Vector<'_>| {
+        let controller = controllers.iter().find(|one| one.name == vector.controller);
+        let drive = controller.map_or_else(|| vector.controller.to_owned(), Controller::label);
+        let cpu = rates.cpus.get(&vector.cpu).copied().map(Split::from);
+        let cells = vec![
+            Cell::Text(drive),
+            Cell::text(vector.queue),
+            Cell::Number(f64::from(vector.cpu), 0),
+            Cell::Count(vector.per_second),
+            Cell::number(controller.and_then(Controller::ios_per_interrupt), 2),
+            Cell::number(cpu.map(Split::interrupts), 1),
+        ];
+        let is_hot = cpu.is_some_and(|cpu| cpu.interrupts() >= MUCH_IRQ);
+        Row { cells, mark: if is_hot { Mark::Hot } else { Mark::Plain } }
+    };
+    Grid { columns, rows: vectors(rates).into_iter().map(row).collect() }
+}
+
+impl Controller {
+    /// Its drive, or its own name where it has none or several.
+    pub(crate) fn label(&self) -> String {
+        match &self.drives[..] {
+            [drive] => drive.as_str().to_owned(),
+            _ => self.name.clone(),
+        }
+    }
+}
+
+/// Threads that run or wait for a device first, as pSnapper shows them; a kernel thread's command is in brackets as in ps.
+pub(crate) fn threads(activity: &Activity, with_sleeping: bool) -> Grid {
+    let columns = vec![
+        number("threads", 7, 0),
+        word("state", 5, 0),
+        word("command", 18, 0),
+        word("syscall", 16, 1),
+        word("wchan", 20, 0),
+    ];
+    let kinds = || activity.threads.iter().flat_map(|threads| &threads.kinds);
+    let is_active = |(kind, _): &&(ThreadKind, f64)| kind.is_active() || super::wait_of(kind).is_some();
+    let sleeping = kinds().filter(|kind| with_sleeping && !is_active(kind));
+    let shown = kinds().filter(is_active).chain(sleeping);
+    let row = |(kind, mean): &(ThreadKind, f64)| {
+        let text = |label: &Option<crate::text::Label>| label.as_ref().map_or(Cell::Unknown, Cell::text);
+        let command = if kind.is_kernel { format!("[{}]", kind.command) } else { kind.command.to_string() };
+        let mark = match kind.state {
+            _ if kind.is_kernel => Mark::Kernel,
+            'D' => Mark::Hot,
+            'R' => Mark::Plain,
+            _ => Mark::Quiet,
+        };
+        let cells = vec![
+            Cell::Number(*mean, 2),
+            Cell::text(kind.state),
+            Cell::Text(command),
+            text(&kind.syscall),
+            text(&kind.wchan),
+        ];
+        Row { cells, mark }
+    };
+    Grid { columns, rows: shown.map(row).collect() }
+}
+
+/// Processes with what they move, most first; a rate in MB/s of `unit` bytes.
+pub(crate) fn processes(activity: &Activity, unit: f64, unit_names: [&'static str; 2]) -> Grid {
+    let columns = vec![
+        number("PID", 7, 2),
+        word("command", 16, 0),
+        number(unit_names[0], 9, 0),
+        number(unit_names[1], 9, 0),
+        number("%share", 6, 1),
+        number("%CPU", 6, 3),
+        word("drives", 9, 0),
+    ];
+    let all = activity.processes.iter().flatten();
+    let bytes = |rates: &ProcessRates| rates.read_bytes.unwrap_or(0.0) + rates.written_bytes.unwrap_or(0.0);
+    let total: f64 = all.clone().map(bytes).sum();
+    let row = |rates: &ProcessRates| {
+        let moved = bytes(rates);
+        let is_known = rates.read_bytes.is_some() || rates.written_bytes.is_some();
+        let drives = rates
+            .drives
+            .as_ref()
+            .map(|drives| drives.iter().map(DriveName::as_str).collect::<Vec<_>>().join(" "));
+        let cells = vec![
+            Cell::Number(f64::from(rates.pid), 0),
+            Cell::text(&rates.command),
+            Cell::number(rates.read_bytes.map(|bytes| bytes / unit), 2),
+            Cell::number(rates.written_bytes.map(|bytes| bytes / unit), 2),
+            Cell::number((is_known && total > 0.0).then(|| 100.0 * moved / total), 1),
+            Cell::Number(rates.cpus * 100.0, 1),
+            Cell::Text(drives.filter(|names| !names.is_empty()).unwrap_or_else(|| "not known".to_owned())),
+        ];
+        Row { cells, mark: if moved > 0.0 { Mark::Plain } else { Mark::Quiet } }
+    };
+    Grid { columns, rows: all.map(row).collect() }
+}

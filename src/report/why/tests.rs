@@ -1,0 +1,291 @@
+//! Every rule fires for what it names, and not before.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    counters::{
+        CpuShares, PagingRates,
+        activity::{ProcessRates, ThreadActivity, ThreadKind},
+    },
+    source::{self, origin::Origin},
+    text::Label,
+};
+
+struct Scene {
+    machine: Machine,
+    rates: Rates,
+    activity: Activity,
+    test: Option<TestNow>,
+}
+
+impl Scene {
+    /// The laptop's drive reads 1.2 GB/s; 4 CPUs are nearly idle.
+    fn reading() -> Self {
+        let mut scene = Self::idle();
+        let drive = scene.machine.hardware_drives().next().unwrap().name.clone();
+        let disk = DiskRates { reads: 300e3, read_bytes: 1.2e9, queue_depth: 32.0, ..DiskRates::default() };
+        scene.rates.disks.insert(drive, disk);
+        scene
+    }
+
+    fn idle() -> Self {
+        let (machine, _) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        let quiet = CpuShares { usr: 1.0, sys: 2.0, idl: 97.0, ..CpuShares::default() };
+        let rates = Rates {
+            elapsed: Duration::from_secs(1),
+            cpu: Some(quiet),
+            cpus: (0..4).map(|cpu| (cpu, quiet)).collect(),
+            ..Rates::default()
+        };
+        Self { machine, rates, activity: Activity::default(), test: None }
+    }
+
+    fn cpu(mut self, cpu: u32, shares: CpuShares) -> Self {
+        self.rates.cpus.insert(cpu, shares);
+        self
+    }
+
+    fn all(mut self, shares: CpuShares) -> Self {
+        self.rates.cpu = Some(shares);
+        self
+    }
+
+    fn threads(mut self, kinds: &[(char, &str, &str, &str, f64)]) -> Self {
+        let label = |text: &str| (!text.is_empty()).then(|| Label::new(text));
+        let kind = |(state, command, syscall, wchan, mean): &(char, &str, &str, &str, f64)| {
+            let kind = ThreadKind {
+                state: *state,
+                command: Label::new(command),
+                is_kernel: command.starts_with("kswapd"),
+                syscall: label(syscall),
+                wchan: label(wchan),
+            };
+            (kind, *mean)
+        };
+        let kinds = kinds.iter().map(kind).collect();
+        self.activity.threads = Some(ThreadActivity { kinds, samples: 10, ..ThreadActivity::default() });
+        self
+    }
+
+    fn process(mut self, command: &str, read: f64, called: f64, cpus: f64) -> Self {
+        self.activity.processes.get_or_insert_default().push(ProcessRates {
+            pid: 7,
+            command: Label::new(command),
+            read_bytes: Some(read),
+            written_bytes: Some(0.0),
+            called_read: Some(called),
+            called_write: Some(0.0),
+            cpus,
+            drives: None,
+        });
+        self
+    }
+
+    fn test(mut self, workers: usize, is_polled: bool) -> Self {
+        self.test = Some(TestNow { workers, is_polled });
+        self
+    }
+
+    fn sentence(&self) -> Sentence {
+        let Self { machine, rates, activity, test } = self;
+        sentence(&Inputs { machine, rates, activity, test: *test, units: UnitSystem::Decimal })
+    }
+
+    fn says(&self, rule: &str, text: &str) {
+        let sentence = self.sentence();
+        assert_eq!((sentence.rule, sentence.text.as_str()), (rule, text));
+    }
+}
+
+fn irq(irq: f64, softirq: f64) -> CpuShares {
+    CpuShares { sys: irq, irq, softirq, idl: 100.0 - irq, ..CpuShares::default() }
+}
+
+#[test]
+fn a_cpu_full_of_interrupts_is_named() {
+    Scene::reading()
+        .cpu(3, irq(97.0, 10.0))
+        .says("interrupts", "CPU 3 spends 97 % in irq: interrupts are the limit");
+    Scene::reading()
+        .cpu(2, irq(97.0, 60.0))
+        .says("interrupts", "CPU 2 spends 97 % in softirq: interrupts are the limit");
+    assert_ne!(Scene::reading().cpu(3, irq(79.0, 0.0)).sentence().rule, "interrupts");
+}
+
+#[test]
+fn a_hypervisor_that_takes_the_time_is_named() {
+    let all = CpuShares { usr: 30.0, sys: 25.0, idl: 5.0, stl: 40.0, ..CpuShares::default() };
+    Scene::reading()
+        .all(all)
+        .says("steal", "The hypervisor takes 40 % of CPU time (steal): its host is the limit");
+    let all = CpuShares { stl: 19.0, usr: 81.0, ..CpuShares::default() };
+    assert_ne!(Scene::reading().all(all).sentence().rule, "steal");
+}
+
+#[test]
+fn busy_cpus_are_the_limit_unless_they_poll_or_nothing_moves() {
+    let all = CpuShares { usr: 28.0, sys: 71.0, idl: 1.0, ..CpuShares::default() };
+    Scene::reading()
+        .all(all)
+        .says("cpus", "All 4 CPUs are busy (sys 71 %, usr 28 %): the CPUs are the limit");
+    Scene::idle().all(all).says("idle", "Nothing reads or writes. CPUs are 99 % busy (sys 71 %, usr 28 %)");
+    let polls =
+        "8 workers poll for completions: busy CPUs are no limit here, compare with the drives' potential";
+    Scene::reading().all(all).test(8, true).says("polling", polls);
+    assert_eq!(Scene::reading().all(all).test(8, false).sentence().rule, "cpus");
+}
+
+#[test]
+fn reclaim_is_named_with_the_direction_that_causes_it() {
+    let mut scene = Scene::reading();
+    let paging = PagingRates { scanned_by_kswapd: 120_000.0, ..PagingRates::default() };
+    scene.rates.paging = Some(paging);
+    scene.says("reclaim", "kswapd scans 120 k pages/s: buffered reads are the limit");
+    scene.rates.paging = Some(PagingRates { scanned_directly: 9_000.0, ..paging });
+    scene.says(
+        "reclaim",
+        "Tasks scan 9.00 k pages/s for free memory themselves (direct reclaim): buffered reads are the limit",
+    );
+    scene.rates.paging = Some(PagingRates { scanned_by_kswapd: 24_000.0, ..PagingRates::default() });
+    assert_ne!(scene.sentence().rule, "reclaim");
+    let mut scene = Scene::idle();
+    scene.rates.paging = Some(paging);
+    assert_eq!(scene.sentence().rule, "idle");
+}
+
+#[test]
+fn workers_that_wait_for_completions_make_the_drives_the_limit() {
+    let waiting = [('S', "read *", "io_uring_enter", "io_cqring_wait", 11.8), ('R', "read *", "", "", 0.2)];
+    Scene::reading()
+        .threads(&waiting)
+        .test(12, false)
+        .says("drives", "12 of 12 workers wait in io_cqring_wait: the drives are the limit");
+    let fio = [('D', "fio", "io_getevents", "read_events", 3.0), ('S', "fio", "futex", "futex_wait", 1.0)];
+    Scene::reading()
+        .threads(&fio)
+        .says("drives", "3 of 3 threads of fio wait in read_events: the drives are the limit");
+    let busy = [('S', "fio", "io_uring_enter", "io_cqring_wait", 1.0), ('R', "fio", "", "", 3.0)];
+    assert_eq!(Scene::reading().threads(&busy).sentence().rule, "moving");
+    Scene::idle().threads(&waiting).says("idle", "Nothing reads or writes.");
+}
+
+#[test]
+fn one_io_at_a_time_is_limited_by_latency() {
+    let mut scene = Scene::reading().threads(&[('D', "fio", "pread64", "__blkdev_direct_IO_simple", 0.9)]);
+    scene.rates.disks.values_mut().next().unwrap().queue_depth = 0.94;
+    let name = scene.rates.disks.keys().next().unwrap().clone();
+    let name = name.as_str();
+    scene.says(
+        "drives",
+        &format!(
+            "fio waits in __blkdev_direct_IO_simple: the latency of {name} at queue depth 0.9 is the limit"
+        ),
+    );
+}
+
+#[test]
+fn buffered_reads_and_writes_are_named_by_their_waits() {
+    let read = [('D', "dd", "read", "folio_wait_bit_common", 0.8), ('R', "dd", "read", "", 0.2)];
+    Scene::reading().threads(&read).says(
+        "page-cache",
+        "dd waits in folio_wait_bit_common: buffered reads are the limit, the page cache reads ahead too little",
+    );
+    for (syscall, wchan) in [("write", "balance_dirty_pages"), ("fdatasync", "folio_wait_bit_common")] {
+        let sentence = Scene::reading().threads(&[('D', "dd", syscall, wchan, 0.9)]).sentence();
+        let text = format!("dd waits in {wchan}: buffered writes wait for writeback to the drives");
+        assert_eq!((sentence.rule, sentence.text), ("writeback", text));
+    }
+    assert_eq!(
+        Scene::reading().threads(&[('D', "kswapd*", "", "folio_wait_bit", 1.0)]).sentence().rule,
+        "moving"
+    );
+}
+
+#[test]
+fn threads_that_fill_their_cpus_and_one_that_reads_the_cache_are_named() {
+    let running = [('R', "dd", "read", "", 0.98)];
+    let full = CpuShares { sys: 95.0, idl: 5.0, ..CpuShares::default() };
+    let dd = |scene: Scene| scene.threads(&running).process("dd", 1.2e9, 1.2e9, 0.99);
+    dd(Scene::reading())
+        .cpu(1, full)
+        .says("threads", "dd keeps one CPU busy for 1.20 GB/s: one thread is the limit");
+    assert_eq!(dd(Scene::reading()).sentence().rule, "moving", "no CPU is full");
+    let workers = [('R', "read *", "", "", 1.95), ('S', "read *", "io_uring_enter", "io_cqring_wait", 0.05)];
+    let test = |scene: Scene| scene.threads(&workers).cpu(1, full).test(2, false);
+    test(Scene::reading())
+        .cpu(2, full)
+        .says("threads", "Workers keep 2 of 4 CPUs busy and hardly wait: their number is the limit");
+    assert_eq!(test(Scene::reading()).sentence().rule, "moving", "only one CPU is full");
+    Scene::idle().threads(&running).process("dd", 0.0, 3.2e9, 0.99).says(
+        "cached",
+        "Read calls of dd return 3.20 GB/s, the drives read 0.00 B/s: the page cache answers, or a pipe",
+    );
+}
+
+#[test]
+fn without_threads_the_queue_of_a_drive_speaks() {
+    let mut scene = Scene::reading();
+    scene.rates.disks.values_mut().next().unwrap().read_await_ms = Some(0.11);
+    let name = scene.rates.disks.keys().next().unwrap().clone();
+    let name = name.as_str();
+    scene.says(
+        "queue",
+        &format!("{name} has 32.0 I/Os in flight that take 0.11 ms: the drives are the limit"),
+    );
+    scene.rates.disks.values_mut().next().unwrap().queue_depth = 0.5;
+    scene.says("moving", "Drives read 1.20 GB/s; CPU 3 is the busiest with 3 %");
+}
+
+#[test]
+fn every_rule_can_be_reached_and_is_in_the_document() {
+    let tested = [
+        "interrupts",
+        "steal",
+        "polling",
+        "reclaim",
+        "cpus",
+        "page-cache",
+        "writeback",
+        "drives",
+        "threads",
+        "cached",
+        "queue",
+        "moving",
+        "idle",
+    ];
+    let ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+    assert_eq!(ids, tested, "a rule without a test of its own");
+    assert_eq!(markdown().lines().count(), RULES.len() + 2);
+    assert!(RULES.iter().all(|rule| rule.panels[0] != rule.panels[1]));
+}
+
+proptest! {
+    #[test]
+    fn shares_exclude_each_other_and_add_up(parts in prop::array::uniform8(0.0f64..100.0)) {
+        let [user, nice, system, idle, iowait, irq, softirq, steal] = parts;
+        let total = parts.iter().sum::<f64>().max(1e-9);
+        let share = |value: f64| 100.0 * value / total;
+        let shares = CpuShares {
+            usr: share(user + nice), nice: share(nice), sys: share(system + irq + softirq), irq: share(irq + softirq),
+            softirq: share(softirq), idl: share(idle), wai: share(iowait), stl: share(steal),
+            guest: share(user / 2.0 + nice / 3.0),
+        };
+        let parts = Split::from(shares).parts();
+        prop_assert!(parts.iter().all(|part| *part >= -1e-6), "{parts:?}");
+        prop_assert!((parts.iter().sum::<f64>() - 100.0).abs() < 1e-6 || total < 1e-6, "{parts:?}");
+    }
+
+    #[test]
+    fn any_rates_have_a_sentence(read in 0.0f64..1e12, depth in 0.0f64..1e4, usr in 0.0f64..100.0, mean in 0.0f64..100.0) {
+        let mut scene = Scene::reading().threads(&[('D', "fio", "read", "io_schedule", mean)]);
+        let shares = CpuShares { usr, idl: 100.0 - usr, ..CpuShares::default() };
+        scene = scene.all(shares).cpu(1, shares);
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        (disk.read_bytes, disk.queue_depth) = (read, depth);
+        let sentence = scene.sentence();
+        prop_assert!(!sentence.text.is_empty() && !sentence.text.contains("NaN") && !sentence.text.contains("inf"));
+    }
+}

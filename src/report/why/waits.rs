@@ -1,0 +1,136 @@
+//! Kernel functions that threads wait in for I/O, and the threads of a command that wait alike.
+
+use crate::{
+    counters::activity::{ThreadActivity, ThreadKind},
+    report::why::TestNow,
+    text::Label,
+};
+
+/// What a thread waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// Completions of I/O that it submitted.
+    Completion,
+    /// A page that is read into the page cache.
+    PageCache,
+    /// Pages that are written from the page cache.
+    Writeback,
+}
+
+/// Beginnings of wait channels.
+const WAITS: &[(&str, Wait)] = &[
+    ("io_cqring_wait", Wait::Completion),
+    ("read_events", Wait::Completion),
+    ("do_io_getevents", Wait::Completion),
+    ("blkdev_direct_IO", Wait::Completion),
+    ("__blkdev_direct_IO", Wait::Completion),
+    ("blkdev_direct_", Wait::Completion),
+    ("iomap_dio_", Wait::Completion),
+    ("__iomap_dio_", Wait::Completion),
+    ("dio_await", Wait::Completion),
+    ("submit_bio_wait", Wait::Completion),
+    ("bio_await", Wait::Completion),
+    ("blk_io_schedule", Wait::Completion),
+    ("blk_mq_get_tag", Wait::Completion),
+    ("rq_qos_wait", Wait::Completion),
+    ("io_schedule", Wait::Completion),
+    ("folio_wait_bit", Wait::PageCache),
+    ("wait_on_page_bit", Wait::PageCache),
+    ("__folio_lock", Wait::PageCache),
+    ("__lock_page", Wait::PageCache),
+    ("filemap_", Wait::PageCache),
+    ("balance_dirty_pages", Wait::Writeback),
+    ("folio_wait_writeback", Wait::Writeback),
+    ("wait_on_page_writeback", Wait::Writeback),
+    ("__filemap_fdatawait", Wait::Writeback),
+    ("wb_wait_for_completion", Wait::Writeback),
+    ("jbd2_log_wait_commit", Wait::Writeback),
+    ("xlog_", Wait::Writeback),
+];
+
+/// System calls in which a wait for a page is one for writeback.
+const WRITES: &[&str] = &[
+    "fsync",
+    "fdatasync",
+    "sync",
+    "syncfs",
+    "sync_file_range",
+    "msync",
+    "write",
+    "pwrite64",
+    "writev",
+    "pwritev",
+];
+
+/// What threads of a kind wait for; `None` for kernel threads and those that wait for something else.
+pub(crate) fn wait_of(kind: &ThreadKind) -> Option<Wait> {
+    let wchan = kind.wchan.as_ref().filter(|_| !kind.is_kernel && kind.state != 'R')?;
+    let (_, wait) = WAITS.iter().find(|(beginning, _)| wchan.as_str().starts_with(beginning))?;
+    let writes = kind.syscall.as_ref().is_some_and(|name| WRITES.contains(&name.as_str()));
+    Some(if writes && *wait == Wait::PageCache { Wait::Writeback } else { *wait })
+}
+
+/// The workers of a test are named `read 3`.
+pub(super) const WORKERS: &str = "read *";
+
+/// Mean numbers of a command's threads that run, and that run or wait for I/O.
+pub(super) fn running(threads: &ThreadActivity, command: &str) -> (f64, f64) {
+    let own = || threads.kinds.iter().filter(|(kind, _)| kind.command.as_str() == command && !kind.is_kernel);
+    let sum = |is: fn(&ThreadKind) -> bool| {
+        own().filter(|(kind, _)| is(kind)).fold(0.0, |sum, (_, mean)| sum + mean)
+    };
+    (sum(|kind| kind.state == 'R'), sum(|kind| kind.is_active() || wait_of(kind).is_some()))
+}
+
+/// Threads of one command that wait alike.
+pub(super) struct Waiters<'a> {
+    command: &'a Label,
+    wchan: &'a Label,
+    /// Mean number of those that wait.
+    waiting: f64,
+    /// Mean number of those that wait for I/O or run.
+    active: f64,
+}
+
+impl<'a> Waiters<'a> {
+    /// The command with most threads that wait so.
+    pub(super) fn most(threads: &'a ThreadActivity, wait: Wait) -> Option<Self> {
+        let waiting = |command: &Label| -> f64 {
+            let of = threads.kinds.iter().filter(|(kind, _)| kind.command == *command);
+            of.filter(|(kind, _)| wait_of(kind) == Some(wait)).map(|(_, mean)| mean).sum()
+        };
+        let alike = threads.kinds.iter().filter(|(kind, _)| wait_of(kind) == Some(wait));
+        // The wait channel that most of them are in.
+        let (kind, _) = alike.max_by(|(a, n), (b, m)| {
+            waiting(&a.command).total_cmp(&waiting(&b.command)).then(n.total_cmp(m))
+        })?;
+        let (_, active) = running(threads, kind.command.as_str());
+        Some(Self {
+            command: &kind.command,
+            wchan: kind.wchan.as_ref()?,
+            waiting: waiting(&kind.command),
+            active,
+        })
+    }
+
+    /// At least half of them wait, and one at least half of the time.
+    pub(super) fn is_most_of_them(&self) -> bool {
+        self.waiting >= 0.5 && self.waiting * 2.0 >= self.active
+    }
+
+    /// `12 of 12 workers wait in io_cqring_wait`.
+    pub(super) fn words(&self, test: Option<TestNow>) -> String {
+        let (waiting, active) = (self.waiting.round().max(1.0), self.active.round().max(1.0));
+        let wchan = self.wchan;
+        if let Some(test) = test.filter(|_| self.command.as_str() == WORKERS) {
+            let all = (test.workers as f64).max(waiting);
+            let verb = if all > 1.0 { "workers wait" } else { "worker waits" };
+            return format!("{waiting:.0} of {all:.0} {verb} in {wchan}");
+        }
+        if active > 1.0 {
+            format!("{waiting:.0} of {active:.0} threads of {} wait in {wchan}", self.command)
+        } else {
+            format!("{} waits in {wchan}", self.command)
+        }
+    }
+}
