@@ -6,7 +6,7 @@ mod latency;
 mod noise;
 mod system;
 
-pub use system::rates;
+pub use system::{activity, rates};
 
 use std::{
     sync::Arc,

@@ -29,6 +29,7 @@ use super::{
 };
 use crate::{
     app::{App, Effect, MachineRead, Message, draw, update},
+    engine::simulated,
     model::{Failed, Workload},
     source::{SysRoot, origin::Origin},
     store,
@@ -304,7 +305,12 @@ impl Effects {
         self.look_at = self.clock.now() + LOOK;
         self.send(app, Message::Sample(Box::new(look.sample), at))?;
         if let Some(Row::Rates(rates)) = look.row {
+            let test = app.shared.tests.running().filter(|test| test.simulated);
+            let activity = test.map(|test| simulated::activity(&app.shared.machine, &test.workload, &rates));
             self.send(app, Message::Rates(rates, at))?;
+            if let Some(activity) = activity {
+                self.send(app, Message::Activity(Box::new(activity)))?;
+            }
         }
         if look.ends
             && let Some(run) = self.run.take()

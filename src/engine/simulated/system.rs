@@ -1,10 +1,16 @@
-//! Counters of a system during a simulated run: CPUs, drives, context switches.
+//! Counters of a system during a simulated run: CPUs, drives, interrupts, context switches, threads.
+
+use std::collections::BTreeMap;
 
 use crate::{
     capacity::{expected, processor},
-    counters::{CpuShares, DiskRates, Memory, Rates},
+    counters::{
+        CpuShares, DiskRates, Memory, Rates,
+        activity::{Activity, ProcessRates, ThreadActivity, ThreadKind},
+    },
     machine::Machine,
-    model::{Limits, RunSample, Workload},
+    model::{EngineKind, Limits, RunSample, Target, Workload},
+    text::Label,
     units::Bytes,
 };
 
@@ -60,6 +66,22 @@ pub fn rates(
         ..CpuShares::default()
     });
     let own = (busy * threads / f64::from(workers.clamp(1, processors.threads))).min(1.0);
+    let placed = placed(machine, workload, processors.threads);
+    for cpu in 0..processors.threads {
+        // A worker takes what all of them need in equal parts; interrupts are in sys, for the model has no cost of theirs.
+        let on_it = placed.iter().flatten().filter(|at| **at == cpu).count() as f64;
+        let own = (busy * threads * on_it / f64::from(workers.max(1))).min(1.0);
+        let shares = CpuShares {
+            usr: own * user * 100.0,
+            sys: own * (1.0 - user) * 100.0,
+            idl: (1.0 - own) * 100.0,
+            ..CpuShares::default()
+        };
+        rates.cpus.insert(cpu, shares);
+    }
+    if !is_polled(machine, workload) {
+        interrupts(&mut rates, machine, workload, &placed);
+    }
     rates.context_switches = Some(switches(reads, own) as f64 / seconds);
     #[expect(
         clippy::cast_possible_truncation,
@@ -69,6 +91,97 @@ pub fn rates(
     let running = (busy * threads).round() as u64;
     rates.running = Some(running);
     rates
+}
+
+/// Whether completions are polled: every drive has poll queues, as the engine demands.
+fn is_polled(machine: &Machine, workload: &Workload) -> bool {
+    let drives = workload.targets.iter().filter_map(|target| machine.drive(target.drive.as_ref()?));
+    workload.hipri && drives.into_iter().all(|drive| drive.queue.io_poll.get() == Some(1))
+}
+
+/// The CPU of each job of each target: in turn those of the drive's NUMA node, else all.
+fn placed(machine: &Machine, workload: &Workload, threads: u32) -> Vec<Vec<u32>> {
+    let all: Vec<u32> = (0..threads.max(1)).collect();
+    let mut next: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+    let of = |target: &Target| {
+        let drive = target.drive.as_ref().and_then(|name| machine.drive(name));
+        let node = drive.and_then(|drive| drive.numa_node.get().flatten());
+        let near = node.and_then(|node| machine.processors.numa.get(&node)).filter(|cpus| !cpus.is_empty());
+        let cpus = near.unwrap_or(&all);
+        let first = next.entry(near.and(node)).or_default();
+        let own = (0..workload.jobs).map(|_| {
+            *first += 1;
+            cpus[(*first - 1) % cpus.len()]
+        });
+        own.collect()
+    };
+    workload.targets.iter().map(of).collect()
+}
+
+/// An interrupt for every request, on the queue of its worker's CPU: source P counted 1.0 to 1.1 requests for each. Only by CPU:
+/// an assumption must not become what a run measured.
+fn interrupts(rates: &mut Rates, machine: &Machine, workload: &Workload, placed: &[Vec<u32>]) {
+    for (target, cpus) in workload.targets.iter().zip(placed) {
+        let Some(drive) = target.drive.as_ref().and_then(|name| machine.drive(name)) else { continue };
+        let Some((nvme, disk)) = drive.nvme.as_ref().zip(rates.disks.get(&drive.name)) else { continue };
+        let each = disk.reads / f64::from(workload.jobs.max(1));
+        for cpu in cpus {
+            let vector = Label::new(&format!("{}q{}", nvme.controller, cpu + 1));
+            let on_cpus = rates.vector_cpus.entry(vector).or_default();
+            match on_cpus.iter_mut().find(|(number, _)| number == cpu) {
+                Some((_, rate)) => *rate += each,
+                None => on_cpus.push((*cpu, each)),
+            }
+        }
+    }
+}
+
+/// Threads and the process of a simulated test: its workers run as long as its reads need a CPU, and wait otherwise.
+pub fn activity(machine: &Machine, workload: &Workload, rates: &Rates) -> Activity {
+    let workers = workload.targets.len() as f64 * f64::from(workload.jobs);
+    let cpus = rates.cpus.values().map(|shares| (shares.usr + shares.sys) / 100.0).sum::<f64>().min(workers);
+    let running = if is_polled(machine, workload) { workers } else { cpus };
+    let (state, syscall, wchan) = match workload.engine {
+        EngineKind::Libaio => ('S', "io_getevents", "read_events"),
+        EngineKind::Posixaio => ('S', "futex", "futex_wait_queue"),
+        EngineKind::Psync if workload.direct => ('D', "pread64", "__blkdev_direct_IO_simple"),
+        EngineKind::Psync => ('D', "pread64", "folio_wait_bit_common"),
+        EngineKind::IoUring | EngineKind::IoUringCmd | EngineKind::Simulated => {
+            ('S', "io_uring_enter", "io_cqring_wait")
+        }
+    };
+    let kind = |state, wchan: Option<&str>| ThreadKind {
+        state,
+        command: Label::new("read *"),
+        is_kernel: false,
+        syscall: wchan.map(|_| Label::new(syscall)),
+        wchan: wchan.map(Label::new),
+    };
+    let mut kinds = vec![(kind('R', None), running), (kind(state, Some(wchan)), workers - running)];
+    kinds.retain(|(_, mean)| *mean > 0.0);
+    let count = workload.targets.len().saturating_mul(usize::try_from(workload.jobs).unwrap_or(usize::MAX));
+    let process = ProcessRates {
+        // No process reads; the number is that of none.
+        pid: 0,
+        command: Label::new("iodyno"),
+        read_bytes: Some(rates.disks.values().map(|disk| disk.read_bytes).sum()),
+        written_bytes: Some(0.0),
+        called_read: None,
+        called_write: None,
+        cpus,
+        drives: Some(rates.disks.keys().cloned().collect()),
+    };
+    Activity {
+        threads: Some(ThreadActivity {
+            kinds,
+            samples: 1,
+            sampled: count,
+            total: count,
+            problems: Vec::new(),
+        }),
+        processes: Some(vec![process]),
+        ..Activity::default()
+    }
 }
 
 /// Context switches of `reads` by workers that are busy that share of the time: none for a worker that never waits, one

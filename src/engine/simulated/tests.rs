@@ -160,3 +160,36 @@ fn counters_of_the_system_agree_with_dstat() {
     assert!((13.3e3..13.9e3).contains(&reads), "1 MiB is split at 512 KiB: {reads}");
     assert!(big.cpu.unwrap().idl > 98.0);
 }
+
+#[test]
+fn cpus_interrupts_and_threads_of_a_run_agree_with_its_reads() {
+    let (machine, limits) = open("threadripper-before");
+    let mut workload = workload(10, 4096, 3);
+    for (target, drive) in workload.targets.iter_mut().zip(machine.hardware_drives()) {
+        *target = drive.target();
+    }
+    let start = clock::now();
+    let mut running = Simulated::new(&machine, &limits, 7).start(&workload, start).unwrap();
+    let samples = [1, 2].map(|seconds| running.sample(start + Duration::from_secs(seconds)));
+    let rates = rates(&machine, &limits, &workload, None, &samples[0], &samples[1]);
+    let all = rates.cpu.unwrap();
+    let mean = |of: fn(&crate::counters::CpuShares) -> f64| {
+        rates.cpus.values().map(of).sum::<f64>() / rates.cpus.len() as f64
+    };
+    assert!(
+        (mean(|cpu| cpu.usr) - all.usr).abs() < 0.5 && (mean(|cpu| cpu.sys) - all.sys).abs() < 0.5,
+        "{all:?}"
+    );
+    let reads: f64 = rates.disks.values().map(|disk| disk.reads).sum();
+    let interrupts: f64 = rates.vector_cpus.values().flatten().map(|(_, rate)| rate).sum();
+    assert!(reads > 1e6 && (interrupts / reads - 1.0).abs() < 1e-6, "{interrupts} for {reads}");
+    let activity = activity(&machine, &workload, &rates);
+    let workers: f64 = activity.threads.unwrap().kinds.iter().map(|(_, mean)| mean).sum();
+    assert!((workers - 30.0).abs() < 1e-6, "{workers}");
+    let read = activity.processes.unwrap()[0].read_bytes.unwrap();
+    assert!((read / reads - 4096.0).abs() < 1e-3);
+    let polled = Workload { hipri: true, ..workload.clone() };
+    let rates = super::rates(&machine, &limits, &polled, None, &samples[0], &samples[1]);
+    let has_poll_queues = machine.hardware_drives().all(|drive| drive.queue.io_poll.get() == Some(1));
+    assert_eq!(rates.vector_cpus.is_empty(), has_poll_queues);
+}
