@@ -9,6 +9,7 @@ pub(crate) mod sheet;
 mod slots;
 mod tune;
 mod whatif;
+mod why;
 
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
@@ -199,5 +200,6 @@ screens! {
     pull: Pull,
     whatif: WhatIf,
     slots: Slots,
+    why: Why,
     sheet: Sheet,
 }

@@ -246,7 +246,7 @@ impl Load {
     }
 
     fn names(&self) -> impl Iterator<Item = &DriveName> {
-        let tested = self.tested.keys().filter(|name| !self.counted.contains_key(name));
+        let tested = self.tested.keys().filter(|name| !self.counted.contains_key(*name));
         self.counted.keys().chain(tested)
     }
 }
@@ -296,6 +296,7 @@ mod tests {
             write_await_ms: (written_bytes > 0.0).then_some(4.0),
             utilisation: 50.0,
             queue_depth: 3.0,
+            ..DiskRates::default()
         }
     }
 

@@ -404,6 +404,7 @@ mod tests {
             write_await_ms: Some(12.5),
             utilisation: 87.0,
             queue_depth: 6.75,
+            ..DiskRates::default()
         };
         let second = DiskRates { reads: 1000.0, read_bytes: 0.1e9, ..DiskRates::default() };
         let disks = [(DriveName::new("nvme0n1"), first), (DriveName::new("nvme1n1"), second)].into();

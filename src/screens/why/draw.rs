@@ -1,0 +1,257 @@
+//! How the Why screen looks: the sentence, then panels with the evidence.
+
+use ratatui::layout::Rect;
+
+use super::{Places, Source, Why, cpus::Cpus, history::History, source};
+use crate::{
+    report::why::{
+        Panel, Sentence,
+        grid::{Grid, Mark},
+        lines::{self, Line},
+        tables,
+    },
+    screens::widgets::paint::{Brush, Piece, hanging, inner, label, paragraph, piece, simulated},
+    ui::{Shared, theme::Meaning},
+    units::UnitSystem,
+};
+
+/// What the panels hold.
+pub(super) struct Contents {
+    cpus: Cpus,
+    threads: Grid,
+    /// Threads that do not sleep.
+    active: usize,
+    interrupts: Grid,
+    processes: Grid,
+    lines: Vec<(Panel, Line)>,
+}
+
+pub(super) fn draw(state: &Why, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    match source(shared) {
+        Source::Nothing(why) => {
+            let inside =
+                brush.panel(area, &[piece("Why", Meaning::Heading)], simulated(shared.is_simulated()));
+            brush.lines(inside, &paragraph(why, Meaning::Quiet, inside.width), 0);
+        }
+        Source::Now(sentence) => now(state, shared, area, &sentence, brush),
+    }
+}
+
+fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mut Brush<'_>) {
+    let contents = Contents::new(state, shared);
+    let places =
+        Places::new(state, shared, area, sentence, |panel, width| contents.rows(panel, shared, width));
+    let mut title = vec![piece("Why", Meaning::Heading)];
+    if !places.hidden.is_empty() {
+        let names: Vec<&str> = places.hidden.iter().map(|panel| name(*panel)).collect();
+        title.push(piece("  ←→", Meaning::Key));
+        title.push(piece(format!(" {}", names.join(", ")), Meaning::Quiet));
+    }
+    let inside = brush.panel(places.sentence, &title, simulated(shared.is_simulated()));
+    brush.lines(inside, &paragraph(&sentence.text, Meaning::Figure, inside.width), 0);
+    let focus = state.focus(sentence);
+    for (panel, place) in &places.panels {
+        let top = state.tops.get(panel).copied().unwrap_or(0);
+        contents.draw(*panel, *panel == focus, shared, *place, (top, &state.history), brush);
+    }
+}
+
+const fn name(panel: Panel) -> &'static str {
+    match panel {
+        Panel::Cpus => "CPUs",
+        Panel::Threads => "Threads",
+        Panel::Interrupts => "Interrupts",
+        Panel::Processes => "Processes",
+        Panel::Pressure => "Pressure",
+    }
+}
+
+/// A line about it, beside its name.
+fn note(panel: Panel, shared: &Shared) -> String {
+    let activity = &shared.activity;
+    match panel {
+        Panel::Cpus => "u usr n nice s sys h irq x softirq t steal g guest w iowait".to_owned(),
+        Panel::Threads => activity.threads.as_ref().map_or_else(String::new, |threads| {
+            let passes = if threads.samples == 1 { "pass" } else { "passes" };
+            format!("{} of {} sampled, {} {passes}", threads.sampled, threads.total, threads.samples)
+        }),
+        Panel::Interrupts => "by drive, queue and CPU".to_owned(),
+        Panel::Processes => "to and from storage".to_owned(),
+        Panel::Pressure => "waits, memory, cost of an I/O".to_owned(),
+    }
+}
+
+impl Contents {
+    pub(super) fn new(state: &Why, shared: &Shared) -> Self {
+        let (machine, activity) = (&shared.machine, &shared.activity);
+        let (unit, names) = match shared.units {
+            UnitSystem::Decimal => (1e6, ["rMB/s", "wMB/s"]),
+            UnitSystem::Binary => (1_048_576.0, ["rMiB/s", "wMiB/s"]),
+        };
+        let threads = tables::threads(activity, true);
+        let active = if state.with_sleeping {
+            threads.rows.len()
+        } else {
+            tables::threads(activity, false).rows.len()
+        };
+        let processes = tables::processes(activity, unit, names);
+        let Some(rates) = &shared.rates else {
+            let interrupts = Grid { columns: Vec::new(), rows: Vec::new() };
+            let cpus = Cpus::new(std::iter::empty(), &std::collections::BTreeMap::new());
+            return Self { cpus, threads, active, interrupts, processes, lines: Vec::new() };
+        };
+        let mut lines = Vec::new();
+        let mut add = |panel, more: Vec<Line>| lines.extend(more.into_iter().map(|line| (panel, line)));
+        add(Panel::Cpus, lines::cpus(rates));
+        add(Panel::Interrupts, lines::interrupts(machine, rates));
+        add(Panel::Threads, lines::threads(activity));
+        add(Panel::Processes, lines::processes(activity));
+        add(Panel::Pressure, lines::pressure(rates, &activity.problems));
+        match shared.tests.running() {
+            Some(test) => add(Panel::Pressure, lines::per_io_now(rates, test.iops())),
+            None => {
+                let last = shared.tests.all.back().and_then(|test| test.summary());
+                add(Panel::Pressure, last.map(lines::per_io_of).unwrap_or_default());
+            }
+        }
+        // The reasons are those of a kernel, which a demo has not.
+        lines.retain(|(_, line)| line.is_known || !shared.is_simulated());
+        let cpus = rates.cpus.iter().map(|(cpu, shares)| (*cpu, (*shares).into()));
+        Self {
+            cpus: Cpus::new(cpus, &tables::nodes(machine)),
+            threads,
+            active,
+            interrupts: tables::interrupts(machine, rates),
+            processes,
+            lines,
+        }
+    }
+
+    /// The table of a panel, and the rows that matter.
+    fn grid(&self, panel: Panel) -> Option<(&Grid, usize)> {
+        match panel {
+            Panel::Threads => Some((&self.threads, self.active)),
+            Panel::Interrupts => Some((&self.interrupts, self.interrupts.rows.len())),
+            Panel::Processes => Some((&self.processes, self.processes.rows.len())),
+            Panel::Cpus | Panel::Pressure => None,
+        }
+    }
+
+    /// Lines above a table, at most `width` cells.
+    fn lines(&self, panel: Panel, width: u16) -> Vec<Vec<Piece>> {
+        let of = self.lines.iter().filter(|(of, _)| *of == panel);
+        of.flat_map(|(_, line)| written(line, width)).collect()
+    }
+
+    /// Rows it needs, with its frame.
+    pub(super) fn rows(&self, panel: Panel, shared: &Shared, width: u16) -> u16 {
+        let (edges, frame) = if shared.is_boxed() { (4, 2) } else { (2, 1) };
+        let rows = match panel {
+            Panel::Cpus => self.cpus.rows(width.saturating_sub(edges)),
+            _ => self.grid(panel).map_or(0, |(_, rows)| rows.max(1) + 1),
+        };
+        let lines = self.lines(panel, width.saturating_sub(edges)).len();
+        u16::try_from(lines + rows).unwrap_or(u16::MAX).saturating_add(frame)
+    }
+
+    /// How many lines can be scrolled out of sight in `place`.
+    pub(super) fn scrolls(&self, panel: Panel, shared: &Shared, place: Rect) -> usize {
+        let inside = inner(place, shared.is_boxed());
+        let lines = self.lines(panel, inside.width).len();
+        let body = usize::from(inside.height).saturating_sub(lines + 1);
+        match self.grid(panel) {
+            Some((_, rows)) => rows.saturating_sub(body),
+            None if panel == Panel::Pressure => lines.saturating_sub(usize::from(inside.height)),
+            None => 0,
+        }
+    }
+
+    fn draw(
+        &self,
+        panel: Panel,
+        is_focus: bool,
+        shared: &Shared,
+        place: Rect,
+        (top, history): (usize, &History),
+        brush: &mut Brush<'_>,
+    ) {
+        let mark = if is_focus { piece("› ", Meaning::Brand) } else { piece("", Meaning::Text) };
+        let title = [
+            mark,
+            piece(name(panel), Meaning::Heading),
+            piece(format!("  {}", note(panel, shared)), Meaning::Quiet),
+        ];
+        let area = brush.panel(place, &fitting_title(&title, place.width), &[]);
+        let lines = self.lines(panel, area.width);
+        let top_of_lines = if panel == Panel::Pressure { top } else { 0 };
+        let (_, below) = brush.lines(area, &lines, top_of_lines);
+        let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height);
+        let body = Rect { y: area.y + used, height: area.height - used, ..area };
+        let taken = match self.grid(panel) {
+            Some((grid, rows)) => {
+                table(grid, rows, body, top, place, brush);
+                grid.rows.len() + 1
+            }
+            None if panel == Panel::Cpus => self.cpus.draw(brush, body),
+            None => {
+                brush.more(place, below);
+                0
+            }
+        };
+        let taken = u16::try_from(taken).unwrap_or(u16::MAX).min(body.height);
+        let free = Rect { y: body.y + taken, height: body.height - taken, ..body };
+        history.draw(panel, shared, free, brush);
+    }
+}
+
+/// A title without what does not fit.
+fn fitting_title(title: &[Piece], width: u16) -> Vec<Piece> {
+    let mut room = width.saturating_sub(6);
+    let mut fits = Vec::new();
+    for (text, meaning) in title {
+        let text = crate::screens::widgets::paint::fit(text, room);
+        room = room.saturating_sub(crate::screens::widgets::paint::cells(&text));
+        fits.push((text, *meaning));
+    }
+    fits
+}
+
+fn written(line: &Line, width: u16) -> Vec<Vec<Piece>> {
+    const LABEL: usize = 10;
+    let meaning = match (line.is_known, line.is_hot) {
+        (false, _) => Meaning::Quiet,
+        (true, true) => Meaning::Warning,
+        (true, false) => Meaning::Text,
+    };
+    hanging(label(&format!("{} ", line.name), LABEL), &line.text, meaning, width)
+}
+
+/// Heading and rows; `rows` of them matter, the others fill what is left.
+fn table(grid: &Grid, rows: usize, area: Rect, top: usize, panel: Rect, brush: &mut Brush<'_>) {
+    if area.height == 0 {
+        return;
+    }
+    if grid.rows.is_empty() {
+        brush.text(area.x, area.y, area.width, "nothing to show", Meaning::Quiet);
+        return;
+    }
+    let room = usize::from(area.width);
+    let shown = grid.fitting(room);
+    brush.text(area.x, area.y, area.width, &grid.heading(&shown, room), Meaning::Quiet);
+    let height = usize::from(area.height - 1);
+    let top = top.min(rows.saturating_sub(height));
+    for (y, row) in (area.y + 1..area.bottom()).zip(grid.rows.iter().skip(top)) {
+        let meaning = match row.mark {
+            Mark::Plain => Meaning::Text,
+            Mark::Kernel => Meaning::Marked,
+            Mark::Hot => Meaning::Warning,
+            Mark::Quiet => Meaning::Quiet,
+        };
+        brush.text(area.x, y, area.width, &grid.row(row, &shown, room), meaning);
+    }
+    let below = rows.saturating_sub(top + height);
+    if below > 0 {
+        let y = if brush.boxed { panel.bottom() - 1 } else { panel.y };
+        brush.write_right(panel.right() - 1, y, &[piece(format!(" ↓ {below} more "), Meaning::Quiet)]);
+    }
+}

@@ -1,0 +1,130 @@
+//! The last minute as curves, in the room that tables leave.
+
+use std::time::Duration;
+
+use ratatui::layout::Rect;
+
+use crate::{
+    report::why::{Panel, tables},
+    screens::widgets::{
+        graph::{Curve, Graph},
+        paint::{Brush, piece},
+        words::giga,
+    },
+    ui::{
+        Shared,
+        series::{Scale, Series, WINDOW},
+        theme::Meaning,
+    },
+    units::count,
+};
+
+/// Curves of the last minute.
+#[derive(Debug, Clone)]
+pub(super) struct History {
+    /// Busy time and iowait of all CPUs, percent.
+    busy: Series,
+    iowait: Series,
+    /// Bytes per second.
+    read: Series,
+    written: Series,
+    bytes: Scale,
+    /// Interrupts of drives per second.
+    interrupts: Series,
+    per_second: Scale,
+    last: Option<Duration>,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        let empty = Series::default;
+        Self {
+            busy: empty(),
+            iowait: empty(),
+            read: empty(),
+            written: empty(),
+            bytes: Scale::new(1e8),
+            interrupts: empty(),
+            per_second: Scale::new(1e3),
+            last: None,
+        }
+    }
+}
+
+/// The least time between points; news come for other reasons than counters too.
+const BETWEEN: Duration = Duration::from_millis(500);
+/// The least and the most rows of a graph with its caption.
+const ROWS: (u16, u16) = (6, 14);
+
+impl History {
+    /// Takes the rates of now.
+    pub(super) fn take(&mut self, shared: &Shared) {
+        let now = shared.now;
+        let Some(rates) = shared.rates.as_ref() else { return };
+        if self.last.is_some_and(|last| now < last + BETWEEN) {
+            return;
+        }
+        self.last = Some(now);
+        if let Some(cpu) = rates.cpu {
+            let split = tables::Split::from(cpu);
+            self.busy.push(now, split.busy());
+            self.iowait.push(now, split.iowait);
+        }
+        let hardware = shared.machine.hardware_drives().filter_map(|drive| rates.disks.get(&drive.name));
+        let (read, written) = hardware
+            .fold((0.0, 0.0), |(read, written), disk| (read + disk.read_bytes, written + disk.written_bytes));
+        self.read.push(now, read);
+        self.written.push(now, written);
+        self.bytes.fit(now, self.read.window_most().max(self.written.window_most()));
+        self.interrupts.push(now, tables::all_vectors(rates));
+        self.per_second.fit(now, self.interrupts.window_most());
+    }
+
+    /// Draws the curves of a panel at the bottom of what is free; nothing where that is little.
+    pub(super) fn draw(&self, panel: Panel, shared: &Shared, free: Rect, brush: &mut Brush<'_>) {
+        if free.height < ROWS.0 + 1 {
+            return;
+        }
+        let height = (free.height - 1).min(ROWS.1);
+        let area = Rect { y: free.bottom() - height, height, ..free };
+        let units = shared.units;
+        let percent = |value: f64| format!("{value:.0}%");
+        let bytes = |value: f64| giga(units, value);
+        let rate = |value: f64| count(value).replace(' ', "");
+        type Drawn<'a> = (&'a Series, &'static str, Meaning);
+        let (curves, top, label): (Vec<Drawn<'_>>, f64, &dyn Fn(f64) -> String) = match panel {
+            Panel::Cpus => {
+                let curves =
+                    vec![(&self.busy, "busy", Meaning::Load), (&self.iowait, "iowait", Meaning::Curve(3))];
+                (curves, 100.0, &percent)
+            }
+            Panel::Processes => {
+                let curves = vec![
+                    (&self.read, "all drives read", Meaning::Load),
+                    (&self.written, "write", Meaning::Curve(2)),
+                ];
+                (curves, self.bytes.top(), &bytes)
+            }
+            Panel::Interrupts => {
+                let curves = vec![(&self.interrupts, "interrupts/s of drives", Meaning::Load)];
+                (curves, self.per_second.top(), &rate)
+            }
+            Panel::Threads | Panel::Pressure => return,
+        };
+        let mut caption = Vec::new();
+        for (series, name, meaning) in &curves {
+            let value = series.last().map_or_else(|| "-".to_owned(), label);
+            caption.push(piece("⣿ ", *meaning));
+            caption.push(piece(format!("{name} {value}  "), Meaning::Quiet));
+        }
+        if panel == Panel::Processes {
+            caption.push(piece(units.giga_per_second(), Meaning::Quiet));
+        }
+        brush.write(area.x, area.y, area.width, &caption);
+        let plot = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        let lines = curves.into_iter().enumerate();
+        let curves = lines.map(|(at, (series, _, meaning))| Curve { series, meaning, filled: at == 0 });
+        let graph = Graph { curves: curves.collect(), top, label, level: None, window: WINDOW };
+        graph.draw(brush, plot, self.last.unwrap_or(shared.now));
+    }
+}

@@ -1,0 +1,226 @@
+//! The Why screen: where the time goes, with the reason in one sentence above the evidence.
+
+mod cpus;
+mod draw;
+mod history;
+mod update;
+
+use std::collections::BTreeMap;
+
+use ratatui::layout::{Constraint, Layout, Rect};
+
+use super::{Run, widgets::paint::wrap};
+use crate::{
+    report::why::{Inputs, PANELS, Panel, Sentence, TestNow, sentence},
+    ui::{
+        About, Asks, Command,
+        Key::{self, Char},
+        Mode, ScreenId, Shared,
+        command::{command, pair},
+        theme::Meaning,
+    },
+};
+
+pub(super) const ABOUT: About = About {
+    id: ScreenId("why"),
+    digit: '6',
+    name: "Why",
+    help: "Show why it is not faster: CPUs, interrupts, threads, processes, pressure",
+    purpose: "Where the time goes during a test or any other load; the first line names the limit.",
+    has_mark: false,
+    marks: &[
+        ("u n s", Meaning::Load, "CPU time of programs (usr), at low priority (nice), of the kernel (sys)"),
+        ("h x", Meaning::Warning, "in hard interrupts (irq) and in soft ones (softirq)"),
+        (
+            "t g w",
+            Meaning::Quiet,
+            "taken by the hypervisor (steal), by guests; idle with I/O in flight (iowait)",
+        ),
+        ("0-9", Meaning::Figure, "heat map: tenths of busy time; one digit is a CPU"),
+        (
+            "R D S",
+            Meaning::Text,
+            "thread state: runs, waits for a device, sleeps; the count is the mean over samples",
+        ),
+        ("[kswapd]", Meaning::Marked, "a thread of the kernel"),
+        ("wchan", Meaning::Text, "the kernel function in which a thread waits; * stands for a number"),
+        ("I/O/intr", Meaning::Text, "reads and writes that one interrupt reports; more is cheaper"),
+        ("scanned", Meaning::Text, "pages looked at to free memory: the page cache is full and in the way"),
+    ],
+};
+
+#[rustfmt::skip]
+pub(super) const COMMANDS: &[Command<Run<Why>>] = &[
+    pair("←→", command(151, &[Key::Left, Char('h')], "panel", "previous panel", "Go to the panel on the left", |why, shared| why.sideways(-1, shared))),
+    command(161, &[Key::Right, Char('l')], "", "next panel", "Go to the panel on the right", |why, shared| why.sideways(1, shared)),
+    command(191, &[Key::Enter], "largest", "enlarge", "Give the panel the whole screen, or all panels their places again", Why::enlarge),
+    command(201, &[Char('s')], "sleeping", "sleeping threads", "Show threads that sleep as well, or hide them", |why, _| { why.with_sleeping = !why.with_sleeping; Asks::new() }),
+];
+
+/// The screen's state.
+#[derive(Debug, Clone, Default)]
+pub struct Why {
+    /// The panel that keys scroll; the sentence chooses until the user does.
+    chosen: Option<Panel>,
+    /// That panel alone.
+    is_large: bool,
+    /// Lines by which panels are scrolled down.
+    tops: BTreeMap<Panel, usize>,
+    /// Threads that sleep are shown too.
+    with_sleeping: bool,
+    /// Curves of the last minute.
+    history: history::History,
+}
+
+/// What there is to show.
+enum Source {
+    /// Rates and activity of now.
+    Now(Sentence),
+    /// Nothing, for this reason.
+    Nothing(&'static str),
+}
+
+impl Why {
+    /// The panel that keys scroll.
+    fn focus(&self, sentence: &Sentence) -> Panel {
+        self.chosen.unwrap_or(sentence.panels[0])
+    }
+}
+
+/// What there is to show in this state.
+fn source(shared: &Shared) -> Source {
+    let test = shared.tests.running();
+    let is_at_rest = test.is_none();
+    match shared.mode {
+        Mode::Capture | Mode::Folder => {
+            return Source::Nothing(
+                "A capture has no counters over time: start iodyno without --open to see this machine.",
+            );
+        }
+        Mode::Demo(_) if is_at_rest => {
+            return Source::Nothing(
+                "A demo has no load of its own. r runs a test on its simulated drives; this screen then shows where the time goes.",
+            );
+        }
+        Mode::Demo(_) | Mode::Live => {}
+    }
+    let Some(rates) = &shared.rates else {
+        return Source::Nothing("Counting; first figures after one second.");
+    };
+    let test = test.map(|test| TestNow {
+        workers: test.workload.targets.len() * usize::try_from(test.workload.jobs).unwrap_or(1),
+        is_polled: test.workload.hipri,
+    });
+    let inputs =
+        Inputs { machine: &shared.machine, rates, activity: &shared.activity, test, units: shared.units };
+    Source::Now(sentence(&inputs))
+}
+
+/// Rows of the sentence's panel.
+fn sentence_rows(shared: &Shared, width: u16, text: &str) -> u16 {
+    let (edges, frame) = if shared.is_boxed() { (4, 2) } else { (2, 1) };
+    u16::try_from(wrap(text, width.saturating_sub(edges)).len()).unwrap_or(1) + frame
+}
+
+/// The least rows of a panel with its frame, and the least columns.
+const LEAST: (u16, u16) = (6, 58);
+
+/// The places of panels below the sentence, and the panels that have none.
+struct Places {
+    sentence: Rect,
+    panels: Vec<(Panel, Rect)>,
+    hidden: Vec<Panel>,
+}
+
+impl Places {
+    /// Panels in their order, as many as fit; those that the sentence is about and the chosen one come before others. `needs`
+    /// has the rows of each panel with its frame.
+    fn new(
+        state: &Why,
+        shared: &Shared,
+        area: Rect,
+        sentence: &Sentence,
+        needs: impl Fn(Panel, u16) -> u16,
+    ) -> Self {
+        let [top, body] = Layout::vertical([
+            Constraint::Length(sentence_rows(shared, area.width, &sentence.text)),
+            Constraint::Min(0),
+        ])
+        .areas(area);
+        let focus = state.focus(sentence);
+        if state.is_large {
+            let hidden = PANELS.into_iter().filter(|panel| *panel != focus).collect();
+            return Self { sentence: top, panels: vec![(focus, body)], hidden };
+        }
+        let columns = (body.width / LEAST.1).clamp(1, 3);
+        let rows = (body.height / LEAST.0).max(1);
+        let room = usize::from(columns * rows);
+        let rank = |panel: &Panel| match panel {
+            panel if *panel == focus => 0,
+            panel => sentence.panels.iter().position(|one| one == panel).map_or(2, |_| 1),
+        };
+        let mut by_rank: Vec<Panel> = PANELS.to_vec();
+        by_rank.sort_by_key(|panel| (rank(panel), *panel));
+        let mut shown: Vec<Panel> = by_rank.iter().copied().take(room).collect();
+        shown.sort_unstable();
+        let hidden = PANELS.into_iter().filter(|panel| !shown.contains(panel)).collect();
+        let columns = usize::from(columns).min(shown.len());
+        let mut split: Vec<Vec<Panel>> = vec![Vec::new(); columns];
+        for panel in &shown {
+            split[column_of(*panel, &shown, columns)].push(*panel);
+        }
+        split.retain(|column| !column.is_empty());
+        let widths = vec![Constraint::Fill(1); split.len()];
+        let mut panels = Vec::new();
+        for (column, place) in split.iter().zip(Layout::horizontal(widths).split(body).iter()) {
+            let wants: Vec<u16> =
+                column.iter().map(|panel| needs(*panel, place.width).max(LEAST.0)).collect();
+            for (panel, rect) in column.iter().zip(heights(*place, &wants)) {
+                panels.push((*panel, rect));
+            }
+        }
+        Self { sentence: top, panels, hidden }
+    }
+}
+
+/// CPUs and interrupts on the left, threads and processes beside them, pressure where the least is.
+fn column_of(panel: Panel, shown: &[Panel], columns: usize) -> usize {
+    let at = shown.iter().position(|one| *one == panel).unwrap_or_default();
+    match (columns, panel) {
+        (1, _) => 0,
+        // Few panels stand side by side.
+        (columns, _) if shown.len() <= columns => at,
+        (2, Panel::Cpus | Panel::Interrupts) => 0,
+        (2, _) => 1,
+        (_, Panel::Cpus) => 0,
+        (_, Panel::Threads | Panel::Processes) => 1,
+        (_, Panel::Interrupts | Panel::Pressure) => 2,
+    }
+}
+
+/// Places below each other: each what it wants while there is room, the rest to the last. Where there is too little, those
+/// that want less than their part get it, and the others share what is left.
+fn heights(place: Rect, wants: &[u16]) -> Vec<Rect> {
+    let mut got = vec![0; wants.len()];
+    let mut left = place.height;
+    let mut order: Vec<usize> = (0..wants.len()).collect();
+    order.sort_by_key(|at| wants[*at]);
+    for (done, at) in order.iter().enumerate() {
+        let others = u16::try_from(wants.len() - done).unwrap_or(1);
+        got[*at] = wants[*at].min(left / others);
+        left -= got[*at];
+    }
+    if let Some(last) = got.last_mut() {
+        *last += left;
+    }
+    let mut y = place.y;
+    let rect = |height: u16| {
+        let rect = Rect { y, height, ..place };
+        y += height;
+        rect
+    };
+    got.into_iter().map(rect).collect()
+}
+
+#[cfg(test)]
+mod tests;

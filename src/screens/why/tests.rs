@@ -1,0 +1,77 @@
+//! Places of panels at every size.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    capacity,
+    counters::Rates,
+    screens::Screen,
+    source::{self, origin::Origin},
+    ui::message::MachineRead,
+};
+
+proptest! {
+    #[test]
+    fn heights_fill_their_column_and_no_panel_takes_anothers_need(
+        height in 1u16..200, wants in proptest::collection::vec(1u16..100, 1..5),
+    ) {
+        let place = Rect::new(0, 3, 10, height);
+        let got = heights(place, &wants);
+        prop_assert_eq!(got.iter().map(|rect| rect.height).sum::<u16>(), height);
+        prop_assert_eq!(got[0].y, 3);
+        for pair in got.windows(2) {
+            prop_assert_eq!(pair[0].bottom(), pair[1].y);
+        }
+        if wants.iter().sum::<u16>() <= height {
+            prop_assert!(got.iter().zip(&wants).all(|(rect, want)| rect.height >= *want));
+        }
+    }
+}
+
+fn shared(size: (u16, u16)) -> Shared {
+    let (machine, problems) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+    let limits = capacity::limits(&machine);
+    let read = MachineRead { machine: Arc::new(machine), problems, limits: Arc::new(limits) };
+    let mut shared = Shared::new(Mode::Live, read, size);
+    shared.rates = Some(Rates::default());
+    shared
+}
+
+#[test]
+fn every_panel_has_a_place_or_is_named_as_hidden() {
+    for (width, height) in [(80, 17), (100, 24), (120, 29), (200, 49), (300, 89)] {
+        let shared = shared((width, height + 12));
+        let Source::Now(sentence) = source(&shared) else { panic!("there are rates") };
+        for chosen in PANELS.map(Some).into_iter().chain([None]) {
+            let state = Why { chosen, ..Why::default() };
+            let area = Rect::new(0, 2, width, height);
+            let places = Places::new(&state, &shared, area, &sentence, |_, _| 9);
+            let shown: Vec<Panel> = places.panels.iter().map(|(panel, _)| *panel).collect();
+            let mut all = [shown.clone(), places.hidden.clone()].concat();
+            all.sort_unstable();
+            assert_eq!(all, PANELS, "{width}x{height}");
+            assert!(shown.contains(&state.focus(&sentence)));
+            assert!(shown.len() >= 2 && (width < 120 || shown.len() == 5), "{width}x{height}: {shown:?}");
+            let cells: u32 = places.panels.iter().map(|(_, rect)| rect.area()).sum();
+            assert_eq!(cells, u32::from(width) * u32::from(height - places.sentence.height), "no gap");
+        }
+    }
+}
+
+#[test]
+fn the_sentence_chooses_the_panels_until_the_user_does() {
+    let shared = shared((80, 24));
+    let mut state = Why::default();
+    let Source::Now(sentence) = source(&shared) else { panic!("there are rates") };
+    assert_eq!(state.focus(&sentence), sentence.panels[0]);
+    state.sideways(1, &shared);
+    assert_eq!(state.focus(&sentence), Panel::Threads);
+    state.sideways(-2, &shared);
+    assert_eq!(state.focus(&sentence), Panel::Pressure);
+    state.enlarge(&shared);
+    assert!(Screen::back(&mut state, &shared).is_some() && Screen::back(&mut state, &shared).is_some());
+    assert!(state.chosen.is_none() && Screen::back(&mut state, &shared).is_none());
+}
