@@ -69,6 +69,7 @@ fn the_documents_hold_the_tables_of_the_program() {
         ("findings", iodyno::findings::markdown()),
         ("experiments", iodyno::experiment::table::markdown()),
         ("settings", iodyno::tune::settings::markdown()),
+        ("why", iodyno::report::why::markdown()),
         ("options", iodyno::model::options::markdown()),
     ];
     for (name, table) in tables {

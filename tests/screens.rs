@@ -89,6 +89,7 @@ fn every_screen_at_three_sizes() {
         kept("tune", FIRST, "tune", size, "", 0);
         kept("dyno", FIRST, "dyno", size, "jj<Enter><C-u>512k<Enter>r", 12);
         kept("what_if", FIRST, "what-if", size, "", 0);
+        kept("why", FIRST, "why", size, "r", 4);
         kept("sheet", FIRST, "sheet", size, "", 0);
         kept("slots_slower", FIRST, "machine", size, "w-", 0);
     }

@@ -147,7 +147,7 @@ fn watch(
             read = startup::read(sampler.root);
         }
         let rates = rates(&before.counters, &after.counters, elapsed);
-        let activity = sampler.activity(&before, &after, passes);
+        let activity = activity(&before, &after, &passes);
         averages.add(&rates, &activity);
         before = after;
         if let Some(number) = signal.received() {
@@ -205,21 +205,22 @@ impl Sampler<'_> {
         }
         passes
     }
+}
 
-    fn activity(&self, before: &Moment, after: &Moment, passes: Vec<ThreadSample>) -> Activity {
-        let elapsed = after.at.saturating_sub(before.at);
-        let ticks = rustix::param::clock_ticks_per_second() as f64;
-        let pair = before.processes.as_ref().zip(after.processes.as_ref());
-        let processes = pair.map(|(before, after)| process_rates(before, after, elapsed, ticks));
-        let sampled = after.processes.as_ref();
-        let unread =
-            |sample: &ProcessSample| sample.processes.values().filter(|one| one.read_bytes.is_none()).count();
-        Activity {
-            threads: (!passes.is_empty()).then(|| thread_activity(&passes)),
-            processes,
-            hidden: sampled.map_or(0, unread),
-            problems: sampled.map(|sample| sample.problems.clone()).unwrap_or_default(),
-        }
+/// What threads and processes did between two moments.
+fn activity(before: &Moment, after: &Moment, passes: &[ThreadSample]) -> Activity {
+    let elapsed = after.at.saturating_sub(before.at);
+    let ticks = rustix::param::clock_ticks_per_second() as f64;
+    let pair = before.processes.as_ref().zip(after.processes.as_ref());
+    let processes = pair.map(|(before, after)| process_rates(before, after, elapsed, ticks));
+    let sampled = after.processes.as_ref();
+    let unread =
+        |sample: &ProcessSample| sample.processes.values().filter(|one| one.read_bytes.is_none()).count();
+    Activity {
+        threads: (!passes.is_empty()).then(|| thread_activity(passes)),
+        processes,
+        hidden: sampled.map_or(0, unread),
+        problems: sampled.map(|sample| sample.problems.clone()).unwrap_or_default(),
     }
 }
 

@@ -68,10 +68,10 @@ impl Interval<'_> {
 
     /// `12:30:05`, local, or `average`.
     fn clock(&self) -> String {
-        match self.is_average {
-            true => "average ".to_owned(),
-            false => self.time.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string(),
+        if self.is_average {
+            return "average ".to_owned();
         }
+        self.time.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string()
     }
 
     /// Rows of a table behind their time, without the heading; each at most `width` cells.

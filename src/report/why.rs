@@ -231,8 +231,8 @@ impl<'a> Facts<'a> {
 
     /// `reads 1.20 GB/s and writes 0.30 GB/s`, of what moves.
     fn moves(&self) -> String {
-        let (reads, writes) = (self.rate(self.read), self.rate(self.written));
         const LEAST: f64 = 1e5;
+        let (reads, writes) = (self.rate(self.read), self.rate(self.written));
         match (self.read >= LEAST, self.written >= LEAST) {
             (true, false) => format!("read {reads}"),
             (false, true) => format!("write {writes}"),
@@ -347,14 +347,13 @@ fn drives(facts: &Facts<'_>) -> Option<String> {
 fn threads(facts: &Facts<'_>) -> Option<String> {
     let Inputs { rates, activity, test, .. } = *facts.inputs;
     let threads = activity.threads.as_ref().filter(|_| facts.is_moving())?;
-    let (name, command) = match test {
-        Some(_) => ("Workers".to_owned(), waits::WORKERS),
-        None => {
-            let first = activity.processes.as_ref()?.first()?;
-            let bytes = first.read_bytes.unwrap_or(0.0) + first.written_bytes.unwrap_or(0.0);
-            (2.0 * bytes >= facts.read + facts.written)
-                .then(|| (format!("Threads of {}", first.command), first.command.as_str()))?
-        }
+    let (name, command) = if test.is_some() {
+        ("Workers".to_owned(), waits::WORKERS)
+    } else {
+        let first = activity.processes.as_ref()?.first()?;
+        let bytes = first.read_bytes.unwrap_or(0.0) + first.written_bytes.unwrap_or(0.0);
+        (2.0 * bytes >= facts.read + facts.written)
+            .then(|| (format!("Threads of {}", first.command), first.command.as_str()))?
     };
     let (running, active) = waits::running(threads, command);
     let full =

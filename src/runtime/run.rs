@@ -268,7 +268,6 @@ impl Run {
 }
 
 /// Counters while a test runs.
-#[expect(clippy::large_enum_variant, reason = "a run has one of them")]
 pub(super) enum Rows {
     /// Of the simulated kernel; `memory` is that of the capture.
     Demo {

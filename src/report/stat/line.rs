@@ -122,6 +122,7 @@ struct Pressure {
 }
 
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names are those of the JSON")]
 struct Paging {
     scanned_by_kswapd_per_second: f64,
     scanned_directly_per_second: f64,

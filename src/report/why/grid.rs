@@ -72,7 +72,7 @@ impl Cell {
         value.map_or(Self::Unknown, Self::Count)
     }
 
-    pub(crate) fn text(text: impl ToString) -> Self {
+    pub(crate) fn text<T: ToString + ?Sized>(text: &T) -> Self {
         Self::Text(text.to_string())
     }
 

@@ -104,7 +104,7 @@ pub(crate) fn interrupts(machine: &Machine, rates: &Rates) -> Vec<Line> {
             lines.push(known("posted MSI", text, false));
         }
         (Some(posted), None) => {
-            lines.push(known("posted MSI", format!("{} notifications/s", count(posted)), false))
+            lines.push(known("posted MSI", format!("{} notifications/s", count(posted)), false));
         }
         (None, _) => {
             lines.push(missing(
@@ -130,7 +130,7 @@ pub(crate) fn cpus(rates: &Rates) -> Vec<Line> {
     }
     match rates.clock_khz {
         Some(khz) => {
-            lines.push(known("clock", format!("{:.2} GHz, the fastest CPU", khz as f64 / 1e6), false))
+            lines.push(known("clock", format!("{:.2} GHz, the fastest CPU", khz as f64 / 1e6), false));
         }
         None => lines.push(missing("clock", "cpu*/cpufreq/scaling_cur_freq: no such file")),
     }
@@ -149,13 +149,11 @@ pub(crate) fn cpus(rates: &Rates) -> Vec<Line> {
 /// What could not be read of threads.
 pub(crate) fn threads(activity: &Activity) -> Vec<Line> {
     let unread = |problem: &Problem| format!("{}: {}", problem.path, problem.reason);
-    match &activity.threads {
-        Some(threads) => threads.problems.iter().map(|problem| missing("unread", &unread(problem))).collect(),
-        None => {
-            let why = activity.problems.first().map_or_else(|| "not sampled yet".to_owned(), unread);
-            vec![missing("threads", &why)]
-        }
-    }
+    let Some(threads) = &activity.threads else {
+        let why = activity.problems.first().map_or_else(|| "not sampled yet".to_owned(), unread);
+        return vec![missing("threads", &why)];
+    };
+    threads.problems.iter().map(|problem| missing("unread", &unread(problem))).collect()
 }
 
 /// What could not be read of processes.

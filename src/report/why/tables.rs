@@ -17,7 +17,7 @@ pub(crate) const BUSY: f64 = 90.0;
 /// From this share on interrupts are most of what a CPU does, percent.
 pub(crate) const MUCH_IRQ: f64 = 30.0;
 
-/// Shares of a CPU that exclude each other and add up to 100 percent, as mpstat shows them. `guest` contains guest_nice.
+/// Shares of a CPU that exclude each other and add up to 100 percent, as mpstat shows them. `guest` contains `guest_nice`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Split {
     pub(crate) usr: f64,
@@ -217,7 +217,8 @@ pub(crate) fn controllers(machine: &Machine, rates: &Rates) -> Vec<Controller> {
 
 /// Interrupts of drives per second.
 pub(crate) fn all_vectors(rates: &Rates) -> f64 {
-    rates.vector_cpus.values().flatten().map(|(_, rate)| rate).sum()
+    // A sum of nothing is -0.0.
+    rates.vector_cpus.values().flatten().fold(0.0, |sum, (_, rate)| sum + rate)
 }
 
 /// Posted-MSI notifications over the interrupts of drives; `None` where the kernel has no posted MSI or nothing interrupts.
@@ -289,7 +290,7 @@ pub(crate) fn threads(activity: &Activity, with_sleeping: bool) -> Grid {
         };
         let cells = vec![
             Cell::Number(*mean, 2),
-            Cell::text(kind.state),
+            Cell::text(&kind.state),
             Cell::Text(command),
             text(&kind.syscall),
             text(&kind.wchan),

@@ -240,6 +240,11 @@ fn without_threads_the_queue_of_a_drive_speaks() {
 }
 
 #[test]
+fn no_interrupts_are_zero_and_not_minus_zero() {
+    assert!(tables::all_vectors(&Rates::default()).is_sign_positive());
+}
+
+#[test]
 fn every_rule_can_be_reached_and_is_in_the_document() {
     let tested = [
         "interrupts",

@@ -63,7 +63,7 @@ impl Cpus {
         }
         let rows = usize::from(area.height);
         if self.entries.len() < rows && area.width >= WITH_FIGURES {
-            self.figures_heading(brush, area);
+            Self::figures_heading(brush, area);
             let below = Rect { y: area.y + 1, height: area.height - 1, ..area };
             self.bars(brush, below, 1, true);
             return self.entries.len() + 1;
@@ -93,7 +93,7 @@ impl Cpus {
         nodes.map(|cpus| cpus.len().div_ceil(per_row)).sum()
     }
 
-    fn figures_heading(&self, brush: &mut Brush<'_>, area: Rect) {
+    fn figures_heading(brush: &mut Brush<'_>, area: Rect) {
         let names = ["usr", "nice", "sys", "irq", "soft", "steal", "guest", "wait", "idle"];
         let x = area.right().saturating_sub(FIGURE * 9);
         for (x, name) in (x..).step_by(usize::from(FIGURE)).zip(names) {

@@ -107,12 +107,11 @@ impl Contents {
         add(Panel::Threads, lines::threads(activity));
         add(Panel::Processes, lines::processes(activity));
         add(Panel::Pressure, lines::pressure(rates, &activity.problems));
-        match shared.tests.running() {
-            Some(test) => add(Panel::Pressure, lines::per_io_now(rates, test.iops())),
-            None => {
-                let last = shared.tests.all.back().and_then(|test| test.summary());
-                add(Panel::Pressure, last.map(lines::per_io_of).unwrap_or_default());
-            }
+        if let Some(test) = shared.tests.running() {
+            add(Panel::Pressure, lines::per_io_now(rates, test.iops()));
+        } else {
+            let last = shared.tests.all.back().and_then(|test| test.summary());
+            add(Panel::Pressure, last.map(lines::per_io_of).unwrap_or_default());
         }
         // The reasons are those of a kernel, which a demo has not.
         lines.retain(|(_, line)| line.is_known || !shared.is_simulated());

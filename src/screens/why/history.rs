@@ -51,6 +51,9 @@ impl Default for History {
     }
 }
 
+/// A curve with its name.
+type Drawn<'a> = (&'a Series, &'static str, Meaning);
+
 /// The least time between points; news come for other reasons than counters too.
 const BETWEEN: Duration = Duration::from_millis(500);
 /// The least and the most rows of a graph with its caption.
@@ -91,7 +94,6 @@ impl History {
         let percent = |value: f64| format!("{value:.0}%");
         let bytes = |value: f64| giga(units, value);
         let rate = |value: f64| count(value).replace(' ', "");
-        type Drawn<'a> = (&'a Series, &'static str, Meaning);
         let (curves, top, label): (Vec<Drawn<'_>>, f64, &dyn Fn(f64) -> String) = match panel {
             Panel::Cpus => {
                 let curves =

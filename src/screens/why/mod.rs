@@ -190,11 +190,9 @@ fn column_of(panel: Panel, shown: &[Panel], columns: usize) -> usize {
         (1, _) => 0,
         // Few panels stand side by side.
         (columns, _) if shown.len() <= columns => at,
-        (2, Panel::Cpus | Panel::Interrupts) => 0,
-        (2, _) => 1,
-        (_, Panel::Cpus) => 0,
-        (_, Panel::Threads | Panel::Processes) => 1,
-        (_, Panel::Interrupts | Panel::Pressure) => 2,
+        (_, Panel::Cpus) | (2, Panel::Interrupts) => 0,
+        (3.., Panel::Interrupts | Panel::Pressure) => 2,
+        _ => 1,
     }
 }
 

@@ -1,0 +1,125 @@
+//! `iodyno stat` on this machine: rows, CSV, JSON lines, averages, errors.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+
+#[path = "common/program.rs"]
+mod program;
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    process::Stdio,
+};
+
+use program::{command, iodyno, text};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+fn stat(arguments: &[&str]) -> String {
+    let state = tempfile::tempdir().unwrap();
+    let output = iodyno(state.path(), &[&["stat"], arguments].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(output.stderr.is_empty(), "{}", text(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn two_intervals_are_two_lines_of_json() {
+    let lines = stat(&["--json", "--interval", "0.2", "--count", "2"]);
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [first, second] = &lines[..] else { panic!("{lines:?}") };
+    assert!(second["time"].as_i64().unwrap() > first["time"].as_i64().unwrap());
+    for line in [first, second] {
+        assert_eq!(line["schema"], 1);
+        for list in ["cpus", "drives", "hops", "interrupts"] {
+            assert!(line[list].is_array(), "{list}");
+        }
+        for field in ["threads", "processes"] {
+            assert!(line.get(field).is_some(), "{field}");
+        }
+        let elapsed = line["elapsed_seconds"].as_f64().unwrap();
+        assert!(elapsed > 0.0, "{elapsed}");
+        let cpu = line["cpu"].as_object().unwrap();
+        let sum: f64 = cpu.values().map(|share| share.as_f64().unwrap()).sum();
+        assert!((sum - 100.0).abs() < 0.01, "{cpu:?}");
+    }
+}
+
+#[test]
+fn csv_has_one_heading_and_as_many_cells_in_every_row() {
+    let csv = stat(&["--csv", "--cpu", "--interval", "0.2", "--count", "2"]);
+    let cells: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
+    assert!(cells.len() >= 5 && cells.iter().all(|count| *count == cells[0]), "{csv}");
+    assert_eq!(csv.matches("%iowait").count(), 1, "{csv}");
+}
+
+#[test]
+fn every_table_has_its_columns() {
+    let tables = stat(&[
+        "--interval",
+        "0.2",
+        "--count",
+        "1",
+        "--iostat",
+        "--cpu",
+        "--interrupts",
+        "--threads",
+        "--processes",
+    ]);
+    for columns in ["r_await rareq-sz", "%iowait", "intr/s I/O/intr", "syscall", "rMB/s     wMB/s %share"] {
+        assert!(tables.contains(columns), "{columns} in {tables}");
+    }
+    let dstat = stat(&["--interval", "0.1", "--count", "30"]);
+    assert_eq!(dstat.lines().filter(|line| line.starts_with("run blk new")).count(), 2, "{dstat}");
+    assert_eq!(dstat.lines().count(), 30 + 2 * 2);
+}
+
+#[test]
+fn a_signal_ends_it_with_averages() {
+    let state = tempfile::tempdir().unwrap();
+    let mut child = command(state.path(), &["stat", "--json", "--interval", "0.2"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    out.read_line(&mut first).unwrap();
+    kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), Signal::INT).unwrap();
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let last: Value = serde_json::from_str(rest.lines().last().unwrap()).unwrap();
+    assert_eq!(last["average"], true);
+    let first: Value = serde_json::from_str(&first).unwrap();
+    assert!(first.get("average").is_none());
+    assert!(last["elapsed_seconds"].as_f64().unwrap() >= first["elapsed_seconds"].as_f64().unwrap());
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let state = tempfile::tempdir().unwrap();
+    let mut child = command(state.path(), &["stat", "--interval", "0.1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn what_cannot_be_done_is_one_line_with_its_fix() {
+    for (arguments, line) in [
+        (&["--interval", "0"][..], "--interval 0: is no interval; use seconds from 0.1 to 86400"),
+        (&["--count", "0"], "--count 0: is no number of intervals; use 1 or more"),
+        (&["--csv", "--cpu", "--iostat"], "--csv: takes one table; name one of them, or use --json"),
+        (&["--csv", "--json"], "--csv: conflicts with --json; leave one out"),
+        (&["--demo", "laptop"], "--demo: a demo has no counters over time; leave it out"),
+        (&["--open", "tests/fixtures/a-shared-rc.capture"], "--open: a capture has no counters over time"),
+    ] {
+        let state = tempfile::tempdir().unwrap();
+        let output = iodyno(state.path(), &[&["stat"], arguments].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(output.stdout.is_empty() && said.starts_with(&format!("iodyno: {line}")), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
