@@ -539,7 +539,13 @@ fn the_printed_options_repeat_the_experiment() {
     let own: Vec<(String, String)> =
         options.iter().map(|(option, value)| (option.to_string(), value.to_string())).collect();
     let first = with(&words(&own).iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!(first["rounds"], 9);
+    assert_eq!(first["rounds"], 12, "the first look after nine rounds");
+    assert_eq!(first["looks"][0]["round"], 12);
+    let arm = &first["arms"][0]["workload"];
+    assert_eq!(arm["runtime"]["nanos"], 500_000_000, "{arm}");
+    let samples = first["samples"].as_array().unwrap();
+    assert_eq!(samples.len(), 2 * 13, "the warm-up round too");
+    assert_eq!((&samples[0]["discarded"], &samples[2]["discarded"]), (&"warm-up round".into(), &Value::Null));
     let told: Vec<(String, String)> = serde_json::from_value(first["options"].clone()).unwrap();
     assert_eq!(told.len(), options.len() - 1, "all but the targets: {told:?}");
     let again: Vec<(String, String)> = own.iter().take(1).cloned().chain(told).collect();

@@ -74,7 +74,7 @@ fn verdict(account: &Account, label: &str) -> Verdict {
     let effect = account.effect(arm(account, label)).unwrap();
     // An interval is never a point, and never without noise.
     assert!(effect.low < effect.ratio && effect.ratio < effect.high, "{}", sentence(account, effect));
-    assert!(effect.detectable > 0.0 && effect.detectable < 0.02, "{}", sentence(account, effect));
+    assert!(effect.detectable > 0.02 && effect.detectable < 0.025, "{}", sentence(account, effect));
     effect.verdict
 }
 

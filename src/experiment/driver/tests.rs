@@ -337,6 +337,42 @@ fn it_ends_when_the_time_is_up_and_can_go_on() {
     assert!(driver.account().rounds > first.rounds && driver.account().has_ended());
 }
 
+#[test]
+fn verdicts_come_at_looks_and_small_differences_are_said_to_be_small() {
+    let mut lab = Lab::new(&[1.0, 1.01], 0.01, 5);
+    let account = lab.run(Terms::default());
+    assert_eq!(verdict_of(&account), Verdict::SmallerThanMargin);
+    let looks: Vec<u32> = account.looks.iter().map(|look| look.round).collect();
+    assert_eq!(looks, [8, 12, 18, 27, 41, 62][..looks.len()]);
+    assert_eq!(
+        (Some(account.rounds), account.effects[0].decided),
+        (looks.last().copied(), looks.last().copied())
+    );
+    assert_eq!(account.samples.len(), 2 * (account.rounds as usize + 1));
+
+    // Between looks an interval is known, its verdict is not.
+    let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
+    lab.stop_after = Some(3 * 2 * 7);
+    let account = lab.run(Terms::default());
+    assert_eq!((account.rounds, account.looks.len()), (6, 0));
+    assert_eq!(verdict_of(&account), Verdict::Inconclusive);
+    assert!(account.effects[0].high < 0.6);
+}
+
+#[test]
+fn an_extension_halves_the_error_of_its_looks() {
+    let mut lab = Lab::new(&[1.0, 0.9], 0.01, 3);
+    let mut driver = Driver::new(lab.plan(Terms::default()));
+    lab.drive(&mut driver, Event::Begin);
+    let first = driver.account().clone();
+    assert_eq!(first.ending, Some(Ending::Decided));
+    lab.drive(&mut driver, Event::Longer(Duration::from_secs(1000), Duration::ZERO));
+    let levels: Vec<f64> = driver.account().looks.iter().map(|look| 1.0 - look.level).collect();
+    assert!((levels[0] / levels[levels.len() - 1] - 2.0).abs() < 1e-9, "{levels:?}");
+    assert_eq!(verdict_of(driver.account()), Verdict::Slower);
+    assert!(driver.account().effects[0].decided > first.effects[0].decided);
+}
+
 /// What a hundred experiments end in, each with another seed.
 fn verdicts(factor: f64, spread: f64) -> Vec<Verdict> {
     (0..100).map(|seed| verdict_of(&Lab::new(&[1.0, factor], spread, seed).run(Terms::default()))).collect()

@@ -169,9 +169,10 @@ pub(super) fn draw(state: &Pull, shared: &Shared, area: Rect, brush: &mut Brush<
     let is_small = shared.pulls.step().is_some_and(|step| is_small(&step.workload));
     let is_wide = inner.width >= WIDE;
     let widest = |texts: &mut dyn Iterator<Item = u16>| texts.max().unwrap_or(0);
-    let name = widest(&mut rows.iter().map(|row| cells(&row.name))).min(if is_wide { 40 } else { 20 });
+    let name = widest(&mut rows.iter().map(|row| cells(&row.name)))
+        .clamp(if is_wide { cells("drive") } else { 0 }, if is_wide { 40 } else { 20 });
     let figures: Vec<String> = rows.iter().map(|row| row.figures(shared.units, is_small)).collect();
-    let wide = widest(&mut figures.iter().map(|figure| cells(figure)));
+    let wide = widest(&mut figures.iter().map(|figure| cells(figure))).max(cells("rate"));
     let bar = if is_wide { (inner.width / 6).min(40) } else { (inner.width / 4).clamp(10, 60) };
     let columns = Columns { name, bar, figures: wide, is_wide };
     if is_wide {
