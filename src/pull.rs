@@ -453,14 +453,19 @@ fn large(targets: Vec<Target>, time: Duration) -> Workload {
     }
 }
 
-/// The read half of CrystalDiskMark 8's default profile, a row each: block size, queues (depth) and threads (jobs).
+/// A row of a profile: its name, then pattern, block size in bytes, queues (depth) and threads (jobs).
+pub type ProfileRow = (&'static str, Pattern, u64, u32, u32);
+
+/// The read half of CrystalDiskMark 8's default profile.
+pub const CDM: [ProfileRow; 4] = [
+    ("SEQ1M Q8T1", Pattern::Sequential, 1 << 20, 8, 1),
+    ("SEQ128K Q32T1", Pattern::Sequential, 128 << 10, 32, 1),
+    ("RND4K Q32T16", Pattern::Random, 4096, 32, 16),
+    ("RND4K Q1T1", Pattern::Random, 4096, 1, 1),
+];
+
+/// A step for each row of the profile.
 fn rows(targets: &[Target]) -> Vec<Step> {
-    const ROWS: [(&str, Pattern, u64, u32, u32); 4] = [
-        ("SEQ1M Q8T1", Pattern::Sequential, 1 << 20, 8, 1),
-        ("SEQ128K Q32T1", Pattern::Sequential, 128 << 10, 32, 1),
-        ("RND4K Q32T16", Pattern::Random, 4096, 32, 16),
-        ("RND4K Q1T1", Pattern::Random, 4096, 1, 1),
-    ];
     let step = |(name, pattern, block, depth, jobs)| {
         let workload = Workload {
             targets: targets.to_vec(),
@@ -473,7 +478,7 @@ fn rows(targets: &[Target]) -> Vec<Step> {
         };
         Step { phase: Phase::Row(name), workload }
     };
-    ROWS.into_iter().map(step).collect()
+    CDM.into_iter().map(step).collect()
 }
 
 /// The first target of each drive model and link.

@@ -52,8 +52,21 @@ pub enum Meaning {
     Curve(usize),
 }
 
-const CURVES: [Color; 6] =
-    [Color::Cyan, Color::Green, Color::Magenta, Color::Yellow, Color::Blue, Color::LightRed];
+/// All of the sixteen colours that are neither black, white nor grey.
+const CURVES: [Color; 12] = [
+    Color::Cyan,
+    Color::Green,
+    Color::Magenta,
+    Color::Yellow,
+    Color::Blue,
+    Color::LightRed,
+    Color::LightCyan,
+    Color::LightGreen,
+    Color::LightMagenta,
+    Color::LightYellow,
+    Color::LightBlue,
+    Color::Red,
+];
 
 impl Theme {
     /// With the terminal's sixteen colours.

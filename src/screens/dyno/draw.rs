@@ -86,8 +86,8 @@ fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
         }
         Curve::Latency => {
             if let (Some(p50), Some(p99)) = (test.total.p50.last(), test.total.p99.last()) {
-                pieces.push(figure(format!("{} median", nanoseconds(p50))));
-                pieces.push(quiet(format!("{} p99", nanoseconds(p99))));
+                pieces.push(figure(format!("{} median (lower line)", nanoseconds(p50))));
+                pieces.push(quiet(format!("{} p99 (upper)", nanoseconds(p99))));
             }
         }
     }

@@ -13,6 +13,7 @@ use crate::{
         fio::ValueError,
         options::{FormField, OPTIONS, WorkloadOption, find},
     },
+    pull::CDM,
     units::Bytes,
 };
 
@@ -147,6 +148,20 @@ impl Form {
         field.set(self, field.choices[next]).is_ok()
     }
 
+    /// Sets pattern, block size, depth and jobs to the next row of CrystalDiskMark's profile; its name.
+    pub fn next_profile(&mut self) -> &'static str {
+        let work = &mut self.workload;
+        let now = (work.pattern, work.block_size.0, work.depth, work.jobs);
+        let at = CDM.iter().position(|(_, pattern, block, depth, jobs)| {
+            now == (*pattern, *block, *depth, *jobs) && work.block_split.is_empty()
+        });
+        let (name, pattern, block, depth, jobs) = CDM[at.map_or(0, |at| (at + 1) % CDM.len())];
+        (work.pattern, work.depth, work.jobs) = (pattern, depth, jobs);
+        work.block_size = Bytes(block);
+        work.block_split.clear();
+        name
+    }
+
     /// Enters the field.
     pub fn begin_edit(&mut self) {
         self.edit = Some(Input::new(self.field().show(self)));
@@ -206,6 +221,17 @@ mod tests {
         assert_eq!((form.workload.batch_submit, form.workload.batch_complete_min), (None, None));
         field.set(&mut form, "").unwrap();
         assert!(!form.workload.exact_timing);
+    }
+
+    #[test]
+    fn profiles_follow_each_other_and_set_what_their_names_say() {
+        let mut form = Form::default();
+        let names = [(); 5].map(|()| form.next_profile());
+        assert_eq!(names, ["SEQ1M Q8T1", "SEQ128K Q32T1", "RND4K Q32T16", "RND4K Q1T1", "SEQ1M Q8T1"]);
+        form.next_profile();
+        form.next_profile();
+        let work = &form.workload;
+        assert_eq!((work.block_size, work.depth, work.jobs), (Bytes(4096), 32, 16));
     }
 
     #[test]

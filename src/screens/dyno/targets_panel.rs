@@ -275,9 +275,9 @@ impl Row<'_> {
         x
     }
 
-    /// A curve in one row of blocks, over its own highest value.
+    /// A curve in one row of dots, over its own highest value.
     fn spark(&self, brush: &mut Brush<'_>, series: &Series, meaning: Meaning) {
-        const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+        const LEVELS: [char; 4] = ['⣀', '⠤', '⠒', '⠉'];
         let width = usize::from(self.places.spark);
         if width == 0 || series.most() <= 0.0 {
             return;
@@ -288,8 +288,8 @@ impl Row<'_> {
         let start = self.inner.x + self.places.name + 1;
         for (x, chunk) in (start..).zip(chunks.iter().take(width)) {
             let mean = chunk.iter().sum::<f64>() / chunk.len() as f64;
-            let level = share_of(7, mean / series.most());
-            brush.cell(x, self.y, BLOCKS[usize::from(level)], brush.theme.style(meaning));
+            let level = share_of(3, mean / series.most());
+            brush.cell(x, self.y, LEVELS[usize::from(level)], brush.theme.style(meaning));
         }
     }
 }

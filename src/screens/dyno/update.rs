@@ -102,6 +102,11 @@ impl Screen for Dyno {
 }
 
 impl Dyno {
+    /// Fills the form with the next row of CrystalDiskMark's profile.
+    pub(super) fn next_profile(&mut self) -> Asks {
+        vec![tell(format!("Profile {}: r runs it; numjobs counts per drive", self.form.next_profile()))]
+    }
+
     /// Begins a test of what the form describes.
     pub fn run(&mut self, shared: &Shared) -> Asks {
         if shared.experiments.running().is_some() {
