@@ -61,7 +61,9 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>, area: Rect) {
 fn title(is_heat: bool, room: u16) -> Vec<Piece> {
     let mut title = vec![piece("CPUs", Meaning::Heading)];
     if is_heat {
-        title.push(piece("  busy: · 0 %  ░ 5 %  ▒ 20 %  ▓ 50 %  █ 80 %", Meaning::Quiet));
+        const LEGENDS: [&str; 2] = ["  busy: · 0 %  ░ 5 %  ▒ 20 %  ▓ 50 %  █ 80 %", "  █ busy from 80 %"];
+        let fits = |legend: &&&str| cells("CPUs") + cells(legend) + 4 <= room;
+        title.extend(LEGENDS.iter().find(fits).map(|legend| piece(*legend, Meaning::Quiet)));
         return title;
     }
     let fits = usize::from(room.saturating_sub(10) / 7);

@@ -132,8 +132,10 @@ fn remarks(pull: &Pull, findings: &[Finding]) -> String {
         one.severity >= Severity::Warning && gain.bytes_per_second.is_none() && gain.iops.is_none()
     });
     let unknown = unknown.map(|finding| format!(" Not measured yet: {}.", finding.title));
-    let stopped =
-        pull.stopped().map(|phase| format!(" Stopped in the phase {phase}; later ones are missing."));
+    let stopped = pull.stopped().map(|phase| {
+        let later = if phase == Phase::Latency.name() { "" } else { "; later phases are missing" };
+        format!(" Stopped in phase \"{phase}\"{later}.")
+    });
     let failed = pull.failed().map(|(step, why)| format!(" {} could not run: {why}.", step.title()));
     [unknown, stopped, failed].into_iter().flatten().collect()
 }

@@ -340,7 +340,7 @@ fn drives(facts: &Facts<'_>) -> Option<String> {
             disk.queue_depth.max(0.1),
             name = name.as_str()
         ),
-        None => format!("{words}: the drives are the limit"),
+        None => format!("{words}: the drives or their links are the limit"),
     })
 }
 
@@ -396,7 +396,7 @@ fn queue(facts: &Facts<'_>) -> Option<String> {
         facts.deepest.filter(|(_, disk)| disk.queue_depth >= 1.0 && !is_known && facts.is_moving())?;
     let wait = disk.read_await_ms.into_iter().chain(disk.write_await_ms).fold(0.0, f64::max);
     Some(format!(
-        "{} has {:.1} I/Os in flight that take {wait:.2} ms: the drives are the limit",
+        "{} has {:.1} I/Os in flight that take {wait:.2} ms: the drives or their links are the limit",
         name.as_str(),
         disk.queue_depth
     ))

@@ -339,7 +339,7 @@ fn it_ends_when_the_time_is_up_and_can_go_on() {
 
 #[test]
 fn verdicts_come_at_looks_and_small_differences_are_said_to_be_small() {
-    let mut lab = Lab::new(&[1.0, 1.01], 0.01, 5);
+    let mut lab = Lab::new(&[1.0, 1.01], 0.004, 5);
     let account = lab.run(Terms::default());
     assert_eq!(verdict_of(&account), Verdict::SmallerThanMargin);
     let looks: Vec<u32> = account.looks.iter().map(|look| look.round).collect();

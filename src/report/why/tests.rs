@@ -162,11 +162,11 @@ fn workers_that_wait_for_completions_make_the_drives_the_limit() {
     Scene::reading()
         .threads(&waiting)
         .test(12, false)
-        .says("drives", "12 of 12 workers wait in io_cqring_wait: the drives are the limit");
+        .says("drives", "12 of 12 workers wait in io_cqring_wait: the drives or their links are the limit");
     let fio = [('D', "fio", "io_getevents", "read_events", 3.0), ('S', "fio", "futex", "futex_wait", 1.0)];
     Scene::reading()
         .threads(&fio)
-        .says("drives", "3 of 3 threads of fio wait in read_events: the drives are the limit");
+        .says("drives", "3 of 3 threads of fio wait in read_events: the drives or their links are the limit");
     let busy = [('S', "fio", "io_uring_enter", "io_cqring_wait", 1.0), ('R', "fio", "", "", 3.0)];
     assert_eq!(Scene::reading().threads(&busy).sentence().rule, "moving");
     Scene::idle().threads(&waiting).says("idle", "Nothing reads or writes.");
@@ -233,7 +233,7 @@ fn without_threads_the_queue_of_a_drive_speaks() {
     let name = name.as_str();
     scene.says(
         "queue",
-        &format!("{name} has 32.0 I/Os in flight that take 0.11 ms: the drives are the limit"),
+        &format!("{name} has 32.0 I/Os in flight that take 0.11 ms: the drives or their links are the limit"),
     );
     scene.rates.disks.values_mut().next().unwrap().queue_depth = 0.5;
     scene.says("moving", "Drives read 1.20 GB/s; CPU 3 is the busiest with 3 %");

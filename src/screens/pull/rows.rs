@@ -147,8 +147,11 @@ impl Row {
     }
 
     /// Cells behind its figures: alone and expected.
-    fn compared(&self, units: UnitSystem) -> [String; 2] {
-        [self.alone, self.expected].map(|one| one.map_or_else(|| "-".to_owned(), |bytes| rate(units, bytes)))
+    /// They are of large reads: small ones say nothing.
+    fn compared(&self, units: UnitSystem, is_small: bool) -> [String; 2] {
+        [self.alone, self.expected]
+            .map(|one| one.filter(|_| !is_small))
+            .map(|one| one.map_or_else(|| "-".to_owned(), |bytes| rate(units, bytes)))
     }
 }
 
@@ -174,7 +177,7 @@ pub(super) fn draw(state: &Pull, shared: &Shared, area: Rect, brush: &mut Brush<
     let figures: Vec<String> = rows.iter().map(|row| row.figures(shared.units, is_small)).collect();
     let wide = widest(&mut figures.iter().map(|figure| cells(figure))).max(cells("rate"));
     let bar = if is_wide { (inner.width / 6).min(40) } else { (inner.width / 4).clamp(10, 60) };
-    let columns = Columns { name, bar, figures: wide, is_wide };
+    let columns = Columns { name, bar, figures: wide, is_wide, is_small };
     if is_wide {
         columns.headings(brush, inner);
         inner = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
@@ -196,6 +199,8 @@ struct Columns {
     bar: u16,
     figures: u16,
     is_wide: bool,
+    /// Whether I/Os per second are shown, not bytes.
+    is_small: bool,
 }
 
 /// `Gen4 x16`, `100 °C`, `7.11 GB/s`.
@@ -244,7 +249,7 @@ impl Columns {
         brush.text(x, y, room, &fit(figure, room), meaning);
         x += self.figures + 2;
         if self.is_wide {
-            for cell in row.compared(shared.units) {
+            for cell in row.compared(shared.units, self.is_small) {
                 brush.text(x, y, RATE, &fit(&cell, RATE), Meaning::Text);
                 x += RATE + gap;
             }
