@@ -83,8 +83,7 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
     let subject = piece(format!("  {subject}"), Meaning::Quiet);
     let time = piece(format!("  {time}"), Meaning::Figure);
     let end = layout::tabs(app.layout().tabs).last().map_or(0, |(area, _)| area.right());
-    // A gap stays behind the last tab.
-    let room = app.layout().tabs.right().saturating_sub(end + 3);
+    let room = app.layout().tabs.right().saturating_sub(end + 1);
     // Narrow screens show the state and the time, the narrowest the state alone.
     let lines =
         [vec![subject, time.clone()], vec![time], Vec::new()].map(|rest| [&state[..], &rest].concat());
