@@ -17,6 +17,7 @@ mod clipboard;
 mod effects;
 mod experiment_thread;
 mod input;
+mod output;
 mod sampler;
 mod saving;
 mod settings_thread;
@@ -57,8 +58,8 @@ pub(crate) fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     let over = Arc::new(AtomicBool::new(false));
     input::start_signals(sender.clone())?;
     let mut screen = Screen::open(theme)?;
-    let mut app = App::new(startup::mode(origin), read, crossterm::terminal::size()?);
-    screen.draw(&mut app)?;
+    let mut app = App::new(startup::mode(origin), read, terminal::size()?);
+    screen.draw(&app)?;
     input::start(sender.clone(), Arc::clone(&over));
     let sampler = origin
         .is_live()
@@ -80,8 +81,8 @@ fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
     loop {
         let at = effects.clock.elapsed();
         if changed && at >= drawn_at + FRAME {
-            effects.screen.as_mut().map_or(Ok(()), |screen| screen.draw(app))?;
-            (changed, drawn_at) = (false, effects.clock.elapsed());
+            let is_drawn = effects.screen.as_mut().map_or(Ok(true), |screen| screen.draw(app))?;
+            (changed, drawn_at) = (!is_drawn, effects.clock.elapsed());
         }
         let wait = if changed { (drawn_at + FRAME).saturating_sub(at) } else { FRAME * 30 };
         let outside = effects.next(wait);

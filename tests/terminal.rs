@@ -85,6 +85,28 @@ impl Terminal {
         self.child.wait().expect("it ends").exit_code()
     }
 
+    /// Takes no more output and stays open, as a stopped terminal or a dead serial line, until the program cannot write.
+    fn stall(&mut self) {
+        self.hung_up.store(true, Ordering::Relaxed);
+        for _ in 0..100 {
+            self.press("2j4j");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        let id = self.child.process_id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        kill_process(id.expect("it runs"), signal).expect("it is ours");
+    }
+
+    /// The exit status, if it ends soon.
+    fn ends_soon(&mut self) -> Option<u32> {
+        (0..500).find_map(|_| {
+            thread::sleep(Duration::from_millis(20));
+            self.child.try_wait().expect("it is ours").map(|status| status.exit_code())
+        })
+    }
+
     fn look<T>(&self, at: impl FnOnce(&vt100::Screen) -> T) -> T {
         at(self.screen.lock().unwrap_or_else(PoisonError::into_inner).screen())
     }
@@ -163,13 +185,73 @@ fn control_c_leaves_at_once_with_the_status_of_an_interrupt() {
 }
 
 #[test]
-fn sigterm_gives_the_terminal_back() {
-    let terminal = Terminal::start(&["--demo", "laptop"]);
+fn signals_give_the_terminal_back() {
+    for (signal, status) in [(Signal::TERM, 143), (Signal::QUIT, 131), (Signal::HUP, 129)] {
+        let terminal = Terminal::start(&["--demo", "laptop"]);
+        terminal.wait_for_text("root complex");
+        terminal.signal(signal);
+        terminal.ends_with(status);
+    }
+}
+
+#[test]
+fn a_terminal_that_answers_no_query_is_drawn_again_after_control_l_and_job_control() {
+    let mut terminal = Terminal::start(&["--demo", "laptop"]);
     terminal.wait_for_text("root complex");
-    let process = terminal.child.process_id().and_then(|id| i32::try_from(id).ok()).expect("it runs");
-    let process = Pid::from_raw(process).expect("a process");
-    kill_process(process, Signal::TERM).expect("it is ours");
-    terminal.ends_with(143);
+    terminal.look(|screen| assert!(screen.alternate_screen()));
+    terminal.screen.lock().unwrap_or_else(PoisonError::into_inner).process(b"\x1b[2J");
+    assert!(!terminal.look(|screen| screen.contents().contains("root complex")));
+    terminal.press("\u{c}");
+    terminal.wait_for_text("root complex");
+
+    terminal.signal(Signal::TSTP);
+    terminal.wait_for("the shell's screen", |screen| !screen.alternate_screen());
+    terminal.signal(Signal::CONT);
+    terminal.wait_for_text("root complex");
+    assert!(terminal.look(|screen| screen.alternate_screen() && screen.bracketed_paste()));
+    terminal.press("q");
+    terminal.ends_with(0);
+}
+
+#[test]
+fn a_terminal_that_takes_no_output_delays_neither_keys_nor_signals() {
+    for (signal, status) in [(Some(Signal::TERM), 143), (None, 0)] {
+        let mut terminal = Terminal::start(&["--demo", "threadripper-before"]);
+        terminal.wait_for_text("root complex");
+        terminal.stall();
+        match signal {
+            Some(signal) => terminal.signal(signal),
+            None => terminal.press("1q"),
+        }
+        assert_eq!(terminal.ends_soon(), Some(status));
+    }
+}
+
+#[test]
+fn settings_are_restored_when_the_terminal_takes_no_output() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().expect("a folder");
+    let before = device.read_settings();
+    let mut terminal = on_the_scheduler_of(&device, state.path());
+    change_the_scheduler(&mut terminal, &device);
+    terminal.stall();
+    terminal.signal(Signal::TERM);
+    assert_eq!(terminal.ends_soon(), Some(143));
+    assert_eq!(device.read_settings(), before);
+}
+
+#[test]
+fn a_terminal_of_absurd_size_is_drawn_in_part() {
+    let mut terminal = Terminal::start(&["--demo", "laptop"]);
+    terminal.wait_for_text("root complex");
+    let size = PtySize { rows: 30_000, cols: 30_000, pixel_width: 0, pixel_height: 0 };
+    terminal.master.resize(size).expect("a new size");
+    thread::sleep(Duration::from_millis(300));
+    terminal.resize(40, 120);
+    terminal.press("4");
+    terminal.wait_for_text("workload");
+    terminal.press("q");
+    terminal.ends_with(0);
 }
 
 #[test]

@@ -50,7 +50,10 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
                  found a slower run.",
             ),
             ("2", "Failed; one line on standard error names the path or option and the fix."),
-            ("129, 130, 143", "Ended by SIGHUP, SIGINT or SIGTERM, after settings were restored."),
+            (
+                "129, 130, 131, 143",
+                "Ended by SIGHUP, SIGINT, SIGQUIT or SIGTERM, after settings were restored.",
+            ),
         ],
     ),
     (

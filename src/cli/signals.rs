@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM},
+    consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM},
     flag,
 };
 
@@ -18,7 +18,7 @@ pub(super) struct Signal(Arc<AtomicUsize>);
 impl Signal {
     pub(super) fn watch() -> Result<Self, Complaint> {
         let signal = Arc::new(AtomicUsize::new(0));
-        for number in [SIGINT, SIGTERM, SIGHUP] {
+        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
             let value = usize::try_from(number).unwrap_or_default();
             flag::register_usize(number, Arc::clone(&signal), value).map_err(|error| {
                 Complaint::new("signals", error.to_string(), "run it where signal handlers can be installed")

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::{
     access, clipboard,
@@ -253,7 +253,7 @@ impl Effects {
                 return self.send(app, Message::Copied(sent));
             }
             Effect::ReadMachine => self.sampler.iter().for_each(Sampler::ask),
-            Effect::Redraw => return self.screen.as_mut().map_or(Ok(()), Screen::forget),
+            Effect::Redraw => self.screen.iter_mut().for_each(Screen::forget),
             Effect::Suspend => return self.screen.as_mut().map_or(Ok(()), Screen::suspend),
             Effect::Quit => self.leave(0, String::new(), true),
             Effect::QuitWith(last_words) => self.leave(0, last_words, true),
@@ -396,6 +396,7 @@ pub(super) fn status_of(signal: i32) -> u8 {
         SIGINT => 130,
         SIGTERM => 143,
         SIGHUP => 129,
+        SIGQUIT => 131,
         _ => 1,
     }
 }

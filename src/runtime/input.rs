@@ -15,10 +15,11 @@ use crossterm::event::{
     self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind,
 };
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP},
+    consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP},
     iterator::Signals,
 };
 
+use super::terminal;
 use crate::app::{
     Message,
     keymap::Key,
@@ -114,7 +115,7 @@ fn begins_sequence(rest: &str) -> bool {
 }
 
 pub(super) fn start_signals(sender: Sender<Outside>) -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGTSTP])?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP])?;
     thread::spawn(move || {
         for signal in signals.forever() {
             let outside = if signal == SIGTSTP { Outside::Stop } else { Outside::Signal(signal) };
@@ -139,7 +140,10 @@ fn translate(event: Event) -> Option<Message> {
             Some(Message::Mouse(Mouse { column: mouse.column, row: mouse.row, action }))
         }
         Event::Paste(text) => Some(Message::Paste(text)),
-        Event::Resize(columns, rows) => Some(Message::Resize(columns, rows)),
+        Event::Resize(columns, rows) => {
+            let (columns, rows) = terminal::shown_size((columns, rows));
+            Some(Message::Resize(columns, rows))
+        }
         _ => None,
     }
 }

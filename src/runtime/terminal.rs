@@ -3,27 +3,31 @@
 //! They are restored when [`Screen`] is dropped, when a thread panics, and around a stop by job control.
 
 use std::{
-    io::{self, BufWriter, Stdout, Write, stdout},
-    mem::ManuallyDrop,
-    panic,
+    io::{self, Write},
+    mem, panic,
     sync::{
         Once,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use crossterm::{
     cursor::{Hide, Show},
     event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture},
-    execute, queue,
+    queue,
     terminal::{
-        BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-        disable_raw_mode, enable_raw_mode,
+        BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+        LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
     },
 };
-use ratatui::{Terminal, backend::CrosstermBackend};
+use ratatui::{
+    backend::{Backend, CrosstermBackend},
+    buffer::Buffer,
+    layout::Rect,
+};
 
-use super::clipboard;
+use super::{clipboard, output};
 use crate::{
     app::{App, draw},
     model::Failed,
@@ -35,12 +39,22 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Whether a thread panicked: its message is on the terminal and must not be overdrawn.
 static PANICKED: AtomicBool = AtomicBool::new(false);
 
-/// The terminal in raw mode.
+/// The largest frame, in columns and rows. A terminal may report any size; two frames of this one take 40 MB.
+const LARGEST: (u16, u16) = (1000, 500);
+/// A frame is dropped when the one before it is not written within this time.
+const FRAME_WAIT: Duration = Duration::from_millis(20);
+/// How long a terminal may take for its last output. Then only its modes are restored.
+const RESTORE_WAIT: Duration = Duration::from_millis(500);
+
+/// The terminal in raw mode. Nothing here waits for an answer of the terminal: some give none.
 pub struct Screen {
-    /// Never dropped: ratatui then shows the cursor, and where that fails writes to standard error, which panics on a
-    /// closed terminal. [`restore`] shows the cursor.
-    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
     theme: Theme,
+    /// The frame that the terminal shows, and room for the next.
+    shown: Buffer,
+    next: Buffer,
+    /// Whether the terminal's content is unknown: the next frame is sent whole.
+    is_unknown: bool,
+    bytes: Vec<u8>,
 }
 
 impl Screen {
@@ -59,25 +73,35 @@ impl Screen {
             }));
         });
         take()?;
-        let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, stdout())));
-        match terminal {
-            Ok(terminal) => Ok(Self { terminal: ManuallyDrop::new(terminal), theme }),
-            Err(error) => {
-                restore();
-                Err(error)
-            }
-        }
+        let (shown, next) = (Buffer::default(), Buffer::default());
+        Ok(Self { theme, shown, next, is_unknown: true, bytes: Vec::new() })
     }
 
-    /// Draws the state; only cells that changed are sent.
-    pub fn draw(&mut self, app: &mut App) -> io::Result<()> {
+    /// Draws the state, and sends the cells that changed. Whether it did: while the terminal still takes the frame before,
+    /// the frame is dropped.
+    pub fn draw(&mut self, app: &App) -> io::Result<bool> {
         if PANICKED.load(Ordering::SeqCst) {
-            return Ok(());
+            return Ok(true);
         }
-        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
-        self.terminal.draw(|frame| draw::draw(app, self.theme, frame.buffer_mut()))?;
-        queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
-        self.terminal.backend_mut().flush()
+        if !output::is_written_within(FRAME_WAIT) {
+            return Ok(false);
+        }
+        let (columns, rows) = app.shared.size;
+        let area = Rect::new(0, 0, columns, rows);
+        self.next.resize(area);
+        self.next.reset();
+        draw::draw(app, self.theme, &mut self.next);
+        queue!(self.bytes, BeginSynchronizedUpdate)?;
+        if mem::take(&mut self.is_unknown) || self.shown.area != area {
+            queue!(self.bytes, Clear(ClearType::All))?;
+            self.shown.resize(area);
+            self.shown.reset();
+        }
+        CrosstermBackend::new(&mut self.bytes).draw(self.shown.diff(&self.next).into_iter())?;
+        queue!(self.bytes, EndSynchronizedUpdate)?;
+        mem::swap(&mut self.shown, &mut self.next);
+        output::write(&mut self.bytes)?;
+        Ok(true)
     }
 
     /// Sends a text to the terminal's clipboard; the line for the user.
@@ -87,22 +111,22 @@ impl Screen {
             Ok(sequence) => sequence,
             Err(why) => return Ok(Err(why)),
         };
-        self.terminal.backend_mut().write_all(sequence.as_bytes())?;
-        self.terminal.backend_mut().flush()?;
+        self.bytes.write_all(sequence.as_bytes())?;
+        output::write(&mut self.bytes)?;
         Ok(Ok(clipboard::sent(text.len(), format, tmux)))
     }
 
-    /// Clears the terminal, so that the next frame is sent whole.
-    pub fn forget(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+    /// The next frame is sent whole.
+    pub fn forget(&mut self) {
+        self.is_unknown = true;
     }
 
     /// Restores the terminal, stops this process for job control, and takes the terminal again.
     pub fn suspend(&mut self) -> io::Result<()> {
         restore();
         signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
-        take()?;
-        self.terminal.clear()
+        self.forget();
+        take()
     }
 }
 
@@ -110,6 +134,16 @@ impl Drop for Screen {
     fn drop(&mut self) {
         restore();
     }
+}
+
+/// The size of the terminal in columns and rows, at most the largest frame's.
+pub fn size() -> io::Result<(u16, u16)> {
+    crossterm::terminal::size().map(shown_size)
+}
+
+/// The part of a terminal's size that is drawn.
+pub(super) fn shown_size((columns, rows): (u16, u16)) -> (u16, u16) {
+    (columns.min(LARGEST.0), rows.min(LARGEST.1))
 }
 
 /// Whether a thread panicked since the terminal was taken.
@@ -120,7 +154,8 @@ pub fn panicked() -> bool {
 fn take() -> io::Result<()> {
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
-    let taken = execute!(stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, Hide);
+    let taken =
+        send(|bytes| queue!(bytes, EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, Hide));
     if taken.is_err() {
         restore();
     }
@@ -132,9 +167,15 @@ fn restore() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
-    let mut out = stdout();
-    // A closed terminal fails here; the rest is tried in any case.
-    let _ = execute!(out, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
-    let _ = out.flush();
+    // A closed terminal fails here, and a stopped one takes nothing; its modes are restored in any case.
+    let _ =
+        send(|bytes| queue!(bytes, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show));
+    output::is_written_within(RESTORE_WAIT);
     let _ = disable_raw_mode();
+}
+
+fn send(sequences: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    sequences(&mut bytes)?;
+    output::write(&mut bytes)
 }

@@ -1,0 +1,96 @@
+//! The thread that writes to the terminal: a terminal that takes nothing (stopped, a slow line) blocks only this thread.
+
+use std::{
+    io,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+};
+
+static STATE: Mutex<State> =
+    Mutex::new(State { waiting: Vec::new(), is_writing: false, is_started: false, failed: None });
+static CHANGED: Condvar = Condvar::new();
+
+struct State {
+    /// Bytes that the thread has not begun to write.
+    waiting: Vec<u8>,
+    is_writing: bool,
+    is_started: bool,
+    /// The error of a write, for the next caller.
+    failed: Option<Errno>,
+}
+
+impl State {
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && !self.is_writing
+    }
+}
+
+/// Queues bytes for the terminal and returns at once; `bytes` is empty afterwards.
+///
+/// # Errors
+/// Those of a former write (EIO: the terminal is closed), and of starting the thread.
+pub(super) fn write(bytes: &mut Vec<u8>) -> io::Result<()> {
+    let mut state = lock();
+    if let Some(errno) = state.failed {
+        return Err(errno.into());
+    }
+    if !state.is_started {
+        thread::Builder::new().name("iodyno terminal".to_owned()).spawn(write_for_ever)?;
+        state.is_started = true;
+    }
+    state.waiting.append(bytes);
+    CHANGED.notify_all();
+    Ok(())
+}
+
+/// Waits until everything is written, `most` at the longest; whether it is.
+pub(super) fn is_written_within(most: Duration) -> bool {
+    let waited = CHANGED.wait_timeout_while(lock(), most, |state| !state.is_idle());
+    waited.unwrap_or_else(PoisonError::into_inner).0.is_idle()
+}
+
+fn lock() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write_for_ever() {
+    let mut bytes = Vec::new();
+    loop {
+        let is_idle = |state: &mut State| state.waiting.is_empty();
+        let mut state = CHANGED.wait_while(lock(), is_idle).unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut state.waiting, &mut bytes);
+        state.is_writing = true;
+        drop(state);
+        let written = write_all(&bytes);
+        bytes.clear();
+        let mut state = lock();
+        state.is_writing = false;
+        if let Err(errno) = written {
+            state.failed = Some(errno);
+            state.waiting.clear();
+        }
+        CHANGED.notify_all();
+    }
+}
+
+fn write_all(mut bytes: &[u8]) -> Result<(), Errno> {
+    let terminal = rustix::stdio::stdout();
+    while !bytes.is_empty() {
+        match rustix::io::write(terminal, bytes) {
+            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            // Another program made the terminal non-blocking. A failed poll is followed by a failed write.
+            Err(Errno::AGAIN) => {
+                let _ = poll(&mut [PollFd::new(&terminal, PollFlags::OUT)], None);
+            }
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
