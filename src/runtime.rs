@@ -60,7 +60,7 @@ pub(crate) fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
     let mut screen = Screen::open(theme)?;
     let mut app = App::new(startup::mode(origin), read, terminal::size()?);
     screen.draw(&app)?;
-    input::start(sender.clone(), Arc::clone(&over));
+    input::start(sender.clone(), Arc::clone(&over))?;
     let sampler = origin
         .is_live()
         .then(|| Sampler::start(Arc::clone(&root), sender.clone(), clock.clone(), Arc::clone(&over)));

@@ -1,7 +1,10 @@
-//! Keys, mouse, paste and size from the terminal, and signals from the system, as messages.
+//! Keys, mouse and paste from the terminal, and signals and sizes from the system, as messages.
 
 use std::{
-    io,
+    collections::VecDeque,
+    fs::File,
+    io, mem,
+    os::fd::{AsFd, OwnedFd},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -11,12 +14,18 @@ use std::{
     time::Duration,
 };
 
-use crossterm::event::{
-    self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind,
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    termios::isatty,
 };
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP},
+    consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH},
     iterator::Signals,
+};
+use termina::{
+    Event, Parser,
+    event::{KeyCode, KeyEvent, KeyEventKind, Modifiers, MouseButton, MouseEventKind},
 };
 
 use super::terminal;
@@ -38,87 +47,136 @@ pub(super) enum Outside {
 
 /// Interval at which the thread checks whether it should end.
 const LOOK: Duration = Duration::from_millis(200);
+/// Time limit for the next byte of a key: 24 bytes at 9600 baud, and not noticeable for Escape itself.
+const REST: Duration = Duration::from_millis(25);
+/// Time limit for the next byte of a paste.
+const PASTE_REST: Duration = Duration::from_secs(1);
+/// Longest paste in bytes. It ends there; the rest is dropped.
+const MOST_PASTED: usize = 1 << 20;
 
-/// Time limit for the rest of a key's bytes after its Escape: 48 bytes at 9600 baud, and not noticeable for Escape itself.
-const REST: Duration = Duration::from_millis(50);
+/// Brackets of a paste (xterm's ctlseqs: Bracketed Paste Mode).
+const PASTE: &[u8] = b"\x1b[200~";
+const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// Starts the thread that reads the terminal; it ends soon after `over` is set.
-pub(super) fn start(sender: Sender<Outside>, over: Arc<AtomicBool>) {
+///
+/// # Errors
+/// Standard input is no terminal and /dev/tty cannot be opened.
+pub(super) fn start(sender: Sender<Outside>, over: Arc<AtomicBool>) -> io::Result<()> {
+    let stdin = rustix::stdio::stdin();
+    let terminal =
+        if isatty(stdin) { rustix::io::dup(stdin)? } else { OwnedFd::from(File::open("/dev/tty")?) };
     thread::spawn(move || {
+        let mut keys = Keys::default();
         while !over.load(Ordering::Relaxed) {
-            let outside: Vec<Outside> = match whole(&mut within) {
-                Ok(events) => events.into_iter().filter_map(translate).map(Outside::Message).collect(),
+            let Ok(events) = next(&terminal, &mut keys) else {
                 // The terminal is closed.
-                Err(_) => vec![Outside::Signal(SIGHUP)],
-            };
-            let gone = matches!(outside[..], [Outside::Signal(_)]);
-            if outside.into_iter().any(|one| sender.send(one).is_err()) || gone {
+                let _ = sender.send(Outside::Signal(SIGHUP));
                 return;
+            };
+            for message in events.into_iter().filter_map(translate) {
+                if sender.send(Outside::Message(message)).is_err() {
+                    return;
+                }
             }
         }
     });
+    Ok(())
 }
 
-fn within(time: Duration) -> io::Result<Option<Event>> {
-    if event::poll(time)? { event::read().map(Some) } else { Ok(None) }
-}
-
-/// The next event, or several that begin like a key and are none. On a slow line a key's bytes arrive one by one, and
-/// crossterm reads the first as Escape.
-fn whole(next: &mut impl FnMut(Duration) -> io::Result<Option<Event>>) -> io::Result<Vec<Event>> {
-    let mut events: Vec<Event> = next(LOOK)?.into_iter().collect();
-    let is_escape = |event: &Event| matches!(event, Event::Key(key) if key.code == KeyCode::Esc);
-    if !events.first().is_some_and(is_escape) {
-        return Ok(events);
+/// Events of the bytes that arrive within the time limit.
+fn next(terminal: &impl AsFd, keys: &mut Keys) -> Result<Vec<Event>, Errno> {
+    let wait = Timespec::try_from(keys.patience()).ok();
+    match poll(&mut [PollFd::new(terminal, PollFlags::IN)], wait.as_ref()) {
+        Ok(0) => return Ok(keys.rest()),
+        Ok(_) => {}
+        Err(Errno::INTR) => return Ok(Vec::new()),
+        Err(errno) => return Err(errno),
     }
-    while let Some(event) = next(REST)? {
-        events.push(event);
-        let rest: Option<String> = events.iter().skip(1).map(character).collect();
-        let Some(rest) = rest else { break };
-        if let Some(code) = sequence(&rest) {
-            return Ok(vec![Event::Key(KeyEvent::new(code, KeyModifiers::NONE))]);
+    let mut bytes = [0; 4096];
+    match rustix::io::read(terminal, &mut bytes) {
+        Ok(0) => Err(Errno::IO),
+        Ok(count) => Ok(keys.take(bytes.get(..count).unwrap_or_default())),
+        Err(Errno::INTR | Errno::AGAIN) => Ok(Vec::new()),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Bytes to events. The bytes of a key may arrive one by one, and the end of a paste may never arrive.
+#[derive(Default)]
+struct Keys {
+    parser: Parser,
+    /// Whether bytes came since the last time limit: the last may be the beginning of a key.
+    is_fed: bool,
+    /// The text of a paste that is open.
+    pasted: Option<Vec<u8>>,
+    /// The latest bytes, as many as a bracket of a paste has.
+    latest: VecDeque<u8>,
+}
+
+impl Keys {
+    fn patience(&self) -> Duration {
+        match (&self.pasted, self.is_fed) {
+            (Some(_), _) => PASTE_REST,
+            (None, true) => REST,
+            (None, false) => LOOK,
         }
-        if !begins_sequence(&rest) {
-            break;
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Vec<Event> {
+        self.is_fed = true;
+        let mut events = Vec::new();
+        for byte in bytes {
+            if self.latest.len() == PASTE.len() {
+                self.latest.pop_front();
+            }
+            self.latest.push_back(*byte);
+            if let Some(text) = &mut self.pasted {
+                if text.len() < MOST_PASTED {
+                    text.push(*byte);
+                }
+                if self.latest.iter().eq(PASTE_END) {
+                    events.extend(self.end_paste());
+                }
+            } else if self.latest.iter().eq(PASTE) {
+                (self.parser, self.pasted) = (Parser::default(), Some(Vec::new()));
+            } else {
+                self.parser.parse(&[*byte], true);
+                events.extend(std::iter::from_fn(|| self.parser.pop()));
+            }
         }
+        events
     }
-    Ok(events)
-}
 
-fn character(event: &Event) -> Option<char> {
-    match event {
-        Event::Key(KeyEvent { code: KeyCode::Char(c), .. }) => Some(*c),
-        _ => None,
+    /// What is there when nothing more came: a key whose bytes also begin another, a paste without an end. The beginning of a
+    /// key is dropped.
+    fn rest(&mut self) -> Vec<Event> {
+        self.is_fed = false;
+        let mut parser = mem::take(&mut self.parser);
+        parser.parse(&[], false);
+        self.end_paste().into_iter().chain(std::iter::from_fn(|| parser.pop())).collect()
     }
-}
 
-/// The key by its bytes after Escape (ECMA-48, and xterm's ctlseqs: PC-style function keys).
-fn sequence(rest: &str) -> Option<KeyCode> {
-    Some(match rest {
-        "[A" | "OA" => KeyCode::Up,
-        "[B" | "OB" => KeyCode::Down,
-        "[C" | "OC" => KeyCode::Right,
-        "[D" | "OD" => KeyCode::Left,
-        "[H" | "OH" | "[1~" | "[7~" => KeyCode::Home,
-        "[F" | "OF" | "[4~" | "[8~" => KeyCode::End,
-        "[3~" => KeyCode::Delete,
-        "[5~" => KeyCode::PageUp,
-        "[6~" => KeyCode::PageDown,
-        "[Z" => KeyCode::BackTab,
-        _ => return None,
-    })
-}
-
-fn begins_sequence(rest: &str) -> bool {
-    let mut bytes = rest.bytes();
-    matches!((bytes.next(), bytes.next(), bytes.next()), (Some(b'[' | b'O'), None | Some(b'0'..=b'9'), None))
+    fn end_paste(&mut self) -> Option<Event> {
+        let text = self.pasted.take()?;
+        let text = text.strip_suffix(PASTE_END).unwrap_or(&text);
+        Some(Event::Paste(String::from_utf8_lossy(text).into_owned()))
+    }
 }
 
 pub(super) fn start_signals(sender: Sender<Outside>) -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP])?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH])?;
     thread::spawn(move || {
         for signal in signals.forever() {
-            let outside = if signal == SIGTSTP { Outside::Stop } else { Outside::Signal(signal) };
+            let outside = match signal {
+                SIGTSTP => Outside::Stop,
+                SIGWINCH => {
+                    // A terminal without a size keeps the one it had.
+                    let Ok((columns, rows)) = terminal::size() else { continue };
+                    Outside::Message(Message::Resize(columns, rows))
+                }
+                signal => Outside::Signal(signal),
+            };
             if sender.send(outside).is_err() {
                 return;
             }
@@ -140,25 +198,19 @@ fn translate(event: Event) -> Option<Message> {
             Some(Message::Mouse(Mouse { column: mouse.column, row: mouse.row, action }))
         }
         Event::Paste(text) => Some(Message::Paste(text)),
-        Event::Resize(columns, rows) => {
-            let (columns, rows) = terminal::shown_size((columns, rows));
-            Some(Message::Resize(columns, rows))
-        }
         _ => None,
     }
 }
 
 fn translate_key(key: KeyEvent) -> Option<Key> {
-    if key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SUPER) {
+    if key.modifiers.intersects(Modifiers::ALT | Modifiers::SUPER) {
         return None;
     }
     Some(match key.code {
-        KeyCode::Char(c) if key.modifiers.contains(KeyModifiers::CONTROL) => {
-            Key::Ctrl(c.to_ascii_lowercase())
-        }
+        KeyCode::Char(c) if key.modifiers.contains(Modifiers::CONTROL) => Key::Ctrl(c.to_ascii_lowercase()),
         KeyCode::Char(c) => Key::Char(c),
         KeyCode::Enter => Key::Enter,
-        KeyCode::Esc => Key::Esc,
+        KeyCode::Escape => Key::Esc,
         KeyCode::Tab => Key::Tab,
         KeyCode::BackTab => Key::BackTab,
         KeyCode::Backspace => Key::Backspace,
@@ -177,44 +229,92 @@ fn translate_key(key: KeyEvent) -> Option<Key> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
-    /// What becomes of keys that come one after the other, each within the time.
-    fn brought(keys: &[KeyCode]) -> Vec<KeyCode> {
-        let mut keys = keys.iter().map(|code| Event::Key(KeyEvent::new(*code, KeyModifiers::NONE)));
-        let events = whole(&mut |_| Ok(keys.next())).unwrap();
-        let code = |event| if let Event::Key(key) = event { key.code } else { KeyCode::Null };
-        events.into_iter().map(code).chain(keys.map(code)).collect()
+    fn codes(events: Vec<Event>) -> Vec<KeyCode> {
+        let code = |event| if let Event::Key(key) = event { Some(key.code) } else { None };
+        events.into_iter().filter_map(code).collect()
+    }
+
+    /// Keys of bytes that come one by one, each within the time limit, and nothing after them.
+    fn brought(bytes: &[u8]) -> Vec<KeyCode> {
+        let mut keys = Keys::default();
+        let mut events: Vec<Event> = bytes.iter().flat_map(|byte| keys.take(&[*byte])).collect();
+        events.extend(keys.rest());
+        codes(events)
     }
 
     #[test]
     fn a_key_whose_bytes_come_one_by_one_is_that_key() {
-        use KeyCode::{Char, Delete, Down, Esc, PageDown, Up};
-        assert_eq!(brought(&[Esc, Char('['), Char('B'), Char('x')]), [Down, Char('x')]);
-        assert_eq!(brought(&[Esc, Char('O'), Char('A')]), [Up]);
-        assert_eq!(brought(&[Esc, Char('['), Char('6'), Char('~')]), [PageDown]);
-        assert_eq!(brought(&[Esc, Char('['), Char('3'), Char('~')]), [Delete]);
-        for others in [
-            &[Esc][..],
-            &[Esc, Char('q')],
-            &[Esc, Char('[')],
-            &[Esc, Char('['), Char('x')],
-            &[Esc, Up],
-            &[Esc, Esc, Char('['), Char('A')],
-            &[Char('['), Char('A')],
-            &[],
-        ] {
-            assert_eq!(brought(others), others);
+        use KeyCode::{Char, Delete, Down, Escape, PageDown, Up};
+        assert_eq!(brought(b"\x1b[Bx"), [Down, Char('x')]);
+        assert_eq!(brought(b"\x1bOA"), [Up]);
+        assert_eq!(brought(b"\x1b[6~"), [PageDown]);
+        assert_eq!(brought(b"\x1b[3~"), [Delete]);
+        assert_eq!(brought(b"[A"), [Char('['), Char('A')]);
+        assert_eq!(brought("ä".as_bytes()), [Char('ä')]);
+        assert_eq!(brought(b"\x1b"), [Escape]);
+        assert_eq!(brought(b""), []);
+    }
+
+    #[test]
+    fn escape_and_keys_after_the_time_limit_are_keys_of_their_own() {
+        let mut keys = Keys::default();
+        assert_eq!(keys.take(b"\x1b"), [], "it may be the beginning of a key");
+        assert_eq!(codes(keys.rest()), [KeyCode::Escape]);
+        assert_eq!(codes(keys.take(b"q")), [KeyCode::Char('q')]);
+        assert_eq!(keys.take(b"\x1b[1"), []);
+        assert_eq!(keys.rest(), [], "a key that never ended is none");
+        assert_eq!(codes(keys.take(b"q")), [KeyCode::Char('q')]);
+    }
+
+    #[test]
+    fn a_paste_without_an_end_ends_by_itself_and_keys_follow() {
+        let mut keys = Keys::default();
+        assert_eq!(keys.take(b"\x1b[200~fast q"), []);
+        assert_eq!(keys.patience(), PASTE_REST);
+        assert_eq!(keys.rest(), [Event::Paste("fast q".to_owned())]);
+        assert_eq!(codes(keys.take(b"q")), [KeyCode::Char('q')]);
+        assert_eq!(keys.take(b"\x1b[200~one\x1b[201~"), [Event::Paste("one".to_owned())]);
+        assert_eq!(keys.patience(), REST);
+    }
+
+    #[test]
+    fn a_long_paste_is_cut_at_its_limit() {
+        let mut keys = Keys::default();
+        keys.take(PASTE);
+        for _ in 0..3 {
+            assert_eq!(keys.take(&vec![b'x'; MOST_PASTED / 2]), []);
         }
+        let Some(Event::Paste(text)) = keys.take(PASTE_END).pop() else { panic!("no paste") };
+        assert!(text.len() <= MOST_PASTED && text.starts_with("xxx"), "{}", text.len());
+        assert_eq!(codes(keys.take(b"q")), [KeyCode::Char('q')]);
     }
 
     #[test]
     fn releases_and_foreign_modifiers_are_no_keys() {
         let key = |code, modifiers| translate_key(KeyEvent::new(code, modifiers));
-        assert_eq!(key(KeyCode::Char('C'), KeyModifiers::CONTROL), Some(Key::Ctrl('c')));
-        assert_eq!(key(KeyCode::Char('G'), KeyModifiers::SHIFT), Some(Key::Char('G')));
-        assert_eq!(key(KeyCode::Char('x'), KeyModifiers::ALT), None);
-        let released = KeyEvent::new_with_kind(KeyCode::Enter, KeyModifiers::NONE, KeyEventKind::Release);
+        assert_eq!(key(KeyCode::Char('C'), Modifiers::CONTROL), Some(Key::Ctrl('c')));
+        assert_eq!(key(KeyCode::Char('G'), Modifiers::SHIFT), Some(Key::Char('G')));
+        assert_eq!(key(KeyCode::Char('x'), Modifiers::ALT), None);
+        let released = KeyEvent { kind: KeyEventKind::Release, ..KeyEvent::from(KeyCode::Enter) };
         assert_eq!(translate(Event::Key(released)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_taken_and_keys_follow(
+            bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(b"\x1b[]OP<;0129~MmRu?>".to_vec())], 0..64),
+            cut in 0_usize..64,
+        ) {
+            let mut keys = Keys::default();
+            let (first, second) = bytes.split_at(cut.min(bytes.len()));
+            keys.take(first);
+            keys.take(second);
+            keys.rest();
+            prop_assert_eq!(codes(keys.take(b"q")), [KeyCode::Char('q')]);
+        }
     }
 }

@@ -138,12 +138,8 @@ impl Drop for Screen {
 
 /// The size of the terminal in columns and rows, at most the largest frame's.
 pub fn size() -> io::Result<(u16, u16)> {
-    crossterm::terminal::size().map(shown_size)
-}
-
-/// The part of a terminal's size that is drawn.
-pub(super) fn shown_size((columns, rows): (u16, u16)) -> (u16, u16) {
-    (columns.min(LARGEST.0), rows.min(LARGEST.1))
+    let (columns, rows) = crossterm::terminal::size()?;
+    Ok((columns.min(LARGEST.0), rows.min(LARGEST.1)))
 }
 
 /// Whether a thread panicked since the terminal was taken.
