@@ -1,13 +1,23 @@
 //! `iodyno capture`: all values read, in one text file.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    ffi::{OsStr, OsString},
+    fs::File,
     io::{self, Read, Write},
+    os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
     process,
 };
 
 use clap::Args;
+use rustix::{
+    fs::{
+        AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fchown, fstat, open, openat, renameat,
+        renameat_with, statat, unlinkat,
+    },
+    io::Errno,
+    process::{Gid, Uid, geteuid},
+};
 
 use super::{
     failure::{Complaint, Failure, Status, words},
@@ -17,7 +27,7 @@ use crate::{
     redact::capture_text,
     source::{
         self,
-        capture::{MAGIC, Recorder},
+        capture::{MAGIC, Recorder, format::MOST_TEXT},
         origin::Origin,
     },
 };
@@ -26,7 +36,7 @@ use crate::{
 pub(super) struct CaptureArgs {
     /// Output file; default or `-` is standard output
     file: Option<PathBuf>,
-    /// Keep serials, host and user names, mount paths and addresses
+    /// Keep serials, host and user names, mount paths and addresses; FILE is then readable by its owner only
     #[arg(long)]
     with_serials: bool,
 }
@@ -37,63 +47,168 @@ pub(super) fn run(origin: &Origin, args: &CaptureArgs) -> Result<Status, Failure
     source::read_machine(&recorder);
     source::counters::read(&recorder);
     let text = capture_text(&recorder, args.with_serials);
+    if text.len() > MOST_TEXT {
+        let wrong = format!(
+            "has {} MiB of text, more than the {} MiB of a capture",
+            text.len() >> 20,
+            MOST_TEXT >> 20
+        );
+        return Err(Complaint::new("capture", wrong, "look for files of unusual size in that machine").into());
+    }
     match &args.file {
         Some(file) if file != Path::new("-") => {
-            replace(file, &text)?;
+            replace(file, &text, args.with_serials)?;
             Ok(Status::Done)
         }
         _ => print(&text),
     }
 }
 
-/// Writes `text` to `path` atomically. Only a capture or an empty regular file is replaced.
-fn replace(path: &Path, text: &str) -> Result<(), Complaint> {
+/// Opens for reading; never follows a link, never waits.
+const READ: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+/// Creates a file; an existing one, or a link, is an error.
+const CREATE: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(READ);
+/// Mode of a file with serials.
+const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
+/// Mode of a file with pseudonyms, before the umask.
+const SHARED: Mode = PRIVATE.union(Mode::RGRP).union(Mode::WGRP).union(Mode::ROTH).union(Mode::WOTH);
+
+/// Writes `text` to `path` atomically: to a new file of the same folder, which is renamed. Only a capture or an empty regular
+/// file is replaced; its owner and mode stay. A `private` text is readable by its owner only.
+fn replace(path: &Path, text: &str, private: bool) -> Result<(), Complaint> {
     let complain = |wrong: &str, fix: &str| Complaint::new(path.to_string_lossy(), wrong, fix);
-    let failed = |error: &io::Error| complain(&words(error), "choose a writable folder and file name");
-    // The target of a link is replaced, not the link.
-    let target = match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => {
-            return Err(complain("is not a regular file", "name a new file, or none for standard output"));
-        }
-        Ok(_) if !is_ours(path).map_err(|error| failed(&error))? => {
-            return Err(complain("exists and is not a capture", "choose another name"));
-        }
-        Ok(_) => fs::canonicalize(path).map_err(|error| failed(&error))?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
-        Err(error) => return Err(failed(&error)),
+    let failed = |error: Errno| complain(&words(&error.into()), "choose a writable folder and file name");
+    let name = path.file_name().ok_or_else(|| complain("is not a file name", "name a new file"))?;
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Everything else is relative to this descriptor: the folder stays the same one.
+    let folder =
+        open(above, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
+    let old = match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Some(checked(&folder, name, &stat).map_err(|(wrong, fix)| complain(&wrong, fix))?),
+        Err(Errno::NOENT) => None,
+        Err(error) => return Err(failed(error)),
     };
-    let unfinished = Unfinished::beside(&target);
-    unfinished.write(text).and_then(|()| fs::rename(&unfinished.0, &target)).map_err(|error| failed(&error))
+    let unfinished =
+        Unfinished::beside(&folder, if private { PRIVATE } else { SHARED }, old.is_some()).map_err(failed)?;
+    unfinished
+        .write(text)
+        .map_err(|error| complain(&words(&error), "choose a writable folder and file name"))?;
+    if let Some(old) = &old {
+        unfinished.take_owner(old, private).map_err(|error| {
+            let wrong = format!("its owner {} cannot be kept: {}", old.st_uid, words(&error.into()));
+            complain(&wrong, "remove it, or choose another name")
+        })?;
+    }
+    unfinished.rename(name, old.as_ref()).map_err(|error| match error {
+        Errno::EXIST => complain("changed while the capture was made", "choose another name"),
+        error => failed(error),
+    })
 }
 
-/// Whether the file is a capture or empty.
-fn is_ours(path: &Path) -> io::Result<bool> {
-    let mut start = Vec::new();
-    File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;
-    Ok(start.is_empty() || start == MAGIC.as_bytes())
+/// The file to replace, if it is a capture or empty.
+///
+/// # Errors
+/// The problem and the fix.
+fn checked(folder: &OwnedFd, name: &OsStr, stat: &Stat) -> Result<Stat, (String, &'static str)> {
+    let refused = |wrong: &str, fix| Err((wrong.to_owned(), fix));
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => {}
+        FileType::Symlink => {
+            return refused("is a symbolic link, which is not followed", "name the file itself");
+        }
+        _ => return refused("is not a regular file", "name a new file, or none for standard output"),
+    }
+    let above = fstat(folder).map_err(|error| (words(&error.into()), "choose another folder"))?;
+    // As with the kernel's fs.protected_regular: the owner could read what is written.
+    let shared = Mode::from_raw_mode(above.st_mode);
+    let shared = shared.contains(Mode::WOTH) || shared.contains(Mode::WGRP | Mode::SVTX);
+    if shared && stat.st_uid != geteuid().as_raw() {
+        let wrong = format!("belongs to user {} in a folder that other users can write to", stat.st_uid);
+        return Err((wrong, "choose another name"));
+    }
+    let start = || -> io::Result<(Stat, Vec<u8>)> {
+        let file = File::from(openat(folder, name, READ, Mode::empty())?);
+        let opened = fstat(&file)?;
+        let mut start = Vec::new();
+        file.take(MAGIC.len() as u64).read_to_end(&mut start)?;
+        Ok((opened, start))
+    };
+    let (opened, start) = start().map_err(|error| (words(&error), "choose another name"))?;
+    if !is_same(&opened, stat) {
+        return refused("changed while it was checked", "choose another name");
+    }
+    if start.is_empty() || start == MAGIC.as_bytes() {
+        return Ok(opened);
+    }
+    refused("exists and is not a capture", "choose another name")
+}
+
+fn is_same(one: &Stat, other: &Stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
 
 /// A temporary file; removed on drop unless it was renamed.
-struct Unfinished(PathBuf);
+struct Unfinished<'a> {
+    folder: &'a OwnedFd,
+    name: OsString,
+    file: File,
+}
 
-impl Unfinished {
-    fn beside(target: &Path) -> Self {
-        let mut name = std::ffi::OsString::from(".");
-        name.push(target.file_name().unwrap_or_default());
-        name.push(format!(".{}", process::id()));
-        Self(target.with_file_name(name))
+impl<'a> Unfinished<'a> {
+    /// A new file; one that is to take another's owner is private until then.
+    fn beside(folder: &'a OwnedFd, mode: Mode, replaces: bool) -> Result<Self, Errno> {
+        let mode = if replaces { PRIVATE } else { mode };
+        let mut number = 0;
+        loop {
+            let name = OsString::from(format!(".iodyno-capture.{}.{number}", process::id()));
+            match openat(folder, &name, CREATE, mode) {
+                // Left by a killed process of the same id.
+                Err(Errno::EXIST) if number < 100 => number += 1,
+                opened => return Ok(Self { folder, name, file: opened?.into() }),
+            }
+        }
     }
 
     fn write(&self, text: &str) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&self.0)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
+        (&self.file).write_all(text.as_bytes())?;
+        self.file.sync_all()
+    }
+
+    /// Owner and mode of `old`; without access for others if `private`.
+    fn take_owner(&self, old: &Stat, private: bool) -> Result<(), Errno> {
+        let new = fstat(&self.file)?;
+        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
+            fchown(self.file.as_fd(), Some(Uid::from_raw(old.st_uid)), Some(Gid::from_raw(old.st_gid)))?;
+        }
+        let kept = if private { PRIVATE } else { Mode::RWXU | Mode::RWXG | Mode::RWXO };
+        fchmod(&self.file, Mode::from_raw_mode(old.st_mode) & kept)
+    }
+
+    /// Gives it its name. `EXIST` if another file has the name than `old`, or any file if there is none.
+    fn rename(&self, name: &OsStr, old: Option<&Stat>) -> Result<(), Errno> {
+        let there = || match statat(self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(None),
+            stat => stat.map(Some),
+        };
+        if old.is_none() {
+            match renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::NOREPLACE) {
+                // The file system lacks the flag.
+                Err(Errno::INVAL | Errno::NOSYS) => {}
+                renamed => return renamed,
+            }
+        }
+        match (old, there()?) {
+            (None, None) => {}
+            (Some(old), Some(now)) if is_same(old, &now) => {}
+            _ => return Err(Errno::EXIST),
+        }
+        renameat(self.folder, &self.name, self.folder, name)
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         // It is gone if it was renamed; other errors cannot be reported here.
-        let _ = fs::remove_file(&self.0);
+        let _ = unlinkat(self.folder, &self.name, AtFlags::empty());
     }
 }
