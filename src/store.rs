@@ -30,22 +30,27 @@ pub(crate) struct Caller<'a> {
     pub owner: &'a dyn Fn(&Path) -> Option<u32>,
     /// The user's home in the password database.
     pub home: &'a dyn Fn(u32) -> Option<PathBuf>,
+    /// An absolute path for one relative to the current folder; `None` if that is unknown.
+    pub absolute: &'a dyn Fn(&str) -> Option<PathBuf>,
 }
 
 /// The chosen state folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chosen {
-    /// The folder.
+    /// The folder; empty if there is none, see [`StateFolder::make`].
     pub folder: PathBuf,
     /// Why a folder of the environment is ignored.
     pub passed_over: Option<String>,
 }
 
+const STATE_DIR: &str = "IODYNO_STATE_DIR";
+
 /// Set by sudo and similar programs, which may keep the environment of the calling user.
 const LENT: [&str; 3] = ["SUDO_UID", "DOAS_USER", "PKEXEC_UID"];
 
 /// The state folder: `IODYNO_STATE_DIR`, else /var/lib/iodyno for root, else `iodyno` in `XDG_STATE_HOME`, else in
-/// `.local/state` of `HOME`.
+/// `.local/state` of `HOME` or of the user's home in the password database. Never a folder in /tmp, whose name others could
+/// take first.
 ///
 /// Under sudo, doas and pkexec the environment may be the caller's: its folder is used only if it belongs to the effective
 /// user or root, else that user's own. The owner of a missing folder is that of the folder above.
@@ -57,13 +62,19 @@ pub(crate) fn state_folder(caller: &Caller<'_>) -> Chosen {
     };
     let mut passed_over = None;
     let mut set = |name: &str| {
-        let path = (caller.variable)(name).filter(|value| value.starts_with('/')).map(PathBuf::from)?;
+        let value = (caller.variable)(name).filter(|value| !value.is_empty())?;
+        // The XDG specification has relative paths ignored.
+        let path = if value.starts_with('/') {
+            PathBuf::from(value)
+        } else {
+            (caller.absolute)(&value).filter(|_| name == STATE_DIR)?
+        };
         let Some(owner) = foreign(&path) else { return Some(path) };
         passed_over =
             Some(format!("{name}: {} belongs to user {owner}, not to user {}", path.display(), caller.user));
         None
     };
-    let folder = set("IODYNO_STATE_DIR").unwrap_or_else(|| {
+    let folder = set(STATE_DIR).unwrap_or_else(|| {
         if caller.user == 0 {
             return PathBuf::from("/var/lib/iodyno");
         }
@@ -71,10 +82,10 @@ pub(crate) fn state_folder(caller: &Caller<'_>) -> Chosen {
         let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(below));
         state
             .or_else(|| (caller.home)(caller.user).map(below))
-            .unwrap_or_else(|| PathBuf::from("/tmp"))
-            .join("iodyno")
+            .map_or_else(PathBuf::new, |state| state.join("iodyno"))
     });
-    let passed_over = passed_over.map(|why| format!("{why}; using {}", folder.display()));
+    let used = if folder.as_os_str().is_empty() { "none".to_owned() } else { folder.display().to_string() };
+    let passed_over = passed_over.map(|why| format!("{why}; using {used}"));
     Chosen { folder, passed_over }
 }
 
@@ -84,6 +95,7 @@ fn chosen() -> Chosen {
         variable: &|name| std::env::var(name).ok(),
         owner: &|path| fs::symlink_metadata(path).ok().map(|metadata| metadata.uid()),
         home: &|user| home_of(&fs::read_to_string("/etc/passwd").ok()?, user),
+        absolute: &|path| std::path::absolute(path).ok(),
     })
 }
 
@@ -401,7 +413,8 @@ mod tests {
             _ => None,
         };
         let home = |user| home_of("root:x:0:0::/root:/bin/sh\nu:x:1000:1000:U,,:/home/u:/bin/sh\n", user);
-        state_folder(&Caller { user, variable: &variable, owner: &owner, home: &home })
+        let absolute = |path: &str| Some(Path::new("/here").join(path));
+        state_folder(&Caller { user, variable: &variable, owner: &owner, home: &home, absolute: &absolute })
     }
 
     #[test]
@@ -410,7 +423,10 @@ mod tests {
         assert_eq!(folder(0, &[]), Path::new("/var/lib/iodyno"));
         assert_eq!(folder(1000, &[("HOME", "/home/u")]), Path::new("/home/u/.local/state/iodyno"));
         assert_eq!(folder(1000, &[]), Path::new("/home/u/.local/state/iodyno"), "without HOME, of passwd");
-        assert_eq!(folder(7, &[]), Path::new("/tmp/iodyno"));
+        assert_eq!(folder(7, &[]), Path::new(""), "never one in /tmp");
+        assert_eq!(folder(7, &[("HOME", "")]), Path::new(""));
+        assert_eq!(folder(7, &[("IODYNO_STATE_DIR", "a/b"), ("HOME", "c")]), Path::new("/here/a/b"));
+        assert_eq!(folder(7, &[("XDG_STATE_HOME", "a"), ("HOME", "c")]), Path::new(""), "as XDG has it");
         assert_eq!(folder(1000, &[("XDG_STATE_HOME", "/s"), ("HOME", "/home/u")]), Path::new("/s/iodyno"));
         assert_eq!(folder(0, &[("IODYNO_STATE_DIR", "/x")]), Path::new("/x"));
     }
@@ -434,7 +450,7 @@ mod tests {
                 "{said}"
             );
             assert_eq!(of(1000, &under).folder, Path::new("/home/u/state"), "the user's own");
-            assert_eq!(of(7, &under).folder, Path::new("/tmp/iodyno"), "nor is HOME");
+            assert_eq!(of(7, &under).folder, Path::new(""), "nor is HOME");
             assert_eq!(of(0, &[("IODYNO_STATE_DIR", "/x/y"), (lent, "1000")]).folder, Path::new("/x/y"));
         }
     }

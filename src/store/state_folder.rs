@@ -14,7 +14,10 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, Stat, fchmod, fstat, mkdirat, open, openat, renameat, unlinkat},
+    fs::{
+        AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, fchmod, flock, fstat, fsync, mkdirat,
+        open, openat, renameat, statat, unlinkat,
+    },
     io::Errno,
 };
 
@@ -36,11 +39,18 @@ impl StateFolder {
     /// # Errors
     /// A link, another file type, or another user owns it or can write to it; the text contains the fix.
     pub(crate) fn open(path: &Path) -> io::Result<Option<Self>> {
+        if path.as_os_str().is_empty() {
+            return Ok(None);
+        }
         existing(open(path, FOLDER, Mode::empty()))?.map(Self::checked).transpose()
     }
 
-    /// Opens the folder, or creates it with mode 0700. Errors as for [`Self::open`].
+    /// Opens the folder, or creates it with mode 0700. Errors as for [`Self::open`], and for an empty path: this user has no
+    /// state folder.
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
+        if path.as_os_str().is_empty() {
+            return Err(refused("there is none, as HOME is not set: set IODYNO_STATE_DIR"));
+        }
         DirBuilder::new().recursive(true).mode(Mode::RWXU.bits()).create(path).or_else(|error| {
             // A symbolic link gets a better message below.
             if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) }
@@ -85,6 +95,39 @@ impl StateFolder {
         self.writable(name, OFlags::CREATE | OFlags::EXCL)
     }
 
+    /// Whether `file` is the one that has this name now.
+    pub(crate) fn has(&self, name: &str, file: &File) -> io::Result<bool> {
+        let opened = fstat(file)?;
+        match statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(named) => Ok((named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino)),
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The names in it that are UTF-8.
+    pub(crate) fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.folder)? {
+            if let Ok(name) = entry?.file_name().to_str()
+                && !matches!(name, "." | "..")
+            {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Waits for the folder's own lock, which this descriptor holds until it is dropped.
+    pub(crate) fn lock(&self) -> io::Result<()> {
+        Ok(flock(&self.folder, FlockOperation::LockExclusive)?)
+    }
+
+    /// Writes the folder's names to the drive.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        Ok(fsync(&self.folder)?)
+    }
+
     /// Renames a file, replacing an existing one.
     pub(crate) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         Ok(renameat(&self.folder, from, &self.folder, to)?)
@@ -120,6 +163,12 @@ fn own_file(file: OwnedFd) -> io::Result<File> {
     owned(&stat, "")?;
     if others_may_write(&stat) {
         return Err(refused("other users can write to it: check its contents, then `chmod 600` it"));
+    }
+    // Another name may lie in a folder of another user, or be a file that is no journal.
+    if stat.st_nlink > 1 {
+        return Err(refused(
+            "has other names (hard links): check its contents, then replace it by a copy of its own",
+        ));
     }
     tighten(&file, &stat)?;
     Ok(file.into())
@@ -240,6 +289,9 @@ mod tests {
         let secret = held.path().join("secret");
         File::create_new(&secret).unwrap();
         symlink(&secret, path.join("link")).unwrap();
+        fs::hard_link(&secret, path.join("hard")).unwrap();
+        assert!(words(state.read("hard")).contains("hard links"));
+        assert!(words(state.append("hard")).contains("hard links"));
         assert!(std::process::Command::new("mkfifo").arg(path.join("pipe")).status().unwrap().success());
         fs::create_dir(path.join("folder")).unwrap();
         for (name, why) in
