@@ -289,8 +289,11 @@ impl Context {
             print(&report::undo_commands(&steps, &left))?;
             return if dry_run { Ok(Status::Done) } else { Err(needs_root("tune undo")) };
         }
-        let tuner = service.open(Purpose::Command)?;
+        let tuner = service.open_to_undo(Purpose::Command)?;
         let restored = service.undo(&tuner, &which, force)?;
+        if let Some(error) = tuner.unrecorded() {
+            say(&format!("the undo is not recorded, so the next undo repeats it: {error}"));
+        }
         tuner.keep()?;
         if !restored.is_empty() || held.is_empty() {
             print(&report::restored(&restored, !all && device.is_none() && !change_log.entries.is_empty()))?;
@@ -335,10 +338,11 @@ fn apply(service: &SettingsService, wanted: &[Wanted], planned: Vec<Change>) -> 
         print(&report::applied(&change, &outcome))?;
         made.push(change.setting);
     }
-    tuner.keep()?;
+    let kept = tuner.keep();
     if let Some(error) = failed {
         return Err(error.into());
     }
+    kept?;
     for Wanted { device, setting, value } in wanted.iter().filter(|one| !made.contains(&one.setting.id)) {
         print(&report::already_there(device, setting, value))?;
     }

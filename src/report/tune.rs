@@ -178,7 +178,7 @@ fn became(step: &Step, restored: &Restored) -> String {
             format!("changed to {} by another program; not restored, --force sets {target}", Label::new(now))
         }
         Restored::Failed(why) => format!("is not {target}: {}", Label::new(why)),
-        Restored::Gone => "drive not present".to_owned(),
+        Restored::Gone => "drive not present; its settings went with it".to_owned(),
         Restored::Doubtful(drives) => format!(
             "its drive moved and may be {} now; nothing was written, `iodyno tune set` can set {target}",
             drives.join(" or ")

@@ -51,46 +51,8 @@ impl ChangeLog {
     /// The changes in all records of this boot; earlier ones did not survive the reboot.
     pub fn of(records: &[Record], boot: &str) -> Self {
         let mut change_log = Self::default();
-        let mut purposes = BTreeMap::new();
         for record in records.iter().filter(|record| record.boot == boot) {
-            match &record.event {
-                Event::Open { purpose, .. } => {
-                    purposes.insert(record.session.clone(), *purpose);
-                }
-                Event::Change { device, setting, file, old, new, affected } => {
-                    for a in affected {
-                        change_log.touch(device, &a.setting, &a.file, &a.value, &record.session);
-                    }
-                    let entry = change_log.touch(device, setting, file, old, &record.session);
-                    entry.asked = true;
-                    entry.last = vec![old.clone(), new.clone()];
-                    entry.with.extend(affected.iter().map(|a| a.file.clone()));
-                }
-                Event::Result { file, outcome, affected } => {
-                    if let Some(Entry { last, .. }) = change_log.entry(file) {
-                        match outcome {
-                            // A value that another program set is not undone.
-                            Outcome::Accepted | Outcome::Changed { .. } => {
-                                last.drain(..last.len().saturating_sub(1));
-                            }
-                            Outcome::Adjusted { now } => *last = vec![now.clone()],
-                            Outcome::Ignored | Outcome::Refused { .. } => last.truncate(1),
-                        }
-                    }
-                    for a in affected {
-                        if let Some(entry) = change_log.entry(&a.file) {
-                            entry.last = vec![a.value.clone()];
-                        }
-                    }
-                }
-                Event::Undone { file, value, sessions } => {
-                    change_log.undone(file, value, sessions, &record.session);
-                }
-                Event::Keep => change_log.entries.iter_mut().for_each(|entry| {
-                    entry.open.retain(|(session, _)| *session != record.session);
-                }),
-                Event::Measured(_) | Event::Close => {}
-            }
+            change_log.take(record);
         }
         let gain = |record: &Record| match &record.event {
             Event::Measured(gain) => Some(gain.clone()),
@@ -102,9 +64,55 @@ impl ChangeLog {
         let is_companion = |entry: &Entry| changed.iter().any(|other| other.with.contains(&entry.file));
         change_log.companions = same.into_iter().filter(is_companion).collect();
         change_log.entries = changed;
+        let sessions = std::mem::take(&mut change_log.sessions);
         let open = |session: &String| change_log.entries.iter().any(|entry| entry.is_open_in(session));
-        change_log.sessions = purposes.into_iter().filter(|(session, _)| open(session)).collect();
+        change_log.sessions = sessions.into_iter().filter(|(session, _)| open(session)).collect();
         change_log
+    }
+
+    /// The next record of this boot. Entries with their first values and sessions without changes stay until all are taken.
+    pub(super) fn take(&mut self, record: &Record) {
+        match &record.event {
+            Event::Open { purpose, .. } => {
+                self.sessions.insert(record.session.clone(), *purpose);
+            }
+            Event::Change { device, setting, file, old, new, affected } => {
+                for a in affected {
+                    self.touch(device, &a.setting, &a.file, &a.value, &record.session);
+                }
+                let entry = self.touch(device, setting, file, old, &record.session);
+                entry.asked = true;
+                entry.last = vec![old.clone(), new.clone()];
+                entry.with.extend(affected.iter().map(|a| a.file.clone()));
+            }
+            Event::Result { file, outcome, affected } => {
+                if let Some(Entry { last, .. }) = self.entry(file) {
+                    match outcome {
+                        // A value that another program set is not undone.
+                        Outcome::Accepted | Outcome::Changed { .. } => {
+                            last.drain(..last.len().saturating_sub(1));
+                        }
+                        Outcome::Adjusted { now } => *last = vec![now.clone()],
+                        Outcome::Ignored | Outcome::Refused { .. } => last.truncate(1),
+                    }
+                }
+                for a in affected {
+                    if let Some(entry) = self.entry(&a.file) {
+                        entry.last = vec![a.value.clone()];
+                    }
+                }
+            }
+            Event::Undone { file, value, sessions } => self.undone(file, value, sessions, &record.session),
+            Event::Keep => self.entries.iter_mut().for_each(|entry| {
+                entry.open.retain(|(session, _)| *session != record.session);
+            }),
+            Event::Measured(_) | Event::Close => {}
+        }
+    }
+
+    /// Whether these files have their first values.
+    pub(super) fn is_closed(&self, is_meant: impl Fn(&str) -> bool) -> bool {
+        self.entries.iter().filter(|entry| is_meant(&entry.file)).all(Entry::is_closed)
     }
 
     /// Changes of living sessions that are not kept.

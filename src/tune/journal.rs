@@ -1,12 +1,16 @@
 //! The journal: every change to a setting, on disk before it is made.
 //!
 //! One line is one [`Record`]. Writers lock the file while they append. A session holds a lock of its own while it lives: it
-//! is dead when that lock is free. A line torn by a kill is skipped. Records make root write settings: the folder and its
-//! files are checked first ([`StateFolder`]).
+//! is dead when that lock is free. A line torn by a kill is cut off; any other damaged line is skipped and named. A long
+//! journal is rewritten without what can no longer be undone ([`compaction`]). Records make root write settings: the folder
+//! and its files are checked first ([`StateFolder`]).
+
+mod compaction;
 
 use std::{
     fs::File,
     io::{self, Read, Write},
+    os::unix::fs::FileExt,
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
@@ -132,7 +136,7 @@ pub struct Record {
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// A file operation failed.
-    #[error("{}: {error}; check it, or set IODYNO_STATE_DIR to a folder of your own", path.display())]
+    #[error("{}: {error}; {}", path.display(), file_fix(error))]
     File {
         /// The file.
         path: PathBuf,
@@ -145,9 +149,30 @@ pub enum JournalError {
     NoBoot,
 }
 
+fn file_fix(error: &io::Error) -> &'static str {
+    if is_full(error) {
+        "free some space there, or set IODYNO_STATE_DIR to another folder"
+    } else {
+        "check it, or set IODYNO_STATE_DIR to a folder of your own"
+    }
+}
+
+/// Whether there is no room to write, or no permission to: a full drive, a quota, a read-only file system.
+fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem | FileTooLarge)
+}
+
+impl JournalError {
+    /// Whether the journal can be read, but there is no room to write to it.
+    pub fn is_full(&self) -> bool {
+        matches!(self, Self::File { error, .. } if is_full(error))
+    }
+}
+
 /// A line that is no record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line} is damaged ({why}); undo that change by hand and move the file away")]
+#[error("line {line} is damaged ({why}) and skipped; undo that change by hand, then remove the line")]
 pub struct Damage {
     /// 1 is the first.
     pub line: usize,
@@ -160,13 +185,17 @@ pub struct Damage {
 pub struct Contents {
     /// Its records, oldest first.
     pub records: Vec<Record>,
-    /// Damaged lines, without those torn by a kill.
+    /// Damaged lines, without a last one torn by a kill.
     pub damaged: Vec<Damage>,
 }
 
 /// The journal's file in the state folder, and the folder of its sessions' locks.
 const NAME: &str = "journal.jsonl";
 const SESSIONS: &str = "sessions";
+/// The rewritten journal, until it is renamed.
+const NEW: &str = "journal.new";
+/// Bytes after which a new session rewrites the journal.
+const LONG: u64 = 256 << 10;
 
 /// The journal of one state folder, or of a demo.
 #[derive(Debug, Clone)]
@@ -185,6 +214,14 @@ pub struct Session {
     lock: Option<(File, StateFolder)>,
 }
 
+/// The file's bytes from a position on, and whether the last line ends.
+struct Tail {
+    /// Length of the file.
+    length: u64,
+    /// Where its last line without an end begins.
+    torn: Option<u64>,
+}
+
 impl Journal {
     /// The journal in `folder`, which the first write creates.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
@@ -201,7 +238,7 @@ impl Journal {
         self.folder.join(NAME)
     }
 
-    /// Begins a session and takes its lock.
+    /// Begins a session and takes its lock. Removes locks of dead sessions, and shortens a long journal.
     pub fn open(&self, purpose: Purpose, boot: &str, time: i64) -> Result<Session, JournalError> {
         static OPENED: AtomicU32 = AtomicU32::new(0);
         if boot.is_empty() {
@@ -218,8 +255,21 @@ impl Journal {
             }
         };
         let session = Session { id, lock };
-        self.append(&session.record(Event::Open { purpose, pid }, boot, time))?;
-        Ok(session)
+        // A journal that stays long is no reason to stop.
+        let _ = self.compact(boot);
+        match self.append(&session.record(Event::Open { purpose, pid }, boot, time)) {
+            Ok(()) => Ok(session),
+            Err(error) => {
+                session.release();
+                Err(error)
+            }
+        }
+    }
+
+    /// A session without a lock and without a record, to undo changes while the journal cannot be written. Its id is no
+    /// other session's.
+    pub fn unrecorded(&self, time: i64) -> Session {
+        Session { id: format!("{time:x}-{:x}-unrecorded", std::process::id()), lock: None }
     }
 
     fn lock(&self, id: &str) -> Result<Option<(File, StateFolder)>, JournalError> {
@@ -227,15 +277,26 @@ impl Journal {
             return Ok(None);
         }
         let folder = StateFolder::make(&self.folder).map_err(|error| self.failed("", error))?;
-        let sessions = folder.make_folder(SESSIONS).map_err(|error| self.failed(SESSIONS, error))?;
+        let sessions =
+            |folder: &StateFolder| folder.make_folder(SESSIONS).map_err(|error| self.failed(SESSIONS, error));
+        // Held while locks are made and removed: a new file without its lock yet looks dead.
+        let gate = sessions(&folder)?;
+        gate.lock().map_err(|error| self.failed(SESSIONS, error))?;
+        remove_dead(&gate);
+        let sessions = sessions(&folder)?;
         let failed = |error| self.failed(&format!("{SESSIONS}/{id}"), error);
         let lock = sessions.new_file(id).map_err(failed)?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|error| failed(error.into()))?;
+        // A process that looks whether a session is dead holds its lock for a moment.
+        flock(&lock, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
         Ok(Some((lock, sessions)))
     }
 
     fn failed(&self, name: &str, error: io::Error) -> JournalError {
-        let path = if name.is_empty() { self.folder.clone() } else { self.folder.join(name) };
+        let path = match (self.folder.as_os_str().is_empty(), name) {
+            (true, _) => PathBuf::from("state folder"),
+            (false, "") => self.folder.clone(),
+            (false, name) => self.folder.join(name),
+        };
         JournalError::File { path, error }
     }
 
@@ -246,7 +307,7 @@ impl Journal {
         folder.map_err(|error| self.failed("", error))
     }
 
-    /// Writes one record and syncs it.
+    /// Writes one record and syncs it. After an error the journal is as it was.
     pub fn append(&self, record: &Record) -> Result<(), JournalError> {
         if let Some(memory) = &self.memory {
             memory.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
@@ -255,13 +316,68 @@ impl Journal {
         let failed = |error| self.failed(NAME, error);
         let mut line = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
-        let mut file = self.existing()?.append(NAME).map_err(failed)?;
-        flock(&file, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
-        if torn(&file).map_err(failed)? {
-            // Ends the line of a killed process.
-            line.insert(0, b'\n');
+        let mut file = self.locked(&self.existing()?)?;
+        let tail = tail(&file).map_err(failed)?;
+        let mut length = tail.length;
+        if let Some(torn) = tail.torn {
+            if last_line(&file, &tail).map_err(failed)?.is_some_and(|last| is_torn(&last)) {
+                file.set_len(torn).map_err(failed)?;
+                length = torn;
+            } else {
+                line.insert(0, b'\n');
+            }
         }
-        file.write_all(&line).and_then(|()| file.sync_data()).map_err(failed)
+        file.write_all(&line).and_then(|()| file.sync_data()).map_err(|error| {
+            // A full drive takes a part of the line.
+            let _ = file.set_len(length);
+            failed(error)
+        })
+    }
+
+    /// The journal's file with its lock. It may have been replaced while another process held the lock.
+    fn locked(&self, folder: &StateFolder) -> Result<File, JournalError> {
+        let failed = |error| self.failed(NAME, error);
+        loop {
+            let file = folder.append(NAME).map_err(failed)?;
+            flock(&file, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
+            if folder.has(NAME, &file).map_err(failed)? {
+                return Ok(file);
+            }
+        }
+    }
+
+    /// Rewrites a long journal without what can no longer be undone, under its lock: beside its name, synced, renamed.
+    fn compact(&self, boot: &str) -> Result<(), JournalError> {
+        if self.memory.is_some() {
+            return Ok(());
+        }
+        let failed = |error| self.failed(NAME, error);
+        let folder = self.existing()?;
+        let length = |file: &File| Ok(file.metadata()?.len());
+        let is_long =
+            folder.read(NAME).and_then(|file| file.as_ref().map_or(Ok(0), length)).map_err(failed)?;
+        if is_long < LONG {
+            return Ok(());
+        }
+        let mut file = self.locked(&folder)?;
+        let mut content = Vec::new();
+        file.read_to_end(&mut content).map_err(failed)?;
+        let Some(short) = compaction::shortened(&content, boot, |session| !self.is_dead(session)) else {
+            return Ok(());
+        };
+        // Of a process that was killed while it wrote.
+        let _ = folder.remove(NEW);
+        let write = || -> io::Result<()> {
+            let mut new = folder.new_file(NEW)?;
+            new.write_all(&short)?;
+            new.sync_all()?;
+            folder.rename(NEW, NAME)?;
+            folder.sync()
+        };
+        write().map_err(|error| {
+            let _ = folder.remove(NEW);
+            self.failed(NEW, error)
+        })
     }
 
     /// A lock to read a file, write it and read it back: two processes that change a file at once would each take the
@@ -333,31 +449,85 @@ impl Session {
     }
 }
 
-/// Whether the file ends in the middle of a line.
-fn torn(file: &File) -> io::Result<bool> {
-    use std::os::unix::fs::FileExt;
-    let length = file.metadata()?.len();
-    let mut last = [b'\n'];
-    if length > 0 {
-        file.read_at(&mut last, length - 1)?;
+/// Removes the lock files of dead sessions: without a file a session is dead as well.
+fn remove_dead(sessions: &StateFolder) {
+    for name in sessions.names().unwrap_or_default() {
+        if let Ok(Some(lock)) = sessions.read(&name)
+            && flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()
+        {
+            // A file that stays is tried again by the next session.
+            let _ = sessions.remove(&name);
+        }
     }
-    Ok(last != *b"\n")
 }
 
-/// Parses a journal. A line that ends early was torn by a kill and is skipped; any other invalid line is damaged.
+/// The end of the file: where a line without an end begins.
+fn tail(file: &File) -> io::Result<Tail> {
+    const PIECE: u64 = 4096;
+    let length = file.metadata()?.len();
+    let mut end = length;
+    let mut piece = [0; PIECE as usize];
+    while end > 0 {
+        let start = end.saturating_sub(PIECE);
+        let piece = &mut piece[..usize::try_from(end - start).unwrap_or_default()];
+        file.read_exact_at(piece, start)?;
+        if let Some(at) = piece.iter().rposition(|byte| *byte == b'\n') {
+            end = start + at as u64 + 1;
+            break;
+        }
+        end = start;
+    }
+    Ok(Tail { length, torn: (end < length).then_some(end) })
+}
+
+/// The line without an end, if it is not too long for a record.
+fn last_line(file: &File, tail: &Tail) -> io::Result<Option<Vec<u8>>> {
+    const MOST: u64 = 1 << 20;
+    let Some(torn) = tail.torn.filter(|torn| tail.length - torn <= MOST) else { return Ok(None) };
+    let mut line = vec![0; usize::try_from(tail.length - torn).unwrap_or_default()];
+    file.read_exact_at(&mut line, torn)?;
+    Ok(Some(line))
+}
+
+/// Whether a last line without an end is the beginning of a record, torn by a kill before its change was made.
+fn is_torn(line: &[u8]) -> bool {
+    // A torn character is an error without a length.
+    let is_text = std::str::from_utf8(line).map_or_else(|error| error.error_len().is_none(), |_| true);
+    line.starts_with(b"{") && is_text && !line.contains(&0) && serde_json::from_slice::<Record>(line).is_err()
+}
+
+/// Parses a journal. A last line without an end was torn by a kill before its change was made, and is skipped; any other
+/// invalid line is damaged. Zeros, which a loss of power leaves, are no part of the record behind them.
 pub fn parse(content: &[u8]) -> Contents {
     let mut contents = Contents::default();
-    for (index, line) in content.split(|byte| *byte == b'\n').enumerate() {
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        match serde_json::from_slice(line) {
-            Ok(record) => contents.records.push(record),
-            Err(error) if error.is_eof() => {}
-            Err(error) => contents.damaged.push(Damage { line: index + 1, why: error.to_string() }),
-        }
+    for (index, line) in lines(content) {
+        let without = without_zeros(line);
+        let record = serde_json::from_slice(without);
+        let why = match record {
+            Ok(record) => {
+                contents.records.push(record);
+                (without.len() < line.len()).then(|| "zeros in the place of earlier records".to_owned())
+            }
+            Err(_) if without.is_empty() => Some("zeros".to_owned()),
+            Err(error) => Some(error.to_string()),
+        };
+        contents.damaged.extend(why.map(|why| Damage { line: index + 1, why }));
     }
     contents
+}
+
+/// The lines with their indexes, without empty ones and without a torn last one.
+fn lines(content: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let end = content.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    let (whole, last) = content.split_at(end);
+    let content = if is_torn(last) { whole } else { content };
+    content.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty())
+}
+
+fn without_zeros(line: &[u8]) -> &[u8] {
+    let start = line.iter().position(|byte| *byte != 0).unwrap_or(line.len());
+    let end = line.iter().rposition(|byte| *byte != 0).map_or(start, |last| last + 1);
+    &line[start..end]
 }
 
 #[cfg(test)]
@@ -382,9 +552,9 @@ mod tests {
         journal.append(&record).unwrap();
         let contents = journal.contents().unwrap();
         assert_eq!(contents.records.len(), 3, "what is undamaged is read");
-        assert_eq!(contents.damaged.iter().map(|damage| damage.line).collect::<Vec<_>>(), [4, 5]);
+        assert_eq!(contents.damaged.iter().map(|damage| damage.line).collect::<Vec<_>>(), [3, 4]);
         let said = contents.damaged[0].to_string();
-        assert!(said.starts_with("line 4 is damaged (") && said.contains("; undo "), "{said}");
+        assert!(said.starts_with("line 3 is damaged (") && said.contains("; undo "), "{said}");
     }
 
     #[test]

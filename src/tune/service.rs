@@ -78,6 +78,11 @@ impl SettingsService {
         Tuner::open(&self.journal, Arc::clone(&self.actuator), purpose, self.boot()?, self.clock)
     }
 
+    /// Begins a session that only undoes: it goes on where there is no room for its records.
+    pub fn open_to_undo(&self, purpose: Purpose) -> Result<Tuner<'static>, JournalError> {
+        Tuner::open_to_undo(&self.journal, Arc::clone(&self.actuator), purpose, self.boot()?, self.clock)
+    }
+
     /// The changed files, from the journal's undamaged lines.
     pub fn change_log(&self) -> Result<ChangeLog, JournalError> {
         Ok(ChangeLog::of(&self.journal.contents()?.records, self.boot()?))
@@ -128,7 +133,7 @@ impl SettingsService {
         if unasked.is_empty() || !self.may_write {
             return Ok(Report::new());
         }
-        let tuner = self.open(Purpose::Experiment)?;
+        let tuner = self.open_to_undo(Purpose::Experiment)?;
         let sessions: Vec<&str> = unasked.iter().map(String::as_str).collect();
         let report = self.undo(&tuner, &Which::Sessions(&sessions), false)?;
         tuner.keep()?;

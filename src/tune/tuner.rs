@@ -6,7 +6,7 @@ pub use super::undo::Restored;
 use super::{
     actuator::Actuator,
     change::{Change, Outcome},
-    change_log::ChangeLog,
+    change_log::{ChangeLog, Entry},
     device::{Device, Identity},
     journal::{Affected, Event, Gain, Journal, JournalError, Purpose, Session},
     settings::{SETTINGS, Setting, Value, find, validate},
@@ -44,6 +44,32 @@ pub enum TuneError {
         value: String,
         /// The valid values.
         why: String,
+    },
+    /// The value was written, and the journal could not record the outcome. It has the change, so an undo restores it.
+    #[error(
+        "{file}: {to} was written ({outcome}), but the journal could not record it ({error}); free some space, or \
+         restore it now with `iodyno tune undo`"
+    )]
+    Unrecorded {
+        /// The file.
+        file: String,
+        /// The value.
+        to: String,
+        /// What became of it.
+        outcome: Outcome,
+        /// The journal's error.
+        error: io::Error,
+    },
+    /// The values were written and work, but the journal could not record that they stay.
+    #[error(
+        "{path}: {error}: the values are set, but not recorded as kept; free some space, or restore them now with \
+         `iodyno tune undo`"
+    )]
+    NotKept {
+        /// The journal.
+        path: String,
+        /// Its error.
+        error: io::Error,
     },
     /// Another program changed the file since it was read.
     #[error("{file}: is {now}, expected {expected}: changed by another program; check it, then set it again")]
@@ -86,9 +112,10 @@ pub enum TuneError {
 impl From<TuneError> for Failed {
     fn from(error: TuneError) -> Self {
         let errno = match &error {
-            TuneError::Unreadable { error, .. } | TuneError::Journal(JournalError::File { error, .. }) => {
-                error.raw_os_error()
-            }
+            TuneError::Unreadable { error, .. }
+            | TuneError::Unrecorded { error, .. }
+            | TuneError::NotKept { error, .. }
+            | TuneError::Journal(JournalError::File { error, .. }) => error.raw_os_error(),
             _ => None,
         };
         Self::new(error.to_string(), errno)
@@ -125,6 +152,8 @@ pub struct Tuner<'a> {
     session: Session,
     boot: String,
     clock: fn() -> i64,
+    /// Why the journal could not record an undo.
+    unrecorded: RefCell<Option<JournalError>>,
     /// Values of files that a change of this session to another file had reset.
     reset: RefCell<BTreeMap<String, String>>,
 }
@@ -139,17 +168,45 @@ impl<'a> Tuner<'a> {
         clock: fn() -> i64,
     ) -> Result<Self, JournalError> {
         let session = journal.open(purpose, boot, clock())?;
-        Ok(Self {
+        Ok(Self::of(session, None, journal, actuator, boot, clock))
+    }
+
+    /// Opens a session that only undoes. It goes on where there is no room for its records: what an undo restores is in the
+    /// journal already.
+    pub fn open_to_undo(
+        journal: &Journal,
+        actuator: impl Actuator + 'a,
+        purpose: Purpose,
+        boot: &str,
+        clock: fn() -> i64,
+    ) -> Result<Self, JournalError> {
+        let (session, error) = match journal.open(purpose, boot, clock()) {
+            Err(error) if error.is_full() => (journal.unrecorded(clock()), Some(error)),
+            opened => (opened?, None),
+        };
+        Ok(Self::of(session, error, journal, actuator, boot, clock))
+    }
+
+    fn of(
+        session: Session,
+        unrecorded: Option<JournalError>,
+        journal: &Journal,
+        actuator: impl Actuator + 'a,
+        boot: &str,
+        clock: fn() -> i64,
+    ) -> Self {
+        Self {
             actuator: Box::new(actuator),
             journal: journal.clone(),
             session,
             boot: boot.to_owned(),
             clock,
+            unrecorded: RefCell::new(unrecorded),
             reset: RefCell::default(),
-        })
+        }
     }
 
-    /// Makes one change. An error means that nothing was written.
+    /// Makes one change. An error other than [`TuneError::Unrecorded`] means that nothing was written.
     pub fn apply(&self, machine: &Machine, change: &Change) -> Result<Outcome, TuneError> {
         let _turn = self.journal.turn()?;
         let unreadable = |error| TuneError::Unreadable { file: change.file.clone(), error };
@@ -177,12 +234,19 @@ impl<'a> Tuner<'a> {
             .filter_map(|a| Some(Affected { value: self.actuator.read(&a.file).ok()?, ..a }))
             .collect();
         self.reset.borrow_mut().extend(affected.iter().map(|a| (a.file.clone(), a.value.clone())));
-        self.record(Event::Result { file: change.file.clone(), outcome: outcome.clone(), affected })?;
-        Ok(outcome)
+        match self.record(Event::Result { file: change.file.clone(), outcome: outcome.clone(), affected }) {
+            Ok(()) => Ok(outcome),
+            Err(JournalError::File { error, .. }) => {
+                let (file, to) = (change.file.clone(), change.to.clone());
+                Err(TuneError::Unrecorded { file, to, outcome, error })
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Restores `which`: files that reset others first, then the rest, then reads all back. Values that another program
-    /// changed are left alone unless `force`.
+    /// changed are left alone unless `force`. Where the journal has no room for a record, the undo goes on and
+    /// [`Self::unrecorded`] has the reason: the change is in the journal, and the next undo finds the file as it should be.
     pub fn undo(
         &self,
         machine: &Machine,
@@ -190,7 +254,13 @@ impl<'a> Tuner<'a> {
         which: &Which<'_>,
         force: bool,
     ) -> Result<Vec<(Step, Restored)>, TuneError> {
-        let _turn = self.journal.turn()?;
+        let _turn = match self.journal.turn() {
+            Err(error) if error.is_full() => {
+                self.unrecorded.borrow_mut().get_or_insert(error);
+                None
+            }
+            turn => turn?,
+        };
         let (mut steps, left) = plan(change_log, which, machine);
         for step in steps.iter_mut().filter(|step| step.stays) {
             // After a kill two values are possible: the current one is kept.
@@ -216,11 +286,17 @@ impl<'a> Tuner<'a> {
                     Ok(_) if step.stays => {}
                     Ok(now) if now == step.target => {
                         let (file, sessions) = (step.recorded.clone(), step.sessions.clone());
-                        self.record(Event::Undone { file, value: now, sessions })?;
+                        self.record_undo(Event::Undone { file, value: now, sessions })?;
                     }
                     Ok(now) => *restored = Restored::Failed(format!("reverted to {now}")),
                     Err(error) => *restored = Restored::Failed(error.to_string()),
                 }
+            }
+        }
+        for (entry, why) in &left {
+            if *why == Restored::Gone && self.is_gone(entry, machine) {
+                let (file, value) = (entry.file.clone(), entry.found.clone());
+                self.record_undo(Event::Undone { file, value, sessions: Vec::new() })?;
             }
         }
         // Files that kept their value are not reported.
@@ -240,10 +316,25 @@ impl<'a> Tuner<'a> {
         &self.session.id
     }
 
+    /// Why an undo of this session is not in the journal.
+    pub fn unrecorded(&self) -> Option<String> {
+        self.unrecorded.borrow().as_ref().map(ToString::to_string)
+    }
+
     /// Ends the session and keeps its changes.
     pub fn keep(self) -> Result<(), TuneError> {
-        self.record(Event::Keep)?;
-        self.close()
+        match self.record(Event::Keep) {
+            // Nothing of this session is left to keep.
+            Err(error) if error.is_full() && self.unrecorded.borrow().is_some() => return Ok(()),
+            Err(JournalError::File { path, error }) => {
+                return Err(TuneError::NotKept { path: path.display().to_string(), error });
+            }
+            recorded => recorded?,
+        }
+        // Whether its end is recorded makes no difference to what it keeps.
+        let _ = self.record(Event::Close);
+        self.session.release();
+        Ok(())
     }
 
     /// Ends the session. Changes that were neither kept nor undone are offered for undo at the next start.
@@ -286,7 +377,7 @@ impl<'a> Tuner<'a> {
                 let (setting, file) = (other.setting.clone(), other.recorded.clone());
                 Some(Affected { setting, file, value: self.actuator.read(&other.file).ok()? })
             });
-            self.record(Event::Change {
+            self.record_undo(Event::Change {
                 device: step.device.clone(),
                 setting: step.setting.clone(),
                 file: step.recorded.clone(),
@@ -301,7 +392,7 @@ impl<'a> Tuner<'a> {
                 let words = outcome.to_string();
                 if !step.stays {
                     let file = step.recorded.clone();
-                    self.record(Event::Result { file, outcome, affected: Vec::new() })?;
+                    self.record_undo(Event::Result { file, outcome, affected: Vec::new() })?;
                 }
                 Ok(Restored::Failed(words))
             }
@@ -361,6 +452,27 @@ impl<'a> Tuner<'a> {
             })
         })
         .collect()
+    }
+
+    /// Whether the drive of an entry took its settings along: its file is gone, or another drive's.
+    fn is_gone(&self, entry: &Entry, machine: &Machine) -> bool {
+        let Ok(device) = entry.device.name.parse::<Device>();
+        let is_anothers = || entry.device.has_left(&Identity::of(machine, &device));
+        let has_no_file =
+            || self.actuator.read(&entry.file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        // Without any drive, /sys is not this machine's.
+        !machine.drives.is_empty() && (is_anothers() || has_no_file())
+    }
+
+    /// Records a step of an undo, which goes on where there is no room for it.
+    fn record_undo(&self, event: Event) -> Result<(), JournalError> {
+        match self.record(event) {
+            Err(error) if error.is_full() => {
+                self.unrecorded.borrow_mut().get_or_insert(error);
+                Ok(())
+            }
+            recorded => recorded,
+        }
     }
 
     fn record(&self, event: Event) -> Result<(), JournalError> {

@@ -1,0 +1,252 @@
+//! Shortens a journal: drops what can no longer be undone.
+//!
+//! Kept are the records of a file since it and the files that change along with it last had their first values, the records
+//! of living sessions, and the last gain measured for each value.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Event, Gain, Record, parse};
+use crate::tune::change_log::ChangeLog;
+
+/// The journal's text without what can no longer be undone. `None` unless that halves it, and while it has damaged lines:
+/// they may be changes that the user has to undo by hand.
+pub(super) fn shortened(content: &[u8], boot: &str, is_living: impl Fn(&str) -> bool) -> Option<Vec<u8>> {
+    let contents = parse(content);
+    if !contents.damaged.is_empty() {
+        return None;
+    }
+    let mut out = Vec::new();
+    for record in kept(&contents.records, boot, is_living)? {
+        out.extend(serde_json::to_vec(record).ok()?);
+        out.push(b'\n');
+    }
+    (out.len() <= content.len() / 2).then_some(out)
+}
+
+/// The records that still count; `None` if another change log would follow from them.
+fn kept<'a>(records: &'a [Record], boot: &str, is_living: impl Fn(&str) -> bool) -> Option<Vec<&'a Record>> {
+    let groups = Groups::of(records.iter().filter(|record| record.boot == boot));
+    let mut first_kept: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut change_log = ChangeLog::default();
+    for (index, record) in records.iter().enumerate().filter(|(_, record)| record.boot == boot) {
+        change_log.take(record);
+        if let Some(group) = files(&record.event).first().and_then(|file| groups.of_file(file))
+            && change_log.is_closed(|file| groups.of_file(file) == Some(group))
+        {
+            first_kept.insert(group, index + 1);
+        }
+    }
+    let counts = |index: usize, record: &Record| {
+        let group = files(&record.event).first().and_then(|file| groups.of_file(file));
+        record.boot == boot
+            && group.is_some_and(|group| first_kept.get(group).is_none_or(|first| *first <= index))
+    };
+    let of_files = records.iter().enumerate().filter(|(index, record)| counts(*index, record));
+    let sessions: BTreeSet<&str> = of_files.map(|(_, record)| record.session.as_str()).collect();
+    let gains = last_gains(records);
+    let stays = |index: usize, record: &Record| match &record.event {
+        Event::Measured(_) => gains.contains(&index),
+        Event::Open { .. } | Event::Keep | Event::Close => {
+            record.boot == boot && (sessions.contains(record.session.as_str()) || is_living(&record.session))
+        }
+        Event::Change { .. } | Event::Result { .. } | Event::Undone { .. } => counts(index, record),
+    };
+    let kept: Vec<&Record> = records
+        .iter()
+        .enumerate()
+        .filter(|(index, record)| stays(*index, record))
+        .map(|(_, record)| record)
+        .collect();
+    let sorted = |records: &[Record]| {
+        let mut change_log = ChangeLog::of(records, boot);
+        change_log.entries.sort_by(|a, b| a.file.cmp(&b.file));
+        change_log.companions.sort_by(|a, b| a.file.cmp(&b.file));
+        (change_log.entries, change_log.companions, change_log.sessions)
+    };
+    let short: Vec<Record> = kept.iter().copied().cloned().collect();
+    (sorted(&short) == sorted(records)).then_some(kept)
+}
+
+/// The files of an event, its own first.
+fn files(event: &Event) -> Vec<&str> {
+    match event {
+        Event::Change { file, affected, .. } | Event::Result { file, affected, .. } => {
+            std::iter::once(file.as_str()).chain(affected.iter().map(|a| a.file.as_str())).collect()
+        }
+        Event::Undone { file, .. } => vec![file],
+        Event::Open { .. } | Event::Measured(_) | Event::Keep | Event::Close => Vec::new(),
+    }
+}
+
+/// Files that changed along with each other, by the name of one of them.
+struct Groups<'a>(BTreeMap<&'a str, &'a str>);
+
+impl<'a> Groups<'a> {
+    fn of(records: impl Iterator<Item = &'a Record>) -> Self {
+        let mut groups = Self(BTreeMap::new());
+        for record in records {
+            let files = files(&record.event);
+            let Some(first) = files.first() else { continue };
+            let group = groups.of_file(first).unwrap_or(first);
+            for file in files {
+                let other = groups.of_file(file).unwrap_or(file);
+                groups.0.values_mut().filter(|name| **name == other).for_each(|name| *name = group);
+                groups.0.insert(file, group);
+            }
+        }
+        groups
+    }
+
+    fn of_file(&self, file: &str) -> Option<&'a str> {
+        self.0.get(file).copied()
+    }
+}
+
+/// The indexes of the last gain of each value of a setting, on each device.
+fn last_gains(records: &[Record]) -> BTreeSet<usize> {
+    let mut last: BTreeMap<_, usize> = BTreeMap::new();
+    for (index, record) in records.iter().enumerate() {
+        if let Event::Measured(Gain { device, setting, new, .. }) = &record.event {
+            last.insert(
+                (device.name.as_str(), device.serial.as_deref(), setting.as_str(), new.as_str()),
+                index,
+            );
+        }
+    }
+    last.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tune::{
+        change::Outcome,
+        device::Identity,
+        journal::{Affected, Purpose},
+    };
+
+    const FILES: [&str; 4] = ["/a", "/b", "/c", "/d"];
+    const VALUES: [&str; 3] = ["0", "1", "2"];
+
+    fn file() -> impl Strategy<Value = String> {
+        prop::sample::select(&FILES[..]).prop_map(str::to_owned)
+    }
+
+    fn value() -> impl Strategy<Value = String> {
+        prop::sample::select(&VALUES[..]).prop_map(str::to_owned)
+    }
+
+    fn affected() -> impl Strategy<Value = Vec<Affected>> {
+        let one =
+            (file(), value()).prop_map(|(file, value)| Affected { setting: "nomerges".into(), file, value });
+        prop::collection::vec(one, 0..2)
+    }
+
+    fn device() -> Identity {
+        Identity { name: "nvme0n1".into(), ..Identity::default() }
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        let change = (file(), value(), value(), affected()).prop_map(|(file, old, new, affected)| {
+            Event::Change { device: device(), setting: "scheduler".into(), file, old, new, affected }
+        });
+        let outcome = prop_oneof![
+            Just(Outcome::Accepted),
+            Just(Outcome::Ignored),
+            value().prop_map(|now| Outcome::Adjusted { now }),
+            Just(Outcome::Refused { error: "EINVAL".into() }),
+        ];
+        let result = (file(), outcome, affected()).prop_map(|(file, outcome, affected)| Event::Result {
+            file,
+            outcome,
+            affected,
+        });
+        let undone = (file(), value(), prop::collection::vec("[123]-a", 0..2))
+            .prop_map(|(file, value, sessions)| Event::Undone { file, value, sessions });
+        let gain = (value(), value(), "[ab]").prop_map(|(old, new, words)| {
+            Event::Measured(Gain { device: device(), setting: "scheduler".into(), old, new, words })
+        });
+        prop_oneof![
+            4 => change, 4 => result, 4 => undone, 1 => gain,
+            1 => Just(Event::Open { purpose: Purpose::Screen, pid: 1 }), 1 => Just(Event::Keep), 1 => Just(Event::Close),
+        ]
+    }
+
+    fn records() -> impl Strategy<Value = Vec<Record>> {
+        let one = ("[123]-a", prop_oneof![5 => Just("now"), 1 => Just("before")], event())
+            .prop_map(|(session, boot, event)| Record { time: 1, boot: boot.to_owned(), session, event });
+        prop::collection::vec(one, 0..40)
+    }
+
+    /// A change that was made and undone.
+    fn there_and_back(session: &str, file: &str) -> Vec<Record> {
+        let record = |event| Record { time: 1, boot: "now".into(), session: session.into(), event };
+        let change = |old: &str, new: &str| Event::Change {
+            device: device(),
+            setting: "scheduler".into(),
+            file: file.into(),
+            old: old.into(),
+            new: new.into(),
+            affected: vec![Affected {
+                setting: "nomerges".into(),
+                file: format!("{file}/along"),
+                value: "0".into(),
+            }],
+        };
+        let done = || Event::Result { file: file.into(), outcome: Outcome::Accepted, affected: Vec::new() };
+        let undone = Event::Undone { file: file.into(), value: "0".into(), sessions: vec![session.into()] };
+        let open = Event::Open { purpose: Purpose::Experiment, pid: 1 };
+        [open, change("0", "1"), done(), change("1", "0"), done(), undone, Event::Close].map(record).into()
+    }
+
+    fn text(records: &[Record]) -> Vec<u8> {
+        records
+            .iter()
+            .flat_map(|record| serde_json::to_vec(record).unwrap().into_iter().chain([b'\n']))
+            .collect()
+    }
+
+    #[test]
+    fn a_thousand_experiments_leave_what_is_still_changed_and_who_is_alive() {
+        let standing = &there_and_back("1-a", "/standing")[..3];
+        let mut all = standing.to_vec();
+        for number in 0..1000 {
+            all.extend(there_and_back(&format!("2-{number:x}"), "/f"));
+        }
+        let living = Record { session: "3-a".into(), ..all[0].clone() };
+        all.push(living.clone());
+        let short = shortened(&text(&all), "now", |session| session == "3-a").unwrap();
+        assert_eq!(parse(&short).records, [standing, &[living]].concat());
+        assert_eq!(ChangeLog::of(&parse(&short).records, "now"), ChangeLog::of(&all, "now"));
+        assert!(shortened(&text(&all), "next boot", |_| false).unwrap().is_empty());
+        assert_eq!(shortened(&text(standing), "now", |_| false), None, "nothing to gain");
+        let damaged = [text(&all), b"{nonsense\n".to_vec()].concat();
+        assert_eq!(shortened(&damaged, "now", |_| false), None, "a damaged line is the user's to look at");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        #[test]
+        fn what_can_be_undone_stays_the_same(records in records()) {
+            let Some(kept) = kept(&records, "now", |session| session == "1-a") else { return Ok(()) };
+            let kept: Vec<Record> = kept.into_iter().cloned().collect();
+            let by_file = |records: &[Record]| {
+                let mut change_log = ChangeLog::of(records, "now");
+                change_log.entries.sort_by(|a, b| a.file.cmp(&b.file));
+                change_log
+            };
+            let (before, after) = (by_file(&records), by_file(&kept));
+            prop_assert_eq!(&before.entries, &after.entries);
+            prop_assert_eq!(&before.sessions, &after.sessions);
+            for value in VALUES {
+                prop_assert_eq!(
+                    before.gain(&device(), "scheduler", value),
+                    after.gain(&device(), "scheduler", value)
+                );
+            }
+        }
+    }
+}
