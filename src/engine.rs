@@ -34,6 +34,12 @@ pub trait Engine: Send + Sync {
     /// Whether no device is read: then files are not laid out and targets not checked.
     fn simulated(&self) -> bool;
 
+    /// Opens the targets for reading and closes them again; a missing file with a size needs a folder that can be written to.
+    /// For those who change something before the run.
+    fn check(&self, _workload: &Workload) -> Result<(), EngineError> {
+        Ok(())
+    }
+
     /// Opens the targets and starts reading them. May block for as long as opening takes.
     fn start(&self, workload: &Workload, now: Instant) -> Result<Box<dyn Running>, EngineError>;
 }

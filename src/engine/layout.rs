@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{Advice, fadvise, statvfs};
+use rustix::fs::{Access, Advice, access, fadvise, statvfs};
 
 use crate::engine::{EngineError, offset_generator::Wyrand};
 use crate::{
@@ -55,6 +55,21 @@ pub fn lay_out(
     Ok(laid_out)
 }
 
+/// Whether a file is to be laid out there. A missing path in /dev is a missing device.
+pub(super) fn is_missing(path: &Path) -> bool {
+    !path.starts_with("/dev") && matches!(path.try_exists(), Ok(false))
+}
+
+/// Whether a file can be created in the folder of `path`.
+pub(super) fn check_folder(path: &Path) -> Result<(), EngineError> {
+    let may = access(folder_of(path), Access::WRITE_OK | Access::EXEC_OK);
+    may.map_err(|errno| failed(path, &errno.into()))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Whether all of it was written, or `progress` ended it.
 fn fill(mut file: File, size: Bytes, seed: u64, progress: &mut dyn FnMut(Bytes) -> bool) -> io::Result<bool> {
     let mut random = Wyrand::new(seed, 0);
@@ -81,8 +96,7 @@ fn fill(mut file: File, size: Bytes, seed: u64, progress: &mut dyn FnMut(Bytes) 
 }
 
 fn room_for(path: &Path, size: Bytes) -> Result<(), EngineError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let free = statvfs(folder).map_err(|errno| failed(path, &errno.into()))?;
+    let free = statvfs(folder_of(path)).map_err(|errno| failed(path, &errno.into()))?;
     let free = free.f_bavail.saturating_mul(free.f_frsize);
     // Room for the file system's own account of it.
     if size.0.saturating_add(size.0 / 64) > free {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Instant};
 
 use crate::engine::{
-    Engine, EngineError, Running, aio::libaio, aio::posixaio, checks, psync, ring, ring::passthrough,
+    Engine, EngineError, Running, aio::libaio, aio::posixaio, checks, layout, psync, ring, ring::passthrough,
     ring::read_loop, target::Open, workers::WorkerPool,
 };
 use crate::{
@@ -30,12 +30,7 @@ impl RealEngine {
     /// Reads by NVMe commands, or by io_uring where a target does not support them.
     fn by_commands(&self, workload: &Workload) -> Result<WorkerPool, EngineError> {
         let machine = self.machine();
-        let mut blocks = Workload { direct: true, ..workload.clone() };
-        for target in &mut blocks.targets {
-            if let Some(drive) = machine.and_then(|machine| machine.drive_of_generic(&target.path)) {
-                target.path = drive.name.device_file().into();
-            }
-        }
+        let blocks = self.block_devices(workload);
         let opened = || -> Result<Vec<Open>, EngineError> {
             let mut opened = open(&blocks)?;
             for (open, target) in opened.iter_mut().zip(&workload.targets) {
@@ -66,6 +61,17 @@ impl RealEngine {
                 Ok(pool)
             }
         }
+    }
+
+    /// The workload of NVMe commands on the block devices of its targets.
+    fn block_devices(&self, workload: &Workload) -> Workload {
+        let mut blocks = Workload { direct: true, ..workload.clone() };
+        for target in &mut blocks.targets {
+            if let Some(drive) = self.machine().and_then(|machine| machine.drive_of_generic(&target.path)) {
+                target.path = drive.name.device_file().into();
+            }
+        }
+        blocks
     }
 
     fn machine(&self) -> Option<&Machine> {
@@ -108,6 +114,19 @@ impl RealEngine {
 impl Engine for RealEngine {
     fn simulated(&self) -> bool {
         false
+    }
+
+    fn check(&self, workload: &Workload) -> Result<(), EngineError> {
+        let blocks = match workload.engine {
+            EngineKind::IoUringCmd => self.block_devices(workload),
+            _ => workload.clone(),
+        };
+        blocks.targets.iter().try_for_each(|target| {
+            if blocks.size.is_some() && layout::is_missing(&target.path) {
+                return layout::check_folder(&target.path);
+            }
+            Open::new(target, &blocks).map(drop)
+        })
     }
 
     fn start(&self, workload: &Workload, _: Instant) -> Result<Box<dyn Running>, EngineError> {

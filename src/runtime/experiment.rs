@@ -184,7 +184,11 @@ impl RunningExperiment {
 
     fn set_up(&mut self, arm: usize) -> Result<(), Failed> {
         self.arm = arm;
-        let Arm { settings, awake, .. } = self.driver.account().plan.arms[arm].clone();
+        let Arm { settings, awake, workload, .. } = self.driver.account().plan.arms[arm].clone();
+        // Nothing is changed for a test that cannot run.
+        if let Reader::Engine(engine) = &self.reader {
+            engine.check(&workload)?;
+        }
         if awake {
             let failed = |error: io::Error| {
                 Failed::new(format!("{}: {error}", cpu_dma_latency::FILE), error.raw_os_error())

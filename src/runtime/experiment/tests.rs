@@ -20,12 +20,23 @@ struct Watchful {
     seen: Mutex<Vec<(String, bool)>>,
     /// The start that fails, counted from 0.
     fails: usize,
+    /// The error of every open.
+    refuses: Option<i32>,
     starts: AtomicUsize,
 }
 
 impl Engine for Watchful {
     fn simulated(&self) -> bool {
         true
+    }
+
+    fn check(&self, _: &Workload) -> Result<(), EngineError> {
+        self.refuses.map_or(Ok(()), |errno| {
+            Err(crate::engine::refused(
+                std::path::Path::new("/dev/nvme0n1"),
+                &io::Error::from_raw_os_error(errno),
+            ))
+        })
     }
 
     fn start(&self, workload: &Workload, now: Instant) -> Result<Box<dyn Running>, EngineError> {
@@ -71,6 +82,7 @@ impl Scenery {
             file: self.file.clone(),
             seen: Mutex::default(),
             fails,
+            refuses: None,
             starts: AtomicUsize::new(0),
         })
     }
@@ -84,6 +96,22 @@ impl Scenery {
     fn scheduler(&self) -> String {
         self.service.actuator.read(&self.file).unwrap()
     }
+}
+
+#[test]
+fn a_target_that_cannot_be_opened_leaves_every_setting_unwritten() {
+    let scenery = scenery();
+    let before = scenery.scheduler();
+    let mut watchful = scenery.watchful(usize::MAX);
+    Arc::get_mut(&mut watchful).unwrap().refuses = Some(libc::EPERM);
+    let mut running = scenery.running(&watchful);
+    go_on(&mut running, 1000);
+    assert!(running.account().has_ended());
+    assert_eq!(scenery.scheduler(), before);
+    let records = scenery.service.journal.contents().unwrap().records;
+    let changes = records.iter().filter(|record| matches!(record.event, journal::Event::Change { .. }));
+    assert_eq!(changes.count(), 0, "no setting was written, not even for a moment");
+    assert!(watchful.seen.lock().unwrap().is_empty(), "nothing was read");
 }
 
 /// Goes on to its end, or for `most` looks.
