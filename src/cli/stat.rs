@@ -19,7 +19,7 @@ use crate::{
         stat::{Averages, Interval, Line, Table},
     },
     runtime::{clock::Clock, startup},
-    source::{self, SysRoot, activity::ActivityReader, origin::Origin},
+    source::{SysRoot, activity::ActivityReader, counters::CountersReader, origin::Origin},
 };
 
 #[derive(Debug, Clone, Args)]
@@ -116,6 +116,7 @@ pub(super) fn run(args: &StatArgs, origin: &Origin) -> Result<Status, Failure> {
         clock: &clock,
         threads: args.needs(Table::Threads, &tables),
         processes: args.needs(Table::Processes, &tables),
+        counters: CountersReader::default(),
         reader: ActivityReader::default(),
     };
     let output = Output::new(args, tables);
@@ -131,7 +132,8 @@ fn watch(
     signal: &Signal,
 ) -> Result<Status, Failure> {
     let mut averages = Averages::default();
-    let mut before = sampler.moment();
+    let (mut before, mut after) = (Moment::default(), Moment::default());
+    sampler.look(&mut before);
     let mut due = before.at;
     let mut printed = 0;
     while args.count.is_none_or(|count| printed < count) {
@@ -140,7 +142,7 @@ fn watch(
             due += args.interval;
         }
         let passes = sampler.wait(due, signal);
-        let after = sampler.moment();
+        sampler.look(&mut after);
         let time = Timestamp::now();
         let elapsed = after.at.saturating_sub(before.at);
         if after.counters.disks.keys().ne(before.counters.disks.keys()) {
@@ -149,7 +151,7 @@ fn watch(
         let rates = rates(&before.counters, &after.counters, elapsed);
         let activity = activity(&before, &after, &passes);
         averages.add(&rates, &activity);
-        before = after;
+        std::mem::swap(&mut before, &mut after);
         if let Some(number) = signal.received() {
             if let Some((rates, activity)) = averages.means() {
                 let (machine, rates, activity) = (&*read.machine, &rates, &activity);
@@ -169,9 +171,11 @@ struct Sampler<'a> {
     clock: &'a Clock,
     threads: bool,
     processes: bool,
+    counters: CountersReader,
     reader: ActivityReader,
 }
 
+#[derive(Default)]
 struct Moment {
     counters: Counters,
     processes: Option<ProcessSample>,
@@ -179,10 +183,11 @@ struct Moment {
 }
 
 impl Sampler<'_> {
-    fn moment(&mut self) -> Moment {
-        let processes = self.processes.then(|| self.reader.processes(self.root));
-        let counters = source::counters::read_without_idle_states(self.root);
-        Moment { counters, processes, at: self.clock.elapsed() }
+    /// Replaces what a moment before contains.
+    fn look(&mut self, moment: &mut Moment) {
+        moment.processes = self.processes.then(|| self.reader.processes(self.root));
+        self.counters.read(self.root, false, &mut moment.counters);
+        moment.at = self.clock.elapsed();
     }
 
     /// Waits until then or until a signal; samples threads meanwhile.

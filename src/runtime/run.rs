@@ -18,7 +18,7 @@ use crate::{
     findings::validity::{OwnReads, RunMonitor},
     machine::{Machine, Measured},
     model::{RunRecord, RunSample, RunState, RunSummary, Seconds, Target, Workload},
-    source::{self, SysRoot, origin::Origin},
+    source::{self, SysRoot, counters::CountersReader, origin::Origin},
 };
 
 /// Interval between looks at a test.
@@ -279,7 +279,10 @@ pub(super) enum Rows {
     Kernel {
         root: Arc<dyn SysRoot>,
         every: Duration,
+        reader: Box<CountersReader>,
         previous: Option<Box<Moment>>,
+        /// Memory for the next counters.
+        spare: Counters,
     },
 }
 
@@ -293,13 +296,14 @@ pub(super) struct Moment {
 impl Rows {
     /// Rows of the kernel's counters.
     pub(super) fn of(root: &Arc<dyn SysRoot>, every: Duration) -> Self {
-        Self::Kernel { root: Arc::clone(root), every, previous: None }
+        let (reader, spare) = Default::default();
+        Self::Kernel { root: Arc::clone(root), every, reader, previous: None, spare }
     }
 
     /// Reads the counters when reads begin to count, every second, and when the run `ends`. Returns a row for each second,
     /// or nearly one at the end.
     fn look(&mut self, sample: &RunSample, ends: bool, now: Instant, watch: &mut RunMonitor) -> Option<Row> {
-        let (root, every, previous) = match self {
+        let (root, every, reader, previous, spare) = match self {
             Self::Demo { read, memory, workload, previous } => {
                 if previous.as_ref().is_some_and(|earlier| sample.at < earlier.at + ROW) {
                     return None;
@@ -312,7 +316,7 @@ impl Rows {
                 }
                 return Some(Row::Rates(Box::new(rates)));
             }
-            Self::Kernel { root, every, previous } => (root, *every, previous),
+            Self::Kernel { root, every, reader, previous, spare } => (root, *every, reader, previous, spare),
         };
         let counts = |moment: &Moment| moment.sample.state == RunState::Running;
         let begins = sample.state == RunState::Running && !previous.as_deref().is_some_and(counts);
@@ -320,8 +324,10 @@ impl Rows {
         if !begins && !ends && !due {
             return None;
         }
-        let counters =
-            sample.preparing.is_none().then(|| source::counters::read_without_idle_states(&**root));
+        let counters = sample.preparing.is_none().then(|| {
+            reader.read(&**root, false, spare);
+            std::mem::take(spare)
+        });
         let before = previous.replace(Box::new(Moment { at: now, counters, sample: sample.clone() }))?;
         if let Some(busy_with) = &sample.preparing {
             return Some(Row::Preparing(busy_with.clone()));
@@ -332,6 +338,7 @@ impl Rows {
         if counts(&before) {
             watch.take(&rates, &OwnReads::between(&before.sample, sample));
         }
+        *spare = before.counters.unwrap_or_default();
         let least = if ends { LAST_ROW } else { ROW };
         (elapsed >= least).then(|| Row::Rates(Box::new(rates)))
     }
