@@ -18,6 +18,7 @@ mod effects;
 mod experiment_thread;
 mod input;
 mod output;
+pub(crate) mod activity_sampler;
 mod sampler;
 mod saving;
 mod settings_thread;

@@ -8,18 +8,18 @@ use jiff::Timestamp;
 use super::{Complaint, Failure, Status, columns, print, signals::Signal};
 use crate::{
     app::MachineRead,
-    counters::{
-        Counters,
-        activity::{Activity, ProcessSample, ThreadSample, process_rates, thread_activity},
-        rates,
-    },
+    counters::{Counters, rates},
     machine::Machine,
     report::{
         json,
         stat::{Averages, Interval, Line, Table},
     },
-    runtime::{clock::Clock, startup},
-    source::{SysRoot, activity::ActivityReader, counters::CountersReader, origin::Origin},
+    runtime::{
+        activity_sampler::{ActivitySampler, Wanted},
+        clock::Clock,
+        startup,
+    },
+    source::{SysRoot, counters::CountersReader, origin::Origin},
 };
 
 #[derive(Debug, Clone, Args)]
@@ -89,10 +89,6 @@ impl StatArgs {
     }
 }
 
-/// The time of one pass over the threads at most.
-const BUDGET: Duration = Duration::from_millis(5);
-/// Passes over the threads in a second.
-const PASSES: u32 = 10;
 /// How soon a signal is seen.
 const SLICE: Duration = Duration::from_millis(50);
 /// Rows under one heading where there is no terminal.
@@ -111,14 +107,12 @@ pub(super) fn run(args: &StatArgs, origin: &Origin) -> Result<Status, Failure> {
     let root = origin.open()?;
     let signal = Signal::watch()?;
     let clock = Clock::real();
-    let sampler = Sampler {
-        root: &*root,
-        clock: &clock,
+    let wanted = Wanted {
         threads: args.needs(Table::Threads, &tables),
         processes: args.needs(Table::Processes, &tables),
-        counters: CountersReader::default(),
-        reader: ActivityReader::default(),
     };
+    let activity = ActivitySampler::begin(wanted, &*root, &clock);
+    let sampler = Sampler { root: &*root, clock: &clock, counters: CountersReader::default(), activity };
     let output = Output::new(args, tables);
     watch(args, startup::read_or_refuse(&*root)?, sampler, output, &signal)
 }
@@ -141,7 +135,8 @@ fn watch(
         while due <= sampler.clock.elapsed() {
             due += args.interval;
         }
-        let passes = sampler.wait(due, signal);
+        sampler.wait(due, signal);
+        let activity = sampler.activity.look(sampler.root, sampler.clock);
         sampler.look(&mut after);
         let time = Timestamp::now();
         let elapsed = after.at.saturating_sub(before.at);
@@ -149,7 +144,6 @@ fn watch(
             read = startup::read(sampler.root);
         }
         let rates = rates(&before.counters, &after.counters, elapsed);
-        let activity = activity(&before, &after, &passes);
         averages.add(&rates, &activity);
         std::mem::swap(&mut before, &mut after);
         if let Some(number) = signal.received() {
@@ -169,63 +163,31 @@ fn watch(
 struct Sampler<'a> {
     root: &'a dyn SysRoot,
     clock: &'a Clock,
-    threads: bool,
-    processes: bool,
     counters: CountersReader,
-    reader: ActivityReader,
+    activity: ActivitySampler,
 }
 
 #[derive(Default)]
 struct Moment {
     counters: Counters,
-    processes: Option<ProcessSample>,
     at: Duration,
 }
 
 impl Sampler<'_> {
     /// Replaces what a moment before contains.
     fn look(&mut self, moment: &mut Moment) {
-        moment.processes = self.processes.then(|| self.reader.processes(self.root));
         self.counters.read(self.root, false, &mut moment.counters);
         moment.at = self.clock.elapsed();
     }
 
     /// Waits until then or until a signal; samples threads meanwhile.
-    fn wait(&mut self, until: Duration, signal: &Signal) -> Vec<ThreadSample> {
-        let mut passes = Vec::new();
-        let pause = Duration::from_secs(1) / PASSES;
-        let mut next = self.clock.elapsed() + pause / 2;
-        while signal.received().is_none() {
+    fn wait(&mut self, until: Duration, signal: &Signal) {
+        while signal.received().is_none() && self.clock.elapsed() < until {
+            self.activity.pass_if_due(self.root, self.clock);
             let now = self.clock.elapsed();
-            if now >= until {
-                break;
-            }
-            if self.threads && now >= next {
-                let end = now + BUDGET;
-                passes.push(self.reader.threads(self.root, &mut || self.clock.elapsed() < end));
-                next = now + pause;
-            }
-            let sleep = until.saturating_sub(self.clock.elapsed()).min(SLICE);
-            self.clock.pass(if self.threads { sleep.min(next.saturating_sub(now)) } else { sleep });
+            let due = self.activity.next_pass().map_or(until, |pass| until.min(pass));
+            self.clock.pass(due.saturating_sub(now).min(SLICE));
         }
-        passes
-    }
-}
-
-/// What threads and processes did between two moments.
-fn activity(before: &Moment, after: &Moment, passes: &[ThreadSample]) -> Activity {
-    let elapsed = after.at.saturating_sub(before.at);
-    let ticks = rustix::param::clock_ticks_per_second() as f64;
-    let pair = before.processes.as_ref().zip(after.processes.as_ref());
-    let processes = pair.map(|(before, after)| process_rates(before, after, elapsed, ticks));
-    let sampled = after.processes.as_ref();
-    let unread =
-        |sample: &ProcessSample| sample.processes.values().filter(|one| one.read_bytes.is_none()).count();
-    Activity {
-        threads: (!passes.is_empty()).then(|| thread_activity(passes)),
-        processes,
-        hidden: sampled.map_or(0, unread),
-        problems: sampled.map(|sample| sample.problems.clone()).unwrap_or_default(),
     }
 }
 

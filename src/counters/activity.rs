@@ -43,7 +43,7 @@ pub struct ThreadSample {
 }
 
 /// Threads that do the same: state, command with its digits as `*`, system call, wait channel (pSnapper's default columns).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "as in Thread")]
 pub struct ThreadKind {
     pub state: char,
@@ -67,6 +67,17 @@ pub struct ThreadActivity {
     pub total: usize,
     /// See [`ThreadSample::problems`].
     pub problems: Vec<Problem>,
+}
+
+/// Sums over the passes of a second.
+#[derive(Debug, Default)]
+pub struct ThreadCounts {
+    /// By what they do, commands with their digits.
+    counts: HashMap<ThreadKind, usize>,
+    samples: usize,
+    sampled: usize,
+    total: usize,
+    problems: Vec<Problem>,
 }
 
 /// I/O counters of one process (`/proc/PID/io`).
@@ -143,9 +154,14 @@ impl ProcessSample {
 impl ThreadKind {
     /// The kind of a thread.
     pub fn of(thread: &Thread) -> Self {
+        Self { command: generalised(&thread.command), ..Self::said(thread) }
+    }
+
+    /// The same with the digits of the command.
+    fn said(thread: &Thread) -> Self {
         Self {
             state: thread.state,
-            command: generalised(&thread.command),
+            command: thread.command.clone(),
             is_kernel: thread.is_kernel,
             syscall: thread.syscall.clone(),
             wchan: thread.wchan.clone(),
@@ -177,28 +193,58 @@ fn generalised(command: &Label) -> Label {
     Label::new(&text)
 }
 
-/// Threads of these samples by kind: their share of those looked at, as a part of all threads. Every thread looked at counts the same,
-/// whether its pass was short or long.
-pub fn thread_activity(samples: &[ThreadSample]) -> ThreadActivity {
-    let mut counts: HashMap<_, usize> = HashMap::new();
-    for thread in samples.iter().flat_map(|sample| &sample.threads) {
-        let kind = (thread.state, &thread.command, thread.is_kernel, &thread.syscall, &thread.wchan);
-        *counts.entry(kind).or_default() += 1;
+impl ThreadCounts {
+    /// Adds one pass.
+    pub fn add(&mut self, sample: &ThreadSample) {
+        self.samples += 1;
+        self.sampled += sample.sampled;
+        self.total += sample.total;
+        self.problems.clone_from(&sample.problems);
+        for thread in &sample.threads {
+            *self.counts.entry(ThreadKind::said(thread)).or_default() += 1;
+        }
     }
-    let sum = |of: fn(&ThreadSample) -> usize| samples.iter().map(of).sum::<usize>();
-    let mean = |sum: usize| (sum + samples.len() / 2) / samples.len().max(1);
-    let (sampled, total) = (sum(|sample| sample.sampled), sum(|sample| sample.total));
-    let weight = total as f64 / samples.len().max(1) as f64 / sampled.max(1) as f64;
-    let mut means: BTreeMap<ThreadKind, f64> = BTreeMap::new();
-    for ((state, command, is_kernel, syscall, wchan), count) in counts {
-        let (command, syscall, wchan) = (generalised(command), syscall.clone(), wchan.clone());
-        let kind = ThreadKind { state, command, is_kernel, syscall, wchan };
-        *means.entry(kind).or_default() += count as f64 * weight;
+
+    /// Whether no pass was added.
+    pub const fn is_empty(&self) -> bool {
+        self.samples == 0
     }
-    let mut kinds: Vec<(ThreadKind, f64)> = means.into_iter().collect();
-    kinds.sort_by(|(a, n), (b, m)| b.is_active().cmp(&a.is_active()).then(m.total_cmp(n)));
-    let problems = samples.last().map(|sample| sample.problems.clone()).unwrap_or_default();
-    ThreadActivity { kinds, samples: samples.len(), sampled: mean(sampled), total: mean(total), problems }
+
+    /// Threads by kind: their share of those looked at, as a part of all threads. Every thread looked at counts the same, whether its
+    /// pass was short or long. Begins again with nothing, in the same memory.
+    pub fn take(&mut self) -> ThreadActivity {
+        let samples = std::mem::take(&mut self.samples);
+        let (sampled, total) = (std::mem::take(&mut self.sampled), std::mem::take(&mut self.total));
+        let mean = |sum: usize| (sum + samples / 2) / samples.max(1);
+        let weight = total as f64 / samples.max(1) as f64 / sampled.max(1) as f64;
+        let mut means: BTreeMap<ThreadKind, f64> = BTreeMap::new();
+        for (kind, count) in self.counts.drain() {
+            let kind = ThreadKind { command: generalised(&kind.command), ..kind };
+            *means.entry(kind).or_default() += count as f64 * weight;
+        }
+        let mut kinds: Vec<(ThreadKind, f64)> = means.into_iter().collect();
+        kinds.sort_by(|(a, n), (b, m)| b.is_active().cmp(&a.is_active()).then(m.total_cmp(n)));
+        let problems = std::mem::take(&mut self.problems);
+        ThreadActivity { kinds, samples, sampled: mean(sampled), total: mean(total), problems }
+    }
+}
+
+impl Activity {
+    /// What threads and processes did between two samples of the processes, `elapsed` apart and with `ticks` a second.
+    pub fn between(
+        threads: Option<ThreadActivity>,
+        processes: Option<(&ProcessSample, &ProcessSample)>,
+        elapsed: Duration,
+        ticks: f64,
+    ) -> Self {
+        let after = processes.map(|(_, after)| after);
+        Self {
+            threads,
+            processes: processes.map(|(before, after)| process_rates(before, after, elapsed, ticks)),
+            hidden: after.map_or(0, ProcessSample::hidden),
+            problems: after.map(|sample| sample.problems.clone()).unwrap_or_default(),
+        }
+    }
 }
 
 /// Rates of the processes of both samples, `elapsed` apart and with `ticks` a second; those that did nothing are left out. A
@@ -249,6 +295,12 @@ mod tests {
             syscall: syscall.map(Label::new),
             wchan: None,
         }
+    }
+
+    fn thread_activity(samples: &[ThreadSample]) -> ThreadActivity {
+        let mut counts = ThreadCounts::default();
+        samples.iter().for_each(|sample| counts.add(sample));
+        counts.take()
     }
 
     #[test]

@@ -11,26 +11,22 @@ use std::{
     time::Duration,
 };
 
-use super::{clock::Clock, input::Outside, startup};
+use super::{
+    activity_sampler::{self, ActivitySampler},
+    clock::Clock,
+    input::Outside,
+    startup,
+};
 use crate::{
     app::Message,
-    counters::{
-        self, Counters,
-        activity::{Activity, ProcessSample, ThreadSample, process_rates, thread_activity},
-    },
-    source::{SysRoot, activity::ActivityReader, counters::CountersReader},
+    counters::{self, Counters},
+    source::{SysRoot, counters::CountersReader},
 };
 
 /// Interval of counters and links.
 const LOOK: Duration = Duration::from_secs(1);
 /// Interval of the whole machine, for temperatures and settings.
 const WHOLE: Duration = Duration::from_secs(10);
-/// Least interval of passes over the threads.
-const PASS: Duration = Duration::from_millis(100);
-/// Time of one pass; the next one goes on with the other threads.
-const BUDGET: Duration = Duration::from_millis(5);
-/// A pass is followed by this many times its own length: passes take 0.4 % of a CPU.
-const PAUSE: u32 = 250;
 
 /// The thread's end for requests.
 pub(super) struct Sampler {
@@ -101,16 +97,6 @@ struct Counted {
     at: Duration,
 }
 
-/// Threads and processes since the last look.
-struct Seen {
-    reader: ActivityReader,
-    samples: Vec<ThreadSample>,
-    next_pass: Duration,
-    processes: ProcessSample,
-    /// When the processes were sampled.
-    at: Duration,
-}
-
 impl Watch {
     fn run(&self, asking: &Receiver<Ask>) {
         let mut counted = Counted {
@@ -121,9 +107,11 @@ impl Watch {
         };
         self.count(&mut counted);
         let (mut next_look, mut read_at) = (counted.at + LOOK, counted.at);
-        let mut seen: Option<Seen> = None;
+        let mut seen: Option<ActivitySampler> = None;
+        let all = activity_sampler::Wanted { threads: true, processes: true };
         loop {
-            let next = seen.as_ref().map_or(next_look, |seen| next_look.min(seen.next_pass));
+            let next_pass = seen.as_ref().and_then(ActivitySampler::next_pass);
+            let next = next_pass.map_or(next_look, |pass| next_look.min(pass));
             let mut asked = false;
             match asking.recv_timeout(next.saturating_sub(self.clock.elapsed())) {
                 Ok(Ask::Machine) => asked = true,
@@ -137,13 +125,9 @@ impl Watch {
             if !self.wanted.activity.load(Ordering::Relaxed) {
                 seen = None;
             } else if let Some(seen) = &mut seen {
-                if now >= seen.next_pass {
-                    self.pass(seen);
-                }
+                seen.pass_if_due(&*self.root, &self.clock);
             } else {
-                let mut reader = ActivityReader::default();
-                let processes = reader.processes(&*self.root);
-                seen = Some(Seen { reader, samples: Vec::new(), next_pass: now, processes, at: now });
+                seen = Some(ActivitySampler::begin(all, &*self.root, &self.clock));
             }
             if now < next_look && !asked {
                 continue;
@@ -153,9 +137,8 @@ impl Watch {
             if !self.send(Message::Rates(Box::new(rates), counted.at)) {
                 return;
             }
-            // A span of a few milliseconds says nothing of processes.
-            if let Some(seen) = seen.as_mut().filter(|seen| now >= seen.at + PASS) {
-                let activity = self.activity(seen);
+            if let Some(seen) = seen.as_mut().filter(|seen| seen.is_due(now)) {
+                let activity = seen.look(&*self.root, &self.clock);
                 if !self.send(Message::Activity(Box::new(activity))) {
                     return;
                 }
@@ -178,34 +161,6 @@ impl Watch {
         let at = self.clock.elapsed();
         let elapsed = at.saturating_sub(std::mem::replace(&mut counted.at, at));
         counters::rates(&counted.before, &counted.last, elapsed)
-    }
-
-    /// Looks at threads for as long as the budget lasts.
-    fn pass(&self, seen: &mut Seen) {
-        let began = self.clock.elapsed();
-        let took = || self.clock.elapsed().saturating_sub(began);
-        seen.samples.push(seen.reader.threads(&*self.root, &mut || took() < BUDGET));
-        seen.next_pass = began + (took() * PAUSE).clamp(PASS, LOOK);
-    }
-
-    /// What threads and processes did since the last look.
-    fn activity(&self, seen: &mut Seen) -> Activity {
-        if seen.samples.is_empty() {
-            self.pass(seen);
-        }
-        let at = self.clock.elapsed();
-        let processes = seen.reader.processes(&*self.root);
-        let elapsed = at.saturating_sub(std::mem::replace(&mut seen.at, at));
-        let before = std::mem::replace(&mut seen.processes, processes);
-        let ticks = rustix::param::clock_ticks_per_second() as f64;
-        let threads = thread_activity(&seen.samples);
-        seen.samples.clear();
-        Activity {
-            threads: Some(threads),
-            processes: Some(process_rates(&before, &seen.processes, elapsed, ticks)),
-            hidden: seen.processes.hidden(),
-            problems: seen.processes.problems.clone(),
-        }
     }
 
     fn send(&self, message: Message) -> bool {

@@ -21,14 +21,19 @@ pub struct ActivityReader {
 
 impl ActivityReader {
     /// One pass over the threads, from where the last one stopped, as long as `more` says there is time; at least one thread, and
-    /// each thread once at most.
-    pub fn threads(&mut self, root: &dyn SysRoot, more: &mut dyn FnMut() -> bool) -> ThreadSample {
-        self.threads.pass(root, &mut self.names, more)
+    /// each thread once at most. It replaces `sample`, whose memory is used again.
+    pub fn threads(
+        &mut self,
+        root: &dyn SysRoot,
+        more: &mut dyn FnMut() -> bool,
+        sample: &mut ThreadSample,
+    ) {
+        self.threads.pass(root, &mut self.names, more, sample);
     }
 
-    /// Counters of all processes.
-    pub fn processes(&mut self, root: &dyn SysRoot) -> ProcessSample {
-        self.processes.sample(root, &mut self.names)
+    /// Counters of all processes. They replace `sample`, whose memory is used again.
+    pub fn processes(&mut self, root: &dyn SysRoot, sample: &mut ProcessSample) {
+        self.processes.sample(root, &mut self.names, sample);
     }
 }
 

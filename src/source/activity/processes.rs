@@ -1,9 +1,6 @@
 //! [`Processes`]: I/O and CPU counters of all processes, and the drives of those that moved bytes.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    fmt::Write as _,
-};
+use std::{collections::HashMap, fmt::Write as _};
 
 use super::{names::Names, stat::Stat, used_drives::UsedDrives};
 use crate::{
@@ -63,9 +60,9 @@ impl Io {
 }
 
 impl Processes {
-    pub(super) fn sample(&mut self, root: &dyn SysRoot, names: &mut Names) -> ProcessSample {
+    pub(super) fn sample(&mut self, root: &dyn SysRoot, names: &mut Names, into: &mut ProcessSample) {
         self.sample += 1;
-        let mut processes = BTreeMap::new();
+        let ProcessSample { processes, problems } = into;
         let mut problem: Option<Problem> = None;
         let mut pids = std::mem::take(&mut self.pids);
         pids.clear();
@@ -73,11 +70,14 @@ impl Processes {
         let _ = crate::source::root::all_names(root, "/proc", &mut |name| pids.extend(name.parse::<u32>()));
         pids.sort_unstable();
         let mut text = [0; 1024];
-        for pid in &pids {
-            let Ok(length) = self.read(root, *pid, "stat", &mut text) else { continue };
+        // Those that could be read come first.
+        let mut read = 0;
+        for at in 0..pids.len() {
+            let pid = pids[at];
+            let Ok(length) = self.read(root, pid, "stat", &mut text) else { continue };
             let Some(stat) = Stat::parse(&text[..length]) else { continue };
             let (started, cpu, command) = (stat.started, stat.cpu, names.label(stat.command));
-            let io = match self.read(root, *pid, "io", &mut text) {
+            let io = match self.read(root, pid, "io", &mut text) {
                 Ok(length) => Io::parse(&text[..length]),
                 Err(RootError::Errno(libc::ESRCH | libc::ENOENT)) => continue,
                 Err(error) => {
@@ -85,7 +85,7 @@ impl Processes {
                     Io::default()
                 }
             };
-            let drives = self.drives(root, *pid, started, io);
+            let drives = self.drives(root, pid, started, io);
             let counters = ProcessCounters {
                 started,
                 command,
@@ -96,13 +96,20 @@ impl Processes {
                 cpu,
                 drives,
             };
-            processes.insert(*pid, counters);
+            processes.insert(pid, counters);
+            pids[read] = pid;
+            read += 1;
+        }
+        pids.truncate(read);
+        if processes.len() > read {
+            processes.retain(|pid, _| pids.binary_search(pid).is_ok());
         }
         self.pids = pids;
         let sample = self.sample;
         self.known.retain(|_, known| known.seen == sample);
         self.used.end_sample(&self.known);
-        ProcessSample { processes, problems: problem.into_iter().collect() }
+        problems.clear();
+        problems.extend(problem);
     }
 
     fn read(

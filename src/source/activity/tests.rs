@@ -86,6 +86,18 @@ fn time_for(threads: usize) -> impl FnMut() -> bool {
     }
 }
 
+fn threads(reader: &mut ActivityReader, root: &dyn SysRoot, more: &mut dyn FnMut() -> bool) -> ThreadSample {
+    let mut sample = ThreadSample::default();
+    reader.threads(root, more, &mut sample);
+    sample
+}
+
+fn processes(reader: &mut ActivityReader, root: &dyn SysRoot) -> ProcessSample {
+    let mut sample = ProcessSample::default();
+    reader.processes(root, &mut sample);
+    sample
+}
+
 fn tids(sample: &ThreadSample) -> Vec<u32> {
     sample.threads.iter().map(|thread| thread.tid).collect()
 }
@@ -98,8 +110,8 @@ fn passes_go_on_where_the_last_one_stopped() {
     machine.process(&[300], "last", 'S', 0);
     machine.put("proc/loadavg", "0.30 1.09 1.12 2/7 26483\n");
     let mut reader = ActivityReader::default();
-    let mut pass = |threads| {
-        let sample = reader.threads(&machine, &mut time_for(threads));
+    let mut pass = |count| {
+        let sample = threads(&mut reader, &machine, &mut time_for(count));
         (tids(&sample), sample.sampled, sample.total)
     };
     assert_eq!(pass(3), (vec![3, 20, 21], 3, 7));
@@ -120,10 +132,10 @@ fn threads_that_a_round_does_not_find_are_not_counted() {
     machine.process(&[3, 4], "own", 'S', 0);
     machine.put("proc/loadavg", "0.30 1.09 1.12 2/900 26483\n");
     let mut reader = ActivityReader::default();
-    assert_eq!(reader.threads(&machine, &mut time_for(1)).total, 900, "before the first round is over");
-    assert_eq!(reader.threads(&machine, &mut time_for(9)).total, 2);
+    assert_eq!(threads(&mut reader, &machine, &mut time_for(1)).total, 900, "before the first round is over");
+    assert_eq!(threads(&mut reader, &machine, &mut time_for(9)).total, 2);
     machine.put("proc/loadavg", "0.30 1.09 1.12 2/905 26483\n");
-    assert_eq!(reader.threads(&machine, &mut time_for(1)).total, 7, "five have come");
+    assert_eq!(threads(&mut reader, &machine, &mut time_for(1)).total, 7, "five have come");
 }
 
 #[test]
@@ -141,7 +153,7 @@ fn threads_say_what_they_do() {
     machine.process(&[8], "fio", 'R', 0);
     machine.said("proc/8", "running\n", "0");
     machine.put("proc/sys/kernel/arch", "x86_64\n");
-    let sample = ActivityReader::default().threads(&machine, &mut || true);
+    let sample = threads(&mut ActivityReader::default(), &machine, &mut || true);
     let said: Vec<_> = sample
         .threads
         .iter()
@@ -178,14 +190,14 @@ fn what_others_do_needs_root_and_that_is_said_once() {
     }
     machine.denied = vec!["/syscall"];
     let mut reader = ActivityReader::default();
-    let sample = reader.threads(&machine, &mut || true);
+    let sample = threads(&mut reader, &machine, &mut || true);
     assert!(sample.threads.iter().all(|thread| thread.wchan.is_none() && thread.syscall.is_none()));
     let paths: Vec<_> = sample.problems.iter().map(|problem| (&*problem.path, problem.kind)).collect();
     assert_eq!(paths, [("/proc/4/syscall", ProblemKind::Denied), ("/proc/3/wchan", ProblemKind::Denied)]);
     assert!(sample.problems.iter().all(|problem| problem.reason.contains("run as root")));
     machine.denied.clear();
-    reader.threads(&machine, &mut || true);
-    assert!(reader.threads(&machine, &mut || true).problems.is_empty(), "a round without refusals");
+    threads(&mut reader, &machine, &mut || true);
+    assert!(threads(&mut reader, &machine, &mut || true).problems.is_empty(), "a round without refusals");
 }
 
 #[test]
@@ -196,13 +208,30 @@ fn processes_have_their_counters_or_the_reason_why_not() {
     machine.process(&[9], "other", 'S', 0);
     machine.process(&[10], "other", 'S', 0);
     machine.denied = vec!["proc/9/io", "proc/10/io"];
-    let sample = ActivityReader::default().processes(&machine);
+    let sample = processes(&mut ActivityReader::default(), &machine);
     let fio = &sample.processes[&3];
     assert_eq!((fio.command.as_str(), fio.started, fio.cpu), ("fio", 77, 103));
     assert_eq!((fio.read_bytes, fio.written_bytes, fio.called_read), (Some(4096), Some(512), Some(1)));
     assert_eq!((sample.processes[&9].read_bytes, &sample.processes[&9].drives), (None, &None));
     assert_eq!(sample.problems.len(), 1, "{:?}", sample.problems);
     assert_eq!(&*sample.problems[0].path, "/proc/9/io");
+}
+
+#[test]
+fn a_sample_in_used_memory_is_that_of_new_memory() {
+    let machine = Machine::new();
+    for pid in [3, 9, 10] {
+        machine.process(&[pid], "fio", 'S', 0);
+        machine.put(&format!("proc/{pid}/io"), "read_bytes: 4096\nwrite_bytes: 512\n");
+    }
+    let mut reader = ActivityReader::default();
+    let mut sample = processes(&mut reader, &machine);
+    fs::remove_dir_all(machine.folder.path().join("proc/9")).unwrap();
+    machine.process(&[11], "sh", 'S', 0);
+    machine.put("proc/11/io", "read_bytes: 1\nwrite_bytes: 0\n");
+    reader.processes(&machine, &mut sample);
+    assert_eq!(sample.processes.keys().copied().collect::<Vec<_>>(), [3, 10, 11], "9 has ended");
+    assert_eq!(sample, processes(&mut reader, &machine));
 }
 
 /// Two drives, a partition of the first, a mapped device on both.
@@ -226,7 +255,7 @@ fn drives(machine: &Machine) {
 fn drives_of(machine: &Machine, reader: &mut ActivityReader, read: u64) -> Option<Vec<DriveName>> {
     machine.process(&[3], "fio", 'S', 0);
     machine.put("proc/3/io", &format!("read_bytes: {read}\nwrite_bytes: 0\n"));
-    reader.processes(machine).processes[&3].drives.clone()
+    processes(reader, machine).processes[&3].drives.clone()
 }
 
 fn named(names: &[&str]) -> Vec<DriveName> {
@@ -291,7 +320,7 @@ fn a_thread_of_this_process_is_seen_in_its_call() {
     let own = std::process::id();
     let mut activity = ActivityReader::default();
     let mut look = || {
-        let sample = activity.threads(&LiveRoot::new(), &mut || true);
+        let sample = threads(&mut activity, &LiveRoot::new(), &mut || true);
         assert_eq!(sample.sampled, sample.threads.len());
         sample.threads.into_iter().find(|thread| thread.pid == own && thread.command == *"w (x) 7")
     };
@@ -301,7 +330,7 @@ fn a_thread_of_this_process_is_seen_in_its_call() {
     assert!(found.wchan.is_none_or(|function| function.as_str().contains("pipe")));
     std::io::Write::write_all(&mut writer, b"x").unwrap();
     waiting.join().unwrap();
-    let counters = activity.processes(&LiveRoot::new());
+    let counters = processes(&mut activity, &LiveRoot::new());
     let this = &counters.processes[&own];
     assert!(this.started > 0 && this.called_write.is_some());
 }
@@ -331,7 +360,7 @@ proptest! {
         let mut reader = ActivityReader::default();
         let mut seen = Vec::new();
         for budget in budgets {
-            let sample = reader.threads(&machine, &mut time_for(budget));
+            let sample = threads(&mut reader, &machine, &mut time_for(budget));
             prop_assert_eq!(sample.sampled, budget.min(all.len()));
             prop_assert_eq!(sample.total, all.len());
             seen.extend(tids(&sample));
@@ -346,8 +375,8 @@ fn processes_that_come_and_go_in_the_midst_of_a_round_do_no_harm() {
     let machine = Machine::new();
     crowd(&machine, &[3, 3, 3]);
     let mut reader = ActivityReader::default();
-    reader.threads(&machine, &mut time_for(4));
+    threads(&mut reader, &machine, &mut time_for(4));
     fs::remove_dir_all(Path::new(&machine.folder.path().join("proc/200"))).unwrap();
-    let rest = tids(&reader.threads(&machine, &mut time_for(100)));
+    let rest = tids(&threads(&mut reader, &machine, &mut time_for(100)));
     assert_eq!(rest, [300, 301, 302, 100, 101, 102], "those that are left, each once");
 }

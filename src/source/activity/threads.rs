@@ -35,8 +35,6 @@ pub(super) struct Threads {
     wchans: Refusal,
     numbering: Option<Numbering>,
     path: String,
-    /// Threads of the last pass.
-    usual: usize,
 }
 
 /// The first refusal of a kind of file, kept until a whole round has none.
@@ -71,8 +69,10 @@ impl Threads {
         root: &dyn SysRoot,
         names: &mut Names,
         more: &mut dyn FnMut() -> bool,
-    ) -> ThreadSample {
-        let mut threads = Vec::with_capacity(self.usual);
+        sample: &mut ThreadSample,
+    ) {
+        let ThreadSample { threads, sampled, total, problems } = sample;
+        threads.clear();
         // The first thread of this pass; whether the round has ended since, or before any thread was seen.
         let (mut first, mut wrapped, mut complete) = (None, false, false);
         let mut empty_rounds = 0;
@@ -108,11 +108,14 @@ impl Threads {
                 break;
             }
         }
-        self.usual = threads.len();
-        let sampled = threads.len();
-        let total = if complete { sampled } else { total(root).saturating_sub(self.hidden).max(sampled) };
-        let problems = [&self.syscalls, &self.wchans].into_iter().filter_map(|kind| kind.problem.clone());
-        ThreadSample { threads, sampled, total, problems: problems.collect() }
+        *sampled = threads.len();
+        *total = if complete {
+            *sampled
+        } else {
+            self::total(root).saturating_sub(self.hidden).max(*sampled)
+        };
+        problems.clear();
+        problems.extend([&self.syscalls, &self.wchans].into_iter().filter_map(|kind| kind.problem.clone()));
     }
 
     fn end_round(&mut self, root: &dyn SysRoot) {

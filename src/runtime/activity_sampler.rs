@@ -1,0 +1,136 @@
+//! [`ActivitySampler`]: threads and processes from look to look, at one pace for the screen and for `iodyno stat`.
+
+use std::time::Duration;
+
+use super::clock::Clock;
+use crate::{
+    counters::activity::{Activity, ProcessSample, ThreadCounts, ThreadSample},
+    source::{SysRoot, activity::ActivityReader},
+};
+
+/// Least interval of passes over the threads.
+const PASS: Duration = Duration::from_millis(100);
+/// Greatest interval of passes.
+const LONGEST: Duration = Duration::from_secs(1);
+/// Time of one pass; the next one goes on with the other threads.
+const BUDGET: Duration = Duration::from_millis(5);
+/// A pass is followed by this many times its own length: passes take 0.4 % of a CPU.
+const PAUSE: u32 = 250;
+
+/// What is sampled beside counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub threads: bool,
+    pub processes: bool,
+}
+
+/// Threads and processes since the last look.
+pub(crate) struct ActivitySampler {
+    wanted: Wanted,
+    reader: ActivityReader,
+    /// The last pass.
+    pass: ThreadSample,
+    counts: ThreadCounts,
+    next_pass: Duration,
+    before: ProcessSample,
+    after: ProcessSample,
+    /// When the processes were sampled.
+    at: Duration,
+}
+
+impl ActivitySampler {
+    /// Begins with a sample of the processes.
+    pub fn begin(wanted: Wanted, root: &dyn SysRoot, clock: &Clock) -> Self {
+        let mut sampler = Self {
+            wanted,
+            reader: ActivityReader::default(),
+            pass: ThreadSample::default(),
+            counts: ThreadCounts::default(),
+            next_pass: clock.elapsed(),
+            before: ProcessSample::default(),
+            after: ProcessSample::default(),
+            at: Duration::ZERO,
+        };
+        sampler.sample_processes(root, clock);
+        sampler
+    }
+
+    /// When the next pass over the threads is due; `None` if they are not wanted.
+    pub fn next_pass(&self) -> Option<Duration> {
+        self.wanted.threads.then_some(self.next_pass)
+    }
+
+    /// Makes a pass over the threads if it is due.
+    pub fn pass_if_due(&mut self, root: &dyn SysRoot, clock: &Clock) {
+        if self.next_pass().is_some_and(|due| clock.elapsed() >= due) {
+            self.pass(root, clock);
+        }
+    }
+
+    /// Whether enough time has passed for rates: a span of a few milliseconds says nothing of processes.
+    pub fn is_due(&self, now: Duration) -> bool {
+        now >= self.at + PASS
+    }
+
+    /// What threads and processes did since the last look.
+    pub fn look(&mut self, root: &dyn SysRoot, clock: &Clock) -> Activity {
+        if self.wanted.threads && self.counts.is_empty() {
+            self.pass(root, clock);
+        }
+        std::mem::swap(&mut self.before, &mut self.after);
+        let before = self.at;
+        self.sample_processes(root, clock);
+        let ticks = rustix::param::clock_ticks_per_second() as f64;
+        let threads = self.wanted.threads.then(|| self.counts.take());
+        let processes = self.wanted.processes.then_some((&self.before, &self.after));
+        Activity::between(threads, processes, self.at.saturating_sub(before), ticks)
+    }
+
+    fn sample_processes(&mut self, root: &dyn SysRoot, clock: &Clock) {
+        if self.wanted.processes {
+            self.reader.processes(root, &mut self.after);
+        }
+        self.at = clock.elapsed();
+    }
+
+    /// Looks at threads for as long as the budget lasts.
+    fn pass(&mut self, root: &dyn SysRoot, clock: &Clock) {
+        let began = clock.elapsed();
+        let took = || clock.elapsed().saturating_sub(began);
+        self.reader.threads(root, &mut || took() < BUDGET, &mut self.pass);
+        self.counts.add(&self.pass);
+        self.next_pass = began + (took() * PAUSE).clamp(PASS, LONGEST);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::origin::Origin;
+
+    #[test]
+    fn only_what_is_wanted_is_sampled() {
+        let root = Origin::Live.open().unwrap();
+        let clock = Clock::real();
+        for (threads, processes) in [(true, false), (false, true), (false, false)] {
+            let mut sampler = ActivitySampler::begin(Wanted { threads, processes }, &*root, &clock);
+            assert_eq!(sampler.next_pass().is_some(), threads);
+            sampler.pass_if_due(&*root, &clock);
+            let activity = sampler.look(&*root, &clock);
+            assert_eq!((activity.threads.is_some(), activity.processes.is_some()), (threads, processes));
+        }
+    }
+
+    #[test]
+    fn passes_follow_each_other_at_their_pace() {
+        let root = Origin::Live.open().unwrap();
+        let clock = Clock::counted();
+        let mut sampler = ActivitySampler::begin(Wanted { threads: true, processes: false }, &*root, &clock);
+        // On a counted clock a pass takes no time.
+        for _ in 0..25 {
+            sampler.pass_if_due(&*root, &clock);
+            clock.pass(PASS / 5);
+        }
+        assert_eq!(sampler.look(&*root, &clock).threads.map(|threads| threads.samples), Some(5));
+    }
+}
