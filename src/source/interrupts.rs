@@ -32,7 +32,7 @@ pub(super) fn columns(text: &[u8]) -> impl Iterator<Item = Option<u32>> {
     fields::words(head).map(|word| u32::try_from(fields::number(word.strip_prefix(b"CPU")?)?).ok())
 }
 
-/// Hands over every row with its counts by column; `ERR` and `MIS` have a single one. Lines that are no rows are skipped. `counts` is
+/// Calls `each` with every row and its counts by column; `ERR` and `MIS` have a single one. Lines that are no rows are skipped. `counts` is
 /// memory to use again.
 pub(super) fn rows(text: &[u8], counts: &mut Vec<u64>, mut each: impl FnMut(Row<'_>, &[u64])) {
     let columns = columns(text).count();

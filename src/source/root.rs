@@ -53,7 +53,7 @@ pub trait SysRoot: Send + Sync {
         Ok(length)
     }
 
-    /// Hands over some hundred names of a folder, in the kernel's order, from position `from` (0: the first). Returns where the next
+    /// Calls `each` with some hundred names of a folder, in the kernel's order, from position `from` (0: the first). Returns where the next
     /// ones begin; `None` after the last.
     fn names(&self, path: &str, _from: u64, each: &mut dyn FnMut(&str)) -> Result<Option<u64>, RootError> {
         self.list(path)?.iter().for_each(|name| each(name));
@@ -61,7 +61,7 @@ pub trait SysRoot: Send + Sync {
     }
 }
 
-/// Hands over all names of a folder, in the kernel's order.
+/// Calls `each` with all names of a folder, in the kernel's order.
 pub(crate) fn all_names(root: &dyn SysRoot, path: &str, each: &mut dyn FnMut(&str)) -> Result<(), RootError> {
     let mut from = Some(0);
     while let Some(position) = from {

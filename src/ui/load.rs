@@ -1,6 +1,9 @@
 //! [`Load`]: what every drive reads and writes right now, its last minute, and the source.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use super::series::{Series, WINDOW};
 use crate::{
@@ -136,7 +139,7 @@ impl Load {
             self.source = LoadSource::Counters;
         }
         self.at = at;
-        let names: Vec<DriveName> = self.counted.keys().chain(self.tested.keys()).cloned().collect();
+        let names: BTreeSet<DriveName> = self.counted.keys().chain(self.tested.keys()).cloned().collect();
         self.history.retain(|name, _| names.contains(name));
         for name in names {
             let flow = self.drive(&name).unwrap_or_default();
@@ -168,7 +171,7 @@ impl Load {
         self.history.values_mut().for_each(|minute| minute.push(at, &Flow::default()));
     }
 
-    /// One drive; `None` if nobody counts it.
+    /// One drive; `None` if neither the kernel nor a test counts it.
     pub fn drive(&self, name: &DriveName) -> Option<Flow> {
         let counted = self.counted.get(name).copied();
         let Some(read) = self.tested.get(name).copied() else { return counted };
