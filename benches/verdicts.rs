@@ -16,8 +16,7 @@ use iodyno::{
         Account, Action, Arm, Driver, Event, Plan, Ran, Surroundings, Terms, plan::Wishes, shuffle::Random,
         statistics::median, table, verdict,
     },
-    model::{Completion, Effective, EngineKind, Metric, RunSummary, TargetSummary, Verdict, Workload},
-    text::Label,
+    model::{Metric, RunSummary, TargetSummary, Verdict, Workload},
 };
 
 /// Noise of a run's logarithm.
@@ -205,7 +204,7 @@ impl<'a> Runs<'a> {
                 Action::Run(workload) => {
                     let run = self.run(arm, *workload);
                     let (disturbed, surroundings) = (Vec::new(), Surroundings::default());
-                    Event::Ran(Ok(Box::new(Ran { run, disturbed, surroundings, began: self.at })))
+                    Event::Ran(Ok(Box::new(Ran { run, disturbed, surroundings })), self.at)
                 }
                 Action::Restore => {
                     self.at += RUN;
@@ -222,41 +221,12 @@ impl<'a> Runs<'a> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of reads")]
         let ios = ios as u64;
         let target = TargetSummary {
-            name: Label::new("simulated"),
-            drive: None,
             ios,
             bytes: ios,
             runtime: Duration::from_secs(1),
-            errors: 0,
-            first_error: None,
-            errno: None,
-            latency: None,
-            cpu_user: Duration::ZERO,
-            cpu_system: Duration::ZERO,
-            context_switches: 0,
-            calls: 0,
-            interrupts_per_read: None,
-            depth_reached: None,
-            invalid_because: Vec::new(),
+            ..TargetSummary::default()
         };
-        let effective = Effective {
-            engine: EngineKind::IoUring,
-            completion: Completion::Interrupts,
-            ring_flags: Vec::new(),
-            batch: String::new(),
-            placement: String::new(),
-            memory: String::new(),
-            fallbacks: Vec::new(),
-        };
-        RunSummary {
-            workload,
-            effective,
-            targets: vec![target],
-            simulated: true,
-            interrupted: false,
-            cpu_bound: false,
-            started: 0,
-        }
+        RunSummary { workload, targets: vec![target], simulated: true, ..RunSummary::default() }
     }
 
     fn noise(&mut self) -> f64 {

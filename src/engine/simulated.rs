@@ -230,17 +230,13 @@ impl Simulation {
             ios,
             bytes: bytes(&self.workload, ios),
             runtime,
-            errors: 0,
-            first_error: None,
-            errno: None,
             latency: measured.then(|| latency::summary(mean_latency(&self.workload, iops), ios)),
             cpu_user: busy.mul_f64(USER_SHARE),
             cpu_system: busy.mul_f64(1.0 - USER_SHARE),
             context_switches: system::switches(ios, busy.as_secs_f64() / workers),
             calls: ios / 8,
             depth_reached: Some(depth(&self.workload)),
-            interrupts_per_read: None,
-            invalid_because: Vec::new(),
+            ..TargetSummary::default()
         }
     }
 }
@@ -312,10 +308,9 @@ impl Running for Simulation {
             targets,
             simulated: true,
             interrupted: self.stopped.is_some(),
-            cpu_bound: false,
-            // A simulated run has no date.
-            started: 0,
             workload: self.workload,
+            // A simulated run has no date.
+            ..RunSummary::default()
         }
     }
 }
@@ -352,11 +347,10 @@ fn effective(workload: &Workload, drives: &[&Drive]) -> Effective {
     Effective {
         engine: EngineKind::Simulated,
         completion: if polled { Completion::Polled } else { Completion::Interrupts },
-        ring_flags: Vec::new(),
         batch: "simulated".to_owned(),
         placement: "anywhere".to_owned(),
-        memory: String::new(),
         fallbacks,
+        ..Effective::default()
     }
 }
 

@@ -205,15 +205,7 @@ impl WorkerPool {
             targets: members.collect(),
             remaining: Arc::default(),
             threads: Vec::new(),
-            effective: Effective {
-                engine: workload.engine,
-                completion: Completion::Interrupts,
-                ring_flags: Vec::new(),
-                batch: String::new(),
-                placement: String::new(),
-                memory: String::new(),
-                fallbacks: Vec::new(),
-            },
+            effective: Effective { engine: workload.engine, ..Effective::default() },
             started: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX)),
@@ -449,10 +441,9 @@ impl Running for WorkerPool {
             workload: (*self.workload).clone(),
             effective,
             targets,
-            simulated: false,
             interrupted,
-            cpu_bound: false,
             started: self.started,
+            ..RunSummary::default()
         }
     }
 }
@@ -504,7 +495,6 @@ impl TargetWorkers {
         }
         TargetSummary {
             name: self.open.name.clone(),
-            drive: None,
             ios: totals.ios,
             bytes: totals.bytes,
             runtime,
@@ -517,8 +507,8 @@ impl TargetWorkers {
             context_switches: closings.iter().map(|closing| closing.usage.switches).sum(),
             calls: totals.calls,
             depth_reached: (totals.calls > 0).then_some(in_flight / f64::from(workload.jobs.max(1))),
-            interrupts_per_read: None,
             invalid_because,
+            ..TargetSummary::default()
         }
     }
 }

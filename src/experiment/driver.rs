@@ -33,8 +33,8 @@ pub enum Event {
     Begin,
     /// The arm's settings were written and read back, or the error.
     SetUp(Result<(), Failed>),
-    /// The run ended, or the error.
-    Ran(Result<Box<Ran>, Failed>),
+    /// The run ended, or the error; its start, since the start of the experiment.
+    Ran(Result<Box<Ran>, Failed>, Duration),
     /// The settings were restored, or the error.
     Restored(Result<(), Failed>, Duration),
     /// The user stopped it.
@@ -52,8 +52,6 @@ pub struct Ran {
     pub disturbed: Vec<String>,
     /// What else the machine did.
     pub surroundings: Surroundings,
-    /// Its start, since the start of the experiment.
-    pub began: Duration,
 }
 
 /// An output of the driver; its result is the next event.
@@ -143,11 +141,16 @@ impl Driver {
                 }
                 self.restore(arm)
             }
-            (Event::Ran(result), Phase::Running(arm)) => {
+            (Event::Ran(result, began), Phase::Running(arm)) => {
                 match result {
-                    Ok(ran) => self.take(arm, &ran),
-                    Err(why) if !self.stopping => self.error(arm, why.to_string()),
-                    Err(_) => self.note(arm, Duration::ZERO, None, Surroundings::default()),
+                    Ok(ran) => self.take(arm, &ran, began),
+                    Err(why) => {
+                        let why = why.to_string();
+                        self.note(arm, began, None, Some(&why), Surroundings::default());
+                        if !self.stopping {
+                            self.error(arm, why);
+                        }
+                    }
                 }
                 self.restore(arm)
             }
@@ -244,28 +247,29 @@ impl Driver {
         Workload { seed: self.seed, ..self.account.plan.timed(arm) }
     }
 
-    fn take(&mut self, arm: usize, ran: &Ran) {
-        let run = (!self.stopping)
-            .then(|| Run::of(self.account.round, self.account.plan.metric, &ran.run))
-            .flatten();
-        self.note(arm, ran.began, run.as_ref().map(|run| run.value), ran.surroundings);
+    fn take(&mut self, arm: usize, ran: &Ran, began: Duration) {
+        let metric = self.account.plan.metric;
+        let run = Run::of(self.account.round, metric, &ran.run).filter(|_| !self.stopping);
+        let errors: u64 = ran.run.targets.iter().map(|target| target.errors).sum();
+        let failed = (errors > 0).then(|| {
+            let first = ran.run.targets.iter().find_map(|target| target.first_error.as_ref());
+            first.map_or_else(|| format!("{} failed", counted(errors, "read")), ToString::to_string)
+        });
+        // A first run may be too short for a read to complete; the rounds that count show whether it is.
+        let is_empty = run.is_none() && self.account.round > 0 && !self.stopping;
+        let failed =
+            failed.or_else(|| is_empty.then(|| format!("has no figure for {}", metric.name())));
+        let stopped = self.stopping.then_some("the run was stopped");
+        let value = run.as_ref().map(|run| run.value);
+        self.note(arm, began, value, failed.as_deref().or(stopped), ran.surroundings);
         if self.stopping {
             return;
         }
-        let errors: u64 = ran.run.targets.iter().map(|target| target.errors).sum();
-        if errors > 0 {
-            let first = ran.run.targets.iter().find_map(|target| target.first_error.as_ref());
-            let why =
-                first.map_or_else(|| format!("{} failed", counted(errors, "read")), ToString::to_string);
+        if let Some(why) = failed {
             self.error(arm, why);
             return;
         }
-        match run {
-            Some(run) => self.now.push((arm, run)),
-            // A first run may be too short for a read to complete; the rounds that count show whether it is.
-            None if self.account.round == 0 => {}
-            None => self.error(arm, format!("has no figure for {}", self.account.plan.metric.name())),
-        }
+        self.now.extend(run.map(|run| (arm, run)));
         let usual = median(&self.clocks[arm]);
         if let Some(clock) = ran.surroundings.cpu_khz {
             self.clocks[arm].push(clock);
@@ -280,8 +284,16 @@ impl Driver {
         }
     }
 
-    /// Notes a run, whether it counts or not.
-    fn note(&mut self, arm: usize, began: Duration, value: Option<f64>, surroundings: Surroundings) {
+    /// Notes a run, whether it counts or not; `failed`: why its figure is none.
+    fn note(
+        &mut self,
+        arm: usize,
+        began: Duration,
+        value: Option<f64>,
+        failed: Option<&str>,
+        surroundings: Surroundings,
+    ) {
+        let warm_up = (self.account.round == 0).then_some("warm-up round");
         let sample = Sample {
             round: self.account.round,
             arm: self.account.plan.arms[arm].label.clone(),
@@ -289,7 +301,7 @@ impl Driver {
             began: u64::try_from(began.as_nanos()).unwrap_or(u64::MAX),
             seed: self.seed,
             value,
-            discarded: (self.account.round == 0).then(|| "warm-up round".to_owned()),
+            discarded: failed.or(warm_up).map(str::to_owned),
             surroundings,
         };
         self.account.samples.push(sample);

@@ -115,7 +115,7 @@ pub struct RunSample {
 }
 
 /// The configuration that really ran.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Effective {
     /// The engine.
     pub engine: EngineKind,
@@ -134,7 +134,7 @@ pub struct Effective {
 }
 
 /// One target's result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TargetSummary {
     /// The target, as the user named it.
     pub name: Label,
@@ -239,7 +239,7 @@ pub fn cost(targets: &[TargetSummary]) -> Option<Cost> {
 }
 
 /// A finished run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunSummary {
     /// The requested workload.
     pub workload: Workload,
@@ -283,7 +283,7 @@ impl RunSummary {
 /// Runs for tests.
 #[cfg(test)]
 pub(crate) mod testing {
-    use super::{Completion, Duration, Effective, EngineKind, Label, RunSummary, TargetSummary, Workload};
+    use super::{Duration, Effective, Label, RunSummary, TargetSummary, Workload};
     use crate::model::{DriveName, Target};
 
     /// A sound run of io_uring on these drives, each reading so many bytes in ten seconds.
@@ -296,34 +296,19 @@ pub(crate) mod testing {
             ios: bytes / workload.block_size.0,
             bytes,
             runtime: Duration::from_secs(10),
-            errors: 0,
-            first_error: None,
-            errno: None,
-            latency: None,
-            cpu_user: Duration::ZERO,
-            cpu_system: Duration::ZERO,
-            context_switches: 0,
             calls: 1,
-            depth_reached: None,
-            interrupts_per_read: None,
-            invalid_because: vec![],
+            ..TargetSummary::default()
         };
         RunSummary {
             targets: drives.iter().map(target).collect(),
             effective: Effective {
-                engine: EngineKind::IoUring,
-                completion: Completion::Interrupts,
-                ring_flags: vec![],
-                batch: String::new(),
                 placement: "anywhere".to_owned(),
                 memory: "base pages".to_owned(),
-                fallbacks: vec![],
+                ..Effective::default()
             },
-            simulated: false,
-            interrupted: false,
-            cpu_bound: false,
             started: 1_790_000_000,
             workload: Workload { targets: drives.iter().map(named).collect(), ..workload },
+            ..RunSummary::default()
         }
     }
 }

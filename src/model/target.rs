@@ -29,10 +29,11 @@ impl Pattern {
 }
 
 /// How reads are submitted to the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineKind {
     /// io_uring.
+    #[default]
     IoUring,
     /// NVMe passthrough through io_uring on /dev/ngXnY.
     IoUringCmd,
@@ -64,10 +65,11 @@ impl EngineKind {
 }
 
 /// How completions are detected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
     /// The drive interrupts.
+    #[default]
     Interrupts,
     /// The kernel polls (`IORING_SETUP_IOPOLL`, fio's `--hipri`).
     Polled,

@@ -202,7 +202,7 @@ fn cost(target: &TargetSummary) -> Vec<String> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::{model::EngineKind, text::Label};
+    use crate::text::Label;
 
     /// Two seconds of 50 k IOPS.
     pub fn run() -> RunSummary {
@@ -210,23 +210,18 @@ pub(super) mod tests {
         RunSummary {
             workload: Workload::default(),
             effective: Effective {
-                engine: EngineKind::IoUring,
-                completion: Completion::Interrupts,
                 ring_flags: vec!["SINGLE_ISSUER".to_owned(), "DEFER_TASKRUN".to_owned()],
                 batch: "adaptive, submit 4, complete 8".to_owned(),
                 placement: "anywhere".to_owned(),
                 memory: "huge pages (2 MiB)".to_owned(),
                 fallbacks: vec!["files cannot be registered (EINVAL): using plain ones".to_owned()],
+                ..Effective::default()
             },
             targets: vec![TargetSummary {
                 name: Label::new("/dev/nvme0n1"),
-                drive: None,
                 ios: 100_000,
                 bytes: 409_600_000,
                 runtime: Duration::from_secs(2),
-                errors: 0,
-                first_error: None,
-                errno: None,
                 latency: Some(LatencySummary {
                     min: 90_000,
                     max: 1_200_000,
@@ -242,12 +237,10 @@ pub(super) mod tests {
                 calls: 12_500,
                 depth_reached: Some(31.5),
                 interrupts_per_read: Some(0.52),
-                invalid_because: Vec::new(),
+                ..TargetSummary::default()
             }],
-            simulated: false,
-            interrupted: false,
-            cpu_bound: false,
             started: 1_800_000_000,
+            ..RunSummary::default()
         }
     }
 

@@ -143,13 +143,13 @@ impl RunningExperiment {
     fn carry_out(&mut self, action: Action) -> Option<Event> {
         match action {
             Action::SetUp(arm) => return Some(Event::SetUp(self.set_up(arm))),
-            Action::Run(workload) => match self.start(*workload) {
-                Ok(run) => {
-                    self.run_began = self.elapsed();
-                    self.run = Some(run);
+            Action::Run(workload) => {
+                self.run_began = self.elapsed();
+                match self.start(*workload) {
+                    Ok(run) => self.run = Some(run),
+                    Err(error) => return Some(Event::Ran(Err(error.into()), self.run_began)),
                 }
-                Err(error) => return Some(Event::Ran(Err(error.into()))),
-            },
+            }
             Action::Abort => {
                 if let Some(run) = &self.run {
                     run.stop();
@@ -254,22 +254,21 @@ impl RunningExperiment {
             return None;
         }
         let ended = self.run.take()?.finish().map_err(Failed::from);
-        Some(Event::Ran(ended.map(|ended| Box::new(self.ran(ended)))))
+        Some(Event::Ran(ended.map(|ended| Box::new(self.ran(ended))), self.run_began))
     }
 
     /// A finished run with what else happened meanwhile.
     fn ran(&mut self, ended: Ended) -> Ran {
         let Ended { run, watch, .. } = ended;
-        let began = self.run_began;
         if run.simulated {
-            return Ran { run, disturbed: Vec::new(), surroundings: Surroundings::default(), began };
+            return Ran { run, disturbed: Vec::new(), surroundings: Surroundings::default() };
         }
         // Temperatures are those of now. Busy CPUs and files of zeros are the same in every round.
         let machine = self.service.read().0;
         self.fastest = self.fastest.max(run.bytes_per_second());
         let disturbed = watch.disturbed(&machine, &run, self.fastest).into_iter().flatten().collect();
         let surroundings = Surroundings { cpu_khz: self.cpu_clock, ..watch.surroundings(&machine, &run) };
-        Ran { run, disturbed, surroundings, began }
+        Ran { run, disturbed, surroundings }
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use iodyno::{
     machine::{Machine, MemoryModule},
-    model::{Completion, Effective, EngineKind, Reading, RunSummary, Severity, TargetSummary, Workload},
+    model::{Reading, RunSummary, Severity, TargetSummary, Workload},
     units::Bytes,
 };
 
@@ -63,34 +63,15 @@ fn ended(workload: &Workload, rate: f64, wrong: &[&str]) -> RunSummary {
         ios: bytes / 4096,
         bytes,
         runtime: Duration::from_secs(1),
-        errors: 0,
-        first_error: None,
-        errno: None,
-        latency: None,
-        cpu_user: Duration::ZERO,
-        cpu_system: Duration::ZERO,
-        context_switches: 0,
         calls: 1,
-        depth_reached: None,
-        interrupts_per_read: None,
         invalid_because: wrong.iter().map(ToString::to_string).collect(),
+        ..TargetSummary::default()
     };
     RunSummary {
         workload: workload.clone(),
-        effective: Effective {
-            engine: EngineKind::IoUring,
-            completion: Completion::Interrupts,
-            ring_flags: Vec::new(),
-            batch: String::new(),
-            placement: String::new(),
-            memory: String::new(),
-            fallbacks: Vec::new(),
-        },
         targets: vec![target],
         simulated: true,
-        interrupted: false,
-        cpu_bound: false,
-        started: 0,
+        ..RunSummary::default()
     }
 }
 

@@ -76,7 +76,7 @@ impl Lab {
         result.targets[0].ios = ios;
         result.targets[0].bytes = ios * 4096;
         let surroundings = Surroundings { cpu_khz: (self.clock)(round, arm), ..Surroundings::default() };
-        Ran { run: result, disturbed: (self.disturbed)(round, arm), surroundings, began: Duration::ZERO }
+        Ran { run: result, disturbed: (self.disturbed)(round, arm), surroundings }
     }
 
     fn drive(&mut self, driver: &mut Driver, first: Event) {
@@ -99,8 +99,9 @@ impl Lab {
                 Action::Run(_) => {
                     self.log.push(format!("run {}", name(arm)));
                     let ran = self.fails(round, arm, "run").map(|()| Box::new(self.read(round, arm)));
+                    let began = at;
                     at += Duration::from_secs(2);
-                    Event::Ran(ran)
+                    Event::Ran(ran, began)
                 }
                 Action::Abort => {
                     self.log.push("abort".to_owned());
@@ -203,7 +204,7 @@ fn an_error_later_on_throws_the_round_out_and_three_in_a_row_end_it() {
 
     let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
     let mut driver = Driver::new(lab.plan(Terms::default()));
-    let mut fails = 0;
+    let mut fails = 0_u64;
     let mut actions = driver.step(Event::Begin);
     while let Some(action) = actions.pop() {
         let arm = match driver.account().phase {
@@ -214,15 +215,36 @@ fn an_error_later_on_throws_the_round_out_and_three_in_a_row_end_it() {
             Action::SetUp(_) => Event::SetUp(Ok(())),
             Action::Run(_) if arm == 1 && driver.account().round > 0 => {
                 fails += 1;
-                Event::Ran(Err(Failed::new("ENODEV", None)))
+                Event::Ran(Err(Failed::new("ENODEV", None)), Duration::from_secs(fails))
             }
-            Action::Run(_) => Event::Ran(Ok(Box::new(lab.read(0, arm)))),
+            Action::Run(_) => Event::Ran(Ok(Box::new(lab.read(0, arm))), Duration::ZERO),
             _ => Event::Restored(Ok(()), Duration::ZERO),
         });
     }
     assert_eq!(fails, 3);
     assert_eq!(driver.account().ending, Some(Ending::Failed("B: ENODEV".to_owned())));
     assert_eq!((driver.account().thrown_out.len(), driver.account().rounds), (3, 0));
+    // Each failed run is among the samples, with its start and its reason.
+    let samples = driver.account().samples.iter().filter(|sample| sample.round > 0 && sample.arm == "B");
+    let samples: Vec<_> =
+        samples.map(|sample| (sample.began, sample.value, sample.discarded.as_deref())).collect();
+    let failed = |second: u64| (second * 1_000_000_000, None, Some("ENODEV"));
+    assert_eq!(samples, [1, 2, 3].map(failed));
+}
+
+#[test]
+fn a_run_that_is_stopped_keeps_its_start() {
+    let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
+    let mut driver = Driver::new(lab.plan(Terms::default()));
+    driver.step(Event::Begin);
+    driver.step(Event::SetUp(Ok(())));
+    assert_eq!(driver.step(Event::Stop), [Action::Abort]);
+    driver.step(Event::Ran(Ok(Box::new(lab.read(0, 0))), Duration::from_secs(7)));
+    driver.step(Event::Restored(Ok(()), Duration::from_secs(8)));
+    let samples = &driver.account().samples;
+    assert_eq!((samples.len(), samples[0].began, samples[0].value), (1, 7_000_000_000, None));
+    assert_eq!(samples[0].discarded.as_deref(), Some("the run was stopped"));
+    assert_eq!(driver.account().ending, Some(Ending::Stopped));
 }
 
 #[test]
