@@ -315,8 +315,8 @@ impl App {
         let mut effects = Vec::new();
         if let Err(why) = &result {
             self.warn(why.to_string());
-            if why.is_refusal() && self.shared.pulls.running.is_none() {
-                effects = self.hand(ScreenId("dyno"), &Subject::Refused);
+            if !why.files().is_empty() && self.shared.pulls.running.is_none() {
+                effects = self.hand(ScreenId("dyno"), &Subject::Refused(why.files().to_vec()));
             }
         } else if matches!(self.overlay, Some(Overlay::Quit)) {
             self.overlay = None;

@@ -15,6 +15,7 @@ pub mod stats;
 mod target;
 mod workers;
 
+pub(crate) use layout::room_for;
 pub use layout::{LaidOut, lay_out};
 pub use real::RealEngine;
 pub use simulated::Simulated;

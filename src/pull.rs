@@ -3,20 +3,22 @@
 
 mod compared;
 mod conditions;
+mod file_offer;
 mod headline;
 mod outcome;
 mod steadiness;
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 pub use compared::{DriveResult, Figures, is_small};
 pub use conditions::{Condition, State, Thermal};
+pub use file_offer::{FILE_SIZE, FileSystem, file_systems, joined};
 pub use headline::{Headline, Loss, of_run};
 pub use outcome::{Latency, Outcome};
 pub use steadiness::{Fall, Steadiness, steadiness};
 
 use crate::{
-    machine::{Drive, Machine, Use},
+    machine::{Drive, Machine},
     model::{Failed, Pattern, RunSummary, Seconds, Target, Workload},
     units::{Bytes, counted},
 };
@@ -42,9 +44,6 @@ const MOST_DRIVES_ALONE: usize = 40;
 const WORTH: f64 = 1.05;
 /// Numbers of jobs for each drive, in the order in which they are tried.
 const JOBS: [u32; 5] = [1, 2, 4, 8, 16];
-
-/// How big a file is that is read in place of a drive.
-pub const FILE_SIZE: Bytes = Bytes(1 << 30);
 
 /// Which series is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -173,16 +172,10 @@ impl Pull {
         Self { size, ..self }
     }
 
-    /// The same series on a file of [`FILE_SIZE`] on each file system of its drives; `None` where none is mounted.
-    pub fn on_files(&self, machine: &Machine) -> Option<Self> {
-        let mut files: Vec<Target> = Vec::new();
-        for file in self.targets.iter().filter_map(|target| file_on(machine, target)) {
-            if files.iter().all(|other| other.path != file.path) {
-                files.push(file);
-            }
-        }
-        let pull = Self::new(machine, files, self.series, Some(self.together)).with_size(Some(FILE_SIZE));
-        (!pull.targets.is_empty()).then_some(pull)
+    /// The same series on files of [`FILE_SIZE`].
+    #[must_use]
+    pub fn on_files(&self, machine: &Machine, files: Vec<Target>) -> Self {
+        Self::new(machine, files, self.series, Some(self.together)).with_size(Some(FILE_SIZE))
     }
 
     /// Takes a reading of the machine while a run has read for so long; before the first run, of the beginning.
@@ -425,15 +418,6 @@ impl Pull {
 /// The name of a drive, the path of a file.
 fn short(target: &Target) -> String {
     target.path.to_string_lossy().trim_start_matches("/dev/").to_owned()
-}
-
-/// The file to read where a drive may not be read: on its first mounted file system.
-pub fn file_on(machine: &Machine, target: &Target) -> Option<Target> {
-    let drive = machine.drive(target.drive.as_ref()?)?;
-    let point = drive.used_by.iter().find_map(Use::mount_point)?;
-    // Only root may write to `/`; every user may write there.
-    let folder = if point.as_str() == "/" { "/var/tmp" } else { point.as_str() };
-    Some(Target { path: Path::new(folder).join("iodyno.test"), drive: Some(drive.name.clone()) })
 }
 
 fn count(number: usize) -> u32 {

@@ -9,7 +9,7 @@ use iodyno::{
         message::{Kept, Mouse, MouseAction},
         update,
     },
-    model::{Failed, LatencySummary, RunSample, RunState, RunSummary, TargetSample},
+    model::{Failed, LatencySummary, RunSample, RunState, RunSummary, Target, TargetSample},
     runtime::headless::Headless,
     source::origin::Origin,
     text::Label,
@@ -121,7 +121,7 @@ fn digits_are_commands_until_a_field_is_entered() {
 #[test]
 fn the_drive_that_a_file_lies_on_is_watched_from_its_first_look_on() {
     let mut headless = open("laptop");
-    headless.app.screens.dyno.form.file = Some("/home/data/file".into());
+    headless.app.screens.dyno.form.files = vec!["/home/data/file".into()];
     headless.app.screens.dyno.form.workload.runtime = None;
     press(&mut headless, "4");
     let effects = update(&mut headless.app, Message::Key(Key::Char('r')));
@@ -242,20 +242,33 @@ fn pasted_text_goes_into_the_open_field_alone() {
     press(&mut headless, "4<Enter>");
     headless.send(Message::Paste("/tmp/a\u{1b}[2Jfile\nrm".to_owned()));
     press(&mut headless, "<Enter>");
-    assert_eq!(headless.app.screens.dyno.form.file.as_deref(), Some("/tmp/a[2Jfile".as_ref()));
+    assert_eq!(headless.app.screens.dyno.form.files, [std::path::PathBuf::from("/tmp/a[2Jfile")]);
 }
 
 #[test]
 fn where_drives_may_not_be_read_a_file_on_them_is_offered() {
     let mut headless = open("laptop");
     press(&mut headless, "4r");
-    let refused = Err(Failed::new("/dev/nvme0n1: EACCES", Some(libc::EACCES)));
-    headless.send(Message::RunEnded(Box::new(refused), Duration::from_secs(1)));
-    assert_eq!(headless.app.screen, ScreenId("dyno"));
-    assert!(shown(&headless).contains("may not be read: Enter accepts a file of 1"), "{}", shown(&headless));
+    let file = |path: &str| Target { path: path.into(), drive: None };
+    let files = vec![file("/var/tmp/iodyno.test"), file("/data/iodyno.test")];
+    let refused = Failed::new("/dev/nvme0n1: EACCES", Some(libc::EACCES)).with_files(files);
+    let offer = |headless: &mut Headless| {
+        press(headless, "4r");
+        headless.send(Message::RunEnded(Box::new(Err(refused.clone())), Duration::from_secs(1)));
+        assert_eq!(headless.app.screen, ScreenId("dyno"));
+        let picture = shown(headless);
+        assert!(picture.contains("may not be read here. Read 2 files of 1.07 GB instead?"), "{picture}");
+        assert!(picture.contains("/data/iodyno.test is written first and removed"), "{picture}");
+    };
+    offer(&mut headless);
+    press(&mut headless, "<Esc>");
+    let form = &headless.app.screens.dyno.form;
+    assert!(form.files.is_empty() && form.workload.size.is_none(), "{form:?}");
+    offer(&mut headless);
     press(&mut headless, "<Enter>");
     let form = &headless.app.screens.dyno.form;
-    assert!(form.file.as_ref().is_some_and(|file| file.ends_with("iodyno.test")), "{form:?}");
+    assert!(form.files.len() == 2 && form.files[1].ends_with("iodyno.test"), "{form:?}");
+    assert!(form.workload.size.is_some(), "{form:?}");
 }
 
 /// Mean IOPS of a test of the marked drives.

@@ -7,10 +7,13 @@ use std::{
 };
 
 use iodyno::{
-    app::{ScreenId, keymap},
+    app::{Message, ScreenId, keymap},
+    experiment::Phase,
+    model::{Failed, Target},
     runtime::headless::Headless,
     source::origin::Origin,
     ui::{picture::text, theme::Theme},
+    units::Bytes,
 };
 use serde_json::Value;
 
@@ -130,6 +133,40 @@ fn what_cannot_be_read_is_one_line_with_status_2() {
             "{errors}"
         );
         assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+}
+
+/// What-if offers the files that the pull offers, in its words.
+#[test]
+fn an_experiment_whose_drives_may_not_be_read_offers_files() {
+    for size in [(80, 24), (120, 40)] {
+        let mut headless = open("laptop", size);
+        press(&mut headless, "5<Down><Down><Down><Down><Down><Enter>");
+        let mut progress = headless.app.shared.experiments.shown.clone().unwrap();
+        let drive = progress.account.plan.targets[0].drive.clone();
+        let file = Target { path: "/var/tmp/iodyno.test".into(), drive };
+        let why = Failed::new("/dev/nvme0n1: EACCES; run as root", Some(13)).with_files(vec![file.clone()]);
+        progress.account.refused = Some(why);
+        progress.account.phase = Phase::Ended;
+        let refuse = |headless: &mut Headless| {
+            headless.send(Message::Progress(Box::new(progress.clone()), Duration::from_secs(1)));
+        };
+        refuse(&mut headless);
+        let picture = shown(&headless);
+        let words =
+            picture.split_whitespace().filter(|word| !word.contains('│')).collect::<Vec<_>>().join(" ");
+        assert!(picture.contains("The drives may not be read here."), "{picture}");
+        assert!(size.0 > 80 || words.contains("Read 1 file of 1.07 GB instead?"), "{picture}");
+        press(&mut headless, "<Esc>");
+        assert!(headless.app.shared.experiments.shown.is_none());
+        assert_eq!(headless.app.screen, ScreenId("what-if"));
+        press(&mut headless, "<Enter>");
+        refuse(&mut headless);
+        press(&mut headless, "<Enter>");
+        let plan = &headless.app.shared.experiments.running().unwrap().plan;
+        assert_eq!(plan.targets, [file.clone()]);
+        assert!(plan.arms.iter().all(|arm| arm.workload.size == Some(Bytes(1 << 30))), "{plan:?}");
+        assert_eq!(plan.arms[0].workload.targets, [file]);
     }
 }
 

@@ -17,7 +17,9 @@ use self::{
     jobfile::{JobFile, Keywords},
 };
 use super::{
-    Complaint, Failure, Progress, Status, captured, columns, failure, judge, print, print_toned, say,
+    Complaint, Failure, Progress, Status, captured, columns,
+    failure::{self, unread},
+    judge, print, print_toned, say,
     signals::Signal,
 };
 use crate::{
@@ -33,6 +35,7 @@ use crate::{
         fio_json::{Finished, FioDocument},
     },
     runtime::{
+        access,
         clock::Clock,
         run::{Look, Row, Testbed},
         run_history,
@@ -167,6 +170,7 @@ impl Bench<'_> {
     /// Carries a run out, prints its rows and its summary. A run stopped before its start has no result.
     fn carry_out(&self, planned: Planned) -> Result<(Status, Option<Finished>), Failure> {
         let Planned { workload, names } = planned;
+        let targets = workload.targets.clone();
         let expected = self.bed.expected(&workload);
         let mut rows = Rows::new(self.args.json(), &self.bed.read.machine);
         let ended = self.bed.run(workload, TestFiles::kept(self.args.keep), |look| {
@@ -180,7 +184,8 @@ impl Bench<'_> {
         let status = stopped.map_or(Status::Done, Status::Stopped);
         let mut ended = match ended {
             Err(EngineError::Stopped) if stopped.is_some() => return Ok((status, None)),
-            ended => ended?,
+            ended => ended
+                .map_err(|error| unread(&access::failed(&self.bed.read.machine, &targets, error), "bench"))?,
         };
         judge(&self.bed, &mut ended);
         if !self.bed.simulated()

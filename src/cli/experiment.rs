@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use clap::{Args, Subcommand};
 
 use super::{
-    Complaint, Failure, Progress, Status, bench::OptionArgs, captured, columns, say, show, signals::Signal,
-    tune,
+    Complaint, Failure, Progress, Status, bench::OptionArgs, captured, columns, failure::unread, say, show,
+    signals::Signal, tune,
 };
 use crate::{
     experiment::{
@@ -241,6 +241,9 @@ impl RunArgs {
         }
         if let Some(failure) = out.failed {
             return Err(failure);
+        }
+        if let Some(why) = account.refused.as_ref().filter(|_| account.rounds == 0) {
+            return Err(unread(why, &format!("experiment run {}", self.name)));
         }
         if let (Some(Ending::Failed(why)), 0) = (&account.ending, account.rounds) {
             // Without a round there is no result to print.

@@ -12,7 +12,7 @@ use clap::{
 };
 
 use super::CommandLine;
-use crate::text::Label;
+use crate::{model::Failed, runtime::access, text::Label};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +90,16 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
         }
         Self::Said(error.downcast().unwrap_or_else(|error| Complaint::from_line(&error.to_string())))
     }
+}
+
+/// A test that could not run; where drives may not be read, with the command that reads files in their place.
+pub(super) fn unread(why: &Failed, command: &str) -> Failure {
+    let mut complaint = Complaint::from_line(&why.to_string());
+    if !why.files().is_empty() {
+        complaint.fix =
+            format!("{}: {}", complaint.fix, Label::new(&access::file_command(command, why.files())));
+    }
+    Failure::Said(complaint)
 }
 
 /// `No such file or directory`, without the number behind it.

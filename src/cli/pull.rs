@@ -11,13 +11,14 @@ use super::{Failure, Status, captured, columns, judge, print, say, signals::Sign
 use crate::{
     engine::EngineError,
     findings::{self, Inputs},
-    model::{Failed, RunState, Seconds, fio},
-    pull::{Condition, Done, Outcome, Pull, Series, Step, file_on},
+    model::{RunState, Seconds, fio},
+    pull::{Condition, Done, Outcome, Pull, Series, Step},
     report::{
         json,
         pull::{PullDocument, text},
     },
     runtime::{
+        access,
         clock::Clock,
         run::{Ended, Look, Row, Testbed},
         session::TestFiles,
@@ -95,10 +96,9 @@ pub(super) fn run(args: &PullArgs, origin: &Origin) -> Result<Status, Failure> {
     } else {
         text(&pull, &outcome, columns())
     })?;
-    if pull.failed().is_some_and(|(_, why)| why.is_refusal())
-        && let Some(file) = pull.targets().iter().find_map(|target| file_on(machine, target))
-    {
-        say(&format!("or read a file: iodyno pull --filename {} --size 1g", file.path.display()));
+    if let Some((_, why)) = pull.failed().filter(|(_, why)| !why.files().is_empty()) {
+        let files = if why.files().len() == 1 { "a file" } else { "files" };
+        say(&format!("read {files} instead: {}", access::file_command("pull", why.files())));
     }
     Ok(match signal.received() {
         Some(number) => Status::Stopped(number),
@@ -135,7 +135,10 @@ impl PullArgs {
                     pull.stop();
                     break;
                 }
-                Err(error) => (Err(Failed::from(error)), Seconds::default(), Vec::new()),
+                Err(error) => {
+                    let why = access::failed(&bed.read.machine, pull.targets(), error);
+                    (Err(why), Seconds::default(), Vec::new())
+                }
             };
             pull.take(Done { step, result, seconds, each });
         }

@@ -95,7 +95,8 @@ fn fill(mut file: File, size: Bytes, seed: u64, progress: &mut dyn FnMut(Bytes) 
     Ok(true)
 }
 
-fn room_for(path: &Path, size: Bytes) -> Result<(), EngineError> {
+/// Whether a file of this size has room at `path`.
+pub(crate) fn room_for(path: &Path, size: Bytes) -> Result<(), EngineError> {
     let free = statvfs(folder_of(path)).map_err(|errno| failed(path, &errno.into()))?;
     let free = free.f_bavail.saturating_mul(free.f_frsize);
     // Room for the file system's own account of it.

@@ -6,7 +6,7 @@ use super::{
     statistics::{self, Interval, log_ratios, median},
 };
 use crate::model::{
-    Effect, Verdict,
+    Effect, Failed, Verdict,
     experiment::{Look, Run, Sample, ThrownOut},
 };
 
@@ -77,6 +77,8 @@ pub struct Account {
     pub ending: Option<Ending>,
     /// Whether every setting was restored; `None` before the end.
     pub restored: Option<bool>,
+    /// Why its drives may not be read, with the files that can be.
+    pub refused: Option<Failed>,
 }
 
 impl Account {
@@ -96,6 +98,7 @@ impl Account {
             samples: Vec::new(),
             ending: None,
             restored: None,
+            refused: None,
         }
     }
 

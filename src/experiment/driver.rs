@@ -145,10 +145,10 @@ impl Driver {
                 match result {
                     Ok(ran) => self.take(arm, &ran, began),
                     Err(why) => {
-                        let why = why.to_string();
-                        self.note(arm, began, None, Some(&why), Surroundings::default());
+                        self.note(arm, began, None, Some(&why.to_string()), Surroundings::default());
                         if !self.stopping {
-                            self.error(arm, why);
+                            self.error(arm, why.to_string());
+                            self.account.refused = Some(why).filter(|why| !why.files().is_empty());
                         }
                     }
                 }

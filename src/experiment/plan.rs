@@ -6,6 +6,7 @@ use crate::{
     machine::{Drive, Machine},
     model::{ExperimentId, Metric, SettingId, Target, Workload, options::Given},
     tune::Device,
+    units::Bytes,
 };
 
 /// One row of `EXPERIMENTS`.
@@ -233,6 +234,17 @@ impl Experiment {
 }
 
 impl Plan {
+    /// The same on files of this size.
+    ///
+    /// # Errors
+    /// It needs drives, or more targets.
+    pub fn on_files(&self, machine: &Machine, files: &[Target], size: Bytes) -> Result<Self, Needs> {
+        let mut wishes = self.wishes.clone();
+        wishes.options.0.push(("size", size.0.to_string()));
+        let scene = Scene { machine, targets: files, simulated: self.simulated, wishes: &wishes };
+        self.experiment.plan(&scene, self.terms.clone())
+    }
+
     /// Minimum duration: the warm-up round and the fewest counted rounds.
     pub(crate) fn least_time(&self) -> Duration {
         self.round_time() * (self.terms.least_rounds + 1)

@@ -1,17 +1,31 @@
 //! [`Failed`]: an error for the user.
 
-/// The line for the user, and the kernel's errno, if any.
+use super::Target;
+
+/// The line for the user, the kernel's errno, if any, and files to read in place of drives that may not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{line}")]
 pub struct Failed {
     line: String,
     errno: Option<i32>,
+    files: Vec<Target>,
 }
 
 impl Failed {
     /// For this reason, with the errno if there is one.
     pub fn new(line: impl Into<String>, errno: Option<i32>) -> Self {
-        Self { line: line.into(), errno }
+        Self { line: line.into(), errno, files: Vec::new() }
+    }
+
+    /// With files that can be read instead.
+    #[must_use]
+    pub fn with_files(self, files: Vec<Target>) -> Self {
+        Self { files, ..self }
+    }
+
+    /// What can be read instead.
+    pub fn files(&self) -> &[Target] {
+        &self.files
     }
 
     /// Whether permissions are the reason (EACCES, EPERM).

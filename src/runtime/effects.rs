@@ -206,10 +206,13 @@ impl Effects {
     fn carry_out(&mut self, app: &mut App, effect: Effect) -> io::Result<()> {
         match effect {
             Effect::StartRun(workload) => return self.start(app, *workload),
-            Effect::CheckAccess(paths) => self.beside(move || {
-                let mut refused = paths.iter().filter_map(|path| access::check(path, None).err());
-                refused.next().map(|error| Message::Refused(error.into()))
-            }),
+            Effect::CheckAccess(targets) => {
+                let machine = Arc::clone(&app.shared.machine);
+                self.beside(move || {
+                    let mut refused = targets.iter().filter_map(|one| access::check(&one.path, None).err());
+                    Some(Message::Refused(access::failed(&machine, &targets, refused.next()?)))
+                });
+            }
             Effect::PauseRun => self.run.iter().for_each(|run| run.pause(true)),
             Effect::ResumeRun => self.run.iter().for_each(|run| run.pause(false)),
             Effect::StopRun => {
@@ -283,6 +286,7 @@ impl Effects {
             let why = "a capture cannot be tested: its drives are not here";
             return self.refuse(app, Failed::new(why, None));
         };
+        let targets = workload.targets.clone();
         // The counters of a live machine are the sampler's.
         match testbed.start(workload, self.files.get_or_insert_default().clone(), false) {
             Ok(run) => {
@@ -290,7 +294,10 @@ impl Effects {
                 self.look_at = self.clock.now() + LOOK;
                 Ok(())
             }
-            Err(error) => self.refuse(app, error.into()),
+            Err(error) => {
+                let why = access::failed(&app.shared.machine, &targets, error);
+                self.refuse(app, why)
+            }
         }
     }
 
@@ -316,8 +323,12 @@ impl Effects {
             && let Some(run) = self.run.take()
         {
             let (clock, live, sender) = (self.clock.clone(), self.live.clone(), self.sender.clone());
+            let machine = Arc::clone(&app.shared.machine);
+            let test = app.shared.tests.running();
+            let targets = test.map(|test| test.workload.targets.clone()).unwrap_or_default();
             self.beside(move || {
-                let result = run.finish().map(|ended| (ended.run, ended.seconds)).map_err(Failed::from);
+                let result = run.finish().map(|ended| (ended.run, ended.seconds));
+                let result = result.map_err(|error| access::failed(&machine, &targets, error));
                 let at = clock.elapsed();
                 // Temperatures and thermal counters are judged as of the end of the test.
                 if let Some(root) = live {

@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::{
+    access,
     clock::Clock,
     run::{Ended, LOOK, Rows, Run},
     session::TestFiles,
@@ -147,7 +148,7 @@ impl RunningExperiment {
                 self.run_began = self.elapsed();
                 match self.start(*workload) {
                     Ok(run) => self.run = Some(run),
-                    Err(error) => return Some(Event::Ran(Err(error.into()), self.run_began)),
+                    Err(error) => return Some(Event::Ran(Err(self.failed(error)), self.run_began)),
                 }
             }
             Action::Abort => {
@@ -163,6 +164,8 @@ impl RunningExperiment {
                 self.note();
                 // The restore before has reported errors; the session ends in any case.
                 let _ = self.guard.take().map(SettingsGuard::end);
+                // More rounds would lay files out again.
+                self.files = TestFiles::default();
             }
         }
         None
@@ -253,8 +256,13 @@ impl RunningExperiment {
         if !look.ends {
             return None;
         }
-        let ended = self.run.take()?.finish().map_err(Failed::from);
+        let ended = self.run.take()?.finish().map_err(|error| self.failed(error));
         Some(Event::Ran(ended.map(|ended| Box::new(self.ran(ended))), self.run_began))
+    }
+
+    /// An error of a run; where drives may not be read, with files that can be.
+    fn failed(&self, error: EngineError) -> Failed {
+        access::failed(&self.machine, &self.account().plan.targets, error)
     }
 
     /// A finished run with what else happened meanwhile.

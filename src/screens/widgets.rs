@@ -3,6 +3,7 @@
 pub mod paint;
 pub mod scroll;
 pub mod words;
+pub mod file_offer;
 pub mod findings;
 pub mod bottleneck_panel;
 pub mod graph;

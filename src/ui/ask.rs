@@ -3,7 +3,7 @@
 use super::{effect::Effect, screen::ScreenId, settings::Staged, test::Test};
 use crate::{
     experiment::Plan,
-    model::{DriveName, FindingId, NodeIndex, SettingId},
+    model::{DriveName, FindingId, NodeIndex, SettingId, Target},
     pull::Pull,
     tune::Device,
 };
@@ -60,8 +60,8 @@ pub enum Subject {
     Pull,
     /// The columns of the tree as they were chosen before.
     Columns(String),
-    /// The test in progress, whose drives may not be read.
-    Refused,
+    /// The drives of the test that ended may not be read; these files can be.
+    Refused(Vec<Target>),
 }
 
 /// A change of the shared state.

@@ -2,13 +2,13 @@
 //!
 //! Carried out by `runtime::effects`; the answer, if there is one, arrives as a message.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use super::answer::Undoing;
 use crate::{
     experiment::Plan,
     machine::Measured,
-    model::{ExperimentRecord, RunRecord, Workload},
+    model::{ExperimentRecord, RunRecord, Target, Workload},
     tune::Change,
 };
 
@@ -17,9 +17,9 @@ use crate::{
 pub enum Effect {
     /// Start a read test; answered by samples and a result.
     StartRun(Box<Workload>),
-    /// Check whether these paths may be read, without opening them; answered by [`Message::Refused`](super::Message::Refused)
+    /// Check whether these targets may be read, without opening them; answered by [`Message::Refused`](super::Message::Refused)
     /// where one may not.
-    CheckAccess(Vec<PathBuf>),
+    CheckAccess(Vec<Target>),
     /// Hold the test in progress.
     PauseRun,
     /// Let it go on.

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use crate::{
     experiment::{Account, Phase, Plan},
-    model::{ExperimentId, ExperimentRecord},
+    model::{ExperimentId, ExperimentRecord, Failed},
     text::Label,
 };
 
@@ -42,6 +42,18 @@ impl Experiments {
     /// The experiment in progress.
     pub fn running(&self) -> Option<&Account> {
         self.shown.as_ref().map(|shown| &shown.account).filter(|account| !account.has_ended())
+    }
+
+    /// The one that ended because its drives may not be read, with the files that can be.
+    pub fn refused(&self) -> Option<(&Account, &Failed)> {
+        let account = self.shown.as_ref().map(|shown| &shown.account)?;
+        let why = account.refused.as_ref().filter(|_| account.has_ended() && account.rounds == 0)?;
+        Some((account, why))
+    }
+
+    /// The one shown instead of the list: not one whose drives may not be read.
+    pub fn on_screen(&self) -> Option<&Progress> {
+        self.shown.as_ref().filter(|_| self.refused().is_none())
     }
 
     /// Takes an experiment that is about to begin.

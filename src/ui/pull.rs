@@ -49,11 +49,11 @@ impl Pulls {
             return;
         };
         let Some(result) = test.result.clone() else { return };
-        let is_refused = result.as_ref().is_err_and(Failed::is_refusal);
+        let files = result.as_ref().err().map(|why| why.files().to_vec()).unwrap_or_default();
         if test.stopping && result.is_err() {
             pull.stop();
-        } else if let Some(files) = pull.on_files(machine).filter(|_| is_refused && pull.size().is_none()) {
-            (self.asked, self.running) = (Some(files), None);
+        } else if !files.is_empty() {
+            (self.asked, self.running) = (Some(pull.on_files(machine, files)), None);
         } else {
             pull.take(Done { step, result, seconds: test.seconds.clone(), each: test.each.clone() });
         }
@@ -61,9 +61,8 @@ impl Pulls {
 
     /// Offers files in place of the drives of the pull that waits: they may not be read.
     pub fn refuse(&mut self, machine: &Machine, why: &Failed) {
-        let files = self.asked.as_ref().filter(|pull| why.is_refusal() && pull.size().is_none());
-        if let Some(files) = files.and_then(|pull| pull.on_files(machine)) {
-            self.asked = Some(files);
+        if let Some(pull) = self.asked.as_ref().filter(|_| !why.files().is_empty()) {
+            self.asked = Some(pull.on_files(machine, why.files().to_vec()));
         }
     }
 

@@ -2,10 +2,9 @@
 
 use super::PullArgs;
 use crate::{
-    cli::failure::{Complaint, Failure},
+    cli::failure::{Complaint, Failure, unread},
     machine::Drive,
-    model::{Failed, Target, Workload, fio},
-    pull::file_on,
+    model::{Target, Workload, fio},
     runtime::{access, run::Testbed},
     source::origin::Origin,
 };
@@ -51,18 +50,7 @@ impl PullArgs {
     pub(super) fn check(&self, bed: &Testbed, targets: &[Target]) -> Result<(), Failure> {
         for target in targets {
             let Err(error) = access::check(&target.path, self.size) else { continue };
-            let file = file_on(&bed.read.machine, target).filter(|file| file.path != target.path);
-            let why = Failed::from(error.clone());
-            return Err(match file.filter(|_| why.is_refusal() && self.filename.is_none()) {
-                Some(file) => {
-                    let fix = format!(
-                        "run as root, or read a file: iodyno pull --filename {} --size 1g",
-                        file.path.display()
-                    );
-                    Complaint::new(target.path.to_string_lossy(), "you may not read it", fix).into()
-                }
-                None => error.into(),
-            });
+            return Err(unread(&access::failed(&bed.read.machine, targets, error), "pull"));
         }
         Ok(())
     }

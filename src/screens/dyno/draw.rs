@@ -8,8 +8,10 @@ use super::{Areas, Curve, Dyno, Plot, form_panel, targets_panel};
 use crate::{
     capacity::bottleneck::Bottleneck,
     model::RunSummary,
+    pull::FILE_SIZE,
     screens::widgets::{
         bottleneck_panel::{self, FULL_MARK},
+        file_offer,
         graph::{Curve as Line, Graph},
         heat,
         paint::{Brush, Piece, hanging, paragraph, piece, simulated},
@@ -157,6 +159,10 @@ pub(super) fn result(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>
     match (&test.result, test.summary()) {
         (Some(Err(why)), _) => {
             lines.extend(hanging(piece("! ", Meaning::Problem), &why.to_string(), Meaning::Text, width));
+            if !why.files().is_empty() {
+                let question = file_offer::question(shared, why.files(), FILE_SIZE, None);
+                lines.extend(file_offer::lines(&question, why.files(), &[], width));
+            }
         }
         (_, Some(summary)) => {
             lines.extend(paragraph(&test.headline, Meaning::Figure, width));

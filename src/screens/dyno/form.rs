@@ -1,19 +1,16 @@
 //! The workload's form: fields of options with their values as text.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::LazyLock,
-};
+use std::{path::PathBuf, sync::LazyLock};
 
 use tui_input::Input;
 
 use crate::{
     model::{
-        Workload,
-        fio::ValueError,
+        Target, Workload,
+        fio::{ValueError, names},
         options::{FormField, OPTIONS, WorkloadOption, find},
     },
-    pull::CDM,
+    pull::{CDM, joined},
     units::Bytes,
 };
 
@@ -22,12 +19,14 @@ use crate::{
 pub struct Form {
     /// Everything but the targets.
     pub workload: Workload,
-    /// A file to read from instead of drives.
-    pub file: Option<PathBuf>,
+    /// Files to read from instead of drives.
+    pub files: Vec<PathBuf>,
     /// Index of the field the cursor is on.
     pub at: usize,
     /// The text of that field while it is being edited.
     pub edit: Option<Input>,
+    /// The size of files that are offered in that field.
+    pub offered: Option<Bytes>,
 }
 
 /// One field.
@@ -59,7 +58,7 @@ const EXACT: &str = "exact";
 pub static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
     let file = Field {
         name: "filename",
-        help: "a file to read; empty reads the marked drives",
+        help: "a file to read, or A:B; empty reads the marked drives",
         choices: &[],
         empty: "drives",
         holds: Holds::File,
@@ -88,7 +87,7 @@ impl Field {
         let work = &form.workload;
         match self.holds {
             Holds::Option(option) => option.short(work),
-            Holds::File => form.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default(),
+            Holds::File => joined(form.files.iter().map(PathBuf::as_path)),
             Holds::Batch if work.exact_timing => EXACT.to_owned(),
             Holds::Batch => match (work.batch_submit, work.batch_complete_min) {
                 (None, None) => String::new(),
@@ -103,7 +102,7 @@ impl Field {
     pub fn set(&self, form: &mut Form, text: &str) -> Result<(), ValueError> {
         match self.holds {
             Holds::Option(option) => option.take(&mut form.workload, text)?,
-            Holds::File => form.file = (!text.is_empty()).then(|| PathBuf::from(text)),
+            Holds::File => form.files = names(text),
             Holds::Batch => {
                 let (submit, wait) = match text {
                     EXACT => ("", ""),
@@ -167,11 +166,16 @@ impl Form {
         self.edit = Some(Input::new(self.field().show(self)));
     }
 
-    /// Puts the path of a file into its field, open, to be taken or left.
-    pub fn offer(&mut self, file: &Path, size: Bytes) {
+    /// Puts the paths of files of this size into their field, open, to be taken or left.
+    pub fn offer(&mut self, files: &[Target], size: Bytes) {
         self.at = 0;
-        self.edit = Some(Input::new(file.display().to_string()));
-        self.workload.size.get_or_insert(size);
+        self.edit = Some(Input::new(joined(files.iter().map(|file| file.path.as_path()))));
+        self.offered = Some(size);
+    }
+
+    /// Leaves the field as it was.
+    pub fn cancel_edit(&mut self) {
+        (self.edit, self.offered) = (None, None);
     }
 
     /// Leaves the field and takes what was written.
@@ -183,6 +187,9 @@ impl Form {
         let text = input.value().trim().to_owned();
         let field = self.field();
         field.set(self, &text).map_err(|wrong| format!("{}: {wrong}", field.name))?;
+        if let Some(size) = self.offered.take() {
+            self.workload.size.get_or_insert(size);
+        }
         self.edit = None;
         Ok(())
     }

@@ -18,10 +18,11 @@ const LABEL: u16 = 14;
 pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     let form = &state.form;
     let chosen = state.targets(shared).len();
-    let what = match (&form.file, shared.marks.is_empty()) {
-        (Some(_), _) => "a file".to_owned(),
-        (None, true) => format!("all {}", counted(chosen, "drive")),
-        (None, false) => format!("{} marked", counted(chosen, "drive")),
+    let what = match (form.files.len(), shared.marks.is_empty()) {
+        (1, _) => "a file".to_owned(),
+        (2.., _) => counted(chosen, "file"),
+        (0, true) => format!("all {}", counted(chosen, "drive")),
+        (0, false) => format!("{} marked", counted(chosen, "drive")),
     };
     let title = [piece("workload", Meaning::Heading), piece(format!("  {what}"), Meaning::Quiet)];
     brush.panel(areas.form, &title, &[]);

@@ -14,8 +14,7 @@ use self::form::{FIELDS, Form};
 use super::{Run, widgets::paint::inner};
 use crate::{
     machine::Drive,
-    model::{DriveName, Target},
-    pull::file_on,
+    model::Target,
     ui::{
         About, Ask, Command,
         Key::{self, Char},
@@ -99,19 +98,14 @@ impl Dyno {
         self.shown(&shared.tests).filter(|test| !test.is_running())
     }
 
-    /// The targets a test would run on: the form's file, else the marked drives, else every hardware drive.
+    /// The targets a test would run on: the form's files, else the marked drives, else every hardware drive.
     fn targets(&self, shared: &Shared) -> Vec<Target> {
-        if let Some(file) = &self.form.file {
-            return vec![Target { path: file.clone(), drive: None }];
+        if !self.form.files.is_empty() {
+            let target = |file: &PathBuf| Target { path: file.clone(), drive: None };
+            return self.form.files.iter().map(target).collect();
         }
         shared.tested_drives().map(Drive::target).collect()
     }
-}
-
-/// The file to offer where the drives of the test in progress may not be read: on the first file system of theirs.
-fn file_offer(shared: &Shared) -> Option<(&DriveName, PathBuf)> {
-    let targets = &shared.tests.running()?.workload.targets;
-    targets.iter().find_map(|target| Some((target.drive.as_ref()?, file_on(&shared.machine, target)?.path)))
 }
 
 /// Where everything is.

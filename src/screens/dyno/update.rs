@@ -3,13 +3,14 @@
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
 
-use super::{Areas, Curve, Dyno, draw, file_offer, form::FIELDS};
+use super::{Areas, Curve, Dyno, draw, form::FIELDS};
 use crate::{
     model::{RunState, Workload},
     pull::FILE_SIZE,
     screens::{
         Screen, Step,
         widgets::{
+            file_offer,
             paint::{Brush, Piece, hints, inner},
             scroll::scrolled,
         },
@@ -42,7 +43,7 @@ impl Screen for Dyno {
         let areas = Areas::new(self, shared, area);
         let index = usize::from(at.y.saturating_sub(areas.form_rows.y));
         if areas.form_rows.contains(at) && index < FIELDS.len() {
-            self.form.edit = None;
+            self.form.cancel_edit();
             let again = self.form.at == index;
             self.form.at = index;
             if again && !self.form.step_choice(1) {
@@ -54,14 +55,11 @@ impl Screen for Dyno {
         Asks::new()
     }
 
-    /// Drives that may not be read have file systems that may: a file there is offered in the form, to be taken or left.
+    /// Where drives may not be read, files on their file systems are offered in the form, to be taken or left.
     fn take(&mut self, subject: &Subject, shared: &Shared) -> Asks {
-        let Some((drive, file)) = file_offer(shared).filter(|_| *subject == Subject::Refused) else {
-            return Asks::new();
-        };
-        self.form.offer(&file, FILE_SIZE);
-        let size = shared.units.size(FILE_SIZE);
-        let text = format!("{drive} may not be read: Enter accepts a file of {size} on it, Esc cancels");
+        let Subject::Refused(files) = subject else { return Asks::new() };
+        self.form.offer(files, FILE_SIZE);
+        let text = file_offer::question(shared, files, FILE_SIZE, None);
         vec![Ask::Show(super::ABOUT.id, None), tell(text)]
     }
 
@@ -75,7 +73,7 @@ impl Screen for Dyno {
 
     fn field_key(&mut self, key: Option<Key>, _shared: &Shared) -> Asks {
         match key {
-            Some(Key::Esc) => self.form.edit = None,
+            Some(Key::Esc) => self.form.cancel_edit(),
             Some(Key::Enter | Key::Tab | Key::Down) => {
                 if let Err(wrong) = self.form.accept_edit() {
                     return vec![warn(wrong)];

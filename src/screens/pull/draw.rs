@@ -8,6 +8,7 @@ use super::{Areas, Pull, rows, runs};
 use crate::{
     pull::Outcome,
     screens::widgets::{
+        file_offer,
         paint::{Brush, Piece, cells, fit, fit_end, hints, paragraph, piece, simulated},
         words::bar_meaning,
     },
@@ -60,27 +61,15 @@ fn question(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
     let Some(pull) = &shared.pulls.asked else { return Vec::new() };
     let quiet = |text: &str| paragraph(text, Meaning::Quiet, width);
     let seconds = pull.time_left().as_secs();
-    let ask = match pull.size() {
+    let (question, files) = match pull.size() {
         None => {
             let drives = counted(pull.targets().len(), "drive");
-            format!("Read {drives} for at most {seconds} s? It reads only and changes no setting.")
+            let ask = format!("Read {drives} for at most {seconds} s? It reads only and changes no setting.");
+            (ask, &[][..])
         }
-        Some(size) => {
-            let (size, files) = (shared.units.size(size), counted(pull.targets().len(), "file"));
-            format!(
-                "The drives may not be read here. Read {files} of {size} for at most {seconds} s instead?"
-            )
-        }
+        Some(size) => (file_offer::question(shared, pull.targets(), size, Some(seconds)), pull.targets()),
     };
-    let mut lines = paragraph(&ask, Meaning::Figure, width);
-    lines.push(hints(&[("Enter", "start"), ("Esc", "cancel")]));
-    if pull.size().is_some() {
-        let laid_out = pull.targets().iter().flat_map(|target| {
-            let text = format!("{} is written first and removed afterwards.", target.path.display());
-            paragraph(&text, Meaning::Warning, width)
-        });
-        lines.extend(laid_out);
-    }
+    let mut lines = file_offer::lines(&question, files, &[("Enter", "start"), ("Esc", "cancel")], width);
     let large = if pull.targets().len() > 1 { "Each drive alone, then all together" } else { "Large reads" };
     lines.extend(quiet(&format!("{large}; 4 KiB random reads; latency at depth 1.")));
     if let Some(few) = pull.representatives() {

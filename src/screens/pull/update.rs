@@ -58,13 +58,12 @@ impl Screen for Pull {
             return vec![tell("No drive to read: mark one with Space, or read a file on the dyno screen")];
         }
         let agreed = shared.is_simulated() || shared.pulls.is_agreed(&targets);
-        let paths = targets.iter().map(|target| target.path.clone()).collect();
-        let pull = pull::Pull::new(&shared.machine, targets, Series::Guided, None);
+        let pull = pull::Pull::new(&shared.machine, targets.clone(), Series::Guided, None);
         let mut asks = vec![Ask::Change(SharedChange::AskPull(Box::new(pull)))];
         if agreed {
             asks.push(Ask::Change(SharedChange::BeginPull));
         } else {
-            asks.push(Ask::Effect(Effect::CheckAccess(paths)));
+            asks.push(Ask::Effect(Effect::CheckAccess(targets)));
         }
         asks
     }

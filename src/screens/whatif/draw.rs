@@ -5,14 +5,16 @@ use ratatui::layout::Rect;
 use super::{Entry, WhatIf, account_areas, arms, intervals, list_areas, words};
 use crate::{
     experiment::verdict::in_words,
-    screens::widgets::paint::{
-        Brush, Piece, fit, hanging, hints, label, open_field, paragraph, piece, simulated,
+    pull::FILE_SIZE,
+    screens::widgets::{
+        file_offer,
+        paint::{Brush, Piece, fit, hanging, hints, label, open_field, paragraph, piece, simulated},
     },
     ui::{Shared, theme::Meaning},
 };
 
 pub(super) fn draw(state: &WhatIf, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
-    if let Some(shown) = &shared.experiments.shown {
+    if let Some(shown) = shared.experiments.on_screen() {
         let [upper, axis, below] = account_areas(&shown.account, shared, area);
         arms::draw(shared, shown, upper, brush);
         intervals::draw(&shown.account, axis, brush);
@@ -63,7 +65,7 @@ fn detail(state: &WhatIf, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(entry) = state.entry() else { return };
     let title = [piece(entry.row.id.0, Meaning::Heading)];
     let inner = brush.panel(panel, &title, simulated(shared.is_simulated()));
-    brush.lines(inner, &lines(state, entry, inner.width), 0);
+    brush.lines(inner, &lines(state, shared, entry, inner.width), 0);
     open_arm(state, brush, inner);
 }
 
@@ -77,9 +79,20 @@ fn open_arm(state: &WhatIf, brush: &mut Brush<'_>, inner: Rect) {
     brush.write(inner.x, y, inner.width, &pieces);
 }
 
-fn lines(state: &WhatIf, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
+fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
     let row = entry.row;
     let mut lines: Vec<Vec<Piece>> = Vec::new();
+    if let Some((_, why)) = shared.experiments.refused() {
+        let question = file_offer::question(shared, why.files(), FILE_SIZE, None);
+        lines.extend(file_offer::lines(
+            &question,
+            why.files(),
+            &[("Enter", "start"), ("Esc", "cancel")],
+            width,
+        ));
+        lines.extend(paragraph(&why.to_string(), Meaning::Quiet, width));
+        lines.push(Vec::new());
+    }
     lines.extend(paragraph(row.question, Meaning::Figure, width));
     match &entry.plan {
         Ok(plan) => {
@@ -111,6 +124,9 @@ fn lines(state: &WhatIf, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
     }
     let found = if row.found.is_empty() { "no published result" } else { row.found };
     field(&mut lines, "known", found, Meaning::Quiet, width);
+    if shared.experiments.refused().is_some() {
+        return lines;
+    }
     lines.push(Vec::new());
     if row.id.0 == "own" {
         lines.push(hints(&[("e", "edits its arms"), ("Enter", "starts")]));

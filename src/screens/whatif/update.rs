@@ -7,6 +7,7 @@ use super::{WhatIf, account_areas, draw, list_areas, words};
 use crate::{
     experiment::{EXPERIMENTS, Phase, Plan},
     machine::Machine,
+    pull::FILE_SIZE,
     screens::{
         Screen, Step,
         widgets::{
@@ -29,7 +30,7 @@ impl Screen for WhatIf {
     }
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
-        if let Some(shown) = &shared.experiments.shown {
+        if let Some(shown) = shared.experiments.on_screen() {
             let [.., panel] = account_areas(&shown.account, shared, area);
             let inside = inner(panel, shared.is_boxed());
             let lines = words::lines(shared, shown, inside.width).len();
@@ -39,6 +40,9 @@ impl Screen for WhatIf {
             let rows = inner(list_areas(area)[0], shared.is_boxed()).height;
             let last = self.list.len().saturating_sub(1);
             self.selected = self.selected.saturating_add_signed(step.rows(rows)).min(last);
+            if shared.experiments.refused().is_some() {
+                return vec![Ask::Change(SharedChange::CloseExperiment)];
+            }
         }
         Asks::new()
     }
@@ -47,7 +51,7 @@ impl Screen for WhatIf {
     fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
         let rows = inner(list_areas(area)[0], shared.is_boxed());
         let index = self.top + usize::from(at.y.saturating_sub(rows.y));
-        if shared.experiments.shown.is_some() || !rows.contains(at) || index >= self.list.len() {
+        if shared.experiments.on_screen().is_some() || !rows.contains(at) || index >= self.list.len() {
             return Asks::new();
         }
         if self.selected == index {
@@ -124,8 +128,15 @@ impl WhatIf {
         if shared.tests.running().is_some() {
             return vec![tell("A test is running: x stops it; an experiment needs the drives to itself")];
         }
-        let Some(entry) = self.entry() else { return Asks::new() };
-        match entry.plan.clone().map(Box::new) {
+        let plan = match shared.experiments.refused() {
+            Some((account, why)) => account.plan.on_files(&shared.machine, why.files(), FILE_SIZE),
+            None => match self.entry() {
+                Some(entry) => entry.plan.clone(),
+                None => return Asks::new(),
+            },
+        };
+        let name = self.entry().map_or("", |entry| entry.row.id.0);
+        match plan.map(Box::new) {
             Ok(plan) => {
                 self.words_top = 0;
                 self.kept.clear();
@@ -134,14 +145,14 @@ impl WhatIf {
                     Ask::Effect(Effect::BeginExperiment(plan)),
                 ]
             }
-            Err(needs) => vec![warn(format!("{} {needs}", entry.row.id.0))],
+            Err(needs) => vec![warn(format!("{name} {needs}"))],
         }
     }
 
     /// Opens the first arm of `own` for text.
     pub(super) fn write_arms(&mut self, shared: &Shared) -> Asks {
         let own = self.list.iter().position(|entry| entry.row.id.0 == "own");
-        if let Some(at) = own.filter(|_| shared.experiments.shown.is_none()) {
+        if let Some(at) = own.filter(|_| shared.experiments.on_screen().is_none()) {
             self.selected = at;
             self.edit = Some((0, Input::new(self.own[0].clone())));
         }
