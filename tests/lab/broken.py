@@ -107,6 +107,10 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
         miscount("reads a second: "),
         answer("bench", "latencies are in microseconds", r's/\("mean": [0-9]*\)[0-9][0-9][0-9]\./\1./', "reads under way: "),
     ),
+    "writes move a drives row its root complex and its queues": (
+        answer("stat", "writes are not counted", r's/"write":{"bytes_per_second":[0-9.]*/"write":{"bytes_per_second":0/g', "write: "),
+        answer("stat", "interrupts are of another queue", r's/"queue":[0-9]*/"queue":77/g', "interrupts by queue and CPU: "),
+    ),
     "polled completions take no interrupts": (option("--hipri is ignored", "s/--hipri//", "interrupts with --hipri"),),
     "passthrough reads past the block layer": (option("the ring reads instead", "s/io_uring_cmd/io_uring/", "engine: "),),
     "what takes no commands is read in another way and says why": (
