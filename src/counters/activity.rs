@@ -247,8 +247,8 @@ impl Activity {
     }
 }
 
-/// Rates of the processes of both samples, `elapsed` apart and with `ticks` a second; those that did nothing are left out. A
-/// counter that decreased has no rate.
+/// Rates of the processes of the later sample, `elapsed` after the earlier one and with `ticks` a second; those that did nothing are
+/// left out. A process that the earlier sample lacks began since, with counters at zero. A counter that decreased has no rate.
 pub fn process_rates(
     before: &ProcessSample,
     after: &ProcessSample,
@@ -256,20 +256,24 @@ pub fn process_rates(
     ticks: f64,
 ) -> Vec<ProcessRates> {
     let seconds = elapsed.as_secs_f64();
-    if seconds <= 0.0 {
+    // An earlier sample without processes could not be read.
+    if seconds <= 0.0 || before.processes.is_empty() {
         return Vec::new();
     }
-    let rate = |before: Option<u64>, after: Option<u64>| Some(after?.checked_sub(before?)? as f64 / seconds);
     let of = |(pid, now): (&u32, &ProcessCounters)| {
-        let then = before.processes.get(pid).filter(|then| then.started == now.started)?;
+        let then = before.processes.get(pid).filter(|then| then.started == now.started);
+        let rate = |of: fn(&ProcessCounters) -> Option<u64>| {
+            let before = then.map_or(Some(0), of)?;
+            Some(of(now)?.checked_sub(before)? as f64 / seconds)
+        };
         let rates = ProcessRates {
             pid: *pid,
             command: now.command.clone(),
-            read_bytes: rate(then.read_bytes, now.read_bytes),
-            written_bytes: rate(then.written_bytes, now.written_bytes),
-            called_read: rate(then.called_read, now.called_read),
-            called_write: rate(then.called_write, now.called_write),
-            cpus: now.cpu.saturating_sub(then.cpu) as f64 / ticks / seconds,
+            read_bytes: rate(|process| process.read_bytes),
+            written_bytes: rate(|process| process.written_bytes),
+            called_read: rate(|process| process.called_read),
+            called_write: rate(|process| process.called_write),
+            cpus: now.cpu.saturating_sub(then.map_or(0, |then| then.cpu)) as f64 / ticks / seconds,
             drives: now.drives.clone(),
         };
         let moved = [rates.read_bytes, rates.written_bytes, rates.called_read, rates.called_write];
@@ -338,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_used_again_by_another_process_has_no_rate() {
+    fn a_process_that_began_since_the_last_sample_counts_from_zero() {
         let process = |started, read| ProcessCounters {
             started,
             command: Label::new("fio"),
@@ -353,10 +357,27 @@ mod tests {
             processes: all.iter().cloned().collect(),
             problems: Vec::new(),
         };
-        let before = sample(&[(7, process(1, 1000)), (8, process(2, 500))]);
-        let after = sample(&[(7, process(1, 5000)), (8, process(9, 9000)), (9, process(3, 1))]);
+        let before =
+            sample(&[(7, process(1, 1000)), (8, process(2, 500)), (6, process(1, 9)), (5, process(1, 9))]);
+        let after = sample(&[
+            (7, process(1, 5000)),
+            (8, process(9, 600)),
+            (9, process(3, 200)),
+            (6, process(1, 9)),
+            (5, process(1, 8)),
+        ]);
         let rates = process_rates(&before, &after, Duration::from_secs(2), 100.0);
-        let [fio] = &rates[..] else { panic!("{rates:?}") };
-        assert_eq!((fio.pid, fio.read_bytes, fio.called_read, fio.cpus), (7, Some(2000.0), None, 0.2));
+        let read: Vec<_> =
+            rates.iter().map(|one| (one.pid, one.read_bytes, one.called_read, one.cpus)).collect();
+        // 8 is another process of the same number, 6 did nothing, 5 has a counter that decreased.
+        assert_eq!(
+            read,
+            [(7, Some(2000.0), None, 0.2), (8, Some(300.0), None, 0.03), (9, Some(100.0), None, 0.01)]
+        );
+        let all = ProcessSample::default();
+        assert!(
+            process_rates(&all, &after, Duration::from_secs(2), 100.0).is_empty(),
+            "/proc could not be read"
+        );
     }
 }

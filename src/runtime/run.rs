@@ -270,12 +270,7 @@ impl Run {
 /// Counters while a test runs.
 pub(super) enum Rows {
     /// Of the simulated kernel; `memory` is that of the capture.
-    Demo {
-        read: MachineRead,
-        memory: Option<Memory>,
-        workload: Box<Workload>,
-        previous: Option<RunSample>,
-    },
+    Demo { read: MachineRead, memory: Option<Memory>, workload: Box<Workload>, previous: Option<RunSample> },
     Kernel {
         root: Arc<dyn SysRoot>,
         every: Duration,

@@ -22,12 +22,7 @@ pub struct ActivityReader {
 impl ActivityReader {
     /// One pass over the threads, from where the last one stopped, as long as `more` says there is time; at least one thread, and
     /// each thread once at most. It replaces `sample`, whose memory is used again.
-    pub fn threads(
-        &mut self,
-        root: &dyn SysRoot,
-        more: &mut dyn FnMut() -> bool,
-        sample: &mut ThreadSample,
-    ) {
+    pub fn threads(&mut self, root: &dyn SysRoot, more: &mut dyn FnMut() -> bool, sample: &mut ThreadSample) {
         self.threads.pass(root, &mut self.names, more, sample);
     }
 

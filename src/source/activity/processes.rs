@@ -127,10 +127,12 @@ impl Processes {
     /// The drives of a process: none if it moved no bytes since the last sample, `None` if they cannot be known.
     fn drives(&mut self, root: &dyn SysRoot, pid: u32, started: u64, io: Io) -> Option<Vec<DriveName>> {
         let moved = io.moved()?;
-        let fresh = Known { started, moved, drives: None, looked: 0, seen: self.sample };
+        // A process that the last sample lacked has moved everything since.
+        let first = if self.sample == 1 { moved } else { 0 };
+        let fresh = Known { started, moved: first, drives: None, looked: 0, seen: self.sample };
         let known = self.known.entry(pid).or_insert(fresh);
         if known.started != started {
-            *known = Known { started, moved, drives: None, looked: 0, seen: self.sample };
+            *known = Known { started, moved: 0, drives: None, looked: 0, seen: self.sample };
         }
         known.seen = self.sample;
         if std::mem::replace(&mut known.moved, moved) == moved {

@@ -231,6 +231,7 @@ fn a_sample_in_used_memory_is_that_of_new_memory() {
     machine.put("proc/11/io", "read_bytes: 1\nwrite_bytes: 0\n");
     reader.processes(&machine, &mut sample);
     assert_eq!(sample.processes.keys().copied().collect::<Vec<_>>(), [3, 10, 11], "9 has ended");
+    reader.processes(&machine, &mut sample);
     assert_eq!(sample, processes(&mut reader, &machine));
 }
 
@@ -284,6 +285,16 @@ fn open_files_name_the_drives_below_them() {
         assert_eq!(drives_of(&machine, &mut reader, 4096), expected, "{target} {mounts}");
         assert_eq!(drives_of(&machine, &mut reader, 4096), Some(named(&[])), "nothing moved since");
     }
+}
+
+#[test]
+fn a_process_that_is_new_has_drives_from_its_first_sample_on() {
+    let machine = Machine::new();
+    drives(&machine);
+    machine.link("proc/3/fd/7", "/dev/nvme1n1");
+    let mut reader = ActivityReader::default();
+    processes(&mut reader, &machine);
+    assert_eq!(drives_of(&machine, &mut reader, 4096), Some(named(&["nvme1n1"])));
 }
 
 #[test]

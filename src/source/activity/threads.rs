@@ -109,11 +109,8 @@ impl Threads {
             }
         }
         *sampled = threads.len();
-        *total = if complete {
-            *sampled
-        } else {
-            self::total(root).saturating_sub(self.hidden).max(*sampled)
-        };
+        *total =
+            if complete { *sampled } else { self::total(root).saturating_sub(self.hidden).max(*sampled) };
         problems.clear();
         problems.extend([&self.syscalls, &self.wchans].into_iter().filter_map(|kind| kind.problem.clone()));
     }
