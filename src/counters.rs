@@ -4,6 +4,8 @@ pub mod activity;
 mod columns;
 mod joined;
 mod uncounted;
+#[cfg(test)]
+mod come_and_go;
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -1,6 +1,8 @@
 //! `iodyno stat` on this machine: rows, CSV, JSON lines, averages, errors.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
+#[path = "common/loop_device.rs"]
+mod loop_device;
 #[path = "common/program.rs"]
 mod program;
 
@@ -9,6 +11,7 @@ use std::{
     process::Stdio,
 };
 
+use loop_device::{LoopDevice, ZramDevice};
 use program::{command, iodyno, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -91,6 +94,53 @@ fn a_signal_ends_it_with_averages() {
     let first: Value = serde_json::from_str(&first).unwrap();
     assert!(first.get("average").is_none());
     assert!(last["elapsed_seconds"].as_f64().unwrap() >= first["elapsed_seconds"].as_f64().unwrap());
+}
+
+/// All numbers of a document with their paths.
+fn numbers(value: &Value, path: &str, each: &mut dyn FnMut(&str, f64)) {
+    match value {
+        Value::Number(number) => each(path, number.as_f64().unwrap()),
+        Value::Array(all) => all.iter().for_each(|one| numbers(one, path, each)),
+        Value::Object(all) => {
+            all.iter().for_each(|(name, one)| numbers(one, &format!("{path}.{name}"), each))
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn devices_that_come_and_go_have_rates_only_while_they_are_there() {
+    const SIZE: u64 = 64 << 20;
+    let state = tempfile::tempdir().unwrap();
+    let mut child = command(state.path(), &["stat", "--json", "--interval", "0.1"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    let lists =
+        |line: &Value, name: &str| line["drives"].as_array().unwrap().iter().any(|one| one["name"] == name);
+    for _ in 0..3 {
+        let Some(zram) = ZramDevice::new(SIZE) else { break };
+        let Some(loops) = LoopDevice::new(SIZE) else { break };
+        let name = zram.name.clone();
+        let began = (0..50).any(|_| {
+            for device in [zram.device(), loops.device()] {
+                std::io::copy(&mut std::fs::File::open(device).unwrap(), &mut std::io::sink()).unwrap();
+            }
+            lists(&next(), &name)
+        });
+        drop((zram, loops));
+        let ended = (0..50).any(|_| !lists(&next(), &name));
+        assert!(began && ended, "{name} came: {began}, went: {ended}");
+    }
+    kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), Signal::INT).unwrap();
+    let averages = std::iter::from_fn(|| lines.next()).last().unwrap().unwrap();
+    child.wait().unwrap();
+    numbers(&serde_json::from_str(&averages).unwrap(), "", &mut |path, number| {
+        let most = if path.ends_with("bytes_per_second") { 1e12 } else { 1e19 };
+        assert!((0.0..most).contains(&number), "{path} {number}");
+    });
 }
 
 #[test]
