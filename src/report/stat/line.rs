@@ -55,6 +55,8 @@ struct OneCpu {
     cpu: u32,
     #[serde(flatten)]
     shares: Cpu,
+    /// Of all devices.
+    interrupts_per_second: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -161,7 +163,11 @@ impl Line {
             cpus: rates
                 .cpus
                 .iter()
-                .map(|(cpu, shares)| OneCpu { cpu: *cpu, shares: (*shares).into() })
+                .map(|(cpu, shares)| {
+                    let column = rates.columns.iter().position(|column| column == cpu);
+                    let interrupts_per_second = column.and_then(|at| rates.interrupts.get(at)).copied();
+                    OneCpu { cpu: *cpu, shares: (*shares).into(), interrupts_per_second }
+                })
                 .collect(),
             drives: super::disks(interval.machine, rates)
                 .map(|(drive, disk)| self::drive(drive.name.as_str(), disk))

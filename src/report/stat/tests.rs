@@ -172,7 +172,10 @@ fn a_line_of_json_has_what_scripts_rely_on() {
     assert_eq!(line["schema"], 1);
     assert_eq!(line["time"], 1_700_000_000_123_000_000_i64);
     assert_eq!((&line["cpu"]["usr"], &line["cpu"]["softirq"]), (&Value::from(15.0), &Value::from(10.0)));
-    assert_eq!(line["cpus"][1]["cpu"], 3);
+    assert_eq!(
+        (&line["cpus"][1]["cpu"], &line["cpus"][1]["interrupts_per_second"]),
+        (&Value::from(3), &Value::from(900.0))
+    );
     let drive = line["drives"].as_array().unwrap().iter().find(|drive| drive["queue_depth"] == 1.5).unwrap();
     assert_eq!(drive["read"]["iops"], 1000.0);
     assert_eq!(drive["read"]["await_ns"], 250_000.0);
