@@ -24,8 +24,10 @@ use iodyno::{
 enum Noise {
     /// Independent and normal.
     Normal(f64),
-    /// Correlated with the run before: standard deviation, correlation.
+    /// Correlated with the run before, as the machine changes slowly: standard deviation, correlation.
     Correlated(f64, f64),
+    /// Correlated with the arm's run before, as if each arm had a machine of its own: standard deviation, correlation.
+    CorrelatedArms(f64, f64),
     /// Independent, and 5 % slower at the end of 140 rounds than at the start.
     Drifting(f64),
     /// Independent, and from some run on 5 % slower.
@@ -118,6 +120,11 @@ fn scenarios() -> Vec<Scenario> {
     for (noise, arms) in [(0.03, 2), (0.1, 2), (0.1, 5)] {
         all.push(Scenario { extended: 3, ..scenario(Noise::Normal(noise), 0.0, arms) });
     }
+    // Interleaving does not help against noise that each arm has for itself; the last column shows whether it is noticed.
+    for correlation in [0.3, 0.6] {
+        let noise = Noise::CorrelatedArms(0.03, correlation);
+        all.push(Scenario { is_judged: false, ..scenario(noise, 0.0, 2) });
+    }
     all
 }
 
@@ -173,8 +180,8 @@ struct Runs<'a> {
     random: Random,
     /// Runs so far.
     count: u32,
-    /// The noise of the run before, in standard deviations.
-    before: f64,
+    /// The noise of the run before, in standard deviations; for each arm, where that counts.
+    before: Vec<f64>,
     /// The run from which on a stepping machine is slower.
     step: u32,
     at: Duration,
@@ -186,7 +193,7 @@ const RUN: Duration = Duration::from_millis(2500);
 impl<'a> Runs<'a> {
     fn new(scenario: &'a Scenario, seed: u64) -> Self {
         let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9) ^ 0x5eed);
-        let before = random.normal();
+        let before = (0..scenario.arms).map(|_| random.normal()).collect();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 100")]
         let step = (random.unit() * 40.0 * scenario.arms as f64) as u32;
         Self { scenario, random, count: 0, before, step, at: Duration::ZERO }
@@ -217,27 +224,28 @@ impl<'a> Runs<'a> {
 
     fn run(&mut self, arm: usize, workload: Workload) -> RunSummary {
         let effect = if arm == 1 { self.scenario.effect.ln_1p() } else { 0.0 };
-        let ios = 1e12 * (effect + self.noise()).exp();
+        let ios = 1e12 * (effect + self.noise(arm)).exp();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of reads")]
         let ios = ios as u64;
-        let target = TargetSummary {
-            ios,
-            bytes: ios,
-            runtime: Duration::from_secs(1),
-            ..TargetSummary::default()
-        };
+        let target =
+            TargetSummary { ios, bytes: ios, runtime: Duration::from_secs(1), ..TargetSummary::default() };
         RunSummary { workload, targets: vec![target], simulated: true, ..RunSummary::default() }
     }
 
-    fn noise(&mut self) -> f64 {
+    /// The next value of an autoregressive process of variance 1.
+    fn after(&mut self, process: usize, correlation: f64, normal: f64) -> f64 {
+        let before = &mut self.before[process];
+        *before = correlation * *before + (1.0 - correlation * correlation).sqrt() * normal;
+        *before
+    }
+
+    fn noise(&mut self, arm: usize) -> f64 {
         self.count += 1;
         let normal = self.random.normal();
         match self.scenario.noise {
             Noise::Normal(spread) => spread * normal,
-            Noise::Correlated(spread, correlation) => {
-                self.before = correlation * self.before + (1.0 - correlation * correlation).sqrt() * normal;
-                spread * self.before
-            }
+            Noise::Correlated(spread, correlation) => spread * self.after(0, correlation, normal),
+            Noise::CorrelatedArms(spread, correlation) => spread * self.after(arm, correlation, normal),
             Noise::Drifting(spread) => {
                 let rounds = f64::from(self.count) / self.scenario.arms as f64;
                 spread * normal - 0.05 * rounds / 140.0
@@ -288,6 +296,7 @@ fn print(out: &mut impl Write, scenario: &Scenario, outcomes: &[Outcome]) -> boo
     let name = match scenario.noise {
         Noise::Normal(spread) => format!("{} %", spread * 100.0),
         Noise::Correlated(spread, by) => format!("{} %, AR(1) of {by}", spread * 100.0),
+        Noise::CorrelatedArms(spread, by) => format!("{} %, AR(1) of {by} in each arm", spread * 100.0),
         Noise::Drifting(spread) => format!("{} %, drift of 5 %", spread * 100.0),
         Noise::Stepping(spread) => format!("{} %, one step of 5 %", spread * 100.0),
         Noise::Outliers(spread) => format!("{} %, 2 % outliers of -30 %", spread * 100.0),

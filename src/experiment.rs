@@ -9,6 +9,7 @@ pub mod custom_arms;
 pub mod account;
 pub mod looks;
 pub mod verdict;
+pub(crate) mod knee;
 pub mod driver;
 pub(crate) mod record;
 pub(crate) mod measured_gain;

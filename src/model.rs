@@ -17,7 +17,7 @@ pub mod record;
 pub mod experiment;
 
 pub use errno::{errno_name, errno_number, errno_words, error_words};
-pub use experiment::{ArmRecord, EffectRecord, ExperimentRecord, SettingRecord};
+pub use experiment::{ArmRecord, EffectRecord, ExperimentRecord, KneeRecord, SettingRecord};
 pub use failed::Failed;
 pub use ids::{DriveName, ExperimentId, FindingId, NodeIndex, PciAddress, SettingId, Severity};
 pub use limit::{Basis, Limit, Limits, MeasuredPoint, ProcessorLimit};

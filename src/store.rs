@@ -180,6 +180,11 @@ pub trait Kept: Serialize + DeserializeOwned {
     /// The boot it belongs to.
     fn boot(&self) -> &Label;
 
+    /// Its line in the file.
+    fn line(&self) -> serde_json::Result<String> {
+        serde_json::to_string(self)
+    }
+
     /// Whether it continues the earlier record.
     fn is_again(&self, _earlier: &Self) -> bool {
         false
@@ -201,6 +206,11 @@ impl Kept for ExperimentRecord {
         &self.boot
     }
 
+    /// Without the samples: those of an hour would fill a quarter of the file, and runs that count are in the arms.
+    fn line(&self) -> serde_json::Result<String> {
+        serde_json::to_string(&Self { samples: Vec::new(), ..self.clone() })
+    }
+
     fn is_again(&self, earlier: &Self) -> bool {
         self.started > 0 && self.started == earlier.started && self.name == earlier.name
     }
@@ -218,7 +228,7 @@ fn older_file<T: Kept>() -> String {
 
 /// Appends a record. It contains paths, so the file is readable by its user only.
 pub fn keep<T: Kept>(folder: &Path, record: &T) -> io::Result<()> {
-    let mut line = serde_json::to_string(record)?;
+    let mut line = record.line()?;
     line.push('\n');
     let folder = StateFolder::make(folder)?;
     let mut file = folder.append(T::FILE)?;
@@ -288,7 +298,11 @@ mod tests {
         assert_eq!(columns(&folder).unwrap().as_deref(), Some("read"));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
     }
-    use crate::model::{Metric, Seconds, Workload, run::testing};
+    use crate::model::{
+        Metric, Seconds, Workload,
+        experiment::{Sample, Surroundings},
+        run::testing,
+    };
 
     fn record(boot: &str, bytes: u64) -> RunRecord {
         RunRecord {
@@ -311,6 +325,7 @@ mod tests {
             options: Vec::new(),
             arms: Vec::new(),
             effects: Vec::new(),
+            knee: None,
             margin: 0.02,
             detectable: None,
             rounds,
@@ -363,6 +378,26 @@ mod tests {
         }
         let found = recent::<ExperimentRecord>(folder.path(), "now", 9).unwrap();
         assert_eq!(found.kept, [experiment(200, 8), experiment(100, 16)]);
+    }
+
+    #[test]
+    fn samples_are_not_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let sample = Sample {
+            round: 1,
+            arm: "A".to_owned(),
+            order: 1,
+            began: 1_000_000_000,
+            seed: 7,
+            value: Some(1e6),
+            discarded: None,
+            surroundings: Surroundings::default(),
+        };
+        let long = ExperimentRecord { samples: vec![sample; 2000], ..experiment(100, 8) };
+        keep(folder.path(), &long).unwrap();
+        assert!(fs::metadata(file::<ExperimentRecord>(folder.path())).unwrap().len() < 2000);
+        let found = recent::<ExperimentRecord>(folder.path(), "now", 9).unwrap();
+        assert_eq!(found.kept, [experiment(100, 8)]);
     }
 
     #[test]

@@ -133,7 +133,9 @@ fn poder_both_cards_under_one_root_complex_and_under_two() {
     let before = run("threadripper-before", "drives", 0, &Wishes::default());
     near(&before, "all 10", BytesPerSecond, 50.0 * GIB);
     assert_eq!(verdict(&before, "8 under 0000:40"), Verdict::Slower, "they share a limit");
-    assert_eq!(verdict(&before, "all 10"), Verdict::Slower);
+    assert_eq!(verdict(&before, "all 10"), Verdict::NoDifference, "the other two add what they read alone");
+    let all = before.effect(arm(&before, "all 10")).unwrap();
+    assert!(sentence(&before, all).contains("than 8 under 0000:40 and 2 times nvme0n1"));
     let after = run("threadripper-after", "drives", 0, &Wishes::default());
     near(&after, "all 10", BytesPerSecond, 66.0 * GIB);
     assert_eq!(verdict(&after, "all 10"), Verdict::NoDifference, "no drive holds another back");
@@ -297,7 +299,26 @@ fn what_cannot_be_is_one_line() {
         (&["run", "jobs", "--demo", "--arm", "bs=4k"], "--arm: jobs has fixed arms"),
         (&["run", "own", "--demo", "--arm", "bs=4k", "--arm", "bs=4q"], "own: needs another bs"),
         (&["run", "jobs"], "--filename: no drive or file to read"),
-        (&["run", "jobs", "--filename", "/nowhere/file", "--max-time", "1"], "/nowhere/file: ENOENT"),
+        (&["run", "jobs", "--filename", "/nowhere/file"], "/nowhere/file: ENOENT"),
+        (
+            &["run", "scheduler", "--demo", "threadripper-before", "--max-time", "1s"],
+            "--max-time: too short for 8 rounds of 2 runs; use 45 s or more, or a shorter --runtime",
+        ),
+        (
+            &[
+                "run",
+                "direct",
+                "--filename",
+                "/nowhere/file",
+                "--runtime",
+                "100ms",
+                "--rounds",
+                "100",
+                "--max-time",
+                "9s",
+            ],
+            "--max-time: too short for 100 rounds of 2 runs; use 122 s or more, or a shorter --runtime",
+        ),
     ] {
         let (out, error, status) = iodyno(&[&["experiment"][..], args].concat());
         assert_eq!(status, Some(2), "{args:?}: {out}{error}");

@@ -144,6 +144,9 @@ fn an_experiment_in_progress_and_its_verdict() {
         kept("what_if_verdict", FIRST, "what-if", size, "<Enter>", 60);
     }
     kept("what_if_ladder", FIRST, "what-if", MIDDLE, "jjjjjj<Enter>", 260);
+    for size in [SIZES[0], MIDDLE] {
+        kept("what_if_runs", FIRST, "what-if", size, "<Enter>d", 60);
+    }
     kept("what_if_drives", FIRST, "what-if", MIDDLE, "jjjjjjjj<Enter>", 80);
     kept("what_if_own", FIRST, "what-if", MIDDLE, "Gejj", 0);
 }

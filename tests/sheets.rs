@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use iodyno::{
     app::MachineRead,
-    experiment::{Account, Phase, Run, Scene, Terms, ThrownOut, account::Ending, plan::Wishes, table},
+    experiment::{
+        Account, Phase, Run, Sample, Scene, Surroundings, Terms, ThrownOut, account::Ending, plan::Wishes,
+        table,
+    },
     machine::Drive,
     model::{DriveName, ExperimentRecord, Metric, RunRecord, RunSummary, Target, Verdict, Workload},
     report::{
@@ -82,6 +85,16 @@ fn experiment(read: &MachineRead, file: Option<&str>) -> ExperimentRecord {
         account.ending = Some(Ending::Failed(format!("{file}: EIO, says bob")));
         let why =
             format!("EIO: Input/output error on {file}; attic-tower at 10.9.8.7 read S4EWNX0R123456 too");
+        account.samples.push(Sample {
+            round: 3,
+            arm: account.plan.arms[0].label.clone(),
+            order: 1,
+            began: 1,
+            seed: 2,
+            value: None,
+            discarded: Some(why.clone()),
+            surroundings: Surroundings::default(),
+        });
         account.thrown_out.push(ThrownOut { round: 3, arm: account.plan.arms[0].label.clone(), why });
     }
     account.conclude(true);
@@ -209,8 +222,10 @@ fn nothing_private_is_in_a_sheet_unless_asked_for() {
         store::keep(folder.path(), &experiment).unwrap();
         secrets.push(boot.to_owned());
         let runs: Vec<RunRecord> = store::recent(folder.path(), boot, 5).unwrap().kept;
-        let experiments: Vec<ExperimentRecord> = store::recent(folder.path(), boot, 5).unwrap().kept;
+        let mut experiments: Vec<ExperimentRecord> = store::recent(folder.path(), boot, 5).unwrap().kept;
         assert_eq!((runs.len(), experiments.len()), (1, 1), "{name}");
+        // Those of this session have their samples.
+        experiments[0].samples = experiment.samples;
         let of = |with| with_experiments(read, &Mode::Capture, &runs, &experiments, with);
         let (dossier_without, dossier_with) = (of(false), of(true));
         let whole = format!(

@@ -22,6 +22,7 @@ use crate::{
     source::{SysRoot, origin::Origin},
     text::Label,
     tune::SettingsService,
+    units::counted,
 };
 
 #[derive(Debug, Args)]
@@ -74,9 +75,9 @@ struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = Terms::FEWEST_ROUNDS,
         value_parser = clap::value_parser!(u32).range(i64::from(Terms::FEWEST_ROUNDS)..=100_000))]
     rounds: u32,
-    /// Maximum duration: 10m
-    #[arg(long = "max-time", value_name = "TIME", default_value = "10m", value_parser = fio::time)]
-    max_time: Duration,
+    /// Maximum duration [default: 10m, or what the minimum rounds take]
+    #[arg(long = "max-time", value_name = "TIME", value_parser = fio::time)]
+    max_time: Option<Duration>,
     /// Seed for the order of arms
     #[arg(long, value_name = "N")]
     randseed: Option<u64>,
@@ -190,9 +191,19 @@ impl RunArgs {
             Wishes { options: self.every_arm.0.clone(), arms: self.arms.clone(), metric: self.metric };
         let scene =
             Scene { machine: &machine, targets: &targets, simulated: origin.is_demo(), wishes: &wishes };
-        let plan = row
+        let mut plan = row
             .plan(&scene, self.terms())
             .map_err(|needs| Complaint::new(&self.name, needs.to_string(), "see `iodyno experiment list`"))?;
+        if self.max_time.is_none() {
+            plan.allow_least_time();
+        }
+        if plan.terms.most_time < plan.least_time() {
+            let rounds = counted(plan.terms.least_rounds as usize, "round");
+            let why = format!("too short for {rounds} of {}", counted(plan.arms.len(), "run"));
+            let fix =
+                format!("use {} s or more, or a shorter --runtime", plan.least_time().as_secs_f64().ceil());
+            return Err(Complaint::new("--max-time", why, fix).into());
+        }
         let service = startup::settings(origin, &root).filter(|service| service.boot.is_some());
         let cannot = || Complaint::new("experiment", "this machine's boot id cannot be read", "mount /proc");
         self.carry_out(plan, &service.ok_or_else(cannot)?, &root)
@@ -205,7 +216,7 @@ impl RunArgs {
             measured: self.runtime,
             warm_up: self.ramp_time,
             least_rounds: self.rounds,
-            most_time: self.max_time,
+            most_time: self.max_time.unwrap_or(Terms::default().most_time),
             seed: self.randseed.unwrap_or(Terms::default().seed),
         }
     }

@@ -130,6 +130,11 @@ impl Account {
         log_ratios(&figures, &against)
     }
 
+    /// Standard deviation of the logarithms of an arm's runs that count; `None` with fewer than two.
+    pub(crate) fn noise(&self, arm: usize) -> Option<f64> {
+        statistics::spread(&self.arms[arm].runs.iter().map(|run| run.value.ln()).collect::<Vec<_>>())
+    }
+
     /// The level of the next look's intervals.
     pub(crate) fn level(&self) -> f64 {
         looks::level(self.plan.terms.confidence, self.compared().count(), self.extensions)
@@ -229,7 +234,7 @@ impl Account {
     }
 
     /// Whether more rounds were discarded than counted, and at least the minimum number of rounds.
-    fn is_disturbed(&self) -> bool {
+    pub(crate) fn is_disturbed(&self) -> bool {
         let thrown_out = u32::try_from(self.thrown_out.len()).unwrap_or(u32::MAX);
         thrown_out > self.rounds && thrown_out >= self.plan.terms.least_rounds
     }
@@ -241,7 +246,8 @@ impl Account {
 
     /// Half width of the widest interval, as a share; `None` until every arm has an interval.
     pub(crate) fn width(&self) -> Option<f64> {
-        let halves = self.open().map(|arm| Some(self.interval(arm)?.half));
+        let halves =
+            self.open().map(|arm| self.effect(arm).map(|effect| (effect.high / effect.low).ln() / 2.0));
         halves.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max).map(f64::exp_m1)
     }
 

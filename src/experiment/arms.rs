@@ -222,15 +222,19 @@ pub(super) fn together(scene: &Scene<'_>, work: &Workload) -> Arms {
         drives.iter().filter(|drive| fullest.is_some() && complex(drive) == fullest).collect();
     let first = below.first().copied().unwrap_or(&drives[0]);
     let mut arms = vec![Arm::new(first.0.to_string(), on(work, [first.1.clone()]))];
-    let mut add = |label: String, targets: Vec<Target>| {
-        let count = targets.len() as f64;
-        arms.push(Arm { against: vec![(0, count)], ..Arm::new(label, on(work, targets)) });
+    let mut add = |label: String, targets: Vec<Target>, against: Vec<(usize, f64)>| {
+        arms.push(Arm { against, ..Arm::new(label, on(work, targets)) });
     };
+    let mut parts = vec![(0, drives.len() as f64)];
     if let Some(at) = fullest.filter(|_| below.len() > 1 && below.len() < drives.len()) {
         let label = format!("{} under {}", below.len(), scene.machine.pci.node(at).address);
-        add(label, below.iter().map(|(_, target)| target.clone()).collect());
+        let count = below.len() as f64;
+        add(label, below.iter().map(|(_, target)| target.clone()).collect(), vec![(0, count)]);
+        // All drives against the drives of this root complex together: whether the others add what they read alone.
+        parts = vec![(1, 1.0), (0, drives.len() as f64 - count)];
     }
-    add(format!("all {}", drives.len()), drives.iter().map(|(_, target)| target.clone()).collect());
+    let all = drives.iter().map(|(_, target)| target.clone()).collect();
+    add(format!("all {}", drives.len()), all, parts);
     Ok(arms)
 }
 

@@ -257,8 +257,7 @@ impl Driver {
         });
         // A first run may be too short for a read to complete; the rounds that count show whether it is.
         let is_empty = run.is_none() && self.account.round > 0 && !self.stopping;
-        let failed =
-            failed.or_else(|| is_empty.then(|| format!("has no figure for {}", metric.name())));
+        let failed = failed.or_else(|| is_empty.then(|| format!("has no figure for {}", metric.name())));
         let stopped = self.stopping.then_some("the run was stopped");
         let value = run.as_ref().map(|run| run.value);
         self.note(arm, began, value, failed.as_deref().or(stopped), ran.surroundings);

@@ -31,6 +31,8 @@ pub struct Experiment {
     pub if_worse: &'static str,
     /// The conclusion without a difference.
     pub if_same: &'static str,
+    /// The name of the value that grows from arm to arm; empty if none does.
+    pub ladder: &'static str,
     /// Findings that it confirms or refutes.
     pub proves: &'static [&'static str],
     /// The default targets.
@@ -248,6 +250,11 @@ impl Plan {
     /// Minimum duration: the warm-up round and the fewest counted rounds.
     pub(crate) fn least_time(&self) -> Duration {
         self.round_time() * (self.terms.least_rounds + 1)
+    }
+
+    /// Raises the maximum duration to the minimum: many arms may need more than the default.
+    pub(crate) fn allow_least_time(&mut self) {
+        self.terms.most_time = self.terms.most_time.max(self.least_time());
     }
 
     pub(crate) fn round_time(&self) -> Duration {

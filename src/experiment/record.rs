@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::{
     account::Account,
+    knee::Knee,
     plan::{Assignment, Plan, Terms},
-    statistics::spread,
     verdict,
 };
 use crate::{
-    model::{ArmRecord, EffectRecord, ExperimentRecord, SettingRecord},
+    model::{ArmRecord, EffectRecord, ExperimentRecord, KneeRecord, SettingRecord},
     text::Label,
 };
 
@@ -31,6 +31,7 @@ impl Account {
             options: options(plan),
             arms: (0..plan.arms.len()).map(|index| arm(self, index)).collect(),
             effects: self.compared().map(|arm| effect(self, arm)).collect(),
+            knee: knee(self),
             margin: plan.terms.margin,
             detectable: self.effects.iter().map(|effect| effect.detectable).reduce(f64::max),
             rounds: self.rounds,
@@ -57,10 +58,18 @@ fn arm(account: &Account, index: usize) -> ArmRecord {
         label: Label::new(&arm.label),
         settings: arm.settings.iter().map(setting).collect(),
         workload: account.plan.timed(index),
-        noise: spread(&so_far.runs.iter().map(|run| run.value.ln()).collect::<Vec<_>>()),
+        noise: account.noise(index),
         runs: so_far.runs.clone(),
         left_out: so_far.left_out.clone(),
     }
+}
+
+fn knee(account: &Account) -> Option<KneeRecord> {
+    let arm = match account.knee()? {
+        Knee::At(arm) => Some(Label::new(&account.plan.arms[arm].label)),
+        Knee::Beyond { .. } | Knee::Unknown { .. } => None,
+    };
+    Some(KneeRecord { arm, meaning: account.knee_sentence()? })
 }
 
 fn effect(account: &Account, arm: usize) -> EffectRecord {

@@ -24,6 +24,7 @@ const fn row(id: &'static str, question: &'static str, arms: &'static str) -> Ex
         if_better: better(Metric::Iops),
         if_worse: worse(Metric::Iops),
         if_same: "{arm} and {baseline} read the same: another limit is lower.",
+        ladder: "",
         proves: &[],
         subject: Subject::OneDrive,
         workload: small_reads,
@@ -102,6 +103,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_worse: "{arm} contend with each other: {baseline} reads more.",
         if_same: "{baseline} saturates the drive already: more workers only cost CPU time.",
         proves: &["few-queues"],
+        ladder: "number of jobs",
         make: arms::jobs,
         ..row("jobs", "Is one worker enough for a drive?", "1, 2, 4, ... jobs")
     },
@@ -110,6 +112,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_worse: "{arm} reads less than {baseline}.",
         if_same: "{arm} reads no more than {baseline}: the depth only adds latency.",
         workload: Workload::default,
+        ladder: "queue depth",
         make: arms::depths,
         ..row("depth", "What queue depth is enough?", "depth 1 to 256")
     },
@@ -121,6 +124,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_same: "{arm} and {baseline} have the same throughput.",
         workload: || Workload { depth: 128, ..Workload::default() },
         proves: &["lba-512"],
+        ladder: "block size",
         make: arms::blocks,
         ..row("block-size", "Which block size saturates the drive?", "4k, 8k, ... 1m")
     },
@@ -144,8 +148,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
         metric: Metric::BytesPerSecond,
         found: "10 drives: about 50 GiB/s with both cards under one root complex, 66 GiB/s under two (Poder 2021); 4 drives 30.0 GB/s (Regalis 2023)",
         if_better: "{arm} read more than {baseline}: something else limited one drive alone.",
-        if_worse: "{arm} limit each other: less than {baseline}. They share a limit.",
-        if_same: "{arm} read as much as {baseline}: nothing they share is full.",
+        if_worse: "{arm} read less than {baseline}: together they reach a limit that they share.",
+        if_same: "{arm} read as much as {baseline}: together they reach no further limit.",
         workload: big_reads,
         subject: Subject::AllDrives,
         proves: &["shared-root-complex", "oversubscribed-hop", "chipset-uplink", "memory-bandwidth"],

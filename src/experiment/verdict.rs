@@ -79,12 +79,30 @@ pub(crate) fn percent_change(ratio: f64) -> String {
 /// The base of an arm's comparison, in words.
 pub(crate) fn against(account: &Account, arm: usize) -> String {
     let arms = &account.plan.arms;
+    let is_one = |factor: f64| (factor - 1.0).abs() < 1e-9;
     match arms[arm].against.as_slice() {
-        [] => String::new(),
-        [(base, factor)] if (*factor - 1.0).abs() < 1e-9 => arms[*base].label.clone(),
-        [(base, factor)] => format!("{factor:.0} times {}", arms[*base].label),
-        many => format!("the sum of its {} drives alone", many.len()),
+        many if many.len() > 1 && many.iter().all(|(_, factor)| is_one(*factor)) => {
+            format!("the sum of its {} drives alone", many.len())
+        }
+        parts => {
+            let words = parts.iter().map(|(base, factor)| match &arms[*base].label {
+                label if is_one(*factor) => label.clone(),
+                label => format!("{factor:.0} times {label}"),
+            });
+            words.collect::<Vec<_>>().join(" and ")
+        }
     }
+}
+
+/// The base of all comparisons, in a few words.
+pub(crate) fn base(account: &Account) -> &str {
+    let arms = &account.plan.arms;
+    let baseline = account.plan.baseline();
+    let is_base = |(base, factor): &(usize, f64)| *base == baseline && (*factor - 1.0).abs() < 1e-9;
+    if arms.iter().all(|arm| arm.against.iter().all(is_base)) {
+        return arms.get(baseline).map_or("", |arm| arm.label.as_str());
+    }
+    "its parts"
 }
 
 /// The conclusion from an effect.

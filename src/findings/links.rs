@@ -28,7 +28,7 @@ pub(super) const LINK_DOWNTRAINED: Row = Row {
             and no software asked for that",
     why: "Each lost generation and each halved width halves the link's bandwidth. Both ends can do \
           more, so the cause is between drive and slot, or in the firmware.",
-    source: "computed from speed, width and encoding of the link",
+    source: "computed from the link's speed, width and encoding; at most the drive's own rate",
     remedy: "Reseat the drive or card, try it without riser or cable, then set the slot's link speed in the BIOS by \
              hand instead of Auto (Tanel Poder's quad cards needed it). {blame}",
     risk: Risk::Hardware,
@@ -43,7 +43,7 @@ pub(super) const LINK_CAPPED_BY_SOFTWARE: Row = Row {
     fires: "the port's target link speed (Link Control 2) is below the lower of what the device and its port can do",
     why: "Firmware or the kernel asked for a slower link than both ends can do. A cooling device that is not at 0 proves \
           nothing, since a slow device causes that too; the target register does.",
-    source: "computed from speed, width and encoding of the link",
+    source: "computed from the link's speed, width and encoding; at most the drive's own rate",
     remedy: "Set the slot's link speed in the BIOS to Auto or the highest generation; if the kernel lowered it after errors, \
              fix those first.",
     risk: Risk::Firmware,

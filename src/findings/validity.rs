@@ -1,5 +1,7 @@
 //! [`RunMonitor`]: other activity during a test, and whether the test's figure is valid.
 
+mod surroundings;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, Gain, Inputs, Subject, SubjectKind};
@@ -7,9 +9,7 @@ use crate::{
     capacity::{self, SystemActivity},
     counters::{DiskRates, Rates},
     machine::{Alone, Drive, IoLimit, LimitKind, Machine, Measured, Smart},
-    model::{
-        DriveName, Limits, RunSample, RunSummary, Severity, TargetSummary, Workload, experiment::Surroundings,
-    },
+    model::{DriveName, Limits, RunSample, RunSummary, Severity, TargetSummary, Workload},
     text::Label,
     units,
 };
@@ -20,6 +20,8 @@ const OTHERS: f64 = 0.05;
 const LITTLE: f64 = 1e6;
 /// CPU-bound below this idle and iowait time, percent of all CPUs.
 const BUSY: f64 = 5.0;
+/// Busy CPUs are others' doing where other processes used more than this share of them.
+const OTHER_CPUS: f64 = 0.25;
 /// A cgroup limit counts as reached from this share: other processes of the cgroup use it, too.
 const REACHED: f64 = 0.5;
 
@@ -177,15 +179,20 @@ impl RunMonitor {
         // Unknown does not count as busy.
         let cpu = self.seen.as_ref().and_then(|seen| seen.cpu);
         let busy = cpu.is_some_and(|cpu| cpu.idl + cpu.wai < BUSY);
-        run.cpu_bound = busy;
+        let others = self.other_cpus(run).filter(|(others, all)| others / all > OTHER_CPUS);
+        run.cpu_bound = busy && others.is_none();
         let disturbed = self.disturbed(machine, run, 0.0);
         let (reasons, notes) = limited(machine, run);
         for (target, (disturbed, limited)) in run.targets.iter_mut().zip(disturbed.into_iter().zip(reasons)) {
             let doubts = &mut target.invalid_because;
-            if busy {
-                doubts.push(
+            match others.filter(|_| busy) {
+                Some((others, all)) => doubts.push(format!(
+                    "all CPUs were busy, and other processes used {others:.1} of {all:.0}: stop them"
+                )),
+                None if busy => doubts.push(
                     "CPU-bound: all CPUs were busy, so this measures the CPUs, not the drives".to_owned(),
-                );
+                ),
+                None => {}
             }
             doubts.extend(limited);
             doubts.extend(disturbed);
@@ -211,33 +218,6 @@ impl RunMonitor {
             _ => true,
         });
         learned
-    }
-
-    /// What else the machine did during a finished run.
-    pub(crate) fn surroundings(&self, machine: &Machine, run: &RunSummary) -> Surroundings {
-        let Some(seen) = &self.seen else { return Surroundings::default() };
-        let drives = run.targets.iter().filter_map(|target| target.drive.as_ref());
-        let drives: BTreeSet<&DriveName> = drives.collect();
-        let seconds = seen.elapsed.as_secs_f64().max(1e-9);
-        let others = |name: &&DriveName| {
-            let disk = seen.disks.get(*name)?;
-            let (_, own) = self.own.on(&on_top(machine, name));
-            Some((disk.read_bytes + disk.written_bytes - own / seconds).max(0.0))
-        };
-        let others: Vec<f64> = drives.iter().filter_map(others).collect();
-        let own_cpus = run.targets.iter().map(|target| {
-            (target.cpu_user + target.cpu_system).as_secs_f64() / target.runtime.as_secs_f64().max(1e-9)
-        });
-        let own_cpus: f64 = own_cpus.sum();
-        let busy = seen.cpu.map(|cpu| 100.0 - cpu.idl - cpu.wai);
-        let temperature = |name: &&DriveName| machine.drive(name)?.temperature.as_ref()?.now.get();
-        Surroundings {
-            other_io: (!others.is_empty()).then(|| others.iter().sum()),
-            cpu_load: busy,
-            other_cpus: busy.map(|busy| (busy / 100.0 * seen.cpus.len() as f64 - own_cpus).max(0.0)),
-            temperature: drives.iter().filter_map(temperature).reduce(f64::max),
-            cpu_khz: None,
-        }
     }
 
     /// Disturbances of each target that vary between runs: other I/O on its drive, temperature. Other I/O that is small

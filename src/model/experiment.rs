@@ -122,6 +122,9 @@ pub struct ExperimentRecord {
     pub arms: Vec<ArmRecord>,
     /// The result of each comparison.
     pub effects: Vec<EffectRecord>,
+    /// The knee, where arms are steps of one growing value and the experiment has ended at a look.
+    #[serde(default)]
+    pub knee: Option<KneeRecord>,
     /// Smaller differences count as none, a share.
     pub margin: f64,
     /// The largest detectable difference of all effects, a share.
@@ -147,6 +150,15 @@ pub struct ExperimentRecord {
     pub restored: bool,
     /// Whether the engine was simulated.
     pub simulated: bool,
+}
+
+/// Where larger values stop to gain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KneeRecord {
+    /// Label of the arm beyond which a larger value gains less than the margin; `None` if there is none or it is not known.
+    pub arm: Option<Label>,
+    /// The same in words.
+    pub meaning: String,
 }
 
 /// An arm.

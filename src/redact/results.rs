@@ -58,6 +58,10 @@ impl Redactor {
             clean(&mut out.arm);
             clean(&mut out.why);
         }
+        for sample in &mut record.samples {
+            clean(&mut sample.arm);
+            sample.discarded.iter_mut().for_each(&mut clean);
+        }
         for effect in &mut record.effects {
             clean(&mut effect.against);
             clean(&mut effect.meaning);

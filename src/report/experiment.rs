@@ -138,6 +138,9 @@ pub(crate) fn result(account: &Account) -> String {
     }
     let columns = ["  ARM", "READS", "RATE", "CPU", "LATENCY"].map(Column::left);
     let mut text = format!("\n{}\n", table::text(&columns, &rows, None));
+    if let Some(knee) = account.knee_sentence() {
+        let _infallible = writeln!(text, "{knee}");
+    }
     for effect in &account.effects {
         let _infallible = writeln!(text, "{}", verdict::sentence(account, effect));
         let _infallible = writeln!(text, "  {}", verdict::meaning(account, effect));

@@ -67,12 +67,7 @@ fn ended(workload: &Workload, rate: f64, wrong: &[&str]) -> RunSummary {
         invalid_because: wrong.iter().map(ToString::to_string).collect(),
         ..TargetSummary::default()
     };
-    RunSummary {
-        workload: workload.clone(),
-        targets: vec![target],
-        simulated: true,
-        ..RunSummary::default()
-    }
+    RunSummary { workload: workload.clone(), targets: vec![target], simulated: true, ..RunSummary::default() }
 }
 
 #[test]

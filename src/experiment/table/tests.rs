@@ -125,7 +125,13 @@ fn drives_are_held_against_what_they_do_alone() {
     let plan = plan_of("drives", &machine, false, 10, &Wishes::default()).unwrap();
     assert_eq!(labels(&plan), ["nvme0n1", "8 under 0000:40", "all 10"]);
     assert_eq!(plan.arms[1].against, [(0, 8.0)]);
+    assert_eq!(plan.arms[2].against, [(1, 1.0), (0, 2.0)], "what the other two add");
     assert_eq!(plan.arms[2].workload.targets.len(), 10);
+    let alike = plan_of("drives", &machine, false, 2, &Wishes::default()).unwrap();
+    assert_eq!(
+        (labels(&alike), alike.arms[1].against.as_slice()),
+        (vec!["nvme8n1", "all 2"], [(0, 2.0)].as_slice())
+    );
     let pairs = plan_of("pairs", &machine, false, 3, &Wishes::default()).unwrap();
     assert_eq!(pairs.arms.len(), 3 + 3 + 1);
     assert_eq!(pairs.arms[3].against, [(0, 1.0), (1, 1.0)]);

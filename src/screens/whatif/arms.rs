@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use crate::{
     experiment::{
         Account, Phase, Run,
-        verdict::{change, short},
+        verdict::{base, change, short},
     },
     model::Verdict,
     screens::widgets::paint::{Brush, Piece, cells, fit, piece, simulated},
@@ -71,8 +71,7 @@ fn head(brush: &mut Brush<'_>, inner: Rect, account: &Account, columns: &Columns
         brush.text(x, inner.y, columns.cost, "    CPU/read        p99", Meaning::Quiet);
         x += columns.cost;
     }
-    let base = account.plan.arms.get(account.plan.baseline()).map_or("", |arm| arm.label.as_str());
-    let text = fit(&format!("  vs {base}"), columns.ratio);
+    let text = fit(&format!("  vs {}", base(account)), columns.ratio);
     brush.text(x, inner.y, columns.ratio, &text, Meaning::Quiet);
 }
 

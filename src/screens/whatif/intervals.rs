@@ -6,7 +6,7 @@ use super::arms::word;
 use crate::{
     experiment::{
         Account,
-        verdict::{change, percent},
+        verdict::{base, change, percent},
     },
     screens::widgets::{
         graph::share_of,
@@ -105,8 +105,7 @@ fn scale(brush: &mut Brush<'_>, account: &Account, axis: &Axis, y: u16) {
     }
     let one = axis.column(1.0);
     brush.cell(one, y, '┴', line);
-    let base = account.plan.arms.get(account.plan.baseline()).map_or("", |arm| arm.label.as_str());
-    let at_one = format!(" 0 % = {} ", fit(base, 20));
+    let at_one = format!(" 0 % = {} ", fit(base(account), 20));
     let wide = cells(&at_one);
     let x = (one + 1).min((axis.x + axis.width).saturating_sub(wide));
     brush.text(x, y, wide, &at_one, Meaning::Quiet);

@@ -3,6 +3,7 @@
 mod arms;
 mod draw;
 mod intervals;
+mod runs;
 mod update;
 mod words;
 
@@ -50,6 +51,7 @@ pub(super) const COMMANDS: &[Command<Run<WhatIf>>] = &[
     command(550, &[Char('e')], "edit arms", "custom arms", "Edit the two arms of the custom experiment: LABEL: scheduler=none bs=4k iodepth=32", WhatIf::write_arms),
     command(560, &[Char('m')], "extend", "more rounds", "Add rounds to an experiment that has ended", |_, shared| update::longer(shared)),
     command(570, &[Char('K')], "keep winner", "keep winner", "Apply the winner's settings and keep them until undone", WhatIf::keep),
+    command(575, &[Char('d')], "details", "runs", "Show the runs of the experiment with all readings, or its verdict", |state, _| state.show_runs()),
     command(580, &[Char('s')], "to sheet", "add to sheet", "Add the verdict to the sheet, or remove it", |_, shared| update::to_sheet(shared)),
     command(590, &[Char('b')], "undo", "undo kept", "Undo the settings kept from an experiment", WhatIf::put_back),
 ];
@@ -76,7 +78,9 @@ pub struct WhatIf {
     own: [String; 2],
     /// Which arm of `own` is being written, and its text.
     edit: Option<(usize, Input)>,
-    /// Lines by which the words of the verdict are scrolled down.
+    /// Whether the runs are shown instead of the verdict.
+    shows_runs: bool,
+    /// Lines by which the words of the verdict, or the runs, are scrolled down.
     words_top: usize,
     /// Files that the winner was kept in.
     kept: Vec<String>,
@@ -101,6 +105,7 @@ impl Default for WhatIf {
             top: 0,
             own: ["scheduler=none".to_owned(), "scheduler=mq-deadline".to_owned()],
             edit: None,
+            shows_runs: false,
             words_top: 0,
             kept: Vec::new(),
             made_for: None,
@@ -127,7 +132,10 @@ impl WhatIf {
             let targets = targets(shared, row.subject);
             let scene = Scene { machine, targets: &targets, simulated, wishes: &wishes };
             let plan = if shared.can_test() {
-                row.plan(&scene, Terms::default())
+                row.plan(&scene, Terms::default()).map(|mut plan| {
+                    plan.allow_least_time();
+                    plan
+                })
             } else {
                 Err("this machine or a demo: a capture's drives are not here".into())
             };

@@ -33,7 +33,7 @@ impl Screen for WhatIf {
         if let Some(shown) = shared.experiments.on_screen() {
             let [.., panel] = account_areas(&shown.account, shared, area);
             let inside = inner(panel, shared.is_boxed());
-            let lines = words::lines(shared, shown, inside.width).len();
+            let lines = words::panel_lines(self, shared, shown, inside.width).len();
             let rows = words::rows(inside);
             self.words_top = scrolled(self.words_top, step.rows(rows), lines, rows);
         } else {
@@ -138,7 +138,7 @@ impl WhatIf {
         let name = self.entry().map_or("", |entry| entry.row.id.0);
         match plan.map(Box::new) {
             Ok(plan) => {
-                self.words_top = 0;
+                (self.words_top, self.shows_runs) = (0, false);
                 self.kept.clear();
                 vec![
                     Ask::Change(SharedChange::BeginExperiment(plan.clone())),
@@ -147,6 +147,12 @@ impl WhatIf {
             }
             Err(needs) => vec![warn(format!("{name} {needs}"))],
         }
+    }
+
+    /// Shows the runs, or the verdict again.
+    pub(super) const fn show_runs(&mut self) -> Asks {
+        (self.words_top, self.shows_runs) = (0, !self.shows_runs);
+        Asks::new()
     }
 
     /// Opens the first arm of `own` for text.

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{WhatIf, arms::word};
+use super::{WhatIf, arms::word, runs};
 use crate::{
     experiment::{Account, Phase, verdict},
     model::{Effect, Verdict},
@@ -19,10 +19,14 @@ pub(super) fn rows(inner: Rect) -> u16 {
 
 pub(super) fn draw(state: &WhatIf, shared: &Shared, shown: &Progress, panel: Rect, brush: &mut Brush<'_>) {
     let account = &shown.account;
-    let title = if account.has_ended() { "Verdict" } else { "So far" };
+    let title = match (state.shows_runs, account.has_ended()) {
+        (true, _) => "Runs, the latest first",
+        (false, true) => "Verdict",
+        (false, false) => "So far",
+    };
     let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], &[]);
     let rows = rows(inner);
-    let lines = lines(shared, shown, inner.width);
+    let lines = panel_lines(state, shared, shown, inner.width);
     let (_, hidden) = brush.lines(Rect { height: rows, ..inner }, &lines, state.words_top);
     if rows < inner.height {
         brush.write(inner.x, inner.bottom() - 1, inner.width, &keys(state, shared, account));
@@ -34,8 +38,9 @@ pub(super) fn draw(state: &WhatIf, shared: &Shared, shown: &Progress, panel: Rec
 }
 
 fn keys(state: &WhatIf, shared: &Shared, account: &Account) -> Vec<Piece> {
+    let details = if state.shows_runs { ("d", "verdict") } else { ("d", "runs") };
     if !account.has_ended() {
-        return hints(&[("x", "stop it; every setting is restored")]);
+        return hints(&[("x", "stop it; every setting is restored"), details]);
     }
     let keep =
         shared.experiments.winner().map(|(_, winner)| format!("keep {}", account.plan.arms[winner].label));
@@ -49,16 +54,25 @@ fn keys(state: &WhatIf, shared: &Shared, account: &Account) -> Vec<Piece> {
     }
     keys.push(("m", "more rounds"));
     keys.extend(sheet.map(|posted| ("s", if posted { "remove from the sheet" } else { "add to the sheet" })));
+    keys.push(details);
     keys.push(("Esc", "back"));
     hints(&keys)
 }
 
-pub(super) fn lines(shared: &Shared, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
+/// The lines of the panel: the verdict, or the runs.
+pub(super) fn panel_lines(state: &WhatIf, shared: &Shared, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
+    if state.shows_runs { runs::lines(shared, &shown.account, width) } else { lines(shared, shown, width) }
+}
+
+fn lines(shared: &Shared, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
     let account = &shown.account;
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     let mut add = |mark, text: &str, meaning| lines.extend(hanging(mark, text, meaning, width));
     if !account.has_ended() {
         add(piece("  ", Meaning::Text), &going_on(shared, shown), Meaning::Text);
+    }
+    if let Some(knee) = account.knee_sentence() {
+        add(piece("  ", Meaning::Text), &knee, Meaning::Heading);
     }
     // Before its look a comparison has no verdict.
     let is_said = |effect: &&Effect| account.has_ended() || effect.decided.is_some();
