@@ -22,7 +22,8 @@ pub fn cpu_list(cpus: impl IntoIterator<Item = u32>) -> String {
 /// # Errors
 /// The offending part, quoted, when it is no list.
 pub fn parse_cpu_list(text: &str) -> Result<Vec<u32>, String> {
-    const MOST: u32 = 1 << 16;
+    // The kernel's largest NR_CPUS.
+    const MOST: u32 = 1 << 13;
     let text = text.trim();
     if text.is_empty() {
         return Ok(Vec::new());
@@ -32,7 +33,10 @@ pub fn parse_cpu_list(text: &str) -> Result<Vec<u32>, String> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let bounds = first.trim().parse::<u32>().ok().zip(last.trim().parse::<u32>().ok());
         match bounds {
-            Some((first, last)) if first <= last && last < MOST => cpus.extend(first..=last),
+            // A list that repeats itself would have no end.
+            Some((first, last)) if first <= last && last < MOST && cpus.len() <= MOST as usize => {
+                cpus.extend(first..=last);
+            }
             _ => return Err(format!("{part:?} is no CPU list")),
         }
     }
@@ -51,6 +55,13 @@ mod tests {
             let text = cpu_list(cpus.iter().rev().copied());
             prop_assert_eq!(parse_cpu_list(&text).unwrap(), cpus.into_iter().collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn a_list_that_repeats_itself_or_names_impossible_cpus_is_refused() {
+        assert!(parse_cpu_list(&"0-8191,".repeat(5000)).is_err());
+        assert!(parse_cpu_list("0-8192").is_err());
+        assert_eq!(parse_cpu_list("0-8191").map(|cpus| cpus.len()), Ok(8192));
     }
 
     #[test]

@@ -20,12 +20,16 @@ use crate::{
 /// Unit of `size` and `start`, whatever the device's block size.
 const SECTOR: u64 = 512;
 
+/// Block devices that are read.
+const MOST_DRIVES: usize = 1 << 12;
+
 /// All whole block devices: hardware in bus order, then software ones by name, loop, zram and similar devices when in use.
 /// Then the hidden paths of native NVMe multipath, without the data of their drive, and problems.
 pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Drive>, Vec<Problem>) {
     const FOLDER: &str = "/sys/block";
+    let mut problems = Vec::new();
     let names = match root.list(FOLDER) {
-        Ok(names) => names,
+        Ok(names) => root::first(names, MOST_DRIVES, FOLDER, &mut problems),
         Err(error) => {
             return (Vec::new(), Vec::new(), vec![error.into_problem(FOLDER)]);
         }
@@ -40,7 +44,7 @@ pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Drive
         drives
     };
     let (mut drives, paths) = (read_all(whole), read_all(hidden));
-    let problems = in_use::read(root, &mut drives);
+    problems.extend(in_use::read(root, &mut drives));
     (drives, paths, problems)
 }
 

@@ -23,6 +23,9 @@ use crate::{
 
 const DEVICES: &str = "/sys/bus/pci/devices";
 
+/// Functions that are read; servers with virtual functions have some thousands.
+const MOST_FUNCTIONS: usize = 1 << 14;
+
 /// Reads the tree. Problems are those without a reading: devices that disappeared meanwhile, folders that cannot be
 /// listed. Problems of a device's files are in its [`PciNode`].
 pub fn read(root: &dyn SysRoot) -> (PciTree, Vec<Problem>) {
@@ -47,7 +50,7 @@ pub fn read(root: &dyn SysRoot) -> (PciTree, Vec<Problem>) {
 /// Address and folder of each device.
 fn device_folders(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAddress, String)> {
     let names = match root.list(DEVICES) {
-        Ok(names) => names,
+        Ok(names) => root::first(names, MOST_FUNCTIONS, DEVICES, problems),
         Err(error) => {
             problems.push(error.into_problem(DEVICES));
             return Vec::new();

@@ -20,7 +20,7 @@ use crate::{
 /// Readers never follow a symbolic link implicitly: they call [`SysRoot::link`] and continue at the target (see
 /// [`resolve`]), so that a capture needs no link resolution.
 pub trait SysRoot: Send + Sync {
-    /// The whole content of a file, at most [`MOST_BYTES`].
+    /// The whole content of a file; EFBIG if it is longer than [`most_bytes`].
     fn read(&self, path: &str) -> Result<Vec<u8>, RootError>;
 
     /// The first `most` bytes of a file whose rest is costly and not needed. A recorder keeps only these, so a path
@@ -70,8 +70,27 @@ pub(crate) fn all_names(root: &dyn SysRoot, path: &str, each: &mut dyn FnMut(&st
     Ok(())
 }
 
-/// Longer files are truncated.
+/// Maximum length of any file: tables of /proc on machines with a thousand CPUs.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
+
+/// Maximum names in a folder.
+pub(crate) const MOST_NAMES: usize = 1 << 17;
+
+/// Maximum length of the file at `path`. An attribute of sysfs is a page at most (fs/sysfs/file.c), and pages have up to
+/// 64 KiB.
+pub(crate) fn most_bytes(path: &str) -> usize {
+    const PAGE: usize = 64 << 10;
+    const TEXT: usize = 1 << 20;
+    if path.starts_with("/sys/firmware/") {
+        TEXT
+    } else if path.starts_with("/sys/") || path.starts_with("/ioctl/") {
+        PAGE
+    } else if path.starts_with("/proc/") || path.starts_with("/probe/") {
+        MOST_BYTES
+    } else {
+        TEXT
+    }
+}
 
 /// Why a read failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -108,6 +127,10 @@ impl RootError {
             Self::Errno(libc::EPERM) => {
                 (ProblemKind::Denied, "EPERM: not permitted, by privilege or a security policy".to_owned())
             }
+            Self::Errno(libc::EFBIG) => (
+                ProblemKind::Malformed,
+                "EFBIG: longer than such a file or folder can be; not read".to_owned(),
+            ),
             absent if absent.is_absent() => (ProblemKind::Absent, absent.to_string()),
             other => (ProblemKind::Malformed, other.to_string()),
         };
@@ -237,6 +260,21 @@ pub(crate) fn numbered(root: &dyn SysRoot, folder: &str, word: &str) -> Vec<u32>
         names.iter().filter_map(|name| name.strip_prefix(word)?.parse().ok()).collect();
     numbers.sort_unstable();
     numbers
+}
+
+/// The first `most` names of a folder, and a problem if there are more.
+pub(crate) fn first(
+    mut names: Vec<String>,
+    most: usize,
+    folder: &str,
+    problems: &mut Vec<Problem>,
+) -> Vec<String> {
+    if names.len() > most {
+        let why = format!("has {} names; the first {most} are read", names.len());
+        problems.push(Problem::new(ProblemKind::Malformed, folder, why));
+        names.truncate(most);
+    }
+    names
 }
 
 /// A path and the folders above it.

@@ -38,6 +38,9 @@ pub(crate) const VERSION: u32 = 1;
 /// Maximum length of a capture's text, and of its contents.
 pub(crate) const MOST_TEXT: usize = 64 << 20;
 
+/// Maximum number of answers and of names in folders. A machine of 512 drives and 512 CPUs has about 80 000.
+pub(crate) const MOST_ENTRIES: usize = 1 << 18;
+
 /// An error in a capture's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {wrong}")]

@@ -10,8 +10,8 @@ use std::{
 
 use super::{
     MOST_BYTES, RootError, SysRoot, file_name, join,
-    live::{list_folder, read_link, read_regular},
-    parent,
+    live::{list_folder, read_link, read_regular, start_of_regular},
+    most_bytes, parent,
 };
 use crate::source::open_files;
 
@@ -91,8 +91,9 @@ impl SysRoot for FolderRoot {
             return Err(RootError::NotHere("a folder of files cannot be probed".to_owned()));
         }
         if path.starts_with("/ioctl/") {
-            let answer =
-                self.settle(&format!("{path}.bin"), true).and_then(|file| read_regular(&file, MOST_BYTES));
+            let answer = self
+                .settle(&format!("{path}.bin"), true)
+                .and_then(|file| read_regular(&file, most_bytes(path)));
             return answer.map_err(|error| match error {
                 absent if absent.is_absent() => {
                     RootError::NotHere(format!("no {}.bin in this folder", path.trim_start_matches('/')))
@@ -100,7 +101,14 @@ impl SysRoot for FolderRoot {
                 other => other,
             });
         }
-        read_regular(&self.settle(path, true)?, MOST_BYTES)
+        read_regular(&self.settle(path, true)?, most_bytes(path))
+    }
+
+    fn read_start(&self, path: &str, most: usize) -> Result<Vec<u8>, RootError> {
+        if ["/probe/", "/ioctl/"].iter().any(|pseudo| path.starts_with(pseudo)) {
+            return self.read(path);
+        }
+        start_of_regular(&self.settle(path, true)?, most.min(MOST_BYTES))
     }
 
     fn link(&self, path: &str) -> Result<String, RootError> {

@@ -13,7 +13,7 @@ use rustix::{
     fs::{Mode, OFlags, RawDir, SeekFrom},
 };
 
-use super::{MOST_BYTES, RootError, SysRoot};
+use super::{MOST_BYTES, MOST_NAMES, RootError, SysRoot, most_bytes};
 use crate::source::ids;
 
 /// The running kernel's files.
@@ -38,11 +38,15 @@ impl SysRoot for LiveRoot {
         if let Some((name, question)) = path.strip_prefix("/ioctl/").and_then(|rest| rest.split_once('/')) {
             return crate::source::nvme_ioctl::ask(name, question);
         }
-        read_regular(Path::new(path), MOST_BYTES)
+        read_regular(Path::new(path), most_bytes(path))
     }
 
     fn read_start(&self, path: &str, most: usize) -> Result<Vec<u8>, RootError> {
-        if is_pseudo(path) { self.read(path) } else { read_regular(Path::new(path), most.min(MOST_BYTES)) }
+        if is_pseudo(path) {
+            self.read(path)
+        } else {
+            start_of_regular(Path::new(path), most.min(MOST_BYTES))
+        }
     }
 
     fn link(&self, path: &str) -> Result<String, RootError> {
@@ -60,8 +64,11 @@ impl SysRoot for LiveRoot {
         buffer.clear();
         loop {
             buffer.reserve(PIECE);
-            if rustix::io::read(&file, spare_capacity(buffer))? == 0 || buffer.len() >= MOST_BYTES {
+            if rustix::io::read(&file, spare_capacity(buffer))? == 0 {
                 return Ok(());
+            }
+            if buffer.len() > MOST_BYTES {
+                return Err(RootError::Errno(libc::EFBIG));
             }
         }
     }
@@ -113,9 +120,15 @@ fn is_pseudo(path: &str) -> bool {
     path.starts_with("/ioctl/") || path.starts_with("/probe/")
 }
 
+/// A regular file of at most `most` bytes; EFBIG for longer ones.
+pub(super) fn read_regular(path: &Path, most: usize) -> Result<Vec<u8>, RootError> {
+    let content = start_of_regular(path, most + 1)?;
+    if content.len() > most { Err(RootError::Errno(libc::EFBIG)) } else { Ok(content) }
+}
+
 /// The first `most` bytes of a regular file. Other files are not opened: opening a pipe or device can block or have
 /// side effects.
-pub(super) fn read_regular(path: &Path, most: usize) -> Result<Vec<u8>, RootError> {
+pub(super) fn start_of_regular(path: &Path, most: usize) -> Result<Vec<u8>, RootError> {
     check_regular(&fs::metadata(path)?)?;
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     check_regular(&file.metadata()?)?;
@@ -137,10 +150,13 @@ pub(super) fn read_link(path: &Path) -> Result<String, RootError> {
     Ok(fs::read_link(path)?.to_string_lossy().into_owned())
 }
 
-/// A folder's names, sorted.
+/// A folder's names, sorted; EFBIG for more than [`MOST_NAMES`].
 pub(super) fn list_folder(path: &Path) -> Result<Vec<String>, RootError> {
     let names = fs::read_dir(path)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
-    let mut names = names.collect::<Result<Vec<_>, RootError>>()?;
+    let mut names = names.take(MOST_NAMES + 1).collect::<Result<Vec<_>, RootError>>()?;
+    if names.len() > MOST_NAMES {
+        return Err(RootError::Errno(libc::EFBIG));
+    }
     names.sort_unstable();
     Ok(names)
 }
@@ -161,6 +177,22 @@ mod tests {
         assert_eq!(root.read("/proc"), Err(RootError::Errno(libc::EISDIR)));
         assert_eq!(root.read("/sys/no such"), Err(RootError::Errno(libc::ENOENT)));
         assert_eq!(root.link("/proc"), Err(RootError::Errno(libc::EINVAL)));
+    }
+
+    #[test]
+    fn a_file_longer_than_it_can_be_is_refused_and_its_start_can_be_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(4097).unwrap();
+        assert_eq!(read_regular(file.path(), 4097).map(|content| content.len()), Ok(4097));
+        assert_eq!(read_regular(file.path(), 4096), Err(RootError::Errno(libc::EFBIG)));
+        assert_eq!(start_of_regular(file.path(), 4096).map(|content| content.len()), Ok(4096));
+        for (path, most) in [
+            ("/sys/block/sda/queue/scheduler", 64 << 10),
+            ("/proc/interrupts", MOST_BYTES),
+            ("/etc/udev/rules.d/60.rules", 1 << 20),
+        ] {
+            assert_eq!(most_bytes(path), most);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     super::{Answers, Capture, MAGIC},
-    CaptureError, MOST_TEXT, VERSION,
+    CaptureError, MOST_ENTRIES, MOST_TEXT, VERSION,
     escape::{unescape, unescape_name},
 };
 use crate::{
@@ -24,6 +24,8 @@ struct Parser<'a> {
     line: usize,
     /// Bytes of content so far.
     total: usize,
+    /// Answers and names so far.
+    entries: usize,
     capture: Capture,
 }
 
@@ -32,7 +34,13 @@ type Parsed<T> = Result<T, String>;
 impl<'a> Parser<'a> {
     fn new(text: &'a str) -> Self {
         let body = text.strip_suffix('\n').unwrap_or(text);
-        Self { lines: body.split('\n').peekable(), line: 0, total: text.len(), capture: Capture::default() }
+        Self {
+            lines: body.split('\n').peekable(),
+            line: 0,
+            total: text.len(),
+            entries: 0,
+            capture: Capture::default(),
+        }
     }
 
     fn run(mut self) -> Result<Capture, CaptureError> {
@@ -49,6 +57,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             check_characters(line)?;
+            self.count_entry()?;
             self.entry(line)?;
         }
         Ok(())
@@ -151,6 +160,7 @@ impl<'a> Parser<'a> {
             if name.is_empty() || name == "." || name == ".." || name.contains('/') {
                 return Err(format!("{} is not a name in a folder", quote(&name)));
             }
+            self.count_entry()?;
             names.push(name);
         }
         names.sort_unstable();
@@ -227,6 +237,14 @@ impl<'a> Parser<'a> {
         // The text itself counts too, so a capture without repetition may use half of it.
         if self.total > 2 * MOST_TEXT {
             return Err(format!("contents of more than {} MiB", MOST_TEXT >> 20));
+        }
+        Ok(())
+    }
+
+    fn count_entry(&mut self) -> Parsed<()> {
+        self.entries += 1;
+        if self.entries > MOST_ENTRIES {
+            return Err(format!("more than {MOST_ENTRIES} files and names, which no machine has"));
         }
         Ok(())
     }
