@@ -45,7 +45,7 @@ use crate::{
         run_history, startup,
     },
     source::{demo, origin::Origin},
-    text::Label,
+    text::{Label, printable},
     ui::judged::Judged,
 };
 
@@ -299,10 +299,10 @@ impl Progress {
     }
 }
 
-/// Writes a command's text to standard output.
+/// Writes a command's text to standard output, without characters that control a terminal.
 fn print(text: &str) -> Result<Status, Failure> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())
+    out.write_all(printable(text).as_bytes())
         .and_then(|()| out.flush())
         .map_err(|error| Failure::from_stdout(&error))?;
     Ok(Status::Done)

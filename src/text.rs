@@ -1,6 +1,11 @@
 //! [`Label`]: text from outside, neutralized before it reaches a screen, a terminal or a sheet.
 
-use std::{borrow::Borrow, cmp::Ordering, fmt, sync::Arc};
+use std::{
+    borrow::{Borrow, Cow},
+    cmp::Ordering,
+    fmt,
+    sync::Arc,
+};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -46,12 +51,55 @@ impl Label {
     }
 }
 
+/// A command's whole output: other than line ends, tabs and colours (`ESC [ ... m`), characters that control a terminal or
+/// are invisible are replaced. The last guard behind [`Label`].
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c == '\n' || c == '\t' || is_harmless(c);
+    if text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let colour = rest.strip_prefix("\u{1b}[").and_then(|tail| {
+            let end = tail.find(|c: char| !c.is_ascii_digit() && !matches!(c, ';' | ':'))?;
+            tail[end..].starts_with('m').then_some(end + 3)
+        });
+        let length = colour.unwrap_or(c.len_utf8());
+        let replaced = if colour.is_some() || is_plain(c) { &rest[..length] } else { "\u{fffd}" };
+        out.push_str(replaced);
+        rest = &rest[length..];
+    }
+    Cow::Owned(out)
+}
+
+/// A JSON document with those characters as escapes (`\u202e`), which only its strings can contain.
+pub(crate) fn escaped_json(text: String) -> String {
+    use fmt::Write as _;
+
+    let is_plain = |c: char| c == '\n' || is_harmless(c);
+    if text.chars().all(is_plain) {
+        return text;
+    }
+    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+        if is_plain(c) {
+            out.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        }
+        out
+    })
+}
+
 /// Whether a character has no effect on a terminal and is visible.
 pub(crate) fn is_harmless(c: char) -> bool {
     !matches!(c,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}'            // C0, DEL, C1
         | '\u{ad}' | '\u{61c}'                              // soft hyphen, Arabic letter mark
-        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' // zero width and bidirectional marks
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' // zero width marks, line separators, bidirectional marks
         | '\u{2060}'..='\u{206f}' | '\u{feff}'              // invisible operators, isolates, byte order mark
         | '\u{e000}'..='\u{f8ff}'                           // private use
         | '\u{fff0}'..='\u{fffb}'
@@ -125,7 +173,35 @@ mod tests {
         assert_eq!(Label::new("abc\u{202e}def"), "abc\u{fffd}def");
     }
 
+    #[test]
+    fn output_keeps_colours_and_loses_every_other_control() {
+        let kept = "a\t\u{1b}[1;38;5;4mb\u{1b}[0m\n";
+        assert_eq!(printable(kept), kept);
+        for (text, expected) in [
+            ("a\u{1b}[2Jb", "a\u{fffd}[2Jb"),
+            ("\u{9b}31m\u{202e}\u{200b}\u{2028}", "\u{fffd}31m\u{fffd}\u{fffd}\u{fffd}"),
+            ("\u{1b}", "\u{fffd}"),
+            ("\u{1b}[", "\u{fffd}["),
+            ("a\rb", "a\u{fffd}b"),
+        ] {
+            assert_eq!(printable(text), expected);
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_json_document_is_ascii_where_it_would_be_invisible_and_means_the_same(text in any::<String>()) {
+            let json = escaped_json(serde_json::to_string(&text).unwrap());
+            prop_assert!(json.chars().all(is_harmless), "{}", json);
+            prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+        }
+
+        #[test]
+        fn no_output_holds_more_than_text_and_colours(text in any::<String>()) {
+            let printed = printable(&text).replace("\u{1b}[", "");
+            prop_assert!(printed.chars().all(|c| c == '\n' || c == '\t' || is_harmless(c)));
+        }
+
         #[test]
         fn no_label_ever_holds_a_control_character(raw in any::<String>()) {
             let label = Label::new(&raw);

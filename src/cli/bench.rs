@@ -6,8 +6,8 @@ mod job_options;
 pub mod jobfile;
 
 use std::{
-    fs,
-    io::{self, IsTerminal, Write},
+    fs::File,
+    io::{self, IsTerminal, Read, Write},
     path::Path,
 };
 
@@ -95,7 +95,14 @@ pub(super) fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> 
     }
     if args.emit_fio {
         let runs = runs.into_iter().map(|planned| Ok(bench.targets_of(planned)?.workload));
-        print(&report::fio_options::job_file_of_runs(&runs.collect::<Result<Vec<_>, Failure>>()?))?;
+        let runs = runs.collect::<Result<Vec<_>, Failure>>()?;
+        for target in runs.iter().flat_map(|workload| &workload.targets) {
+            if let Some(why) = report::fio_options::unwritable(target) {
+                let fix = "rename the file, or leave --emit-fio out";
+                return Err(Complaint::new(target.path.to_string_lossy(), why, fix).into());
+            }
+        }
+        print(&report::fio_options::job_file_of_runs(&runs))?;
         return Ok(Status::Done);
     }
     let mut finished = Vec::new();
@@ -125,8 +132,7 @@ pub(super) fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> 
 /// A file that cannot be read; one that asks for what iodyno does not do, with every such option; one without a read job.
 fn from_job_file(path: &Path, args: &BenchArgs, machine: &Machine) -> Result<JobFile, Failure> {
     let name = path.to_string_lossy();
-    let text =
-        if path == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
+    let text = if path == Path::new("-") { short(io::stdin()) } else { File::open(path).and_then(short) };
     let text = text.map_err(|error| {
         Complaint::new(&name, failure::words(&error), "name a readable job file, or - for standard input")
     })?;
@@ -150,6 +156,17 @@ fn from_job_file(path: &Path, args: &BenchArgs, machine: &Machine) -> Result<Job
         say(&format!("{}: {remark}", Label::new(&name)));
     }
     Ok(file)
+}
+
+/// The text of a job file.
+fn short(file: impl Read) -> io::Result<String> {
+    const MOST: u64 = 1 << 20;
+    let mut text = String::new();
+    file.take(MOST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST {
+        return Err(io::Error::other("longer than 1 MiB, so no job file"));
+    }
+    Ok(text)
 }
 
 struct Bench<'a> {

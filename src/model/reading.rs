@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::text::{Label, is_harmless};
+
 /// A value with its path (`/sys/...`, `/proc/...`, `ioctl/nvme0n1/identify-ns`, a configuration-space register as
 /// `/sys/.../config LnkSta`), or why it is missing. A missing value is never zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,8 +39,13 @@ pub struct Problem {
 
 impl Problem {
     pub(crate) fn new(kind: ProblemKind, path: impl Into<Arc<str>>, reason: impl Into<Arc<str>>) -> Self {
-        Self { path: path.into(), reason: reason.into(), kind }
+        Self { path: neutral(path.into()), reason: neutral(reason.into()), kind }
     }
+}
+
+/// Paths and reasons quote files: as a [`Label`], without a copy where nothing changes.
+fn neutral(text: Arc<str>) -> Arc<str> {
+    if text.chars().all(is_harmless) { text } else { Label::new(&text).as_str().into() }
 }
 
 impl<T> From<Problem> for Reading<T> {

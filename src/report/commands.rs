@@ -1,7 +1,10 @@
 //! Command lines that repeat a run or an experiment, for iodyno and for fio.
 
 use super::fio_options;
-use crate::model::{ExperimentRecord, Target, Workload};
+use crate::{
+    model::{ExperimentRecord, Target, Workload},
+    text::is_harmless,
+};
 
 /// `iodyno bench ...`; `origin` are the options of the machine, none for this one.
 pub(crate) fn iodyno(workload: &Workload, origin: &[String]) -> Vec<String> {
@@ -83,11 +86,20 @@ pub(crate) fn lines(words: &[String], width: usize) -> Vec<String> {
     lines
 }
 
-/// A word in single quotes if it has characters special to a shell.
+/// A word in single quotes if it has characters special to a shell; characters that control a terminal are written as
+/// their bytes (`$'\x1b'`).
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:=,@%+-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
+    }
+    if !word.chars().all(is_harmless) {
+        let escaped = word.chars().map(|c| match c {
+            '\'' | '\\' => format!("\\{c}"),
+            c if is_harmless(c) => c.to_string(),
+            c => c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+        });
+        return format!("$'{}'", escaped.collect::<String>());
     }
     format!("'{}'", word.replace('\'', "'\\''"))
 }
@@ -128,6 +140,7 @@ mod tests {
     #[test]
     fn a_shell_takes_names_for_what_they_are() {
         assert_eq!(quoted("it's a $HOME"), "'it'\\''s a $HOME'");
+        assert_eq!(quoted("a\nb\u{202e}'c"), "$'a\\x0ab\\xe2\\x80\\xae\\'c'");
         assert_eq!(quoted(""), "''");
         assert_eq!(quoted("/dev/nvme0n1"), "/dev/nvme0n1");
     }

@@ -2,14 +2,17 @@
 
 use std::fmt::Write as _;
 
-use crate::model::{EngineKind, Pattern, Target, Workload, options::Fio};
+use crate::{
+    model::{EngineKind, Pattern, Target, Workload, options::Fio},
+    text::is_harmless,
+};
 
 /// A job file of fio for the same reads, with one section per target.
 pub(crate) fn job_file(workload: &Workload) -> String {
     let mut out = format!("{HEAD}[global]\n{}", lines(workload));
     for (index, target) in workload.targets.iter().enumerate() {
         let group = if index == 0 { "" } else { "new_group=1\n" };
-        let _ = write!(out, "\n[{}]\nfilename={}\n{group}", section(index, target), filename(target));
+        let _ = write!(out, "\n[{}]\n{}\n{group}", section(index, target), filename_line(target));
     }
     out
 }
@@ -24,9 +27,8 @@ pub(crate) fn job_file_of_runs(workloads: &[Workload]) -> String {
                 let group = if run + index == 0 { "" } else { "new_group=1\n" };
                 let name = section(index, target);
                 let options = lines(workload);
-                let filename = filename(target);
-                let _ =
-                    write!(out, "\n[run{}-{name}]\n{options}filename={filename}\n{waits}{group}", run + 1);
+                let filename = filename_line(target);
+                let _ = write!(out, "\n[run{}-{name}]\n{options}{filename}\n{waits}{group}", run + 1);
             }
         }
         return out;
@@ -41,6 +43,29 @@ fn section(index: usize, target: &Target) -> String {
     match &target.drive {
         Some(drive) if drive.device_file() == *target.path.to_string_lossy() => drive.to_string(),
         _ => format!("target{}", index + 1),
+    }
+}
+
+/// Why a name cannot be written in a job file. fio has no quotes there: a line end begins another option, `;` and `#` begin
+/// a comment, `$` a variable.
+pub(crate) fn unwritable(target: &Target) -> Option<String> {
+    let Some(name) = target.path.to_str() else { return Some("is not UTF-8".to_owned()) };
+    let is_taken = |c: char| matches!(c, ';' | '#' | '$' | '`') || !is_harmless(c);
+    if let Some(c) = name.chars().find(|c| is_taken(*c)) {
+        return Some(format!(
+            "contains U+{:04X}, which a job file of fio cannot have in a name",
+            u32::from(c)
+        ));
+    }
+    let is_bare = name.trim() == name && !name.contains("\\:") && !name.ends_with('\\');
+    (!is_bare).then(|| "begins or ends with a space, or has a backslash before a colon".to_owned())
+}
+
+/// The line of a target's name. One that fio would read otherwise is left out.
+fn filename_line(target: &Target) -> String {
+    match unwritable(target) {
+        None => format!("filename={}", filename(target)),
+        Some(why) => format!("; filename left out: {why}"),
     }
 }
 
@@ -135,6 +160,34 @@ filename=/mnt/a\\:b
 new_group=1
 ";
         assert_eq!(job_file(&two_drives()), expected);
+    }
+
+    #[test]
+    fn a_name_that_fio_would_read_otherwise_is_left_out() {
+        let target = |path: &str| Target { path: path.into(), drive: None };
+        for name in [
+            "/a\nexec_prerun=reboot",
+            "/a\rb",
+            "/a;b",
+            "/a#b",
+            "/${HOME}",
+            "/a\u{1b}[2J",
+            "/a\u{202e}b",
+            "/a ",
+            "/a\\:b",
+            "/a\\",
+        ] {
+            assert!(unwritable(&target(name)).is_some(), "{name:?}");
+            let workload =
+                Workload { targets: vec![target(name), target("/plain name")], ..Workload::default() };
+            for file in [job_file(&workload), job_file_of_runs(&[workload.clone(), workload])] {
+                let keys: Vec<&str> =
+                    file.lines().filter_map(|line| line.split_once('=')).map(|(key, _)| key).collect();
+                assert!(!keys.contains(&"exec_prerun") && keys.contains(&"filename"), "{file}");
+                assert!(!file.contains(name) && file.contains("; filename left out: "), "{file}");
+                assert!(file.contains("filename=/plain name\n"), "{file}");
+            }
+        }
     }
 
     #[test]

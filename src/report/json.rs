@@ -15,7 +15,10 @@ pub use drives::{DriveRow, DrivesDocument};
 pub(super) use sheet::SheetDocument;
 pub use tree::{LinkRow, NodeRow, TreeDocument};
 
-use crate::model::{Problem, ProblemKind, Reading};
+use crate::{
+    model::{Problem, ProblemKind, Reading},
+    text::escaped_json,
+};
 
 /// Version of iodyno.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -37,14 +40,15 @@ impl<'a, T> Versioned<'a, T> {
 /// A document with the versions of its form and of iodyno, as indented text with a line end.
 pub(crate) fn text(document: &impl Serialize) -> String {
     // Documents are structs of strings, numbers and lists: no map with odd keys, no failing `Serialize`.
-    let mut text = serde_json::to_string_pretty(&Versioned::new(document)).unwrap_or_default();
+    let text = serde_json::to_string_pretty(&Versioned::new(document)).unwrap_or_default();
+    let mut text = escaped_json(text);
     text.push('\n');
     text
 }
 
 /// The same in one line.
 pub(crate) fn line(document: &impl Serialize) -> String {
-    let mut text = serde_json::to_string(&Versioned::new(document)).unwrap_or_default();
+    let mut text = escaped_json(serde_json::to_string(&Versioned::new(document)).unwrap_or_default());
     text.push('\n');
     text
 }

@@ -1,0 +1,132 @@
+//! Input of any size takes bounded memory: each command runs under a limit on its address space.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test may panic, and writes the files of a machine"
+)]
+
+use std::{
+    fmt::Write as _,
+    fs::{self, File},
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+/// Runs it with at most this much memory.
+fn run(mib: u64, words: &[&str]) -> Output {
+    let mut command = Command::new("sh");
+    command.args([
+        "-c",
+        &format!("ulimit -v {}; exec \"$0\" \"$@\"", mib << 10),
+        env!("CARGO_BIN_EXE_iodyno"),
+    ]);
+    command.args(words).stdin(Stdio::null()).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    let text =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    text.chars().take(2000).collect()
+}
+
+fn written(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn attribute_files_of_16_mib_are_refused_unread() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("machine");
+    for number in 0..50 {
+        let drive = base.join(format!(
+            "sys/block/sd{}",
+            char::from(b'a' + number % 26).to_string().repeat(1 + usize::from(number / 26))
+        ));
+        fs::create_dir_all(drive.join("queue")).unwrap();
+        fs::write(drive.join("size"), "2048\n").unwrap();
+        fs::write(drive.join("dev"), format!("8:{number}\n")).unwrap();
+        // Sparse: as long as the real thing, without its bytes on the drive.
+        File::create(drive.join("queue/scheduler")).unwrap().set_len(16 << 20).unwrap();
+    }
+    fs::create_dir_all(base.join("proc")).unwrap();
+    let base = base.to_str().unwrap();
+    let output = run(256, &["drives", "--json", "--sysroot", base]);
+    assert!(output.status.success(), "{}", said(&output));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["drives"].as_array().unwrap().len(), 50);
+    let reasons = document["problems"].as_array().unwrap().iter();
+    let long = reasons.filter(|problem| problem["reason"].as_str().unwrap().contains("EFBIG"));
+    assert_eq!(long.count(), 50);
+    assert!(run(256, &["capture", "--sysroot", base]).status.success());
+}
+
+#[test]
+fn captures_of_millions_of_files_or_names_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let head = "iodyno capture 1\n\n";
+    let mut files = head.to_owned();
+    (0..2_000_000).for_each(|number| writeln!(files, "file /sys/f{number} x").unwrap());
+    let mut names = format!("{head}dir /sys/block\n");
+    (0..2_000_000).for_each(|number| writeln!(names, "  d{number}").unwrap());
+    for (name, text) in [("files", &files), ("names", &names)] {
+        let file = written(folder.path(), name, text);
+        let output = run(512, &["tree", "--open", &file]);
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert!(said(&output).contains("which no machine has"), "{}", said(&output));
+    }
+}
+
+#[test]
+fn a_capture_of_ten_thousand_drives_and_functions_is_read_in_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "iodyno capture 1\n\ndir /sys/block\n".to_owned();
+    (0..40_000).for_each(|number| writeln!(text, "  loop{number}").unwrap());
+    for number in 0..40_000 {
+        let place = format!("/sys/devices/virtual/block/loop{number}");
+        writeln!(text, "link /sys/block/loop{number} ../devices/virtual/block/loop{number}").unwrap();
+        writeln!(text, "file {place}/size 8").unwrap();
+        writeln!(text, "file {place}/dev 7:{number}").unwrap();
+    }
+    text.push_str("dir /sys/bus/pci/devices\n");
+    (0..40_000).for_each(|number| {
+        writeln!(
+            text,
+            "  {:04x}:{:02x}:{:02x}.{}",
+            number >> 16,
+            number >> 8 & 0xff,
+            number >> 3 & 0x1f,
+            number & 7
+        )
+        .unwrap();
+    });
+    let file = written(folder.path(), "drives", &text);
+    let output = run(512, &["tree", "--open", &file]);
+    assert!(output.status.success(), "{}", said(&output));
+}
+
+#[test]
+fn every_fuzz_target_is_declared_and_has_its_file() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+    let text = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    let manifest: toml::Table = toml::from_str(&text).unwrap();
+    let text = |value: &toml::Value, key: &str| value[key].as_str().unwrap().to_owned();
+    let targets = manifest["bin"].as_array().unwrap();
+    let mut declared: Vec<String> = targets.iter().map(|bin| text(bin, "path")).collect();
+    let files = fs::read_dir(folder.join("fuzz_targets")).unwrap();
+    let mut files: Vec<String> =
+        files.map(|file| format!("fuzz_targets/{}", file.unwrap().file_name().to_str().unwrap())).collect();
+    declared.sort_unstable();
+    files.sort_unstable();
+    assert_eq!(declared, files);
+    assert!(targets.iter().all(|bin| text(bin, "path") == format!("fuzz_targets/{}.rs", text(bin, "name"))));
+}
+
+#[test]
+fn a_job_file_without_an_end_is_refused() {
+    let output = run(256, &["bench", "--fio", "/dev/zero"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).starts_with("iodyno: /dev/zero: longer than 1 MiB"), "{}", said(&output));
+}
