@@ -1,7 +1,20 @@
 //! Captures of whole machines: what was recorded reads the same again, with pseudonyms too, and damaged ones never panic.
-#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test ends where something is not there, and makes files to replace"
+)]
 
-use std::{process::Command, sync::Arc};
+#[path = "common/skip.rs"]
+mod skip;
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink},
+    path::Path,
+    process::{Command, Output},
+    sync::Arc,
+};
 
 use iodyno::{
     counters::Counters,
@@ -16,6 +29,7 @@ use iodyno::{
     },
 };
 use proptest::prelude::*;
+use skip::skipped;
 
 fn everything(root: &dyn SysRoot) -> (Machine, Vec<Problem>, Counters) {
     let (machine, problems) = source::read_machine(root);
@@ -48,6 +62,64 @@ fn a_recorded_machine_reads_the_same_again() {
     }
 }
 
+/// `iodyno capture` of a demo under this umask.
+fn captured(umask: &str, words: &[&str], file: &Path) -> Output {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("umask {umask}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_iodyno")]);
+    command.args(["capture", "--demo", "laptop"]).args(words).arg(file).output().unwrap()
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+#[test]
+fn a_file_with_serials_is_its_owner_s_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    assert!(captured("0", &["--with-serials"], &at("private")).status.success());
+    assert!(captured("022", &[], &at("shared")).status.success());
+    assert_eq!((mode(&at("private")), mode(&at("shared"))), (0o600, 0o644));
+    // A capture that is replaced keeps its mode, but for what others could read of serials.
+    fs::set_permissions(at("shared"), Permissions::from_mode(0o640)).unwrap();
+    assert!(captured("0", &[], &at("shared")).status.success());
+    assert_eq!(mode(&at("shared")), 0o640);
+    assert!(captured("0", &["--with-serials"], &at("shared")).status.success());
+    assert_eq!(mode(&at("shared")), 0o600);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing unfinished is left");
+}
+
+#[test]
+fn a_capture_that_is_replaced_keeps_its_owner_and_no_link_is_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    fs::write(at("target"), "").unwrap();
+    symlink("target", at("link")).unwrap();
+    let refused = captured("022", &[], &at("link"));
+    assert!(refused.status.code() == Some(2) && said(&refused).contains("is a symbolic link"), "{refused:?}");
+    assert_eq!(fs::metadata(at("target")).unwrap().len(), 0);
+    symlink("nowhere", at("dangling")).unwrap();
+    assert_eq!(captured("022", &[], &at("dangling")).status.code(), Some(2));
+    assert!(!at("nowhere").exists());
+    if !rustix::process::geteuid().is_root() {
+        skipped("only root gives files away");
+        return;
+    }
+    fs::set_permissions(at("target"), Permissions::from_mode(0o600)).unwrap();
+    chown(at("target"), Some(65_534), Some(65_534)).unwrap();
+    assert!(captured("022", &["--with-serials"], &at("target")).status.success());
+    let metadata = fs::metadata(at("target")).unwrap();
+    assert_eq!((metadata.uid(), metadata.gid(), mode(&at("target"))), (65_534, 65_534, 0o600));
+    // Where others may put files, its owner could read what root writes.
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
+    let refused = captured("022", &["--with-serials"], &at("target"));
+    assert!(
+        said(&refused).contains("belongs to user 65534 in a folder that other users can write to"),
+        "{refused:?}"
+    );
+}
+
 /// What a document of `check --json` says of a machine: severity, id and subjects of each finding, and what was not judged.
 fn told(document: &str) -> Vec<[serde_json::Value; 3]> {
     let document: serde_json::Value = serde_json::from_str(document).unwrap();
@@ -63,7 +135,7 @@ fn told(document: &str) -> Vec<[serde_json::Value; 3]> {
 fn what_was_found_inside_a_guest_is_found_in_its_capture() {
     for name in ["lab-switch", "lab-desktop"] {
         let fixture = format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
-        let inside = std::fs::read_to_string(format!("{fixture}.check.json")).unwrap();
+        let inside = fs::read_to_string(format!("{fixture}.check.json")).unwrap();
         let capture = format!("{fixture}.capture");
         let outside = Command::new(env!("CARGO_BIN_EXE_iodyno"))
             .args(["check", "--json", "--open", &capture])

@@ -11,7 +11,8 @@ mod loop_device;
 
 use std::{
     collections::BTreeSet,
-    fs::{self, Permissions},
+    fs::{self, File, Permissions},
+    io::{Read, Seek},
     os::unix::fs::{PermissionsExt, chown, symlink},
     path::Path,
     process::{Command, Output, Stdio},
@@ -31,19 +32,29 @@ use iodyno::{
 use loop_device::LoopDevice;
 use proptest::prelude::*;
 
-/// Runs it, and ends the test if it hangs.
+/// Runs it, and ends the test if it hangs. Its output goes to files: a pipe holds 64 KiB.
 fn run(mut command: Command) -> Output {
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let [mut stdout, mut stderr] = [tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()];
+    let copy = |file: &File| Stdio::from(file.try_clone().unwrap());
+    let mut child = command.stdin(Stdio::null()).stdout(copy(&stdout)).stderr(copy(&stderr)).spawn().unwrap();
     let begun = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if begun.elapsed() > Duration::from_secs(30) {
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if begun.elapsed() > Duration::from_secs(60) {
             child.kill().unwrap();
             panic!("{command:?} hangs");
         }
         std::thread::sleep(Duration::from_millis(5));
-    }
-    child.wait_with_output().unwrap()
+    };
+    let read = |file: &mut File| {
+        let mut content = Vec::new();
+        file.rewind().unwrap();
+        file.read_to_end(&mut content).unwrap();
+        content
+    };
+    Output { status, stdout: read(&mut stdout), stderr: read(&mut stderr) }
 }
 
 fn iodyno(state: &Path, args: &[&str]) -> Output {
@@ -323,6 +334,177 @@ fn a_damaged_line_costs_itself_and_is_named() {
         }
     }
     assert_eq!(device.setting("nomerges").as_deref(), Some("0"), "the whole lines are undone");
+}
+
+#[test]
+fn zeros_and_torn_lines_cost_themselves_and_are_named() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    assert!(iodyno(state.path(), &["tune", "set", &device.name, "nomerges=2"]).status.success());
+    let path = state.path().join("journal.jsonl");
+    let lines = fs::read(&path).unwrap();
+    // Zeros that a loss of power left, alone and before a record; the beginning of a record in the middle.
+    let damaged = [b"\0\0\0\0\n{\"time\": 1, \"boot\": \"x\n\0\0", &lines[..]].concat();
+    fs::write(&path, damaged).unwrap();
+    for args in [&["tree"][..], &["tune", "list", &device.name], &["tune", "undo", "--all"]] {
+        let output = iodyno(state.path(), args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{args:?}: {}", text(&output));
+        for line in
+            ["line 1 is damaged (zeros)", "line 2 is damaged (", "line 3 is damaged (zeros in the place"]
+        {
+            assert_eq!(said.matches(line).count(), 1, "{args:?}: {said}");
+        }
+        assert!(!said.contains("line 4"), "{said}");
+    }
+    assert_eq!(device.setting("nomerges").as_deref(), Some("0"), "the record behind the zeros counts");
+    // What a kill tore at the end is cut off by the next record.
+    let state = tempfile::tempdir().unwrap();
+    let path = state.path().join("journal.jsonl");
+    assert!(iodyno(state.path(), &["tune", "set", &device.name, "nomerges=1"]).status.success());
+    let mut lines = fs::read(&path).unwrap();
+    lines.extend(b"{\"time\":1,\"boot\":\"torn");
+    fs::write(&path, lines).unwrap();
+    let undone = iodyno(state.path(), &["tune", "undo", "--all"]);
+    assert!(undone.status.success() && undone.stderr.is_empty(), "{}", text(&undone));
+    assert!(!fs::read_to_string(&path).unwrap().contains("torn"));
+}
+
+#[test]
+fn a_journal_with_another_name_is_refused() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    assert!(iodyno(state.path(), &["tune", "set", &device.name, "nomerges=2"]).status.success());
+    let journal = state.path().join("journal.jsonl");
+    fs::hard_link(&journal, state.path().join("other")).unwrap();
+    let refused = iodyno(state.path(), &["tune", "undo", "--all"]);
+    assert!(
+        refused.status.code() == Some(2) && text(&refused).contains("journal.jsonl: has other names"),
+        "{}",
+        text(&refused)
+    );
+    assert!(iodyno(state.path(), &["tree"]).status.success());
+    fs::remove_file(state.path().join("other")).unwrap();
+    assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
+    assert_eq!(device.setting("nomerges").as_deref(), Some("0"));
+}
+
+#[test]
+fn a_long_journal_is_shortened_and_dead_sessions_leave_no_files() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let set = |change: &str| iodyno(state.path(), &["tune", "set", &device.name, change]);
+    assert!(set("nomerges=2").status.success());
+    assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
+    let path = state.path().join("journal.jsonl");
+    let there_and_back = fs::read(&path).unwrap();
+    fs::write(&path, there_and_back.repeat((400 << 10) / there_and_back.len())).unwrap();
+    fs::write(state.path().join("sessions/1-dead-0"), "").unwrap();
+    assert!(set("rq_affinity=2").status.success());
+    let length = fs::metadata(&path).unwrap().len();
+    assert!(length < 4096, "{length} bytes are left");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::read_dir(state.path().join("sessions")).unwrap().count(), 0);
+    let undone = iodyno(state.path(), &["tune", "undo", "--all"]);
+    assert!(undone.status.success(), "{}", text(&undone));
+    assert_eq!(device.setting("rq_affinity").as_deref(), Some("1"));
+}
+
+/// Runs a script with a small file system of its own at `$STATE`, and `fill` to leave no page free on it.
+fn on_a_small_disk(device: &str, script: &str) -> Option<String> {
+    let state = tempfile::tempdir().unwrap();
+    let mut command = Command::new("unshare");
+    let begin = "mount -t tmpfs -o size=256k,mode=700 none \"$STATE\" || exit 77\n\
+                 export IODYNO_STATE_DIR=\"$STATE\"; cd \"$STATE\"\n\
+                 fill() { dd if=/dev/zero of=fill bs=4096 2>/dev/null; true; }\n\
+                 # The journal's last page has this many bytes left.\n\
+                 pad() { size=$(stat -c %s journal.jsonl); n=$(( (4096 - (size + $1) % 4096) % 4096 ));\n\
+                 head -c $n /dev/zero | tr '\\0' '\\n' >> journal.jsonl; }\n";
+    command.args(["--mount", "sh", "-c", &format!("{begin}{script}")]);
+    command.env("STATE", state.path()).env("IODYNO", env!("CARGO_BIN_EXE_iodyno")).env("DEVICE", device);
+    let output = run(command);
+    if output.status.code() == Some(77) {
+        println!("skipped: no mount namespace for a small file system");
+        return None;
+    }
+    Some(text(&output))
+}
+
+#[test]
+fn on_a_full_disk_changes_are_refused_and_undone() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let script = "\
+        $IODYNO tune set $DEVICE nomerges=2 >/dev/null || exit 1\n\
+        pad 0; fill\n\
+        $IODYNO tune set $DEVICE rq_affinity=2; echo set: $?\n\
+        cat /sys/block/$DEVICE/queue/rq_affinity\n\
+        $IODYNO tree >/dev/null; echo tree: $?\n\
+        $IODYNO tune undo --all; echo undo: $?\n\
+        cat /sys/block/$DEVICE/queue/nomerges\n\
+        rm fill; $IODYNO tune undo --all; echo again: $?\n\
+        $IODYNO tune undo --all; echo done: $?\n";
+    let Some(said) = on_a_small_disk(&device.name, script) else { return };
+    for line in [
+        "journal.jsonl: No space left on device (os error 28); free some space there, or set IODYNO_STATE_DIR",
+        "set: 2\n1\ntree: 0\n",
+        "nomerges: restored to 0\nundo: 0\n0\n",
+        "the undo is not recorded, so the next undo repeats it: ",
+        "nomerges: already 0\nagain: 0\nno settings changed since boot\ndone: 0\n",
+    ] {
+        assert!(said.contains(line), "{line}\nin\n{said}");
+    }
+    assert_eq!(device.setting("nomerges").as_deref(), Some("0"));
+}
+
+#[test]
+fn a_value_whose_outcome_could_not_be_recorded_is_named_and_can_be_undone() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    // Room for the session and the change, and for nothing behind them.
+    let script = "\
+        $IODYNO tune set $DEVICE nomerges=2 >/dev/null; $IODYNO tune undo --all >/dev/null\n\
+        room=$(head -n 2 journal.jsonl | wc -c)\n\
+        pad $((room + 8)); fill\n\
+        $IODYNO tune set $DEVICE nomerges=1; echo set: $?\n\
+        cat /sys/block/$DEVICE/queue/nomerges\n\
+        $IODYNO tune undo; echo undo: $?\n\
+        cat /sys/block/$DEVICE/queue/nomerges\n";
+    let Some(said) = on_a_small_disk(&device.name, script) else { return };
+    for line in [
+        "nomerges: 1 was written (accepted), but the journal could not record it (No space left on device",
+        "set: 2\n1\n",
+        "nomerges: restored to 0\nundo: 0\n0\n",
+    ] {
+        assert!(said.contains(line), "{line}\nin\n{said}");
+    }
+    assert!(!said.contains("nothing was"), "{said}");
+}
+
+#[test]
+fn without_a_home_nothing_is_stored_in_tmp_and_a_relative_folder_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
+    command.env("IODYNO_STATE_DIR", "own/state").current_dir(folder.path()).args(["tune", "journal"]);
+    let said = text(&run(command));
+    assert!(said.contains(folder.path().join("own/state/journal.jsonl").to_str().unwrap()), "{said}");
+    if !is_root() {
+        return;
+    }
+    let program = folder.path().join("iodyno");
+    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_iodyno")).arg(&program).status().unwrap().success());
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, vec![1; 1 << 20]).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+    let there = Path::new("/tmp/iodyno").exists();
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=54321", "--regid=54321", "--clear-groups"]).arg(&program);
+    command.args(["bench", "--direct=0", "--runtime", "1", "--filename"]).arg(&file);
+    command.env_remove("HOME").env_remove("XDG_STATE_HOME").env_remove("IODYNO_STATE_DIR");
+    let output = run(command);
+    assert!(output.status.success(), "{}", text(&output));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("as HOME is not set: set IODYNO_STATE_DIR"), "{said}");
+    assert_eq!(Path::new("/tmp/iodyno").exists(), there);
 }
 
 #[test]

@@ -287,6 +287,10 @@ fn a_device_without_a_serial_is_known_by_its_diskseq() {
     assert_eq!(undone.status.code(), Some(1), "{}", text(&undone));
     assert!(text(&undone).contains("drive not present"), "{}", text(&undone));
     assert_eq!(device.read_settings(), other, "another device of that name is left alone");
+    let again = iodyno(state.path(), &["tune", "undo", "--all"]);
+    assert!(again.status.success(), "{}", text(&again));
+    assert_eq!(text(&again), "no settings changed since boot\n", "the drive took its setting along");
+    assert!(!text(&iodyno(state.path(), &["check"])).contains("killed"));
 }
 
 /// As a user without root, with a state folder of its own.
