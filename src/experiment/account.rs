@@ -284,6 +284,11 @@ impl Account {
         (!used.is_empty()).then(|| used.iter().sum::<f64>() / used.len() as f64)
     }
 
+    /// Whether it can be extended: it has ended, and not by an error.
+    pub(crate) const fn can_go_on(&self) -> bool {
+        !matches!(self.ending, Some(Ending::Failed(_)) | None)
+    }
+
     pub(crate) fn has_ended(&self) -> bool {
         self.phase == Phase::Ended
     }

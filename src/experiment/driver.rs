@@ -159,7 +159,7 @@ impl Driver {
                 self.stopping = true;
                 if matches!(phase, Phase::Running(_)) { vec![Action::Abort] } else { Vec::new() }
             }
-            (Event::Longer(time, at), Phase::Ended) if self.can_go_on() => {
+            (Event::Longer(time, at), Phase::Ended) if self.account.can_go_on() => {
                 self.most_time = at + time;
                 self.account.extensions += 1;
                 self.stopping = false;
@@ -170,10 +170,6 @@ impl Driver {
             }
             _ => Vec::new(),
         }
-    }
-
-    pub(crate) fn can_go_on(&self) -> bool {
-        !matches!(self.account.ending, Some(Ending::Failed(_)) | None)
     }
 
     fn restore(&mut self, arm: usize) -> Vec<Action> {

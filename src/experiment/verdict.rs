@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::account::{Account, Ending};
 use crate::{
     model::{Effect, Metric, Verdict},
+    text::Label,
     units::{BytesPerSecond, Micros, UnitSystem, count, counted},
 };
 
@@ -188,7 +189,18 @@ pub(crate) fn ending(account: &Account) -> Option<String> {
     })
 }
 
-pub(crate) const fn restoration(account: &Account) -> &'static str {
+/// How it ended and whether settings are restored, in sentences.
+pub(crate) fn closing(account: &Account) -> String {
+    let ending = ending(account).map(|words| {
+        let words = Label::new(&words).to_string();
+        // An error has no full stop.
+        if words.ends_with('.') { words } else { format!("{words}.") }
+    });
+    let parts = [ending.unwrap_or_default(), restoration(account).to_owned()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+const fn restoration(account: &Account) -> &'static str {
     match account.restored {
         Some(true) => "Every setting is restored.",
         Some(false) => "NOT every setting is restored: `iodyno tune undo --all` restores them.",

@@ -151,10 +151,7 @@ pub(crate) fn result(account: &Account) -> String {
     if account.effects.is_empty() {
         text.push_str("No verdict: too few rounds.\n");
     }
-    let ending = verdict::ending(account).map(|words| Label::new(&words).to_string());
-    let parts = [ending.unwrap_or_default(), verdict::restoration(account).to_owned()];
-    let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
     let simulated = if plan.simulated { " All figures are SIMULATED." } else { "" };
-    let _infallible = writeln!(text, "{}{simulated}", parts.join(" "));
+    let _infallible = writeln!(text, "{}{simulated}", verdict::closing(account));
     text
 }

@@ -181,6 +181,8 @@ fn a_baseline_that_cannot_run_ends_it_after_everything_is_back() {
         let account = lab.run(Terms::default());
         assert_eq!(account.ending, Some(Ending::Failed("A: EINVAL".to_owned())));
         assert_eq!(account.restored, Some(true));
+        assert_eq!(crate::experiment::verdict::closing(&account), "A: EINVAL. Every setting is restored.");
+        assert!(!account.can_go_on(), "an error ends it for good");
         assert_eq!(lab.log()[lab.log.len() - 2..], ["restore A", "end"]);
     }
 }

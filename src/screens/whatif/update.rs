@@ -167,6 +167,9 @@ impl WhatIf {
 
     /// Writes the winner's settings, as the tune screen would.
     pub(super) fn keep(&mut self, shared: &Shared) -> Asks {
+        if shared.experiments.running().is_some() {
+            return vec![tell("Nothing to keep while the experiment runs: its verdict comes first")];
+        }
         let Some((_, winner)) = shared.experiments.winner() else {
             return vec![tell("Nothing to keep: no arm with a changed setting has won")];
         };
@@ -203,6 +206,9 @@ pub(super) fn longer(shared: &Shared) -> Asks {
         return vec![tell("No experiment to extend: Enter starts the selected one")];
     };
     let account = &shown.account;
+    if !account.can_go_on() {
+        return vec![tell("The experiment failed and cannot be extended: Esc, then Enter starts it again")];
+    }
     let rounds = account.rounds_to_go().unwrap_or(8).clamp(4, 200);
     vec![Ask::Effect(Effect::MeasureLonger(account.plan.round_time() * rounds))]
 }

@@ -52,7 +52,9 @@ fn keys(state: &WhatIf, shared: &Shared, account: &Account) -> Vec<Piece> {
         Some(keep) => keys.push(("K", keep)),
         None => {}
     }
-    keys.push(("m", "more rounds"));
+    if account.can_go_on() {
+        keys.push(("m", "more rounds"));
+    }
     keys.extend(sheet.map(|posted| ("s", if posted { "remove from the sheet" } else { "add to the sheet" })));
     keys.push(details);
     keys.push(("Esc", "back"));
@@ -104,10 +106,8 @@ fn lines(shared: &Shared, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
         for note in verdict::notes(account) {
             add(piece("! ", Meaning::Warning), &Label::new(&note).to_string(), Meaning::Quiet);
         }
-        let ending = verdict::ending(account).map(|words| Label::new(&words).to_string());
-        let text = format!("{} {}", ending.unwrap_or_default(), verdict::restoration(account));
         let meaning = if account.restored == Some(false) { Meaning::Problem } else { Meaning::Quiet };
-        add(piece("  ", Meaning::Text), text.trim(), meaning);
+        add(piece("  ", Meaning::Text), &verdict::closing(account), meaning);
     }
     lines
 }
