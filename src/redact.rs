@@ -1,9 +1,15 @@
 //! Pseudonyms for serials, names and addresses: same length, stable within one file.
 //!
-//! [`Redactor`] learns the originals from all files of a machine, then replaces them in text and in binary records. A pseudonym is a running number in the shape of the original, so that the result still parses:
-//! `S4EWNX0R123456` becomes `X0XXXX0X000001`, `192.168.1.10` becomes `100.100.0.11`.
+//! [`Redactor`] learns the originals from all files of a machine, then replaces them in text and in binary records. A
+//! pseudonym is a running number in the shape of the original, so that the result still parses: `S4EWNX0R123456` becomes
+//! `X0XXXX0X000001`, `192.168.1.10` becomes `100.100.0.11`. Of free text (kernel arguments, rules, mount options, names of
+//! interrupts) only what is known to be harmless passes; a value of no known form becomes `<redacted>`.
 
+mod arguments;
+mod boot_files;
 mod capture;
+mod forms;
+mod kernel_tables;
 mod machine;
 mod patterns;
 mod pseudonyms;
@@ -63,6 +69,18 @@ enum File {
     DeviceUsers,
     Path,
     CommandLine,
+    /// A name of a device mapper volume.
+    Volume,
+    /// A rules file of udev.
+    UdevRules,
+    /// `/probe/boot-rules`.
+    BootRules,
+    Interrupts,
+    CpuInfo,
+    Distribution,
+    ControlGroups,
+    /// Keys and numbers.
+    Counters,
     /// `/proc/version`, which contains user and host of the kernel's build.
     KernelVersion,
     /// Free text.
@@ -86,6 +104,14 @@ impl File {
             "mountinfo" | "mounts" | "swaps" | "fstab" => return Self::Mounts,
             "hostname" | "domainname" => return Self::HostName,
             "cmdline" => return Self::CommandLine,
+            "interrupts" => return Self::Interrupts,
+            "cpuinfo" => return Self::CpuInfo,
+            "os-release" => return Self::Distribution,
+            "cgroup" => return Self::ControlGroups,
+            "name" if path.ends_with("/dm/name") => return Self::Volume,
+            _ if name.ends_with(".rules") => return Self::UdevRules,
+            "meminfo" | "vmstat" | "stat" => return Self::Counters,
+            _ if path.starts_with("/proc/pressure/") => return Self::Counters,
             "version" if path.starts_with("/proc/") => return Self::KernelVersion,
             "backing_file" => return Self::Path,
             "identify-ctrl" => return Self::IdentifyController,
@@ -104,7 +130,7 @@ impl File {
         } else if path == "/probe/measured-limits" {
             Self::MeasuredLimits
         } else if path == "/probe/boot-rules" {
-            Self::Worldly
+            Self::BootRules
         } else if name.ends_with("_serial") || name.ends_with("_asset_tag") {
             Self::Serial
         } else if name.ends_with("_version") || name.ends_with("_release") {
@@ -168,6 +194,13 @@ impl Redactor {
         }
     }
 
+    /// Learns the name of an md array, whose device is `md_NAME`.
+    fn learn_array(&mut self, name: &str) {
+        if name.chars().any(char::is_alphabetic) && !self.serials.iter().any(|known| known == name) {
+            self.serials.push(name.to_owned());
+        }
+    }
+
     fn learn_name(&mut self, name: &str) {
         const SAYS_NOTHING: &[&str] = &["", "localhost", "(none)", "root"];
         if SAYS_NOTHING.contains(&name) || self.names.iter().any(|known| known == name) {
@@ -193,7 +226,15 @@ impl Redactor {
             File::Mounts => tables::mounts(self, text),
             File::DeviceUsers => tables::device_users(self, text),
             File::Path => tables::words(self, text),
-            File::CommandLine => tables::command_line(self, text),
+            File::CommandLine => arguments::command_line(self, text),
+            File::Volume => tables::volume(self, text),
+            File::UdevRules => boot_files::udev(text),
+            File::BootRules => boot_files::boot_rules(self, text),
+            File::Interrupts => kernel_tables::interrupts(self, text),
+            File::CpuInfo => kernel_tables::cpu_info(self, text),
+            File::Distribution => kernel_tables::distribution(self, text),
+            File::ControlGroups => kernel_tables::control_groups(self, text),
+            File::Counters => kernel_tables::counters(self, text),
             File::KernelVersion => tables::kernel_version(self, text),
             File::Worldly => self.worldly(text),
             File::Version => self.sweep(text),

@@ -1,11 +1,12 @@
 //! Redacts a whole capture.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Redactor;
+use super::{Redactor, boot_files, kernel_tables};
 use crate::source::{
     RootError,
-    capture::{Answers, Capture, Recorder, format},
+    capture::{Answers, Capture, Recorder, TextRoot, format},
+    rules,
 };
 
 /// The text of a capture: recorded answers, with pseudonyms unless `with_serials` keeps serials, names and addresses.
@@ -28,20 +29,80 @@ fn with_pseudonyms(capture: Capture) -> Capture {
             redactor.learn(path, content);
         }
     }
+    for folder in ["/sys/block", "/sys/class/block"] {
+        let list = capture.answers.get(folder).and_then(|answers| answers.list.as_ref()?.as_ref().ok());
+        for name in list.into_iter().flatten().filter_map(|name| name.strip_prefix("md_")) {
+            redactor.learn_array(name);
+        }
+    }
+    let capture = without_boot_files(capture);
+    let shipped = shipped_names(&capture);
     let mut answers = BTreeMap::new();
     for (path, Answers { list, link, read }) in capture.answers {
         let list = replaced(&mut redactor, list, |redactor, names: Vec<String>| {
-            let mut names: Vec<String> = names.iter().map(|name| redactor.sweep(name)).collect();
+            let folder = format!("{path}/");
+            let named = |name: &String| redact_path(redactor, &shipped, &format!("{folder}{name}"));
+            let named = names.iter().map(named);
+            let mut names: Vec<String> =
+                named.filter_map(|path| Some(path.rsplit_once('/')?.1.to_owned())).collect();
             names.sort_unstable();
+            names.dedup();
             names
         });
         let link = replaced(&mut redactor, link, |redactor, target: String| redactor.sweep(&target));
         let read =
             replaced(&mut redactor, read, |redactor, content: Vec<u8>| redactor.content(&path, &content));
-        answers.insert(redactor.sweep(&path), Answers { list, link, read });
+        answers.insert(redact_path(&mut redactor, &shipped, &path), Answers { list, link, read });
     }
     Capture { answers, ..capture }
 }
+
+/// A path without serials, names of control groups and words of the administrator's rules files.
+fn redact_path(redactor: &mut Redactor, shipped: &BTreeSet<String>, path: &str) -> String {
+    let path = redactor.sweep(path);
+    match path.rsplit_once('/') {
+        _ if path.starts_with("/sys/fs/cgroup/") => kernel_tables::control_groups(redactor, &path),
+        Some((_, name)) if name.ends_with(".rules") && !shipped.contains(name) => {
+            boot_files::path(redactor, &path)
+        }
+        _ => path,
+    }
+}
+
+/// Names of rules files of the distribution, which mask each other by name.
+fn shipped_names(capture: &Capture) -> BTreeSet<String> {
+    let answers = capture.answers.get("/usr/lib/udev/rules.d");
+    let names = answers.and_then(|answers| answers.list.as_ref()?.as_ref().ok());
+    names.into_iter().flatten().cloned().collect()
+}
+
+/// A folder's copies of services, scripts and profiles contain passwords. Their lines that write settings take their
+/// place, as a live machine answers them.
+fn without_boot_files(capture: Capture) -> Capture {
+    const KEPT: [&str; 4] = ["/sys/", "/proc/", "/ioctl/", "/probe/"];
+    const RULES: [&str; 3] = ["/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d"];
+    let is_kept = |path: &str| {
+        KEPT.iter().chain(&RULES).any(|first| path.starts_with(first)) || path == "/etc/os-release"
+    };
+    let has_probe =
+        capture.answers.get(BOOT_RULES).is_some_and(|answers| matches!(answers.read, Some(Ok(_))));
+    let files = capture.answers.iter().any(|(path, answers)| {
+        !is_kept(path) && (matches!(answers.read, Some(Ok(_))) || matches!(answers.list, Some(Ok(_))))
+    });
+    let mut capture = capture;
+    if files && !has_probe {
+        let probe = rules::probe(&TextRoot::from(capture.clone()));
+        capture
+            .answers
+            .insert(BOOT_RULES.to_owned(), Answers { read: Some(Ok(probe)), ..Answers::default() });
+    }
+    if files {
+        capture.answers.retain(|path, _| is_kept(path));
+    }
+    capture
+}
+
+const BOOT_RULES: &str = "/probe/boot-rules";
 
 /// An answer with pseudonyms: `turn` replaces its value.
 fn replaced<T>(
@@ -59,7 +120,7 @@ fn replaced<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{SysRoot, capture::TextRoot};
+    use crate::source::SysRoot;
 
     /// A machine with names, serials and addresses in every kind of answer.
     const PRIVATE: &str = r"iodyno capture 1

@@ -1,6 +1,6 @@
 //! Redacts a [`Machine`] and lines of text, for sheets, which are made of data, not of files.
 
-use super::{Redactor, pseudonyms::Shape, tables};
+use super::{Redactor, arguments, boot_files, kernel_tables, pseudonyms::Shape, tables};
 use crate::{
     machine::{Drive, Host, Machine, Measured, Process, Use, User},
     model::Reading,
@@ -46,10 +46,7 @@ impl Redactor {
             self.drive(drive);
         }
         for rule in &mut machine.rules {
-            rule.path = self.worldly(&rule.path).into();
-            for text in [&mut rule.value, &mut rule.text] {
-                *text = self.outside(text);
-            }
+            boot_files::rule(self, rule);
         }
         for found in &mut machine.measured {
             let run = match found {
@@ -78,12 +75,15 @@ impl Redactor {
         let left_out = |reading: &Reading<Label>| Reading::absent(reading.path().clone(), "left out");
         host.name = left_out(&host.name);
         host.boot_id = left_out(&host.boot_id);
-        let line = |line: Label| Label::new(&tables::command_line(self, line.as_str()));
+        let line = |line: Label| Label::new(&arguments::command_line(self, line.as_str()));
         host.command_line = host.command_line.clone().map(line);
         for text in
             [&mut host.distribution, &mut host.kernel, &mut host.board, &mut host.product, &mut host.bios]
         {
             *text = text.clone().map(|text| self.outside(&text));
+        }
+        for limit in &mut host.io_limits {
+            limit.path = kernel_tables::control_groups(self, &limit.path).into();
         }
         for parameter in host.module_parameters.values_mut() {
             *parameter = parameter.clone().map(|value| self.outside(&value));

@@ -30,12 +30,8 @@ fn lossy(bytes: &[u8]) -> String {
 pub(super) fn identify_controller(redactor: &mut Redactor, bytes: &mut [u8]) {
     replace_text(redactor, bytes, 4..24);
     replace_id(redactor, bytes, 112..128);
-    if let Some(field) = bytes.get_mut(768..1024)
-        && let Ok(name) = std::str::from_utf8(field)
-    {
-        let replaced = redactor.sweep(name);
-        field.copy_from_slice(replaced.as_bytes());
-    }
+    // A target's subsystem name is chosen by its owner.
+    replace_text(redactor, bytes, 768..1024);
     // The vendor's area has unknown content, and iodyno does not read it.
     bytes.get_mut(3072..).unwrap_or_default().fill(0);
 }

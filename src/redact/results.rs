@@ -1,6 +1,6 @@
 //! Redacts runs and experiments, with every sentence that may quote a name.
 
-use super::Redactor;
+use super::{Redactor, forms::is_kernel_device};
 use crate::{
     model::{ExperimentRecord, RunSummary, Target},
     text::Label,
@@ -9,9 +9,11 @@ use crate::{
 /// Replaces the path of a target file.
 const FILE: &str = "FILE";
 
-/// Whether a path is a plain device file; names below `/dev/disk` contain serial numbers.
+/// Whether a path is a device file by its kernel name: names of volumes and links contain names and serial numbers.
 fn is_device(path: &str) -> bool {
-    path.starts_with("/dev/") && !path.contains("/by-")
+    let is_generic =
+        |name: &str| name.strip_prefix("ng").is_some_and(|rest| is_kernel_device(&format!("nvme{rest}")));
+    path.strip_prefix("/dev/").is_some_and(|name| is_kernel_device(name) || is_generic(name))
 }
 
 impl Redactor {

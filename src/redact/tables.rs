@@ -1,8 +1,12 @@
-//! Redacts tables and lines with names: mounts, swap, the kernel command line.
+//! Redacts tables and lines with names: mounts, swap, users of devices.
 
 use std::net::IpAddr;
 
-use super::{Redactor, pseudonyms::Shape};
+use super::{
+    Redactor,
+    forms::{is_in, is_kernel_device, is_number, plain_name},
+    pseudonyms::Shape,
+};
 
 /// Folders that every system has; all other parts of a path are replaced.
 const COMMON: &str = "\
@@ -19,20 +23,35 @@ const KERNEL_SOURCES: &str = "\
     hugetlbfs mqueue efivarfs autofs binfmt_misc selinuxfs ramfs rpc_pipefs nsfs overlay rootfs squashfs \
     nfsd";
 
-/// Mount options whose values are names or secrets.
-const NAMING_OPTIONS: &str =
-    "user username domain addr mountaddr clientaddr unc share host secret password pass";
+/// File systems by their names in mount tables.
+const FILE_SYSTEMS: &str = "\
+    ext2 ext3 ext4 xfs btrfs f2fs zfs bcachefs vfat exfat ntfs ntfs3 ntfs-3g fuseblk fuse iso9660 udf erofs jfs reiserfs nilfs2 \
+    gfs2 ocfs2 nfs nfs4 cifs smb3 9p virtiofs ceph swap auto fuse.sshfs fuse.portal fuse.gvfsd-fuse fuse.lxcfs";
 
-/// Arguments of the kernel whose values are names, labels or short ids.
-const NAMING_ARGUMENTS: &str =
-    "ip nfsroot hostname systemd.hostname ifname bridge bond vlan netroot netdev user";
+/// Mount options and columns without a value, or whose values are numbers or one of [`OPTION_WORDS`].
+const OPTIONS: &str = "\
+    rw ro defaults auto noauto user nouser users suid nosuid dev nodev exec noexec async sync dirsync atime noatime relatime \
+    norelatime strictatime nostrictatime diratime nodiratime lazytime nolazytime nosymfollow discard nodiscard barrier \
+    nobarrier acl noacl user_xattr nouser_xattr errors data commit stripe usrquota grpquota prjquota noquota quota inode64 \
+    inode32 attr2 noattr2 logbufs logbsize sunit swidth allocsize nouuid ssd nossd ssd_spread space_cache compress \
+    compress-force subvolid autodefrag noautodefrag degraded skip_balance enospc_debug uid gid umask fmask dmask mode ptmxmode \
+    size nr_inodes nr_blocks huge codepage iocharset shortname utf8 flush fd pgrp timeout minproto maxproto direct indirect \
+    pipe_ino nsdelegate memory_recursiveprot favordynmods vers proto port mountport mountvers mountproto rsize wsize namlen \
+    acregmin acregmax acdirmin acdirmax hard soft nolock local_lock timeo retrans sec xino redirect_dir index nfs_export \
+    metacopy volatile uuid default_permissions allow_other user_id group_id max_read blksize journal_checksum delalloc \
+    nodelalloc init_itable noinit_itable journal_async_commit dioread_nolock dioread_lock min_batch_time max_batch_time \
+    background_gc active_logs alloc_mode fsync_mode checkpoint_merge extent_cache inline_data inline_dentry inline_xattr \
+    nofail _netdev loop offset partition file pri swap shared master propagate_from unbindable seclabel xattr noxattr \
+    posixacl noposixacl casesensitive nogroup newinstance max gpt nonumtail release";
+
+/// Values of such options.
+const OPTION_WORDS: &str = "\
+    remount-ro continue panic ordered journal writeback always never within_size advise sys krb5 krb5i krb5p tcp udp rdma \
+    tcp6 udp6 off on auto zstd lzo zlib none v2 ascii utf8 iso8859-1 iso8859-15 mixed lower winnt win95 default reuse strict \
+    posix nobarrier all";
 
 /// Words in `ip=` and similar arguments that are not names.
 const COMMON_WORDS: &str = "dhcp dhcp4 dhcp6 on off any none both auto auto6 bootp rarp tcp nfs vers";
-
-fn is_in(list: &str, word: &str) -> bool {
-    list.split(' ').any(|listed| listed == word)
-}
 
 /// A line of measured limits. The third word of an `alone` line is a serial number, also of a drive that is gone.
 pub(super) fn measured_limit(redactor: &mut Redactor, line: &str) -> String {
@@ -116,39 +135,87 @@ fn line_of_mounts(redactor: &mut Redactor, line: &str) -> String {
 }
 
 fn field_of_mounts(redactor: &mut Redactor, field: &str, is_source: bool) -> String {
-    let is_device = field.starts_with("/dev/") && !field.contains("/by-");
-    if is_device {
-        return redactor.worldly(field);
+    if field.starts_with("/dev/") {
+        return device(redactor, field);
     }
     if field.starts_with('/') {
         return words(redactor, field);
     }
     if is_source && !is_in(KERNEL_SOURCES, field) && field != "none" && !field.starts_with('#') {
         if let Some((tag, value)) = field.split_once('=') {
-            return format!("{tag}={}", words(redactor, value));
+            return format!("{}={}", option_name(redactor, tag), words_but(redactor, value, ""));
         }
         return words(redactor, field);
     }
-    let options = field.split(',').map(|option| match option.split_once('=') {
-        Some((name, value)) if is_in(NAMING_OPTIONS, name) => format!("{name}={}", words(redactor, value)),
-        Some((name, value)) if value.contains('/') => format!("{name}={}", words(redactor, value)),
-        _ => redactor.worldly(option),
-    });
+    let options = field.split(',').map(|option| mount_option(redactor, option));
     options.collect::<Vec<_>>().join(",")
 }
 
-/// Replaces every word that is neither common nor a number: folders, servers, shares, labels.
+/// An option of a mount, or a column of numbers.
+fn mount_option(redactor: &mut Redactor, option: &str) -> String {
+    let is_plain = |word: &str| {
+        is_number(word) || is_in(OPTION_WORDS, word) || word.split('.').all(is_number) && word.len() <= 4
+    };
+    if let Some((name, value)) = option.split_once('=') {
+        let name = option_name(redactor, name);
+        let replaced = match value {
+            value if value.starts_with("/dev/") => device(redactor, value),
+            value if is_in(OPTIONS, &name) && value.split(':').all(is_plain) => value.to_owned(),
+            value => words_but(redactor, value, COMMON),
+        };
+        return format!("{name}={replaced}");
+    }
+    let is_known = is_in(OPTIONS, option)
+        || is_in(FILE_SYSTEMS, option)
+        || is_in(KERNEL_SOURCES, option)
+        || matches!(option, "-" | "" | "none")
+        || option.split(':').all(|part| is_number(part) || is_in(OPTIONS, part));
+    if is_known { option.to_owned() } else { words_but(redactor, option, "") }
+}
+
+/// The name of an option, as long as before.
+fn option_name(redactor: &mut Redactor, name: &str) -> String {
+    if plain_name(name) == name { redactor.worldly(name) } else { words_but(redactor, name, "") }
+}
+
+/// A device file: kernel names stay, names of volumes and links become pseudonyms.
+pub(super) fn device(redactor: &mut Redactor, path: &str) -> String {
+    const COMMON_FILES: &str = "root fuse shm pts mqueue hugepages";
+    let folders = ["/dev/", "/dev/mapper/", "/dev/disk/by-"];
+    let name = path.strip_prefix("/dev/").unwrap_or(path);
+    if is_kernel_device(name) || is_in(COMMON_FILES, name) || folders.contains(&path) {
+        return path.to_owned();
+    }
+    // bcachefs names all its devices: /dev/sda:/dev/sdb.
+    if name.contains(":/dev/") {
+        return path.split(':').map(|one| device(redactor, one)).collect::<Vec<_>>().join(":");
+    }
+    format!("/dev/{}", volume(redactor, name))
+}
+
+/// A name of device mapper or below `/dev`: every word but `mapper` and its like, numbers too.
+pub(super) fn volume(redactor: &mut Redactor, name: &str) -> String {
+    words_but(redactor, name, "mapper disk by root home swap swap_1 boot var tmp usr")
+}
+
+/// Replaces every word that is neither common nor a short number: folders, servers, shares, labels.
 pub(super) fn words(redactor: &mut Redactor, text: &str) -> String {
+    words_but(redactor, text, COMMON)
+}
+
+/// The same with other common words.
+pub(super) fn words_but(redactor: &mut Redactor, text: &str, common: &str) -> String {
     let parts = text.split_inclusive(is_gap).map(|part| {
         let name = part.trim_end_matches(is_gap);
-        let is_common = is_in(COMMON, name) || is_in(COMMON_WORDS, name) || is_number(name);
-        let replaced = if is_common || name.parse::<IpAddr>().is_ok() {
+        let is_common = is_in(common, name) || is_in(COMMON_WORDS, name) || is_short_number(name);
+        let replaced = if name.is_empty() {
+            String::new()
+        } else if is_common || name.parse::<IpAddr>().is_ok() {
             redactor.worldly(name)
         } else {
             // Serials, ids and addresses have their own pseudonyms everywhere.
             let swept = redactor.sweep(name);
-            let swept = if swept == name { single_words(redactor, name) } else { redactor.named(&swept) };
-            if name.is_empty() { String::new() } else { swept }
+            if swept == name { single_words(redactor, name, common) } else { redactor.named(&swept) }
         };
         replaced + &part[name.len()..]
     });
@@ -160,12 +227,13 @@ fn is_gap(c: char) -> bool {
     matches!(c, '/' | ':' | '@' | ',' | '[' | ']' | '=' | '\n')
 }
 
-fn is_number(word: &str) -> bool {
-    word.bytes().all(|byte| byte.is_ascii_digit())
+/// A number too short to be a name: a user's or a partition's, a year.
+fn is_short_number(word: &str) -> bool {
+    word.len() <= 4 && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Replaces runs of letters and digits, except octal escapes like `\040`.
-fn single_words(redactor: &mut Redactor, name: &str) -> String {
+fn single_words(redactor: &mut Redactor, name: &str, common: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut rest = name;
     while let Some(c) = rest.chars().next() {
@@ -178,7 +246,8 @@ fn single_words(redactor: &mut Redactor, name: &str) -> String {
             None => c.len_utf8(),
         };
         let (word, tail) = rest.split_at(end);
-        let is_word = escape.is_none() && c.is_alphanumeric() && !is_in(COMMON, word) && !is_number(word);
+        let is_word =
+            escape.is_none() && c.is_alphanumeric() && !is_in(common, word) && !is_short_number(word);
         if is_word {
             out.push_str(&redactor.pseudonyms.of(word, Shape::Text));
         } else {
@@ -195,32 +264,5 @@ pub(super) fn kernel_version(redactor: &mut Redactor, line: &str) -> String {
     match builder.filter(|builder| builder.contains('@')) {
         Some(builder) => line.replacen(builder, &words(redactor, builder), 1),
         None => redactor.worldly(line),
-    }
-}
-
-pub(super) fn command_line(redactor: &mut Redactor, line: &str) -> String {
-    line.split_inclusive([' ', '\n'])
-        .map(|piece| {
-            let word = piece.trim_end();
-            argument(redactor, word) + &piece[word.len()..]
-        })
-        .collect()
-}
-
-fn argument(redactor: &mut Redactor, word: &str) -> String {
-    for tag in ["PARTUUID=", "PARTLABEL=", "UUID=", "LABEL=", "ZFS="] {
-        if let Some((before, value)) = word.split_once(tag) {
-            return format!("{before}{tag}{}", words(redactor, value));
-        }
-    }
-    match word.split_once('=') {
-        Some((name, value)) if is_in(NAMING_ARGUMENTS, name) => {
-            format!("{name}={}", words(redactor, value))
-        }
-        Some((name @ ("BOOT_IMAGE" | "initrd"), value)) => format!("{name}={}", redactor.worldly(value)),
-        Some((name, value)) if value.starts_with('/') && !value.starts_with("/dev/") => {
-            format!("{name}={}", words(redactor, value))
-        }
-        _ => redactor.worldly(word),
     }
 }

@@ -14,7 +14,9 @@ fn redact(files: &[(&str, &[u8])]) -> Vec<Vec<u8>> {
         .iter()
         .map(|(path, content)| {
             let replaced = redactor.content(path, content);
-            assert_eq!(replaced.len(), content.len(), "{path}");
+            let is_canonical =
+                path.ends_with("/cmdline") || path.ends_with(".rules") || path.ends_with("/boot-rules");
+            assert!(is_canonical || replaced.len() == content.len(), "{path}");
             replaced
         })
         .collect()
@@ -238,15 +240,12 @@ fn the_kernel_command_line_keeps_what_tunes_and_loses_who_it_is() {
         resume=PARTUUID=1a2b3c4d-01 root=LABEL=bobroot rd.luks.uuid=luks-6b1dcb5e-00aa-4d3c-9c1e-0123456789ab \
         ip=10.0.0.9::10.0.0.254:255.255.255.0:bobs-desk:eth0:off iommu=pt init=/home/bob/init pcie_aspm=off\n";
     let out = text("/proc/cmdline", line);
-    for gone in ["6b1dcb5e", "1a2b3c4d", "bob", "10.0.0.9", "10.0.0.254"] {
+    for gone in ["6b1dcb5e", "1a2b3c4d", "bob", "10.0.0"] {
         assert!(!out.contains(gone), "{gone} in {out}");
     }
     for kept in [
-        "BOOT_IMAGE=/boot/vmlinuz-6.1 root=UUID=00000000-",
-        " ro nvme.poll_queues=4 ",
-        ":255.255.255.0:",
-        ":off iommu=pt ",
-        " pcie_aspm=off\n",
+        "BOOT_IMAGE=/boot/vmlinuz-6.1 root=UUID=<redacted> ro nvme.poll_queues=4 ",
+        " rd.luks.uuid=<redacted> ip=<redacted> iommu=pt init=<redacted> pcie_aspm=off\n",
     ] {
         assert!(out.contains(kept), "{kept} in {out}");
     }
@@ -288,7 +287,7 @@ mod anything {
             ],
         ) {
             let out = redact(&[(path, &content)]).remove(0);
-            prop_assert_eq!(out.len(), content.len());
+            prop_assert!(path.ends_with("/cmdline") || out.len() == content.len());
             let is_text = ["/proc/", "/sys/a/serial", "/sys/a/wwid", "/sys/a/eui", "/probe/"];
             if is_text.iter().any(|prefix| path.starts_with(prefix))
                 && let Ok(text) = std::str::from_utf8(&content)

@@ -37,7 +37,7 @@ pub(crate) fn read(root: &dyn SysRoot) -> (Vec<SettingRule>, Vec<Problem>) {
 const COMMAND_LINE: &str = "/proc/cmdline";
 
 /// The answer to `/probe/boot-rules` from `root`'s files.
-pub(super) fn probe(root: &dyn SysRoot) -> Vec<u8> {
+pub(crate) fn probe(root: &dyn SysRoot) -> Vec<u8> {
     boot_scan::scan(root).iter().map(ToString::to_string).collect::<String>().into_bytes()
 }
 
@@ -81,22 +81,45 @@ fn of_line(line: &Line) -> Vec<SettingRule> {
             let at = at(kind);
             let rule = |write| match write {
                 Write::File { value, path } => at.write(&path, &value, &format!("echo {value} > {path}")),
-                Write::Governor(value) => Some(at.rule("governor", &value, None, command)),
-                Write::EnergyPreference(value) => Some(at.rule("energy_preference", &value, None, command)),
+                // The rest of the command may be another's business, and contain passwords.
+                Write::Governor(value) => {
+                    Some(at.rule("governor", &value, None, &format!("{} {value}", shell::GOVERNOR)))
+                }
+                Write::EnergyPreference(value) => {
+                    let text = format!("{} {value}", shell::ENERGY_PREFERENCE);
+                    Some(at.rule("energy_preference", &value, None, &text))
+                }
             };
             shell::writes(command).into_iter().filter_map(rule).collect()
         }
     }
 }
 
+/// The writes of a command in order: the file, or the command without its value, and the value.
+pub(crate) fn shell_writes(command: &str) -> Vec<(String, String)> {
+    let write = |write| match write {
+        Write::File { value, path } => (path, value),
+        Write::Governor(value) => (shell::GOVERNOR.to_owned(), value),
+        Write::EnergyPreference(value) => (shell::ENERGY_PREFERENCE.to_owned(), value),
+    };
+    shell::writes(command).into_iter().map(write).collect()
+}
+
+/// The lines of an answer to `/probe/boot-rules`.
+pub(crate) fn boot_lines(answer: &str) -> Vec<BootLine> {
+    answered(answer)
+}
+
+pub(crate) use Line as BootLine;
+
 /// A line of a rules file, as the answer to `/probe/boot-rules` contains it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Line {
-    path: String,
+pub(crate) struct Line {
+    pub path: String,
     /// Counted from 1.
-    number: usize,
+    pub number: usize,
     /// Continued lines are joined.
-    text: String,
+    pub text: String,
 }
 
 impl fmt::Display for Line {

@@ -17,6 +17,10 @@ pub(super) enum Write {
     EnergyPreference(String),
 }
 
+/// Commands that set the governor and the energy preference, without the value.
+pub(super) const GOVERNOR: &str = "cpupower frequency-set -g";
+pub(super) const ENERGY_PREFERENCE: &str = "cpupower set --epp";
+
 /// The writes of a command, in order.
 pub(super) fn writes(command: &str) -> Vec<Write> {
     let words = words(command);

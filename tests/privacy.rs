@@ -1,0 +1,258 @@
+//! Secrets planted in every file that iodyno reads: none is in a redacted capture or a sheet, and no password in any output.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test may panic, and writes the files of a machine"
+)]
+
+#[path = "common/program.rs"]
+mod program;
+
+use std::{collections::BTreeSet, fs, os::unix::fs::symlink, path::Path};
+
+use iodyno::source::{
+    capture::{Capture, TextRoot, format},
+    demo,
+};
+use program::{iodyno, text};
+
+/// Each `@` and `%` becomes a secret of its own. Names of the machine (here, and each `%`) are in `drives` and `check`, which
+/// are not redacted; passwords are in no output at all.
+const NAMES: &[(&str, &str)] = &[
+    ("/proc/sys/kernel/hostname", "@\n"),
+    ("/probe/host", "name=@\ndistribution=Debian GNU/Linux 12\nkernel=6.12.0\n"),
+    (
+        "/proc/self/mountinfo",
+        "25 1 259:1 / /home/@ rw,relatime - ext4 /dev/nvme0n1p1 rw,password=@\n\
+         26 25 254:0 /@ /srv/@ rw - btrfs /dev/mapper/@-@ rw,subvol=/@\n\
+         27 25 0:50 / /mnt/@ rw - nfs4 @.example.org:/export/@ rw,addr=10.1.2.3,clientaddr=10.9.9.9,@\n\
+         28 25 0:51 / /mnt/b rw - fuse.@ @@host:/x rw,user_id=0\n\
+         29 25 0:52 / /mnt/c rw,context=@ - zfs @/@ rw,xattr\n\
+         30 25 0:53 / /mnt/d rw - cifs //@/@ rw,username=@,domain=@,passwd=@\n\
+         31 25 0:54 / /mnt/e rw master:@ - overlay overlay rw,lowerdir=/var/lib/docker/@,upperdir=/@\n",
+    ),
+    (
+        "/proc/swaps",
+        "Filename Type Size Used Priority\n/srv/@/swap file 10 0 -2\n/dev/@/@ partition 5 0 -3\n",
+    ),
+    (
+        "/probe/device-users",
+        "open nvme0n1 7 fio\nmount nvme0n1p1 ext4 /srv/@ 812 dockerd\nexport nvme0n1 LIO iblock_0/@\n\
+         export-file /srv/@.img nvmet @\npool nvme0n1 @\nunread /proc/1/fd EACCES: permission denied; run as root\n",
+    ),
+    ("/probe/measured-limits", "alone Fast_1TB @ large 6600000000 6294 1 drive, 1m read, 2026-11-21\n"),
+    ("/proc/self/cgroup", "0::/user.slice/@.service/@\n"),
+    ("/sys/fs/cgroup/user.slice/@.service/io.max", "259:0 rbps=1000000\n"),
+];
+
+/// Passwords, tokens, comments and commands.
+const PASSWORDS: &[(&str, &str)] = &[
+    (
+        "/proc/cmdline",
+        "BOOT_IMAGE=/boot/vmlinuz-6.12.0 root=UUID=@ ro quiet db_password=@ http_proxy=http://bob:@@proxy:3128 \
+         rd.luks.key=/@:/dev/disk/by-id/@ nfsroot=10.0.0.1:/@ zfs=@/ROOT rd.lvm.lv=@/@ cryptdevice=UUID=@:@ \
+         resume=PARTUUID=@ systemd.hostname=@ nvme.poll_queues=@ iommu=pt,@ @ token:@ console=@ init=/@ \
+         netconsole=4444@10.0.0.1/eth0,9353@10.0.0.2/@ -- --secret @\n",
+    ),
+    (
+        "/etc/udev/rules.d/60-%.rules",
+        "# @ made this\nACTION==\"add\", KERNEL==\"sd?\", ENV{ID_SERIAL}==\"@\", ATTR{queue/scheduler}=\"none\", \
+         RUN+=\"/usr/bin/curl -u @:@ https://@/\"\nKERNEL==\"nvme*\", ATTR{queue/nomerges}=\"2\" # @\n\
+         SUBSYSTEM==\"net\", ATTR{address}==\"52:54:00:@\", NAME=\"@\"\n",
+    ),
+    (
+        "/proc/interrupts",
+        "           CPU0\n 35:         16   PCI-MSI 51380224-edge      nvme0q0\n 36: 1   PCI-MSI 2-edge  enx@-TxRx-0\n \
+         37: 1   PCI-MSI 3-edge  @, @\n",
+    ),
+    (
+        "/proc/cpuinfo",
+        "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD Ryzen 9 5950X\nSerial\t: @\n",
+    ),
+];
+
+/// What a live machine answers of the files that a folder has in full.
+const BOOT_RULES: (&str, &str) = (
+    "/probe/boot-rules",
+    "/etc/modprobe.d/%.conf:1:options nvme poll_queues=2 token=@ # @\n\
+     /etc/tmpfiles.d/%.conf:2:w /sys/block/nvme0n1/queue/nomerges - @ @ - 2 # @\n\
+     /etc/systemd/system/%.service:7:ExecStart=/bin/sh -c 'curl -u @:@ x; echo 2 > /sys/block/nvme0n1/queue/nomerges'\n\
+     /opt/%/tune.sh:3:PASSWORD=@; echo none > /sys/block/nvme0n1/queue/scheduler # @\n\
+     /etc/systemd/system/x.service:8:ExecStart=/usr/bin/cpupower frequency-set -g performance --token @\n\
+     /etc/tuned/%/tuned.conf:3:[disk]\n/etc/tuned/%/tuned.conf:4:elevator=none\n",
+);
+
+const BOOT_FILES: &[(&str, &str)] = &[
+    ("/etc/modprobe.d/%.conf", "# @\noptions nvme poll_queues=2 token=@\n"),
+    ("/etc/tmpfiles.d/%.conf", "# @\nw /sys/block/nvme0n1/queue/nomerges - - - - 2\n"),
+    (
+        "/etc/systemd/system/x.service",
+        "[Service]\nEnvironment=PASSWORD=@\nExecStart=/bin/sh /opt/x.sh @\nExecStart=/bin/sh -c 'echo 2 > \
+         /sys/block/nvme0n1/queue/nomerges; curl -u @:@ y'\n",
+    ),
+    ("/etc/systemd/system/multi-user.target.wants/x.service", "@\n"),
+    ("/opt/x.sh", "#!/bin/sh\nTOKEN=@\necho none > /sys/block/nvme0n1/queue/scheduler # @\n"),
+    ("/etc/os-release", "PRETTY_NAME=\"Debian GNU/Linux 12\"\nHOME_URL=\"https://@/\"\n"),
+];
+
+struct Planted {
+    capture: Capture,
+    /// Secrets of names, and of passwords.
+    names: BTreeSet<String>,
+    passwords: BTreeSet<String>,
+}
+
+/// Replaces each `@` and `%` by a secret, and keeps it in `secrets` or `names`.
+fn plant(
+    template: &str,
+    number: &mut usize,
+    secrets: &mut BTreeSet<String>,
+    names: &mut BTreeSet<String>,
+) -> String {
+    let mut out = String::new();
+    for part in template.split_inclusive(['@', '%']) {
+        let Some(before) = part.strip_suffix(['@', '%']) else {
+            out.push_str(part);
+            continue;
+        };
+        // An address keeps its sign.
+        if before.is_empty() && out.ends_with("zk") || before.ends_with("4444") || before.ends_with("9353") {
+            out += &format!("{before}@");
+            continue;
+        }
+        *number += 1;
+        // Digits alone, letters and digits, with a dash: as ids, names and tokens are.
+        let secret = match *number % 3 {
+            0 => format!("73{:07}", *number * 7919 + 1_000_003),
+            1 => format!("q{number}zk"),
+            _ => format!("Xq{number}-w{}zk", *number * 31),
+        };
+        out += &format!("{before}{secret}");
+        if part.ends_with('%') {
+            names.insert(secret)
+        } else {
+            secrets.insert(secret)
+        };
+    }
+    out
+}
+
+/// A demo with secrets in its files and in these.
+fn planted(further: &[(&str, &str)]) -> Planted {
+    let root = TextRoot::parse(&demo::find("x570").unwrap().capture()).unwrap();
+    let mut capture = root.capture().clone();
+    let serials: Vec<String> =
+        capture.answers.keys().filter(|path| path.ends_with("/serial")).cloned().collect();
+    let (mut number, mut names, mut passwords) = (0, BTreeSet::new(), BTreeSet::new());
+    let mut of_files = BTreeSet::new();
+    let mut put = |(path, content): &(&str, &str), secrets: &mut BTreeSet<String>| {
+        let mut plant = |text| plant(text, &mut number, secrets, &mut of_files);
+        let (path, content) = (plant(path), plant(content));
+        for above in Path::new(&path).ancestors().skip(1).filter(|above| above.starts_with("/etc")) {
+            let answers = capture.answers.entry(above.to_str().unwrap().to_owned()).or_default();
+            if !matches!(answers.list, Some(Ok(_))) {
+                answers.list = Some(Ok(Vec::new()));
+            }
+        }
+        if let Some((folder, name)) = path.rsplit_once('/')
+            && let Some(Ok(list)) = capture.answers.entry(folder.to_owned()).or_default().list.as_mut()
+        {
+            list.push(name.to_owned());
+            list.sort_unstable();
+            list.dedup();
+        }
+        capture.answers.entry(path).or_default().read = Some(Ok(content.into_bytes()));
+    };
+    NAMES.iter().for_each(|file| put(file, &mut names));
+    PASSWORDS.iter().chain(further).for_each(|file| put(file, &mut passwords));
+    for path in serials {
+        put(&(&path, "@\n"), &mut names);
+    }
+    names.append(&mut of_files);
+    Planted { capture, names, passwords }
+}
+
+impl Planted {
+    fn file(&self, folder: &Path) -> String {
+        let path = folder.join("secret.capture");
+        fs::write(&path, format::write(&self.capture)).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// The answers as files of a folder.
+    fn sysroot(&self, folder: &Path) -> String {
+        let base = folder.join("machine");
+        for (path, answers) in &self.capture.answers {
+            let ending = if path.starts_with("/ioctl/") { ".bin" } else { "" };
+            let place = base.join(format!("{}{ending}", path.trim_start_matches('/')));
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            if let Some(Ok(target)) = &answers.link {
+                let _exists = symlink(target, &place);
+            } else if let Some(Ok(content)) = &answers.read {
+                fs::write(&place, content).unwrap();
+            } else if matches!(answers.list, Some(Ok(_))) {
+                fs::create_dir_all(&place).unwrap();
+            }
+        }
+        base.to_str().unwrap().to_owned()
+    }
+
+    /// Runs these commands on the machine; no output has a secret.
+    fn check(&self, option: [&str; 2]) {
+        let state = tempfile::tempdir().unwrap();
+        let run = |words: &[&str]| {
+            let output = iodyno(state.path(), &[words, &option].concat());
+            assert!(output.status.code().is_some_and(|code| code < 2), "{words:?}: {}", text(&output));
+            text(&output)
+        };
+        let leaked = |words: &[&str], secrets: &[&BTreeSet<String>]| {
+            let said = run(words);
+            assert!(said.len() > 200, "{words:?}: {said}");
+            let found = secrets.iter().copied().flatten().filter_map(|secret| {
+                let line = said.lines().find(|line| line.contains(secret))?;
+                Some(format!("{secret} in {line}"))
+            });
+            let found: Vec<String> = found.collect();
+            assert!(found.is_empty(), "{words:?} {option:?} has {found:#?}");
+        };
+        let all = [&self.names, &self.passwords];
+        leaked(&["capture"], &all);
+        for format in ["markdown", "bbcode", "text", "json", "svg"] {
+            leaked(&["sheet", "--format", format], &all);
+        }
+        for words in [
+            &["tree"][..],
+            &["tree", "--json"],
+            &["check"],
+            &["check", "--json"],
+            &["drives"],
+            &["drives", "--json"],
+            &["metrics"],
+        ] {
+            leaked(words, &[&self.passwords]);
+        }
+    }
+}
+
+#[test]
+fn no_secret_of_a_capture_is_in_any_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let planted = planted(&[BOOT_RULES]);
+    let count = planted.names.len() + planted.passwords.len();
+    assert!(count >= 70, "{count} secrets");
+    println!("{count} secrets");
+    planted.check(["--open", &planted.file(folder.path())]);
+}
+
+#[test]
+fn no_secret_of_a_folder_is_in_any_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let planted = planted(BOOT_FILES);
+    let base = planted.sysroot(folder.path());
+    let with_serials = iodyno(folder.path(), &["capture", "--with-serials", "--sysroot", &base]);
+    let whole = text(&with_serials);
+    let there = planted.passwords.iter().filter(|secret| whole.contains(*secret)).count();
+    assert!(there > 40, "the files are read: {there} of {}", planted.passwords.len());
+    planted.check(["--sysroot", &base]);
+}
