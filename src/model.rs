@@ -20,7 +20,9 @@ pub use errno::{errno_name, errno_number, errno_words, error_words};
 pub use experiment::{ArmRecord, EffectRecord, ExperimentRecord, KneeRecord, SettingRecord};
 pub use failed::Failed;
 pub use ids::{DriveName, ExperimentId, FindingId, NodeIndex, PciAddress, SettingId, Severity};
-pub use limit::{Basis, Limit, Limits, MeasuredPoint, ProcessorLimit};
+pub use limit::{
+    Basis, CostFactor, Limit, Limits, MeasuredPoint, PageCache, PageCacheCost, ProcessorLimit, ReadPath,
+};
 pub use options::Workload;
 pub use reading::{Problem, ProblemKind, Reading};
 pub use record::{Expectation, RunRecord, Seconds};

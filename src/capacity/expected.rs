@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::{
-    flow, processor,
+    flow,
+    processor::{self, Cost},
     sharing::{self, Bound, Shared},
 };
 use crate::{
     machine::{Drive, Machine, NodeKind, drive},
-    model::{Basis, Expectation, Limits, NodeIndex, Workload},
+    model::{Basis, Expectation, Limits, NodeIndex, PageCache, Workload},
     units::{Bytes, BytesPerSecond, counted},
 };
 
@@ -28,6 +29,10 @@ pub struct Expected {
     /// The limiting node, if there is one.
     #[serde(skip)]
     pub node: Option<NodeIndex>,
+    /// Reads per second at the least, by the errors of CPU costs; `None` if those do not change the rate.
+    pub iops_low: Option<f64>,
+    /// Reads per second at the most, likewise; for buffered reads, with free memory.
+    pub iops_high: Option<f64>,
     /// CPU cycles per read; `None` without a known cost of reads.
     #[serde(skip)]
     pub cycles_per_read: Option<f64>,
@@ -49,15 +54,20 @@ struct Reason {
     basis: Basis,
     because: String,
     node: Option<NodeIndex>,
+    /// Error of the limit, as a share in either direction; 0 of links and drives.
+    error: f64,
 }
 
-/// Expected rate of each target, in the workload's order; `None` without a known limit. `ceilings` are further limits
-/// of the caller in reads per second, by target (empty: none).
+/// Narrower intervals are none.
+const NARROW: f64 = 0.001;
+
+/// Expected rate of each target, in the workload's order; `None` without a known limit. `further` are limits of the
+/// caller in reads per second, by target (empty: none).
 pub fn expected_under(
     machine: &Machine,
     limits: &Limits,
     workload: &Workload,
-    ceilings: &[f64],
+    further: &[f64],
 ) -> Vec<Option<Expected>> {
     let block = mean_block(workload);
     let targets: Vec<Option<&Drive>> =
@@ -68,35 +78,45 @@ pub fn expected_under(
         .map(|(flow, drive)| {
             let own = drive.and_then(|drive| of_drive(limits, workload, drive, block));
             let (ceiling, reason) = own.map_or((f64::INFINITY, None), |(iops, reason)| (iops, Some(reason)));
-            match ceilings.get(flow) {
+            match further.get(flow) {
                 Some(further) if *further < ceiling => (*further, None),
                 _ => (ceiling, reason),
             }
         })
         .collect();
     let workers = u32::try_from(workload.targets.len()).unwrap_or(u32::MAX).saturating_mul(workload.jobs);
-    let cycles: Vec<Option<f64>> = targets
+    let costs: Vec<Option<Result<Cost, String>>> = targets
         .iter()
-        .map(|drive| {
-            let processors = limits.processors.as_ref()?;
-            Some(processor::cycles_per_read(processors, (*drive)?, workload, whole(block), workers))
-        })
+        .map(|drive| Some(processor::cost_per_read(limits, (*drive)?, workload, whole(block), workers)))
         .collect();
     let mut constraints = shared_places(machine, limits, &targets, block);
-    constraints.extend(shared_processors(limits, workload, &targets, &cycles, workers));
+    constraints.extend(shared_processors(limits, workload, &targets, &costs, workers));
     let (shared, reasons): (Vec<Shared>, Vec<Reason>) = constraints.into_iter().unzip();
     let ceilings: Vec<f64> = own.iter().map(|(ceiling, _)| *ceiling).collect();
     let rates = sharing::fair(&ceilings, &shared);
+    let with = |factor: fn(f64) -> f64| {
+        let scaled = shared.iter().zip(&reasons).map(|(one, reason)| Shared {
+            capacity: one.capacity * factor(1.0 + reason.error),
+            draws: one.draws.clone(),
+        });
+        sharing::fair(&ceilings, &scaled.collect::<Vec<_>>())
+    };
+    let (least, most) = (with(f64::recip), with(|factor| factor));
+    let free = (!workload.direct && limits.page_cache == PageCache::Full).then(|| {
+        let free = Limits { page_cache: PageCache::Free, ..limits.clone() };
+        expected_under(machine, &free, workload, further)
+    });
     rates
         .into_iter()
-        .zip(&own)
-        .zip(cycles)
-        .map(|(((iops, bound), (ceiling, own)), cycles_per_read)| {
+        .zip(own)
+        .zip(costs)
+        .enumerate()
+        .map(|(flow, (((iops, bound), (ceiling, own)), cost))| {
             let reason = match bound {
                 Bound::Own => own.as_ref(),
                 Bound::Shared(index) => reasons.get(index),
             };
-            let (basis, because, node) = match reason {
+            let (basis, mut because, node) = match reason {
                 Some(reason) => (reason.basis, reason.because.clone(), reason.node),
                 None if iops.is_finite() => (Basis::Table, "the workload itself".to_owned(), None),
                 None => return None,
@@ -105,8 +125,23 @@ pub fn expected_under(
             if ceiling.is_infinite() && node.is_none() && workload.direct {
                 return None;
             }
-            let bytes_per_second = BytesPerSecond(iops * block);
-            Some(Expected { bytes_per_second, iops, basis, because, node, cycles_per_read })
+            let unknown =
+                cost.as_ref().and_then(|cost| cost.as_ref().err()).filter(|_| limits.processors.is_some());
+            because.extend(unknown.into_iter().flat_map(|words| [", at most: ", words.as_str()]));
+            let free = free.as_ref().and_then(|all| Some(all.get(flow)?.as_ref()?.iops));
+            let end = |rates: &[(f64, Bound)]| rates.get(flow).map_or(iops, |(rate, _)| *rate);
+            let (low, high) = (end(&least), end(&most).max(free.unwrap_or(0.0)));
+            let is_open = high > low * (1.0 + NARROW);
+            Some(Expected {
+                bytes_per_second: BytesPerSecond(iops * block),
+                iops,
+                basis,
+                because,
+                node,
+                iops_low: is_open.then_some(low),
+                iops_high: is_open.then_some(high),
+                cycles_per_read: cost.and_then(Result::ok).map(|cost| cost.cycles),
+            })
         })
         .collect()
 }
@@ -128,21 +163,23 @@ pub fn mean_block(workload: &Workload) -> f64 {
 fn own_limits(limits: &Limits, drive: &Drive, block: f64) -> impl Iterator<Item = (f64, f64, Reason)> {
     let node = drive.node;
     let rate = limits.drive(&drive.name).map(|limit| {
-        let reason = Reason { basis: limit.basis, because: limit.because.clone(), node };
+        let reason = Reason { basis: limit.basis, because: limit.because.clone(), node, error: 0.0 };
         (limit.bytes_per_second.0, block, reason)
     });
     let iops = limits.drive_iops.get(&drive.name).map(|(iops, basis, because)| {
-        (*iops, 1.0, Reason { basis: *basis, because: format!("the drive: {because}"), node })
+        (*iops, 1.0, Reason { basis: *basis, because: format!("the drive: {because}"), node, error: 0.0 })
     });
     rate.into_iter().chain(iops)
 }
 
 /// The lowest limit of a drive itself, in reads per second.
 fn of_drive(limits: &Limits, workload: &Workload, drive: &Drive, block: f64) -> Option<(f64, Reason)> {
-    let reason = |basis, because: &str| Reason { basis, because: because.to_owned(), node: drive.node };
+    let reason =
+        |basis, because: &str| Reason { basis, because: because.to_owned(), node: drive.node, error: 0.0 };
     let own = own_limits(limits, drive, block).map(|(capacity, draw, reason)| (capacity / draw, reason));
-    let readahead = processor::without_readahead(drive, workload)
-        .map(|rate| (rate.0 / block, reason(Basis::Published, "page cache without readahead")));
+    let readahead = processor::without_readahead(limits, drive, workload).map(|rate| {
+        (rate.0 / block, reason(Basis::Published, "page cache without readahead: 4 KiB at a time"))
+    });
     let asked = workload.rate_iops.map(|rate| {
         (f64::from(rate) * f64::from(workload.jobs), reason(Basis::Table, "rate_iops of the workload"))
     });
@@ -185,7 +222,7 @@ fn shared_places(
             }
             _ => format!("shared link, {}", limit.because),
         };
-        let reason = Reason { basis: limit.basis, because, node: Some(place.ways[0]) };
+        let reason = Reason { basis: limit.basis, because, node: Some(place.ways[0]), error: 0.0 };
         Some((Shared { capacity: limit.bytes_per_second.0, draws }, reason))
     });
     controllers.chain(places).collect()
@@ -196,7 +233,7 @@ fn shared_processors(
     limits: &Limits,
     workload: &Workload,
     targets: &[Option<&Drive>],
-    cycles: &[Option<f64>],
+    costs: &[Option<Result<Cost, String>>],
     workers: u32,
 ) -> Vec<(Shared, Reason)> {
     let Some(processors) = &limits.processors else { return Vec::new() };
@@ -204,24 +241,35 @@ fn shared_processors(
     let drives = || targets.iter().flatten();
     let request = drives().next().map_or(block, |drive| processor::requests(drive, block).1);
     let (basis, source) = processors.source(request, workers);
-    let notes: BTreeSet<String> = drives().flat_map(|drive| processor::notes(drive, workload)).collect();
+    let notes: BTreeSet<String> =
+        drives().flat_map(|drive| processor::notes(limits, drive, workload)).collect();
     let notes = notes.iter().fold(String::new(), |all, note| all + ", " + note);
-    let constraint = |threads: u32, draws: Vec<(usize, f64)>, words: String| {
-        let reason = Reason { basis, because: format!("{words}, {source}{notes}"), node: None };
-        (Shared { capacity: f64::from(threads) * processors.hertz, draws }, reason)
+    let constraint = |threads: u32, draws: &[(usize, Cost)], words: String| {
+        let error = draws.iter().map(|(_, cost)| cost.error).fold(0.0, f64::max);
+        let within = if error > 0.0 { format!(" \u{b1}{:.0} %", error * 100.0) } else { String::new() };
+        let because = format!("{words}{within}, {source}{notes}");
+        let draws = draws.iter().map(|(flow, cost)| (*flow, cost.cycles)).collect();
+        (
+            Shared { capacity: processors.capacity(threads), draws },
+            Reason { basis, because, node: None, error },
+        )
     };
-    let known: Vec<(usize, f64)> =
-        cycles.iter().enumerate().filter_map(|(flow, cycles)| Some((flow, (*cycles)?))).collect();
+    let known =
+        |(flow, cost): (usize, &Option<Result<Cost, String>>)| Some((flow, *cost.as_ref()?.as_ref().ok()?));
+    let known: Vec<(usize, Cost)> = costs.iter().enumerate().filter_map(known).collect();
     // The kernel reads through the page cache with as many threads as it likes.
     let threads = if workload.direct { workers.min(processors.threads) } else { processors.threads };
-    let alone = known.iter().filter(|_| workload.direct).map(|(flow, cost)| {
+    let alone = known.iter().filter(|_| workload.direct).map(|one| {
         let jobs = counted(workload.jobs as usize, "worker");
-        let own = workload.jobs.min(processors.threads);
-        constraint(own, vec![(*flow, *cost)], format!("{jobs} at {cost:.0} cycles per read"))
+        constraint(workload.jobs, &[*one], format!("{jobs} at {:.0} cycles per read", one.1.cycles))
     });
     let alone: Vec<_> = alone.collect();
-    let together = constraint(threads, known, format!("all {threads} hardware threads busy"));
-    alone.into_iter().chain([together]).collect()
+    let all = if threads == processors.threads {
+        format!("all {threads} hardware threads busy")
+    } else {
+        format!("all {threads} workers busy")
+    };
+    alone.into_iter().chain([constraint(threads, &known, all)]).collect()
 }
 
 /// A block size in whole bytes, for tables by size.

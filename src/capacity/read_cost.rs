@@ -63,11 +63,14 @@ pub(super) fn learned(
     if reads == 0 || !(FULL * whole..=TOO_MUCH * whole).contains(&spent) {
         return None;
     }
+    // SMT siblings share a core: their time is worth less than a core's.
+    let of_cores = processor::published(machine)
+        .map_or(1.0, |limit| limit.work_of(f64::from(threads)) / f64::from(threads.max(1)));
     let cost = ReadCost {
         processor,
         workers,
         block: run.workload.block_size,
-        cycles: (spent.min(whole) * hertz / reads as f64).round(),
+        cycles: (spent.min(whole) * of_cores * hertz / reads as f64).round(),
         hertz: hertz.round(),
         run: run_label(machine, run, run.targets.len()),
     };
@@ -157,13 +160,13 @@ pub(super) fn corrected(published: ProcessorLimit, costs: &[ReadCost]) -> Proces
         run: cost.run.to_string(),
     };
     ProcessorLimit {
-        threads: published.threads,
         hertz: clock,
         alone: curve(false, &published.alone),
         together: curve(true, &published.together),
         basis: Basis::Published,
         because: format!("an estimate: corrected by rates measured here, {}", published.because),
         measured: costs.iter().map(point).collect(),
+        ..published
     }
 }
 

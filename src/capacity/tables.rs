@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde::{Deserialize, de::DeserializeOwned};
 
+use crate::model::ReadPath;
+
 /// How sure a row of the chipset table is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -61,42 +63,29 @@ pub(super) struct Processor {
     /// Part of the model name.
     pub model: String,
     pub hertz: f64,
-    pub alone: Vec<(u64, f64)>,
-    pub together: Vec<(u64, f64)>,
-    pub source: String,
-}
-
-/// Reads through the page cache.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Buffered {
-    pub cycles_per_byte: f64,
-    pub without_readahead_bytes_per_second: f64,
-    pub without_readahead_cycles_per_byte: f64,
-    pub source: String,
-}
-
-/// Multiplies the cost of a request, then adds cycles.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Modifier {
-    #[serde(default)]
-    pub name: String,
-    pub factor: f64,
-    #[serde(default)]
+    /// Cycles of a 4 KiB request by one worker.
     pub cycles: f64,
+    /// Cost grows with this power of the size.
+    pub growth: f64,
+    /// Error of the cost, as a share in either direction.
+    pub error: f64,
     pub source: String,
+}
+
+/// CPUs without a row.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Other {
+    pub error: f64,
 }
 
 /// `processors.toml`.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Costs {
     pub processor: Vec<Processor>,
-    pub scheduler: Vec<Modifier>,
-    pub buffered: Buffered,
-    pub polled: Modifier,
-    pub engine: Vec<Modifier>,
+    pub other: Other,
+    #[serde(flatten)]
+    pub path: ReadPath,
 }
 
 /// A chipset whose uplink is a PCI Express link, known by its upstream switch port.
@@ -210,23 +199,22 @@ mod tests {
     }
 
     #[test]
-    fn every_cost_has_ascending_points_and_names_its_source() {
+    fn every_cost_is_positive_and_names_its_source_and_error() {
         let costs = costs().unwrap();
         for row in &costs.processor {
-            for points in [&row.alone, &row.together] {
-                assert!(!points.is_empty() && points.is_sorted_by(|a, b| a.0 < b.0), "{}", row.model);
-                assert!(points.iter().all(|(_, cycles)| *cycles > 100.0), "{}", row.model);
-            }
+            assert!(row.cycles > 1e3 && (0.0..1.0).contains(&row.growth), "{}", row.model);
             assert!((1e9..1e10).contains(&row.hertz) && !row.source.is_empty());
+            assert!((0.01..costs.other.error).contains(&row.error), "another CPU is known worse");
         }
-        for row in &costs.scheduler {
-            assert!(row.cycles >= 0.0 && row.factor >= 1.0 && !row.source.is_empty(), "{}", row.name);
+        let path = &costs.path;
+        let named = path.scheduler.iter().chain(&path.engine);
+        assert!(named.clone().all(|row| !row.name.is_empty()));
+        for row in named.chain([&path.smt, &path.several, &path.polled]) {
+            assert!(row.factor > 0.1 && row.cycles >= 0.0 && row.error > 0.0, "{row:?}");
+            assert!(!row.source.is_empty() && !row.source.contains("iodyno"), "{row:?} cites somebody else");
         }
-        assert!(
-            costs.engine.iter().chain([&costs.polled]).all(|row| row.factor > 0.1 && !row.source.is_empty())
-        );
-        assert!(costs.engine.iter().all(|row| !row.name.is_empty()));
-        assert!(costs.buffered.cycles_per_byte > 0.0 && !costs.buffered.source.is_empty());
+        let cache = &path.page_cache;
+        assert!(cache.free > 0.0 && cache.full > cache.free && !cache.source.is_empty());
     }
 
     #[test]

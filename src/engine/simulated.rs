@@ -65,8 +65,10 @@ impl Simulated {
         in_flight(workload) / (ONE_READ.as_secs_f64() + transfer)
     }
 
-    fn hertz(&self) -> f64 {
-        self.limits.processors.as_ref().map_or(f64::INFINITY, |processors| processors.hertz)
+    /// CPU time of a cycle while flows do this work, cycles per second: SMT siblings slow each other down.
+    fn seconds_per_cycle(&self, work: f64) -> f64 {
+        let Some(processors) = &self.limits.processors else { return 0.0 };
+        if work > 0.0 { processors.busy_threads(work) / work } else { 1.0 / processors.hertz }
     }
 }
 
@@ -85,6 +87,8 @@ impl Engine for Simulated {
         }
         let asleep: Vec<f64> = drives.iter().map(|drive| self.ceiling(drive, workload)).collect();
         let expected = expected::expected_under(&self.machine, &self.limits, &named, &asleep);
+        let work = expected.iter().flatten().map(|one| one.iops * one.cycles_per_read.unwrap_or(0.0));
+        let seconds_per_cycle = self.seconds_per_cycle(work.sum());
         let flows = named
             .targets
             .iter()
@@ -102,7 +106,7 @@ impl Engine for Simulated {
                     name: Label::new(&target.path.to_string_lossy()),
                     drive: drive.name.clone(),
                     iops: expected.iops,
-                    seconds_per_read: expected.cycles_per_read.unwrap_or(0.0) / self.hertz(),
+                    seconds_per_read: expected.cycles_per_read.unwrap_or(0.0) * seconds_per_cycle,
                     noise: Noise::new(self.seed ^ workload.seed, index as u64),
                     reads: 0.0,
                     slices: 0,

@@ -35,23 +35,91 @@ pub struct Limit {
     pub node: Option<NodeIndex>,
 }
 
-/// CPU cost of reads: cycles of one hardware thread per request, by block size.
+/// CPU cost of reads: cycles of a core per request, by block size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessorLimit {
     /// Number of online hardware threads.
     pub threads: u32,
-    /// Clock of one under load.
+    /// Number of cores they belong to.
+    pub cores: u32,
+    /// Clock of a core under load.
     pub hertz: f64,
     /// Cycles per request of a single worker, by block size, ascending.
     pub alone: Vec<(Bytes, f64)>,
     /// The same of several workers.
     pub together: Vec<(Bytes, f64)>,
+    /// Beyond the last point, cost grows with this power of the size.
+    pub growth: f64,
+    /// Costs that depend on the kernel's way of reading more than on the CPU.
+    pub path: ReadPath,
+    /// Error of published costs, as a share in either direction.
+    pub error: f64,
     /// Source of points that were not measured here.
     pub basis: Basis,
     /// CPU model and author of those points.
     pub because: String,
     /// Points measured on this machine.
     pub measured: Vec<MeasuredPoint>,
+}
+
+/// Published costs of the ways to read: SMT, schedulers, engines, polling, page cache.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadPath {
+    /// Work of a core with all its hardware threads busy, as a multiple of one busy thread's.
+    pub smt: CostFactor,
+    /// Cost of a request to several workers at once, as a multiple of one worker's.
+    pub several: CostFactor,
+    /// Polled instead of interrupt-driven completions.
+    pub polled: CostFactor,
+    /// By scheduler. One without a row has no published cost.
+    pub scheduler: Vec<CostFactor>,
+    /// By engine, against io_uring.
+    pub engine: Vec<CostFactor>,
+    /// Reads through the page cache.
+    pub page_cache: PageCacheCost,
+}
+
+/// Multiplies the cost of a request, then adds cycles.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CostFactor {
+    /// Of the scheduler or engine.
+    #[serde(default)]
+    pub name: String,
+    /// The factor.
+    pub factor: f64,
+    /// The added cycles.
+    #[serde(default)]
+    pub cycles: f64,
+    /// Its error, as a share in either direction.
+    pub error: f64,
+    /// Who published it.
+    pub source: String,
+}
+
+/// Cycles of a core per byte read through the page cache.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageCacheCost {
+    /// With free memory: pages are allocated and copied.
+    pub free: f64,
+    /// With memory full of pages: each new page replaces another, under locks that all CPUs contend for.
+    pub full: f64,
+    /// The error of both, as a share in either direction.
+    pub error: f64,
+    /// Who published it.
+    pub source: String,
+}
+
+/// State of memory during buffered reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PageCache {
+    /// Free memory is left for new pages.
+    Free,
+    /// Memory is full of pages, as after reading as many bytes as it holds.
+    #[default]
+    Full,
 }
 
 /// A cost measured by a test on this machine.
@@ -88,6 +156,8 @@ pub struct Limits {
     pub oversubscription: BTreeMap<NodeIndex, f64>,
     /// CPU cost of reads.
     pub processors: Option<ProcessorLimit>,
+    /// State of memory that buffered reads are judged by: full, unless the caller knows better.
+    pub page_cache: PageCache,
     /// Of memory, if its channels are known.
     pub memory: Option<Limit>,
 }
@@ -127,9 +197,9 @@ impl Limits {
 }
 
 impl ProcessorLimit {
-    /// Cycles of one hardware thread per request of that size.
+    /// Cycles of a core per request of that size.
     pub fn cycles(&self, request: Bytes, workers: u32) -> f64 {
-        between(if workers <= 1 { &self.alone } else { &self.together }, request)
+        between(if workers <= 1 { &self.alone } else { &self.together }, request, self.growth)
     }
 
     /// The source of [`Self::cycles`], in words.
@@ -144,20 +214,49 @@ impl ProcessorLimit {
 
     /// Maximum requests per second of `workers` with one thread each.
     pub fn iops(&self, request: Bytes, workers: u32) -> f64 {
-        f64::from(workers.min(self.threads)) * self.hertz / self.cycles(request, workers).max(1.0)
+        self.capacity(workers) / self.cycles(request, workers).max(1.0)
+    }
+
+    /// Cycles per second of cores that so many busy threads do work with. Threads run on cores of their own first; SMT
+    /// siblings add what [`ReadPath::smt`] says.
+    pub fn capacity(&self, threads: u32) -> f64 {
+        self.work_of(f64::from(threads)) * self.hertz
+    }
+
+    /// Cores that would do the work of so many busy threads without siblings.
+    pub fn work_of(&self, threads: f64) -> f64 {
+        let (threads, cores) = (threads.min(f64::from(self.threads)), f64::from(self.cores.max(1)));
+        threads.min(cores) + (threads - cores).max(0.0) * self.sibling()
+    }
+
+    /// Busy threads that do this work, cycles per second; the inverse of [`Self::capacity`].
+    pub fn busy_threads(&self, cycles: f64) -> f64 {
+        let (work, cores) = (cycles / self.hertz.max(1.0), f64::from(self.cores.max(1)));
+        let beyond = (work - cores).max(0.0);
+        let siblings = if beyond > 0.0 { beyond / self.sibling().max(f64::EPSILON) } else { 0.0 };
+        (work.min(cores) + siblings).min(f64::from(self.threads))
+    }
+
+    /// Work that a sibling adds to a core, as a share of a core's.
+    fn sibling(&self) -> f64 {
+        let siblings = self.threads.saturating_sub(self.cores);
+        let gain = (self.path.smt.factor - 1.0).max(0.0);
+        if siblings == 0 { 1.0 } else { (gain * f64::from(self.cores) / f64::from(siblings)).min(1.0) }
     }
 }
 
-/// Interpolates on logarithmic scales; constant beyond the ends.
-fn between(points: &[(Bytes, f64)], at: Bytes) -> f64 {
+/// Interpolates on logarithmic scales; constant below the first point, a power of the size beyond the last.
+fn between(points: &[(Bytes, f64)], at: Bytes, growth: f64) -> f64 {
     let after = points.partition_point(|(size, _)| *size < at);
+    let ratio = |from: Bytes| at.0.max(1) as f64 / from.0.max(1) as f64;
     match (after.checked_sub(1).and_then(|before| points.get(before)), points.get(after)) {
         (Some((low, from)), Some((high, to))) => {
             let decades = |from: f64, to: f64| (to.max(1.0) / from.max(1.0)).ln();
             let share = decades(low.0 as f64, at.0 as f64) / decades(low.0 as f64, high.0 as f64);
             from.max(1.0) * (decades(*from, *to) * share).exp()
         }
-        (Some((_, value)), None) | (None, Some((_, value))) => *value,
+        (Some((last, value)), None) => value * ratio(*last).powf(growth),
+        (None, Some((_, value))) => *value,
         (None, None) => 0.0,
     }
 }
@@ -166,31 +265,61 @@ fn between(points: &[(Bytes, f64)], at: Bytes) -> f64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn costs_are_straight_on_logarithmic_scales_between_points_and_flat_beyond() {
-        let cost = ProcessorLimit {
-            threads: 32,
+    fn limit(threads: u32, cores: u32) -> ProcessorLimit {
+        ProcessorLimit {
+            threads,
+            cores,
             hertz: 3.9e9,
             alone: vec![(Bytes(4096), 8_667.0)],
             together: vec![(Bytes(4096), 10_000.0), (Bytes(8192), 20_000.0), (Bytes(131_072), 40_000.0)],
+            growth: 0.5,
+            path: ReadPath {
+                smt: CostFactor { factor: 1.15, ..CostFactor::default() },
+                ..ReadPath::default()
+            },
+            error: 0.1,
             basis: Basis::Published,
             because: String::new(),
             measured: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn costs_are_straight_on_logarithmic_scales_and_go_on_as_a_power_of_the_size() {
+        let cost = limit(32, 16);
         for (size, cycles) in [
             (512, 10e3),
             (4096, 10e3),
             (6144, 15e3),
             (8192, 20e3),
             (32_768, 800e6_f64.sqrt()),
-            (1 << 20, 40e3),
+            (131_072 * 16, 160e3),
         ] {
             assert!((cost.cycles(Bytes(size), 3) - cycles).abs() < 1e-6, "{size}");
         }
         assert!((cost.iops(Bytes(4096), 1) - 450e3).abs() < 100.0);
-        assert!(
-            (cost.iops(Bytes(4096), 64) - 32.0 * 3.9e9 / 1e4).abs() < 1.0,
-            "no more workers than threads at once"
-        );
+    }
+
+    #[test]
+    fn smt_siblings_add_a_part_of_a_core() {
+        let cost = limit(32, 16);
+        for (workers, cores) in [(1, 1.0), (16, 16.0), (24, 17.2), (32, 18.4), (64, 18.4)] {
+            assert!((cost.capacity(workers) / 3.9e9 - cores).abs() < 1e-9, "{workers}");
+        }
+        assert!((cost.iops(Bytes(4096), 64) - 18.4 * 3.9e9 / 1e4).abs() < 1.0);
+        assert!((limit(16, 16).capacity(16) / 3.9e9 - 16.0).abs() < 1e-9, "without SMT");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn busy_threads_are_the_inverse_of_capacity(
+            cores in 1_u32..128, per_core in 1_u32..5, busy in 0_u32..512,
+        ) {
+            let cost = limit(cores * per_core, cores);
+            let busy = busy.min(cost.threads);
+            let back = cost.busy_threads(cost.capacity(busy));
+            proptest::prop_assert!((back - f64::from(busy)).abs() < 1e-6, "{} {}", back, busy);
+            proptest::prop_assert!(cost.busy_threads(f64::MAX / 1e300) >= 0.0);
+        }
     }
 }

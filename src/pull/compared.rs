@@ -28,6 +28,8 @@ pub struct Figures {
     pub potential: Option<f64>,
     /// Expected by the machine's limits; `None` where it is not known of each drive.
     pub expected: Option<f64>,
+    /// The ends of the interval that errors of CPU costs leave; `None` where they do not change what is expected.
+    pub expected_interval: Option<(f64, f64)>,
     /// What `measured` is compared with: the potential, and of drives without one what they read alone.
     pub(super) reference: Option<f64>,
 }
@@ -158,12 +160,19 @@ impl<'a> Compared<'a> {
         let known = potentials.iter().any(Option::is_some);
         let expected =
             self.expected.iter().map(|one| one.as_ref().map(|one| pick(one.bytes_per_second.0, one.iops)));
+        let ends = |one: &Expected| (one.iops_low.unwrap_or(one.iops), one.iops_high.unwrap_or(one.iops));
+        let block = capacity::expected::mean_block(&self.run.workload);
+        let interval = self.expected.iter().flatten().map(ends).fold((0.0, 0.0), |sum, (low, high)| {
+            (sum.0 + pick(low * block, low), sum.1 + pick(high * block, high))
+        });
+        let is_open = self.expected.iter().flatten().any(|one| one.iops_low.is_some());
         // One drive alone is all drives together: that compares nothing.
         let is_compared = references.iter().all(Option::is_some) && (known || references.len() > 1);
         Figures {
             measured: self.run.targets.iter().map(of).sum(),
             potential: known.then(|| sum(&potentials)),
             expected: expected.sum(),
+            expected_interval: is_open.then_some(interval),
             reference: is_compared.then(|| sum(&references)),
         }
     }

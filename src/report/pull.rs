@@ -56,6 +56,8 @@ struct FiguresDocument {
     measured: f64,
     potential: Option<f64>,
     expected: Option<f64>,
+    expected_low: Option<f64>,
+    expected_high: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -149,6 +151,8 @@ impl PullDocument {
             measured: figures.measured,
             potential: figures.potential,
             expected: figures.expected,
+            expected_low: figures.expected_interval.map(|(low, _)| low),
+            expected_high: figures.expected_interval.map(|(_, high)| high),
         };
         let losses = outcome.headline.lost_to.iter().map(|loss| LossDocument {
             finding: loss.finding,

@@ -147,8 +147,9 @@ fn paragraph(target: &TargetSummary, expected: Option<&Expected>) -> Vec<String>
     lines.extend(cost(target));
     if let Some(expected) = expected {
         lines.push(format!(
-            "  expected  {} IOPS, {}: {}",
+            "  expected  {} IOPS{}, {}: {}",
             units::count(expected.iops),
+            interval(expected),
             UnitSystem::Decimal.rate(expected.bytes_per_second),
             expected.because
         ));
@@ -159,6 +160,12 @@ fn paragraph(target: &TargetSummary, expected: Option<&Expected>) -> Vec<String>
     }
     lines.extend(target.invalid_because.iter().map(|because| format!("  invalid   {because}")));
     lines
+}
+
+/// ` (409 k to 495 k)`, where CPU costs leave the rate open.
+fn interval(expected: &Expected) -> String {
+    let ends = expected.iops_low.zip(expected.iops_high);
+    ends.map_or_else(String::new, |(low, high)| format!(" ({} to {})", units::count(low), units::count(high)))
 }
 
 fn latencies(latency: &LatencySummary) -> Vec<String> {

@@ -38,9 +38,8 @@ pub fn rates(
         let ios = target.ios.saturating_sub(earlier.map_or(0, |earlier| earlier.ios));
         let bytes = target.bytes.saturating_sub(earlier.map_or(0, |earlier| earlier.bytes));
         let Some(drive) = target.drive.as_ref().and_then(|name| machine.drive(name)) else { continue };
-        if let Some(processors) = &limits.processors {
-            cycles += ios as f64 * processor::cycles_per_read(processors, drive, workload, block, workers);
-        }
+        let cost = processor::cost_per_read(limits, drive, workload, block, workers);
+        cycles += ios as f64 * cost.map_or(0.0, |cost| cost.cycles);
         reads += ios;
         if seconds > 0.0 {
             let (requests, _) = processor::requests(drive, block);
@@ -57,7 +56,7 @@ pub fn rates(
     }
     let Some(processors) = limits.processors.as_ref().filter(|_| seconds > 0.0) else { return rates };
     let threads = f64::from(processors.threads);
-    let busy = (cycles / (processors.hertz * threads * seconds)).clamp(0.0, 1.0);
+    let busy = (processors.busy_threads(cycles / seconds) / threads).clamp(0.0, 1.0);
     let user = if workload.direct { USER_SHARE } else { 0.0 };
     rates.cpu = Some(CpuShares {
         usr: busy * user * 100.0,
