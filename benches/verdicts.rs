@@ -161,6 +161,7 @@ fn plan(scenario: &Scenario, seed: u64) -> Plan {
         settings: Vec::new(),
         workload: Workload::default(),
         awake: false,
+        free_memory: false,
         against: if index == 0 { Vec::new() } else { vec![(0, 1.0)] },
     });
     Plan {

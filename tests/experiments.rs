@@ -121,11 +121,26 @@ fn poder_buffered_reads_collapse_when_memory_is_full_of_pages() {
 }
 
 #[test]
-fn poder_buffered_reads_without_readahead() {
-    let account = run("threadripper-after", "readahead", 1, &Wishes::default());
-    near(&account, "128 KiB", BytesPerSecond, 3_273.0 * MIB);
-    near(&account, "0 KiB", BytesPerSecond, 4_011.0 * MIB);
-    assert_eq!(verdict(&account, "0 KiB"), Verdict::Faster);
+fn poder_readahead_off_is_slower_with_free_memory_and_with_full_memory() {
+    for demo in ["threadripper-before", "threadripper-after"] {
+        let account = run(demo, "readahead", 1, &Wishes::default());
+        near(&account, "128 KiB, memory full", BytesPerSecond, 3_273.0 * MIB);
+        // 2 500 to 3 000 MiB/s; the model has no part for threads that wait for each other's pages.
+        let off = figure(&account, "0 KiB, memory full", BytesPerSecond);
+        assert!((2_500.0 * MIB..1.1 * 3_000.0 * MIB).contains(&off), "{off}");
+        near(&account, "128 KiB, free memory", BytesPerSecond, 6_800.0 * MIB);
+        near(&account, "0 KiB, free memory", BytesPerSecond, 4_011.0 * MIB);
+        for state in ["memory full", "free memory"] {
+            assert_eq!(verdict(&account, &format!("0 KiB, {state}")), Verdict::Slower);
+        }
+        let on = arm(&account, "128 KiB, free memory");
+        assert_eq!(account.plan.arms[arm(&account, "0 KiB, free memory")].against, [(on, 1.0)]);
+    }
+    let found = table::find("readahead").unwrap().found;
+    let states: Vec<&str> = found.split(';').collect();
+    assert_eq!(states.len(), 2, "two states of memory: {found}");
+    assert!(states[0].contains("free memory: 6 800 MiB/s with readahead, 4 011 without"), "{found}");
+    assert!(states[1].contains("full of pages: 2 953 to 3 593 with it, 2 500 to 3 000 without"), "{found}");
 }
 
 #[test]
@@ -144,15 +159,14 @@ fn poder_both_cards_under_one_root_complex_and_under_two() {
 #[test]
 fn poder_eleven_million_small_reads_polled() {
     let account = run("threadripper-after", "polled", 0, &Wishes::default());
-    near(&account, "polled", Iops, 11.05e6);
     assert_eq!(verdict(&account, "polled"), Verdict::Faster);
     let effect = account.effect(arm(&account, "polled")).unwrap();
-    // Published on another machine, without a demo of its own: 14.37 M and 20.36 M with one thread a drive.
+    // Published on other machines, without a demo of their own: 14.37 M and 20.36 M with one thread a drive.
     assert!((effect.ratio / (20.36 / 14.37) - 1.0).abs() < 0.15, "{}", sentence(&account, effect));
-    // Poder's number of workers saturates the drives either way: polling saves CPU time only.
+    // Poder's number of workers keeps all CPUs busy: with interrupts they read less.
     let full = run("threadripper-after", "polled", 0, &asking("numjobs=4"));
     near(&full, "polled", Iops, 11.05e6);
-    assert_ne!(verdict(&full, "polled"), Verdict::Slower);
+    assert_eq!(verdict(&full, "polled"), Verdict::Faster);
     let cost = |label| figure(&full, label, Metric::CpuNsPerIo);
     assert!(cost("polled") < 0.8 * cost("interrupts"), "polling spares processors");
 }

@@ -72,6 +72,10 @@ pub(super) fn schedulers(scene: &Scene<'_>, work: &Workload) -> Arms {
             offered.retain(|word| words.contains(word));
         }
     }
+    if scene.simulated {
+        // Other schedulers have no published cost: a simulation would show a difference that nobody measured.
+        offered.retain(|word| ["none", "mq-deadline"].contains(&word.as_str()));
+    }
     offered.sort_by_key(|word| word != "none");
     if offered.len() < 2 {
         return Err(format!("a kernel that offers two schedulers; this one has {}", offered.join(" ")).into());
@@ -81,9 +85,19 @@ pub(super) fn schedulers(scene: &Scene<'_>, work: &Workload) -> Arms {
 }
 
 pub(super) fn readahead(scene: &Scene<'_>, work: &Workload) -> Arms {
-    // A simulated kernel has published figures for readahead on and off only.
-    let others: &[&str] = if scene.simulated { &["0"] } else { &["0", "128", "1024"] };
-    values(scene, work, READ_AHEAD, others, " KiB")
+    if !scene.simulated {
+        return values(scene, work, READ_AHEAD, &["0", "128", "1024"], " KiB");
+    }
+    // Published figures are of readahead on and off, in two states of memory, each compared within its own.
+    let full = values(scene, work, READ_AHEAD, &["0"], " KiB")?;
+    let count = full.len();
+    let in_state = |(index, arm): (usize, Arm), free: bool| {
+        let (state, first) = if free { ("free memory", count) } else { ("memory full", 0) };
+        let against = if index == 0 { Vec::new() } else { vec![(first, 1.0)] };
+        Arm { label: format!("{}, {state}", arm.label), free_memory: free, against, ..arm }
+    };
+    let free: Vec<Arm> = full.iter().cloned().enumerate().map(|one| in_state(one, true)).collect();
+    Ok(full.into_iter().enumerate().map(|one| in_state(one, false)).chain(free).collect())
 }
 
 pub(super) fn direct(_: &Scene<'_>, work: &Workload) -> Arms {

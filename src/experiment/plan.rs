@@ -161,6 +161,8 @@ pub struct Arm {
     pub workload: Workload,
     /// Whether CPUs are held out of deep idle states during a run (`/dev/cpu_dma_latency`).
     pub awake: bool,
+    /// Whether simulated reads find free memory for the page cache, not memory full of pages. On a real machine nothing sets that.
+    pub free_memory: bool,
     /// Compared with the sum of these arms' figures of the same round, each times its factor. Empty: it is the
     /// baseline.
     pub against: Vec<(usize, f64)>,
@@ -191,7 +193,14 @@ const CHANGE_OVER: Duration = Duration::from_millis(200);
 impl Arm {
     /// An arm without settings, compared with the first arm.
     pub(crate) fn new(label: impl Into<String>, workload: Workload) -> Self {
-        Self { label: label.into(), settings: Vec::new(), workload, awake: false, against: vec![(0, 1.0)] }
+        Self {
+            label: label.into(),
+            settings: Vec::new(),
+            workload,
+            awake: false,
+            free_memory: false,
+            against: vec![(0, 1.0)],
+        }
     }
 
     /// Adds the setting on every given drive.

@@ -17,8 +17,8 @@ pub(super) const SCHEDULER: Row = Row {
     id: FindingId("scheduler"),
     title: "I/O scheduler on an NVMe drive",
     fires: "queue/scheduler of an NVMe drive is not none",
-    why: "A scheduler costs CPU time and a lock per read. A trade-off, not an error: kyber costs about 3 % of throughput and \
-          some distributions choose it for latency on the desktop.",
+    why: "A scheduler costs CPU time and a lock per read. A trade-off, not an error: some distributions choose kyber for latency \
+          on the desktop.",
     source: "Tanel Poder 2021: 1 149 k -> 525 k reads/s with mq-deadline, same CPU use",
     remedy: "Choose none{rule}. Changing it resets nr_requests.",
     risk: Risk::Live,
@@ -27,11 +27,17 @@ pub(super) const SCHEDULER: Row = Row {
     ..Row::PLAIN
 };
 
+/// Four schedulers took turns on a loop device over a file, 4 KiB reads of three jobs at depth 32, by `iodyno experiment run
+/// scheduler --metric cpu_ns_per_io`: 12 rounds, 1.45 us with none, 1.97 us with kyber. How much it costs an NVMe drive is unknown.
+const KYBER: &str =
+    "direction only: more CPU time per read than none (loop device, Linux 6.18: 41 % more, 95 %: 5 to 90)";
+
 pub(super) const READAHEAD: Row = Row {
     id: FindingId("readahead"),
     title: "readahead of 128 KiB or less",
     fires: "queue/read_ahead_kb is 128 or less; it matters while a buffered sequential test runs",
-    why: "Buffered sequential reads use small requests. Direct I/O is not affected.",
+    why: "Buffered sequential reads use small requests; with 0 they read one 4 KiB page at a time. Direct I/O is not affected.",
+    source: "Tanel Poder 2021, 1 MiB buffered: free memory 6 800 MiB/s, with 0 4 011; memory full 2 953 to 3 593, with 0 2 500 to 3 000",
     remedy: "Raise it for buffered sequential work.",
     risk: Risk::Live,
     wrong_if: "Nothing reads sequentially through the page cache.",
@@ -198,7 +204,7 @@ fn scheduler(inputs: &Inputs) -> Vec<Detection> {
     let detection = |(name, found): (String, Vec<(&Drive, _)>)| {
         let drives = drives(&found);
         let (severity, source) = match name.as_str() {
-            "kyber" => (Severity::Info, "about 3 % of throughput, by reputation"),
+            "kyber" => (Severity::Info, KYBER),
             _ => (Severity::Warning, SCHEDULER.source),
         };
         let rule = drives.iter().find_map(|drive| rules::rule_for(inputs, drive, "scheduler"));

@@ -21,7 +21,7 @@ use crate::{
         measured_gain::measured_gains,
     },
     machine::Machine,
-    model::{Failed, RunSample, RunState, Workload},
+    model::{Failed, Limits, PageCache, Problem, RunSample, RunState, Workload},
     source::{self, SysRoot},
     tune::{
         Outcome, SettingsGuard, SettingsService, Wanted,
@@ -222,10 +222,12 @@ impl RunningExperiment {
     }
 
     fn start(&mut self, workload: Workload) -> Result<Run, EngineError> {
+        let free_memory = self.driver.account().plan.arms[self.arm].free_memory;
         let engine = match &mut self.reader {
             Reader::Engine(engine) => engine,
-            Reader::Demo(arms) => arms[self.arm]
-                .get_or_insert_with(|| startup::simulated(&startup::with_limits(self.service.read()))),
+            Reader::Demo(arms) => {
+                arms[self.arm].get_or_insert_with(|| demo_engine(self.service.read(), free_memory))
+            }
         };
         self.cpu_clock = None;
         // One row, from the first counted read to the end.
@@ -300,6 +302,15 @@ pub fn run(
         clock.pass(step);
     }
     (running.account().clone(), running.started)
+}
+
+/// The simulated drives of a demo with its current settings, and with free memory for the page cache if asked.
+fn demo_engine(read: (Machine, Vec<Problem>), free_memory: bool) -> Arc<dyn Engine> {
+    let mut read = startup::with_limits(read);
+    if free_memory {
+        read.limits = Arc::new(Limits { page_cache: PageCache::Free, ..(*read.limits).clone() });
+    }
+    startup::simulated(&read)
 }
 
 #[cfg(test)]
