@@ -1,13 +1,16 @@
 //! Limits of the demos, each with its reason.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
+use std::sync::LazyLock;
+
 use iodyno::{
-    capacity::{self, chipset},
+    capacity::{self, Expected, chipset},
     machine::{Machine, Measured, MeasuredLimit, pci::NodeAddress},
-    model::{Basis, DriveName, Limit, Limits, NodeIndex, Reading, Target, Workload},
+    model::{Basis, DriveName, Limit, Limits, NodeIndex, PageCache, Reading, Target, Workload},
     source::{self, capture::TextRoot, demo},
-    units::{BytesPerSecond, TransferRate},
+    units::{Bytes, BytesPerSecond, TransferRate},
 };
+use proptest::prelude::*;
 
 fn open(name: &str) -> (Machine, Limits) {
     let root = TextRoot::parse(&demo::find(name).unwrap().capture()).unwrap();
@@ -214,4 +217,126 @@ fn a_drive_without_known_limits_has_no_expected_rate() {
         capacity::expected(&machine, &limits, &buffered)[1].is_some(),
         "the page cache is the processors' work"
     );
+}
+
+fn workload(drives: usize, block: u64, jobs: u32) -> Workload {
+    let target = |number: usize| {
+        let name = format!("nvme{number}n1");
+        Target { path: format!("/dev/{name}").into(), drive: Some(DriveName::new(&name)) }
+    };
+    let targets = (0..drives).map(target).collect();
+    Workload { targets, block_size: Bytes(block), jobs, ..Workload::default() }
+}
+
+fn first(machine: &Machine, limits: &Limits, workload: &Workload) -> Expected {
+    capacity::expected(machine, limits, workload).into_iter().next().flatten().unwrap()
+}
+
+#[test]
+fn a_limit_of_the_cpus_is_an_interval_and_one_of_a_link_is_not() {
+    let (machine, limits) = open("threadripper-after");
+    let small = first(&machine, &limits, &workload(1, 4096, 1));
+    let (low, high) = (small.iops_low.unwrap(), small.iops_high.unwrap());
+    assert!(
+        (low * 1.1 / small.iops - 1.0).abs() < 1e-6 && (high / 1.1 / small.iops - 1.0).abs() < 1e-6,
+        "{small:?}"
+    );
+    assert!(
+        small.because.starts_with("1 worker at 8638 cycles per read \u{b1}10 %, this CPU"),
+        "{}",
+        small.because
+    );
+    let large = first(&machine, &limits, &workload(1, 1 << 20, 3));
+    assert_eq!((large.iops_low, large.iops_high), (None, None), "{large:?}");
+    let json = serde_json::to_value(&small).unwrap();
+    assert!(
+        json["iops_low"].as_f64() < json["iops"].as_f64()
+            && json["iops"].as_f64() < json["iops_high"].as_f64()
+    );
+}
+
+#[test]
+fn another_cpu_gets_the_mean_cost_and_a_wider_interval() {
+    let (mut machine, limits) = open("threadripper-after");
+    let named = first(&machine, &limits, &workload(1, 4096, 1));
+    machine.processors.model = Reading::known("/proc/cpuinfo", "Unknown 9000".into());
+    let other = first(&machine, &capacity::limits(&machine), &workload(1, 4096, 1));
+    assert!(
+        other
+            .because
+            .contains("\u{b1}30 %, mean cost on other CPUs, Threadripper PRO 3955WX and Ryzen 9 5950X")
+    );
+    assert!(other.iops_high.unwrap() / other.iops > named.iops_high.unwrap() / named.iops);
+}
+
+#[test]
+fn polling_counts_where_the_drives_have_poll_queues() {
+    let (mut machine, limits) = open("threadripper-after");
+    let polled = Workload { hipri: true, ..workload(10, 4096, 4) };
+    let sum = |machine: &Machine| -> f64 {
+        capacity::expected(machine, &limits, &polled).iter().flatten().map(|one| one.iops).sum()
+    };
+    let interrupts = sum(&machine);
+    for drive in &mut machine.drives {
+        drive.queue.io_poll = Reading::known("io_poll", 1);
+    }
+    assert!((sum(&machine) / interrupts * 0.678 - 1.0).abs() < 1e-6);
+    let limit = first(&machine, &limits, &polled).because;
+    assert!(limit.starts_with("all 32 hardware threads busy") && limit.contains("polled"), "{limit}");
+}
+
+#[test]
+fn a_scheduler_without_a_published_cost_has_no_prediction() {
+    let (mut machine, limits) = open("x570-formatted");
+    let work = workload(1, 4096, 1);
+    assert!(first(&machine, &limits, &work).cycles_per_read.is_some());
+    for drive in &mut machine.drives {
+        drive.queue.scheduler = drive
+            .queue
+            .scheduler
+            .clone()
+            .map(|choice| iodyno::machine::queue::Choice { current: "kyber".into(), ..choice });
+    }
+    let expected = first(&machine, &limits, &work);
+    assert_eq!(expected.cycles_per_read, None);
+    assert!(
+        expected.because.ends_with("at most: no published cost of the kyber scheduler"),
+        "{}",
+        expected.because
+    );
+}
+
+#[test]
+fn buffered_reads_are_judged_by_full_memory_and_may_reach_what_free_memory_allows() {
+    let (machine, limits) = open("threadripper-after");
+    let buffered = Workload { direct: false, ..workload(1, 1 << 20, 3) };
+    let full = first(&machine, &limits, &buffered);
+    let free = Limits { page_cache: PageCache::Free, ..limits };
+    let free = first(&machine, &free, &buffered);
+    assert!(free.iops > 1.9 * full.iops, "{full:?} {free:?}");
+    assert!((full.iops_high.unwrap() / free.iops - 1.0).abs() < 1e-6);
+    assert!(full.because.contains("memory full of pages"), "{}", full.because);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_is_expected_lies_in_its_interval(
+        drives in 1_usize..11, shift in 9_u32..21, jobs in 1_u32..20, depth in 1_u32..257,
+        direct: bool, readahead in prop::sample::select(vec![0_u64, 128]),
+    ) {
+        static OPEN: LazyLock<(Machine, Limits)> = LazyLock::new(|| open("threadripper-before"));
+        let (machine, limits) = &*OPEN;
+        let mut machine = machine.clone();
+        for drive in &mut machine.drives {
+            drive.queue.read_ahead_kb = Reading::known("read_ahead_kb", readahead);
+        }
+        let work = Workload { depth, direct, ..workload(drives, 1 << shift, jobs) };
+        for one in capacity::expected(&machine, limits, &work).into_iter().flatten() {
+            prop_assert!(one.iops.is_finite() && one.iops > 0.0, "{:?}", one);
+            let (low, high) = (one.iops_low.unwrap_or(one.iops), one.iops_high.unwrap_or(one.iops));
+            prop_assert!(low <= one.iops * (1.0 + 1e-9) && one.iops <= high * (1.0 + 1e-9), "{:?}", one);
+        }
+    }
 }

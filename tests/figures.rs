@@ -203,3 +203,12 @@ fn no_figure_that_is_not_fitted_stands_in_a_table() {
         assert_eq!(near, None, "{}", row.work);
     }
 }
+
+#[test]
+fn the_documentation_says_how_many_constants_and_predictions_there_are() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/model.md")).unwrap();
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for sentence in table_text::summary() {
+        assert!(words.contains(&sentence), "docs/model.md lacks: {sentence}");
+    }
+}

@@ -84,19 +84,19 @@ fn of_row(row: &Row) -> anyhow::Result<Vec<String>> {
 }
 
 /// How many constants are free, and how many predictions are independent.
-fn summary() -> Vec<String> {
+pub fn summary() -> Vec<String> {
     let free = Constant::ALL.iter().filter(|constant| constant.is_free()).count();
     let count = |used: Use, is_own: bool| {
         table::rows().filter(|row| row.used == used && (!is_own || row.repeats.is_none())).count()
     };
     vec![
         format!(
-            "{free} free constants, fitted to {} rows ({} different numbers)",
+            "{free} free constants, fitted to {} published figures ({} different numbers)",
             count(Use::Fitted, false),
             count(Use::Fitted, true)
         ),
         format!(
-            "{} rows seen while the model was made; {} predicted ({} different numbers)",
+            "{} further figures were seen while the model was made; {} are predictions ({} different numbers)",
             count(Use::Seen, false),
             count(Use::Predicted, false),
             count(Use::Predicted, true)

@@ -130,7 +130,9 @@ pub fn expected_under(
             because.extend(unknown.into_iter().flat_map(|words| [", at most: ", words.as_str()]));
             let free = free.as_ref().and_then(|all| Some(all.get(flow)?.as_ref()?.iops));
             let end = |rates: &[(f64, Bound)]| rates.get(flow).map_or(iops, |(rate, _)| *rate);
-            let (low, high) = (end(&least), end(&most).max(free.unwrap_or(0.0)));
+            // More of a CPU for one drive may leave less of a link for another.
+            let ends = [iops, end(&least), end(&most), free.unwrap_or(iops)];
+            let (low, high) = (ends.into_iter().fold(iops, f64::min), ends.into_iter().fold(iops, f64::max));
             let is_open = high > low * (1.0 + NARROW);
             Some(Expected {
                 bytes_per_second: BytesPerSecond(iops * block),
