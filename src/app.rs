@@ -263,6 +263,14 @@ impl App {
         self.screens.get(self.screen).is_some_and(crate::screens::Screen::needs_activity)
     }
 
+    /// Whether the CPU profile is shown, and kernel stacks of threads.
+    pub(crate) fn asks_for_profile_and_stacks(&self) -> (bool, bool) {
+        let screen = self.screens.get(self.screen).filter(|screen| screen.needs_activity());
+        screen.map_or((false, false), |screen| {
+            (screen.needs_profile(&self.shared, self.layout().body), screen.needs_stacks())
+        })
+    }
+
     fn take_rates(&mut self, rates: &Rates, at: Duration) {
         // A loop device or an md array would count what the drive below it counts already.
         let hardware =

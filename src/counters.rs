@@ -3,6 +3,7 @@
 pub mod activity;
 mod columns;
 mod joined;
+pub mod profile;
 mod uncounted;
 #[cfg(test)]
 mod come_and_go;

@@ -92,7 +92,11 @@ fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
         }
         effects.tick(app);
         if let Some(sampler) = &effects.sampler {
-            sampler.watch(app.asks_for_idle_states(), app.asks_for_activity());
+            sampler.watch(
+                app.asks_for_idle_states(),
+                app.asks_for_activity(),
+                app.asks_for_profile_and_stacks(),
+            );
         }
         if let Some(outside) = outside {
             changed = true;

@@ -94,6 +94,16 @@ pub(crate) trait Screen {
         false
     }
 
+    /// Whether the CPU profile has a place on it, sampled likewise.
+    fn needs_profile(&self, _shared: &Shared, _area: Rect) -> bool {
+        false
+    }
+
+    /// Whether it shows kernel stacks of threads.
+    fn needs_stacks(&self) -> bool {
+        false
+    }
+
     /// Whether a command does something now: the footer shows its hint only then.
     fn offers(&self, _command: &str, _shared: &Shared) -> bool {
         true

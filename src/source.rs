@@ -16,6 +16,7 @@ pub mod counters;
 mod fields;
 mod functions;
 pub mod activity;
+pub mod profile;
 pub(crate) mod block;
 pub mod nvme;
 pub(crate) mod open_files;

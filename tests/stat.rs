@@ -5,6 +5,8 @@
 mod loop_device;
 #[path = "common/program.rs"]
 mod program;
+#[path = "common/skip.rs"]
+mod skip;
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -35,7 +37,7 @@ fn two_intervals_are_two_lines_of_json() {
         for list in ["cpus", "drives", "hops", "interrupts"] {
             assert!(line[list].is_array(), "{list}");
         }
-        for field in ["threads", "processes"] {
+        for field in ["threads", "processes", "profile", "cycles_per_second"] {
             assert!(line.get(field).is_some(), "{field}");
         }
         let elapsed = line["elapsed_seconds"].as_f64().unwrap();
@@ -172,4 +174,56 @@ fn what_cannot_be_done_is_one_line_with_its_fix() {
         assert!(output.stdout.is_empty() && said.starts_with(&format!("iodyno: {line}")), "{said}");
         assert_eq!(said.lines().count(), 1, "{said}");
     }
+}
+
+#[test]
+fn a_profile_has_shares_of_functions_or_a_reason() {
+    let json = stat(&["--json", "--profile", "--interval", "1", "--count", "1"]);
+    let line: Value = serde_json::from_str(json.trim()).unwrap();
+    let Some(profile) = line["profile"].as_object() else {
+        let problems = line["problems"].as_array().unwrap();
+        let refusal = problems.iter().find(|problem| problem["path"] == "perf_event_open");
+        skip::skipped(refusal.expect("the reason is a problem"));
+        return;
+    };
+    let busy = profile["busy_samples"].as_u64().unwrap();
+    let sum = |list: &str| -> f64 {
+        let rows = profile[list].as_array().unwrap();
+        rows.iter().map(|row| row["percent"].as_f64().unwrap()).sum()
+    };
+    let all = if busy > 0 { 100.0 } else { 0.0 };
+    assert!((sum("words") - all).abs() < 0.01 && (sum("functions") - all).abs() < 0.01, "{json}");
+    // 99 samples a second of each CPU, some less on a host that is busy; a ring that overflows loses most of them.
+    assert!(busy + profile["idle_samples"].as_u64().unwrap() > 0, "{json}");
+    assert_eq!(profile["lost_samples"], 0, "{json}");
+    let counted = line["cycles_per_second"].as_f64().is_some_and(|cycles| cycles > 0.0);
+    let has_reason =
+        line["problems"].as_array().unwrap().iter().any(|problem| problem["path"] == "perf_event_open");
+    assert!(counted || has_reason, "{json}");
+}
+
+#[test]
+fn a_long_interval_keeps_all_samples() {
+    // A ring has room for some three seconds.
+    let json = stat(&["--json", "--profile", "--interval", "4", "--count", "2"]);
+    let last: Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
+    match last["profile"].as_object() {
+        Some(profile) => assert_eq!(profile["lost_samples"], 0, "{json}"),
+        None => skip::skipped("no profile here"),
+    }
+}
+
+#[test]
+fn a_profile_is_of_this_machine_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let sysroot = format!("--sysroot={}", folder.path().display());
+    let output = iodyno(state.path(), &["stat", "--profile", &sysroot]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&output.stderr)
+            .contains("--profile: a folder has no CPUs to sample; leave out --sysroot"),
+        "{}",
+        text(&output)
+    );
 }

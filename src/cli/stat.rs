@@ -9,13 +9,13 @@ use super::{Complaint, Failure, Status, columns, print, signals::Signal};
 use crate::{
     app::MachineRead,
     counters::{Counters, rates},
-    machine::Machine,
+    model::Problem,
     report::{
         json,
         stat::{Averages, Interval, Line, Table},
     },
     runtime::{
-        activity_sampler::{ActivitySampler, Wanted},
+        activity_sampler::{ActivitySampler, Profiling, Wanted},
         clock::Clock,
         startup,
     },
@@ -49,9 +49,15 @@ pub(super) struct StatArgs {
     /// Show threads by state, command, system call and wait channel
     #[arg(long)]
     threads: bool,
+    /// Show kernel stacks of threads too; needs root
+    #[arg(long, requires = "threads")]
+    stacks: bool,
     /// Show what each process reads and writes
     #[arg(long)]
     processes: bool,
+    /// Show functions that CPUs execute, and what they are for; needs root
+    #[arg(long)]
+    profile: bool,
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
@@ -74,6 +80,7 @@ impl StatArgs {
             (self.interrupts, Table::Interrupts),
             (self.threads, Table::Threads),
             (self.processes, Table::Processes),
+            (self.profile, Table::Profile),
         ];
         let tables: Vec<Table> =
             options.into_iter().filter(|(wanted, _)| *wanted).map(|(_, table)| table).collect();
@@ -104,12 +111,19 @@ pub(super) fn run(args: &StatArgs, origin: &Origin) -> Result<Status, Failure> {
         let fix = "leave it out to watch this machine, or see a demo's load with `iodyno render why --demo --keys r`";
         return Err(Complaint::new(option, wrong, fix).into());
     }
+    if args.profile && !origin.is_live() {
+        let fix = "leave out --sysroot";
+        return Err(Complaint::new("--profile", "a folder has no CPUs to sample", fix).into());
+    }
     let root = origin.open()?;
     let signal = Signal::watch()?;
     let clock = Clock::real();
     let wanted = Wanted {
         threads: args.needs(Table::Threads, &tables),
+        stacks: args.stacks,
         processes: args.needs(Table::Processes, &tables),
+        profile: if args.profile { Profiling::Interval } else { Profiling::Off },
+        hardware: args.profile,
     };
     let activity = ActivitySampler::begin(wanted, &*root, &clock);
     let sampler = Sampler { root: &*root, clock: &clock, counters: CountersReader::default(), activity };
@@ -241,7 +255,7 @@ impl<'a> Output<'a> {
                 self.rows = Some(0);
             }
             if rows.is_empty() {
-                lines.push(nothing(*table, interval.machine).to_owned());
+                lines.push(nothing(*table, interval));
             }
             self.rows = self.rows.map(|above| above + rows.len());
             lines.extend(rows);
@@ -251,14 +265,19 @@ impl<'a> Output<'a> {
 }
 
 /// The line of a table without rows.
-fn nothing(table: Table, machine: &Machine) -> &'static str {
-    match table {
-        Table::Iostat if machine.drives.is_empty() => "no drives",
+fn nothing(table: Table, interval: &Interval<'_>) -> String {
+    if let (Table::Profile, Some(Err(Problem { path, reason, .. }))) = (table, &interval.activity.profile) {
+        return format!("not available here: {path}: {reason}");
+    }
+    let words = match table {
+        Table::Iostat if interval.machine.drives.is_empty() => "no drives",
         Table::Dstat | Table::Iostat | Table::Cpu => "no counters",
         Table::Interrupts => "no interrupts of drives",
         Table::Threads => "no thread ran or waited for a device",
         Table::Processes => "no process read, wrote or used a CPU",
-    }
+        Table::Profile => "no CPU was busy",
+    };
+    words.to_owned()
 }
 
 fn joined(lines: &[String]) -> String {

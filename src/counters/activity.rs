@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use super::profile::{Hardware, Profile};
 use crate::{
     model::{DriveName, Problem},
     text::Label,
@@ -27,6 +28,8 @@ pub struct Thread {
     pub syscall: Option<Label>,
     /// The kernel function it waits in (`wchan`); `None` while it runs or where it cannot be read.
     pub wchan: Option<Label>,
+    /// Its kernel functions, the innermost first (`stack`); only on request.
+    pub stack: Option<Label>,
 }
 
 /// One pass over the threads. A pass has a time budget and goes on next time where it stopped.
@@ -51,6 +54,7 @@ pub struct ThreadKind {
     pub is_kernel: bool,
     pub syscall: Option<Label>,
     pub wchan: Option<Label>,
+    pub stack: Option<Label>,
 }
 
 /// Threads of several samples, by what they do.
@@ -140,6 +144,10 @@ pub struct Activity {
     pub processes: Option<Vec<ProcessRates>>,
     /// Processes whose counters could not be read.
     pub hidden: usize,
+    /// What CPUs executed, or why that cannot be known; `None` while it is not sampled, and before the first samples.
+    pub profile: Option<Result<Profile, Problem>>,
+    /// Hardware counters, likewise.
+    pub hardware: Option<Result<Hardware, Problem>>,
     /// What could not be read.
     pub problems: Vec<Problem>,
 }
@@ -165,6 +173,7 @@ impl ThreadKind {
             is_kernel: thread.is_kernel,
             syscall: thread.syscall.clone(),
             wchan: thread.wchan.clone(),
+            stack: thread.stack.clone(),
         }
     }
 
@@ -243,6 +252,7 @@ impl Activity {
             processes: processes.map(|(before, after)| process_rates(before, after, elapsed, ticks)),
             hidden: after.map_or(0, ProcessSample::hidden),
             problems: after.map(|sample| sample.problems.clone()).unwrap_or_default(),
+            ..Self::default()
         }
     }
 }
@@ -298,6 +308,7 @@ mod tests {
             is_kernel: false,
             syscall: syscall.map(Label::new),
             wchan: None,
+            stack: None,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{
         dstat,
         why::{
             grid::{Cell, Grid, Mark, Row, number, word},
-            tables,
+            profile, tables,
         },
     },
 };
@@ -34,6 +34,8 @@ pub(crate) enum Table {
     Threads,
     /// Processes that read or write.
     Processes,
+    /// What CPUs execute.
+    Profile,
 }
 
 /// An interval, or several as one.
@@ -63,6 +65,7 @@ impl Interval<'_> {
             Table::Interrupts => tables::interrupts(machine, rates),
             Table::Threads => tables::threads(activity, false),
             Table::Processes => tables::processes(activity, MEBI, ["rMB/s", "wMB/s"]),
+            Table::Profile => profile::rows(activity),
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod grid;
 pub(crate) mod lines;
+pub(crate) mod profile;
 pub(crate) mod tables;
 mod waits;
 
@@ -50,13 +51,14 @@ pub enum Panel {
     Cpus,
     Threads,
     Interrupts,
+    Profile,
     Processes,
     Pressure,
 }
 
 /// All panels, in their order on the screen.
-pub const PANELS: [Panel; 5] =
-    [Panel::Cpus, Panel::Threads, Panel::Interrupts, Panel::Processes, Panel::Pressure];
+pub const PANELS: [Panel; 6] =
+    [Panel::Cpus, Panel::Threads, Panel::Interrupts, Panel::Profile, Panel::Processes, Panel::Pressure];
 
 /// Why it is not faster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +108,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "cpus",
         fires: "less than 5 % of all CPU time is idle or iowait while drives read or write",
-        panels: [Panel::Cpus, Panel::Threads],
+        panels: [Panel::Cpus, Panel::Profile],
         says: all_cpus,
     },
     Rule {

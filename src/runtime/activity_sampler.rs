@@ -4,8 +4,16 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use crate::{
-    counters::activity::{Activity, ProcessSample, ThreadCounts, ThreadSample},
-    source::{SysRoot, activity::ActivityReader},
+    counters::{
+        activity::{Activity, ProcessSample, ThreadCounts, ThreadSample},
+        profile::{Hardware, Profile, Samples},
+    },
+    model::Problem,
+    source::{
+        SysRoot,
+        activity::ActivityReader,
+        profile::{HardwareReader, ProfileReader},
+    },
 };
 
 /// Least interval of passes over the threads.
@@ -17,14 +25,33 @@ const BUDGET: Duration = Duration::from_millis(5);
 /// A pass is followed by this many times its own length: passes take 0.4 % of a CPU.
 const PAUSE: u32 = 250;
 
+/// The rings of CPU samples hold a few seconds.
+const PROFILE_PASS: Duration = Duration::from_secs(1);
+
 /// What is sampled beside counters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Wanted {
     pub threads: bool,
+    /// Kernel stacks of threads.
+    pub stacks: bool,
     pub processes: bool,
+    pub profile: Profiling,
+    /// Cycles and instructions.
+    pub hardware: bool,
 }
 
-/// Threads and processes since the last look.
+/// The looks whose samples make a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Profiling {
+    #[default]
+    Off,
+    /// The last ones, some ten seconds.
+    LastLooks,
+    /// All since the look before.
+    Interval,
+}
+
+/// Threads, processes and what CPUs execute, since the last look.
 pub(crate) struct ActivitySampler {
     wanted: Wanted,
     reader: ActivityReader,
@@ -34,25 +61,43 @@ pub(crate) struct ActivitySampler {
     next_pass: Duration,
     before: ProcessSample,
     after: ProcessSample,
+    profile: ProfileReader,
+    /// Samples of CPUs since the last look, for [`Profiling::Interval`].
+    executed: Vec<Samples>,
+    next_profile_pass: Duration,
+    hardware: HardwareReader,
     /// When the processes were sampled.
     at: Duration,
 }
 
 impl ActivitySampler {
-    /// Begins with a sample of the processes.
+    /// Begins with a sample of the processes, and opens what counts.
     pub fn begin(wanted: Wanted, root: &dyn SysRoot, clock: &Clock) -> Self {
         let mut sampler = Self {
-            wanted,
+            wanted: Wanted::default(),
             reader: ActivityReader::default(),
             pass: ThreadSample::default(),
             counts: ThreadCounts::default(),
             next_pass: clock.elapsed(),
             before: ProcessSample::default(),
             after: ProcessSample::default(),
+            profile: ProfileReader::default(),
+            executed: Vec::new(),
+            next_profile_pass: clock.elapsed() + PROFILE_PASS,
+            hardware: HardwareReader::default(),
             at: Duration::ZERO,
         };
+        sampler.want(wanted);
         sampler.sample_processes(root, clock);
+        // The first look of these has nothing; a refusal is reported with the next.
+        let _ = (sampler.profile(root), sampler.hardware(root));
         sampler
+    }
+
+    /// Changes what is sampled from now on.
+    pub fn want(&mut self, wanted: Wanted) {
+        self.wanted = wanted;
+        self.reader.with_stacks(wanted.stacks);
     }
 
     /// When the next pass over the threads is due; `None` if they are not wanted.
@@ -60,8 +105,14 @@ impl ActivitySampler {
         self.wanted.threads.then_some(self.next_pass)
     }
 
-    /// Makes a pass over the threads if it is due.
+    /// Makes a pass over the threads if it is due, and reads what CPUs executed before its memory is full.
     pub fn pass_if_due(&mut self, root: &dyn SysRoot, clock: &Clock) {
+        let now = clock.elapsed();
+        if self.wanted.profile == Profiling::Interval && now >= self.next_profile_pass {
+            self.next_profile_pass = now + PROFILE_PASS;
+            // A refusal is reported with the next look.
+            let _ = self.take_executed(root, now);
+        }
         if self.next_pass().is_some_and(|due| clock.elapsed() >= due) {
             self.pass(root, clock);
         }
@@ -83,7 +134,29 @@ impl ActivitySampler {
         let ticks = rustix::param::clock_ticks_per_second() as f64;
         let threads = self.wanted.threads.then(|| self.counts.take());
         let processes = self.wanted.processes.then_some((&self.before, &self.after));
-        Activity::between(threads, processes, self.at.saturating_sub(before), ticks)
+        let activity = Activity::between(threads, processes, self.at.saturating_sub(before), ticks);
+        let (profile, hardware) = (self.profile(root), self.hardware(root));
+        Activity { profile, hardware, ..activity }
+    }
+
+    fn profile(&mut self, root: &dyn SysRoot) -> Option<Result<Profile, Problem>> {
+        if self.wanted.profile != Profiling::Interval {
+            return self.profile.look(root, self.wanted.profile == Profiling::LastLooks, self.at);
+        }
+        if let Err(problem) = self.take_executed(root, self.at) {
+            return Some(Err(problem));
+        }
+        let executed = std::mem::take(&mut self.executed);
+        (!executed.is_empty()).then(|| Ok(Profile::of(&executed)))
+    }
+
+    fn take_executed(&mut self, root: &dyn SysRoot, now: Duration) -> Result<(), Problem> {
+        self.executed.extend(self.profile.samples(root, now)?);
+        Ok(())
+    }
+
+    fn hardware(&mut self, root: &dyn SysRoot) -> Option<Result<Hardware, Problem>> {
+        if self.wanted.hardware { self.hardware.look(root, self.at) } else { None }
     }
 
     fn sample_processes(&mut self, root: &dyn SysRoot, clock: &Clock) {
@@ -113,7 +186,7 @@ mod tests {
         let root = Origin::Live.open().unwrap();
         let clock = Clock::real();
         for (threads, processes) in [(true, false), (false, true), (false, false)] {
-            let mut sampler = ActivitySampler::begin(Wanted { threads, processes }, &*root, &clock);
+            let mut sampler = ActivitySampler::begin(Wanted { threads, processes, ..Wanted::default() }, &*root, &clock);
             assert_eq!(sampler.next_pass().is_some(), threads);
             sampler.pass_if_due(&*root, &clock);
             let activity = sampler.look(&*root, &clock);
@@ -125,7 +198,7 @@ mod tests {
     fn passes_follow_each_other_at_their_pace() {
         let root = Origin::Live.open().unwrap();
         let clock = Clock::counted();
-        let mut sampler = ActivitySampler::begin(Wanted { threads: true, processes: false }, &*root, &clock);
+        let mut sampler = ActivitySampler::begin(Wanted { threads: true, ..Wanted::default() }, &*root, &clock);
         // On a counted clock a pass takes no time.
         for _ in 0..25 {
             sampler.pass_if_due(&*root, &clock);

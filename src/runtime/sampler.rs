@@ -1,5 +1,5 @@
-//! The thread that reads counters and links every second, and the whole machine every ten, while the screen is open; threads and
-//! processes while they are shown.
+//! The thread that reads counters and links every second, and the whole machine every ten, while the screen is open; threads,
+//! processes and the CPU profile while they are shown.
 
 use std::{
     sync::{
@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    activity_sampler::{self, ActivitySampler},
+    activity_sampler::{self, ActivitySampler, Profiling},
     clock::Clock,
     input::Outside,
     startup,
@@ -39,6 +39,17 @@ pub(super) struct Sampler {
 struct Wanted {
     idle_states: AtomicBool,
     activity: AtomicBool,
+    profile: AtomicBool,
+    stacks: AtomicBool,
+}
+
+impl Wanted {
+    fn sampled(&self) -> activity_sampler::Wanted {
+        let profile =
+            if self.profile.load(Ordering::Relaxed) { Profiling::LastLooks } else { Profiling::Off };
+        let stacks = self.stacks.load(Ordering::Relaxed);
+        activity_sampler::Wanted { threads: true, stacks, processes: true, profile, hardware: true }
+    }
 }
 
 enum Ask {
@@ -62,9 +73,12 @@ impl Sampler {
         Self { asked, wanted }
     }
 
-    /// Switches idle states, which with hundreds of CPUs take longer than all other counters, and threads and processes.
-    pub fn watch(&self, idle_states: bool, activity: bool) {
+    /// Switches idle states, which with hundreds of CPUs take longer than all other counters, threads and processes, and with them
+    /// the CPU profile and kernel stacks of threads.
+    pub fn watch(&self, idle_states: bool, activity: bool, (profile, stacks): (bool, bool)) {
+        self.wanted.stacks.store(stacks, Ordering::Relaxed);
         self.wanted.idle_states.store(idle_states, Ordering::Relaxed);
+        self.wanted.profile.store(profile, Ordering::Relaxed);
         if !self.wanted.activity.swap(activity, Ordering::Relaxed) && activity {
             self.send(Ask::Wake);
         }
@@ -108,7 +122,6 @@ impl Watch {
         self.count(&mut counted);
         let (mut next_look, mut read_at) = (counted.at + LOOK, counted.at);
         let mut seen: Option<ActivitySampler> = None;
-        let all = activity_sampler::Wanted { threads: true, processes: true };
         loop {
             let next_pass = seen.as_ref().and_then(ActivitySampler::next_pass);
             let next = next_pass.map_or(next_look, |pass| next_look.min(pass));
@@ -125,9 +138,10 @@ impl Watch {
             if !self.wanted.activity.load(Ordering::Relaxed) {
                 seen = None;
             } else if let Some(seen) = &mut seen {
+                seen.want(self.wanted.sampled());
                 seen.pass_if_due(&*self.root, &self.clock);
             } else {
-                seen = Some(ActivitySampler::begin(all, &*self.root, &self.clock));
+                seen = Some(ActivitySampler::begin(self.wanted.sampled(), &*self.root, &self.clock));
             }
             if now < next_look && !asked {
                 continue;
@@ -193,7 +207,7 @@ mod tests {
         let over = Arc::new(AtomicBool::new(false));
         let root = Origin::Live.open().unwrap();
         let sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over));
-        sampler.watch(false, true);
+        sampler.watch(false, true, (false, false));
         let mut activities = told.iter().filter_map(|outside| match outside {
             Outside::Message(Message::Activity(activity)) => Some(*activity),
             _ => None,
@@ -205,7 +219,7 @@ mod tests {
             threads.samples > 0 && threads.sampled > 0 && threads.sampled <= threads.total,
             "{threads:?}"
         );
-        sampler.watch(false, false);
+        sampler.watch(false, false, (false, false));
         let mut rates = 0;
         let later = activities_until(&told, &mut rates);
         over.store(true, Ordering::Relaxed);

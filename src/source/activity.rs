@@ -26,6 +26,11 @@ impl ActivityReader {
         self.threads.pass(root, &mut self.names, more, sample);
     }
 
+    /// Whether kernel stacks of threads are read too.
+    pub fn with_stacks(&mut self, wanted: bool) {
+        self.threads.with_stacks(wanted);
+    }
+
     /// Counters of all processes. They replace `sample`, whose memory is used again.
     pub fn processes(&mut self, root: &dyn SysRoot, sample: &mut ProcessSample) {
         self.processes.sample(root, &mut self.names, sample);

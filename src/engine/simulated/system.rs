@@ -1,12 +1,13 @@
 //! Counters of a system during a simulated run: CPUs, drives, interrupts, context switches, threads.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
     capacity::{expected, processor},
     counters::{
         CpuShares, DiskRates, Memory, Rates,
         activity::{Activity, ProcessRates, ThreadActivity, ThreadKind},
+        profile::Profile,
     },
     machine::Machine,
     model::{EngineKind, Limits, RunSample, Target, Workload},
@@ -155,6 +156,7 @@ pub fn activity(machine: &Machine, workload: &Workload, rates: &Rates) -> Activi
         is_kernel: false,
         syscall: wchan.map(|_| Label::new(syscall)),
         wchan: wchan.map(Label::new),
+        stack: None,
     };
     let mut kinds = vec![(kind('R', None), running), (kind(state, Some(wchan)), workers - running)];
     kinds.retain(|(_, mean)| *mean > 0.0);
@@ -179,8 +181,18 @@ pub fn activity(machine: &Machine, workload: &Workload, rates: &Rates) -> Activi
             problems: Vec::new(),
         }),
         processes: Some(vec![process]),
+        profile: Some(Ok(profile(rates))),
         ..Activity::default()
     }
+}
+
+/// CPU time of the simulated test in user and in kernel mode.
+fn profile(rates: &Rates) -> Profile {
+    let seconds = |of: fn(&CpuShares) -> f64| {
+        let percent = rates.cpus.values().map(of).fold(0.0, |sum, percent| sum + percent);
+        Duration::try_from_secs_f64(percent / 100.0 * rates.elapsed.as_secs_f64()).unwrap_or_default()
+    };
+    Profile::simulated(Label::new("iodyno"), seconds(|cpu| cpu.usr), seconds(|cpu| cpu.sys))
 }
 
 /// Context switches of `reads` by workers that are busy that share of the time: none for a worker that never waits, one

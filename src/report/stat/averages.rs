@@ -6,6 +6,7 @@ use crate::{
     counters::{
         Rates,
         activity::{Activity, ProcessRates, ThreadActivity, ThreadKind},
+        profile::Profile,
     },
     text::Label,
 };
@@ -16,6 +17,7 @@ pub(crate) struct Averages {
     rates: Rates,
     threads: Option<Threads>,
     processes: Option<BTreeMap<(u32, Label), Process>>,
+    profile: Option<Profile>,
     /// Of the last interval: what could not be read.
     last: Activity,
 }
@@ -58,6 +60,9 @@ impl Averages {
                     .or_insert_with(|| Process::new(process, seconds));
             }
         }
+        if let Some(Ok(profile)) = &activity.profile {
+            self.profile = Some(self.profile.take().unwrap_or_default().joined(profile));
+        }
         self.last = Activity { threads: None, processes: None, ..activity.clone() };
         if let Some(threads) = &activity.threads {
             self.last.threads = Some(ThreadActivity { kinds: Vec::new(), ..threads.clone() });
@@ -82,6 +87,9 @@ impl Averages {
             means.sort_by(|a, b| bytes(b).total_cmp(&bytes(a)).then(b.cpus.total_cmp(&a.cpus)));
             means
         });
+        if let Some(profile) = self.profile {
+            activity.profile = Some(Ok(profile));
+        }
         Some((self.rates, activity))
     }
 }

@@ -6,7 +6,10 @@ use serde::Serialize;
 
 use super::Interval;
 use crate::{
-    counters::{CpuShares, DiskRates},
+    counters::{
+        CpuShares, DiskRates,
+        profile::{Function, Profile, Word},
+    },
     model::{NodeIndex, Problem},
     report::why::tables::{Controller, Split, controllers, vectors},
 };
@@ -29,6 +32,11 @@ pub(crate) struct Line {
     /// `null` where they were not sampled.
     threads: Option<Vec<Thread>>,
     processes: Option<Vec<Process>>,
+    /// `null` where it was not sampled.
+    profile: Option<CpuProfile>,
+    /// Of all CPUs; `null` where they were not counted.
+    cycles_per_second: Option<f64>,
+    instructions_per_second: Option<f64>,
     context_switches_per_second: Option<f64>,
     posted_msi_per_second: Option<f64>,
     pressure: Option<Pressure>,
@@ -100,6 +108,8 @@ struct Thread {
     command: String,
     syscall: Option<String>,
     wchan: Option<String>,
+    /// Kernel functions, the innermost first; `null` where they were not asked for.
+    stack: Option<String>,
     count: f64,
     kernel: bool,
 }
@@ -112,6 +122,56 @@ struct Process {
     write_bytes_per_second: Option<f64>,
     cpus: f64,
     drives: Option<Vec<String>>,
+}
+
+/// What CPUs executed; shares are of the samples of busy CPUs.
+#[derive(Debug, Serialize)]
+struct CpuProfile {
+    busy_samples: u64,
+    idle_samples: u64,
+    lost_samples: u64,
+    /// CPU time of reading the samples, nanoseconds.
+    cost_ns: u64,
+    words: Vec<SharedWord>,
+    functions: Vec<SharedFunction>,
+}
+
+#[derive(Debug, Serialize)]
+struct SharedWord {
+    word: &'static str,
+    percent: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct SharedFunction {
+    /// `null` for the code of programs, and without a symbol.
+    function: Option<String>,
+    /// The module, program or library; `null` for the kernel itself.
+    object: Option<String>,
+    word: &'static str,
+    percent: f64,
+}
+
+impl CpuProfile {
+    fn new(profile: &Profile) -> Self {
+        let words = profile.words();
+        let word =
+            |(word, count): &(Word, u64)| SharedWord { word: word.name(), percent: profile.share(*count) };
+        let function = |(function, count): &(Function, u64)| SharedFunction {
+            function: function.name.as_ref().map(ToString::to_string),
+            object: function.object.as_ref().map(ToString::to_string),
+            word: function.word.name(),
+            percent: profile.share(*count),
+        };
+        Self {
+            busy_samples: profile.busy(),
+            idle_samples: profile.idle,
+            lost_samples: profile.lost,
+            cost_ns: u64::try_from(profile.cost.as_nanos()).unwrap_or(u64::MAX),
+            words: words.iter().map(word).collect(),
+            functions: profile.functions.iter().map(function).collect(),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -155,6 +215,13 @@ impl Line {
         let Interval { rates, activity, time, is_average, .. } = *interval;
         let threads = activity.threads.as_ref();
         let problems = threads.iter().flat_map(|threads| &threads.problems).chain(&activity.problems);
+        let of_profile = activity.profile.iter().flat_map(|profile| match profile {
+            Ok(profile) => &profile.problems[..],
+            Err(problem) => std::slice::from_ref(problem),
+        });
+        let of_hardware = activity.hardware.iter().filter_map(|hardware| hardware.as_ref().err());
+        let problems = problems.chain(of_profile).chain(of_hardware);
+        let hardware = activity.hardware.iter().flatten().next();
         Self {
             time: i64::try_from(time.as_nanosecond()).unwrap_or_default(),
             elapsed_seconds: rates.elapsed.as_secs_f64(),
@@ -180,6 +247,7 @@ impl Line {
                     command: kind.command.to_string(),
                     syscall: kind.syscall.as_ref().map(ToString::to_string),
                     wchan: kind.wchan.as_ref().map(ToString::to_string),
+                    stack: kind.stack.as_ref().map(ToString::to_string),
                     count: *mean,
                     kernel: kind.is_kernel,
                 };
@@ -199,6 +267,9 @@ impl Line {
                 };
                 processes.iter().map(process).collect()
             }),
+            profile: activity.profile.iter().flatten().next().map(CpuProfile::new),
+            cycles_per_second: hardware.map(|hardware| hardware.cycles),
+            instructions_per_second: hardware.map(|hardware| hardware.instructions),
             context_switches_per_second: rates.context_switches,
             posted_msi_per_second: rates.posted,
             pressure: rates.pressure.map(|shares| Pressure {

@@ -60,6 +60,7 @@ fn second(machine: &Machine) -> (Rates, Activity) {
         command: Label::new(command),
         is_kernel,
         syscall: wchan.map(|_| Label::new("read")),
+        stack: None,
         wchan: wchan.map(Label::new),
     };
     let kinds = vec![

@@ -2,7 +2,7 @@
 
 use super::tables::{self, nearest_limit};
 use crate::{
-    counters::{PressureShares, Rates, activity::Activity},
+    counters::{PressureShares, Rates, activity::Activity, profile::Hardware},
     machine::Machine,
     model::{Problem, RunSummary},
     units::{Micros, count, mean},
@@ -21,11 +21,11 @@ pub struct Line {
     pub is_hot: bool,
 }
 
-fn known(name: &'static str, text: String, is_hot: bool) -> Line {
+pub(super) fn known(name: &'static str, text: String, is_hot: bool) -> Line {
     Line { name, text, is_known: true, is_hot }
 }
 
-fn missing(name: &'static str, why: &str) -> Line {
+pub(super) fn missing(name: &'static str, why: &str) -> Line {
     Line { name, text: format!("not available here: {why}"), is_known: false, is_hot: false }
 }
 
@@ -192,8 +192,28 @@ pub(crate) fn per_io_now(rates: &Rates, iops: f64) -> Vec<Line> {
     if !words.is_empty() {
         lines.push(known("", words.join(", "), false));
     }
-    lines.push(missing("cycles", "hardware counters are not read"));
     lines
+}
+
+/// Hardware counters of all CPUs, and what an I/O of `iops` costs.
+pub(crate) fn cycles(activity: &Activity, iops: f64) -> Vec<Line> {
+    match &activity.hardware {
+        Some(Ok(Hardware { cycles, instructions })) => {
+            let each = if *cycles > 0.0 { instructions / cycles } else { 0.0 };
+            let mut text = format!("{}/s, {each:.2} instructions each", count(*cycles));
+            if iops >= 1.0 {
+                let per_io = format!(
+                    "; {} and {} instructions per I/O",
+                    count(cycles / iops),
+                    count(instructions / iops)
+                );
+                text.push_str(&per_io);
+            }
+            vec![known("cycles", text, false)]
+        }
+        Some(Err(problem)) => vec![missing("cycles", &format!("{}: {}", problem.path, problem.reason))],
+        None => Vec::new(),
+    }
 }
 
 /// What an I/O of a finished test cost its own threads.

@@ -268,14 +268,19 @@ impl Controller {
 
 /// Threads that run or wait for a device first, as pSnapper shows them; a kernel thread's command is in brackets as in ps.
 pub(crate) fn threads(activity: &Activity, with_sleeping: bool) -> Grid {
-    let columns = vec![
+    let kinds = || activity.threads.iter().flat_map(|threads| &threads.kinds);
+    let with_stacks = kinds().any(|(kind, _)| kind.stack.is_some());
+    let mut columns = vec![
         number("threads", 7, 0),
         word("state", 5, 0),
         word("command", 18, 0),
-        word("syscall", 16, 1),
-        word("wchan", 20, 0),
+        word("syscall", 16, if with_stacks { 2 } else { 1 }),
+        // The innermost function of a stack, where there are stacks.
+        word("wchan", 20, u8::from(with_stacks)),
     ];
-    let kinds = || activity.threads.iter().flat_map(|threads| &threads.kinds);
+    if with_stacks {
+        columns.push(word("kernel stack", 20, 0));
+    }
     let is_active = |(kind, _): &&(ThreadKind, f64)| kind.is_active() || super::wait_of(kind).is_some();
     let sleeping = kinds().filter(|kind| with_sleeping && !is_active(kind));
     let shown = kinds().filter(is_active).chain(sleeping);
@@ -288,13 +293,16 @@ pub(crate) fn threads(activity: &Activity, with_sleeping: bool) -> Grid {
             'R' => Mark::Plain,
             _ => Mark::Quiet,
         };
-        let cells = vec![
+        let mut cells = vec![
             Cell::Number(*mean, 2),
             Cell::text(&kind.state),
             Cell::Text(command),
             text(&kind.syscall),
             text(&kind.wchan),
         ];
+        if with_stacks {
+            cells.push(text(&kind.stack));
+        }
         Row { cells, mark }
     };
     Grid { columns, rows: shown.map(row).collect() }

@@ -62,6 +62,7 @@ impl Scene {
                 is_kernel: command.starts_with("kswapd"),
                 syscall: label(syscall),
                 wchan: label(wchan),
+                stack: None,
             };
             (kind, *mean)
         };

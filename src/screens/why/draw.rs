@@ -8,7 +8,7 @@ use crate::{
         Panel, Sentence,
         grid::{Grid, Mark},
         lines::{self, Line},
-        tables,
+        profile, tables,
     },
     screens::widgets::paint::{Brush, Piece, hanging, inner, label, paragraph, piece, simulated},
     ui::{Shared, theme::Meaning},
@@ -22,6 +22,9 @@ pub(super) struct Contents {
     /// Threads that do not sleep.
     active: usize,
     interrupts: Grid,
+    profile: Grid,
+    /// Functions that are more than noise.
+    matter: usize,
     processes: Grid,
     lines: Vec<(Panel, Line)>,
 }
@@ -61,6 +64,7 @@ const fn name(panel: Panel) -> &'static str {
         Panel::Cpus => "CPUs",
         Panel::Threads => "Threads",
         Panel::Interrupts => "Interrupts",
+        Panel::Profile => "Profile",
         Panel::Processes => "Processes",
         Panel::Pressure => "Pressure",
     }
@@ -76,6 +80,7 @@ fn note(panel: Panel, shared: &Shared) -> String {
             format!("{} of {} sampled, {} {passes}", threads.sampled, threads.total, threads.samples)
         }),
         Panel::Interrupts => "by drive, queue and CPU".to_owned(),
+        Panel::Profile => profile::note(activity),
         Panel::Processes => "to and from storage".to_owned(),
         Panel::Pressure => "waits, memory, cost of an I/O".to_owned(),
     }
@@ -95,23 +100,29 @@ impl Contents {
             tables::threads(activity, false).rows.len()
         };
         let processes = tables::processes(activity, unit, names);
+        let (profile, matter) = profile::functions(activity);
         let Some(rates) = &shared.rates else {
             let interrupts = Grid { columns: Vec::new(), rows: Vec::new() };
             let cpus = Cpus::new(std::iter::empty(), &std::collections::BTreeMap::new());
-            return Self { cpus, threads, active, interrupts, processes, lines: Vec::new() };
+            return Self { cpus, threads, active, interrupts, profile, matter, processes, lines: Vec::new() };
         };
         let mut lines = Vec::new();
         let mut add = |panel, more: Vec<Line>| lines.extend(more.into_iter().map(|line| (panel, line)));
         add(Panel::Cpus, lines::cpus(rates));
         add(Panel::Interrupts, lines::interrupts(machine, rates));
         add(Panel::Threads, lines::threads(activity));
+        add(Panel::Profile, profile::lines(activity));
         add(Panel::Processes, lines::processes(activity));
         add(Panel::Pressure, lines::pressure(rates, &activity.problems));
         if let Some(test) = shared.tests.running() {
             add(Panel::Pressure, lines::per_io_now(rates, test.iops()));
+            add(Panel::Pressure, lines::cycles(activity, test.iops()));
         } else {
             let last = shared.tests.all.back().and_then(|test| test.summary());
             add(Panel::Pressure, last.map(lines::per_io_of).unwrap_or_default());
+            let disks = machine.hardware_drives().filter_map(|drive| rates.disks.get(&drive.name));
+            let iops = disks.map(|disk| disk.reads + disk.writes).sum();
+            add(Panel::Pressure, lines::cycles(activity, iops));
         }
         // The reasons are those of a kernel, which a demo has not.
         lines.retain(|(_, line)| line.is_known || !shared.is_simulated());
@@ -121,6 +132,8 @@ impl Contents {
             threads,
             active,
             interrupts: tables::interrupts(machine, rates),
+            profile,
+            matter,
             processes,
             lines,
         }
@@ -131,6 +144,7 @@ impl Contents {
         match panel {
             Panel::Threads => Some((&self.threads, self.active)),
             Panel::Interrupts => Some((&self.interrupts, self.interrupts.rows.len())),
+            Panel::Profile => Some((&self.profile, self.matter)),
             Panel::Processes => Some((&self.processes, self.processes.rows.len())),
             Panel::Cpus | Panel::Pressure => None,
         }

@@ -111,7 +111,7 @@ impl History {
                 let curves = vec![(&self.interrupts, "interrupts/s of drives", Meaning::Load)];
                 (curves, self.per_second.top(), &rate)
             }
-            Panel::Threads | Panel::Pressure => return,
+            Panel::Threads | Panel::Profile | Panel::Pressure => return,
         };
         let mut caption = Vec::new();
         for (series, name, meaning) in &curves {

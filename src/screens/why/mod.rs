@@ -25,7 +25,7 @@ pub(super) const ABOUT: About = About {
     id: ScreenId("why"),
     digit: '6',
     name: "Why",
-    help: "Show why it is not faster: CPUs, interrupts, threads, processes, pressure",
+    help: "Show why it is not faster: CPUs, interrupts, profile, threads, processes, pressure",
     purpose: "Where the time goes during a test or any other load; the first line names the limit.",
     has_mark: false,
     marks: &[
@@ -45,6 +45,11 @@ pub(super) const ABOUT: About = About {
         ("[kswapd]", Meaning::Marked, "a thread of the kernel"),
         ("wchan", Meaning::Text, "the kernel function in which a thread waits; * stands for a number"),
         ("I/O/intr", Meaning::Text, "reads and writes that one interrupt reports; more is cheaper"),
+        (
+            "irqs disabled",
+            Meaning::Text,
+            "profile: code that ran with interrupts disabled; the timer saw it when they were enabled again",
+        ),
         ("scanned", Meaning::Text, "pages looked at to free memory: the page cache is full and in the way"),
     ],
 };
@@ -55,6 +60,7 @@ pub(super) const COMMANDS: &[Command<Run<Why>>] = &[
     command(161, &[Key::Right, Char('l')], "", "next panel", "Go to the panel on the right", |why, shared| why.sideways(1, shared)),
     command(191, &[Key::Enter], "largest", "enlarge", "Give the panel the whole screen, or all panels their places again", Why::enlarge),
     command(201, &[Char('s')], "sleeping", "sleeping threads", "Show threads that sleep as well, or hide them", |why, _| { why.with_sleeping = !why.with_sleeping; Asks::new() }),
+    command(211, &[Char('t')], "stacks", "kernel stacks", "Show kernel stacks of threads as well, or hide them", Why::switch_stacks),
 ];
 
 /// The screen's state.
@@ -68,6 +74,8 @@ pub struct Why {
     tops: BTreeMap<Panel, usize>,
     /// Threads that sleep are shown too.
     with_sleeping: bool,
+    /// Kernel stacks of threads are sampled and shown.
+    with_stacks: bool,
     /// Curves of the last minute.
     history: history::History,
 }
@@ -84,6 +92,25 @@ impl Why {
     /// The panel that keys scroll.
     fn focus(&self, sentence: &Sentence) -> Panel {
         self.chosen.unwrap_or(sentence.panels[0])
+    }
+
+    /// Panels in their order, as many as fit; those that the sentence is about and the chosen one come before others.
+    fn panels(&self, body: Rect, sentence: &Sentence) -> Vec<Panel> {
+        let focus = self.focus(sentence);
+        if self.is_large {
+            return vec![focus];
+        }
+        let columns = (body.width / LEAST.1).clamp(1, 3);
+        let rows = (body.height / LEAST.0).max(1);
+        let rank = |panel: &Panel| match panel {
+            panel if *panel == focus => 0,
+            panel => sentence.panels.iter().position(|one| one == panel).map_or(2, |_| 1),
+        };
+        let mut by_rank: Vec<Panel> = PANELS.to_vec();
+        by_rank.sort_by_key(|panel| (rank(panel), *panel));
+        let mut shown: Vec<Panel> = by_rank.into_iter().take(usize::from(columns * rows)).collect();
+        shown.sort_unstable();
+        shown
     }
 }
 
@@ -133,8 +160,13 @@ struct Places {
 }
 
 impl Places {
-    /// Panels in their order, as many as fit; those that the sentence is about and the chosen one come before others. `needs`
-    /// has the rows of each panel with its frame.
+    /// The sentence's place and that of all panels.
+    fn split(shared: &Shared, area: Rect, sentence: &Sentence) -> [Rect; 2] {
+        let rows = sentence_rows(shared, area.width, &sentence.text);
+        Layout::vertical([Constraint::Length(rows), Constraint::Min(0)]).areas(area)
+    }
+
+    /// The panels that are shown, each in its place. `needs` has the rows of each panel with its frame.
     fn new(
         state: &Why,
         shared: &Shared,
@@ -142,28 +174,17 @@ impl Places {
         sentence: &Sentence,
         needs: impl Fn(Panel, u16) -> u16,
     ) -> Self {
-        let [top, body] = Layout::vertical([
-            Constraint::Length(sentence_rows(shared, area.width, &sentence.text)),
-            Constraint::Min(0),
-        ])
-        .areas(area);
-        let focus = state.focus(sentence);
+        let [top, body] = Self::split(shared, area, sentence);
+        let shown = state.panels(body, sentence);
+        let hidden = PANELS.into_iter().filter(|panel| !shown.contains(panel)).collect();
         if state.is_large {
-            let hidden = PANELS.into_iter().filter(|panel| *panel != focus).collect();
-            return Self { sentence: top, panels: vec![(focus, body)], hidden };
+            return Self {
+                sentence: top,
+                panels: shown.into_iter().map(|panel| (panel, body)).collect(),
+                hidden,
+            };
         }
         let columns = (body.width / LEAST.1).clamp(1, 3);
-        let rows = (body.height / LEAST.0).max(1);
-        let room = usize::from(columns * rows);
-        let rank = |panel: &Panel| match panel {
-            panel if *panel == focus => 0,
-            panel => sentence.panels.iter().position(|one| one == panel).map_or(2, |_| 1),
-        };
-        let mut by_rank: Vec<Panel> = PANELS.to_vec();
-        by_rank.sort_by_key(|panel| (rank(panel), *panel));
-        let mut shown: Vec<Panel> = by_rank.iter().copied().take(room).collect();
-        shown.sort_unstable();
-        let hidden = PANELS.into_iter().filter(|panel| !shown.contains(panel)).collect();
         let columns = usize::from(columns).min(shown.len());
         let mut split: Vec<Vec<Panel>> = vec![Vec::new(); columns];
         for panel in &shown {
@@ -183,14 +204,14 @@ impl Places {
     }
 }
 
-/// CPUs and interrupts on the left, threads and processes beside them, pressure where the least is.
+/// CPUs and what they execute on the left, threads and processes beside them, interrupts and pressure where the least is.
 fn column_of(panel: Panel, shown: &[Panel], columns: usize) -> usize {
     let at = shown.iter().position(|one| *one == panel).unwrap_or_default();
     match (columns, panel) {
         (1, _) => 0,
         // Few panels stand side by side.
         (columns, _) if shown.len() <= columns => at,
-        (_, Panel::Cpus) | (2, Panel::Interrupts) => 0,
+        (_, Panel::Cpus | Panel::Profile) | (2, Panel::Interrupts) => 0,
         (3.., Panel::Interrupts | Panel::Pressure) => 2,
         _ => 1,
     }

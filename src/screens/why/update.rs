@@ -4,12 +4,12 @@ use ratatui::layout::{Position, Rect};
 
 use super::{Places, Source, Why, draw, draw::Contents, source};
 use crate::{
-    report::why::{PANELS, Sentence},
+    report::why::{PANELS, Panel, Sentence},
     screens::{
         News, Screen, Step,
         widgets::{paint::Brush, scroll::scrolled},
     },
-    ui::{Asks, Shared},
+    ui::{Asks, Mode, Shared, ask::tell},
 };
 
 impl Screen for Why {
@@ -56,6 +56,16 @@ impl Screen for Why {
     fn needs_activity(&self) -> bool {
         true
     }
+
+    fn needs_profile(&self, shared: &Shared, area: Rect) -> bool {
+        let Source::Now(sentence) = source(shared) else { return false };
+        let body = Places::split(shared, area, &sentence)[1];
+        self.panels(body, &sentence).contains(&Panel::Profile)
+    }
+
+    fn needs_stacks(&self) -> bool {
+        self.with_stacks
+    }
 }
 
 impl Why {
@@ -76,6 +86,15 @@ impl Why {
         let at = PANELS.iter().position(|panel| *panel == first).unwrap_or_default();
         let next = at.cast_signed().saturating_add(by).rem_euclid(PANELS.len().cast_signed());
         self.chosen = PANELS.get(next.cast_unsigned()).copied();
+        Asks::new()
+    }
+
+    /// Shows kernel stacks of threads, or hides them.
+    pub(super) fn switch_stacks(&mut self, shared: &Shared) -> Asks {
+        if shared.mode != Mode::Live {
+            return vec![tell("A demo has no kernel stacks")];
+        }
+        self.with_stacks = !self.with_stacks;
         Asks::new()
     }
 

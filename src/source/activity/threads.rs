@@ -8,12 +8,16 @@ use crate::{
     model::{Problem, ProblemKind},
     source::{
         RootError, SysRoot,
-        fields::{number, words},
+        fields::{lines, number, words},
     },
+    text::Label,
 };
 
-/// Longer than any of the files.
+/// Longer than any of the other files.
 const SHORT: usize = 1024;
+
+/// Longer than the stack of a thread, 64 functions.
+const LONG: usize = 8192;
 
 /// Where the round is.
 #[derive(Debug, Default)]
@@ -33,6 +37,8 @@ pub(super) struct Threads {
     hidden: usize,
     syscalls: Refusal,
     wchans: Refusal,
+    stacks: Refusal,
+    with_stacks: bool,
     numbering: Option<Numbering>,
     path: String,
 }
@@ -64,6 +70,12 @@ enum Step {
 }
 
 impl Threads {
+    pub(super) fn with_stacks(&mut self, wanted: bool) {
+        if std::mem::replace(&mut self.with_stacks, wanted) != wanted {
+            self.stacks = Refusal::default();
+        }
+    }
+
     pub(super) fn pass(
         &mut self,
         root: &dyn SysRoot,
@@ -112,7 +124,7 @@ impl Threads {
         *total =
             if complete { *sampled } else { self::total(root).saturating_sub(self.hidden).max(*sampled) };
         problems.clear();
-        problems.extend([&self.syscalls, &self.wchans].into_iter().filter_map(|kind| kind.problem.clone()));
+        problems.extend([&self.syscalls, &self.wchans, &self.stacks].into_iter().filter_map(|kind| kind.problem.clone()));
     }
 
     fn end_round(&mut self, root: &dyn SysRoot) {
@@ -122,6 +134,7 @@ impl Threads {
         self.counted = 0;
         self.syscalls.end_round();
         self.wchans.end_round();
+        self.stacks.end_round();
     }
 
     /// What comes next in the round.
@@ -198,7 +211,12 @@ impl Threads {
                 function => wchan = Some(names.label(function)),
             }
         }
-        Some(Thread { pid, tid: tid.unwrap_or(pid), state, command, is_kernel, syscall, wchan })
+        let stack = if self.with_stacks && !matches!(state, 'I' | 'Z' | 'X') {
+            self.stack(root, names, folder)
+        } else {
+            None
+        };
+        Some(Thread { pid, tid: tid.unwrap_or(pid), state, command, is_kernel, syscall, wchan, stack })
     }
 
     /// Reads a file of the folder that is the first part of `path`.
@@ -212,6 +230,24 @@ impl Threads {
         self.path.truncate(folder);
         self.path.push_str(file);
         root.read_short(&self.path, text)
+    }
+
+    /// The kernel functions of the thread of that folder; `None` where it runs in user mode.
+    fn stack(&mut self, root: &dyn SysRoot, names: &mut Names, folder: usize) -> Option<Label> {
+        let mut text = [0; LONG];
+        match self.read(root, folder, "stack", &mut text) {
+            Ok(length) => {
+                let functions = functions(&text[..length]);
+                (!functions.is_empty()).then(|| names.label(functions.as_bytes()))
+            }
+            // The thread is gone.
+            Err(RootError::Errno(libc::ESRCH)) => None,
+            Err(error) => {
+                let path = &self.path;
+                self.stacks.note(|| error.into_problem(path));
+                None
+            }
+        }
     }
 
     /// Notes a refused system call; false if the thread is gone.
@@ -245,6 +281,19 @@ impl Threads {
     }
 }
 
+/// `io_cqring_wait <- __do_sys_io_uring_enter` of lines like `[<0>] io_cqring_wait+0x2c/0x60`, the innermost first; without
+/// the entry into the kernel, which all have.
+fn functions(stack: &[u8]) -> String {
+    let names = lines(stack).filter_map(|line| {
+        let name = words(line).nth(1)?.split(|byte| *byte == b'+').next()?;
+        let name = str::from_utf8(name).ok()?;
+        let is_entry =
+            name.starts_with("entry_") || name.starts_with("ret_from_fork") || name == "do_syscall_64";
+        (!is_entry).then_some(name)
+    });
+    names.collect::<Vec<_>>().join(" <- ")
+}
+
 /// The second figure of `/proc/loadavg` counts all threads: `2/91`.
 fn total(root: &dyn SysRoot) -> usize {
     let mut text = [0; 64];
@@ -262,4 +311,27 @@ fn list(root: &dyn SysRoot, folder: &str, from: u64, numbers: &mut Vec<u32>) -> 
     let next = root.names(folder, from, &mut each).ok().flatten();
     numbers.sort_unstable();
     next
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_stack_is_its_functions_without_the_entry() {
+        let captured = b"[<0>] io_cqring_wait+0x2d5/0x4f0\n[<0>] __do_sys_io_uring_enter+0x4bb/0x6e0\n\
+            [<0>] do_syscall_64+0x82/0x170\n[<0>] entry_SYSCALL_64_after_hwframe+0x76/0x7e\n";
+        assert_eq!(functions(captured), "io_cqring_wait <- __do_sys_io_uring_enter");
+        assert_eq!(functions(b""), "");
+    }
+
+    proptest! {
+        #[test]
+        fn any_stack_is_read(text in prop::collection::vec(any::<u8>(), 0..300)) {
+            let lines = text.split(|byte| *byte == b'\n').count();
+            prop_assert!(functions(&text).split(" <- ").count() <= lines);
+        }
+    }
 }
