@@ -6,7 +6,7 @@ use crate::{
     counters::{
         Rates,
         activity::{Activity, ProcessRates, ThreadActivity, ThreadKind},
-        profile::Profile,
+        profile::{Hardware, Profile},
     },
     text::Label,
 };
@@ -18,6 +18,8 @@ pub(crate) struct Averages {
     threads: Option<Threads>,
     processes: Option<BTreeMap<(u32, Label), Process>>,
     profile: Option<Profile>,
+    /// Cycles, instructions, and the seconds in which they were counted.
+    hardware: Option<(Hardware, f64)>,
     /// Of the last interval: what could not be read.
     last: Activity,
 }
@@ -63,6 +65,14 @@ impl Averages {
         if let Some(Ok(profile)) = &activity.profile {
             self.profile = Some(self.profile.take().unwrap_or_default().joined(profile));
         }
+        if let Some(Ok(hardware)) = &activity.hardware {
+            let elapsed = rates.elapsed.as_secs_f64();
+            let (sum, seconds) =
+                self.hardware.get_or_insert((Hardware { cycles: 0.0, instructions: 0.0 }, 0.0));
+            sum.cycles += hardware.cycles * elapsed;
+            sum.instructions += hardware.instructions * elapsed;
+            *seconds += elapsed;
+        }
         self.last = Activity { threads: None, processes: None, ..activity.clone() };
         if let Some(threads) = &activity.threads {
             self.last.threads = Some(ThreadActivity { kinds: Vec::new(), ..threads.clone() });
@@ -89,6 +99,10 @@ impl Averages {
         });
         if let Some(profile) = self.profile {
             activity.profile = Some(Ok(profile));
+        }
+        if let Some((Hardware { cycles, instructions }, counted)) = self.hardware.filter(|(_, s)| *s > 0.0) {
+            activity.hardware =
+                Some(Ok(Hardware { cycles: cycles / counted, instructions: instructions / counted }));
         }
         Some((self.rates, activity))
     }

@@ -9,6 +9,7 @@ use crate::{
     counters::{
         CpuShares,
         activity::{ProcessRates, ThreadActivity, ThreadKind},
+        profile::{Hardware, Profile},
     },
     report::json,
     source::{self, origin::Origin},
@@ -227,4 +228,43 @@ fn averages_weigh_by_time_and_keep_what_ended() {
     assert_eq!((process.read_bytes, process.written_bytes, process.cpus), (Some(1_048_576.0), None, 0.0625));
     let threads = activity.threads.unwrap();
     assert_eq!((threads.kinds[0].1, threads.samples), (0.1875, 40));
+}
+
+#[test]
+fn stacks_are_a_column_only_where_they_were_asked_for() {
+    let machine = machine();
+    let (rates, mut activity) = second(&machine);
+    let time = Timestamp::UNIX_EPOCH;
+    let heading = |activity: &Activity| {
+        let interval = Interval { machine: &machine, rates: &rates, activity, time, is_average: false };
+        (interval.heading(Table::Threads, 200), interval.text(Table::Threads, 200).join("\n"))
+    };
+    assert!(!heading(&activity).0.contains("kernel stack"));
+    let threads = activity.threads.as_mut().unwrap();
+    threads.kinds[0].0.stack = Some(Label::new("folio_wait_bit_common <- filemap_read"));
+    let (heading, rows) = heading(&activity);
+    assert!(heading.ends_with("kernel stack"), "{heading}");
+    assert!(rows.lines().next().unwrap().ends_with("folio_wait_bit_common <- filemap_read"), "{rows}");
+}
+
+#[test]
+fn profiles_are_joined_and_cycles_weigh_by_time() {
+    let interval = |seconds: u64, user_ms: u64, cycles: f64| {
+        let rates = Rates { elapsed: Duration::from_secs(seconds), ..Rates::default() };
+        let user = Duration::from_millis(user_ms);
+        let profile = Profile::simulated(Label::new("fio"), user, Duration::from_millis(10));
+        let hardware = Hardware { cycles, instructions: 2.0 * cycles };
+        let (profile, hardware) = (Some(Ok(profile)), Some(Ok(hardware)));
+        (rates, Activity { profile, hardware, ..Activity::default() })
+    };
+    let mut averages = Averages::default();
+    for (rates, activity) in [interval(1, 20, 1e9), interval(3, 10, 5e9)] {
+        averages.add(&rates, &activity);
+    }
+    let (_, activity) = averages.means().unwrap();
+    assert_eq!(activity.hardware, Some(Ok(Hardware { cycles: 4e9, instructions: 8e9 })));
+    let profile = activity.profile.unwrap().unwrap();
+    let words: Vec<_> =
+        profile.words().into_iter().map(|(word, count)| (word.name(), profile.share(count))).collect();
+    assert_eq!(words, [("programs", 60.0), ("kernel", 40.0)]);
 }
