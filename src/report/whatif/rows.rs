@@ -1,13 +1,16 @@
 //! The rows of a machine's slots, before or after a move, with their rates while all drives are busy.
 
 use crate::{
-    capacity::{Total, slots},
+    capacity::{Total, potential::of_drive, slots},
     machine::{Machine, NodeKind, drive},
     model::{DriveName, Limits, NodeIndex},
     report::flatten,
     units::{BytesPerSecond, Lanes, TransferRate, counted},
     whatif::{Prediction, assumption, difference},
 };
+
+/// Block of large reads, bytes.
+const LARGE: f64 = 1_048_576.0;
 
 /// Effect of a move on a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +44,7 @@ pub struct Row {
     pub link: Option<(TransferRate, Lanes)>,
     /// Its rate with all drives busy.
     pub busy: Option<BytesPerSecond>,
-    /// Limit of its path or of the root complex.
+    /// What the drive could read alone, wherever it is; of a root complex its limit, of others that of their path.
     pub limit: Option<BytesPerSecond>,
     /// Effect of the move.
     pub mark: Mark,
@@ -148,6 +151,7 @@ impl Side<'_> {
             Some(drive) => Row {
                 name: drive.to_string(),
                 busy: self.total.shares.get(drive).map(|share| share.bytes_per_second),
+                limit: self.potential(drive).or(row.limit),
                 mark: row.mark.max(self.changed(drive.as_str())),
                 ..row
             },
@@ -160,6 +164,11 @@ impl Side<'_> {
                 Row { name: format!("empty {lanes}slot"), ..row }
             }
         })
+    }
+
+    fn potential(&self, drive: &DriveName) -> Option<BytesPerSecond> {
+        let drive = self.machine.drive(drive)?;
+        of_drive(self.machine, self.limits, drive, LARGE).map(|potential| potential.bytes_per_second)
     }
 
     fn part(&self, node: NodeIndex) -> Mark {
