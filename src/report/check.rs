@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
 use super::{
     known,
@@ -199,6 +200,9 @@ fn summary(loud: &[&Finding]) -> String {
     }
 }
 
+/// Before the labels of a finding.
+const INDENT: &str = "            ";
+
 /// Evidence lines shown; the JSON has all.
 const MOST_PROOFS: usize = 6;
 
@@ -214,9 +218,19 @@ fn full(out: &mut Toned, finding: &Finding, width: usize) {
     let mut seen = BTreeSet::new();
     let pairs = finding.evidence.iter().map(|proof| (proof.path.as_str(), proof.value.as_str()));
     let proofs: Vec<_> = pairs.filter(|pair| seen.insert(*pair)).collect();
+    // A path longer than its column has lines of its own, so that no terminal breaks it.
+    let is_long = |(path, _): &(&str, &str)| INDENT.len() + 10 + path.width() + 1 > width;
+    let has_lines = proofs.iter().take(MOST_PROOFS).any(is_long);
+    if has_lines {
+        labelled(out, (Tone::Quiet, &format!("{INDENT}evidence")), (Tone::Quiet, ""), width);
+    }
     for (at, (path, value)) in proofs.iter().take(MOST_PROOFS).enumerate() {
-        let label = if at == 0 { "evidence" } else { "" };
-        field_toned(out, label, (Tone::Quiet, &format!("{path}: {value}")), usize::MAX);
+        let words = format!("{path}: {value}");
+        if has_lines {
+            labelled(out, (Tone::Quiet, "    "), (Tone::Quiet, &words), width);
+        } else {
+            field_toned(out, if at == 0 { "evidence" } else { "" }, (Tone::Quiet, &words), width);
+        }
     }
     if proofs.len() > MOST_PROOFS {
         field(out, "", &format!("and {} more, see --json", proofs.len() - MOST_PROOFS), width);
@@ -273,7 +287,7 @@ fn field(out: &mut Toned, label: &str, value: &str, width: usize) {
 }
 
 fn field_toned(out: &mut Toned, label: &str, value: (Tone, &str), width: usize) {
-    labelled(out, (Tone::Quiet, &format!("            {label:<10}")), value, width);
+    labelled(out, (Tone::Quiet, &format!("{INDENT}{label:<10}")), value, width);
 }
 
 #[cfg(test)]
