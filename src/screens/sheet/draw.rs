@@ -19,6 +19,9 @@ pub(super) fn draw(sheet: &Sheet, shared: &Shared, area: Rect, brush: &mut Brush
     preview(sheet, &areas, brush);
 }
 
+/// Cells for a name, below which runs have short ones.
+const NARROW: u16 = 24;
+
 fn boxes(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
     brush.panel(areas.boxes, &[piece("In the sheet", Meaning::Heading)], &[]);
     let places = check_boxes(areas.box_rows, sheet.boxes().len(), sheet.at);
@@ -26,7 +29,8 @@ fn boxes(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
         let Some(which) = sheet.boxes().get(index).cloned() else { continue };
         let checked = sheet.is_checked(&which);
         let mark = if checked { "[x] " } else { "[ ] " };
-        let name = fit(&sheet.name(&which), area.width.saturating_sub(7));
+        let room = area.width.saturating_sub(7);
+        let name = fit(&sheet.name(&which, room < NARROW), room);
         let weight = if checked { Meaning::Text } else { Meaning::Quiet };
         let cursor = if index == sheet.at { "› " } else { "  " };
         let pieces = [piece(cursor, Meaning::Brand), piece(mark, Meaning::Key), piece(name, weight)];

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 pub(crate) use self::draw::picture;
 use super::{Run, widgets::paint::inner};
 use crate::{
-    model::{ExperimentRecord, RunRecord},
+    model::{ExperimentRecord, Pattern, RunRecord},
     report::{
         dossier::{Dossier, Material},
         sheet::{self, Choice, Format, PARTS, Part},
@@ -24,6 +24,7 @@ use crate::{
         command::command,
         theme::Meaning,
     },
+    units::{BytesPerSecond, UnitSystem, block_size},
 };
 
 pub(super) const ABOUT: About = About {
@@ -113,7 +114,7 @@ impl Sheet {
     }
 
     /// Label of a box.
-    fn name(&self, which: &CheckBox) -> String {
+    fn name(&self, which: &CheckBox, is_narrow: bool) -> String {
         match which {
             CheckBox::Part(part) => {
                 PARTS.iter().find(|row| row.part == *part).map_or(String::new(), |row| row.name.to_owned())
@@ -123,7 +124,15 @@ impl Sheet {
                     return String::new();
                 };
                 let time = time(run.run.started, *at < self.kept.0);
-                format!("run {}{time}: {}", at + 1, run.run.workload.title())
+                let stopped = if run.run.interrupted { ", stopped" } else { "" };
+                let rate = UnitSystem::Decimal.rate(BytesPerSecond(run.run.bytes_per_second()));
+                let work = &run.run.workload;
+                if is_narrow {
+                    let pattern = if work.pattern == Pattern::Random { "rand" } else { "read" };
+                    let rate = if run.run.interrupted { rate.replace(' ', "") + "!" } else { rate };
+                    return format!("{} {} {pattern} {rate}", at + 1, block_size(work.block_size));
+                }
+                format!("run {}{time}: {}, {rate}{stopped}", at + 1, work.title())
             }
             CheckBox::Experiment(at) => {
                 let Some(record) = self.dossier.as_ref().and_then(|of| of.experiments.get(*at)) else {
@@ -178,7 +187,7 @@ impl Sheet {
         let done = shared.experiments.done.iter();
         let experiments: Vec<ExperimentRecord> = kept.experiments.iter().chain(done).cloned().collect();
         let last = tests.all.back().filter(|test| test.summary().is_some());
-        let lines = shared.pulls.ended.as_ref().map(|(_, outcome)| outcome.sheet()).unwrap_or_default();
+        let lines = shared.pulls.finished().map(|(_, outcome)| outcome.sheet()).unwrap_or_default();
         Dossier::new(&Material {
             mode: &shared.mode,
             machine: &shared.machine,
