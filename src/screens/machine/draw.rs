@@ -6,7 +6,7 @@ use super::{Areas, Tree, facts_pane, tree_rows};
 use crate::{
     screens::widgets::{
         bottleneck_panel, findings,
-        paint::{Brush, piece},
+        paint::{Brush, inner, piece},
     },
     ui::{Shared, theme::Meaning},
 };
@@ -35,8 +35,11 @@ fn found(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
         piece("Findings", Meaning::Heading),
         piece(format!("  {}", findings::summary(shared)), Meaning::Quiet),
     ];
-    let inner = brush.panel(panel, &heading, &[]);
+    let room = usize::from(inner(panel, shared.is_boxed()).height);
+    let hidden = shared.findings.list.len().saturating_sub(room);
+    // Without a box there is no lower edge for it.
+    let note = (hidden > 0 && !shared.is_boxed()).then(|| piece(format!("2: {hidden} more"), Meaning::Quiet));
+    let inner = brush.panel(panel, &heading, note.as_slice());
     findings::strip(shared, brush, inner);
-    let hidden = shared.findings.list.len().saturating_sub(usize::from(inner.height));
     brush.hidden(panel, "2: ", hidden);
 }
