@@ -11,7 +11,7 @@ use super::{Failure, Status, captured, columns, judge, print, say, signals::Sign
 use crate::{
     engine::EngineError,
     findings::{self, Inputs},
-    model::{RunState, Seconds, fio},
+    model::{RunState, Seconds, Workload, fio},
     pull::{Condition, Done, Outcome, Pull, Series, Step},
     report::{
         json,
@@ -87,7 +87,9 @@ pub(super) fn run(args: &PullArgs, origin: &Origin) -> Result<Status, Failure> {
         return Ok(Status::Done);
     }
     let signal = Signal::watch()?;
-    let pull = args.carry_out(&mut bed, pull, &signal);
+    let mut progress = Progress::new(!args.json && !bed.simulated());
+    let pull =
+        carry_out(&mut bed, pull, &mut progress, |step| step.time(), |_, _| signal.received().is_none());
     let machine = &bed.read.machine;
     let findings = findings::check(&Inputs::at_rest(machine, &bed.read.limits));
     let outcome = Outcome::new(machine, &bed.read.limits, &findings, &pull, UnitSystem::Decimal);
@@ -107,43 +109,46 @@ pub(super) fn run(args: &PullArgs, origin: &Origin) -> Result<Status, Failure> {
     })
 }
 
-impl PullArgs {
-    /// Runs the series to its end, or until a signal comes.
-    fn carry_out(&self, bed: &mut Testbed, mut pull: Pull, signal: &Signal) -> Pull {
-        let files = TestFiles::default();
-        let mut progress =
-            Progress { shows: !self.json && !bed.simulated(), felt: None, said: Duration::ZERO };
-        while let Some(step) = pull.next() {
-            progress.begin(&pull, &step);
-            let ended = bed.run(step.workload.clone(), files.clone(), |look| {
-                progress.look(bed, &mut pull, &step, look);
-                signal.received().is_none()
-            });
-            let (result, seconds, each) = match ended {
-                Ok(mut ended) => {
-                    let learned = judge(bed, &mut ended);
-                    // What a phase measured counts for the next ones.
-                    bed.learn(learned);
-                    let Ended { run, seconds, each, after, .. } = ended;
-                    let read = run.targets.iter().map(|target| target.runtime).max().unwrap_or_default();
-                    if let Some(machine) = &after {
-                        pull.see(machine, true, read);
-                    }
-                    (Ok(run), seconds, each)
+/// Runs the series to its end, each run for its `time`, or until `goes_on` returns false. Files that it laid out are removed.
+fn carry_out(
+    bed: &mut Testbed,
+    mut pull: Pull,
+    progress: &mut Progress,
+    time: impl Fn(&Step) -> Duration,
+    goes_on: impl Fn(&Step, &Look) -> bool,
+) -> Pull {
+    let files = TestFiles::default();
+    while let Some(step) = pull.next() {
+        progress.begin(&pull, &step);
+        let workload = Workload { runtime: Some(time(&step)), ..step.workload.clone() };
+        let ended = bed.run(workload, files.clone(), |look| {
+            progress.look(bed, &mut pull, &step, look);
+            goes_on(&step, look)
+        });
+        let (result, seconds, each) = match ended {
+            Ok(mut ended) => {
+                let learned = judge(bed, &mut ended);
+                // What a phase measured counts for the next ones.
+                bed.learn(learned);
+                let Ended { run, seconds, each, after, .. } = ended;
+                let read = run.targets.iter().map(|target| target.runtime).max().unwrap_or_default();
+                if let Some(machine) = &after {
+                    pull.see(machine, true, read);
                 }
-                Err(EngineError::Stopped) => {
-                    pull.stop();
-                    break;
-                }
-                Err(error) => {
-                    let why = access::failed(&bed.read.machine, pull.targets(), error);
-                    (Err(why), Seconds::default(), Vec::new())
-                }
-            };
-            pull.take(Done { step, result, seconds, each });
-        }
-        pull
+                (Ok(run), seconds, each)
+            }
+            Err(EngineError::Stopped) => {
+                pull.stop();
+                break;
+            }
+            Err(error) => {
+                let why = access::failed(&bed.read.machine, pull.targets(), error);
+                (Err(why), Seconds::default(), Vec::new())
+            }
+        };
+        pull.take(Done { step, result, seconds, each });
     }
+    pull
 }
 
 /// Lines about the run in progress, and its temperatures.
@@ -156,6 +161,10 @@ struct Progress {
 }
 
 impl Progress {
+    fn new(shows: bool) -> Self {
+        Self { shows, felt: None, said: Duration::ZERO }
+    }
+
     fn begin(&mut self, pull: &Pull, step: &Step) {
         (self.felt, self.said) = (None, Duration::ZERO);
         if self.shows {
@@ -194,3 +203,6 @@ impl Progress {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
