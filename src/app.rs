@@ -36,6 +36,8 @@ use crate::{
 
 pub(crate) const MACHINE: ScreenId = ScreenId("machine");
 const TUNE: ScreenId = ScreenId("tune");
+const PULL: ScreenId = ScreenId("pull");
+const SLOTS: ScreenId = ScreenId("slots");
 
 /// Everything the screen shows.
 #[derive(Debug, Clone)]
@@ -44,6 +46,8 @@ pub struct App {
     pub shared: Shared,
     /// The screen shown.
     pub screen: ScreenId,
+    /// The screen that opened it, to which Esc goes back; `None` after a tab.
+    opened_from: Option<ScreenId>,
     /// The screens.
     pub screens: Screens,
     /// What lies over the screen.
@@ -60,6 +64,7 @@ impl App {
         let mut app = Self {
             shared: Shared::new(mode, read, size),
             screen: MACHINE,
+            opened_from: None,
             screens: Screens::default(),
             overlay: None,
             notice: None,
@@ -89,8 +94,20 @@ impl App {
 
     /// Shows another screen, with what it should show.
     pub(crate) fn show(&mut self, screen: ScreenId, subject: Option<Subject>) -> Vec<Effect> {
-        self.screen = screen;
+        (self.screen, self.opened_from) = (screen, None);
         subject.map_or_else(Vec::new, |subject| self.hand(screen, &subject))
+    }
+
+    /// Shows a screen that another one opens. Whatever the pull's page opened leads back to it.
+    fn open(&mut self, screen: ScreenId, subject: Option<Subject>) -> Vec<Effect> {
+        let from = match (self.screen, screen) {
+            (_, PULL) | (PULL, MACHINE) => None,
+            (PULL, _) => Some(PULL),
+            _ => self.opened_from,
+        };
+        let effects = self.show(screen, subject);
+        self.opened_from = from;
+        effects
     }
 
     /// Lays something over the screen.
@@ -112,7 +129,7 @@ impl App {
             match ask {
                 Ask::Effect(effect) => effects.push(effect),
                 Ask::Notice(notice) => self.notice = Some(notice),
-                Ask::Show(screen, subject) => effects.extend(self.show(screen, subject)),
+                Ask::Show(screen, subject) => effects.extend(self.open(screen, subject)),
                 Ask::Hand(screen, subject) => effects.extend(self.hand(screen, &subject)),
                 Ask::Open(screen) => self.overlay = Some(Overlay::Screen(screen, 0)),
                 Ask::Close => self.overlay = None,
@@ -326,7 +343,7 @@ impl App {
             if !why.files().is_empty() && self.shared.pulls.running.is_none() {
                 effects = self.hand(ScreenId("dyno"), &Subject::Refused(why.files().to_vec()));
             }
-        } else if matches!(self.overlay, Some(Overlay::Quit)) {
+        } else if matches!(self.overlay, Some(Overlay::Quit)) && self.shared.pulls.running.is_none() {
             self.overlay = None;
         }
         let keeps = !self.shared.pulls.is_step_on_the_way();

@@ -140,6 +140,8 @@ pub struct Pull {
     /// Temperature and link of each target's drive.
     conditions: Vec<Option<Condition>>,
     stopped: bool,
+    /// Counts the pulls of a start.
+    number: u32,
 }
 
 impl Pull {
@@ -163,6 +165,7 @@ impl Pull {
             done: Vec::new(),
             conditions,
             stopped: false,
+            number: 0,
         }
     }
 
@@ -170,6 +173,17 @@ impl Pull {
     #[must_use]
     pub fn with_size(self, size: Option<Bytes>) -> Self {
         Self { size, ..self }
+    }
+
+    /// The same with its number among the pulls of this start.
+    #[must_use]
+    pub fn numbered(self, number: u32) -> Self {
+        Self { number, ..self }
+    }
+
+    /// See [`Self::numbered`].
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     /// The same series on files of [`FILE_SIZE`].

@@ -108,8 +108,8 @@ const PICTURES: [(&str, &str); 12] = [
     ("minute-2-pull", "machine --demo --keys r --seconds 18"),
     ("minute-3-headline", "machine --demo --keys r --seconds 60"),
     ("minute-4-finding", "machine --demo --keys r --seconds 60 --then <Enter>"),
-    ("minute-5-slot", "machine --demo --keys r --seconds 60 --then w"),
-    ("minute-6-sheet", "machine --demo --keys r --seconds 60 --then s"),
+    ("minute-5-slot", "machine --demo --keys r --seconds 60 --then <Enter>w"),
+    ("minute-6-sheet", "machine --demo --keys r --seconds 60 --then <Enter>w<Esc>s"),
 ];
 
 #[test]

@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
 use std::{
-    process::{Command, Output},
+    io::{BufRead, BufReader},
+    process::{Command, Output, Stdio},
     time::Duration,
 };
 
@@ -90,28 +91,33 @@ fn the_profile_is_printed_as_people_paste_it() {
     }
 }
 
+/// Ctrl-C in the middle of laying the file out, and of a run. `cli/pull/tests.rs` stops it in every phase.
 #[test]
-fn a_file_is_read_stopped_in_any_phase_and_removed() {
+fn a_signal_ends_it_with_what_it_has_and_removes_the_file() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let path = folder.path().join("iodyno.test");
     let state = tempfile::tempdir().unwrap();
-    // While it lays the file out, and in the first and second phase.
-    for after in [300, 3_000, 11_000] {
-        let child = Command::new(env!("CARGO_BIN_EXE_iodyno"))
+    for (line, says) in
+        [("laying out", "Stopped in the first run"), ("2 of 4: ", "Stopped in phase \"jobs\"")]
+    {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_iodyno"))
             .env("IODYNO_STATE_DIR", state.path())
-            .args(["pull", "--json", "--size", "64m", "--filename", path.to_str().unwrap()])
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped())
+            .args(["pull", "--size", "64m", "--filename", path.to_str().unwrap()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_millis(after));
+        let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
+        assert!(errors.any(|said| said.unwrap().contains(line)), "{line}");
         let id = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
         rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+        errors.for_each(drop);
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
-        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert!(document["stopped"].is_string(), "{document}");
-        assert!(!path.exists(), "stopped after {after} ms");
+        assert_eq!(output.status.code(), Some(130), "{line}");
+        let text = String::from_utf8(output.stdout).unwrap().replace('\n', " ");
+        assert!(text.contains(says), "{text}");
+        assert!(!path.exists(), "{line}");
     }
 }
 
@@ -252,7 +258,7 @@ fn esc_leaves_a_pull_running_with_a_mark_and_r_shows_it_again() {
     press(&mut headless, "<Esc>");
     assert_eq!(headless.app.screen, ScreenId("machine"));
     let picture = shown(&headless);
-    assert!(picture.contains("● pull  2 of 5: all drives together"), "{picture}");
+    assert!(picture.contains("● pull 2 of 5: all drives together"), "{picture}");
     assert!(picture.contains("The pull goes on: r shows it, x stops it"), "{picture}");
     press(&mut headless, "r");
     assert_eq!(headless.app.screen, ScreenId("pull"));
@@ -308,4 +314,154 @@ fn a_long_pull_draws_its_rate_over_time() {
     let values = long["rates"]["bytes_per_second"].as_array().unwrap().len() as u64;
     assert!(values * long["rates"]["seconds_per_value"].as_u64().unwrap() >= 590, "{long}");
     assert!(pull(&["--demo", "laptop"])["phases"][2]["rates"].is_null());
+}
+
+#[test]
+fn r_is_the_pull_but_where_a_screen_has_something_to_run() {
+    for (tab, shows) in [
+        ("1", "pull"),
+        ("2", "pull"),
+        ("3", "pull"),
+        ("4", "dyno"),
+        ("5", "what-if"),
+        ("5w", "pull"),
+        ("6", "pull"),
+        ("7", "pull"),
+    ] {
+        let mut headless = open("laptop", (120, 40));
+        press(&mut headless, &format!("{tab}r"));
+        assert_eq!(headless.app.screen, ScreenId(shows), "{tab}");
+        assert_eq!(headless.app.shared.pulls.running.is_some(), shows == "pull", "{tab}");
+        let is_test = shows == "dyno";
+        assert_eq!(headless.app.shared.tests.running().is_some(), is_test || shows == "pull", "{tab}");
+    }
+}
+
+#[test]
+fn esc_goes_back_to_the_pull_from_all_that_its_page_opens() {
+    for (keys, shows) in [
+        ("d", "dyno"),
+        ("s", "sheet"),
+        ("w", "slots"),
+        ("<Enter>", "findings"),
+        ("<Enter>w", "slots"),
+        ("<Enter><Enter>", "machine"),
+    ] {
+        let mut headless = open("threadripper-before", (120, 40));
+        press(&mut headless, "r");
+        headless.wait(Duration::from_mins(1));
+        press(&mut headless, keys);
+        assert_eq!(headless.app.screen, ScreenId(shows), "{keys}");
+        press(&mut headless, "<Esc>");
+        assert_eq!(headless.app.screen, ScreenId("pull"), "{keys}");
+        press(&mut headless, "<Esc>");
+        assert_eq!(headless.app.screen, ScreenId("machine"), "{keys}");
+        // A tab is no page of the pull.
+        press(&mut headless, "42<Esc>");
+        assert_eq!(headless.app.screen, ScreenId("machine"), "{keys}");
+    }
+}
+
+#[test]
+fn a_stopped_pull_does_not_lose_the_finished_one() {
+    const FIRST: &str = "53.5 of 71.4 GB/s (75 %).";
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_mins(1));
+    assert!(!shown(&headless).contains("other pull"), "there is one only");
+    // Stopped at once: nothing was measured, so nothing replaces it.
+    press(&mut headless, "rx");
+    headless.wait(Duration::from_secs(1));
+    assert!(shown(&headless).contains(FIRST), "{}", shown(&headless));
+    // Stopped while drives are read alone: both can be seen.
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(3));
+    press(&mut headless, "x");
+    headless.wait(Duration::from_secs(1));
+    let picture = shown(&headless);
+    assert!(picture.contains("Stopped before all drives were read together."), "{picture}");
+    assert!(picture.contains(&format!("p shows the other pull: {FIRST}")), "{picture}");
+    // Its runs were of drives alone: the dyno has none of them, and shows no other pull's.
+    press(&mut headless, "d");
+    assert_eq!(headless.app.screen, ScreenId("pull"));
+    assert!(shown(&headless).contains("No run of this pull has curves"), "{}", shown(&headless));
+    // The sheet begins with the finished one.
+    press(&mut headless, "s");
+    assert!(shown(&headless).contains(FIRST), "{}", shown(&headless));
+    press(&mut headless, "<Esc>p");
+    let picture = shown(&headless);
+    assert!(picture.lines().nth(3).unwrap().contains(FIRST), "{picture}");
+    assert!(picture.contains("p shows the other pull: Stopped"), "{picture}");
+    // Its runs are older than others by now.
+    press(&mut headless, "4");
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(12));
+    press(&mut headless, "pd");
+    assert!(shown(&headless).contains("4k randread, depth 1, 1 job"), "{}", shown(&headless));
+    // A whole one replaces both.
+    press(&mut headless, "<Esc>r");
+    headless.wait(Duration::from_mins(1));
+    assert!(!shown(&headless).contains("other pull"), "{}", shown(&headless));
+}
+
+/// What only an experiment can measure is no loss that the pull saw, and its finding is a key away.
+#[test]
+fn a_finding_without_a_figure_is_named_and_opened() {
+    let mut headless = open("x570", (120, 40));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_mins(1));
+    let picture = shown(&headless);
+    assert!(
+        picture.contains("Large reads lose nothing: ") && !picture.contains("Nothing is lost"),
+        "{picture}"
+    );
+    press(&mut headless, "<Enter>");
+    assert_eq!(headless.app.screen, ScreenId("findings"));
+    assert!(shown(&headless).contains("use 512 B blocks"), "{}", shown(&headless));
+}
+
+#[test]
+fn a_remedy_is_offered_only_where_there_is_one() {
+    let footer = |headless: &Headless| shown(headless).lines().last().unwrap().to_owned();
+    let mut headless = open("laptop", (120, 40));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_mins(1));
+    assert!(!footer(&headless).contains("w what if"), "{}", footer(&headless));
+    press(&mut headless, "w");
+    assert_eq!(headless.app.screen, ScreenId("pull"));
+    assert!(shown(&headless).contains("Enter shows the remedy"), "{}", shown(&headless));
+}
+
+#[test]
+fn a_pull_is_not_left_without_asking() {
+    let mut headless = open("laptop", (80, 24));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(2));
+    press(&mut headless, "q");
+    // It still asks when the next phase has begun.
+    headless.wait(Duration::from_secs(5));
+    assert!(!headless.has_left() && shown(&headless).contains("A pull is running"), "{}", shown(&headless));
+    headless.wait(Duration::from_mins(1));
+    assert!(!shown(&headless).contains("A pull is running"), "nothing is left to ask");
+    press(&mut headless, "rqq");
+    assert!(headless.has_left());
+}
+
+#[test]
+fn the_form_says_that_it_waits_for_the_pull_and_the_tabs_keep_their_distance() {
+    let mut headless = open("laptop", (80, 24));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(2));
+    assert!(shown(&headless).lines().nth(1).unwrap().ends_with("7 Sheet  pull"), "{}", shown(&headless));
+    press(&mut headless, "d");
+    assert!(shown(&headless).contains("workload  not running"), "{}", shown(&headless));
+}
+
+/// A drive is compared with the same figure wherever it is shown.
+#[test]
+fn the_pull_and_the_slots_have_one_potential() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "5w");
+    let picture = shown(&headless);
+    assert!(picture.contains("4.92 of 7.14") && !picture.contains("7.20"), "{picture}");
 }

@@ -1,19 +1,16 @@
 //! Commands that every screen has.
 
-use super::{App, Effect, MACHINE, TUNE, overlay::Overlay, tabs::home};
-use crate::{screens::Step, ui::Subject};
+use super::{App, Effect, MACHINE, SLOTS, TUNE, overlay::Overlay, tabs::home};
+use crate::{
+    screens::Step,
+    ui::{Shared, Subject},
+};
 
 /// Moves the cursor or the text of the screen shown.
 pub(super) fn step(app: &mut App, step: Step) -> Vec<Effect> {
     let body = app.layout().body;
     let Some(screen) = app.screens.get_mut(app.screen) else { return Vec::new() };
     let asks = screen.step(step, &app.shared, body);
-    app.grant(asks)
-}
-
-/// Runs the workload of the form.
-pub(super) fn run(app: &mut App) -> Vec<Effect> {
-    let asks = app.screens.dyno.run(&app.shared);
     app.grant(asks)
 }
 
@@ -31,10 +28,17 @@ pub(super) fn stop(app: &mut App) -> Vec<Effect> {
     vec![Effect::StopRun]
 }
 
-/// Goes back: the screen by a step of its own, else to the screen it is a page of, else to the first one.
+/// Goes back: the screen by a step of its own, else to the pull it was opened from, else to the screen it is a page of, else
+/// to the first one. A move that the pull opened is left at once.
 pub(super) fn back(app: &mut App) -> Vec<Effect> {
-    if let Some(asks) = app.screens.get_mut(app.screen).and_then(|screen| screen.back(&app.shared)) {
+    let is_left = app.opened_from.is_some() && app.screen == SLOTS && !app.screens.slots.is_carrying();
+    if !is_left
+        && let Some(asks) = app.screens.get_mut(app.screen).and_then(|screen| screen.back(&app.shared))
+    {
         return app.grant(asks);
+    }
+    if let Some(from) = app.opened_from {
+        return app.show(from, None);
     }
     let home = home(app.screen);
     app.screen = if app.screen == home { MACHINE } else { home };
@@ -43,7 +47,8 @@ pub(super) fn back(app: &mut App) -> Vec<Effect> {
 
 /// Leaves, or asks first.
 pub(super) fn quit(app: &mut App) -> Vec<Effect> {
-    if app.shared.tests.running().is_some() || app.shared.experiments.running().is_some() {
+    let Shared { tests, experiments, pulls, .. } = &app.shared;
+    if tests.running().is_some() || experiments.running().is_some() || pulls.running.is_some() {
         return app.lay(Overlay::Quit);
     }
     leave(app)

@@ -5,7 +5,7 @@
 use std::{fmt::Write as _, sync::LazyLock};
 
 use super::{
-    App, Effect, act,
+    App, Effect, PULL, act,
     overlay::{Overlay, Palette},
     tabs::{about, neighbour, tabs},
 };
@@ -14,7 +14,7 @@ use crate::{
     ui::{
         Command,
         Key::{self, Char, Ctrl},
-        ScreenId,
+        ScreenId, Subject,
         command::{Row, command, pair},
     },
 };
@@ -26,7 +26,7 @@ type Run = fn(&mut App) -> Vec<Effect>;
 const EVERYWHERE: &[Command<Run>] = &[
     command(80, &[Key::Tab], "", "next screen", "Go to the screen on the right", |app| app.show(neighbour(app.screen, 1), None)),
     command(90, &[Key::BackTab], "", "previous screen", "Go to the screen on the left", |app| app.show(neighbour(app.screen, -1), None)),
-    command(100, &[Char('r')], "run", "run", "Run the workload on the marked drives, or on all if none is marked", act::run),
+    command(100, &[Char('r')], "pull", "pull", "Run the pull: each drive alone, all together, random reads, latency; one headline", |app| app.show(PULL, Some(Subject::Pull))),
     command(120, &[Char('x')], "stop", "stop", "Stop the running test; its result so far counts", act::stop),
     pair("↑↓", command(130, &[Key::Up, Char('k')], "move", "up", "Move up", |app| act::step(app, Step::Rows(-1)))),
     command(140, &[Key::Down, Char('j')], "", "down", "Move down", |app| act::step(app, Step::Rows(1))),
@@ -127,8 +127,8 @@ mod tests {
                 assert!(one.name != two.name && one.place != two.place, "{} and {}", one.name, two.name);
                 let together = one_on.is_none() || two_on.is_none() || one_on == two_on;
                 let shared = one.keys.iter().find(|key| together && two.keys.contains(key));
-                // What `r` runs is the screen's own.
-                let is_own = one_on != two_on && [one.name, two.name].contains(&"run");
+                // `r` is the pull but where a screen has something of its own to run.
+                let is_own = one_on != two_on && [one.name, two.name].contains(&"pull");
                 assert!(shared.is_none() || is_own, "{shared:?} means {} and {}", one.name, two.name);
             }
         }

@@ -80,13 +80,18 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
     }
     let Some((state, subject, time)) = running(app) else { return };
     let state = [piece("● ", Meaning::Warning), piece(state, Meaning::Text)];
-    let subject = piece(format!("  {subject}"), Meaning::Quiet);
+    let subject = piece(format!(" {subject}"), Meaning::Quiet);
     let time = piece(format!("  {time}"), Meaning::Figure);
     let end = layout::tabs(app.layout().tabs).last().map_or(0, |(area, _)| area.right());
-    let room = app.layout().tabs.right().saturating_sub(end + 1);
-    // Narrow screens show the state and the time, the narrowest the state alone.
-    let lines =
-        [vec![subject, time.clone()], vec![time], Vec::new()].map(|rest| [&state[..], &rest].concat());
+    let room = app.layout().tabs.right().saturating_sub(end + 2);
+    // Narrow screens show the state and the time, the narrowest the state alone, or its mark.
+    let lines = [vec![subject, time.clone()], vec![time], Vec::new()];
+    let word = vec![state[1].clone()];
+    let lines: Vec<Vec<Piece>> = lines
+        .into_iter()
+        .map(|rest| [&state[..], &rest].concat())
+        .chain([word, vec![piece("●", Meaning::Warning)]])
+        .collect();
     if let Some(line) = lines.iter().find(|line| width(line) <= room) {
         brush.write_right(app.layout().tabs.right() - 1, app.layout().tabs.y, line);
     }

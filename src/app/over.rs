@@ -45,7 +45,8 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
         }
         Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
         Some(Overlay::Quit) => {
-            let inner = open(brush, area, "A test is running");
+            let pulls = app.shared.pulls.running.is_some();
+            let inner = open(brush, area, if pulls { "A pull is running" } else { "A test is running" });
             let line = hints(&[("q", "stops it and quits"), ("Esc", "cancels")]);
             brush.write(inner.x, inner.y + 1, inner.width, &line);
         }

@@ -1,6 +1,6 @@
 //! From one run of a pull to the next, and to its end.
 
-use super::{App, Effect};
+use super::{App, Effect, overlay::Overlay};
 use crate::ui::{Ask, SharedChange};
 
 impl App {
@@ -8,10 +8,16 @@ impl App {
     pub(super) fn go_on(&mut self) -> Vec<Effect> {
         let Some(pull) = &self.shared.pulls.running else { return Vec::new() };
         let Some(step) = pull.next() else {
-            self.shared.end_pull();
+            if matches!(self.overlay, Some(Overlay::Quit)) {
+                self.overlay = None;
+            }
+            if !self.shared.end_pull() {
+                self.tell("Stopped before anything was measured: this is the pull before it");
+            }
             return Vec::new();
         };
-        let test = self.shared.test_of(step.workload.clone());
+        let mut test = self.shared.test_of(step.workload.clone());
+        test.pull = Some(pull.number());
         let mut effects = self.grant(vec![Ask::Change(SharedChange::BeginTest(Box::new(test)))]);
         effects.push(Effect::StartRun(Box::new(step.workload)));
         effects

@@ -10,7 +10,7 @@ use crate::{
     capacity::{Expected, Potential},
     findings::{FINDINGS, Finding, SubjectKind},
     machine::Machine,
-    model::{Basis, DriveName, FindingId, Limits, NodeIndex, RunSummary},
+    model::{Basis, DriveName, FindingId, Limits, NodeIndex, RunSummary, Severity},
     units::{BytesPerSecond, UnitSystem, counted},
 };
 
@@ -41,6 +41,8 @@ pub struct Headline {
     pub figures: Option<Figures>,
     /// What is lost to known limits, most costly first.
     pub lost_to: Vec<Loss>,
+    /// A finding whose cost only an experiment can tell.
+    pub not_measured: Option<FindingId>,
 }
 
 /// One run against what its drives could read: the headline, and each drive.
@@ -60,11 +62,13 @@ impl Headline {
         let figures = compared.figures(|bytes, _| bytes);
         let lost_to = compared.losses(findings);
         let mut text = format!("{}.", compared.figure(units));
-        for sentence in sentences(compared, &figures, &lost_to, findings, units) {
+        let not_measured = not_measured(findings);
+        let is_all = not_measured.is_none();
+        for sentence in sentences(compared, &figures, &lost_to, findings, is_all, units) {
             text.push(' ');
             text.push_str(&sentence);
         }
-        Self { text, figures: Some(figures), lost_to }
+        Self { text, figures: Some(figures), lost_to, not_measured: not_measured.map(|finding| finding.id) }
     }
 
     /// What was measured as a share of what it is compared with.
@@ -89,7 +93,7 @@ impl Headline {
             let each = if alone.len() == 1 { "" } else { " each" };
             let _ = write!(text, " Alone, {} of {drives} read {range}{each}.", alone.len());
         }
-        Self { text, figures: None, lost_to: Vec::new() }
+        Self { text, figures: None, lost_to: Vec::new(), not_measured: None }
     }
 }
 
@@ -142,12 +146,21 @@ impl Compared<'_> {
     }
 }
 
+/// The first finding above information whose cost no computation tells.
+pub(super) fn not_measured(findings: &[Finding]) -> Option<&Finding> {
+    findings.iter().find(|one| {
+        let gain = &one.gain;
+        one.severity >= Severity::Warning && gain.bytes_per_second.is_none() && gain.iops.is_none()
+    })
+}
+
 /// Cause, remedy and gain of what is lost, or that nothing is; then what was not compared.
 fn sentences(
     compared: &Compared<'_>,
     figures: &Figures,
     lost_to: &[Loss],
     findings: &[Finding],
+    is_all: bool,
     units: UnitSystem,
 ) -> Vec<String> {
     let by_cpus = compared.cpu_words();
@@ -172,10 +185,9 @@ fn sentences(
         ));
     } else if lost_to.is_empty() && figures.reference.is_some() {
         let drives = counted(compared.run.targets.len(), "drive");
-        sentences.push(format!(
-            "Nothing is lost: {} checks found no limit between {drives} and memory.",
-            FINDINGS.len()
-        ));
+        let lost = if is_all { "Nothing is lost" } else { "Large reads lose nothing" };
+        sentences
+            .push(format!("{lost}: {} checks found no limit between {drives} and memory.", FINDINGS.len()));
     }
     let without = compared.potentials.iter().filter(|one| one.is_none()).count();
     if without > 0 {

@@ -4,13 +4,13 @@ use super::{
     Done, Phase, Pull,
     compared::{Compared, DriveResult, Figures},
     conditions::Condition,
-    headline::Headline,
+    headline::{Headline, not_measured},
     steadiness::{Fall, Steadiness, steadiness},
 };
 use crate::{
     findings::Finding,
     machine::Machine,
-    model::{Basis, Limits, RunSummary, Severity, TargetSummary},
+    model::{Basis, Limits, RunSummary, TargetSummary},
     units::{self, BytesPerSecond, Micros, UnitSystem, counted},
 };
 
@@ -127,11 +127,7 @@ impl Outcome {
 
 /// What a headline does not hold: a cost that only an experiment can tell, phases that are missing.
 fn remarks(pull: &Pull, findings: &[Finding]) -> String {
-    let unknown = findings.iter().find(|one| {
-        let gain = &one.gain;
-        one.severity >= Severity::Warning && gain.bytes_per_second.is_none() && gain.iops.is_none()
-    });
-    let unknown = unknown.map(|finding| format!(" Not measured yet: {}.", finding.title));
+    let unknown = not_measured(findings).map(|finding| format!(" Not measured yet: {}.", finding.title));
     let stopped = pull.stopped().map(|phase| {
         let later = if phase == Phase::Latency.name() { "" } else { "; later phases are missing" };
         format!(" Stopped in phase \"{phase}\"{later}.")

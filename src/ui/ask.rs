@@ -58,6 +58,8 @@ pub enum Subject {
     LeftBehind,
     /// A pull, to be begun.
     Pull,
+    /// The runs of the pull with this number.
+    Runs(u32),
     /// The columns of the tree as they were chosen before.
     Columns(String),
     /// The drives of the test that ended may not be read; these files can be.
@@ -89,6 +91,8 @@ pub enum SharedChange {
     BeginPull,
     /// The pull that waits is not made.
     LeavePull,
+    /// The other one of a stopped pull and the finished one before it is shown.
+    OtherPull,
     /// An experiment begins.
     BeginExperiment(Box<Plan>),
     /// The experiment that ended is not shown any more.

@@ -19,8 +19,17 @@ pub struct Pulls {
     pub running: Option<Pull>,
     /// The last one that ended, with what it found.
     pub ended: Option<(Pull, Outcome)>,
+    /// Beside a stopped one, the last one that was finished; in its place, the stopped one.
+    pub former: Option<(Pull, Outcome)>,
+    /// Pulls begun.
+    count: u32,
     /// What the user agreed to read in this start.
     agreed: Vec<Target>,
+}
+
+/// Whether every run of it was carried out.
+fn is_finished((pull, outcome): &(Pull, Outcome)) -> bool {
+    pull.stopped().is_none() && pull.failed().is_none() && outcome.headline.figures.is_some()
 }
 
 impl Pulls {
@@ -33,8 +42,47 @@ impl Pulls {
     pub fn begin(&mut self) {
         let Some(pull) = self.asked.take() else { return };
         self.agreed = pull.targets().to_vec();
-        self.running = Some(pull);
-        self.ended = None;
+        self.count += 1;
+        self.running = Some(pull.numbered(self.count));
+        let kept = [self.ended.take(), self.former.take()];
+        self.former = kept.into_iter().flatten().find(is_finished);
+    }
+
+    /// Takes what the pull in progress came to. One that was stopped before it measured anything leaves the one before it:
+    /// then false.
+    pub fn end(&mut self, pull: Pull, outcome: Outcome) -> bool {
+        let is_empty = outcome.drives.is_empty() && pull.failed().is_none();
+        if is_empty && self.former.is_some() {
+            self.ended = self.former.take();
+            return false;
+        }
+        let ended = (pull, outcome);
+        if is_finished(&ended) {
+            self.former = None;
+        }
+        self.ended = Some(ended);
+        true
+    }
+
+    /// Shows the other one of a stopped and a finished pull.
+    pub fn swap(&mut self) {
+        if self.former.is_some() {
+            std::mem::swap(&mut self.ended, &mut self.former);
+        }
+    }
+
+    /// Drops the pull that waits.
+    pub fn leave(&mut self) {
+        self.asked = None;
+        if self.ended.is_none() && self.running.is_none() {
+            self.ended = self.former.take();
+        }
+    }
+
+    /// The one for the sheet: the last that was finished, else the last.
+    pub fn finished(&self) -> Option<&(Pull, Outcome)> {
+        let both = [&self.ended, &self.former];
+        both.into_iter().flatten().find(|ended| is_finished(ended)).or(self.ended.as_ref())
     }
 
     /// The run in progress.

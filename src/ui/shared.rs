@@ -113,7 +113,7 @@ impl Shared {
                 test.headline = pull::of_run(machine, limits, &findings.list, summary, *units).0.text;
             }
         }
-        if let Some((pull, outcome)) = &mut pulls.ended {
+        for (pull, outcome) in [&mut pulls.ended, &mut pulls.former].into_iter().flatten() {
             *outcome = Self::outcome(machine, limits, pull, *units);
         }
     }
@@ -124,11 +124,11 @@ impl Shared {
         Outcome::new(machine, limits, &findings, pull, units)
     }
 
-    /// Ends the pull in progress.
-    pub fn end_pull(&mut self) {
-        let Some(pull) = self.pulls.running.take() else { return };
+    /// Ends the pull in progress; false where it measured nothing and the one before it is shown again.
+    pub fn end_pull(&mut self) -> bool {
+        let Some(pull) = self.pulls.running.take() else { return true };
         let outcome = Self::outcome(&self.machine, &self.limits, &pull, self.units);
-        self.pulls.ended = Some((pull, outcome));
+        self.pulls.end(pull, outcome)
     }
 
     /// A test of this workload, about to begin.
@@ -226,7 +226,8 @@ impl Shared {
             Change::BeginTest(test) => self.tests.begin(*test),
             Change::AskPull(pull) => self.pulls.asked = Some(*pull),
             Change::BeginPull => self.pulls.begin(),
-            Change::LeavePull => self.pulls.asked = None,
+            Change::LeavePull => self.pulls.leave(),
+            Change::OtherPull => self.pulls.swap(),
             Change::BeginExperiment(plan) => self.experiments.begin(*plan),
             Change::CloseExperiment => self.experiments.shown = None,
             Change::TurnExperiment(own) => flip(&mut self.experiments.posted, own),

@@ -28,6 +28,8 @@ const SMOOTHING: Duration = Duration::from_millis(500);
 pub struct Test {
     /// The requested workload.
     pub workload: Workload,
+    /// The number of the pull it is a run of.
+    pub pull: Option<u32>,
     /// What each target should reach by the machine's limits; `None` where nothing is known to limit it.
     pub expected: Vec<Option<Expected>>,
     /// What each target could read with nothing in its way; `None` where that is not known.
@@ -123,6 +125,7 @@ impl Test {
             counts: VecDeque::new(),
         });
         Self {
+            pull: None,
             targets: targets.collect(),
             workload,
             expected,

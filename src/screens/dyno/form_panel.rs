@@ -19,6 +19,7 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
     let form = &state.form;
     let chosen = state.targets(shared).len();
     let what = match (form.files.len(), shared.marks.is_empty()) {
+        _ if shared.pulls.running.is_some() => "not running".to_owned(),
         (1, _) => "a file".to_owned(),
         (2.., _) => counted(chosen, "file"),
         (0, true) => format!("all {}", counted(chosen, "drive")),

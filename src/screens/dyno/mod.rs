@@ -42,6 +42,7 @@ pub(super) const ABOUT: About = About {
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<Dyno>>] = &[
+    command(101, &[Char('r')], "run", "run", "Run the workload on the marked drives, or on all if none is marked", Dyno::run),
     command(110, &[Char(' ')], "pause", "pause", "Pause or resume the test", update::pause),
     pair("←→", command(260, &[Key::Left, Char('h')], "change", "previous choice", "Previous choice of the field", |dyno, _| dyno.choose(-1))),
     command(270, &[Key::Right, Char('l')], "", "next choice", "Next choice of the field", |dyno, _| dyno.choose(1)),

@@ -57,6 +57,10 @@ impl Screen for Dyno {
 
     /// Where drives may not be read, files on their file systems are offered in the form, to be taken or left.
     fn take(&mut self, subject: &Subject, shared: &Shared) -> Asks {
+        if let Subject::Runs(pull) = subject {
+            let newest = shared.tests.all.iter().rev().position(|test| test.pull == Some(*pull));
+            (self.back, self.result_top) = (newest.unwrap_or(0), 0);
+        }
         let Subject::Refused(files) = subject else { return Asks::new() };
         self.form.offer(files, FILE_SIZE);
         let text = file_offer::question(shared, files, FILE_SIZE, None);

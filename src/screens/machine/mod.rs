@@ -32,9 +32,9 @@ use crate::{
     model::{DriveName, NodeIndex},
     report::flatten::{self, Row, RowKey, RowKind, Sort},
     ui::{
-        About, Ask, Asks, Command,
+        About, Asks, Command,
         Key::{self, Char},
-        ScreenId, Shared, Subject,
+        ScreenId, Shared,
         command::{command, pair},
         shared::flip,
         theme::Meaning,
@@ -67,7 +67,6 @@ pub(super) const ABOUT: About = About {
 pub(super) const COMMANDS: &[Command<Run<Tree>>] = &[
     pair("←→", command(240, &[Key::Left, Char('h')], "fold", "fold", "Fold the row, or go to its parent", |tree, _| { tree.left(); Asks::new() })),
     command(250, &[Key::Right, Char('l')], "", "unfold", "Unfold the row, or go to its first child", |tree, _| { tree.right(); Asks::new() }),
-    command(101, &[Char('r')], "pull", "pull", "Run the pull: each drive alone, all together, random reads, latency; one headline", |_, _| vec![Ask::Show(ScreenId("pull"), Some(Subject::Pull))]),
     command(280, &[Char('n')], "next drive", "next drive", "Jump to the next drive", |tree, _| { tree.step_drive(1); Asks::new() }),
     command(290, &[Char('N')], "", "previous drive", "Jump to the previous drive", |tree, _| { tree.step_drive(-1); Asks::new() }),
     command(300, &[Char(' ')], "mark", "mark", "Mark the drive for the test, or every drive below this row", Tree::mark),

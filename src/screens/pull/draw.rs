@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::{Areas, Pull, rows, runs};
+use super::{Areas, Pull, latency, rows, runs};
 use crate::{
     pull::Outcome,
     screens::widgets::{
         file_offer,
-        paint::{Brush, Piece, cells, fit, fit_end, hints, paragraph, piece, simulated},
+        paint::{Brush, Piece, cells, fit, fit_end, hanging, hints, paragraph, piece, simulated},
         words::bar_meaning,
     },
     ui::{Shared, theme::Meaning},
@@ -34,6 +34,12 @@ pub(super) fn draw(state: &Pull, shared: &Shared, area: Rect, brush: &mut Brush<
     if let Some(area) = areas.curve {
         runs::curve(shared, area, brush);
     }
+    if let Some(area) = areas.latency {
+        latency::draw(shared, area, brush);
+    }
+    if let Some(area) = areas.small {
+        runs::small_curve(shared, area, brush);
+    }
 }
 
 /// Consent, progress, headline, or what a pull is: lines of at most `width` cells.
@@ -46,7 +52,19 @@ pub(super) fn head(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
         return progress(shared, left, width);
     }
     match &pulls.ended {
-        Some((_, outcome)) => headline(outcome, width),
+        Some((_, outcome)) => {
+            let mut lines = headline(outcome, width);
+            if let Some((_, other)) = &pulls.former {
+                let text = other.headline.text.split_inclusive(").").next().unwrap_or_default();
+                lines.extend(hanging(
+                    piece("p ", Meaning::Key),
+                    &format!("shows the other pull: {text}"),
+                    Meaning::Quiet,
+                    width,
+                ));
+            }
+            lines
+        }
         None => paragraph(
             "A pull reads each drive alone, then all together, and names the limit between them: one sentence with figure, \
              loss, cause, remedy and gain. It reads only. r starts it.",

@@ -1,6 +1,7 @@
 //! The pull's page of the dyno: consent, progress, headline, drives.
 
 mod draw;
+mod latency;
 mod rows;
 mod runs;
 mod update;
@@ -9,9 +10,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{Run, Screen};
 use crate::ui::{
-    About, Command,
+    About, Ask, Command,
     Key::{self, Char},
-    ScreenId, Shared, Subject,
+    ScreenId, Shared, SharedChange, Subject,
     command::command,
     theme::Meaning,
 };
@@ -40,6 +41,7 @@ pub(super) const COMMANDS: &[Command<Run<Pull>>] = &[
     command(341, &[Key::Enter], "finding", "finding", "Start the pull that waits; after it, open the finding that names the limit", update::enter),
     command(461, &[Char('d')], "details", "runs", "Show the runs of the pull: curves, percentiles, the form", update::details),
     command(601, &[Char('w')], "what if", "slot move", "Open the remedy: the card in another slot, or the experiment", update::remedy),
+    command(603, &[Char('p')], "other pull", "other pull", "Show the finished pull before a stopped one, or the stopped one again", |_, _| vec![Ask::Change(SharedChange::OtherPull)]),
     command(602, &[Char('s')], "sheet", "to sheet", "Show the sheet, which begins with this headline", update::sheet),
 ];
 
@@ -51,6 +53,7 @@ pub struct Pull {
 }
 
 /// Where everything is.
+#[derive(Default)]
 struct Areas {
     /// Consent, progress or headline.
     head: Rect,
@@ -60,10 +63,16 @@ struct Areas {
     runs: Option<Rect>,
     /// A curve beside them.
     curve: Option<Rect>,
+    /// Where there is room below these: latency by drive.
+    latency: Option<Rect>,
+    /// And the curve of small reads.
+    small: Option<Rect>,
 }
 
 /// The least height of the panels below the drives, and the least width for two of them.
 const LEAST_HEIGHT: u16 = 6;
+/// From this height on they have two rows of panels.
+const TWO_ROWS: u16 = 22;
 const TWO: u16 = 100;
 
 impl Areas {
@@ -77,13 +86,23 @@ impl Areas {
         let high = count.saturating_add(frame + rows::heading(inside));
         let has_runs = shared.pulls.running.is_some() || shared.pulls.ended.is_some();
         if !has_runs || shared.pulls.asked.is_some() || rest.height < high.saturating_add(LEAST_HEIGHT) {
-            return Self { head, drives: rest, runs: None, curve: None };
+            return Self { head, drives: rest, ..Self::default() };
         }
         let [drives, below] = Layout::vertical([Constraint::Length(high), Constraint::Min(0)]).areas(rest);
         if below.width < TWO {
-            return Self { head, drives, runs: Some(below), curve: None };
+            return Self { head, drives, runs: Some(below), ..Self::default() };
         }
         let [runs, curve] = Layout::horizontal([Constraint::Percentage(45), Constraint::Min(0)]).areas(below);
-        Self { head, drives, runs: Some(runs), curve: Some(curve) }
+        let both =
+            |runs, curve| Self { head, drives, runs: Some(runs), curve: Some(curve), ..Self::default() };
+        let Some(run) = latency::run(shared).filter(|_| below.height >= TWO_ROWS) else {
+            return both(runs, curve);
+        };
+        // Latency takes what its drives need, up to half.
+        let rows = u16::try_from(run.targets.len()).unwrap_or(u16::MAX).saturating_add(frame + 1);
+        let split = [Constraint::Min(0), Constraint::Length(rows.min(below.height / 2))];
+        let [runs, latency] = Layout::vertical(split).areas(runs);
+        let [curve, small] = Layout::vertical([Constraint::Percentage(50), Constraint::Min(0)]).areas(curve);
+        Self { latency: Some(latency), small: Some(small), ..both(runs, curve) }
     }
 }

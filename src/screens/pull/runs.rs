@@ -44,7 +44,7 @@ pub(super) fn list(shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
 }
 
 /// The pull in progress, else the last one.
-fn shown(shared: &Shared) -> Option<&Pull> {
+pub(super) fn shown(shared: &Shared) -> Option<&Pull> {
     let ended = shared.pulls.ended.as_ref().map(|(pull, _)| pull);
     shared.pulls.running.as_ref().or(ended)
 }
@@ -65,7 +65,24 @@ fn line(shared: &Shared, pull: &Pull, done: &Done) -> [Piece; 2] {
 /// Draws the rate over the time of the run in progress; after the pull, of all drives together.
 pub(super) fn curve(shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     let Some(pull) = shown(shared) else { return };
-    let Some(curve) = Curve::of(shared, pull) else { return };
+    if let Some(curve) = Curve::of(shared, pull) {
+        draw_curve(shared, pull, &curve, area, brush);
+    }
+}
+
+/// Draws the rate of small reads over the time of their longest run.
+pub(super) fn small_curve(shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    let Some(pull) = shown(shared) else { return };
+    let is_small = |phase: &Phase| matches!(phase, Phase::Random | Phase::Row("RND4K Q32T16"));
+    let blocks = |done: &Done| done.step.workload.block_size.0 as f64;
+    if let Some(curve) = Curve::of_done(pull, is_small) {
+        let block = pull.done().get(curve.step).map_or(1.0, blocks).max(1.0);
+        let values = curve.values.iter().map(|bytes| bytes / block).collect();
+        draw_curve(shared, pull, &Curve { values, is_small: true, ..curve }, area, brush);
+    }
+}
+
+fn draw_curve(shared: &Shared, pull: &Pull, curve: &Curve, area: Rect, brush: &mut Brush<'_>) {
     let title = [
         piece("Rate over time", Meaning::Heading),
         piece(format!("  {}", fit(&curve.name, area.width.saturating_sub(24))), Meaning::Quiet),
@@ -122,8 +139,12 @@ impl Curve {
             let values = values(test, is_small, whole);
             return Some(Self { name, values, read: test.elapsed, whole, step: pull.done().len(), is_small });
         }
-        let is_large = |done: &Done| matches!(done.step.phase, Phase::Together | Phase::Row("SEQ1M Q8T1"));
-        let (step, done) = pull.done().iter().enumerate().find(|(_, done)| is_large(done))?;
+        Self::of_done(pull, |phase| matches!(phase, Phase::Together | Phase::Row("SEQ1M Q8T1")))
+    }
+
+    /// Of a run that has ended, in bytes per second.
+    fn of_done(pull: &Pull, is: impl Fn(&Phase) -> bool) -> Option<Self> {
+        let (step, done) = pull.done().iter().enumerate().find(|(_, done)| is(&done.step.phase))?;
         let whole = done.step.time();
         let values = done.seconds.rates.clone();
         let read = Duration::from_secs(u64::from(done.seconds.step) * values.len() as u64).min(whole);

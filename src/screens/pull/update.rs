@@ -86,7 +86,8 @@ impl Screen for Pull {
             "pull again" => is_idle,
             "finding" => is_idle && finding(shared).is_some(),
             "slot move" => is_idle && finding(shared).is_some_and(opens_what_if),
-            "runs" => pulls.asked.is_none() && !shared.tests.all.is_empty(),
+            "runs" => pulls.asked.is_none() && has_runs(shared),
+            "other pull" => is_idle && pulls.former.is_some(),
             "to sheet" => is_idle && pulls.ended.is_some(),
             "up" => rows::rows(shared).len() > 1,
             _ => true,
@@ -106,14 +107,31 @@ pub(super) fn enter(_: &mut Pull, shared: &Shared) -> Asks {
 }
 
 /// Shows the runs on the dyno screen.
-pub(super) fn details(_: &mut Pull, _shared: &Shared) -> Asks {
-    vec![Ask::Show(ScreenId("dyno"), None)]
+pub(super) fn details(_: &mut Pull, shared: &Shared) -> Asks {
+    match number(shared) {
+        Some(number) if has_runs(shared) => vec![Ask::Show(ScreenId("dyno"), Some(Subject::Runs(number)))],
+        _ => vec![tell("No run of this pull has curves: drives read alone and tries of jobs are not kept")],
+    }
+}
+
+/// The number of the pull shown.
+fn number(shared: &Shared) -> Option<u32> {
+    let ended = shared.pulls.ended.as_ref().map(|(pull, _)| pull);
+    shared.pulls.running.as_ref().or(ended).map(pull::Pull::number)
+}
+
+/// Whether the dyno has a run of the pull shown.
+fn has_runs(shared: &Shared) -> bool {
+    number(shared).is_some_and(|number| shared.tests.all.iter().any(|test| test.pull == Some(number)))
 }
 
 /// Opens what would undo the greatest loss.
 pub(super) fn remedy(_: &mut Pull, shared: &Shared) -> Asks {
     match finding(shared) {
-        Some(id) => vec![Ask::Show(FINDINGS, Some(Subject::Finding(id))), Ask::Command("prove")],
+        Some(id) if opens_what_if(id) => {
+            vec![Ask::Show(FINDINGS, Some(Subject::Finding(id))), Ask::Command("prove")]
+        }
+        Some(_) => vec![tell("No slot move and no experiment would tell more: Enter shows the remedy")],
         None => vec![tell("No finding explains a loss of this pull")],
     }
 }
@@ -126,5 +144,5 @@ pub(super) fn sheet(_: &mut Pull, _shared: &Shared) -> Asks {
 /// The finding that names the greatest loss of the last pull.
 fn finding(shared: &Shared) -> Option<FindingId> {
     let (_, outcome) = shared.pulls.ended.as_ref()?;
-    outcome.headline.lost_to.iter().find_map(|loss| loss.finding)
+    outcome.headline.lost_to.iter().find_map(|loss| loss.finding).or(outcome.headline.not_measured)
 }
