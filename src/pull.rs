@@ -140,6 +140,8 @@ pub struct Pull {
     /// Temperature and link of each target's drive.
     conditions: Vec<Option<Condition>>,
     stopped: bool,
+    /// The phase it was stopped in before a read of it.
+    stopped_before: Option<&'static str>,
     /// Counts the pulls of a start.
     number: u32,
 }
@@ -165,6 +167,7 @@ impl Pull {
             done: Vec::new(),
             conditions,
             stopped: false,
+            stopped_before: None,
             number: 0,
         }
     }
@@ -316,8 +319,9 @@ impl Pull {
         self.done.push(done);
     }
 
-    /// Ends the series before its end.
+    /// Ends the series before a read of the run that comes next.
     pub fn stop(&mut self) {
+        self.stopped_before = self.next().filter(|_| !self.done.is_empty()).map(|step| step.phase.name());
         self.stopped = true;
     }
 
@@ -339,7 +343,7 @@ impl Pull {
     /// The phase it was stopped in.
     pub fn stopped(&self) -> Option<&'static str> {
         let last = self.done.last().map_or("start", |done| done.step.phase.name());
-        self.stopped.then_some(last)
+        self.stopped.then_some(self.stopped_before.unwrap_or(last))
     }
 
     /// The run that failed and ended the series.

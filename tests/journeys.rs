@@ -173,7 +173,7 @@ fn a_pause_holds_the_test_and_a_stop_keeps_what_was_read() {
 #[test]
 fn quitting_asks_while_a_test_runs() {
     let mut headless = open("laptop");
-    press(&mut headless, "rq");
+    press(&mut headless, "4rq");
     assert!(!headless.has_left() && shown(&headless).contains("A test is running"));
     press(&mut headless, "<Esc>");
     assert!(!shown(&headless).contains("A test is running"));

@@ -80,7 +80,9 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
     }
     let Some((state, subject, time)) = running(app) else { return };
     let state = [piece("● ", Meaning::Warning), piece(state, Meaning::Text)];
-    let subject = piece(format!(" {subject}"), Meaning::Quiet);
+    // The phases of a pull have long names.
+    let gap = if app.shared.pulls.running.is_some() { " " } else { "  " };
+    let subject = piece(format!("{gap}{subject}"), Meaning::Quiet);
     let time = piece(format!("  {time}"), Meaning::Figure);
     let end = layout::tabs(app.layout().tabs).last().map_or(0, |(area, _)| area.right());
     let room = app.layout().tabs.right().saturating_sub(end + 2);

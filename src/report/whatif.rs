@@ -138,7 +138,7 @@ pub(crate) fn text(answer: &Answer, width: usize) -> String {
         let (today, then) = both(true);
         out.extend(["before\n", &today.join("\n"), "\n\nafter\n", &then.join("\n"), "\n"]);
     }
-    let legend = "> moves  < swaps  * changes; rates in GB/s with all drives busy, of the limit";
+    let legend = "> moves  < swaps  * changes; GB/s with all drives busy, of limit or potential";
     wrap_onto(&mut out, "  ", legend, width);
     out.push('\n');
     out.push_str(&totals(prediction, width));

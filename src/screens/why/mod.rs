@@ -126,7 +126,7 @@ fn source(shared: &Shared) -> Source {
         }
         Mode::Demo(_) if is_at_rest => {
             return Source::Nothing(
-                "A demo has no load of its own. r runs a test on its simulated drives; this screen then shows where the time goes.",
+                "A demo has no load of its own. r runs the pull on its simulated drives; 6 then shows where the time goes.",
             );
         }
         Mode::Demo(_) | Mode::Live => {}
