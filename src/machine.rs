@@ -12,7 +12,7 @@ pub(crate) mod measured;
 
 pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature};
 pub(crate) use hop::HopLink;
-pub use host::{Host, IoLimit, IoUring, LimitKind, MemoryModule};
+pub use host::{BoardSlot, Host, IoLimit, IoUring, LimitKind, MemoryModule};
 pub use in_use::{Process, Use, User};
 pub use measured::{Alone, Exceeded, ExceededAt, Measured, MeasuredLimit, ReadCost, ReadSize};
 pub use pci::{Express, Link, NodeKind, PciNode, PciTree};

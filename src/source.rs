@@ -9,7 +9,7 @@ mod ids;
 pub mod config_space;
 pub mod pci;
 pub(crate) mod host;
-pub(crate) mod smbios;
+pub mod smbios;
 pub(crate) mod processor;
 pub(crate) mod interrupts;
 pub mod counters;
@@ -38,14 +38,16 @@ use crate::{
 ///
 /// Problems are those without a [`Reading`](crate::model::Reading): a folder that cannot be listed, a device removed meanwhile.
 pub fn read_machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
-    let (pci, mut problems) = pci::read(root);
+    let (mut pci, mut problems) = pci::read(root);
+    let host = host::read(root);
+    smbios::name_slots(&mut pci, host.slots.value().map_or(&[], Vec::as_slice));
     let (drives, paths, of_drives) = block::read(root, &pci);
     let (processors, of_processors) = processor::read(root);
     let (rules, of_rules) = rules::read(root);
     let (measured, of_measured) = measured(root);
     problems.extend([of_drives, of_processors, of_rules, of_measured].into_iter().flatten());
     let machine = Machine {
-        host: host::read(root),
+        host,
         pci,
         drives,
         paths,

@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{model::Reading, text::Label, units::Bytes};
+use crate::{
+    model::{PciAddress, Reading},
+    text::Label,
+    units::{Bytes, Lanes},
+};
 
 /// The host.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +29,8 @@ pub struct Host {
     pub memory: Reading<Bytes>,
     /// Memory modules (SMBIOS type 17; root).
     pub modules: Reading<Vec<MemoryModule>>,
+    /// Slots that the board's firmware names (SMBIOS type 9; root).
+    pub slots: Reading<Vec<BoardSlot>>,
     /// `/proc/sys/kernel/io_uring_disabled`.
     pub io_uring_disabled: Reading<u32>,
     /// Supported io_uring flags and features.
@@ -78,6 +84,19 @@ pub struct MemoryModule {
     pub rated_mts: Option<u32>,
     /// Configured speed, MT/s.
     pub configured_mts: Option<u32>,
+}
+
+/// One slot of the board (SMBIOS Reference Specification, type 9).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoardSlot {
+    /// Slot Designation, as printed on the board: `PCIEX16_2`, `M.2_1`.
+    pub name: Label,
+    /// Slot Data Bus Width, of PCI Express.
+    pub lanes: Option<Lanes>,
+    /// Current Usage: in use or available.
+    pub is_used: Option<bool>,
+    /// The device or port, and its peers where the slot is split.
+    pub addresses: Vec<PciAddress>,
 }
 
 /// Flags of io_uring, from test rings.

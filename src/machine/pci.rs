@@ -95,7 +95,7 @@ pub struct PciNode {
     pub cooling: Reading<(u64, u64)>,
     /// Its path, to be written by the tuner: `/sys/class/thermal/cooling_device0`.
     pub cooling_path: Option<Arc<str>>,
-    /// Firmware's name for the slot (`label`, or `/sys/bus/pci/slots`).
+    /// Firmware's name for the slot: SMBIOS type 9, else `label`, else `/sys/bus/pci/slots`.
     pub slot: Option<Label>,
 }
 
@@ -232,6 +232,11 @@ impl PciTree {
     /// The root complex above `index`.
     pub fn root_of(&self, index: NodeIndex) -> NodeIndex {
         self.ancestry(index).last().unwrap_or(index)
+    }
+
+    /// The board's name of the slot that holds `index`: of the nearest node that has one.
+    pub(crate) fn slot_of(&self, index: NodeIndex) -> Option<&Label> {
+        self.ancestry(index).find_map(|at| self.node(at).slot.as_ref())
     }
 
     /// `index` and all nodes above it, through nested root complexes (VMD) up to the outermost.

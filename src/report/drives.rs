@@ -7,10 +7,11 @@ use super::{
 };
 use crate::units::{Bytes, UnitSystem};
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 12] = [
     Column::left("drive"),
     Column::left("kind").optional(),
     Column::left("address"),
+    Column::left("slot").optional(),
     Column::right("size"),
     Column::right("LBA"),
     Column::right("better LBA").optional(),
@@ -38,6 +39,7 @@ fn row(drive: &DriveRow) -> Vec<String> {
         drive.name.to_string(),
         drive.kind.to_owned(),
         addresses(drive),
+        drive.slot.clone().unwrap_or_default(),
         or_unknown(drive.size_bytes.map(|size| UnitSystem::Decimal.size(Bytes(size)))),
         or_unknown(drive.lba_bytes.map(|size| format!("{size} B"))),
         drive.better_lba_bytes.map(|size| format!("{size} B")).unwrap_or_default(),

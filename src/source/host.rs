@@ -35,7 +35,8 @@ pub(crate) fn read(root: &dyn SysRoot) -> Host {
         product: joined(dmi("sys_vendor"), &dmi("product_name"), |vendor, name| format!("{vendor} {name}")),
         bios: joined(dmi("bios_version"), &dmi("bios_date"), |version, date| format!("{version} ({date})")),
         memory: memory(root),
-        modules: smbios::read(root),
+        modules: smbios::memory_modules(root),
+        slots: smbios::board_slots(root),
         io_uring_disabled: root::number(root, "/proc/sys/kernel/io_uring_disabled"),
         io_uring: root::text(root, "/probe/io_uring").and_then(|text| io_uring(&text)),
         module_parameters: PARAMETERS

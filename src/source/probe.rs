@@ -25,7 +25,8 @@ pub(super) fn ask(name: &str) -> Result<Vec<u8>, RootError> {
         "device-users" => Ok(open_files::ask()),
         "boot-rules" => Ok(rules::probe(&LiveRoot::new())),
         "measured-limits" => measured_limits(),
-        "memory-modules" => smbios::probe(&LiveRoot::new()),
+        "memory-modules" => smbios::memory_probe(&LiveRoot::new()),
+        "board-slots" => smbios::slot_probe(&LiveRoot::new()),
         other => Err(RootError::NotHere(format!("unknown probe: {other}"))),
     }
 }

@@ -1,198 +1,153 @@
-//! Memory modules from the firmware's tables (SMBIOS Reference Specification 3.7, sections 6.1 and 7.18).
+//! Memory modules and slots from the firmware's tables (SMBIOS Reference Specification 3.7, sections 6.1, 7.10 and 7.18).
 //!
-//! The tables are long and contain serial numbers: the live machine answers `/probe/memory-modules` with the relevant
-//! fields, and captures contain those alone. In a folder the tables themselves are read.
+//! The tables are long and contain serial numbers: the live machine answers `/probe/memory-modules` and
+//! `/probe/board-slots` with the relevant fields, and captures contain those alone. In a folder the tables themselves are
+//! read.
+
+mod memory;
+mod places;
+mod slots;
+
+pub use memory::modules_of;
+pub use slots::slots_of;
 
 use super::root::{RootError, SysRoot};
-use crate::{machine::MemoryModule, model::Reading, text::Label, units::Bytes};
+use crate::{
+    machine::{BoardSlot, MemoryModule, PciTree},
+    model::Reading,
+};
 
-const PROBE: &str = "/probe/memory-modules";
-const TABLES: &str = "/sys/firmware/dmi/tables/DMI";
+/// The firmware's tables.
+pub(super) const TABLES: &str = "/sys/firmware/dmi/tables/DMI";
 const ENTRIES: &str = "/sys/firmware/dmi/entries";
+const MEMORY_PROBE: &str = "/probe/memory-modules";
+const SLOT_PROBE: &str = "/probe/board-slots";
 
-/// Structure type of a memory device, and of the one that ends the tables.
+/// Structure types of a slot, a memory device, and the end of the tables.
+const SYSTEM_SLOT: u8 = 9;
 const MEMORY_DEVICE: u8 = 17;
 const END_OF_TABLE: u8 = 127;
 
 /// The machine's memory slots, including empty ones.
-pub(super) fn read(root: &dyn SysRoot) -> Reading<Vec<MemoryModule>> {
-    let answer = match root.read(PROBE) {
+pub(super) fn memory_modules(root: &dyn SysRoot) -> Reading<Vec<MemoryModule>> {
+    read(root, MEMORY_PROBE, MEMORY_DEVICE, memory::from_text, memory::module, "memory device")
+}
+
+/// The slots that the board's firmware names, including empty ones.
+pub(super) fn board_slots(root: &dyn SysRoot) -> Reading<Vec<BoardSlot>> {
+    read(root, SLOT_PROBE, SYSTEM_SLOT, slots::from_text, slots::slot, "system slot")
+}
+
+/// Gives functions the names of their slots.
+pub(super) fn name_slots(tree: &mut PciTree, slots: &[BoardSlot]) {
+    places::name(tree, slots);
+}
+
+/// The answer to `/probe/memory-modules` from `root`'s tables.
+pub(super) fn memory_probe(root: &dyn SysRoot) -> Result<Vec<u8>, RootError> {
+    let modules = from_tables(root, MEMORY_DEVICE, memory::module)?;
+    Ok(modules.iter().map(memory::to_line).collect::<String>().into_bytes())
+}
+
+/// The answer to `/probe/board-slots` from `root`'s tables.
+pub(super) fn slot_probe(root: &dyn SysRoot) -> Result<Vec<u8>, RootError> {
+    let slots = from_tables(root, SYSTEM_SLOT, slots::slot)?;
+    Ok(slots.iter().map(slots::to_line).collect::<String>().into_bytes())
+}
+
+fn read<T>(
+    root: &dyn SysRoot,
+    probe: &str,
+    kind: u8,
+    from_text: fn(&str) -> Result<Vec<T>, RootError>,
+    decode: fn(&Structure<'_>) -> Option<T>,
+    name: &str,
+) -> Reading<Vec<T>> {
+    let answer = match root.read(probe) {
         Ok(text) => from_text(&String::from_utf8_lossy(&text)),
-        Err(error) if error.is_absent() => from_tables(root),
+        Err(error) if error.is_absent() => from_tables(root, kind, decode),
         Err(error) => Err(error),
     };
     match answer {
-        Ok(modules) if modules.is_empty() => Reading::absent(TABLES, "the firmware reports no memory device"),
-        Ok(modules) => Reading::known(TABLES, modules),
+        Ok(found) if found.is_empty() => Reading::absent(TABLES, format!("the firmware reports no {name}")),
+        Ok(found) => Reading::known(TABLES, found),
         Err(error) => error.into_reading(TABLES),
     }
 }
 
-/// The answer to `/probe/memory-modules` from `root`'s tables.
-pub(super) fn probe(root: &dyn SysRoot) -> Result<Vec<u8>, RootError> {
-    from_tables(root).map(|modules| modules.iter().map(to_line).collect::<String>().into_bytes())
-}
-
-fn from_tables(root: &dyn SysRoot) -> Result<Vec<MemoryModule>, RootError> {
+fn from_tables<T>(
+    root: &dyn SysRoot,
+    kind: u8,
+    decode: fn(&Structure<'_>) -> Option<T>,
+) -> Result<Vec<T>, RootError> {
     match root.read(TABLES) {
-        Ok(tables) => Ok(parse(&tables)),
-        Err(error) if error.is_absent() => from_entries(root),
+        Ok(tables) => Ok(decoded(&tables, kind, decode)),
+        Err(error) if error.is_absent() => from_entries(root, kind, decode),
         Err(error) => Err(error),
     }
 }
 
 /// The same structures from one file each, in the order of their numbers.
-fn from_entries(root: &dyn SysRoot) -> Result<Vec<MemoryModule>, RootError> {
+fn from_entries<T>(
+    root: &dyn SysRoot,
+    kind: u8,
+    decode: fn(&Structure<'_>) -> Option<T>,
+) -> Result<Vec<T>, RootError> {
+    let prefix = format!("{kind}-");
     let mut numbers: Vec<u32> =
-        root.list(ENTRIES)?.iter().filter_map(|name| name.strip_prefix("17-")?.parse().ok()).collect();
+        root.list(ENTRIES)?.iter().filter_map(|name| name.strip_prefix(&prefix)?.parse().ok()).collect();
     numbers.sort_unstable();
-    let mut modules = Vec::new();
+    let mut found = Vec::new();
     for number in numbers {
-        modules.extend(parse(&root.read(&format!("{ENTRIES}/17-{number}/raw"))?));
+        found.extend(decoded(&root.read(&format!("{ENTRIES}/{kind}-{number}/raw"))?, kind, decode));
     }
-    Ok(modules)
+    Ok(found)
 }
 
-/// The memory devices among these structures. Stops at a truncated structure.
-pub(crate) fn parse(mut tables: &[u8]) -> Vec<MemoryModule> {
-    let mut modules = Vec::new();
-    while let [kind, length, ..] = tables {
+fn decoded<T>(tables: &[u8], kind: u8, decode: fn(&Structure<'_>) -> Option<T>) -> Vec<T> {
+    structures(tables).filter(|structure| structure.kind() == kind).filter_map(|one| decode(&one)).collect()
+}
+
+/// One structure: its formatted area and its strings.
+struct Structure<'a> {
+    formatted: &'a [u8],
+    strings: &'a [u8],
+}
+
+/// The structures of these tables, up to the end mark or a truncated one.
+fn structures(mut tables: &[u8]) -> impl Iterator<Item = Structure<'_>> {
+    std::iter::from_fn(move || {
+        let [kind, length, ..] = tables else { return None };
         let length = usize::from(*length);
-        let Some(formatted) = tables.get(..length).filter(|_| length >= 4 && *kind != END_OF_TABLE) else {
-            break;
-        };
+        let formatted = tables.get(..length).filter(|_| length >= 4 && *kind != END_OF_TABLE)?;
         let behind = &tables[length..];
         let strings = behind.windows(2).position(|pair| pair == [0, 0]).map_or(behind, |end| &behind[..end]);
-        if *kind == MEMORY_DEVICE {
-            modules.push(module(formatted, strings));
-        }
         tables = behind.get(strings.len() + 2..).unwrap_or_default();
-    }
-    modules
+        Some(Structure { formatted, strings })
+    })
 }
 
-fn module(formatted: &[u8], strings: &[u8]) -> MemoryModule {
-    let word = |at: usize| Some(u16::from_le_bytes(formatted.get(at..at + 2)?.try_into().ok()?));
-    let long = |at: usize| Some(u32::from_le_bytes(formatted.get(at..at + 4)?.try_into().ok()?));
-    let string = |at: usize| {
-        let number = formatted.get(at).copied().map_or(0, usize::from);
-        let text = number.checked_sub(1).and_then(|index| strings.split(|byte| *byte == 0).nth(index));
-        Label::from_bytes(text.unwrap_or_default())
-    };
-    // 0xffff refers to the wider field of version 3.3; 0 is unknown.
-    let speed = |at: usize, wide: usize| match word(at)? {
-        0 => None,
-        0xffff => long(wide).filter(|speed| *speed != 0),
-        speed => Some(speed.into()),
-    };
-    MemoryModule {
-        locator: string(0x10),
-        bank: string(0x11),
-        size: match word(0x0c) {
-            None | Some(0 | 0xffff) => None,
-            Some(0x7fff) => long(0x1c).map(|mib| Bytes(u64::from(mib & 0x7fff_ffff) << 20)),
-            Some(kib) if kib & 0x8000 != 0 => Some(Bytes(u64::from(kib & 0x7fff) << 10)),
-            Some(mib) => Some(Bytes(u64::from(mib) << 20)),
-        },
-        rated_mts: speed(0x15, 0x54),
-        configured_mts: speed(0x20, 0x58),
-    }
-}
-
-/// Six columns separated by tabs, `-` for unknown. The fourth, in earlier versions the data width, is unused.
-fn to_line(module: &MemoryModule) -> String {
-    let number = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
-    format!(
-        "{}\t{}\t{}\t-\t{}\t{}\n",
-        module.locator,
-        module.bank,
-        number(module.size.map(|size| size.0)),
-        number(module.rated_mts.map(u64::from)),
-        number(module.configured_mts.map(u64::from)),
-    )
-}
-
-fn from_text(text: &str) -> Result<Vec<MemoryModule>, RootError> {
-    fn number<T: std::str::FromStr>(column: &str) -> Result<Option<T>, RootError> {
-        let wrong = |_| RootError::Errno(libc::EILSEQ);
-        if column == "-" { Ok(None) } else { column.parse().map(Some).map_err(wrong) }
-    }
-    let module = |line: &str| match line.split('\t').collect::<Vec<_>>()[..] {
-        [locator, bank, size, _, rated, configured] => Ok(MemoryModule {
-            locator: Label::new(locator),
-            bank: Label::new(bank),
-            size: number(size)?.map(Bytes),
-            rated_mts: number(rated)?,
-            configured_mts: number(configured)?,
-        }),
-        _ => Err(RootError::Errno(libc::EILSEQ)),
-    };
-    text.lines().map(module).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn memory_device(size: u16, speed: u16, configured: u16) -> Vec<u8> {
-        let mut bytes = vec![0; 0x5c];
-        (bytes[0], bytes[1]) = (MEMORY_DEVICE, 0x5c);
-        let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
-        put(0x0c, &size.to_le_bytes());
-        put(0x10, &[1, 2]);
-        put(0x15, &speed.to_le_bytes());
-        put(0x1c, &65_536_u32.to_le_bytes());
-        put(0x20, &configured.to_le_bytes());
-        put(0x54, &72_000_u32.to_le_bytes());
-        bytes.extend(b"DIMM_A1\0BANK 0\0\0");
-        bytes
+impl Structure<'_> {
+    fn kind(&self) -> u8 {
+        self.formatted.first().copied().unwrap_or(END_OF_TABLE)
     }
 
-    #[test]
-    fn a_module_below_its_rating_tells_both_speeds() {
-        let mut tables = vec![0, 4, 0, 0, 0, 0];
-        tables.extend(memory_device(16_384, 3200, 2133));
-        tables.extend(memory_device(0, 0, 0));
-        tables.extend(memory_device(0x7fff, 0xffff, 5600));
-        tables.extend([END_OF_TABLE, 4, 0, 0, 0, 0]);
-        tables.extend(memory_device(1, 1, 1));
-        let modules = parse(&tables);
-        assert_eq!(modules.len(), 3);
-        assert_eq!(modules[0].locator, "DIMM_A1");
-        assert_eq!(modules[0].bank, "BANK 0");
-        assert_eq!(modules[0].size, Some(Bytes(16 << 30)));
-        assert_eq!((modules[0].rated_mts, modules[0].configured_mts), (Some(3200), Some(2133)));
-        assert_eq!((modules[1].size, modules[1].rated_mts), (None, None));
-        assert_eq!(modules[2].size, Some(Bytes(64 << 30)));
-        assert_eq!(modules[2].rated_mts, Some(72_000));
-        let text: String = modules.iter().map(to_line).collect();
-        assert_eq!(from_text(&text).unwrap(), modules);
-        assert!(from_text("a\tb\n").is_err());
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.formatted.get(at).copied()
     }
 
-    #[test]
-    fn a_short_structure_of_an_old_version_has_what_it_has() {
-        let mut bytes = memory_device(1024, 800, 0);
-        bytes.drain(0x15..0x5c);
-        bytes[1] = 0x15;
-        let modules = parse(&bytes);
-        assert_eq!(modules[0].size, Some(Bytes(1 << 30)));
-        assert_eq!(modules[0].rated_mts, None);
-        assert_eq!(modules[0].locator, "DIMM_A1");
+    fn word(&self, at: usize) -> Option<u16> {
+        Some(u16::from_le_bytes(self.formatted.get(at..at + 2)?.try_into().ok()?))
     }
 
-    proptest! {
-        #[test]
-        fn no_tables_whatever_break_the_parser(tables in prop::collection::vec(any::<u8>(), 0..400)) {
-            prop_assert!(parse(&tables).len() <= tables.len() / 4, "a structure has four bytes at least");
-        }
+    fn long(&self, at: usize) -> Option<u32> {
+        Some(u32::from_le_bytes(self.formatted.get(at..at + 4)?.try_into().ok()?))
+    }
 
-        #[test]
-        fn a_memory_device_cut_anywhere_is_no_panic(cut in 0_usize..120) {
-            let bytes = memory_device(0x7fff, 0xffff, 0xffff);
-            prop_assert!(parse(&bytes[..cut.min(bytes.len())]).len() <= 1);
-        }
+    /// The string whose number is at `at`; empty for number 0 and for one that is not there.
+    fn string(&self, at: usize) -> crate::text::Label {
+        let number = self.byte(at).map_or(0, usize::from);
+        let text = number.checked_sub(1).and_then(|index| self.strings.split(|byte| *byte == 0).nth(index));
+        crate::text::Label::from_bytes(text.unwrap_or_default())
     }
 }

@@ -146,6 +146,7 @@ fn silent_host() -> Host {
         bios: none(),
         memory: none(),
         modules: none(),
+        slots: none(),
         io_uring_disabled: none(),
         io_uring: none(),
         module_parameters: BTreeMap::new(),

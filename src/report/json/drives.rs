@@ -30,6 +30,8 @@ pub struct DriveRow {
     pub kind: &'static str,
     /// Its PCI function.
     pub address: Option<String>,
+    /// The board's name of its slot.
+    pub slot: Option<String>,
     /// The paths to it, for native NVMe multipath.
     pub paths: Vec<PathRow>,
     /// Model.
@@ -128,6 +130,7 @@ fn row(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> DriveRow {
         sysfs_path: drive.path.to_string(),
         kind: drive.kind.name(),
         address: reasons.or_absent(address, &drive.path, "not attached to a PCI function"),
+        slot: slot(drive, machine, reasons),
         paths: machine.paths_of(drive).map(|path| path_row(path, machine, reasons)).collect(),
         model: reasons.turn(&drive.model, ToString::to_string),
         serial: reasons.turn(&drive.serial, ToString::to_string),
@@ -150,6 +153,15 @@ fn row(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> DriveRow {
         in_use_unread: drive.users_unread.iter().map(|problem| reasons.also(problem)).collect(),
         settings: settings(&drive.queue, reasons),
     }
+}
+
+/// The slot of the drive's function, or of the card that holds it.
+fn slot(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> Option<String> {
+    let name = drive.node.and_then(|node| machine.pci.slot_of(node)).map(ToString::to_string);
+    if name.is_none() {
+        reasons.problems.extend(machine.host.slots.problem());
+    }
+    name
 }
 
 fn path_row(path: &Drive, machine: &Machine, reasons: &mut Reasons) -> PathRow {
