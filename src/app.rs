@@ -25,7 +25,7 @@ pub use crate::ui::{Effect, MachineRead, Message, Mode, ScreenId, key as keymap,
 use crate::{
     capacity::{self, bottleneck},
     counters::Rates,
-    findings::{is_depth_one, validity::RunMonitor},
+    findings::{is_depth_one, is_one_at_a_time, validity::RunMonitor},
     model::{DriveName, Failed, RunSample, RunSummary, Seconds},
     screens::{News, Screens},
     ui::{
@@ -162,9 +162,9 @@ impl App {
     /// Makes what follows from the state: rows, bottlenecks, the screen shown.
     fn refresh(&mut self) -> Vec<Effect> {
         let Shared { machine, limits, load, .. } = &self.shared;
-        let reads = |drives: &[DriveName]| load.of(drives);
-        let reads: Option<bottleneck::Reads> = load.is_busy().then_some(&reads);
-        self.shared.bottlenecks = bottleneck::find(machine, limits, reads);
+        let moves = |drives: &[DriveName]| load.of(drives);
+        let moves: Option<bottleneck::Moves> = load.is_busy().then_some(&moves);
+        self.shared.bottlenecks = bottleneck::find(machine, limits, moves);
         let body = self.layout().body;
         let Some(screen) = self.screens.get_mut(self.screen) else { return Vec::new() };
         let asks = screen.refresh(&self.shared, body);
@@ -262,9 +262,23 @@ impl App {
         Vec::new()
     }
 
-    /// Whether what is going on is judged by idle states: a test that makes one read at a time.
+    /// Whether idle states are shown, or what is going on is judged by them: a test or another load with one read in flight.
     pub(crate) fn asks_for_idle_states(&self) -> bool {
-        self.shared.tests.running().is_some_and(|test| is_depth_one(&test.workload))
+        /// More CPUs have too many files to be read every second for a line on the screen.
+        const MOST_CPUS: usize = 64;
+        let Shared { machine, rates, tests, .. } = &self.shared;
+        let one_at_a_time = || {
+            let mut hardware = machine.hardware_drives();
+            hardware.any(|drive| {
+                let disk = rates.as_ref().and_then(|rates| rates.disks.get(&drive.name));
+                disk.is_some_and(is_one_at_a_time)
+            })
+        };
+        match tests.running() {
+            Some(test) if is_depth_one(&test.workload) => true,
+            None if one_at_a_time() => true,
+            _ => self.asks_for_activity() && machine.processors.cpus.len() <= MOST_CPUS,
+        }
     }
 
     /// Whether a command does something now.
@@ -413,4 +427,61 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
     }
     effects.extend(app.refresh());
     effects
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        capacity,
+        counters::DiskRates,
+        source::{self, origin::Origin},
+    };
+
+    /// The laptop as the live machine, with these reads of nvme0n1.
+    fn reading(disk: DiskRates) -> App {
+        let (machine, problems) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        let limits = Arc::new(capacity::limits(&machine));
+        let read = MachineRead { machine: Arc::new(machine), problems, limits };
+        let mut app = App::new(Mode::Live, read, (120, 40));
+        let disks = [(DriveName::new("nvme0n1"), disk)].into();
+        app.shared.rates = Some(Rates { disks, ..Rates::default() });
+        app
+    }
+
+    #[test]
+    fn idle_states_are_read_for_one_read_in_flight_and_for_who_looks_at_them() {
+        let disk = |reads: f64, queue_depth: f64| DiskRates { reads, queue_depth, ..DiskRates::default() };
+        assert!(reading(disk(12e3, 0.98)).asks_for_idle_states());
+        assert!(!reading(disk(12e3, 8.0)).asks_for_idle_states(), "several reads in flight");
+        assert!(!reading(disk(10.0, 0.9)).asks_for_idle_states(), "hardly any read");
+        let mut app = reading(DiskRates::default());
+        assert!(!app.asks_for_idle_states());
+        app.screen = ScreenId("why");
+        assert!(app.asks_for_idle_states(), "the Why screen shows them");
+        let mut machine = (*app.shared.machine).clone();
+        let cpu = machine.processors.cpus[0].clone();
+        machine.processors.cpus = vec![cpu; 256];
+        app.shared.machine = Arc::new(machine);
+        assert!(!app.asks_for_idle_states(), "too many CPUs for a line on the screen");
+    }
+
+    #[test]
+    fn a_test_with_one_read_in_flight_asks_for_idle_states() {
+        let mut app = reading(DiskRates::default());
+        let target = app.shared.machine.drives[0].target();
+        for (depth, asks) in [(1, true), (32, false)] {
+            let workload = crate::model::Workload {
+                targets: vec![target.clone()],
+                depth,
+                jobs: 1,
+                ..Default::default()
+            };
+            let test = app.shared.test_of(workload);
+            app.shared.tests.begin(test);
+            assert_eq!(app.asks_for_idle_states(), asks, "depth {depth}");
+        }
+    }
 }

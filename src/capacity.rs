@@ -8,6 +8,7 @@ pub(crate) mod expected;
 pub mod flow;
 mod measured;
 pub(crate) mod link;
+pub(crate) mod link_state;
 mod payload;
 pub(crate) mod potential;
 pub mod processor;

@@ -6,6 +6,7 @@
 pub(crate) mod inputs;
 pub(crate) mod finding;
 mod links;
+mod cards;
 mod slot;
 mod packets;
 mod topology;
@@ -22,7 +23,7 @@ mod defaults;
 
 use finding::Detection;
 pub use finding::{Evidence, Finding, Gain, Remedy, Risk, Subject, SubjectKind};
-pub use inputs::{Inputs, Load, is_depth_one};
+pub use inputs::{Inputs, Load, is_depth_one, is_one_at_a_time};
 
 use std::fmt::Write as _;
 
@@ -49,6 +50,8 @@ pub struct Row {
     pub wrong_if: &'static str,
     /// Whether only a running test can show it fully.
     pub needs_load: bool,
+    /// Whether the load of other programs suffices to judge it, where no test runs.
+    live: fn(&Inputs) -> bool,
     /// Whether it is a default of every machine; at rest it is folded into the row `defaults`.
     pub is_default: bool,
     check: Check,
@@ -72,6 +75,7 @@ impl Row {
         risk: Risk::None,
         wrong_if: "",
         needs_load: false,
+        live: |_| false,
         is_default: false,
         check: Check::One(|_| None),
     };
@@ -156,16 +160,26 @@ pub fn check(inputs: &Inputs) -> Vec<Finding> {
             findings.push(detection.into_finding(row));
         }
     }
-    findings.sort_by(Finding::cost_order);
     findings.extend(defaults::fold(folded));
+    sort(&mut findings);
     findings
 }
 
-/// The ids that need a running test, when none runs: `check` lists them as not judged.
+/// Most costly first, the folded defaults at the end.
+pub(crate) fn sort(findings: &mut [Finding]) {
+    findings.sort_by(|one, other| {
+        let is_fold = |finding: &Finding| !finding.folds.is_empty();
+        is_fold(one).cmp(&is_fold(other)).then_with(|| one.cost_order(other))
+    });
+}
+
+/// The ids that need a running test, when none runs and the load of other programs does not suffice: `check` lists them
+/// as not judged.
 pub fn not_judged(inputs: &Inputs, found: &[Finding]) -> Vec<FindingId> {
     if inputs.load.is_some() {
         return Vec::new();
     }
     let is_found = |id| found.iter().any(|finding| finding.id == id || finding.folds.contains(&id));
-    FINDINGS.iter().filter(|row| row.needs_load && !is_found(row.id)).map(|row| row.id).collect()
+    let needs_test = |row: &&Row| row.needs_load && !(row.live)(inputs) && !is_found(row.id);
+    FINDINGS.iter().filter(needs_test).map(|row| row.id).collect()
 }

@@ -9,8 +9,28 @@ use crate::{
 /// A place at this share of its limit counts as full.
 pub const FULL: f64 = 0.97;
 
-/// Current read rate of drives, bytes per second.
-pub type Reads<'a> = &'a dyn Fn(&[DriveName]) -> f64;
+/// What drives read and write now, bytes per second.
+pub type Moves<'a> = &'a dyn Fn(&[DriveName]) -> [f64; 2];
+
+/// A direction; PCI Express carries as much in each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Direction {
+    /// From the drives.
+    Read,
+    /// To the drives.
+    Write,
+}
+
+impl Direction {
+    const ALL: [Self; 2] = [Self::Read, Self::Write];
+
+    const fn of(self, [read, write]: [f64; 2]) -> f64 {
+        match self {
+            Self::Read => read,
+            Self::Write => write,
+        }
+    }
+}
 
 /// A place that limits the drives that share it.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,8 +45,10 @@ pub struct Bottleneck {
     pub possible: f64,
     /// Source of the limit.
     pub source: Limit,
-    /// Its current rate, bytes per second; `None` without a load.
+    /// Its current rate in `direction`, bytes per second; `None` without a load.
     pub load: Option<f64>,
+    /// The direction with more load against the limit.
+    pub direction: Direction,
 }
 
 impl Bottleneck {
@@ -42,22 +64,29 @@ impl Bottleneck {
 }
 
 /// Bottlenecks, full ones first, then by cost; of several on one path the narrowest. Places without a known limit are
-/// none. `reads` is given under load.
-pub fn find(machine: &Machine, limits: &Limits, reads: Option<Reads>) -> Vec<Bottleneck> {
+/// none. `moves` is given under load; the direction that is fuller counts.
+pub fn find(machine: &Machine, limits: &Limits, moves: Option<Moves>) -> Vec<Bottleneck> {
     let places = flow::places(machine, limits);
-    let is_used = |name: &DriveName| reads.is_none_or(|reads| reads(std::slice::from_ref(name)) > 1e6);
-    let bottleneck = |place: &flow::Place| {
+    let in_direction = |place: &flow::Place, direction: Direction| {
+        let moved = |names: &[DriveName]| moves.map(|moves| direction.of(moves(names)));
+        let is_used = |name: &DriveName| moved(std::slice::from_ref(name)).is_none_or(|bytes| bytes > 1e6);
         let drives = place.drives(machine).into_iter().map(|drive| drive.name.clone());
         let drives: Vec<DriveName> = drives.filter(is_used).collect();
         // The link of a single device is not shared.
         let is_shared = drives.len() > 1 && place.is_shared(machine);
         let possible = flow::held_back(machine, limits, &places, place, &|drive| is_used(&drive.name));
-        let load = reads.map(|reads| reads(&drives));
+        let load = moved(&drives);
         let (limit, source) = (place.limit.bytes_per_second.0, place.limit.clone());
-        let made = |possible| Bottleneck { node: place.node, drives, limit, possible, source, load };
+        let made =
+            |possible| Bottleneck { node: place.node, drives, limit, possible, source, load, direction };
         possible.filter(|_| is_shared).map(made)
     };
-    let mut found: Vec<Bottleneck> = places.iter().filter_map(bottleneck).collect();
+    let fuller = |place: &flow::Place| {
+        let directions = if moves.is_some() { &Direction::ALL[..] } else { &[Direction::Read][..] };
+        let found = directions.iter().filter_map(|direction| in_direction(place, *direction));
+        found.reduce(|one, other| if other.load > one.load { other } else { one })
+    };
+    let mut found: Vec<Bottleneck> = places.iter().filter_map(fuller).collect();
     found.sort_by(|a, b| a.limit.total_cmp(&b.limit));
     let mut ways: Vec<Vec<DriveName>> = Vec::new();
     found.retain(|bottleneck| {
@@ -76,6 +105,25 @@ mod tests {
         capacity,
         source::{self, origin::Origin},
     };
+
+    #[test]
+    fn a_place_is_full_by_its_fuller_direction() {
+        let (machine, _) =
+            source::read_machine(&*Origin::Demo("threadripper-before".to_owned()).open().unwrap());
+        let limits = capacity::limits(&machine);
+        // 8 drives share 0000:40, which carries 39.4 GB/s in each direction.
+        let full = |[read, write]: [f64; 2]| {
+            let moves = move |names: &[DriveName]| [read, write].map(|bytes| bytes * names.len() as f64);
+            let found = find(&machine, &limits, Some(&moves));
+            let found = found.into_iter().find(|found| found.is_full())?;
+            Some((machine.pci.node(found.node).address.to_string(), found.direction))
+        };
+        let root = "0000:40".to_owned();
+        assert_eq!(full([4.95e9, 0.1e9]), Some((root.clone(), Direction::Read)));
+        assert_eq!(full([0.1e9, 4.95e9]), Some((root.clone(), Direction::Write)));
+        assert_eq!(full([0.0, 4.95e9]), Some((root, Direction::Write)), "writes alone");
+        assert_eq!(full([2.5e9, 2.5e9]), None, "half of each direction fills neither");
+    }
 
     #[test]
     fn drives_on_several_ports_of_an_intel_chipset_share_dmi() {

@@ -74,21 +74,22 @@ pub(super) const NO_POLL_QUEUES: Row = Row {
              reset a controller that was probed without poll queues: some of its I/O then stalls for 30 s.",
     risk: Risk::Reboot,
     wrong_if: "Interrupt completions are fast enough, as in most cases.",
-    needs_load: false,
     is_default: true,
     check: Check::One(no_poll_queues),
+    ..Row::PLAIN
 };
 
 pub(super) const REMOTE_NUMA: Row = Row {
     id: FindingId("remote-numa"),
     title: "test runs on a remote NUMA node",
-    fires: "the CPUs that a test keeps busy belong to another NUMA node than device/numa_node of the drive; -1 is normal \
+    fires: "the CPUs that a load keeps busy belong to another NUMA node than device/numa_node of the drive; -1 is normal \
             on desktops: no node is known",
     why: "Data crosses the link between NUMA nodes.",
     remedy: "Pin the workers to the drive's CPUs ({cpus}).",
     risk: Risk::Live,
     wrong_if: "Another process keeps those CPUs busy.",
     needs_load: true,
+    live: |inputs| inputs.has_live_load(),
     check: Check::Many(remote_numa),
     ..Row::PLAIN
 };
@@ -107,12 +108,13 @@ pub(super) const MULTIPATH: Row = Row {
 pub(super) const APST_LATENCY: Row = Row {
     id: FindingId("apst-latency"),
     title: "drive power saving between reads",
-    fires: "autonomous power state transitions are on (feature 0x0c) while a test with one I/O in flight runs on the drive",
+    fires: "autonomous power state transitions are on (feature 0x0c) while a load with one I/O in flight runs on the drive",
     why: "A read waits for a drive in a power-saving state to wake.",
     remedy: "Lower the latency tolerance during the test (0 disables states with an exit latency).",
     risk: Risk::Live,
     wrong_if: "Reads arrive before the drive enters such a state, as in most tests.",
     needs_load: true,
+    live: |inputs| inputs.has_live_depth_one(),
     check: Check::One(apst_latency),
     ..Row::PLAIN
 };
@@ -349,7 +351,7 @@ fn remote_numa(inputs: &Inputs) -> Vec<Detection> {
                 .fill("cpus", cpus)
         })
     };
-    inputs.tested_nvme().filter_map(remote).collect()
+    inputs.loaded_nvme().filter_map(remote).collect()
 }
 
 fn multipath(inputs: &Inputs) -> Vec<Detection> {
@@ -376,7 +378,7 @@ fn multipath_of(machine: &Machine, drive: &Drive) -> Option<Detection> {
 }
 
 fn apst_latency(inputs: &Inputs) -> Option<Detection> {
-    let found = inputs.tested_nvme().filter(|_| inputs.is_depth_one()).filter_map(|drive| {
+    let found = inputs.nvme_at_depth_one().filter_map(|drive| {
         let apst = &drive.nvme.as_ref()?.apst;
         let proof = Evidence::at(apst, "autonomous power state transitions on");
         (apst.get() == Some(true)).then_some((drive, [proof]))

@@ -2,7 +2,7 @@
 
 use super::{
     Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
-    inputs::{drives, grouped, names},
+    inputs::{drives, grouped, interrupts_by_cpu, names},
 };
 use crate::{
     counters::Rates,
@@ -40,13 +40,14 @@ pub(super) const GOVERNOR: Row = Row {
 pub(super) const DEEP_C_STATES: Row = Row {
     id: FindingId("deep-c-states"),
     title: "CPUs enter deep C-states between reads",
-    fires: "a CPU that takes the interrupts of a test with one I/O in flight enters an idle state with an exit latency of 50 us \
+    fires: "a CPU that takes the interrupts of a load with one I/O in flight enters an idle state with an exit latency of 50 us \
             or more, at least once per ten reads (cpuidle/state*/usage)",
     why: "The completion's interrupt has to wake the core first.",
     remedy: "Hold /dev/cpu_dma_latency open at 0 during the test; closing the file undoes it.",
     risk: Risk::Live,
     wrong_if: "The stated exit latency is a maximum; most wake-ups are shorter.",
     needs_load: true,
+    live: |inputs| inputs.has_live_depth_one() && inputs.rates.is_some_and(|rates| !rates.idle.is_empty()),
     check: Check::One(deep_c_states),
     ..Row::PLAIN
 };
@@ -54,15 +55,16 @@ pub(super) const DEEP_C_STATES: Row = Row {
 pub(super) const MEMORY_BANDWIDTH: Row = Row {
     id: FindingId("memory-bandwidth"),
     title: "test near the memory bandwidth",
-    fires: "a test reads more than 60 % of what the memory channels carry at their configured speed",
+    fires: "a test or the other load reads more than 60 % of what the memory channels carry at their configured speed",
     why: "Each byte read is written to memory, then read again by the process.",
     source: "arithmetic: 8 bytes per transfer and channel; 66 GiB/s are 35 % of eight channels DDR4-3200 and 138 % of two",
     remedy: "Populate more channels, or use faster memory.",
     risk: Risk::Hardware,
     wrong_if: "Data stays in the CPU cache and is discarded before it reaches memory.",
     needs_load: true,
-    is_default: false,
+    live: |inputs| inputs.limits.memory.is_some() && inputs.has_live_load(),
     check: Check::One(memory_bandwidth),
+    ..Row::PLAIN
 };
 
 pub(super) const IO_URING_DISABLED: Row = Row {
@@ -186,9 +188,10 @@ struct Sleeper {
 }
 
 fn deep_c_states(inputs: &Inputs) -> Option<Detection> {
-    let rates = inputs.rates.filter(|_| inputs.is_depth_one())?;
-    let tested = rates.disks.iter().filter(|(name, _)| inputs.is_tested(name)).map(|(_, disk)| disk);
-    // The test keeps one read in flight per drive: of several drives, the fastest is most sensitive.
+    let rates = inputs.rates?;
+    let one = inputs.hardware_at_depth_one();
+    let tested = one.filter_map(|drive| rates.disks.get(&drive.name));
+    // One read is in flight per drive: of several drives, the fastest is most sensitive.
     let disk = tested.max_by(|a, b| a.reads.total_cmp(&b.reads)).filter(|disk| disk.reads > 0.0)?;
     let sleepers = sleepers(inputs, rates, disk.reads);
     let worst = sleepers.iter().max_by(|a, b| a.entries.total_cmp(&b.entries))?;
@@ -225,11 +228,8 @@ fn sleepers(inputs: &Inputs, rates: &Rates, reads: f64) -> Vec<Sleeper> {
     let is_deep = |state: &IdleState| state.latency_us.get().is_some_and(|us| us >= DEEP_MICROS);
     let states = &inputs.machine.processors.idle_states;
     let deep: Vec<u32> = (0..).zip(states).filter(|(_, state)| is_deep(state)).map(|(at, _)| at).collect();
-    // Columns of /proc/interrupts are the online CPUs, in order.
-    rates
-        .cpus
-        .keys()
-        .zip(&rates.interrupts)
+    interrupts_by_cpu(rates)
+        .iter()
         .filter(|(_, interrupts)| **interrupts >= PER_READ * reads)
         .filter_map(|(cpu, _)| {
             let entered = |state: u32| rates.idle.get(&(*cpu, state)).copied().unwrap_or(0.0);
@@ -245,10 +245,14 @@ const MEMORY_SHARE: f64 = 0.6;
 
 fn memory_bandwidth(inputs: &Inputs) -> Option<Detection> {
     let memory = inputs.limits.memory.as_ref()?;
-    let read = inputs.load?.summary?.bytes_per_second();
+    let read = match inputs.load {
+        Some(load) => load.summary?.bytes_per_second(),
+        None => inputs.live_reads()?,
+    };
+    let who = if inputs.load.is_some() { "the test reads" } else { "the drives read" };
     let peak = memory.bytes_per_second.0;
     let percent = 100.0 * read / peak;
-    let title = format!("the test reads {}, {percent:.0} % of what memory carries", inputs.rate(read));
+    let title = format!("{who} {}, {percent:.0} % of what memory carries", inputs.rate(read));
     let proof =
         Evidence::at(&inputs.machine.host.modules, format!("{}: {}", memory.because, inputs.rate(peak)));
     (read > peak * MEMORY_SHARE)

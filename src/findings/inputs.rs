@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     capacity,
-    counters::Rates,
-    machine::{Drive, DriveKind, Machine, drive},
+    counters::{DiskRates, Rates},
+    machine::{Drive, DriveKind, Machine, PciNode, drive},
     model::{DriveName, Limits, RunSummary, Severity, Workload},
     units::{BytesPerSecond, UnitSystem, counted},
 };
@@ -41,6 +41,27 @@ pub struct Load<'a> {
 /// Whether a test keeps one read in flight per drive.
 pub fn is_depth_one(workload: &Workload) -> bool {
     workload.depth == 1 && workload.jobs == 1
+}
+
+/// Whether a drive does more than an idle system's log.
+fn is_moving(disk: &DiskRates) -> bool {
+    const BYTES: f64 = 2e6;
+    const IOS: f64 = 200.0;
+    disk.read_bytes + disk.written_bytes >= BYTES || disk.reads + disk.writes >= IOS
+}
+
+/// Whether a drive has one read in flight most of the time, one after another.
+pub fn is_one_at_a_time(disk: &DiskRates) -> bool {
+    const IN_FLIGHT: std::ops::RangeInclusive<f64> = 0.5..=1.05;
+    const READS: f64 = 500.0;
+    disk.reads >= READS && disk.reads >= 10.0 * disk.writes && IN_FLIGHT.contains(&disk.queue_depth)
+}
+
+/// Interrupts per second by number of CPU: columns of /proc/interrupts are the online CPUs.
+pub(super) fn interrupts_by_cpu(rates: &Rates) -> BTreeMap<u32, f64> {
+    let known = rates.columns.len() == rates.interrupts.len();
+    let numbers: Vec<u32> = if known { rates.columns.clone() } else { rates.cpus.keys().copied().collect() };
+    numbers.into_iter().zip(rates.interrupts.iter().copied()).collect()
 }
 
 impl<'a> Inputs<'a> {
@@ -84,13 +105,54 @@ impl<'a> Inputs<'a> {
         })
     }
 
-    pub(super) fn tested_nvme(&self) -> impl Iterator<Item = &'a Drive> {
-        self.nvme().filter(|drive| self.is_tested(&drive.name))
+    /// Whether the test reads from this drive; without a test, whether anything reads or writes it.
+    pub(super) fn is_loaded(&self, drive: &DriveName) -> bool {
+        self.is_tested(drive) || self.live_disk(drive).is_some()
     }
 
-    /// Block devices with their own queue that the test reads from.
-    pub(super) fn tested_queues(&self) -> impl Iterator<Item = &'a Drive> {
-        self.machine.hardware_drives().chain(&self.machine.paths).filter(|drive| self.is_tested(&drive.name))
+    /// What anybody but a test reads and writes on this drive, if that is enough to judge by.
+    pub(super) fn live_disk(&self, drive: &DriveName) -> Option<&'a DiskRates> {
+        let rates = self.rates.filter(|_| self.load.is_none())?;
+        rates.disks.get(drive).filter(|disk| is_moving(disk))
+    }
+
+    /// Whether the load suffices to judge what only load can show: any drive reads or writes.
+    pub(super) fn has_live_load(&self) -> bool {
+        self.machine.hardware_drives().any(|drive| self.live_disk(&drive.name).is_some())
+    }
+
+    /// Whether without a test a drive completes one I/O after another.
+    pub(super) fn has_live_depth_one(&self) -> bool {
+        self.machine.hardware_drives().any(|drive| self.live_disk(&drive.name).is_some_and(is_one_at_a_time))
+    }
+
+    /// NVMe drives with one I/O in flight: by the test's options, without a test by the counters.
+    pub(super) fn nvme_at_depth_one(&self) -> impl Iterator<Item = &'a Drive> {
+        self.hardware_at_depth_one().filter(|drive| drive.kind == DriveKind::Nvme)
+    }
+
+    /// The same of all hardware.
+    pub(super) fn hardware_at_depth_one(&self) -> impl Iterator<Item = &'a Drive> {
+        self.machine.hardware_drives().filter(|drive| match self.load {
+            Some(_) => self.is_depth_one() && self.is_tested(&drive.name),
+            None => self.live_disk(&drive.name).is_some_and(is_one_at_a_time),
+        })
+    }
+
+    /// Bytes per second that hardware drives read without a test; `None` without a load.
+    pub(super) fn live_reads(&self) -> Option<f64> {
+        let disks: Vec<&DiskRates> =
+            self.machine.hardware_drives().filter_map(|drive| self.live_disk(&drive.name)).collect();
+        (!disks.is_empty()).then(|| disks.iter().map(|disk| disk.read_bytes).sum())
+    }
+
+    pub(super) fn loaded_nvme(&self) -> impl Iterator<Item = &'a Drive> {
+        self.nvme().filter(|drive| self.is_loaded(&drive.name))
+    }
+
+    /// Block devices with their own queue that the test reads from; without a test those that anything reads.
+    pub(super) fn loaded_queues(&self) -> impl Iterator<Item = &'a Drive> {
+        self.machine.hardware_drives().chain(&self.machine.paths).filter(|drive| self.is_loaded(&drive.name))
     }
 
     /// Whether a test keeps one read in flight per drive, so that it measures latency.
@@ -133,6 +195,14 @@ pub(super) fn grouped<K: Ord, V>(found: impl IntoIterator<Item = (K, V)>) -> BTr
         groups.entry(key).or_default().push(value);
     }
     groups
+}
+
+/// A port with the board's name of its slot: `PCIEX16_2 (0000:00:03.1)`; its address alone where it has none.
+pub(super) fn place(port: &PciNode) -> String {
+    match &port.slot {
+        Some(slot) => format!("{slot} ({})", port.address),
+        None => port.address.to_string(),
+    }
 }
 
 /// `1 drive`, `8 drives`; the namespaces of one controller are one.

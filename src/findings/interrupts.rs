@@ -1,6 +1,6 @@
 //! Interrupt rates per CPU and posted MSI, judged while counters are sampled.
 
-use super::{Check, Detection, Evidence, Inputs, Risk, Row, Subject};
+use super::{Check, Detection, Evidence, Inputs, Risk, Row, Subject, inputs::interrupts_by_cpu};
 use crate::{
     counters::Rates,
     model::{FindingId, Severity},
@@ -17,6 +17,7 @@ pub(super) const INTERRUPT_LOAD: Row = Row {
              several.",
     wrong_if: "The interrupts are not the drives'.",
     needs_load: true,
+    live: has_counts,
     check: Check::One(interrupt_load),
     ..Row::PLAIN
 };
@@ -32,8 +33,9 @@ pub(super) const POSTED_MSI_OFF: Row = Row {
     risk: Risk::Reboot,
     wrong_if: "Interrupts are few or evenly spread.",
     needs_load: true,
-    is_default: false,
+    live: has_counts,
     check: Check::One(posted_msi_off),
+    ..Row::PLAIN
 };
 
 /// Interrupts per second of one CPU that count as many.
@@ -43,11 +45,15 @@ const MUCH_PERCENT: f64 = 30.0;
 
 /// CPUs with too many interrupts: number, interrupts per second, percent of time.
 fn loaded(rates: &Rates) -> Vec<(u32, Option<f64>, f64)> {
-    // Columns of /proc/interrupts are the online CPUs, in order.
-    let counts = rates.interrupts.iter().copied().map(Some).chain(std::iter::repeat(None));
-    let cpus = rates.cpus.iter().zip(counts).map(|((number, cpu), count)| (*number, count, cpu.irq));
+    let counts = interrupts_by_cpu(rates);
+    let cpus = rates.cpus.iter().map(|(number, cpu)| (*number, counts.get(number).copied(), cpu.irq));
     cpus.filter(|(_, count, share)| *share > MUCH_PERCENT || count.is_some_and(|count| count > MANY))
         .collect()
+}
+
+/// Whether interrupts of other programs' I/O are counted.
+fn has_counts(inputs: &Inputs) -> bool {
+    inputs.has_live_load() && inputs.rates.is_some_and(|rates| !rates.cpus.is_empty())
 }
 
 fn interrupt_load(inputs: &Inputs) -> Option<Detection> {

@@ -1,13 +1,13 @@
 //! Links that trained below the capability of both ends, are capped by software, or report errors.
 //!
-//! Only links on the path of a drive are checked, and only where both ends report plausible values: the links of
-//! tunnels, inside chips and of emulated devices report speeds without meaning.
+//! Links on the path of a drive are judged by what drives lose; `cards` has the others. Both only where both ends report
+//! plausible values: the links of tunnels, inside chips and of emulated devices report speeds without meaning.
 
 use std::collections::BTreeSet;
 
 use super::{
-    Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
-    inputs::{grouped, total},
+    Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject, cards,
+    inputs::{grouped, place, total},
 };
 use crate::{
     capacity::{self, link},
@@ -24,10 +24,10 @@ use crate::{
 pub(super) const LINK_DOWNTRAINED: Row = Row {
     id: FindingId("link-downtrained"),
     title: "link downtrained",
-    fires: "on a drive's path, current link speed or width is below the lower of what the device and its port can do, \
-            and no software asked for that",
+    fires: "current link speed or width is below the lower of what the device and its port can do, and no software asked \
+            for that; a display or accelerator at full width and lower speed is idle",
     why: "Each lost generation and each halved width halves the link's bandwidth. Both ends can do \
-          more, so the cause is between drive and slot, or in the firmware.",
+          more, so the cause is between device and slot, or in the firmware.",
     source: "computed from the link's speed, width and encoding; at most the drive's own rate",
     remedy: "Reseat the drive or card, try it without riser or cable, then set the slot's link speed in the BIOS by \
              hand instead of Auto (Tanel Poder's quad cards needed it). {blame}",
@@ -55,17 +55,19 @@ pub(super) const LINK_CAPPED_BY_SOFTWARE: Row = Row {
 pub(super) const LINK_ERRORS: Row = Row {
     id: FindingId("link-errors"),
     title: "correctable errors on a link",
-    fires: "aer_dev_correctable of either end of a drive's link grows while a test runs; more than one per second is bad",
+    fires: "aer_dev_correctable of either end of a link grows under load; more than one per second is bad",
     why: "Poor signal integrity: packets are resent. It is the usual cause of a downtrained link.",
     remedy: "Reseat, shorten or replace the riser or cable; one generation lower in the BIOS confirms it.",
     risk: Risk::Hardware,
     wrong_if: "The port counts errors of another function behind it.",
     needs_load: true,
+    live: |inputs| inputs.has_live_load(),
     check: Check::Many(link_errors),
     ..Row::PLAIN
 };
 
 /// One link: the device below, the port above, its state and the capability of its ends.
+#[derive(Debug, Clone)]
 pub(super) struct Judged<'a> {
     pub child: NodeIndex,
     pub device: &'a PciNode,
@@ -82,13 +84,13 @@ impl Judged<'_> {
         self.now.0 < self.most.0 || self.now.1 < self.most.1
     }
 
-    /// The port's target speed, if below the capability of both ends.
-    fn cap(&self) -> Option<TransferRate> {
+    /// The port's target speed, if below the capability of both ends; `None` too where it cannot be read.
+    pub(crate) fn cap(&self) -> Option<TransferRate> {
         self.port.express.value()?.target_speed.filter(|target| *target < self.most.0)
     }
 
     /// Readings of both ends for the slow part: speed, width, or both.
-    fn shortfall(&self) -> Vec<Evidence> {
+    pub(crate) fn shortfall(&self) -> Vec<Evidence> {
         let (speed, width) = (self.now.0 < self.most.0, self.now.1 < self.most.1);
         let mut proofs = self.proofs();
         proofs.retain(|proof| {
@@ -227,7 +229,8 @@ fn link_downtrained(inputs: &Inputs) -> Vec<Detection> {
     let is_fault = |link: &Judged| link.is_below() && (link.cap().is_none() || link.now.1 < link.most.1);
     let links = on_the_way(inputs).into_iter().filter(is_fault);
     let groups = grouped(links.map(|link| ((link.now, link.most), link)));
-    groups.into_iter().map(|((now, most), links)| downtrained(inputs, now, most, &links)).collect()
+    let drives = groups.into_iter().map(|((now, most), links)| downtrained(inputs, now, most, &links));
+    drives.chain(cards::links(inputs).iter().filter_map(|link| cards::downtrained(inputs, link))).collect()
 }
 
 fn downtrained(inputs: &Inputs, now: Pair, most: Pair, links: &[Judged]) -> Detection {
@@ -238,7 +241,7 @@ fn downtrained(inputs: &Inputs, now: Pair, most: Pair, links: &[Judged]) -> Dete
         format!(
             "The drive's side can do {} and port {} can do {}: neither is the cause.",
             short(link.device_most),
-            link.port.address,
+            place(link.port),
             short(link.port_most)
         )
     });
@@ -262,7 +265,7 @@ fn is_awake(inputs: &Inputs, link: &Judged) -> bool {
 }
 
 /// Correctable errors since boot of each end that counted any.
-fn error_counts(ends: &[&PciNode]) -> Vec<Evidence> {
+pub(super) fn error_counts(ends: &[&PciNode]) -> Vec<Evidence> {
     ends.iter()
         .filter_map(|node| {
             let total =
@@ -273,7 +276,9 @@ fn error_counts(ends: &[&PciNode]) -> Vec<Evidence> {
 }
 
 fn link_capped_by_software(inputs: &Inputs) -> Vec<Detection> {
-    on_the_way(inputs).iter().filter_map(|link| capped(inputs, link)).collect()
+    let drives = on_the_way(inputs);
+    let drives = drives.iter().filter_map(|link| capped(inputs, link));
+    drives.chain(cards::links(inputs).iter().filter_map(|link| cards::capped(inputs, link))).collect()
 }
 
 fn capped(inputs: &Inputs, link: &Judged) -> Option<Detection> {
@@ -290,7 +295,7 @@ fn capped(inputs: &Inputs, link: &Judged) -> Option<Detection> {
     let title = format!(
         "{}: port {} is capped at {}, both ends can do {}",
         subject_words(&about),
-        link.port.address,
+        place(link.port),
         speed_sentence(cap),
         speed_sentence(link.most.0)
     );
@@ -311,7 +316,8 @@ fn capped(inputs: &Inputs, link: &Judged) -> Option<Detection> {
 
 fn link_errors(inputs: &Inputs) -> Vec<Detection> {
     let Some(rates) = inputs.rates else { return Vec::new() };
-    on_the_way(inputs).iter().filter_map(|link| errors(inputs, rates, link)).collect()
+    let links = [on_the_way(inputs), cards::links(inputs)].concat();
+    links.iter().filter_map(|link| errors(inputs, rates, link)).collect()
 }
 
 fn errors(inputs: &Inputs, rates: &Rates, link: &Judged) -> Option<Detection> {

@@ -79,6 +79,7 @@ pub(super) const ASPM_ON: Row = Row {
     risk: Risk::Live,
     wrong_if: "The policy file allows L1 but the drive never asks for it.",
     needs_load: true,
+    live: |inputs| inputs.has_live_depth_one(),
     check: Check::One(aspm_on),
     ..Row::PLAIN
 };
@@ -146,7 +147,7 @@ fn register(
 }
 
 fn aspm_on(inputs: &Inputs) -> Option<Detection> {
-    let found = inputs.tested_nvme().filter(|_| inputs.is_depth_one()).filter_map(|drive| {
+    let found = inputs.nvme_at_depth_one().filter_map(|drive| {
         let states = inputs.machine.pci.node(drive.node?).aspm.iter();
         let on = states.filter(|(name, state)| name.starts_with("l1") && state.get() == Some(true));
         let on: Vec<_> = on.map(|(_, state)| Evidence::at(state, "1")).collect();

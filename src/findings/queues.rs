@@ -7,6 +7,7 @@ use super::{
     rules,
 };
 use crate::{
+    counters::DiskRates,
     machine::{Drive, Queue},
     model::{FindingId, Pattern, Reading, Severity},
     text::Label,
@@ -49,15 +50,16 @@ pub(super) const READAHEAD: Row = Row {
 pub(super) const MAX_SECTORS: Row = Row {
     id: FindingId("max-sectors"),
     title: "reads are split by the kernel",
-    fires: "max_sectors_kb is below max_hw_sectors_kb and a test reads bigger blocks than that",
+    fires: "max_sectors_kb is below max_hw_sectors_kb and a test reads bigger blocks than that, or without a test reads reach it",
     why: "One read becomes several requests; dstat and iostat then count more reads than the test made.",
     source: "Tanel Poder 2021: 1 MiB reads seen as 512 KiB",
     remedy: "Raise max_sectors_kb to max_hw_sectors_kb.",
     risk: Risk::Live,
     wrong_if: "The drive splits big reads itself, as most do.",
     needs_load: true,
-    is_default: false,
+    live: |inputs| inputs.has_live_load(),
     check: Check::Many(max_sectors),
+    ..Row::PLAIN
 };
 
 pub(super) const HW_SECTORS_BELOW_MDTS: Row = Row {
@@ -75,12 +77,13 @@ pub(super) const HW_SECTORS_BELOW_MDTS: Row = Row {
 pub(super) const NR_REQUESTS: Row = Row {
     id: FindingId("nr-requests"),
     title: "nr_requests below the test's queue depth",
-    fires: "nr_requests is smaller than the depth of the test",
+    fires: "nr_requests is smaller than the depth of the test; without a test, a drive with one queue has all of them in flight",
     why: "Reads wait for a free request before they reach the drive.",
     remedy: "Raise nr_requests.",
     risk: Risk::Live,
     wrong_if: "Workers on several CPUs use several hardware queues, each with its own requests.",
     needs_load: true,
+    live: |inputs| inputs.has_live_load(),
     check: Check::One(nr_requests),
     ..Row::PLAIN
 };
@@ -179,7 +182,7 @@ fn default_on(
     Some(detection.with_command(write_queue(&drives, file, value)).with_default(is_default))
 }
 
-/// The same for a file of the queue folder; it matters on tested drives if it `counts` there.
+/// The same for a file of the queue folder; it matters on drives under load if it `counts` there.
 fn default_setting(
     inputs: &Inputs,
     counts: bool,
@@ -188,7 +191,7 @@ fn default_setting(
     wrong: impl Fn(u64) -> bool,
 ) -> Option<Detection> {
     let found = where_number(inputs.nvme_queues(), read, wrong);
-    let matters = |drive: &Drive| counts && inputs.is_tested(&drive.name);
+    let matters = |drive: &Drive| counts && inputs.is_loaded(&drive.name);
     default_on(found, matters, (file, value), |now, names| format!("{file} is {now} on {names}"))
 }
 
@@ -227,12 +230,20 @@ fn readahead(inputs: &Inputs) -> Option<Detection> {
 }
 
 fn max_sectors(inputs: &Inputs) -> Vec<Detection> {
-    let Some(load) = inputs.load else { return Vec::new() };
-    let block = load.workload.largest_block();
+    let block = inputs.load.map(|load| load.workload.largest_block());
     let split = |drive: &Drive| {
         let (now, most) = (drive.queue.max_sectors_kb.get()?, drive.queue.max_hw_sectors_kb.get()?);
-        let title = format!("{}: reads of {} are split at {now} KiB", drive.name, units::block_size(block));
-        (now < most && block.0 > now * 1024).then(|| {
+        let title = match block {
+            Some(block) => {
+                format!("{}: reads of {} are split at {now} KiB", drive.name, units::block_size(block))
+            }
+            None => format!("{}: its reads reach the maximum of {now} KiB", drive.name),
+        };
+        let is_split = match block {
+            Some(block) => block.0 > now * 1024,
+            None => inputs.live_disk(&drive.name).is_some_and(|disk| are_full(disk, now)),
+        };
+        (now < most && is_split).then(|| {
             Detection::new(Severity::Info, title)
                 .about([Subject::drive(drive)])
                 .with_evidence(Evidence::of(&drive.queue.max_sectors_kb))
@@ -240,7 +251,7 @@ fn max_sectors(inputs: &Inputs) -> Vec<Detection> {
                 .with_command(write_queue(&[drive], "max_sectors_kb", &most.to_string()))
         })
     };
-    inputs.tested_queues().filter_map(split).collect()
+    inputs.loaded_queues().filter_map(split).collect()
 }
 
 fn hw_sectors_below_mdts(inputs: &Inputs) -> Vec<Detection> {
@@ -262,13 +273,47 @@ fn hw_sectors_below_mdts(inputs: &Inputs) -> Vec<Detection> {
 }
 
 fn nr_requests(inputs: &Inputs) -> Option<Detection> {
-    let depth = u64::from(inputs.load?.workload.depth);
-    let found = where_number(inputs.tested_queues(), |queue| &queue.nr_requests, |requests| requests < depth);
+    let (found, depth) = match inputs.load {
+        Some(load) => {
+            let depth = u64::from(load.workload.depth);
+            (
+                where_number(inputs.loaded_queues(), |queue| &queue.nr_requests, |requests| requests < depth),
+                depth,
+            )
+        }
+        None => waiting(inputs)?,
+    };
     let drives = drives(&found);
     let now = found.first()?.1.as_ref()?.value.clone();
-    let title = format!("{}: depth {depth}, but {now} requests", names(&drives));
+    let title = match inputs.load {
+        Some(_) => format!("{}: depth {depth}, but {now} requests", names(&drives)),
+        None => format!("{}: all {now} requests are in flight", names(&drives)),
+    };
     let command = write_queue(&drives, "nr_requests", &depth.to_string());
     Some(Detection::of_drives(Severity::Warning, title, found)?.with_command(command))
+}
+
+/// Whether nearly all reads have the largest size that requests may have.
+fn are_full(disk: &DiskRates, kib: u64) -> bool {
+    const READS: f64 = 50.0;
+    const NEARLY: f64 = 0.95;
+    disk.reads >= READS && disk.read_bytes / disk.reads >= NEARLY * (kib as f64) * 1024.0
+}
+
+/// Drives with one queue whose requests are all in flight without a test, and the next power of two.
+fn waiting<'a>(inputs: &Inputs<'a>) -> Option<(Vec<Found<'a>>, u64)> {
+    const NEARLY: f64 = 0.95;
+    let is_single = |drive: &&Drive| {
+        drive.queue.hardware_queues.get().is_some_and(|queues| queues.default + queues.poll == 1)
+    };
+    let is_full = |drive: &&Drive| {
+        let requests = drive.queue.nr_requests.get().unwrap_or(u64::MAX);
+        inputs.live_disk(&drive.name).is_some_and(|disk| disk.queue_depth >= NEARLY * requests as f64)
+    };
+    let full: Vec<&Drive> = inputs.loaded_queues().filter(is_single).filter(is_full).collect();
+    let most = full.iter().filter_map(|drive| drive.queue.nr_requests.get()).max()?;
+    let found = where_number(full.into_iter(), |queue| &queue.nr_requests, |_| true);
+    Some((found, (most + 1).next_power_of_two()))
 }
 
 fn iostats(inputs: &Inputs) -> Option<Detection> {

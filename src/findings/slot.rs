@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Check, Detection, Gain, Inputs, Risk, Row, Subject, chipset,
-    inputs::{grouped, total},
+    Check, Detection, Gain, Inputs, Risk, Row, Subject, cards, chipset,
+    inputs::{grouped, place, total},
     links::{self, Judged, NOTHING, raw, subject_words, subjects},
 };
 use crate::{
@@ -24,10 +24,10 @@ use crate::{
 
 pub(super) const SLOT_LIMITED: Row = Row {
     id: FindingId("slot-limited"),
-    title: "slot slower than the drive",
+    title: "slot slower than the device",
     fires: "the narrowest hop on a drive's path runs at its port's or switch's maximum, and that is less than the drive's own \
-            link could use; a warning or more if a free slot would give more",
-    why: "No link is at fault: the slot, or the switch above it, is slower than the drive.",
+            link could use: a warning or more if a free slot would give more; or a card without drives is in such a slot",
+    why: "No link is at fault: the slot, or the switch above it, is slower than the device.",
     source: "computed from speed, width and encoding of the links",
     remedy: "Move {what} to {target}.",
     risk: Risk::Hardware,
@@ -59,7 +59,8 @@ fn slot_limited(inputs: &Inputs) -> Vec<Detection> {
         let is_own = raw(hop.most) < raw(own.device_most) && !chipset::is_uplink(inputs, hop.child);
         is_own.then_some((narrow, own))
     });
-    grouped(found).into_iter().map(|(narrow, held)| detection(inputs, &narrow, &held)).collect()
+    let drives = grouped(found).into_iter().map(|(narrow, held)| detection(inputs, &narrow, &held));
+    drives.chain(cards::links(inputs).iter().filter_map(|link| cards::slot_limited(inputs, link))).collect()
 }
 
 fn detection(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
@@ -70,7 +71,12 @@ fn detection(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
         held.iter().filter_map(|link| port_of(inputs.machine, link.child)).collect();
     let (detection, offer) = match narrow {
         Narrow::Slot { device, most } => {
-            let title = format!("{names}: could do {}, the slot gives {}", short(*device), sentence(*most));
+            let slot = match held {
+                [one] => one.port.slot.as_ref().map(|slot| format!("slot {slot}")),
+                _ => None,
+            };
+            let slot = slot.unwrap_or_else(|| "the slot".to_owned());
+            let title = format!("{names}: could do {}, {slot} gives {}", short(*device), sentence(*most));
             let proofs = held.iter().flat_map(Judged::proofs);
             let detection = Detection::new(Severity::Info, title).about(drives).with_evidence(proofs);
             (detection.fill("what", many), best_offer(inputs, &own_ports))
@@ -189,9 +195,8 @@ fn best_offer(inputs: &Inputs, ports: &[NodeIndex]) -> Option<Offer> {
         if rate > reached + NOTHING {
             let most = most_of(machine, free).map_or_else(String::new, |most| format!(" ({})", short(most)));
             let was = then.was.get(free.0).copied().flatten();
-            let address =
-                was.map_or(machine.pci.node(free).address, |was| inputs.machine.pci.node(was).address);
-            targets.push(format!("{address}{most}"));
+            let port = was.map_or(machine.pci.node(free), |was| inputs.machine.pci.node(was));
+            targets.push(format!("{}{most}", place(port)));
             then = std::mem::replace(&mut then, Exchanged::nothing(inputs.machine)).then(next);
             reached = rate;
         }
@@ -202,6 +207,16 @@ fn best_offer(inputs: &Inputs, ports: &[NodeIndex]) -> Option<Offer> {
         many => format!("the {} {}", counted(many.len(), "free slot"), many.join(", ")),
     };
     Some(Offer { gain: reached - now, target })
+}
+
+/// The free slot that gives the device on a port most, and its rate, if that is more than `now`.
+pub(super) fn better_free_slot(inputs: &Inputs, port: NodeIndex, now: f64) -> Option<(String, f64)> {
+    let machine = inputs.machine;
+    let device = machine.pci.node(port).children.first().and_then(|child| most_of(machine, *child))?;
+    let free = *free_slots(machine, port).first()?;
+    let most = most_of(machine, free)?;
+    let rate = raw((most.0.min(device.0), most.1.min(device.1)));
+    (rate > now).then(|| (format!("the free slot {} ({})", place(machine.pci.node(free)), short(most)), rate))
 }
 
 fn most_of(machine: &Machine, node: NodeIndex) -> Option<Pair> {

@@ -169,13 +169,17 @@ fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
         count_drives(&offer.card.drives),
         range(&ports)
     );
-    let port = tree.node(offer.port).address;
+    let port = tree.node(offer.port);
+    let port = port.slot.as_ref().map_or_else(
+        || format!("port {}", port.address),
+        |slot| format!("slot {slot}, port {}", port.address),
+    );
     let (other, place) = match offer.other {
         Some(other) => {
             let (kind, name) = card_name(tree.node(other));
-            (kind, format!("{target} ({name}, port {port})"))
+            (kind, format!("{target} ({name}, {port})"))
         }
-        None => ("", format!("{target} (port {port})")),
+        None => ("", format!("{target} ({port})")),
     };
     let of_root = |value: String| Evidence::new(&*tree.node(root).path, value);
     let wants =

@@ -1,6 +1,6 @@
 //! [`HopLink`]: one link as reported by both of its ends, and links in words.
 
-use super::{Machine, NodeKind, PciNode, pci::Link};
+use super::{Machine, NodeKind, pci::Link};
 use crate::{
     model::NodeIndex,
     units::{Lanes, TransferRate},
@@ -59,17 +59,16 @@ impl HopLink {
         is_less(self.now.unzip(), self.most.unzip())
     }
 
+    /// Whether all lanes that both ends have are in use; a speed below the maximum alone may be power saving.
+    pub(crate) fn is_full_width(&self) -> bool {
+        let width = |pair: Option<Pair>| pair.map(|(_, width)| width);
+        width(self.now) == width(self.most)
+    }
+
     /// Whether the port's capability is below the device's.
     pub(crate) fn is_slot_limited(&self) -> bool {
         is_less(self.port_most.unzip(), self.device_most.unzip())
     }
-}
-
-/// Whether a link below its speed at full width is no fault: displays and accelerators lower its speed while they idle.
-pub(crate) fn is_asleep(device: &PciNode, link: &HopLink) -> bool {
-    let idles = device.class.get().is_some_and(|class| matches!(class >> 16, 0x03 | 0x12));
-    let width = |pair: Option<Pair>| pair.map(|(_, width)| width);
-    idles && width(link.now) == width(link.most)
 }
 
 /// `Gen3 x4 (8 GT/s)`, for a sentence.

@@ -10,19 +10,18 @@ use super::{
     toned::{Tone, Toned},
 };
 use crate::{
+    capacity::link_state::{self, LinkState},
     findings::{FINDINGS, Finding},
-    machine::{
-        Machine, NodeKind,
-        hop::{self, HopLink},
-    },
+    machine::{Machine, NodeKind, hop},
     model::{DriveName, NodeIndex, Severity},
     units::{Lanes, TransferRate, UnitSystem, counted},
 };
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 8] = [
     Column::left("device"),
     Column::left(""),
     Column::left("link"),
+    Column::left("slot").optional(),
     Column::right("path limit"),
     Column::left("basis").optional(),
     Column::left("drives"),
@@ -82,8 +81,8 @@ pub(crate) fn text(
         match (column, mark) {
             (1, Some(mark)) => mark.tone(),
             (2, _) if has_slow_link => Tone::Warning,
-            (5, _) => Tone::Drive,
-            (4 | 6, _) => Tone::Quiet,
+            (6, _) => Tone::Drive,
+            (3 | 5 | 7, _) => Tone::Quiet,
             _ => Tone::Plain,
         }
     };
@@ -94,7 +93,7 @@ pub(crate) fn text(
     text
 }
 
-/// Marks by address: of findings, then of links on the way to drives, once at the device's end.
+/// Marks by address: of findings, then of links, once at the device's end.
 fn marks(machine: &Machine, marked: &BTreeMap<NodeIndex, Severity>) -> BTreeMap<String, Vec<Mark>> {
     let tree = &machine.pci;
     let mut marks: BTreeMap<NodeIndex, BTreeSet<Mark>> = BTreeMap::new();
@@ -102,15 +101,21 @@ fn marks(machine: &Machine, marked: &BTreeMap<NodeIndex, Severity>) -> BTreeMap<
         let mark = if *severity == Severity::High { Mark::High } else { Mark::Warning };
         marks.entry(*node).or_default().insert(mark);
     }
-    let drives = machine.hardware_drives().filter_map(|drive| drive.node);
-    for node in drives.flat_map(|node| tree.whole_ancestry(node)) {
-        let is_port = matches!(tree.node(node).kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
-        let Some(link) = HopLink::above(machine, node).filter(|_| !is_port) else { continue };
-        let slow = link.is_slow().then_some(Mark::SlowLink);
-        let mark = slow.or_else(|| link.is_slot_limited().then_some(Mark::Slot));
-        if let Some(mark) = mark {
-            marks.entry(node).or_default().insert(mark);
+    for (node, data) in tree.iter() {
+        let is_port = matches!(data.kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
+        let first = data.parent.and_then(|port| tree.node(port).children.first().copied());
+        // The functions of a device share its link, unless each has drives of its own.
+        let is_link =
+            !is_port && (first == Some(node) || machine.drives.iter().any(|drive| drive.node == Some(node)));
+        if !is_link || link_state::is_inside_card(tree, node) {
+            continue;
         }
+        let mark = match link_state::state(machine, node) {
+            LinkState::Slow => Mark::SlowLink,
+            LinkState::SlotLimited => Mark::Slot,
+            LinkState::Fine | LinkState::Idle => continue,
+        };
+        marks.entry(node).or_default().insert(mark);
     }
     let named = |(node, marks): (NodeIndex, BTreeSet<Mark>)| {
         (tree.node(node).address.to_string(), marks.into_iter().collect())
@@ -154,6 +159,7 @@ fn row(node: &NodeRow, marks: &[Mark], guides: &str, kind: &str) -> Vec<String> 
         format!("{guides}{} {kind}", node.address).trim_end().to_owned(),
         marks.iter().map(|mark| mark.symbol()).collect(),
         node.link.as_ref().map(link_text).unwrap_or_default(),
+        node.slot.clone().unwrap_or_default(),
         limit.map(|limit| UnitSystem::Decimal.rate(limit.bytes_per_second)).unwrap_or_default(),
         limit.map(|limit| limit.basis.name().to_owned()).unwrap_or_default(),
         drives.join(" ") + &paths,
@@ -163,5 +169,9 @@ fn row(node: &NodeRow, marks: &[Mark], guides: &str, kind: &str) -> Vec<String> 
 
 fn link_text(link: &LinkRow) -> String {
     let ends = |gts: Option<f64>, width: Option<u8>| (gts.and_then(TransferRate::from_gts), width.map(Lanes));
-    hop::column(ends(link.speed_gts, link.width), ends(link.max_speed_gts, link.max_width))
+    let now = ends(link.speed_gts, link.width);
+    if link.state == LinkState::Idle.name() {
+        return format!("{}, idle", hop::column(now, now));
+    }
+    hop::column(now, ends(link.max_speed_gts, link.max_width))
 }

@@ -27,6 +27,19 @@ impl Judged {
         Self { marked: marked(evidence.machine, &list), list, need_test }
     }
 
+    /// With those that the load of now shows and a test before it did not.
+    pub(super) fn and_now(mut self, machine: &Machine, now: Self) -> Self {
+        let is_new = |finding: &Finding| self.list.iter().all(|known| known.id != finding.id);
+        let new: Vec<Finding> =
+            now.list.into_iter().filter(|finding| is_new(finding) && finding.folds.is_empty()).collect();
+        if !new.is_empty() {
+            self.list.extend(new);
+            findings::sort(&mut self.list);
+            self.marked = marked(machine, &self.list);
+        }
+        self
+    }
+
     /// Those that are more than information.
     pub fn loud(&self) -> impl Iterator<Item = &Finding> {
         self.list.iter().filter(|finding| finding.severity > Severity::Info)

@@ -190,9 +190,10 @@ impl Load {
         Some(flows.fold(first, Flow::plus))
     }
 
-    /// Bytes read per second by these drives together.
-    pub fn of(&self, drives: &[DriveName]) -> f64 {
-        drives.iter().filter_map(|name| self.drive(name)).fold(0.0, |sum, flow| sum + flow.read.bytes)
+    /// Bytes read and written per second by these drives together.
+    pub fn of(&self, drives: &[DriveName]) -> [f64; 2] {
+        let flows = drives.iter().filter_map(|name| self.drive(name));
+        flows.fold([0.0, 0.0], |[read, written], flow| [read + flow.read.bytes, written + flow.write.bytes])
     }
 
     /// All hardware together: a loop device or an md array counts again what the drives below it count.
@@ -243,9 +244,10 @@ impl Load {
         sums
     }
 
-    /// Whether anything is being read at all worth a bar: more than 1 MB/s.
+    /// Whether anything is read or written at all worth a bar: more than 1 MB/s.
     pub fn is_busy(&self) -> bool {
-        self.names().map(|name| self.of(std::slice::from_ref(name))).sum::<f64>() > 1e6
+        let moved = self.names().map(|name| self.of(std::slice::from_ref(name)));
+        moved.flatten().sum::<f64>() > 1e6
     }
 
     fn names(&self) -> impl Iterator<Item = &DriveName> {
@@ -323,7 +325,7 @@ mod tests {
         let seen = load.drive(&a).unwrap();
         assert_eq!((seen.read, seen.write.bytes), (own, 8e6));
         assert!((seen.queue_depth - (32.0 + 8e6 / 8192.0 * 0.004)).abs() < 1e-9, "{seen:?}");
-        assert_eq!(load.of(std::slice::from_ref(&b)), 5e6, "the test does not read it");
+        assert_eq!(load.of(std::slice::from_ref(&b)), [5e6, 0.0], "the test does not read it");
         assert_eq!(load.sum(&[a.clone(), b.clone()]).unwrap().read.bytes, 3.005e9);
         load.end_test(at(3), true);
         assert_eq!(load.drive(&a).unwrap().read.bytes, 4e6, "the kernel's counters go on");
@@ -380,7 +382,8 @@ mod tests {
             let sum = load.sum(&names).unwrap();
             let all: f64 = bytes.iter().sum();
             prop_assert!((sum.bytes() - 2.0 * all).abs() <= 1e-6 * all.max(1.0));
-            prop_assert!((load.of(&names) - all).abs() <= 1e-6 * all.max(1.0));
+            let [read, written] = load.of(&names);
+            prop_assert!((read - all).abs() + (written - all).abs() <= 1e-6 * all.max(1.0));
             prop_assert!(sum.read.await_ms.is_none_or(|ms| (ms - 2.0).abs() < 1e-6));
         }
     }

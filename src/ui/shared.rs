@@ -196,7 +196,15 @@ impl Shared {
         // What a test does to the machine is judged by what was counted while it ran.
         let rates = test.map_or(self.rates.as_ref(), |test| test.watch.rates());
         let (machine, limits, units) = (&self.machine, &self.limits, self.units);
-        self.findings = Judged::new(&Inputs { machine, limits, rates, load, units });
+        let judged = Judged::new(&Inputs { machine, limits, rates, load, units });
+        // Another load may follow a test that has ended.
+        let has_ended = test.is_some_and(|test| test.result.is_some());
+        self.findings = if has_ended && self.rates.is_some() {
+            let now = Judged::new(&Inputs { machine, limits, rates: self.rates.as_ref(), load: None, units });
+            judged.and_now(machine, now)
+        } else {
+            judged
+        };
     }
 
     /// Marks all of `drives`, or unmarks them when they are all marked.

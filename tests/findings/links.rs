@@ -236,3 +236,132 @@ fn many_drives_with_the_same_trouble_are_one_finding() {
     assert_eq!(about_drives.len(), 1);
     assert_eq!(about_drives[0].subjects.len(), 4);
 }
+
+/// The x570's network card behind port 0000:02:05.0, and its graphics card in a x4 slot of the chipset.
+const NETWORK: &str = "0000:06:00.0";
+
+fn at(machine: &iodyno::machine::Machine, text: &str) -> usize {
+    machine.pci.find(address(text)).unwrap().0
+}
+
+/// Speed and width now and at most of a function and the port above it.
+fn trained(machine: &mut iodyno::machine::Machine, device: &str, now: (u8, u8), most: [(u8, u8); 2]) {
+    let child = at(machine, device);
+    let port = machine.pci.nodes[child].parent.unwrap().0;
+    for (end, most) in [child, port].into_iter().zip(most) {
+        let node = &mut machine.pci.nodes[end];
+        let pair = |(code, lanes)| (TransferRate::from_code(code).unwrap(), Lanes(lanes));
+        let link = node.link.as_mut().unwrap();
+        link.speed = Reading::known("/test/current_link_speed", pair(now).0);
+        link.width = Reading::known("/test/current_link_width", pair(now).1);
+        link.max_speed = Reading::known("/test/max_link_speed", pair(most).0);
+        link.max_width = Reading::known("/test/max_link_width", pair(most).1);
+    }
+}
+
+fn about_device<'a>(
+    found: &'a [iodyno::findings::Finding],
+    id: &str,
+    name: &str,
+) -> Vec<&'a iodyno::findings::Finding> {
+    let is_it = |finding: &&iodyno::findings::Finding| {
+        finding.id.0 == id && finding.subjects.iter().any(|subject| subject.name == name)
+    };
+    found.iter().filter(is_it).collect()
+}
+
+#[test]
+fn a_network_card_below_its_capability_is_downtrained() {
+    let found = x570().with(|machine| trained(machine, NETWORK, (1, 4), [(3, 4), (4, 4)])).look();
+    let [finding] = about_device(&found, "link-downtrained", NETWORK)[..] else { panic!("{found:#?}") };
+    assert_eq!((finding.severity, finding.subjects[0].kind), (Severity::Warning, SubjectKind::Device));
+    assert!(
+        finding.title.ends_with("(0000:06:00.0): its link runs at Gen1 x4 (2.5 GT/s), could be Gen3 x4"),
+        "{}",
+        finding.title
+    );
+    assert!(finding.gain.text.contains("drives gain nothing") && finding.gain.bytes_per_second.is_none());
+    assert!(finding.remedy.text.contains("neither is the cause"), "{}", finding.remedy.text);
+    is_complete(finding);
+    let healthy = x570().with(|machine| trained(machine, NETWORK, (3, 4), [(3, 4), (4, 4)])).look();
+    assert!(about_device(&healthy, "link-downtrained", NETWORK).is_empty());
+}
+
+#[test]
+fn an_idle_display_is_asleep_and_one_on_half_its_lanes_is_not() {
+    const DISPLAY: &str = "0000:06:00.0";
+    assert!(about_device(&laptop().look(), "link-downtrained", DISPLAY).is_empty());
+    let found = laptop().with(|machine| trained(machine, DISPLAY, (1, 8), [(4, 16), (4, 16)])).look();
+    let [finding] = about_device(&found, "link-downtrained", DISPLAY)[..] else { panic!("{found:#?}") };
+    assert!(
+        finding.title.ends_with("its link runs at x8, could be x16 (Gen1 (2.5 GT/s) while idle)"),
+        "{}",
+        finding.title
+    );
+    assert!(finding.evidence.iter().all(|proof| proof.path.ends_with("_width")), "{:#?}", finding.evidence);
+}
+
+#[test]
+fn a_card_in_a_smaller_slot_is_named_with_its_slot_and_a_free_one() {
+    let found = x570().look();
+    let [card] = about_device(&found, "slot-limited", "0000:03:00.0")[..] else { panic!("{found:#?}") };
+    assert!(
+        card.title.contains("Radeon PRO W6600")
+            && card.title.contains("could do Gen4 x8, the slot gives Gen4 x4"),
+        "{}",
+        card.title
+    );
+    assert_eq!(card.severity, Severity::Info);
+    let found = x570()
+        .with(|machine| {
+            let port = at(machine, "0000:02:02.0");
+            machine.pci.nodes[port].slot = Some(label("PCIEX16_3"));
+        })
+        .look();
+    let [card] = about_device(&found, "slot-limited", "0000:03:00.0")[..] else { panic!("{found:#?}") };
+    assert!(card.title.contains("slot PCIEX16_3 gives"), "{}", card.title);
+}
+
+#[test]
+fn the_cap_of_a_card_is_reported_unless_it_is_that_of_an_idle_display() {
+    fn cap(machine: &mut iodyno::machine::Machine, port: &str, code: u8) {
+        let port = at(machine, port);
+        machine.pci.nodes[port].express = machine.pci.nodes[port].express.clone().map(|mut express| {
+            express.target_speed = TransferRate::from_code(code);
+            express
+        });
+    }
+    let found = x570()
+        .with(|machine| {
+            trained(machine, NETWORK, (1, 4), [(3, 4), (4, 4)]);
+            cap(machine, "0000:02:05.0", 1);
+        })
+        .look();
+    let [capped] = about_device(&found, "link-capped-by-software", NETWORK)[..] else { panic!("{found:#?}") };
+    assert!(
+        capped.title.contains("is capped at Gen1 (2.5 GT/s), both ends can do Gen3 (8 GT/s)"),
+        "{}",
+        capped.title
+    );
+    assert!(about_device(&found, "link-downtrained", NETWORK).is_empty(), "software asked for it");
+    is_complete(capped);
+    let display = |code: u8| {
+        let scene = if code == 1 {
+            laptop().with(|machine| cap(machine, "0000:00:03.1", 1))
+        } else {
+            laptop().with(|machine| cap(machine, "0000:00:03.1", 3))
+        };
+        about_device(&scene.look(), "link-capped-by-software", "0000:06:00.0").len()
+    };
+    assert_eq!((display(1), display(3)), (0, 1));
+}
+
+#[test]
+fn errors_on_a_link_without_drives_are_counted() {
+    let found = x570()
+        .rates(|rates| {
+            rates.aer.insert(address(NETWORK), 2.0);
+        })
+        .look();
+    assert_eq!(about_device(&found, "link-errors", NETWORK).len(), 1, "{found:#?}");
+}

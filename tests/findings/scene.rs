@@ -317,6 +317,15 @@ impl Scene {
         })
     }
 
+    /// What needs a test that does not run.
+    pub fn not_judged(&self) -> Vec<iodyno::model::FindingId> {
+        let machine = self.machine();
+        let limits: Limits = capacity::limits(&machine);
+        let rates = self.rates.as_ref();
+        let inputs = Inputs { rates, ..Inputs::at_rest(&machine, &limits) };
+        findings::not_judged(&inputs, &findings::check(&inputs))
+    }
+
     /// The findings of that id, or the folded one that holds it.
     pub fn of<'a>(found: &'a [Finding], id: &str) -> Vec<&'a Finding> {
         found

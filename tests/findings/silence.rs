@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use iodyno::{
     capacity,
-    findings::{self, Finding, Inputs},
-    machine::{DriveKind, Machine},
+    findings::{self, Finding, Inputs, SubjectKind},
+    machine::{DriveKind, Machine, NodeKind},
     model::{NodeIndex, Reading, Severity},
     source::demo::DEMOS,
     units::{Lanes, TransferRate},
@@ -58,13 +58,20 @@ fn set(machine: &mut Machine, node: NodeIndex, now: (TransferRate, Lanes), most:
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// A graphics card that sleeps, an empty port, a network card on one lane.
+    /// Links without drives: a display that lowers its speed, an empty port, the inside of a chip. None of them changes what
+    /// is said of drives, and only a device with a true link below its port has a finding.
     #[test]
-    fn links_without_drives_have_no_findings(
+    fn links_without_drives_change_nothing_of_the_drives(
         mut machine in machine(),
         links in vec((any::<prop::sample::Index>(), link(), 1_u8..6, prop::sample::select(vec![0_u8, 1, 4, 16, 63])), 1..20),
     ) {
-        let before: Vec<_> = look(&machine).into_iter().map(|finding| (finding.id, finding.severity)).collect();
+        let of_drives = |found: Vec<Finding>| -> Vec<_> {
+            let is_drive = |finding: &Finding| {
+                finding.subjects.iter().any(|subject| subject.kind != SubjectKind::Device) || finding.severity == Severity::High
+            };
+            found.into_iter().filter(is_drive).map(|finding| (finding.id, finding.severity)).collect()
+        };
+        let before = of_drives(look(&machine));
         let way = on_the_way(&machine);
         let others: Vec<NodeIndex> =
             machine.pci.iter().map(|(node, _)| node).filter(|node| !way.contains(node)).collect();
@@ -76,8 +83,39 @@ proptest! {
             let can = own.and_then(|link| Some((link.max_speed.get()?, link.max_width.get()?))).unwrap_or(most);
             set(&mut machine, node, now, can);
         }
-        let after: Vec<_> = look(&machine).into_iter().map(|finding| (finding.id, finding.severity)).collect();
-        prop_assert_eq!(before, after);
+        prop_assert_eq!(before, of_drives(look(&machine)));
+    }
+
+    /// A display at full width is asleep at any speed.
+    #[test]
+    fn a_display_at_full_width_is_never_downtrained(mut machine in machine(), code in 1_u8..6) {
+        let displays: Vec<NodeIndex> = machine
+            .pci
+            .iter()
+            .filter(|(_, node)| node.class.get().is_some_and(|class| class >> 16 == 3))
+            .map(|(index, _)| index)
+            .collect();
+        let speed = TransferRate::from_code(code).unwrap();
+        for display in displays {
+            for node in machine.pci.ancestry(display).collect::<Vec<_>>() {
+                if let Some(link) = &mut machine.pci.nodes[node.0].link {
+                    link.speed = Reading::known("/test/current_link_speed", speed);
+                }
+                // The link above a chipset's switch is not the card's.
+                let own = machine.pci.node(node);
+                let switch = own.parent.map(|above| machine.pci.node(above).children.len());
+                if own.kind == NodeKind::RootPort || (own.kind == NodeKind::SwitchDownstream && switch > Some(1)) {
+                    break;
+                }
+            }
+        }
+        let found = look(&machine);
+        let wrong: Vec<_> = found
+            .iter()
+            .filter(|finding| finding.id.0 == "link-downtrained")
+            .filter(|finding| finding.subjects.iter().all(|subject| subject.kind == SubjectKind::Device))
+            .collect();
+        prop_assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
     /// A Gen4 drive in a Gen3 slot, a Gen3 drive in a Gen5 slot, four lanes in a slot of sixteen.
@@ -165,7 +203,8 @@ proptest! {
                 link.max_width = Reading::malformed("/test/max_link_width", lanes.to_string());
             }
         }
-        let found = look(&machine);
+        let mut found = look(&machine);
+        found.retain(|finding| finding.subjects.iter().any(|subject| subject.kind == SubjectKind::Drive));
         prop_assert_eq!(severity(&found, "link-downtrained"), None);
         prop_assert_eq!(severity(&found, "slot-limited"), None);
     }

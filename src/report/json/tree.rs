@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Reasons;
 use crate::{
-    capacity::link,
+    capacity::{link, link_state},
     machine::{Drive, Machine, NodeKind, PciNode},
     model::{DriveName, Limit, Limits, NodeIndex, Problem},
 };
@@ -42,6 +42,8 @@ pub struct NodeRow {
     pub iommu_group: Option<u32>,
     /// Bound driver.
     pub driver: Option<String>,
+    /// The board's name of the slot.
+    pub slot: Option<String>,
     /// This device's own end of the link above it.
     pub link: Option<LinkRow>,
     /// Payload limit of the path from here to the root complex; of a root complex its own.
@@ -67,6 +69,10 @@ pub struct LinkRow {
     pub max_speed_gts: Option<f64>,
     /// Lanes at most.
     pub max_width: Option<u8>,
+    /// GT/s that Link Control 2 allows at this end.
+    pub target_speed_gts: Option<f64>,
+    /// `fine`, `downtrained`, `slot-limited` or `idle`: a display that lowered its speed.
+    pub state: &'static str,
 }
 
 impl TreeDocument {
@@ -103,7 +109,8 @@ impl Maker<'_> {
             numa_node: reasons.flatten(&node.numa_node, "-1: the firmware reports no NUMA node"),
             iommu_group: reasons.take(&node.iommu_group),
             driver: reasons.turn(&node.driver, ToString::to_string),
-            link: self.link(node),
+            slot: self.slot(node),
+            link: self.link(index, node),
             limit: self.limit(index, node),
             drives: self.drives(index).map(|drive| drive.name.clone()).collect(),
             paths: self.paths(index),
@@ -118,7 +125,13 @@ impl Maker<'_> {
         }
     }
 
-    fn link(&mut self, node: &PciNode) -> Option<LinkRow> {
+    /// The reason of slots without a name stands once in the document.
+    fn slot(&mut self, node: &PciNode) -> Option<String> {
+        self.reasons.problems.extend(self.machine.host.slots.problem());
+        node.slot.as_ref().map(ToString::to_string)
+    }
+
+    fn link(&mut self, index: NodeIndex, node: &PciNode) -> Option<LinkRow> {
         let Some(link) = &node.link else {
             let why = match node.kind {
                 NodeKind::RootComplex => "a root complex has no link above it",
@@ -131,6 +144,12 @@ impl Maker<'_> {
             width: self.reasons.turn(&link.width, |lanes| lanes.0),
             max_speed_gts: self.reasons.turn(&link.max_speed, |rate| rate.gts()),
             max_width: self.reasons.turn(&link.max_width, |lanes| lanes.0),
+            target_speed_gts: node
+                .express
+                .value()
+                .and_then(|express| express.target_speed)
+                .map(crate::units::TransferRate::gts),
+            state: link_state::state(self.machine, index).name(),
         })
     }
 

@@ -4,8 +4,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{BOX, Block, Choice, Dossier};
 use crate::{
+    capacity::link_state::{self, LinkState},
     findings::SubjectKind,
-    machine::{HopLink, NodeKind, drive},
+    machine::{HopLink, NodeKind, drive, hop},
     model::{DriveName, Limit, NodeIndex, Severity},
     report::{
         cut,
@@ -94,12 +95,19 @@ fn line(dossier: &Dossier, row: &Row) -> [String; 3] {
             (format!("{place} {name}"), limits.path(node))
         }
     };
+    let slot = tree.node(head).slot.as_ref().or(at.slot.as_ref());
+    let slot = slot.map_or_else(String::new, |slot| format!(" in {slot}"));
+    let idles = link_state::state(machine, node) == LinkState::Idle;
     let link = HopLink::above(machine, node);
-    columns(&format!("{guides}{name}"), link, limit, mark(dossier, node, head, below > 0))
+    let link = link.map(|link| match link.now {
+        Some(now) if idles => format!("{}, idle", hop::short(now)),
+        _ => link.column(),
+    });
+    columns(&format!("{guides}{name}{slot}"), link, limit, mark(dossier, node, head))
 }
 
-fn columns(name: &str, link: Option<HopLink>, limit: Option<&Limit>, mark: &str) -> [String; 3] {
-    let link = link.map_or_else(String::new, |link| link.column());
+fn columns(name: &str, link: Option<String>, limit: Option<&Limit>, mark: &str) -> [String; 3] {
+    let link = link.unwrap_or_default();
     let giga = |limit: &Limit| three_digits(UnitSystem::Decimal.in_giga(limit.bytes_per_second));
     let rate = limit.map_or_else(String::new, giga);
     let basis = limit.map_or("", |limit| limit.basis.name());
@@ -107,16 +115,15 @@ fn columns(name: &str, link: Option<HopLink>, limit: Option<&Limit>, mark: &str)
 }
 
 /// The most important mark of a row.
-fn mark(dossier: &Dossier, node: NodeIndex, head: NodeIndex, has_drives: bool) -> &'static str {
+fn mark(dossier: &Dossier, node: NodeIndex, head: NodeIndex) -> &'static str {
     let pointed = dossier.findings.iter().filter(|finding| finding.severity > Severity::Info);
     let is_pointed = pointed.flat_map(|finding| finding.subjects.iter()).any(|subject| {
         subject.kind != SubjectKind::Drive
             && subject.node(&dossier.machine).is_some_and(|at| at == node || at == head)
     });
-    match HopLink::above(&dossier.machine, node) {
-        // Links without drives may be slow to save power, as those of displays.
-        Some(link) if link.is_slow() && has_drives => SLOW,
-        Some(link) if link.is_slot_limited() => SLOT,
+    match link_state::state(&dossier.machine, node) {
+        LinkState::Slow => SLOW,
+        LinkState::SlotLimited => SLOT,
         _ if is_pointed => HELD,
         _ => "",
     }

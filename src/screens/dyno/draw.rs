@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use super::{Areas, Curve, Dyno, Plot, form_panel, targets_panel};
 use crate::{
-    capacity::bottleneck::Bottleneck,
+    capacity::bottleneck::{Bottleneck, Direction},
     model::RunSummary,
     pull::FILE_SIZE,
     screens::widgets::{
@@ -131,7 +131,9 @@ fn draw_curve(shared: &Shared, brush: &mut Brush<'_>, curve: Curve, test: &Test,
         Curve::Latency => (test.scales.latency.top(), Box::new(|value| nanoseconds(value).replace(' ', ""))),
     };
     // The line of a limit means something where all that is drawn goes through it.
-    let all = |b: &Bottleneck| b.is_full() && b.drives.len() == test.targets.len();
+    let all = |b: &Bottleneck| {
+        b.is_full() && b.direction == Direction::Read && b.drives.len() == test.targets.len()
+    };
     let level = shared.bottlenecks.iter().find(|b| curve == Curve::Throughput && all(b));
     let level = level.map(|b| (b.limit, format!("limit {}", rate(units, b.limit))));
     let level = level.filter(|_| test.is_running());

@@ -9,7 +9,7 @@ use crate::{
     report::flatten::{Row, RowKind},
     screens::widgets::words::{basis, giga, iops, nanoseconds, place, rate, short_name},
     ui::{Shared, load::LoadSource, theme::Meaning},
-    units::{Bytes, counted},
+    units::{Bytes, Lanes, TransferRate, counted},
 };
 
 /// One fact.
@@ -70,11 +70,13 @@ pub(super) fn of_row(shared: &Shared, row: &Row) -> Vec<Fact> {
         if let Some(node) = row.node {
             about_function(shared, node, &mut facts);
         }
+        facts.extend(no_slot(&Figures::new(shared, row)));
         return facts;
     }
     if let Some(node) = row.node {
         about_node(shared, node, row, &mut facts);
         about_function(shared, node, &mut facts);
+        facts.extend(no_slot(&Figures::new(shared, row)));
     }
     if matches!(row.kind, RowKind::Folded { .. }) {
         facts.push(fact("", "Devices that hold no drives and share no lanes with any."));
@@ -101,7 +103,7 @@ fn about_drive(shared: &Shared, drive: &Drive, row: &Row, facts: &mut Vec<Fact>)
     if let Some(limit) = shared.limits.drive(&drive.name) {
         facts.push(limit_fact("limit", shared, limit));
     }
-    facts.extend(figures.slot().map(|slot| fact("slot", slot)));
+    facts.extend(slot(&figures));
     facts.extend(read("size", &drive.size, |size| units.size(*size)));
     facts.push(lba(drive));
     facts.extend(read("queues", &drive.queue.hardware_queues, |queues| {
@@ -305,7 +307,28 @@ fn about_node(shared: &Shared, index: NodeIndex, row: &Row, facts: &mut Vec<Fact
             ..fact("demand", format!("{share:.2} of its limit, from the drives below"))
         });
     }
-    facts.extend(figures.slot().map(|slot| fact("slot", slot)));
+    facts.extend(slot(&figures));
+}
+
+/// The board's name of the slot.
+fn slot(figures: &Figures<'_>) -> Option<Fact> {
+    let path = Some(Arc::clone(figures.shared.machine.host.slots.path()));
+    Some(Fact { path, ..fact("slot", figures.slot()?) })
+}
+
+/// Why the slot has no name: only of what can be in one.
+fn no_slot(figures: &Figures<'_>) -> Option<Fact> {
+    if figures.slot().is_some() {
+        return None;
+    }
+    figures.place_of_link()?;
+    let slots = &figures.shared.machine.host.slots;
+    let path = Some(Arc::clone(slots.path()));
+    let value = match slots.problem() {
+        Some(problem) => format!("not available here: {}", problem.reason),
+        None => "not named by the firmware".to_owned(),
+    };
+    Some(Fact { path, meaning: Meaning::Quiet, ..fact("slot", value) })
 }
 
 fn about_link(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
@@ -317,6 +340,7 @@ fn about_link(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
     let idle = if state == LinkState::Idle { ": slower while idle, no fault" } else { "" };
     facts.push(Fact { meaning, path, ..fact("link", format!("{}{idle}", link.sentence())) });
     let parent = node.parent.map(|parent| tree.node(parent));
+    facts.extend(parent.and_then(|port| target(port, link.most)));
     if let (Some(port), Some(parent)) = (link.port_most, parent) {
         let tail = if link.is_slot_limited() { ", less than the device" } else { "" };
         let path = parent.link.as_ref().map(|link| Arc::clone(link.max_speed.path()));
@@ -325,6 +349,20 @@ fn about_link(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
     if let Some(device) = link.device_most.filter(|_| link.is_slot_limited()) {
         facts.push(fact("device", format!("{} at most", hop::short(device))));
     }
+}
+
+/// The speed that software allows, where it is below the capability of both ends, or the reason it is not known.
+fn target(port: &PciNode, most: Option<(TransferRate, Lanes)>) -> Option<Fact> {
+    port.link.as_ref()?;
+    let path = Some(Arc::clone(port.express.path()));
+    if let Some(problem) = port.express.problem() {
+        let value = format!("not known: {}", problem.reason);
+        return Some(Fact { path, meaning: Meaning::Quiet, ..fact("cap", value) });
+    }
+    let target = port.express.value()?.target_speed?;
+    let is_capped = most.is_some_and(|(speed, _)| target < speed);
+    let value = format!("{} by LnkCtl2 of port {}", hop::speed_sentence(target), port.address);
+    is_capped.then(|| Fact { path, meaning: Meaning::Warning, ..fact("cap", value) })
 }
 
 /// Facts of every function: address, driver, IOMMU, configuration space.

@@ -1,8 +1,8 @@
 //! [`Figures`]: what a row of the tree stands for, its rates, its limit and its link; columns and facts show them.
 
 use crate::{
-    capacity::{Potential, link, potential},
-    machine::{Drive, HopLink, Machine, hop},
+    capacity::{Potential, link, link_state, potential},
+    machine::{Drive, HopLink, Machine},
     model::{DriveName, Limits, NodeIndex},
     report::flatten::{Group, Row, RowKind},
     ui::{
@@ -10,6 +10,8 @@ use crate::{
         load::{Flow, hop_limit, possible, topmost},
     },
 };
+
+pub(super) use link_state::LinkState;
 
 /// Reads so large that their number limits no drive, bytes.
 pub(super) const LARGE: f64 = 1_048_576.0;
@@ -22,19 +24,6 @@ pub(super) struct Figures<'a> {
     pub counted: Vec<DriveName>,
     /// Their rates; `None` where nothing counts them.
     pub flow: Option<Flow>,
-}
-
-/// State of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LinkState {
-    /// As fast as both ends can be, or not known.
-    Fine,
-    /// Slower than both its ends can be.
-    Slow,
-    /// The port can do less than the device.
-    SlotLimited,
-    /// A display or an accelerator that lowered the speed of its link while idle.
-    Idle,
 }
 
 impl<'a> Figures<'a> {
@@ -102,7 +91,7 @@ impl<'a> Figures<'a> {
         let machine = &self.shared.machine;
         let place = if self.row.drives.is_empty() { slowest(machine, self.row.head, node) } else { node };
         let found = HopLink::above(machine, place)?;
-        Some((place, found, state(machine, place, node, &found, !self.row.drives.is_empty())))
+        Some((place, found, link_state::state(machine, place)))
     }
 
     /// Nodes that the row stands for, from its device up to the port at its head.
@@ -145,24 +134,6 @@ fn slowest(machine: &Machine, head: Option<NodeIndex>, node: NodeIndex) -> NodeI
     let chain = chain(machine, head, node);
     let real = chain.iter().filter_map(|at| Some((*at, rate(at)?)));
     real.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(node, |(at, _)| at)
-}
-
-fn state(
-    machine: &Machine,
-    place: NodeIndex,
-    node: NodeIndex,
-    found: &HopLink,
-    has_drives: bool,
-) -> LinkState {
-    if !has_drives && !link::is_real(&machine.pci, place) {
-        return LinkState::Fine;
-    }
-    match (found.is_slow(), found.is_slot_limited()) {
-        (true, _) if !has_drives && hop::is_asleep(machine.pci.node(node), found) => LinkState::Idle,
-        (true, _) => LinkState::Slow,
-        (false, true) => LinkState::SlotLimited,
-        (false, false) => LinkState::Fine,
-    }
 }
 
 /// The lowest limit of the hops that one row stands for, from the port at its head down to its device.

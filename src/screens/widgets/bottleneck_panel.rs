@@ -7,7 +7,7 @@ use super::{
     words::{basis, giga, place, rate},
 };
 use crate::{
-    capacity::bottleneck::Bottleneck,
+    capacity::bottleneck::{Bottleneck, Direction},
     ui::{Shared, load::LoadSource, test::Test, theme::Meaning},
     units::counted,
 };
@@ -97,10 +97,17 @@ fn sentence(shared: &Shared, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> 
     let cost = rate(units, found.cost());
     let source = basis(found.source.basis);
     let text = match found.load {
-        Some(load) => format!(
-            "{place} is full: {} of {limit}. {cost} lost: its {drives} could read {possible}.",
-            giga(units, load)
-        ),
+        Some(load) => match found.direction {
+            Direction::Read => format!(
+                "{place} is full: {} of {limit}. {cost} lost: its {drives} could read {possible}.",
+                giga(units, load)
+            ),
+            // What a drive could write is not known: its links bound it.
+            Direction::Write => format!(
+                "{place} is full: {} of {limit} written. The links of its {drives} carry {possible}.",
+                giga(units, load)
+            ),
+        },
         None => format!(
             "{drives} share {place}: they could read {possible}, it carries {limit} ({source}). That costs {cost}."
         ),

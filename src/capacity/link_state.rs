@@ -1,0 +1,134 @@
+//! State of a link: as fast as both ends can be, slower, held back by its slot, or slow because its device idles.
+
+use super::link;
+use crate::{
+    machine::{HopLink, Machine, NodeKind, PciNode, PciTree},
+    model::NodeIndex,
+};
+
+/// State of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LinkState {
+    /// As fast as both ends can be, or not known.
+    Fine,
+    /// Slower than both its ends can be.
+    Slow,
+    /// The port can do less than the device.
+    SlotLimited,
+    /// A display or an accelerator that lowered the speed of its link while idle.
+    Idle,
+}
+
+impl LinkState {
+    /// Its name in JSON.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Fine => "fine",
+            Self::Slow => "downtrained",
+            Self::SlotLimited => "slot-limited",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+/// State of the link that `node` reports.
+pub(crate) fn state(machine: &Machine, node: NodeIndex) -> LinkState {
+    let tree = &machine.pci;
+    let Some(found) = HopLink::above(machine, node) else { return LinkState::Fine };
+    // Root ports and downstream ports report the link below them.
+    let is_port = matches!(tree.node(node).kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
+    let device = if is_port { tree.node(node).children.first().copied() } else { Some(node) };
+    match device {
+        // An empty port trains nothing.
+        None => LinkState::Fine,
+        Some(device) => of_device(machine, device, &found),
+    }
+}
+
+/// State of the link above `device`.
+pub(crate) fn of_device(machine: &Machine, device: NodeIndex, found: &HopLink) -> LinkState {
+    let tree = &machine.pci;
+    if !link::is_real(tree, device) {
+        return LinkState::Fine;
+    }
+    match (found.is_slow(), found.is_slot_limited()) {
+        (true, _) if found.is_full_width() && lowers_speed(tree, device) => LinkState::Idle,
+        (true, _) => LinkState::Slow,
+        (false, true) => LinkState::SlotLimited,
+        (false, false) => LinkState::Fine,
+    }
+}
+
+/// Whether the card with this device lowers the speed of its link while it idles: a display or an accelerator, behind a
+/// switch of its own too.
+pub(crate) fn lowers_speed(tree: &PciTree, device: NodeIndex) -> bool {
+    /// Bridges of one card.
+    const DEEPEST: usize = 4;
+    let mut at = device;
+    for _ in 0..=DEEPEST {
+        let node = tree.node(at);
+        if node.kind == NodeKind::Endpoint {
+            let functions = node.parent.map_or(&[][..], |port| &tree.node(port).children);
+            return idles(node) || functions.iter().any(|function| idles(tree.node(*function)));
+        }
+        let are_functions = node.children.iter().all(|child| tree.node(*child).kind == NodeKind::Endpoint);
+        match node.children.as_slice() {
+            [first, rest @ ..] if rest.is_empty() || are_functions => at = *first,
+            // Several ports: a chipset, or a card with several devices.
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Base class of displays and of processing accelerators.
+fn idles(node: &PciNode) -> bool {
+    node.class.get().is_some_and(|class| matches!(class >> 16, 0x03 | 0x12))
+}
+
+/// Whether the link above `device` is between the switch of a graphics card and its chip.
+pub(crate) fn is_inside_card(tree: &PciTree, device: NodeIndex) -> bool {
+    let port = tree.node(device).parent.filter(|port| tree.node(*port).kind == NodeKind::SwitchDownstream);
+    let switch = port.and_then(|port| tree.node(port).parent);
+    switch.is_some_and(|switch| lowers_speed(tree, switch))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{self, origin::Origin};
+
+    fn demo(name: &str) -> Machine {
+        source::read_machine(&*Origin::Demo(name.to_owned()).open().unwrap()).0
+    }
+
+    fn at(machine: &Machine, address: &str) -> NodeIndex {
+        machine.pci.find(address.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_function_of_a_display_idles_and_a_drive_never_does() {
+        let laptop = demo("laptop");
+        for address in ["0000:00:03.1", "0000:06:00.0", "0000:06:00.1"] {
+            assert_eq!(state(&laptop, at(&laptop, address)), LinkState::Idle, "{address}");
+        }
+        for address in ["0000:00:01.1", "0000:01:00.0"] {
+            assert_eq!(state(&laptop, at(&laptop, address)), LinkState::Slow, "{address}");
+        }
+        assert_eq!(
+            state(&laptop, at(&laptop, "0000:00:01.2")),
+            LinkState::Fine,
+            "a chipset has several ports"
+        );
+    }
+
+    #[test]
+    fn a_card_behind_its_own_switch_is_judged_at_its_slot() {
+        let x570 = demo("x570");
+        assert_eq!(state(&x570, at(&x570, "0000:03:00.0")), LinkState::SlotLimited);
+        assert!(lowers_speed(&x570.pci, at(&x570, "0000:03:00.0")));
+        assert!(is_inside_card(&x570.pci, at(&x570, "0000:05:00.0")));
+        assert!(!is_inside_card(&x570.pci, at(&x570, "0000:03:00.0")), "below the chipset");
+        assert!(!lowers_speed(&x570.pci, at(&x570, "0000:01:00.0")), "the chipset");
+    }
+}
