@@ -34,11 +34,23 @@ use crate::{
 /// The line below a table about values that need root.
 fn needs_root(problems: &[Problem], command: &str) -> String {
     let denied = problems.iter().filter(|problem| problem.kind == ProblemKind::Denied).count();
+    if let Some(refused) = refused_by_policy(problems) {
+        let values = crate::units::counted(denied, "value");
+        return format!("\n{values} refused ({}: {}).\n", refused.path, refused.reason);
+    }
     match denied {
         0 => String::new(),
         1 => format!("\n1 value needs root. `iodyno {command} --json` names it.\n"),
         _ => format!("\n{denied} values need root. `iodyno {command} --json` names them.\n"),
     }
+}
+
+/// The first refusal where none of them is about privilege: root would not help.
+fn refused_by_policy(problems: &[Problem]) -> Option<&Problem> {
+    let mut denied = problems.iter().filter(|problem| problem.kind == ProblemKind::Denied);
+    let is_policy = |problem: &&Problem| problem.reason.starts_with("EPERM");
+    let first = denied.next().filter(is_policy)?;
+    denied.all(|problem| is_policy(&problem)).then_some(first)
 }
 
 fn known(reading: &Reading<Label>) -> Option<String> {

@@ -277,7 +277,13 @@ fn footer(out: &mut Toned, document: &CheckDocument, width: usize) {
     let denied = document.problems.iter().filter(|problem| problem.kind == ProblemKind::Denied).count();
     if denied > 0 {
         out.push("\n");
-        let words = format!("{denied} values need root; run as root for more findings");
+        let words = match super::refused_by_policy(&document.problems) {
+            Some(refused) => {
+                let values = counted(denied, "value");
+                format!("{values} refused ({}: {})", refused.path, refused.reason)
+            }
+            None => format!("{denied} values need root; run as root for more findings"),
+        };
         labelled(out, (Tone::Plain, ""), (Tone::Warning, &words), width);
     }
 }

@@ -30,18 +30,20 @@ pub struct Inputs<'a> {
     /// Threads and processes.
     pub activity: &'a Activity,
     /// The test in progress.
-    pub test: Option<TestNow>,
+    pub test: Option<TestNow<'a>>,
     /// GB/s or GiB/s.
     pub units: UnitSystem,
 }
 
 /// The test in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TestNow {
+pub struct TestNow<'a> {
     /// Jobs of all targets.
     pub workers: usize,
     /// Workers poll for completions.
     pub is_polled: bool,
+    /// The limit that its expected rate comes from, if it reads at least 95 % of that.
+    pub reached: Option<&'a str>,
 }
 
 /// A part of the Why screen.
@@ -134,6 +136,12 @@ const RULES: &[Rule] = &[
         fires: "threads of a test, or of the process that moves most, run at least 90 % of the time and fill as many CPUs",
         panels: [Panel::Threads, Panel::Cpus],
         says: threads,
+    },
+    Rule {
+        id: "expected",
+        fires: "a test reads at least 95 % of what the capacity model expects of it",
+        panels: [Panel::Threads, Panel::Cpus],
+        says: expected,
     },
     Rule {
         id: "cached",
@@ -373,6 +381,11 @@ fn threads(facts: &Facts<'_>) -> Option<String> {
             rates.cpus.len()
         ),
     })
+}
+
+fn expected(facts: &Facts<'_>) -> Option<String> {
+    let because = facts.inputs.test?.reached.filter(|_| facts.is_moving())?;
+    Some(format!("The test reads {}, as expected; its limit: {because}", facts.rate(facts.read)))
 }
 
 fn cached(facts: &Facts<'_>) -> Option<String> {

@@ -1,5 +1,6 @@
 //! What several screens draw.
 
+pub mod cpus;
 pub mod paint;
 pub mod scroll;
 pub mod words;

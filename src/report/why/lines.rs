@@ -117,7 +117,7 @@ pub(crate) fn interrupts(machine: &Machine, rates: &Rates) -> Vec<Line> {
 }
 
 /// Below the table of CPUs: the one nearest its limit, clock, idle states.
-pub(crate) fn cpus(rates: &Rates) -> Vec<Line> {
+pub(crate) fn cpus(machine: &Machine, rates: &Rates) -> Vec<Line> {
     let mut lines = Vec::new();
     if let Some((cpu, split)) = nearest_limit(rates) {
         let irq = split.interrupts();
@@ -134,14 +134,25 @@ pub(crate) fn cpus(rates: &Rates) -> Vec<Line> {
         }
         None => lines.push(missing("clock", "cpu*/cpufreq/scaling_cur_freq: no such file")),
     }
-    if !rates.idle.is_empty() {
+    let states = &machine.processors.idle_states;
+    if rates.idle.is_empty() {
+        let why = match states.first() {
+            None => "cpu0/cpuidle: no idle states (no cpuidle driver)",
+            Some(_) => "idle states are read with 64 CPUs or fewer, and while one read is in flight",
+        };
+        lines.push(missing("C-states", why));
+    } else {
+        let name = |at: u32| {
+            let known = states.get(at as usize).and_then(|state| state.name.value());
+            known.map_or_else(|| format!("state{at}"), ToString::to_string)
+        };
         let mut states: std::collections::BTreeMap<u32, f64> = std::collections::BTreeMap::new();
         for ((_, state), entries) in &rates.idle {
             *states.entry(*state).or_default() += entries;
         }
         let words: Vec<String> =
-            states.iter().map(|(state, entries)| format!("state{state} {}/s", count(*entries))).collect();
-        lines.push(known("idle", words.join(", "), false));
+            states.iter().map(|(state, entries)| format!("{} {}/s", name(*state), count(*entries))).collect();
+        lines.push(known("C-states", words.join(", "), false));
     }
     lines
 }
@@ -163,18 +174,28 @@ pub(crate) fn processes(activity: &Activity) -> Vec<Line> {
         lines.push(missing("processes", "not sampled yet"));
     }
     if activity.hidden > 0 {
-        lines.push(missing(
-            "hidden",
-            &format!("/proc/PID/io of {} of the processes: needs root", activity.hidden),
-        ));
+        lines.push(missing("hidden", &hidden(activity)));
     }
     lines
 }
 
-/// What an I/O costs while a test runs: all CPUs and drives together, other work included.
-pub(crate) fn per_io_now(rates: &Rates, iops: f64) -> Vec<Line> {
+/// How many processes are not counted, with what refused the first.
+fn hidden(activity: &Activity) -> String {
+    let refused = activity.problems.iter().find(|problem| problem.path.ends_with("/io"));
+    let why = refused.map_or_else(
+        || "/proc/PID/io: refused".to_owned(),
+        |problem| format!("{}: {}", problem.path, problem.reason),
+    );
+    format!("{} of the processes, {why}", activity.hidden)
+}
+
+/// What an I/O costs while a test runs: all CPUs and drives together, other work included. An I/O is what drives complete, as
+/// in the table of interrupts; where they count none, a read of the test, `reads` of them per second.
+pub(crate) fn per_io_now(machine: &Machine, rates: &Rates, reads: f64) -> Vec<Line> {
     let cpus = rates.cpus.len().max(1) as f64;
     let mut lines = Vec::new();
+    let counted: f64 = tables::controllers(machine, rates).iter().map(|one| one.ios).sum();
+    let iops = if counted > 0.0 { counted } else { reads };
     if iops <= 0.0 {
         return lines;
     }
@@ -188,7 +209,9 @@ pub(crate) fn per_io_now(rates: &Rates, iops: f64) -> Vec<Line> {
     let switches = rates.context_switches.map(|rate| format!("{} context switches", mean(rate / iops)));
     let all = tables::all_vectors(rates);
     let interrupts = (!rates.vector_cpus.is_empty()).then(|| format!("{} interrupts", mean(all / iops)));
-    let words: Vec<String> = switches.into_iter().chain(interrupts).collect();
+    // The kernel splits reads that are larger than a request may be.
+    let split = (reads > 0.0 && iops > 1.05 * reads).then(|| format!("{} I/Os a read", mean(iops / reads)));
+    let words: Vec<String> = switches.into_iter().chain(interrupts).chain(split).collect();
     if !words.is_empty() {
         lines.push(known("", words.join(", "), false));
     }

@@ -18,7 +18,7 @@ struct Scene {
     machine: Machine,
     rates: Rates,
     activity: Activity,
-    test: Option<TestNow>,
+    test: Option<TestNow<'static>>,
 }
 
 impl Scene {
@@ -86,7 +86,7 @@ impl Scene {
     }
 
     fn test(mut self, workers: usize, is_polled: bool) -> Self {
-        self.test = Some(TestNow { workers, is_polled });
+        self.test = Some(TestNow { workers, is_polled, reached: None });
         self
     }
 
@@ -257,6 +257,7 @@ fn every_rule_can_be_reached_and_is_in_the_document() {
         "writeback",
         "drives",
         "threads",
+        "expected",
         "cached",
         "queue",
         "moving",
@@ -294,4 +295,55 @@ proptest! {
         let sentence = scene.sentence();
         prop_assert!(!sentence.text.is_empty() && !sentence.text.contains("NaN") && !sentence.text.contains("inf"));
     }
+}
+
+#[test]
+fn a_test_that_reads_what_is_expected_names_its_limit() {
+    let mut scene = Scene::reading().test(40, false);
+    assert_ne!(scene.sentence().rule, "expected", "nothing is known of what it reaches");
+    scene.test =
+        Some(TestNow { workers: 40, is_polled: false, reached: Some("1.15 M IOPS a drive, published") });
+    scene
+        .says("expected", "The test reads 1.20 GB/s, as expected; its limit: 1.15 M IOPS a drive, published");
+}
+
+#[test]
+fn an_io_costs_as_many_interrupts_as_its_table_says() {
+    let mut scene = Scene::reading();
+    let drive = scene.machine.hardware_drives().next().unwrap();
+    let controller = drive.nvme.as_ref().unwrap().controller.clone();
+    // 300 k I/Os with 150 k interrupts; the test counts 100 k reads that were split in three.
+    let vector = Label::new(&format!("{controller}q1"));
+    scene.rates.vector_cpus.insert(vector, vec![(0, 150e3)]);
+    let Scene { machine, rates, .. } = &scene;
+    let table = lines::interrupts(machine, rates);
+    assert!(table[0].text.ends_with("150 k interrupts/s, 2.0 I/Os each"), "{}", table[0].text);
+    let costs = lines::per_io_now(machine, rates, 100e3);
+    assert_eq!(costs[1].text, "0.50 interrupts, 3.0 I/Os a read");
+    let whole = lines::per_io_now(machine, rates, 300e3);
+    assert_eq!(whole[1].text, "0.50 interrupts");
+}
+
+#[test]
+fn what_is_missing_names_what_refused_it() {
+    let problem = |path: &str, reason: &str| {
+        crate::model::Problem::new(crate::model::ProblemKind::Denied, path, reason)
+    };
+    let activity = Activity {
+        processes: Some(Vec::new()),
+        hidden: 3,
+        problems: vec![problem("/proc/1/io", "EPERM: not permitted, by privilege or a security policy")],
+        ..Activity::default()
+    };
+    let line = lines::processes(&activity).pop().unwrap();
+    assert_eq!(
+        line.text,
+        "not available here: 3 of the processes, /proc/1/io: EPERM: not permitted, by privilege or a security policy"
+    );
+    let mut scene = Scene::idle();
+    let states = |scene: &Scene| lines::cpus(&scene.machine, &scene.rates).pop().unwrap();
+    scene.machine.processors.idle_states.clear();
+    assert_eq!(states(&scene).text, "not available here: cpu0/cpuidle: no idle states (no cpuidle driver)");
+    scene.rates.idle.insert((0, 2), 40.0);
+    assert_eq!((states(&scene).name, states(&scene).text.as_str()), ("C-states", "state2 40/s"));
 }

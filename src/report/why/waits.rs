@@ -119,7 +119,7 @@ impl<'a> Waiters<'a> {
     }
 
     /// `12 of 12 workers wait in io_cqring_wait`.
-    pub(super) fn words(&self, test: Option<TestNow>) -> String {
+    pub(super) fn words(&self, test: Option<TestNow<'_>>) -> String {
         let (waiting, active) = (self.waiting.round().max(1.0), self.active.round().max(1.0));
         let wchan = self.wchan;
         if let Some(test) = test.filter(|_| self.command.as_str() == WORKERS) {

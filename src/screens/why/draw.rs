@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{Places, Source, Why, cpus::Cpus, history::History, source};
+use super::{Places, Source, Why, history::History, source};
 use crate::{
     report::why::{
         Panel, Sentence,
@@ -10,7 +10,10 @@ use crate::{
         lines::{self, Line},
         profile, tables,
     },
-    screens::widgets::paint::{Brush, Piece, hanging, inner, label, paragraph, piece, simulated},
+    screens::widgets::{
+        cpus::Cpus,
+        paint::{Brush, Piece, hanging, inner, label, paragraph, piece, simulated},
+    },
     ui::{Shared, theme::Meaning},
     units::UnitSystem,
 };
@@ -74,7 +77,8 @@ const fn name(panel: Panel) -> &'static str {
 fn note(panel: Panel, shared: &Shared) -> String {
     let activity = &shared.activity;
     match panel {
-        Panel::Cpus => "u usr n nice s sys h irq x softirq t steal g guest w iowait".to_owned(),
+        // The legend, which the widget writes.
+        Panel::Cpus => String::new(),
         Panel::Threads => activity.threads.as_ref().map_or_else(String::new, |threads| {
             let passes = if threads.samples == 1 { "pass" } else { "passes" };
             format!("{} of {} sampled, {} {passes}", threads.sampled, threads.total, threads.samples)
@@ -108,14 +112,14 @@ impl Contents {
         };
         let mut lines = Vec::new();
         let mut add = |panel, more: Vec<Line>| lines.extend(more.into_iter().map(|line| (panel, line)));
-        add(Panel::Cpus, lines::cpus(rates));
+        add(Panel::Cpus, lines::cpus(machine, rates));
         add(Panel::Interrupts, lines::interrupts(machine, rates));
         add(Panel::Threads, lines::threads(activity));
         add(Panel::Profile, profile::lines(activity));
         add(Panel::Processes, lines::processes(activity));
         add(Panel::Pressure, lines::pressure(rates, &activity.problems));
         if let Some(test) = shared.tests.running() {
-            add(Panel::Pressure, lines::per_io_now(rates, test.iops()));
+            add(Panel::Pressure, lines::per_io_now(machine, rates, test.iops()));
             add(Panel::Pressure, lines::cycles(activity, test.iops()));
         } else {
             let last = shared.tests.all.back().and_then(|test| test.summary());
@@ -189,13 +193,17 @@ impl Contents {
         brush: &mut Brush<'_>,
     ) {
         let mark = if is_focus { piece("› ", Meaning::Brand) } else { piece("", Meaning::Text) };
-        let title = [
-            mark,
-            piece(name(panel), Meaning::Heading),
-            piece(format!("  {}", note(panel, shared)), Meaning::Quiet),
-        ];
-        let area = brush.panel(place, &fitting_title(&title, place.width), &[]);
+        let mut title = vec![mark, piece(name(panel), Meaning::Heading)];
+        let area = inner(place, brush.boxed);
         let lines = self.lines(panel, area.width);
+        if panel == Panel::Cpus {
+            let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height);
+            let body = Rect { height: area.height - used, ..area };
+            title.extend(self.cpus.legend(body, place.width.saturating_sub(12)));
+        } else {
+            title.push(piece(format!("  {}", note(panel, shared)), Meaning::Quiet));
+        }
+        let area = brush.panel(place, &fitting_title(&title, place.width), &[]);
         let top_of_lines = if panel == Panel::Pressure { top } else { 0 };
         let (_, below) = brush.lines(area, &lines, top_of_lines);
         let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height);

@@ -1,6 +1,5 @@
 //! The Why screen: where the time goes, with the reason in one sentence above the evidence.
 
-mod cpus;
 mod draw;
 mod history;
 mod update;
@@ -17,6 +16,7 @@ use crate::{
         Key::{self, Char},
         Mode, ScreenId, Shared,
         command::{command, pair},
+        test::Test,
         theme::Meaning,
     },
 };
@@ -37,6 +37,7 @@ pub(super) const ABOUT: About = About {
             "taken by the hypervisor (steal), by guests; idle with I/O in flight (iowait)",
         ),
         ("0-9", Meaning::Figure, "heat map: tenths of busy time; one digit is a CPU"),
+        ("·", Meaning::Lines, "idle; of more than 8 CPUs those with 99 % idle time are counted in one row"),
         (
             "R D S",
             Meaning::Text,
@@ -137,10 +138,26 @@ fn source(shared: &Shared) -> Source {
     let test = test.map(|test| TestNow {
         workers: test.workload.targets.len() * usize::try_from(test.workload.jobs).unwrap_or(1),
         is_polled: test.workload.hipri,
+        reached: reached(test),
     });
     let inputs =
         Inputs { machine: &shared.machine, rates, activity: &shared.activity, test, units: shared.units };
     Source::Now(sentence(&inputs))
+}
+
+/// The limit that most targets of a test are expected to reach, if together they read at least 95 % of that.
+fn reached(test: &Test) -> Option<&str> {
+    const NEARLY: f64 = 0.95;
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut read, mut all) = (0.0, 0.0);
+    for (index, expected) in test.expected.iter().enumerate() {
+        let expected = expected.as_ref()?;
+        *counts.entry(&expected.because).or_default() += 1;
+        read += test.reads(index)?;
+        all += expected.bytes_per_second.0;
+    }
+    let (because, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    (all > 0.0 && read >= NEARLY * all).then_some(because)
 }
 
 /// Rows of the sentence's panel.

@@ -264,20 +264,26 @@ impl Threads {
 
     /// The kernel answers 0 where it would not tell the system call either.
     fn unknown_wchan(&mut self, root: &dyn SysRoot, folder: usize, is_kernel: bool, denied: bool) {
-        if denied || (is_kernel && self.wchans.problem.is_none() && self.is_denied(root, folder)) {
-            self.path.truncate(folder);
-            self.path.push_str("wchan");
-            let path = &self.path;
-            self.wchans.note(|| {
-                let why = "0: wait channels of other users' threads are not shown; run as root";
-                Problem::new(ProblemKind::Denied, path.as_str(), why)
-            });
+        if self.wchans.problem.is_some() {
+            self.wchans.is_of_this_round |= denied;
+            return;
         }
-    }
-
-    fn is_denied(&mut self, root: &dyn SysRoot, folder: usize) -> bool {
-        let answer = self.read(root, folder, "syscall", &mut [0; SHORT]);
-        matches!(answer, Err(RootError::Errno(libc::EACCES | libc::EPERM)))
+        if !denied && !is_kernel {
+            return;
+        }
+        let Err(error @ RootError::Errno(libc::EACCES | libc::EPERM)) =
+            self.read(root, folder, "syscall", &mut [0; SHORT])
+        else {
+            return;
+        };
+        let refused = error.into_problem(&self.path);
+        self.path.truncate(folder);
+        self.path.push_str("wchan");
+        let path = &self.path;
+        self.wchans.note(|| {
+            let why = format!("0: hidden like {} ({})", refused.path, refused.reason);
+            Problem::new(ProblemKind::Denied, path.as_str(), why)
+        });
     }
 }
 

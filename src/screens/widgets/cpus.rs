@@ -1,13 +1,14 @@
-//! CPUs by kind of time: a bar for each, a heat map for hundreds, NUMA nodes apart.
+//! CPUs by kind of time: a bar for each, a heat map for hundreds, NUMA nodes apart; idle ones folded where there are many.
 
 use std::collections::BTreeMap;
 
 use ratatui::layout::Rect;
 
+use super::paint::{Brush, Piece, cells, piece};
 use crate::{
     report::why::tables::{BUSY, KINDS, MUCH_IRQ, Split},
-    screens::widgets::paint::{Brush, cells},
     ui::theme::Meaning,
+    units::counted,
 };
 
 /// One row of bars.
@@ -15,11 +16,56 @@ use crate::{
 enum Entry {
     Node(u32),
     Cpu(u32, Split),
+    /// This many that are idle.
+    Idle(usize),
 }
 
 /// CPUs to draw.
-pub(super) struct Cpus {
+pub(crate) struct Cpus {
     entries: Vec<Entry>,
+    /// The same with idle CPUs folded, for bars.
+    folded: Vec<Entry>,
+}
+
+/// From this many CPUs on, idle ones are folded.
+const MANY: usize = 8;
+
+/// How CPUs are drawn.
+enum Shape {
+    /// A bar each with a figure for every kind of time.
+    Figures,
+    /// Bars in this many columns.
+    Bars(usize),
+    /// A heat map with this many cells for each.
+    Heat(u16),
+}
+
+/// Kinds in the order of importance of their legend: usr sys irq softirq iowait steal nice guest.
+const LEGEND: [usize; 8] = [0, 2, 3, 4, 7, 5, 1, 6];
+
+/// Without idle CPUs, which are counted at the end of their node.
+fn folded(entries: &[Entry]) -> Vec<Entry> {
+    const IDLE: f64 = 99.0;
+    let is_idle = |entry: &&Entry| matches!(entry, Entry::Cpu(_, split) if split.idle >= IDLE);
+    let cpus = entries.iter().filter(|entry| matches!(entry, Entry::Cpu(..))).count();
+    if cpus <= MANY {
+        return entries.to_vec();
+    }
+    let mut folded: Vec<Entry> = Vec::new();
+    let mut idle = 0;
+    for entry in entries {
+        match entry {
+            Entry::Node(_) => {
+                folded.extend((idle > 0).then_some(Entry::Idle(idle)));
+                idle = 0;
+                folded.push(*entry);
+            }
+            entry if is_idle(&entry) => idle += 1,
+            entry => folded.push(*entry),
+        }
+    }
+    folded.extend((idle > 0).then_some(Entry::Idle(idle)));
+    folded
 }
 
 /// The least width of a bar with its label and figure.
@@ -33,7 +79,7 @@ const FIGURE: u16 = 5;
 
 impl Cpus {
     /// In the order of NUMA nodes, where there are several.
-    pub(super) fn new(cpus: impl Iterator<Item = (u32, Split)>, nodes: &BTreeMap<u32, u32>) -> Self {
+    pub(crate) fn new(cpus: impl Iterator<Item = (u32, Split)>, nodes: &BTreeMap<u32, u32>) -> Self {
         let mut all: Vec<(Option<u32>, u32, Split)> =
             cpus.map(|(cpu, split)| (nodes.get(&cpu).copied(), cpu, split)).collect();
         all.sort_by_key(|(node, cpu, _)| (*node, *cpu));
@@ -46,38 +92,72 @@ impl Cpus {
             }
             entries.push(Entry::Cpu(cpu, split));
         }
-        Self { entries }
+        let folded = folded(&entries);
+        Self { entries, folded }
+    }
+
+    /// The sign of each kind of time, as many as fit; of a heat map its figures.
+    pub(crate) fn legend(&self, area: Rect, room: u16) -> Vec<Piece> {
+        if let Shape::Heat(cells) = self.shape(area) {
+            let text = if cells == 1 { "  0-9: tenths busy" } else { "  % busy" };
+            return vec![piece(text, Meaning::Quiet)];
+        }
+        let mut legend = Vec::new();
+        let mut left = room;
+        for at in LEGEND {
+            let (sign, name) = KINDS[at];
+            let needed = u16::try_from(name.len() + 4).unwrap_or(u16::MAX);
+            if left < needed {
+                break;
+            }
+            left -= needed;
+            legend.push(piece(format!("  {sign}"), meaning(sign)));
+            legend.push(piece(format!(" {name}"), Meaning::Quiet));
+        }
+        legend
     }
 
     /// Rows of a bar for each, in columns where there are many.
-    pub(super) fn rows(&self, width: u16) -> usize {
+    pub(crate) fn rows(&self, width: u16) -> usize {
         const FEW: usize = 16;
-        let columns = if self.entries.len() <= FEW { 1 } else { usize::from((width / 30).max(1)) };
-        self.entries.len().div_ceil(columns) + usize::from(columns == 1 && width >= WITH_FIGURES)
+        let columns = if self.folded.len() <= FEW { 1 } else { usize::from((width / 30).max(1)) };
+        self.folded.len().div_ceil(columns) + usize::from(columns == 1 && width >= WITH_FIGURES)
     }
 
-    /// Draws them as large as they fit: bars with figures, bars, bars in columns, a heat map. The rows it took.
-    pub(super) fn draw(&self, brush: &mut Brush<'_>, area: Rect) -> usize {
+    /// As large as they fit: bars with figures, bars, bars in columns, a heat map.
+    fn shape(&self, area: Rect) -> Shape {
+        let rows = usize::from(area.height);
+        if self.folded.len() < rows && area.width >= WITH_FIGURES {
+            return Shape::Figures;
+        }
+        let columns = self.folded.len().div_ceil(rows.max(1)).max(1);
+        if u16::try_from(columns).is_ok_and(|columns| area.width / columns >= LEAST_BAR) {
+            return Shape::Bars(columns);
+        }
+        // Percent where there is room for it, else tenths.
+        Shape::Heat(if self.heat_rows(area.width, 4) <= rows { 4 } else { 1 })
+    }
+
+    /// Draws them; the rows it took.
+    pub(crate) fn draw(&self, brush: &mut Brush<'_>, area: Rect) -> usize {
         if area.height == 0 || area.width < 8 {
             return 0;
         }
-        let rows = usize::from(area.height);
-        if self.entries.len() < rows && area.width >= WITH_FIGURES {
-            Self::figures_heading(brush, area);
-            let below = Rect { y: area.y + 1, height: area.height - 1, ..area };
-            self.bars(brush, below, 1, true);
-            return self.entries.len() + 1;
-        }
-        let columns = self.entries.len().div_ceil(rows).max(1);
-        let fits = u16::try_from(columns).is_ok_and(|columns| area.width / columns >= LEAST_BAR);
-        if fits {
-            self.bars(brush, area, columns, false);
-            self.entries.len().div_ceil(columns)
-        } else {
-            // Percent where there is room for it, else tenths.
-            let cells = if self.heat_rows(area.width, 4) <= rows { 4 } else { 1 };
-            self.heat(brush, area, cells);
-            self.heat_rows(area.width, cells)
+        match self.shape(area) {
+            Shape::Figures => {
+                Self::figures_heading(brush, area);
+                let below = Rect { y: area.y + 1, height: area.height - 1, ..area };
+                self.bars(brush, below, 1, true);
+                self.folded.len() + 1
+            }
+            Shape::Bars(columns) => {
+                self.bars(brush, area, columns, false);
+                self.folded.len().div_ceil(columns)
+            }
+            Shape::Heat(cells) => {
+                self.heat(brush, area, cells);
+                self.heat_rows(area.width, cells)
+            }
         }
     }
 
@@ -104,13 +184,17 @@ impl Cpus {
     fn bars(&self, brush: &mut Brush<'_>, area: Rect, columns: usize, with_figures: bool) {
         let rows = usize::from(area.height).max(1);
         let wide = area.width / u16::try_from(columns).unwrap_or(1);
-        for (at, entry) in self.entries.iter().enumerate().take(rows * columns) {
+        for (at, entry) in self.folded.iter().enumerate().take(rows * columns) {
             let column = u16::try_from(at / rows).unwrap_or(0);
             let y = area.y + u16::try_from(at % rows).unwrap_or(0);
             let (x, gap) = (area.x + column * wide, u16::from(columns > 1) * 2);
             match entry {
                 Entry::Node(node) => {
                     brush.text(x, y, wide, &format!("node {node}"), Meaning::Heading);
+                }
+                Entry::Idle(count) => {
+                    let text = format!("     {} idle", counted(*count, "CPU"));
+                    brush.text(x, y, wide, &text, Meaning::Quiet);
                 }
                 Entry::Cpu(cpu, split) => {
                     let place = Rect { x, y, width: wide - gap, height: 1 };
@@ -128,6 +212,7 @@ impl Cpus {
         for (at, entry) in self.entries.iter().enumerate() {
             match entry {
                 Entry::Node(number) => (node, column) = (Some(*number), per_row),
+                Entry::Idle(_) => {}
                 Entry::Cpu(cpu, split) => {
                     if column >= per_row {
                         y += u16::from(!is_first);
@@ -240,6 +325,45 @@ mod tests {
         assert_eq!(bar, "uuuuusssssssssshh···");
     }
 
+    fn idle(cpus: std::ops::Range<u32>) -> impl Iterator<Item = (u32, Split)> {
+        cpus.map(|cpu| (cpu, Split { idle: 100.0, ..Split::default() }))
+    }
+
+    #[test]
+    fn idle_cpus_of_many_are_one_row_for_each_node() {
+        let busy = [(3, Split { sys: 97.0, idle: 3.0, ..Split::default() })];
+        let all = || idle(0..3).chain(busy).chain(idle(4..32));
+        let one = Cpus::new(all(), &BTreeMap::new());
+        assert_eq!(one.folded.len(), 2);
+        assert!(matches!(one.folded[..], [Entry::Cpu(3, _), Entry::Idle(31)]));
+        assert_eq!(one.rows(80), 3, "with a heading");
+        let nodes = (0..32).map(|cpu| (cpu, cpu / 16)).collect();
+        let two = Cpus::new(all(), &nodes);
+        let counts: Vec<usize> = two
+            .folded
+            .iter()
+            .filter_map(|entry| if let Entry::Idle(count) = entry { Some(*count) } else { None })
+            .collect();
+        assert_eq!(counts, [15, 16]);
+        assert_eq!(Cpus::new(idle(0..8), &BTreeMap::new()).folded.len(), 8, "few CPUs are all shown");
+    }
+
+    #[test]
+    fn the_legend_has_whole_entries_and_fits() {
+        let cpus = Cpus::new(idle(0..4), &BTreeMap::new());
+        let area = Rect::new(0, 0, 40, 8);
+        for room in 0..90 {
+            let text: String = cpus.legend(area, room).into_iter().map(|(text, _)| text).collect();
+            assert!(cells(&text) <= room, "{text:?} in {room}");
+            assert!(text.is_empty() || text.starts_with("  u usr"), "{text:?}");
+        }
+        let all: String = cpus.legend(area, 90).into_iter().map(|(text, _)| text).collect();
+        assert_eq!(all, "  u usr  s sys  h irq  x softirq  w iowait  t steal  n nice  g guest");
+        let many =
+            Cpus::new((0..512).map(|cpu| (cpu, Split { usr: 50.0, ..Split::default() })), &BTreeMap::new());
+        assert_eq!(many.legend(area, 90)[0].0, "  0-9: tenths busy");
+    }
+
     #[test]
     fn nodes_are_apart_only_where_there_are_several() {
         let cpus = || (0..4).map(|cpu| (cpu, Split::default()));
@@ -251,6 +375,7 @@ mod tests {
             .map(|entry| match entry {
                 Entry::Node(_) => None,
                 Entry::Cpu(cpu, _) => Some(*cpu),
+                Entry::Idle(_) => panic!("nothing is folded here"),
             })
             .collect();
         assert_eq!(order, [None, Some(1), Some(3), None, Some(0), Some(2)]);
