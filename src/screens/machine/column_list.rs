@@ -20,8 +20,11 @@ pub(super) fn over(choice: &Choice, cursor: usize, room: Room, width: u16) -> Ov
         let is_shown = shown.iter().any(|own| own.name == column.name);
         let (sign, name) = if is_shown { ("[x]", Meaning::Text) } else { ("[ ]", Meaning::Quiet) };
         let why = match show {
-            Show::ByWidth | Show::Always if !is_shown => "no room here; ",
-            _ => "",
+            Show::ByWidth if column.from > room.rows => {
+                format!("by itself from {} columns, with Space now; ", column.from)
+            }
+            Show::ByWidth | Show::Always if !is_shown => "no room here; ".to_owned(),
+            _ => String::new(),
         };
         let lead = if index == cursor { "› " } else { "  " };
         let help = fit(&format!("{why}{}", column.help), width.saturating_sub(20));

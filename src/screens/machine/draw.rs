@@ -12,9 +12,10 @@ use crate::{
 };
 
 pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
-    let areas = Areas::new(shared, area);
+    let areas = Areas::new(state.stacked, shared, area);
     tree_rows::draw(state, shared, &areas, brush);
-    facts_pane::draw(state, shared, areas.facts, brush);
+    let facts = tree_rows::minute_beside(state, shared, areas.facts, brush);
+    facts_pane::draw(state, shared, facts, brush);
     if !shared.load.is_busy() {
         found(shared, areas.verdict, brush);
         return;

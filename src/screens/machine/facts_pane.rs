@@ -15,6 +15,9 @@ use crate::{
 };
 
 const LABEL: usize = 10;
+/// The least width of a column of facts, and the cells between two.
+const COLUMN: u16 = 60;
+const GAP: u16 = 3;
 
 pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(row) = state.row() else { return };
@@ -26,9 +29,17 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
         two_columns(state.paths, brush, inner, &facts);
         return;
     }
-    let lines = lines(&facts, inner.width, state.paths, false);
-    let (_, below) = brush.lines(inner, &lines, 0);
-    brush.hidden(panel, "Enter: ", below);
+    let columns = (inner.width / COLUMN).max(1);
+    let wide = (inner.width - (columns - 1) * GAP) / columns;
+    let lines = lines(&facts, wide, state.paths, false);
+    let mut rest = &lines[..];
+    for column in 0..columns {
+        let (here, next) = rest.split_at(rest.len().min(usize::from(inner.height)));
+        let place = Rect { x: inner.x + column * (wide + GAP), width: wide, ..inner };
+        brush.lines(place, here, 0);
+        rest = next;
+    }
+    brush.hidden(panel, "Enter: ", rest.len());
 }
 
 /// All of them, in lines of at most `width` cells.

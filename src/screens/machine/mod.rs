@@ -109,6 +109,8 @@ pub struct Tree {
     choosing: Option<usize>,
     /// Room for columns when rows were last made.
     room: Room,
+    /// Rows of the tree where the facts stand below it.
+    stacked: Option<u16>,
     found: String,
     selected_key: Option<RowKey>,
     /// The node or drive to select once it has a row.
@@ -116,6 +118,18 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// Makes the rows for the places that suit them.
+    fn arrange(&mut self, shared: &Shared, area: Rect) {
+        let beside = Areas::new(None, shared, area);
+        self.make(shared, beside.rows);
+        let rows = u16::try_from(self.rows.len()).unwrap_or(u16::MAX);
+        let fits = rows.saturating_add(3 + FACTS.0) <= beside.tree.height;
+        self.stacked = (fits && shared.is_boxed() && STACKED.contains(&area.width)).then_some(rows);
+        if self.stacked.is_some() {
+            self.make(shared, Areas::new(self.stacked, shared, area).rows);
+        }
+    }
+
     /// Makes the rows afresh, `height` of them to be seen, with the selection on what is wanted or on the row it was on.
     fn make(&mut self, shared: &Shared, rows: Rect) {
         let height = rows.height;
@@ -297,6 +311,11 @@ fn search_text(machine: &Machine, row: &Row) -> String {
     text.to_lowercase()
 }
 
+/// Widths at which the facts stand below a tree that leaves room: the tree then has room for every column.
+const STACKED: std::ops::Range<u16> = 150..290;
+/// The least and the most rows of the facts below the tree, with their frame.
+const FACTS: (u16, u16) = (9, 18);
+
 /// Where everything is.
 struct Areas {
     /// The tree's panel.
@@ -312,8 +331,8 @@ struct Areas {
 }
 
 impl Areas {
-    /// The facts beside the tree, or below it on narrow terminals.
-    fn new(shared: &Shared, area: Rect) -> Self {
+    /// The facts beside the tree, or below it on narrow terminals and on wide ones where all `stacked` rows fit above.
+    fn new(stacked: Option<u16>, shared: &Shared, area: Rect) -> Self {
         use Constraint::{Fill, Length};
         let height = match (shared.is_boxed(), area.height) {
             (false, _) => 2,
@@ -323,7 +342,10 @@ impl Areas {
         };
         let [rest, verdict] = Layout::vertical([Fill(1), Length(height)]).areas(area);
         let facts = (area.width * 31 / 100).clamp(36, 64);
-        let [tree, facts] = if area.width >= 100 {
+        let [tree, facts] = if let Some(rows) = stacked.filter(|_| STACKED.contains(&area.width)) {
+            let left = rest.height.saturating_sub(rows + 3);
+            Layout::vertical([Fill(1), Length(left.clamp(FACTS.0, FACTS.1))]).areas(rest)
+        } else if area.width >= 100 {
             Layout::horizontal([Fill(1), Length(facts)]).areas(rest)
         } else {
             Layout::vertical([Fill(1), Length(4)]).areas(rest)

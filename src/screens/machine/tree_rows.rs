@@ -67,7 +67,27 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
     }
     more_below(state, areas, brush);
     let used = u16::try_from(state.rows.len()).unwrap_or(u16::MAX).min(area.height);
-    minute(state, shared, Rect { y: area.y + used, height: area.height - used, ..area }, brush);
+    if state.stacked.is_none() {
+        minute(state, shared, Rect { y: area.y + used, height: area.height - used, ..area }, brush);
+    }
+}
+
+/// The last minute beside facts that stand below the tree, and what is left for the facts.
+pub(super) fn minute_beside(state: &Tree, shared: &Shared, facts: Rect, brush: &mut Brush<'_>) -> Rect {
+    let has_flow = || state.row().is_some_and(|row| Figures::new(shared, row).flow.is_some());
+    if state.stacked.is_none() || !has_flow() {
+        return facts;
+    }
+    let width = facts.width / 2;
+    let graph = Rect { x: facts.right() - width, width, ..facts };
+    // It stands on the last row of what it gets, below one row.
+    minute(
+        state,
+        shared,
+        Rect { y: graph.y - 1, height: graph.height + 1, x: graph.x + 1, width: width - 2 },
+        brush,
+    );
+    Rect { width: facts.width - width, ..facts }
 }
 
 /// The least rows that the curves of the selected row need, and the most they take.

@@ -21,14 +21,14 @@ impl Screen for Tree {
     }
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
-        let rows = step.rows(Areas::new(shared, area).rows.height);
+        let rows = step.rows(Areas::new(self.stacked, shared, area).rows.height);
         self.select(self.selected.saturating_add_signed(rows));
         Asks::new()
     }
 
     /// Puts the cursor on a row; one that is closed opens, as does the one the cursor is on.
     fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
-        let areas = Areas::new(shared, area);
+        let areas = Areas::new(self.stacked, shared, area);
         if areas.verdict.contains(at) {
             return vec![Ask::Show(ScreenId("findings"), None)];
         }
@@ -52,7 +52,7 @@ impl Screen for Tree {
     }
 
     fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
-        self.make(shared, Areas::new(shared, area).rows);
+        self.arrange(shared, area);
         let cursor = self.row().and_then(|row| row.drive().cloned());
         vec![Ask::Change(SharedChange::Cursor(cursor))]
     }
