@@ -5,8 +5,10 @@
 
 pub(crate) mod inputs;
 pub(crate) mod finding;
-mod links;
+mod judged;
+mod free_slots;
 mod cards;
+mod links;
 mod slot;
 mod packets;
 mod topology;

@@ -115,7 +115,7 @@ mod tests {
         let full = |[read, write]: [f64; 2]| {
             let moves = move |names: &[DriveName]| [read, write].map(|bytes| bytes * names.len() as f64);
             let found = find(&machine, &limits, Some(&moves));
-            let found = found.into_iter().find(|found| found.is_full())?;
+            let found = found.into_iter().find(Bottleneck::is_full)?;
             Some((machine.pci.node(found.node).address.to_string(), found.direction))
         };
         let root = "0000:40".to_owned();

@@ -5,10 +5,9 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Detection, Evidence, Gain, Inputs, Risk, Subject, chipset,
+    Detection, Evidence, Gain, Inputs, Risk, Subject, chipset, free_slots,
     inputs::place,
-    links::{Judged, error_counts, judged, raw},
-    slot,
+    judged::{Judged, error_counts, judged, raw},
 };
 use crate::{
     capacity::link_state,
@@ -107,7 +106,7 @@ pub(super) fn slot_limited(inputs: &Inputs, link: &Judged) -> Option<Detection> 
         .about([Subject::of_node(inputs.machine, link.child)])
         .with_evidence(link.proofs());
     let port = link.device.parent?;
-    Some(match slot::better_free_slot(inputs, port, raw(link.most)) {
+    Some(match free_slots::better_free_slot(inputs, port, raw(link.most)) {
         Some((target, rate)) => detection
             .with_gain(carried(inputs, raw(link.most), rate))
             .fill("what", "the card")

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 
 use super::{
     Check, Detection, Gain, Inputs, Risk, Row, Subject, cards, chipset,
+    free_slots::{free_slots, most_of},
     inputs::{grouped, place, total},
-    links::{self, Judged, NOTHING, raw, subject_words, subjects},
+    judged::{Judged, judged, raw},
+    links::{self, NOTHING, subject_words, subjects},
 };
 use crate::{
     capacity::{
@@ -15,7 +17,7 @@ use crate::{
         slots,
     },
     machine::{
-        Machine, NodeKind,
+        Machine,
         hop::{Pair, sentence, short},
     },
     model::{FindingId, NodeIndex, Severity},
@@ -48,8 +50,8 @@ fn slot_limited(inputs: &Inputs) -> Vec<Detection> {
     // Namespaces of one controller share its link.
     let functions: BTreeSet<NodeIndex> = inputs.nvme().filter_map(|drive| drive.node).collect();
     let found = functions.into_iter().filter_map(|node| {
-        let own = links::judged(inputs, node)?;
-        let hop = links::judged(inputs, inputs.limits.path(node)?.node?)?;
+        let own = judged(inputs, node)?;
+        let hop = judged(inputs, inputs.limits.path(node)?.node?)?;
         let narrow = if hop.child == node {
             Narrow::Slot { device: own.device_most, most: hop.most }
         } else {
@@ -82,7 +84,7 @@ fn detection(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
             (detection.fill("what", many), best_offer(inputs, &own_ports))
         }
         Narrow::Uplink { switch, device } => {
-            let hop = links::judged(inputs, *switch);
+            let hop = judged(inputs, *switch);
             let most = hop.as_ref().map_or_else(String::new, |hop| sentence(hop.most));
             let address = inputs.machine.pci.node(*switch).address;
             let title =
@@ -154,7 +156,7 @@ fn loss(inputs: &Inputs, narrow: &Narrow, held: &[Judged], slot: Option<Pair>) -
         }
         // The link above a switch moves with its card: only a free slot can replace it.
         Narrow::Uplink { .. } if slot.is_some() => None,
-        Narrow::Uplink { switch, .. } => links::judged(inputs, *switch)
+        Narrow::Uplink { switch, .. } => judged(inputs, *switch)
             .and_then(|hop| run_at(vec![(*switch, hop.most)]))
             .map(|now| total(&now, &capacity::limits_without(&now, &[*switch])) - rate(&now)),
     };
@@ -207,44 +209,4 @@ fn best_offer(inputs: &Inputs, ports: &[NodeIndex]) -> Option<Offer> {
         many => format!("the {} {}", counted(many.len(), "free slot"), many.join(", ")),
     };
     Some(Offer { gain: reached - now, target })
-}
-
-/// The free slot that gives the device on a port most, and its rate, if that is more than `now`.
-pub(super) fn better_free_slot(inputs: &Inputs, port: NodeIndex, now: f64) -> Option<(String, f64)> {
-    let machine = inputs.machine;
-    let device = machine.pci.node(port).children.first().and_then(|child| most_of(machine, *child))?;
-    let free = *free_slots(machine, port).first()?;
-    let most = most_of(machine, free)?;
-    let rate = raw((most.0.min(device.0), most.1.min(device.1)));
-    (rate > now).then(|| (format!("the free slot {} ({})", place(machine.pci.node(free)), short(most)), rate))
-}
-
-fn most_of(machine: &Machine, node: NodeIndex) -> Option<Pair> {
-    let link = machine.pci.node(node).link.as_ref()?;
-    link.max_speed.get().zip(link.max_width.get())
-}
-
-/// Free slots faster than this port for its device, fastest first.
-fn free_slots(machine: &Machine, port: NodeIndex) -> Vec<NodeIndex> {
-    let tree = &machine.pci;
-    let Some(device) = tree.node(port).children.first().and_then(|child| most_of(machine, *child)) else {
-        return Vec::new();
-    };
-    let from = Slot::of([port]);
-    let is_upstream = |node: NodeIndex| tree.node(node).kind == NodeKind::SwitchUpstream;
-    let could = |(speed, width): Pair| raw((speed.min(device.0), width.min(device.1)));
-    let mut free: Vec<(f64, NodeIndex)> = tree
-        .iter()
-        .filter(|(index, node)| node.children.is_empty() && slots::is_slot(tree, *index))
-        .filter(|(index, _)| slots::can_change_places(tree, &from, &Slot::of([*index])))
-        .filter_map(|(index, _)| {
-            // The switch's own link also limits a slot below it.
-            let uplinks = tree.whole_ancestry(index).filter(|at| is_upstream(*at));
-            let uplinks = uplinks.filter_map(|at| most_of(machine, at)).map(could);
-            Some((uplinks.fold(could(most_of(machine, index)?), f64::min), index))
-        })
-        .filter(|(rate, _)| *rate > 0.0)
-        .collect();
-    free.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    free.into_iter().map(|(_, index)| index).collect()
 }

@@ -75,7 +75,7 @@ const WITH_FIGURES: u16 = 72;
 /// Width of the label of a row of the heat map.
 const LABEL: u16 = 9;
 /// Width of one figure.
-const FIGURE: u16 = 5;
+const FIGURE: u16 = 6;
 
 impl Cpus {
     /// In the order of NUMA nodes, where there are several.
@@ -177,7 +177,7 @@ impl Cpus {
         let names = ["usr", "nice", "sys", "irq", "soft", "steal", "guest", "wait", "idle"];
         let x = area.right().saturating_sub(FIGURE * 9);
         for (x, name) in (x..).step_by(usize::from(FIGURE)).zip(names) {
-            brush.text(x, area.y, FIGURE, &format!("{name:>5}"), Meaning::Quiet);
+            brush.text(x, area.y, FIGURE, &format!("{name:>6}"), Meaning::Quiet);
         }
     }
 
@@ -287,7 +287,7 @@ fn bar_of(brush: &mut Brush<'_>, place: Rect, cpu: u32, split: Split, with_figur
                 'h' | 'x' if part >= MUCH_IRQ => Meaning::Problem,
                 _ => Meaning::Figure,
             };
-            brush.text(x, y, FIGURE, &format!("{part:>5.0}"), style);
+            brush.text(x, y, FIGURE, &format!("{part:>6.0}"), style);
         }
         return;
     }

@@ -8,6 +8,7 @@ pub fn modules_of(tables: &[u8]) -> Vec<MemoryModule> {
     decoded(tables, MEMORY_DEVICE, module)
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a decoder of structures, some of which are nothing")]
 pub(super) fn module(structure: &Structure<'_>) -> Option<MemoryModule> {
     // 0xffff refers to the wider field of version 3.3; 0 is unknown.
     let speed = |at: usize, wide: usize| match structure.word(at)? {
