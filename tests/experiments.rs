@@ -226,7 +226,7 @@ fn libaio_costs_more_than_io_uring() {
 fn depths_and_pairs_and_split_reads() {
     let knee = |account: &Account| account.record(None, 0).knee.unwrap();
     let blocks = knee(&run("x570", "block-size", 1, &Wishes::default()));
-    assert_eq!(blocks.arm.as_ref().map(|arm| arm.as_str()), Some("32k"), "as published (Regalis 2023)");
+    assert_eq!(blocks.arm.as_ref().unwrap().as_str(), "32k", "as published (Regalis 2023)");
     assert_eq!(blocks.meaning, "Beyond 32k a larger block size gains less than 2.0 %.");
     let depth = run("x570", "depth", 1, &Wishes::default());
     assert!(knee(&depth).arm.is_some(), "{}", knee(&depth).meaning);
