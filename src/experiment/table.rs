@@ -67,8 +67,8 @@ pub static EXPERIMENTS: &[Experiment] = &[
         metric: Metric::BytesPerSecond,
         found: "buffered 1 MiB reads with free memory: 6 800 MiB/s with readahead, 4 011 without; once memory is full of pages: 2 953 to \
                 3 593 with it, 2 500 to 3 000 without (Poder 2021)",
-        if_better: "{arm} of readahead is faster than {baseline} for this buffered pattern.",
-        if_worse: "{arm} of readahead is slower than {baseline} for this buffered pattern.",
+        if_better: "Readahead {arm}: faster than {baseline} for this buffered pattern.",
+        if_worse: "Readahead {arm}: slower than {baseline} for this buffered pattern.",
         if_same: "Readahead does not matter for this pattern in this state of memory; direct reads never use it.",
         workload: || Workload { direct: false, ..big_reads() },
         proves: &["readahead"],
