@@ -17,18 +17,18 @@ const LEAST: f64 = 0.5;
 /// Likewise words in a line.
 const LEAST_WORD: f64 = 1.0;
 
-/// `1.20 k samples in 10 s, read with 0.12 % of a CPU`.
+/// `1.20 k samples, 10 s, cost 0.12 % of a CPU`.
 pub(crate) fn note(activity: &Activity) -> String {
     let Some(Ok(profile)) = &activity.profile else { return String::new() };
     let Some(cost) = profile.cost_percent() else {
-        return "simulated: time of programs and kernel, no functions".to_owned();
+        return "simulated: programs and kernel only".to_owned();
     };
     let samples = match profile.busy() {
         1 => "1 sample".to_owned(),
         busy => format!("{} samples", count(busy as f64)),
     };
     let seconds = profile.elapsed.as_secs_f64();
-    format!("{samples} in {seconds:.0} s, read with {cost:.2} % of a CPU")
+    format!("{samples}, {seconds:.0} s, cost {cost:.2} % of a CPU")
 }
 
 /// What busy CPUs do in words, most first, and what is not known.
@@ -173,7 +173,7 @@ mod tests {
                 ("lost", "3 samples found no room".to_owned())
             ]
         );
-        assert_eq!(note(&activity), "1.00 k samples in 10 s, read with 0.12 % of a CPU");
+        assert_eq!(note(&activity), "1.00 k samples, 10 s, cost 0.12 % of a CPU");
     }
 
     #[test]
