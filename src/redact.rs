@@ -109,7 +109,7 @@ impl File {
             "os-release" => return Self::Distribution,
             "cgroup" => return Self::ControlGroups,
             "name" if path.ends_with("/dm/name") => return Self::Volume,
-            _ if name.ends_with(".rules") => return Self::UdevRules,
+            _ if is_rules_file(name) => return Self::UdevRules,
             "meminfo" | "vmstat" | "stat" => return Self::Counters,
             _ if path.starts_with("/proc/pressure/") => return Self::Counters,
             "version" if path.starts_with("/proc/") => return Self::KernelVersion,
@@ -370,6 +370,11 @@ impl Redactor {
             }
         }
     }
+}
+
+/// Whether udev reads a file of that name.
+fn is_rules_file(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, ending)| ending == "rules")
 }
 
 fn is_placeholder(serial: &str) -> bool {

@@ -96,8 +96,8 @@ fn a_capture_of_ten_thousand_drives_and_functions_is_read_in_part() {
             text,
             "  {:04x}:{:02x}:{:02x}.{}",
             number >> 16,
-            number >> 8 & 0xff,
-            number >> 3 & 0x1f,
+            (number >> 8) & 0xff,
+            (number >> 3) & 0x1f,
             number & 7
         )
         .unwrap();

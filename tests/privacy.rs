@@ -118,7 +118,7 @@ fn plant(
         };
         // An address keeps its sign.
         if before.is_empty() && out.ends_with("zk") || before.ends_with("4444") || before.ends_with("9353") {
-            out += &format!("{before}@");
+            out.extend([before, "@"]);
             continue;
         }
         *number += 1;
@@ -128,7 +128,7 @@ fn plant(
             1 => format!("q{number}zk"),
             _ => format!("Xq{number}-w{}zk", *number * 31),
         };
-        out += &format!("{before}{secret}");
+        out.extend([before, &secret]);
         if part.ends_with('%') {
             names.insert(secret)
         } else {

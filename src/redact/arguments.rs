@@ -146,7 +146,7 @@ pub(super) fn command_line(redactor: &mut Redactor, line: &str) -> String {
     });
     let mut out: String = words.collect();
     if let Some(init) = init {
-        out += &format!(" -- {REDACTED}{}", &init[init.trim_end().len()..]);
+        out.extend([" -- ", REDACTED, &init[init.trim_end().len()..]]);
     }
     out
 }
@@ -170,11 +170,11 @@ pub(super) fn argument(redactor: &mut Redactor, word: &str) -> String {
 
 /// Whether an argument is known, and its value of a known form.
 pub(super) fn is_known(name: &str, value: &str) -> bool {
+    /// Longer numbers may be ids.
+    const MOST: usize = 7;
     let plain = name.replace('-', "_");
     // `-` and `_` are the same to the kernel.
     let row = ARGUMENTS.iter().find(|(known, _)| known.replace('-', "_") == plain);
-    // Longer numbers may be ids.
-    const MOST: usize = 7;
     let is_harmless = |part: &str, words: &str| part.len() <= MOST && is_number(part) || is_in(words, part);
     row.is_some_and(|(_, words)| {
         !value.is_empty() && value.split([',', ':']).all(|part| is_harmless(part, words))

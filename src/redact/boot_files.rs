@@ -123,13 +123,12 @@ fn udev_attribute<'a>(base: &str, name: &'a str) -> &'a str {
 
 /// The answer to `/probe/boot-rules`.
 pub(super) fn boot_rules(redactor: &mut Redactor, text: &str) -> String {
-    boot_lines(text)
-        .iter()
-        .map(|BootLine { path: file, number, text }| {
-            let line = boot_line(redactor, file, text);
-            format!("{}:{number}:{line}\n", path(redactor, file))
-        })
-        .collect()
+    let lines = boot_lines(text);
+    let line = |BootLine { path: file, number, text }: &BootLine| {
+        let number = number.to_string();
+        [&path(redactor, file), ":", &number, ":", &boot_line(redactor, file, text), "\n"].concat()
+    };
+    lines.iter().map(line).collect()
 }
 
 fn boot_line(redactor: &mut Redactor, file: &str, text: &str) -> String {

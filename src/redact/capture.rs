@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Redactor, boot_files, kernel_tables};
+use super::{Redactor, boot_files, is_rules_file, kernel_tables};
 use crate::source::{
     RootError,
     capture::{Answers, Capture, Recorder, TextRoot, format},
@@ -62,7 +62,7 @@ fn redact_path(redactor: &mut Redactor, shipped: &BTreeSet<String>, path: &str) 
     let path = redactor.sweep(path);
     match path.rsplit_once('/') {
         _ if path.starts_with("/sys/fs/cgroup/") => kernel_tables::control_groups(redactor, &path),
-        Some((_, name)) if name.ends_with(".rules") && !shipped.contains(name) => {
+        Some((_, name)) if is_rules_file(name) && !shipped.contains(name) => {
             boot_files::path(redactor, &path)
         }
         _ => path,

@@ -60,9 +60,9 @@ fn interrupt(redactor: &mut Redactor, line: &str) -> String {
 }
 
 fn is_interrupt_word(word: &str) -> bool {
-    let without_number = |word: &str| word.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
-    // Longer numbers belong to chips, as `51380224-edge`, or are no numbers.
+    /// Longer numbers belong to chips, as `51380224-edge`, or are names.
     const MOST: usize = 6;
+    let without_number = |word: &str| word.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
     let is_short = |part: &str| part.len() <= MOST && is_number(part);
     let is_known = |part: &str| is_short(part) || is_in(INTERRUPT_WORDS, &without_number(part));
     let is_line = |word: &str| {

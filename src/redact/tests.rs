@@ -15,7 +15,7 @@ fn redact(files: &[(&str, &[u8])]) -> Vec<Vec<u8>> {
         .map(|(path, content)| {
             let replaced = redactor.content(path, content);
             let is_canonical =
-                path.ends_with("/cmdline") || path.ends_with(".rules") || path.ends_with("/boot-rules");
+                path.ends_with("/cmdline") || is_rules_file(path) || path.ends_with("/boot-rules");
             assert!(is_canonical || replaced.len() == content.len(), "{path}");
             replaced
         })

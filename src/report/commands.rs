@@ -1,5 +1,7 @@
 //! Command lines that repeat a run or an experiment, for iodyno and for fio.
 
+use std::fmt::Write as _;
+
 use super::fio_options;
 use crate::{
     model::{ExperimentRecord, Target, Workload},
@@ -97,7 +99,11 @@ fn quoted(word: &str) -> String {
         let escaped = word.chars().map(|c| match c {
             '\'' | '\\' => format!("\\{c}"),
             c if is_harmless(c) => c.to_string(),
-            c => c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+            c => c.encode_utf8(&mut [0; 4]).bytes().fold(String::new(), |mut out, byte| {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "\\x{byte:02x}");
+                out
+            }),
         });
         return format!("$'{}'", escaped.collect::<String>());
     }

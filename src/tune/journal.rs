@@ -463,12 +463,12 @@ fn remove_dead(sessions: &StateFolder) {
 
 /// The end of the file: where a line without an end begins.
 fn tail(file: &File) -> io::Result<Tail> {
-    const PIECE: u64 = 4096;
+    const PIECE: usize = 4096;
     let length = file.metadata()?.len();
     let mut end = length;
-    let mut piece = [0; PIECE as usize];
+    let mut piece = [0; PIECE];
     while end > 0 {
-        let start = end.saturating_sub(PIECE);
+        let start = end.saturating_sub(PIECE as u64);
         let piece = &mut piece[..usize::try_from(end - start).unwrap_or_default()];
         file.read_exact_at(piece, start)?;
         if let Some(at) = piece.iter().rposition(|byte| *byte == b'\n') {
