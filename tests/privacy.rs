@@ -164,8 +164,12 @@ fn planted(further: &[(&str, &str)]) -> Planted {
         }
         capture.answers.entry(path).or_default().read = Some(Ok(content.into_bytes()));
     };
-    NAMES.iter().for_each(|file| put(file, &mut names));
-    PASSWORDS.iter().chain(further).for_each(|file| put(file, &mut passwords));
+    for file in NAMES {
+        put(file, &mut names);
+    }
+    for file in PASSWORDS.iter().chain(further) {
+        put(file, &mut passwords);
+    }
     for path in serials {
         put(&(&path, "@\n"), &mut names);
     }
