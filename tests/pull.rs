@@ -170,7 +170,7 @@ fn an_experiment_whose_drives_may_not_be_read_offers_files() {
         refuse(&mut headless);
         press(&mut headless, "<Enter>");
         let plan = &headless.app.shared.experiments.running().unwrap().plan;
-        assert_eq!(plan.targets, [file.clone()]);
+        assert_eq!(plan.targets, std::slice::from_ref(&file));
         assert!(plan.arms.iter().all(|arm| arm.workload.size == Some(Bytes(1 << 30))), "{plan:?}");
         assert_eq!(plan.arms[0].workload.targets, [file]);
     }

@@ -88,8 +88,7 @@ pub(super) fn run(args: &PullArgs, origin: &Origin) -> Result<Status, Failure> {
     }
     let signal = Signal::watch()?;
     let mut progress = Progress::new(!args.json && !bed.simulated());
-    let pull =
-        carry_out(&mut bed, pull, &mut progress, |step| step.time(), |_, _| signal.received().is_none());
+    let pull = carry_out(&mut bed, pull, &mut progress, Step::time, |_, _| signal.received().is_none());
     let machine = &bed.read.machine;
     let findings = findings::check(&Inputs::at_rest(machine, &bed.read.limits));
     let outcome = Outcome::new(machine, &bed.read.limits, &findings, &pull, UnitSystem::Decimal);

@@ -1,9 +1,20 @@
 //! The series with the real engine on a file and on a loop device, in short runs, stopped in each phase.
 
 #[path = "../../../tests/common/loop_device.rs"]
+#[allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test's own device and settings"
+)]
 mod loop_device;
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use loop_device::LoopDevice;
 
@@ -43,7 +54,7 @@ fn a_file_is_read_in_every_phase_stopped_in_each_and_removed() {
     // Not on a tmpfs, which may know no direct I/O.
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let paths = ["one", "other"].map(|name| folder.path().join(name));
-    let paths = paths.each_ref().map(|path| path.as_path());
+    let paths = paths.each_ref().map(PathBuf::as_path);
     for phase in PHASES {
         let pull = pulled(&paths, Some(phase));
         assert_eq!((pull.stopped(), pull.failed()), (Some(phase), None));
