@@ -1,5 +1,6 @@
 //! The capacity model against published figures: constants are what the fit gives, every row has its status, errors are
 //! within the intervals that users see.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
 #[path = "../examples/figures/constants.rs"]
 mod constants;

@@ -32,7 +32,7 @@ pub enum Constant {
     /// The 980 PRO's bytes and reads per second.
     Rate980,
     Iops980,
-    /// The FireCuda 530's reads per second.
+    /// Reads per second of a `FireCuda` 530.
     IopsFireCuda,
     /// Bytes per second of a root complex.
     RootComplex,
