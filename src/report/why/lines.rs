@@ -158,8 +158,8 @@ pub(crate) fn cpus(machine: &Machine, rates: &Rates) -> Vec<Line> {
 }
 
 /// What could not be read of threads.
-pub(crate) fn threads(activity: &Activity) -> Vec<Line> {
-    let unread = |problem: &Problem| format!("{}: {}", problem.path, problem.reason);
+pub(crate) fn threads(machine: &Machine, activity: &Activity) -> Vec<Line> {
+    let unread = |problem: &Problem| refused(machine, problem);
     let Some(threads) = &activity.threads else {
         let why = activity.problems.first().map_or_else(|| "not sampled yet".to_owned(), unread);
         return vec![missing("threads", &why)];
@@ -168,25 +168,31 @@ pub(crate) fn threads(activity: &Activity) -> Vec<Line> {
 }
 
 /// What could not be read of processes.
-pub(crate) fn processes(activity: &Activity) -> Vec<Line> {
+pub(crate) fn processes(machine: &Machine, activity: &Activity) -> Vec<Line> {
     let mut lines = Vec::new();
     if activity.processes.is_none() {
         lines.push(missing("processes", "not sampled yet"));
     }
     if activity.hidden > 0 {
-        lines.push(missing("hidden", &hidden(activity)));
+        lines.push(missing("hidden", &hidden(machine, activity)));
     }
     lines
 }
 
 /// How many processes are not counted, with what refused the first.
-fn hidden(activity: &Activity) -> String {
-    let refused = activity.problems.iter().find(|problem| problem.path.ends_with("/io"));
-    let why = refused.map_or_else(
-        || "/proc/PID/io: refused".to_owned(),
-        |problem| format!("{}: {}", problem.path, problem.reason),
-    );
+fn hidden(machine: &Machine, activity: &Activity) -> String {
+    let first = activity.problems.iter().find(|problem| problem.path.ends_with("/io"));
+    let why = first.map_or_else(|| "/proc/PID/io: refused".to_owned(), |problem| refused(machine, problem));
     format!("{} of the processes, {why}", activity.hidden)
+}
+
+/// Path and reason; root is not told to run as root.
+fn refused(machine: &Machine, problem: &Problem) -> String {
+    let text = format!("{}: {}", problem.path, problem.reason);
+    match machine.host.root.get() {
+        Some(true) => text.replace("; run as root", " by a security policy"),
+        _ => text,
+    }
 }
 
 /// What an I/O costs while a test runs: all CPUs and drives together, other work included. An I/O is what drives complete, as

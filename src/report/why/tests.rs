@@ -335,12 +335,22 @@ fn what_is_missing_names_what_refused_it() {
         problems: vec![problem("/proc/1/io", "EPERM: not permitted, by privilege or a security policy")],
         ..Activity::default()
     };
-    let line = lines::processes(&activity).pop().unwrap();
+    let mut scene = Scene::idle();
+    let line = lines::processes(&scene.machine, &activity).pop().unwrap();
     assert_eq!(
         line.text,
         "not available here: 3 of the processes, /proc/1/io: EPERM: not permitted, by privilege or a security policy"
     );
-    let mut scene = Scene::idle();
+    let mut denied = activity;
+    denied.problems = vec![problem("/proc/1/io", "EACCES: permission denied; run as root")];
+    for (root, text) in [
+        (true, "EACCES: permission denied by a security policy"),
+        (false, "EACCES: permission denied; run as root"),
+    ] {
+        scene.machine.host.root = crate::model::Reading::known("/probe/euid", root);
+        let line = lines::processes(&scene.machine, &denied).pop().unwrap();
+        assert!(line.text.ends_with(text), "{}", line.text);
+    }
     let states = |scene: &Scene| lines::cpus(&scene.machine, &scene.rates).pop().unwrap();
     scene.machine.processors.idle_states.clear();
     assert_eq!(states(&scene).text, "not available here: cpu0/cpuidle: no idle states (no cpuidle driver)");

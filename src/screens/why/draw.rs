@@ -114,9 +114,9 @@ impl Contents {
         let mut add = |panel, more: Vec<Line>| lines.extend(more.into_iter().map(|line| (panel, line)));
         add(Panel::Cpus, lines::cpus(machine, rates));
         add(Panel::Interrupts, lines::interrupts(machine, rates));
-        add(Panel::Threads, lines::threads(activity));
+        add(Panel::Threads, lines::threads(machine, activity));
         add(Panel::Profile, profile::lines(activity));
-        add(Panel::Processes, lines::processes(activity));
+        add(Panel::Processes, lines::processes(machine, activity));
         add(Panel::Pressure, lines::pressure(rates, &activity.problems));
         if let Some(test) = shared.tests.running() {
             add(Panel::Pressure, lines::per_io_now(machine, rates, test.iops()));
