@@ -20,7 +20,7 @@ pub struct Thread {
     pub tid: u32,
     /// State letter of `stat`: `R` running, `D` uninterruptible, `S` sleeping.
     pub state: char,
-    /// `comm`.
+    /// `comm` with each run of digits as `*`.
     pub command: Label,
     /// Whether it is the kernel's own (`PF_KTHREAD` in the flags of `stat`).
     pub is_kernel: bool,
@@ -76,7 +76,6 @@ pub struct ThreadActivity {
 /// Sums over the passes of a second.
 #[derive(Debug, Default)]
 pub struct ThreadCounts {
-    /// By what they do, commands with their digits.
     counts: HashMap<ThreadKind, usize>,
     samples: usize,
     sampled: usize,
@@ -162,11 +161,6 @@ impl ProcessSample {
 impl ThreadKind {
     /// The kind of a thread.
     pub fn of(thread: &Thread) -> Self {
-        Self { command: generalised(&thread.command), ..Self::said(thread) }
-    }
-
-    /// The same with the digits of the command.
-    fn said(thread: &Thread) -> Self {
         Self {
             state: thread.state,
             command: thread.command.clone(),
@@ -183,25 +177,6 @@ impl ThreadKind {
     }
 }
 
-/// A command with each run of digits as `*`: `kworker/*:*H`.
-fn generalised(command: &Label) -> Label {
-    if !command.as_str().bytes().any(|letter| letter.is_ascii_digit()) {
-        return command.clone();
-    }
-    let mut text = String::new();
-    for letter in command.as_str().chars() {
-        match letter {
-            digit if digit.is_ascii_digit() => {
-                if !text.ends_with('*') {
-                    text.push('*');
-                }
-            }
-            other => text.push(other),
-        }
-    }
-    Label::new(&text)
-}
-
 impl ThreadCounts {
     /// Adds one pass.
     pub fn add(&mut self, sample: &ThreadSample) {
@@ -210,7 +185,7 @@ impl ThreadCounts {
         self.total += sample.total;
         self.problems.clone_from(&sample.problems);
         for thread in &sample.threads {
-            *self.counts.entry(ThreadKind::said(thread)).or_default() += 1;
+            *self.counts.entry(ThreadKind::of(thread)).or_default() += 1;
         }
     }
 
@@ -226,13 +201,11 @@ impl ThreadCounts {
         let (sampled, total) = (std::mem::take(&mut self.sampled), std::mem::take(&mut self.total));
         let mean = |sum: usize| (sum + samples / 2) / samples.max(1);
         let weight = total as f64 / samples.max(1) as f64 / sampled.max(1) as f64;
-        let mut means: BTreeMap<ThreadKind, f64> = BTreeMap::new();
-        for (kind, count) in self.counts.drain() {
-            let kind = ThreadKind { command: generalised(&kind.command), ..kind };
-            *means.entry(kind).or_default() += count as f64 * weight;
-        }
-        let mut kinds: Vec<(ThreadKind, f64)> = means.into_iter().collect();
-        kinds.sort_by(|(a, n), (b, m)| b.is_active().cmp(&a.is_active()).then(m.total_cmp(n)));
+        let counted = self.counts.drain().map(|(kind, count)| (kind, count as f64 * weight));
+        let mut kinds: Vec<(ThreadKind, f64)> = counted.collect();
+        kinds.sort_by(|(a, n), (b, m)| {
+            b.is_active().cmp(&a.is_active()).then(m.total_cmp(n)).then_with(|| a.cmp(b))
+        });
         let problems = std::mem::take(&mut self.problems);
         ThreadActivity { kinds, samples, sampled: mean(sampled), total: mean(total), problems }
     }
@@ -320,7 +293,7 @@ mod tests {
 
     #[test]
     fn threads_that_do_the_same_are_counted_together_and_scaled_to_all() {
-        let workers = [1, 2].map(|tid| thread(tid, 'D', &format!("fio/{tid}"), Some("io_getevents")));
+        let workers = [1, 2].map(|tid| thread(tid, 'D', "fio/*", Some("io_getevents")));
         let sample = ThreadSample { threads: workers.into(), sampled: 2, total: 4, problems: Vec::new() };
         let idle = ThreadSample {
             threads: vec![thread(3, 'S', "sh", None)],

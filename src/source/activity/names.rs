@@ -7,6 +7,9 @@ use crate::text::Label;
 /// More names than a machine shows at a time; what comes and goes is forgotten beyond.
 const MOST: usize = 8192;
 
+/// Bytes of a command that are kept: the kernel's longest names, those of kernel workers, have fewer.
+const LONGEST: usize = 128;
+
 /// Labels by their raw text.
 #[derive(Debug, Default)]
 pub(super) struct Names(HashMap<Box<[u8]>, Label>);
@@ -22,5 +25,45 @@ impl Names {
         let label = Label::from_bytes(raw);
         self.0.insert(raw.into(), label.clone());
         label
+    }
+
+    /// The label of a command with each run of digits as `*` (`kworker/*:*H`): ten thousand numbered workers have one.
+    pub(super) fn generalised(&mut self, command: &[u8]) -> Label {
+        let mut short = [0; LONGEST];
+        let mut length = 0;
+        for byte in command.iter().take(LONGEST) {
+            let byte = if byte.is_ascii_digit() { b'*' } else { *byte };
+            if byte != b'*' || length == 0 || short[length - 1] != b'*' {
+                short[length] = byte;
+                length += 1;
+            }
+        }
+        self.label(&short[..length])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn numbered_commands_have_one_label() {
+        let mut names = Names::default();
+        for (command, label) in
+            [("kworker/12:34H-x", "kworker/*:*H-x"), ("fio", "fio"), ("7", "*"), ("", ""), ("a*1b", "a*b")]
+        {
+            assert_eq!(names.generalised(command.as_bytes()), *label, "{command}");
+        }
+        assert_eq!(names.generalised(&[b'x'; 500]).as_str().len(), LONGEST);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_have_a_label_without_digits(command in prop::collection::vec(any::<u8>(), 0..80)) {
+            let label = Names::default().generalised(&command);
+            prop_assert!(!label.as_str().bytes().any(|byte| byte.is_ascii_digit()));
+        }
     }
 }

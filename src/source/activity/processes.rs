@@ -85,7 +85,13 @@ impl Processes {
                     Io::default()
                 }
             };
-            let drives = self.drives(root, pid, started, io);
+            let used = self.drives(root, pid, started, io);
+            // The list of before is written over.
+            let mut drives = processes.get_mut(&pid).and_then(|before| before.drives.take());
+            match used {
+                Some(used) => used.clone_into(drives.get_or_insert_default()),
+                None => drives = None,
+            }
             let counters = ProcessCounters {
                 started,
                 command,
@@ -125,7 +131,7 @@ impl Processes {
     }
 
     /// The drives of a process: none if it moved no bytes since the last sample, `None` if they cannot be known.
-    fn drives(&mut self, root: &dyn SysRoot, pid: u32, started: u64, io: Io) -> Option<Vec<DriveName>> {
+    fn drives(&mut self, root: &dyn SysRoot, pid: u32, started: u64, io: Io) -> Option<&[DriveName]> {
         let moved = io.moved()?;
         // A process that the last sample lacked has moved everything since.
         let first = if self.sample == 1 { moved } else { 0 };
@@ -136,13 +142,13 @@ impl Processes {
         }
         known.seen = self.sample;
         if std::mem::replace(&mut known.moved, moved) == moved {
-            return Some(Vec::new());
+            return Some(&[]);
         }
         if known.looked == 0 || self.sample >= known.looked + SAME_DRIVES {
             known.looked = self.sample;
             known.drives = self.used.of(root, pid);
         }
-        known.drives.clone()
+        known.drives.as_deref()
     }
 }
 

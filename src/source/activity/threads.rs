@@ -188,7 +188,7 @@ impl Threads {
             (self.pid, self.next_tid, self.more_tids) = (pid, 0, Some(0));
             return None;
         }
-        let (state, is_kernel, command) = (stat.state, stat.is_kernel, names.label(stat.command));
+        let (state, is_kernel, command) = (stat.state, stat.is_kernel, names.generalised(stat.command));
         // Kernel threads make no calls; a thread that runs, is idle or has ended waits nowhere.
         let waits = !matches!(state, 'R' | 'I' | 'Z' | 'X');
         let mut denied = false;
