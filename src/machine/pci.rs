@@ -13,6 +13,8 @@ use crate::{
 pub struct PciTree {
     /// All nodes; [`NodeIndex`] points in here.
     pub nodes: Vec<PciNode>,
+    /// Root complexes that hang under a device (VMD): looking for them takes as long as the tree has nodes.
+    nested: Vec<NodeIndex>,
 }
 
 /// The kind of a node.
@@ -190,6 +192,14 @@ impl NodeKind {
 }
 
 impl PciTree {
+    /// The tree of these nodes; which of them are root complexes does not change any more.
+    pub(crate) fn new(nodes: Vec<PciNode>) -> Self {
+        let is_nested = |node: &PciNode| node.kind == NodeKind::RootComplex && node.parent.is_some();
+        let nested = nodes.iter().enumerate().filter(|(_, node)| is_nested(node));
+        let nested = nested.map(|(index, _)| NodeIndex(index)).collect();
+        Self { nodes, nested }
+    }
+
     /// The node at `index`. Indices come from this tree, so it is there.
     pub fn node(&self, index: NodeIndex) -> &PciNode {
         &self.nodes[index.0]
@@ -251,9 +261,9 @@ impl PciTree {
 
     /// `index` and all nodes below, depth first, in bus order; nested root complexes (VMD) after their siblings.
     pub fn subtree(&self, index: NodeIndex) -> Vec<NodeIndex> {
-        let nested: Vec<NodeIndex> = self.roots().filter(|root| self.node(*root).parent.is_some()).collect();
         let below = |at: NodeIndex| {
-            let nested = nested.iter().rev().copied().filter(move |root| self.node(*root).parent == Some(at));
+            let nested =
+                self.nested.iter().rev().copied().filter(move |root| self.node(*root).parent == Some(at));
             nested.chain(self.node(at).children.iter().rev().copied())
         };
         let mut found = vec![index];

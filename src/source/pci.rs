@@ -127,7 +127,7 @@ fn build_tree(
             below.entry(above).or_default().push(function);
         }
     }
-    let mut tree = PciTree::default();
+    let mut nodes: Vec<PciNode> = Vec::new();
     let mut built: BTreeMap<Arc<str>, NodeIndex> = BTreeMap::new();
     for ((_, domain, bus), path) in roots {
         let above = nearest(&path, &known).and_then(|above| built.get(&above).copied());
@@ -135,17 +135,17 @@ fn build_tree(
         let node = root_complex(root, domain, bus, &path, children);
         let mut stack = vec![(PciNode { parent: above, ..node }, None)];
         while let Some((node, parent)) = stack.pop() {
-            let index = NodeIndex(tree.nodes.len());
+            let index = NodeIndex(nodes.len());
             built.insert(node.path.clone(), index);
             let children = below.remove(&node.path).unwrap_or_default();
-            tree.nodes.push(PciNode { parent: parent.or(node.parent), ..node });
+            nodes.push(PciNode { parent: parent.or(node.parent), ..node });
             if let Some(NodeIndex(parent)) = parent {
-                tree.nodes[parent].children.push(index);
+                nodes[parent].children.push(index);
             }
             stack.extend(children.into_iter().rev().map(|child| (child, Some(index))));
         }
     }
-    tree
+    PciTree::new(nodes)
 }
 
 /// The closest known folder above `path`.

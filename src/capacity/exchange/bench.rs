@@ -227,7 +227,7 @@ impl Bench {
             node.children = node.children.iter().filter_map(|child| place.get(child).copied()).collect();
         }
         let was: Vec<Option<NodeIndex>> = order.iter().map(|at| self.was[at.0]).collect();
-        let mut pci = PciTree { nodes };
+        let mut pci = PciTree::new(nodes);
         addresses::name_folders(&mut pci, &machine.pci, &was);
         let mut machine = machine.clone();
         for drive in machine.drives.iter_mut().chain(&mut machine.paths) {
