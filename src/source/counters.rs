@@ -65,7 +65,7 @@ impl CountersReader {
     }
 
     /// Whether a drive or a function came or went, or a link retrained since this was asked last; functions are listed by `read`.
-    pub(crate) fn hardware_changed(&mut self, root: &dyn SysRoot) -> bool {
+    pub fn hardware_changed(&mut self, root: &dyn SysRoot) -> bool {
         self.functions.changed(root)
     }
 
