@@ -48,7 +48,7 @@ mod tests {
 
     use super::*;
 
-    /// Bodies of records as Linux 6.18 on x86-64 wrote them: `dd` in `_copy_to_iter`, and fio at an address of its own.
+    /// Made by hand in the layout of perf_event_open(2): address, process, thread.
     const KERNEL_BODY: [u8; 16] =
         [0x57, 0xcc, 0xb6, 0x81, 0xff, 0xff, 0xff, 0xff, 0x2a, 0x10, 0, 0, 0x2a, 0x10, 0, 0];
     const USER_BODY: [u8; 16] =
