@@ -26,3 +26,13 @@ pub mod screens;
 pub mod app;
 pub mod runtime;
 pub mod cli;
+
+#[cfg(test)]
+#[path = "../tests/common/loop_device.rs"]
+#[allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test's own device and settings"
+)]
+mod loop_device;

@@ -1,12 +1,11 @@
 //! `iodyno stat` on this machine: rows, CSV, JSON lines, averages, errors.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+#![expect(clippy::disallowed_methods, reason = "the devices are the test's own")]
 
 #[path = "common/loop_device.rs"]
 mod loop_device;
 #[path = "common/program.rs"]
 mod program;
-#[path = "common/skip.rs"]
-mod skip;
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -104,7 +103,7 @@ fn numbers(value: &Value, path: &str, each: &mut dyn FnMut(&str, f64)) {
         Value::Number(number) => each(path, number.as_f64().unwrap()),
         Value::Array(all) => all.iter().for_each(|one| numbers(one, path, each)),
         Value::Object(all) => {
-            all.iter().for_each(|(name, one)| numbers(one, &format!("{path}.{name}"), each))
+            all.iter().for_each(|(name, one)| numbers(one, &format!("{path}.{name}"), each));
         }
         _ => {}
     }
@@ -183,7 +182,7 @@ fn a_profile_has_shares_of_functions_or_a_reason() {
     let Some(profile) = line["profile"].as_object() else {
         let problems = line["problems"].as_array().unwrap();
         let refusal = problems.iter().find(|problem| problem["path"] == "perf_event_open");
-        skip::skipped(refusal.expect("the reason is a problem"));
+        loop_device::skip::skipped(refusal.expect("the reason is a problem"));
         return;
     };
     let busy = profile["busy_samples"].as_u64().unwrap();
@@ -209,7 +208,7 @@ fn a_long_interval_keeps_all_samples() {
     let last: Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
     match last["profile"].as_object() {
         Some(profile) => assert_eq!(profile["lost_samples"], 0, "{json}"),
-        None => skip::skipped("no profile here"),
+        None => loop_device::skip::skipped("no profile here"),
     }
 }
 

@@ -249,8 +249,8 @@ fn stat(step: u64) -> String {
     };
     let mut text = row("cpu".to_owned(), step * 50);
     (0..CPUS).for_each(|cpu| text += &row(format!("cpu{cpu}"), step * (cpu as u64 % 100)));
-    text += &format!("intr 1\nctxt {0}\nprocesses {0}\nprocs_running 3\nprocs_blocked 1\n", step * 1000);
-    text
+    let forks = step * 1000;
+    text + &format!("intr 1\nctxt {forks}\nprocesses {forks}\nprocs_running 3\nprocs_blocked 1\n")
 }
 
 fn interrupts(step: u64) -> String {

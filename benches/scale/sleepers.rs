@@ -32,7 +32,7 @@ pub fn sleep(count: usize) -> ExitCode {
         sleeper
             .spawn(|| {
                 loop {
-                    thread::park()
+                    thread::park();
                 }
             })
             .is_ok()

@@ -287,7 +287,9 @@ mod tests {
 
     fn thread_activity(samples: &[ThreadSample]) -> ThreadActivity {
         let mut counts = ThreadCounts::default();
-        samples.iter().for_each(|sample| counts.add(sample));
+        for sample in samples {
+            counts.add(sample);
+        }
         counts.take()
     }
 

@@ -144,7 +144,7 @@ mod tests {
             let why = failed(errno);
             assert!(why.to_string().ends_with(says), "{why}");
             let paths: Vec<_> = why.files().iter().map(|file| file.path.clone()).collect();
-            assert_eq!(paths, [file.clone()], "nothing can be laid out in /nowhere");
+            assert_eq!(paths, std::slice::from_ref(&file), "nothing can be laid out in /nowhere");
         }
         let command = file_command("bench", failed(libc::EPERM).files());
         assert_eq!(command, format!("iodyno bench --filename {} --size 1g", file.display()));

@@ -186,7 +186,8 @@ mod tests {
         let root = Origin::Live.open().unwrap();
         let clock = Clock::real();
         for (threads, processes) in [(true, false), (false, true), (false, false)] {
-            let mut sampler = ActivitySampler::begin(Wanted { threads, processes, ..Wanted::default() }, &*root, &clock);
+            let mut sampler =
+                ActivitySampler::begin(Wanted { threads, processes, ..Wanted::default() }, &*root, &clock);
             assert_eq!(sampler.next_pass().is_some(), threads);
             sampler.pass_if_due(&*root, &clock);
             let activity = sampler.look(&*root, &clock);
@@ -198,7 +199,8 @@ mod tests {
     fn passes_follow_each_other_at_their_pace() {
         let root = Origin::Live.open().unwrap();
         let clock = Clock::counted();
-        let mut sampler = ActivitySampler::begin(Wanted { threads: true, ..Wanted::default() }, &*root, &clock);
+        let mut sampler =
+            ActivitySampler::begin(Wanted { threads: true, ..Wanted::default() }, &*root, &clock);
         // On a counted clock a pass takes no time.
         for _ in 0..25 {
             sampler.pass_if_due(&*root, &clock);

@@ -277,14 +277,14 @@ pub(super) enum Rows {
         reader: Box<CountersReader>,
         previous: Option<Box<Moment>>,
         /// Memory for the next counters.
-        spare: Counters,
+        spare: Box<Counters>,
     },
 }
 
 /// Counters and sample of one moment.
 pub(super) struct Moment {
     at: Instant,
-    counters: Option<Counters>,
+    counters: Option<Box<Counters>>,
     sample: RunSample,
 }
 

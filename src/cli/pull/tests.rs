@@ -1,14 +1,5 @@
 //! The series with the real engine on a file and on a loop device, in short runs, stopped in each phase.
 
-#[path = "../../../tests/common/loop_device.rs"]
-#[allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::print_stdout,
-    reason = "a test's own device and settings"
-)]
-mod loop_device;
-
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -16,10 +7,9 @@ use std::{
     time::Duration,
 };
 
-use loop_device::LoopDevice;
-
 use super::{Progress, Step, carry_out};
 use crate::{
+    loop_device::LoopDevice,
     model::{RunState, Target, Workload},
     pull::{Pull, Series},
     runtime::{clock::Clock, run::Testbed, startup},

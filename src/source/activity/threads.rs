@@ -124,7 +124,9 @@ impl Threads {
         *total =
             if complete { *sampled } else { self::total(root).saturating_sub(self.hidden).max(*sampled) };
         problems.clear();
-        problems.extend([&self.syscalls, &self.wchans, &self.stacks].into_iter().filter_map(|kind| kind.problem.clone()));
+        problems.extend(
+            [&self.syscalls, &self.wchans, &self.stacks].into_iter().filter_map(|kind| kind.problem.clone()),
+        );
     }
 
     fn end_round(&mut self, root: &dyn SysRoot) {

@@ -48,7 +48,7 @@ mod tests {
 
     use super::*;
 
-    /// Made by hand in the layout of perf_event_open(2): address, process, thread.
+    /// Made by hand in the layout of `perf_event_open(2)`: address, process, thread.
     const KERNEL_BODY: [u8; 16] =
         [0x57, 0xcc, 0xb6, 0x81, 0xff, 0xff, 0xff, 0xff, 0x2a, 0x10, 0, 0, 0x2a, 0x10, 0, 0];
     const USER_BODY: [u8; 16] =

@@ -5,11 +5,9 @@ use std::{fs, io::Write as _, path::Path, time::Duration};
 use super::*;
 use crate::{
     counters::profile::{Function, Word},
+    loop_device::skip,
     source::root::{FolderRoot, LiveRoot},
 };
-
-#[path = "../../../tests/common/skip.rs"]
-mod skip;
 
 /// Writes a file below a folder.
 pub(super) fn put(folder: &Path, path: &str, content: &str) {
