@@ -63,6 +63,23 @@ fn each_demo_has_its_headline() {
     }
 }
 
+/// A link that small reads fill is their limit, even where the CPUs could hardly read more. Busy CPUs are said once, with a remedy.
+#[test]
+fn small_reads_name_their_limit_and_what_would_help() {
+    for (demo, says) in [
+        ("laptop", "(85 %) at 4 KiB random, 2 jobs a drive. Limit: Gen3 x4"),
+        (
+            "threadripper-before",
+            "CPU-bound: all 32 CPUs were busy. Polling would save about 32 % of CPU time, an estimate",
+        ),
+    ] {
+        let output = iodyno(&["pull", "--demo", demo]);
+        let text = String::from_utf8(output.stdout).unwrap().replace('\n', " ");
+        assert!(text.contains(says), "{demo}: {text}");
+        assert!(text.matches("CPU-bound").count() <= 1, "{demo}: {text}");
+    }
+}
+
 #[test]
 fn half_a_link_is_half_the_potential_and_no_finding_lowers_it() {
     let document = pull(&["--demo", "laptop"]);
@@ -97,12 +114,14 @@ fn a_signal_ends_it_with_what_it_has_and_removes_the_file() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let path = folder.path().join("iodyno.test");
     let state = tempfile::tempdir().unwrap();
-    for (line, says) in
-        [("laying out", "Stopped in the first run"), ("2 of 4: ", "Stopped in phase \"jobs\"")]
-    {
+    for (line, size, says) in [
+        // Large enough to be seen being laid out.
+        ("laying out", "2g", "Stopped in the first run"),
+        ("2 of 4: ", "64m", "Stopped in phase \"jobs\""),
+    ] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_iodyno"))
             .env("IODYNO_STATE_DIR", state.path())
-            .args(["pull", "--size", "64m", "--filename", path.to_str().unwrap()])
+            .args(["pull", "--size", size, "--filename", path.to_str().unwrap()])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -112,6 +112,12 @@ fn combined(errors: impl Iterator<Item = f64>) -> f64 {
     errors.map(|error| error.ln_1p().powi(2)).sum::<f64>().sqrt().exp_m1()
 }
 
+/// The published share of a read's CPU cost that polled completions save, with its source.
+pub(crate) fn saved_by_polling(limits: &Limits) -> Option<(f64, &str)> {
+    let row = &limits.processors.as_ref()?.path.polled;
+    Some((1.0 - row.factor, &row.source))
+}
+
 /// Further causes of the cost of a read: a clause each, with its source.
 pub(crate) fn notes(limits: &Limits, drive: &Drive, workload: &Workload) -> Vec<String> {
     let Some(path) = limits.processors.as_ref().map(|processors| &processors.path) else { return Vec::new() };

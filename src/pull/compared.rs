@@ -62,8 +62,10 @@ pub(super) struct Compared<'a> {
     alone: Vec<Option<&'a TargetSummary>>,
     pub potentials: Vec<Option<Potential>>,
     pub expected: Vec<Option<Expected>>,
-    /// Reads per second of all targets as far as drives and links allow, whatever the CPUs do.
-    without_cpus: Option<f64>,
+    /// As far as drives and links allow, whatever the CPUs do.
+    without_cpus: Vec<Option<Expected>>,
+    /// What polled reads would change on busy CPUs, in a sentence; `None` of reads that were polled.
+    polling: Option<String>,
 }
 
 /// Whether reads of a workload are so small that they are counted, not weighed.
@@ -93,8 +95,8 @@ impl<'a> Compared<'a> {
         let expected = capacity::expected(machine, limits, workload);
         let free = Limits { processors: None, ..limits.clone() };
         let without_cpus = capacity::expected(machine, &free, workload);
-        let without_cpus = without_cpus.iter().map(|one| one.as_ref().map(|one| one.iops)).sum();
-        Self { machine, run, alone, potentials, expected, without_cpus }
+        let polling = polling(machine, limits, run);
+        Self { machine, run, alone, potentials, expected, without_cpus, polling }
     }
 
     /// `53.5 of 71.4 GB/s (75 %)`, of small blocks `1.75 M of 2.03 M IOPS (86 %)`.
@@ -121,9 +123,23 @@ impl<'a> Compared<'a> {
         format!("{number} of {at_most}{reference} ({percent} %)")
     }
 
+    /// Whether as much was read as drives and links allow.
+    fn drives_are_full(&self) -> bool {
+        let iops: Option<f64> = self.without_cpus.iter().map(|one| one.as_ref().map(|one| one.iops)).sum();
+        iops.is_some_and(|iops| self.run.iops() >= AS_EXPECTED * iops)
+    }
+
+    /// The limit of the target that loses most; that of the CPUs only where drives and links are not full.
+    pub fn greatest_limit(&self) -> Option<&Expected> {
+        let limits = if self.drives_are_full() { &self.without_cpus } else { &self.expected };
+        let lost = (0..self.run.targets.len())
+            .filter_map(|index| Some((self.lost(index)?.0, limits[index].as_ref()?)));
+        lost.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, limit)| limit)
+    }
+
     /// That the CPUs were the limit; `None` where drives and links were full, and where CPUs were idle.
     pub fn cpu_words(&self) -> Option<String> {
-        let drives_are_full = self.without_cpus.is_some_and(|iops| self.run.iops() >= AS_EXPECTED * iops);
+        let drives_are_full = self.drives_are_full();
         let cpus = self.machine.processors.cpus.len();
         let jobs = usize::try_from(self.run.workload.jobs).unwrap_or(usize::MAX);
         let workers = self.run.targets.len().saturating_mul(jobs);
@@ -134,7 +150,10 @@ impl<'a> Compared<'a> {
                 "CPU-bound: each of {} filled its CPU; more jobs read more.",
                 counted(workers, "worker")
             )),
-            _ => Some(format!("CPU-bound: all {} were busy.", counted(cpus, "CPU"))),
+            _ => {
+                let polling = self.polling.as_ref().map_or_else(String::new, |words| format!(" {words}"));
+                Some(format!("CPU-bound: all {} were busy.{polling}", counted(cpus, "CPU")))
+            }
         }
     }
 
@@ -210,6 +229,19 @@ impl DriveResult {
         let is_root = because.starts_with("root complex");
         Some(because.split_once(", ").filter(|_| is_root).map_or(because, |(place, _)| place))
     }
+}
+
+/// Measured where a drive has poll queues, else estimated.
+fn polling(machine: &Machine, limits: &Limits, run: &RunSummary) -> Option<String> {
+    if run.workload.hipri {
+        return None;
+    }
+    let can_poll = |name| machine.drive(name).is_some_and(|drive| drive.queue.io_poll.get() == Some(1));
+    if run.targets.iter().filter_map(|target| target.drive.as_ref()).any(can_poll) {
+        return Some("The experiment `polled` measures what polling saves.".to_owned());
+    }
+    let (saved, source) = capacity::processor::saved_by_polling(limits)?;
+    Some(format!("Polling would save about {:.0} % of CPU time, an estimate ({source}).", 100.0 * saved))
 }
 
 /// Whole percent; 100 only where no known limit costs anything.

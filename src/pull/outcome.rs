@@ -2,7 +2,7 @@
 
 use super::{
     Done, Phase, Pull,
-    compared::{Compared, DriveResult, Figures},
+    compared::{Compared, DriveResult, Figures, is_small},
     conditions::Condition,
     headline::{Headline, not_measured},
     steadiness::{Fall, Steadiness, steadiness},
@@ -85,8 +85,12 @@ impl Outcome {
             None => read_alone(machine, limits, pull),
         };
         let drives: Vec<DriveResult> = drives.into_iter().map(|drive| observed(drive, pull)).collect();
-        let reasons = reasons(pull);
-        let mut doubts = invalid(&reasons);
+        let reasons = reasons(pull, |_, _| true);
+        // The line of small reads says that already.
+        let is_said = small.as_ref().is_some_and(|small| small.cpu_words().is_some());
+        let mut doubts = invalid(&self::reasons(pull, |run, reason| {
+            !(is_said && is_small(&run.workload) && run.cpu_bound && reason.starts_with("CPU-bound"))
+        }));
         doubts.extend(drives.iter().filter_map(|drive| fallen(drive, units)));
         if drives.iter().all(|drive| drive.fall.is_none()) {
             doubts.extend(steadiness.and_then(|steadiness| unsteady(steadiness, units)));
@@ -193,8 +197,7 @@ fn alone<'a>(pull: &'a Pull, run: &RunSummary) -> Vec<Option<&'a TargetSummary>>
 fn random(small: &Compared<'_>, limits: &Limits, units: UnitSystem) -> String {
     let jobs = counted(usize::try_from(small.run.workload.jobs).unwrap_or(usize::MAX), "job");
     let figure = small.figure(units);
-    let lost = (0..small.run.targets.len()).filter_map(|index| small.lost(index));
-    let limit = lost.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, expected)| {
+    let limit = small.greatest_limit().map(|expected| {
         let word = if expected.node.is_some() { "Limit" } else { "CPU-bound" };
         format!("{word}: {}.", expected.because)
     });
@@ -237,13 +240,13 @@ fn latency(run: &RunSummary) -> Option<Latency> {
     Some(Latency { p50, p99 })
 }
 
-/// Reasons why figures are not the drives' own, each once, with its targets.
-fn reasons(pull: &Pull) -> Vec<String> {
+/// Reasons why figures are not the drives' own, as far as they are `told`, each once, with its targets.
+fn reasons(pull: &Pull, told: impl Fn(&RunSummary, &str) -> bool) -> Vec<String> {
     let runs = pull.done().iter().filter_map(|done| done.result.as_ref().ok());
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for target in runs.flat_map(|run| &run.targets) {
+    for (run, target) in runs.flat_map(|run| run.targets.iter().map(move |target| (run, target))) {
         let name = target.name.as_str().trim_start_matches("/dev/");
-        for reason in &target.invalid_because {
+        for reason in target.invalid_because.iter().filter(|reason| told(run, reason)) {
             match reasons.iter_mut().find(|(other, _)| other == reason) {
                 Some((_, names)) if names.iter().any(|other| other == name) => {}
                 Some((_, names)) => names.push(name.to_owned()),

@@ -51,7 +51,7 @@ pub(super) const COMMANDS: &[Command<Run<WhatIf>>] = &[
     command(550, &[Char('e')], "edit arms", "custom arms", "Edit the two arms of the custom experiment: LABEL: scheduler=none bs=4k iodepth=32", WhatIf::write_arms),
     command(560, &[Char('m')], "extend", "more rounds", "Add rounds to an experiment that has ended", |_, shared| update::longer(shared)),
     command(570, &[Char('K')], "keep winner", "keep winner", "Apply the winner's settings and keep them until undone", WhatIf::keep),
-    command(575, &[Char('d')], "", "runs", "Show the runs of the experiment with all readings, or its verdict", |state, _| state.show_runs()),
+    command(575, &[Char('d')], "", "samples", "Show the runs of the experiment with all readings, or its verdict", |state, _| state.show_runs()),
     command(580, &[Char('s')], "to sheet", "add to sheet", "Add the verdict to the sheet, or remove it", |_, shared| update::to_sheet(shared)),
     command(590, &[Char('b')], "undo", "undo kept", "Undo the settings kept from an experiment", WhatIf::put_back),
 ];
