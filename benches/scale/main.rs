@@ -8,7 +8,7 @@ mod allocator;
 mod machine;
 mod sleepers;
 
-use std::{hint::black_box, process::ExitCode, time::Duration};
+use std::{hint::black_box, io::Write as _, process::ExitCode, time::Duration};
 
 use iodyno::{
     app::{Message, keymap},
@@ -149,7 +149,7 @@ fn samples(report: &mut Report, before: &Memory, after: &Memory) {
 fn frames(report: &mut Report, capture: &str, before: &Memory, after: &Memory) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("synthetic.capture");
-    Write::write_all(&mut std::fs::File::create(&path).unwrap(), capture.as_bytes()).unwrap();
+    std::fs::File::create(&path).unwrap().write_all(capture.as_bytes()).unwrap();
     let mut screen = Headless::open(&Origin::Capture(path), (200, 60)).unwrap();
     let found = &screen.app.shared.machine;
     assert_eq!(found.drives.len(), machine::DRIVES);
