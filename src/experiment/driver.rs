@@ -137,7 +137,7 @@ impl Driver {
             }
             (Event::SetUp(result), Phase::SettingUp(arm)) => {
                 if let Err(why) = result {
-                    self.error(arm, why.to_string());
+                    self.failure(arm, why);
                 }
                 self.restore(arm)
             }
@@ -147,8 +147,7 @@ impl Driver {
                     Err(why) => {
                         self.note(arm, began, None, Some(&why.to_string()), Surroundings::default());
                         if !self.stopping {
-                            self.error(arm, why.to_string());
-                            self.account.refused = Some(why).filter(|why| !why.files().is_empty());
+                            self.failure(arm, why);
                         }
                     }
                 }
@@ -303,6 +302,12 @@ impl Driver {
     }
 
     /// A step of this arm failed: in the warm-up round the arm is dropped, later the round is discarded.
+    /// An error of the system; it may have files to read instead.
+    fn failure(&mut self, arm: usize, why: Failed) {
+        self.error(arm, why.to_string());
+        self.account.refused = Some(why).filter(|why| !why.files().is_empty());
+    }
+
     fn error(&mut self, arm: usize, why: String) {
         let failed = format!("{}: {why}", self.account.plan.arms[arm].label);
         if self.account.round == 0 {

@@ -190,7 +190,7 @@ impl RunningExperiment {
         let Arm { settings, awake, workload, .. } = self.driver.account().plan.arms[arm].clone();
         // Nothing is changed for a test that cannot run.
         if let Reader::Engine(engine) = &self.reader {
-            engine.check(&workload)?;
+            engine.check(&workload).map_err(|error| self.failed(error))?;
         }
         if awake {
             let failed = |error: io::Error| {

@@ -6,7 +6,7 @@ use crate::{
         plan::{Terms, Wishes},
         table,
     },
-    model::{Metric, Verdict, run::testing::run},
+    model::{Metric, Target, Verdict, run::testing::run},
 };
 
 /// An experiment whose arms are called A, B, ... and read so much of the first one.
@@ -62,7 +62,8 @@ impl Lab {
         match &mut self.fails {
             Some((at, what, times)) if is_time && *at == arm && *what == step && *times > 0 => {
                 *times -= 1;
-                Err(Failed::new("EINVAL", None))
+                let file = Target { path: "/var/tmp/iodyno.test".into(), drive: None };
+                Err(Failed::new("EINVAL", None).with_files(vec![file]))
             }
             _ => Ok(()),
         }
@@ -426,4 +427,15 @@ fn stopping_when_the_interval_leaves_out_one_would_lie() {
     };
     let lies = (0..300).filter(|seed| false_verdict(*seed)).count();
     assert!(lies > 60, "{lies} of 300 experiments with equal arms would have ended in a difference");
+}
+
+#[test]
+fn files_to_read_instead_are_kept_whichever_step_was_refused() {
+    for step in ["set up", "run"] {
+        let mut lab = Lab::new(&[1.0, 1.0], 0.001, 1);
+        lab.fails = Some((0, step, u32::MAX));
+        let account = lab.run(Terms::default());
+        let files = account.refused.map(|why| why.files().len());
+        assert_eq!((files, account.rounds), (Some(1), 0), "{step}");
+    }
 }
