@@ -48,6 +48,8 @@ pub struct App {
     pub screen: ScreenId,
     /// The screen that opened it, to which Esc goes back; `None` after a tab.
     opened_from: Option<ScreenId>,
+    /// The screen that the pull's page was opened from.
+    pull_from: ScreenId,
     /// The screens.
     pub screens: Screens,
     /// What lies over the screen.
@@ -65,6 +67,7 @@ impl App {
             shared: Shared::new(mode, read, size),
             screen: MACHINE,
             opened_from: None,
+            pull_from: MACHINE,
             screens: Screens::default(),
             overlay: None,
             notice: None,
@@ -98,10 +101,17 @@ impl App {
         subject.map_or_else(Vec::new, |subject| self.hand(screen, &subject))
     }
 
-    /// Shows a screen that another one opens. Whatever the pull's page opened leads back to it.
+    /// Shows a screen that another one opens. Whatever the pull's page opened leads back to it, and it to where it was opened.
     fn open(&mut self, screen: ScreenId, subject: Option<Subject>) -> Vec<Effect> {
+        if screen == PULL && self.screen != PULL && self.opened_from.is_none() {
+            self.pull_from = self.screen;
+        }
+        // The page asks for the first screen to be left.
+        let is_left = (self.screen, screen) == (PULL, MACHINE);
+        let screen = if is_left { self.pull_from } else { screen };
         let from = match (self.screen, screen) {
-            (_, PULL) | (PULL, MACHINE) => None,
+            (_, PULL) => None,
+            (PULL, _) if is_left => None,
             (PULL, _) => Some(PULL),
             _ => self.opened_from,
         };

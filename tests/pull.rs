@@ -382,12 +382,27 @@ fn esc_goes_back_to_the_pull_from_all_that_its_page_opens() {
 }
 
 #[test]
+fn esc_goes_back_to_the_screen_that_began_the_pull() {
+    for (key, screen) in [("1", "machine"), ("2", "findings"), ("6", "why"), ("7", "sheet")] {
+        let mut headless = open("laptop", (80, 24));
+        press(&mut headless, &format!("{key}r"));
+        assert_eq!(headless.app.screen, ScreenId("pull"), "{key}");
+        headless.wait(Duration::from_mins(1));
+        // What the page opens leads back to it, and it back to the first screen.
+        press(&mut headless, "<Enter><Esc>");
+        assert_eq!(headless.app.screen, ScreenId("pull"), "{key}");
+        press(&mut headless, "<Esc>");
+        assert_eq!(headless.app.screen, ScreenId(screen), "{key}");
+    }
+}
+
+#[test]
 fn a_stopped_pull_does_not_lose_the_finished_one() {
     const FIRST: &str = "53.5 of 71.4 GB/s (75 %).";
     let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "r");
     headless.wait(Duration::from_mins(1));
-    assert!(!shown(&headless).contains("other pull"), "there is one only");
+    assert!(!shown(&headless).contains("p shows the"), "there is one only");
     // Stopped at once: nothing was measured, so nothing replaces it.
     press(&mut headless, "rx");
     headless.wait(Duration::from_secs(1));
@@ -399,7 +414,7 @@ fn a_stopped_pull_does_not_lose_the_finished_one() {
     headless.wait(Duration::from_secs(1));
     let picture = shown(&headless);
     assert!(picture.contains("Stopped before all drives were read together."), "{picture}");
-    assert!(picture.contains(&format!("p shows the other pull: {FIRST}")), "{picture}");
+    assert!(picture.contains(&format!("p shows the finished pull: {FIRST}")), "{picture}");
     // Its runs were of drives alone: the dyno has none of them, and shows no other pull's.
     press(&mut headless, "d");
     assert_eq!(headless.app.screen, ScreenId("pull"));
@@ -410,7 +425,7 @@ fn a_stopped_pull_does_not_lose_the_finished_one() {
     press(&mut headless, "<Esc>p");
     let picture = shown(&headless);
     assert!(picture.lines().nth(3).unwrap().contains(FIRST), "{picture}");
-    assert!(picture.contains("p shows the other pull: Stopped"), "{picture}");
+    assert!(picture.contains("p shows the stopped pull: Stopped"), "{picture}");
     // Its runs are older than others by now.
     press(&mut headless, "4");
     press(&mut headless, "r");
@@ -420,7 +435,7 @@ fn a_stopped_pull_does_not_lose_the_finished_one() {
     // A whole one replaces both.
     press(&mut headless, "<Esc>r");
     headless.wait(Duration::from_mins(1));
-    assert!(!shown(&headless).contains("other pull"), "{}", shown(&headless));
+    assert!(!shown(&headless).contains("p shows the"), "{}", shown(&headless));
 }
 
 /// What only an experiment can measure is no loss that the pull saw, and its finding is a key away.

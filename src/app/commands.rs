@@ -26,7 +26,7 @@ type Run = fn(&mut App) -> Vec<Effect>;
 const EVERYWHERE: &[Command<Run>] = &[
     command(80, &[Key::Tab], "", "next screen", "Go to the screen on the right", |app| app.show(neighbour(app.screen, 1), None)),
     command(90, &[Key::BackTab], "", "previous screen", "Go to the screen on the left", |app| app.show(neighbour(app.screen, -1), None)),
-    command(100, &[Char('r')], "pull", "pull", "Run the pull: each drive alone, all together, random reads, latency; one headline", |app| app.show(PULL, Some(Subject::Pull))),
+    command(100, &[Char('r')], "pull", "pull", "Run the pull: each drive alone, all together, random reads, latency; one headline", |app| app.open(PULL, Some(Subject::Pull))),
     command(120, &[Char('x')], "stop", "stop", "Stop the running test; its result so far counts", act::stop),
     pair("↑↓", command(130, &[Key::Up, Char('k')], "move", "up", "Move up", |app| act::step(app, Step::Rows(-1)))),
     command(140, &[Key::Down, Char('j')], "", "down", "Move down", |app| act::step(app, Step::Rows(1))),

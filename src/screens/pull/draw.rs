@@ -54,11 +54,12 @@ pub(super) fn head(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
     match &pulls.ended {
         Some((_, outcome)) => {
             let mut lines = headline(outcome, width);
-            if let Some((_, other)) = &pulls.former {
+            if let Some((pull, other)) = &pulls.former {
+                let which = if pull.stopped().is_some() { "stopped" } else { "finished" };
                 let text = other.headline.text.split_inclusive(").").next().unwrap_or_default();
                 lines.extend(hanging(
                     piece("p ", Meaning::Key),
-                    &format!("shows the other pull: {text}"),
+                    &format!("shows the {which} pull: {text}"),
                     Meaning::Quiet,
                     width,
                 ));
