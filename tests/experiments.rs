@@ -240,6 +240,18 @@ fn depths_and_pairs_and_split_reads() {
 }
 
 #[test]
+fn polled_reads_without_poll_queues_are_no_arm() {
+    let arms = ["irq: hipri=0".to_owned(), "poll: hipri=1".to_owned()];
+    let wishes = Wishes { arms: arms.to_vec(), ..Wishes::default() };
+    let root = Origin::Demo("threadripper-after".to_owned()).open().unwrap();
+    let machine = source::read_machine(&*root).0;
+    let targets: Vec<Target> = machine.hardware_drives().map(Drive::target).collect();
+    let scene = Scene { machine: &machine, targets: &targets, simulated: true, wishes: &wishes };
+    let why = table::find("own").unwrap().plan(&scene, Terms::default()).unwrap_err().to_string();
+    assert!(why.contains("poll queues, and nvme") && why.contains("poll_queues=2"), "{why}");
+}
+
+#[test]
 fn an_own_question() {
     let arms =
         ["plain: bs=4k numjobs=3".to_owned(), "scheduled: scheduler=mq-deadline bs=4k numjobs=3".to_owned()];

@@ -184,7 +184,8 @@ impl RunArgs {
         let (machine, _) = crate::source::read_machine(&*root);
         let targets = self.on.targets(origin, &*root, &machine, row)?;
         if targets.is_empty() {
-            let fix = "add --filename with a drive, or with a file as in --filename /var/tmp/iodyno.test --size 1g";
+            let fix =
+                "add --filename with a drive, or with a file as in --filename /var/tmp/iodyno.test --size 1g";
             return Err(Complaint::new("--filename", "no drive or file to read", fix).into());
         }
         let wishes =

@@ -107,26 +107,29 @@ pub(super) fn direct(_: &Scene<'_>, work: &Workload) -> Arms {
 
 pub(super) fn polled(scene: &Scene<'_>, work: &Workload) -> Arms {
     let drives = scene.drives();
-    let without: Vec<&str> = drives
-        .iter()
-        .filter(|drive| drive.queue.io_poll.get() != Some(1))
-        .map(|drive| drive.name.as_str())
-        .collect();
     let mut arm = Arm::new("polled", Workload { hipri: true, ..work.clone() });
     if drives.is_empty() {
         return Err("an NVMe drive with poll queues".into());
     }
-    if let Some(first) = without.first() {
+    if let Err(needs) = can_poll(scene) {
         if !scene.simulated {
-            return Err(format!(
-                "poll queues, and {first} has none: `iodyno tune set {first} poll_queues=2 --rebind`, or boot with \
-                 nvme.poll_queues=2"
-            ).into());
+            return Err(needs);
         }
         // One per worker of a drive; the fake kernel probes all its drives again at once.
         arm = arm.setting(&drives[..1], settings::POLL_QUEUES, &work.jobs.to_string());
     }
     Ok(vec![Arm::new("interrupts", work.clone()), arm])
+}
+
+/// Whether reads of all drives can be polled; else what that needs. Without poll queues polled reads take interrupts.
+pub(super) fn can_poll(scene: &Scene<'_>) -> Result<(), Needs> {
+    let drives = scene.drives();
+    let Some(first) = drives.iter().find(|drive| drive.queue.io_poll.get() != Some(1)) else { return Ok(()) };
+    let name = first.name.as_str();
+    Err(format!(
+        "poll queues, and {name} has none: `iodyno tune set {name} poll_queues=2 --rebind`, or boot with nvme.poll_queues=2"
+    )
+    .into())
 }
 
 pub(super) fn jobs(scene: &Scene<'_>, work: &Workload) -> Arms {

@@ -22,7 +22,10 @@ impl Workload {
     /// Refuses invalid options; targets are checked when they are opened.
     pub fn validate(&self) -> Result<(), WorkloadError> {
         if self.targets.is_empty() {
-            let (wrong, fix) = ("no drive or file to read from", "add --filename with a drive, or with a file as in --filename /var/tmp/iodyno.test --size 1g");
+            let (wrong, fix) = (
+                "no drive or file to read from",
+                "add --filename with a drive, or with a file as in --filename /var/tmp/iodyno.test --size 1g",
+            );
             return Err(WorkloadError { option: "filename", wrong: wrong.to_owned(), fix: fix.to_owned() });
         }
         OPTIONS.iter().try_for_each(|option| {
