@@ -14,7 +14,10 @@ use self::{
     waits::Waiters,
 };
 use crate::{
-    counters::{DiskRates, Rates, activity::Activity},
+    counters::{
+        DiskRates, Rates,
+        activity::{Activity, ProcessRates},
+    },
     machine::Machine,
     model::DriveName,
     units::{BytesPerSecond, UnitSystem, count, counted},
@@ -144,6 +147,12 @@ const RULES: &[Rule] = &[
         says: expected,
     },
     Rule {
+        id: "cached-writes",
+        fires: "a process writes 5 times what all drives write, and at least 20 MB/s more",
+        panels: [Panel::Processes, Panel::Pressure],
+        says: cached_writes,
+    },
+    Rule {
         id: "cached",
         fires: "read calls of a process return 5 times what all drives read, and at least 200 MB/s more",
         panels: [Panel::Processes, Panel::Pressure],
@@ -237,6 +246,10 @@ impl<'a> Facts<'a> {
 
     fn rate(&self, bytes_per_second: f64) -> String {
         self.inputs.units.rate(BytesPerSecond(bytes_per_second))
+    }
+
+    fn rate_or_nothing(&self, bytes_per_second: f64) -> String {
+        if bytes_per_second < 1.0 { "nothing".to_owned() } else { self.rate(bytes_per_second) }
     }
 
     /// `reads 1.20 GB/s and writes 0.30 GB/s`, of what moves.
@@ -388,6 +401,21 @@ fn expected(facts: &Facts<'_>) -> Option<String> {
     Some(format!("The test reads {}, as expected; its limit: {because}", facts.rate(facts.read)))
 }
 
+fn cached_writes(facts: &Facts<'_>) -> Option<String> {
+    const MORE: f64 = 20e6;
+    let processes = facts.inputs.activity.processes.as_ref()?;
+    let bytes = |process: &ProcessRates| process.written_bytes.unwrap_or(0.0);
+    let most = processes.iter().max_by(|a, b| bytes(a).total_cmp(&bytes(b)))?;
+    let written = bytes(most);
+    (written >= 5.0 * facts.written && written >= facts.written + MORE).then(|| {
+        let (rate, drives) = (facts.rate(written), facts.rate_or_nothing(facts.written));
+        match one_busy_cpu(most) {
+            Some(busy) => format!("{busy}; it writes {rate} to the page cache, the drives write {drives}"),
+            None => format!("{} writes {rate} to the page cache; the drives write {drives}", most.command),
+        }
+    })
+}
+
 fn cached(facts: &Facts<'_>) -> Option<String> {
     const MORE: f64 = 200e6;
     let processes = facts.inputs.activity.processes.as_ref()?;
@@ -396,13 +424,23 @@ fn cached(facts: &Facts<'_>) -> Option<String> {
         .max_by(|a, b| a.called_read.unwrap_or(0.0).total_cmp(&b.called_read.unwrap_or(0.0)))?;
     let called = most.called_read?;
     (called >= 5.0 * facts.read && called >= facts.read + MORE).then(|| {
-        format!(
-            "Read calls of {} return {}, the drives read {}: the page cache answers, or a pipe",
-            most.command,
-            facts.rate(called),
-            facts.rate(facts.read)
-        )
+        let (rate, drives) = (facts.rate(called), facts.rate_or_nothing(facts.read));
+        match one_busy_cpu(most) {
+            Some(busy) => format!("{busy}; its read calls return {rate}, the drives read {drives}"),
+            None => format!(
+                "Read calls of {} return {rate}, the drives read {drives}: the page cache, a pipe or a device \
+                 file such as /dev/urandom answers",
+                most.command
+            ),
+        }
     })
+}
+
+/// `dd keeps one CPU busy: one thread is the limit`; more than one CPU says nothing of threads.
+fn one_busy_cpu(process: &ProcessRates) -> Option<String> {
+    (0.9..1.1)
+        .contains(&process.cpus)
+        .then(|| format!("{} keeps one CPU busy: one thread is the limit", process.command))
 }
 
 fn queue(facts: &Facts<'_>) -> Option<String> {
@@ -427,8 +465,8 @@ fn moving(facts: &Facts<'_>) -> Option<String> {
 
 fn idle(facts: &Facts<'_>) -> String {
     match facts.all().filter(|all| all.busy() >= 50.0) {
-        Some(all) => format!("Nothing reads or writes. CPUs are {:.0} % busy ({})", all.busy(), shares(all)),
-        None => "Nothing reads or writes.".to_owned(),
+        Some(all) => format!("No drive reads or writes. CPUs are {:.0} % busy ({})", all.busy(), shares(all)),
+        None => "No drive reads or writes.".to_owned(),
     }
 }
 

@@ -132,7 +132,7 @@ fn busy_cpus_are_the_limit_unless_they_poll_or_nothing_moves() {
     Scene::reading()
         .all(all)
         .says("cpus", "All 4 CPUs are busy (sys 71 %, usr 28 %): the CPUs are the limit");
-    Scene::idle().all(all).says("idle", "Nothing reads or writes. CPUs are 99 % busy (sys 71 %, usr 28 %)");
+    Scene::idle().all(all).says("idle", "No drive reads or writes. CPUs are 99 % busy (sys 71 %, usr 28 %)");
     let polls =
         "8 workers poll for completions: busy CPUs are no limit here, compare with the drives' potential";
     Scene::reading().all(all).test(8, true).says("polling", polls);
@@ -170,7 +170,7 @@ fn workers_that_wait_for_completions_make_the_drives_the_limit() {
         .says("drives", "3 of 3 threads of fio wait in read_events: the drives or their links are the limit");
     let busy = [('S', "fio", "io_uring_enter", "io_cqring_wait", 1.0), ('R', "fio", "", "", 3.0)];
     assert_eq!(Scene::reading().threads(&busy).sentence().rule, "moving");
-    Scene::idle().threads(&waiting).says("idle", "Nothing reads or writes.");
+    Scene::idle().threads(&waiting).says("idle", "No drive reads or writes.");
 }
 
 #[test]
@@ -222,8 +222,36 @@ fn threads_that_fill_their_cpus_and_one_that_reads_the_cache_are_named() {
     assert_eq!(test(Scene::reading()).sentence().rule, "moving", "only one CPU is full");
     Scene::idle().threads(&running).process("dd", 0.0, 3.2e9, 0.99).says(
         "cached",
-        "Read calls of dd return 3.20 GB/s, the drives read 0.00 B/s: the page cache answers, or a pipe",
+        "dd keeps one CPU busy: one thread is the limit; its read calls return 3.20 GB/s, the drives read nothing",
     );
+    let answers = "the page cache, a pipe or a device file such as /dev/urandom answers";
+    Scene::idle()
+        .process("dd", 0.0, 3.2e9, 0.4)
+        .says("cached", &format!("Read calls of dd return 3.20 GB/s, the drives read nothing: {answers}"));
+}
+
+#[test]
+fn writes_that_stay_in_the_page_cache_are_named() {
+    let dd = |mut scene: Scene, written: f64, cpus: f64| {
+        scene = scene.process("dd", 0.0, written, cpus);
+        scene.activity.processes.as_mut().unwrap()[0].written_bytes = Some(written);
+        scene
+    };
+    let busy = CpuShares { sys: 100.0, ..CpuShares::default() };
+    dd(Scene::idle(), 140e6, 0.5)
+        .all(busy)
+        .says("cached-writes", "dd writes 140 MB/s to the page cache; the drives write nothing");
+    dd(Scene::idle(), 287e6, 0.97).says(
+        "cached-writes",
+        "dd keeps one CPU busy: one thread is the limit; it writes 287 MB/s to the page cache, the drives write \
+         nothing",
+    );
+    let mut scene = dd(Scene::reading(), 140e6, 0.5);
+    scene.rates.disks.values_mut().next().unwrap().written_bytes = 10e6;
+    scene.says("cached-writes", "dd writes 140 MB/s to the page cache; the drives write 10.0 MB/s");
+    scene.rates.disks.values_mut().next().unwrap().written_bytes = 100e6;
+    assert_ne!(scene.sentence().rule, "cached-writes", "the drives write most of it");
+    assert_eq!(dd(Scene::idle(), 10e6, 0.5).sentence().rule, "idle");
 }
 
 #[test]
@@ -258,6 +286,7 @@ fn every_rule_can_be_reached_and_is_in_the_document() {
         "drives",
         "threads",
         "expected",
+        "cached-writes",
         "cached",
         "queue",
         "moving",
