@@ -6,7 +6,7 @@ pub(crate) mod profile;
 pub(crate) mod tables;
 mod waits;
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 pub(crate) use self::waits::{Wait, wait_of};
 use self::{
@@ -16,7 +16,7 @@ use self::{
 use crate::{
     counters::{
         DiskRates, Rates,
-        activity::{Activity, ProcessRates},
+        activity::{Activity, ProcessRates, ThreadKind},
     },
     machine::Machine,
     model::DriveName,
@@ -324,9 +324,44 @@ fn all_cpus(facts: &Facts<'_>) -> Option<String> {
     let which = match cpus {
         0 => "All CPUs are".to_owned(),
         1 => "The only CPU is".to_owned(),
+        2 => "Both CPUs are".to_owned(),
         cpus => format!("All {cpus} CPUs are"),
     };
+    if let Some((command, on)) = other_programs(facts, all.busy() / 100.0 * cpus as f64) {
+        let them = if cpus == 1 { "it" } else { "them" };
+        return Some(format!(
+            "{which} busy, {on:.1} of {them} with {command}: other programs are the limit, not the drives"
+        ));
+    }
     Some(format!("{which} busy ({}): the CPUs are the limit", shares(all)))
+}
+
+/// Programs that hardly read or write, and their CPUs, where they use more than half of the `busy` ones.
+fn other_programs(facts: &Facts<'_>, busy: f64) -> Option<(String, f64)> {
+    /// Bytes per second of CPU time: gzip reads more, a compiler less.
+    const LEAST: f64 = 5e6;
+    let Activity { processes, threads, .. } = facts.inputs.activity;
+    // The kernel's threads have no I/O of their own, but encrypt, reclaim and write back for others.
+    let kernel = |command: &str| {
+        let is = |kind: &ThreadKind| kind.is_kernel && kind.command.as_str() == waits::starred(command);
+        command.starts_with("kworker")
+            || threads.iter().flat_map(|threads| &threads.kinds).any(|(kind, _)| is(kind))
+    };
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for process in processes.as_ref()? {
+        let (Some(read), Some(written)) = (process.read_bytes, process.written_bytes) else { continue };
+        let called = process.called_read.unwrap_or(0.0) + process.called_write.unwrap_or(0.0);
+        let moves_little = (read + written).max(called) < LEAST * process.cpus;
+        if moves_little && !kernel(process.command.as_str()) {
+            *sums.entry(process.command.as_str()).or_default() += process.cpus;
+        }
+    }
+    let sum: f64 = sums.values().sum();
+    let (command, most) = sums.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    (2.0 * sum > busy).then(|| match most {
+        most if most >= 0.9 * sum => (command.to_owned(), most),
+        _ => (format!("{command} and others"), sum),
+    })
 }
 
 /// `usr 20 %, sys 71 %`: the kinds of work, most first.

@@ -140,6 +140,34 @@ fn busy_cpus_are_the_limit_unless_they_poll_or_nothing_moves() {
 }
 
 #[test]
+fn other_programs_that_keep_the_cpus_busy_are_named() {
+    let all = CpuShares { usr: 95.0, sys: 4.0, idl: 1.0, ..CpuShares::default() };
+    let two = |mut scene: Scene| {
+        scene.rates.cpus.retain(|cpu, _| *cpu < 2);
+        scene.all(all)
+    };
+    let fio = || two(Scene::reading()).process("fio", 1.2e9, 1.2e9, 0.3);
+    fio().says("cpus", "Both CPUs are busy (usr 95 %, sys 4 %): the CPUs are the limit");
+    let limit = "other programs are the limit, not the drives";
+    fio()
+        .process("rustc", 0.0, 1e6, 0.9)
+        .process("rustc", 0.0, 0.0, 0.7)
+        .says("cpus", &format!("Both CPUs are busy, 1.6 of them with rustc: {limit}"));
+    fio()
+        .process("rustc", 0.0, 0.0, 0.9)
+        .process("ld", 0.0, 0.0, 0.7)
+        .says("cpus", &format!("Both CPUs are busy, 1.6 of them with rustc and others: {limit}"));
+    let busy = "Both CPUs are busy (usr 95 %, sys 4 %): the CPUs are the limit";
+    fio().process("gzip", 0.0, 30e6, 1.6).says("cpus", busy);
+    fio().process("rustc", 0.0, 0.0, 0.9).says("cpus", busy);
+    fio().process("kworker/0:1-kcryptd", 0.0, 0.0, 1.6).says("cpus", busy);
+    fio().threads(&[('R', "kswapd*", "", "", 1.6)]).process("kswapd0", 0.0, 0.0, 1.6).says("cpus", busy);
+    let mut one = fio().process("rustc", 0.0, 0.0, 0.9);
+    one.rates.cpus.remove(&1);
+    one.says("cpus", &format!("The only CPU is busy, 0.9 of it with rustc: {limit}"));
+}
+
+#[test]
 fn reclaim_is_named_with_the_direction_that_causes_it() {
     let mut scene = Scene::reading();
     let paging = PagingRates { scanned_by_kswapd: 120_000.0, ..PagingRates::default() };

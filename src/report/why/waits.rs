@@ -73,6 +73,18 @@ pub(crate) fn wait_of(kind: &ThreadKind) -> Option<Wait> {
 /// The workers of a test are named `read 3`.
 pub(super) const WORKERS: &str = "read *";
 
+/// `kswapd*` of `kswapd0`: commands of threads have a star for each run of digits.
+pub(super) fn starred(command: &str) -> String {
+    let mut text = String::new();
+    for letter in command.chars() {
+        let letter = if letter.is_ascii_digit() { '*' } else { letter };
+        if letter != '*' || !text.ends_with('*') {
+            text.push(letter);
+        }
+    }
+    text
+}
+
 /// Mean numbers of a command's threads that run, and that run or wait for I/O.
 pub(super) fn running(threads: &ThreadActivity, command: &str) -> (f64, f64) {
     let own = || threads.kinds.iter().filter(|(kind, _)| kind.command.as_str() == command && !kind.is_kernel);
