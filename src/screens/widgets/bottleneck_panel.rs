@@ -137,7 +137,35 @@ fn nothing(shared: &Shared) -> String {
         LoadSource::Test if shared.load.is_busy() => {
             "No limit known for these reads: no link, no published figure, no earlier test.".into()
         }
-        _ if shared.machine.drive_count() < 2 => "Nothing shared: this machine has one drive or none.".into(),
-        _ => "No shared link or root complex is full.".into(),
+        _ => match shared.machine.drive_count() {
+            0 => "No drives.".into(),
+            1 => "One drive: it shares nothing.".into(),
+            _ => "No shared link or root complex is full.".into(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        capacity,
+        source::{self, origin::Origin},
+        ui::{Mode, message::MachineRead},
+    };
+
+    #[test]
+    fn one_drive_shares_nothing_and_no_drive_is_called_so() {
+        let (whole, _) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        for (drives, text) in [(0, "No drives."), (1, "One drive: it shares nothing.")] {
+            let mut machine = whole.clone();
+            machine.drives.truncate(drives);
+            assert_eq!(machine.drive_count(), drives);
+            let limits = Arc::new(capacity::limits(&machine));
+            let read = MachineRead { machine: Arc::new(machine), problems: Vec::new(), limits };
+            assert_eq!(nothing(&Shared::new(Mode::Live, read, (80, 24))), text);
+        }
     }
 }
