@@ -32,6 +32,11 @@ const ONE_READ: Duration = Duration::from_micros(50);
 /// The share of a read's CPU time that is spent in the worker itself: source P saw 2 of 10 %, source R 7 of 65 %.
 const USER_SHARE: f64 = 0.2;
 
+/// Copies from the page cache are the kernel's.
+const fn user_share(workload: &Workload) -> f64 {
+    if workload.direct { USER_SHARE } else { 0.0 }
+}
+
 /// An engine for the drives of a capture.
 #[derive(Debug, Clone)]
 pub struct Simulated {
@@ -227,6 +232,7 @@ impl Simulation {
         let iops = if runtime.is_zero() { flow.iops } else { ios as f64 / runtime.as_secs_f64() };
         let busy = Duration::from_secs_f64((flow.seconds_per_read * ios as f64).clamp(0.0, 1e9));
         let workers = f64::from(self.workload.jobs) * runtime.as_secs_f64().max(1e-9);
+        let user = user_share(&self.workload);
         let measured = self.workload.latency && ios > 0;
         TargetSummary {
             name: flow.name.clone(),
@@ -235,8 +241,8 @@ impl Simulation {
             bytes: bytes(&self.workload, ios),
             runtime,
             latency: measured.then(|| latency::summary(mean_latency(&self.workload, iops), ios)),
-            cpu_user: busy.mul_f64(USER_SHARE),
-            cpu_system: busy.mul_f64(1.0 - USER_SHARE),
+            cpu_user: busy.mul_f64(user),
+            cpu_system: busy.mul_f64(1.0 - user),
             context_switches: system::switches(ios, busy.as_secs_f64() / workers),
             calls: ios / 8,
             depth_reached: Some(depth(&self.workload)),

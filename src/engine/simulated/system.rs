@@ -15,7 +15,7 @@ use crate::{
     units::Bytes,
 };
 
-use super::USER_SHARE;
+use super::user_share;
 
 /// The rates between two samples of a simulated run, as the kernel's counters would show them; memory as in the capture.
 pub fn rates(
@@ -58,7 +58,7 @@ pub fn rates(
     let Some(processors) = limits.processors.as_ref().filter(|_| seconds > 0.0) else { return rates };
     let threads = f64::from(processors.threads);
     let busy = (processors.busy_threads(cycles / seconds) / threads).clamp(0.0, 1.0);
-    let user = if workload.direct { USER_SHARE } else { 0.0 };
+    let user = user_share(workload);
     rates.cpu = Some(CpuShares {
         usr: busy * user * 100.0,
         sys: busy * (1.0 - user) * 100.0,
@@ -67,10 +67,9 @@ pub fn rates(
     });
     let own = (busy * threads / f64::from(workers.clamp(1, processors.threads))).min(1.0);
     let placed = placed(machine, workload, processors.threads);
-    for cpu in 0..processors.threads {
-        // A worker takes what all of them need in equal parts; interrupts are in sys, for the model has no cost of theirs.
-        let on_it = placed.iter().flatten().filter(|at| **at == cpu).count() as f64;
-        let own = (busy * threads * on_it / f64::from(workers.max(1))).min(1.0);
+    // Interrupts are in sys, for the model has no cost of theirs.
+    let on_each = (0..processors.threads).map(|cpu| placed.iter().flatten().filter(|at| **at == cpu).count());
+    for (cpu, own) in (0..processors.threads).zip(spread(busy * threads, &on_each.collect::<Vec<_>>())) {
         let shares = CpuShares {
             usr: own * user * 100.0,
             sys: own * (1.0 - user) * 100.0,
@@ -91,6 +90,30 @@ pub fn rates(
     let running = (busy * threads).round() as u64;
     rates.running = Some(running);
     rates
+}
+
+/// How busy each CPU is: workers take equal parts of `busy` CPUs; what a full CPU cannot take, the scheduler moves to others.
+fn spread(busy: f64, workers: &[usize]) -> Vec<f64> {
+    let mut each = vec![0.0_f64; workers.len()];
+    let mut left = busy.min(workers.len() as f64);
+    while left > 1e-9 {
+        let has_room: Vec<usize> = (0..each.len()).filter(|cpu| each[*cpu] < 1.0).collect();
+        let all: usize = has_room.iter().map(|cpu| workers[*cpu]).sum();
+        if has_room.is_empty() {
+            break;
+        }
+        let part = |cpu: usize| {
+            if all > 0 { workers[cpu] as f64 / all as f64 } else { 1.0 / has_room.len() as f64 }
+        };
+        let mut spare = 0.0;
+        for cpu in &has_room {
+            let wanted = each[*cpu] + left * part(*cpu);
+            each[*cpu] = wanted.min(1.0);
+            spare += (wanted - 1.0).max(0.0);
+        }
+        left = spare;
+    }
+    each
 }
 
 /// Whether completions are polled: every drive has poll queues, as the engine demands.
@@ -202,4 +225,32 @@ pub(crate) fn switches(reads: u64, busy: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a count")]
     let switches = (reads as f64 * idle * idle) as u64;
     switches
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn cpus_add_up_to_what_all_of_them_do(
+            workers in prop::collection::vec(0_usize..4, 1..64), share in 0.0_f64..1.0,
+        ) {
+            let busy = share * workers.len() as f64;
+            let each = spread(busy, &workers);
+            prop_assert!(each.iter().all(|own| (0.0..=1.0).contains(own)), "{each:?}");
+            prop_assert!((each.iter().sum::<f64>() - busy).abs() < 1e-6, "{each:?} for {busy}");
+        }
+    }
+
+    #[test]
+    fn two_workers_keep_their_cpu_busier_than_one() {
+        for (busy, expected) in [(1.5, [1.0, 0.5, 0.0]), (2.0, [1.0, 1.0, 0.0]), (2.5, [1.0, 1.0, 0.5])] {
+            let each = spread(busy, &[2, 1, 0]);
+            let is_near = each.iter().zip(expected).all(|(own, expected)| (own - expected).abs() < 1e-6);
+            assert!(is_near, "{each:?} for {busy}");
+        }
+    }
 }

@@ -162,6 +162,40 @@ fn counters_of_the_system_agree_with_dstat() {
 }
 
 #[test]
+fn a_run_and_its_counters_split_cpu_time_alike() {
+    let (machine, limits) = open("threadripper-after");
+    for direct in [true, false] {
+        let mut workload = Workload { direct, ..workload(1, 1 << 20, 3) };
+        workload.targets[0] = machine.hardware_drives().next().unwrap().target();
+        let start = clock::now();
+        let mut running = Simulated::new(&machine, &limits, 7).start(&workload, start).unwrap();
+        let samples = [1, 2].map(|seconds| running.sample(start + Duration::from_secs(seconds)));
+        let row = rates(&machine, &limits, &workload, None, &samples[0], &samples[1]).cpu.unwrap();
+        let target = &running.finish(start + Duration::from_secs(13)).targets[0];
+        let user = target.cpu_user.as_secs_f64();
+        let share = user / (user + target.cpu_system.as_secs_f64());
+        assert!((share - row.usr / (row.usr + row.sys)).abs() < 1e-3, "{share} against {row:?}");
+        assert_eq!(user > 0.0, direct, "the kernel copies from the page cache");
+    }
+}
+
+#[test]
+fn columns_of_cpus_add_up_to_the_row_of_all() {
+    let (machine, limits) = open("threadripper-after");
+    let mut workload = workload(10, 4096, 4);
+    for (target, drive) in workload.targets.iter_mut().zip(machine.hardware_drives()) {
+        *target = drive.target();
+    }
+    let start = clock::now();
+    let mut running = Simulated::new(&machine, &limits, 7).start(&workload, start).unwrap();
+    let samples = [1, 2].map(|seconds| running.sample(start + Duration::from_secs(seconds)));
+    let rates = rates(&machine, &limits, &workload, None, &samples[0], &samples[1]);
+    let all = rates.cpu.unwrap();
+    let mean = rates.cpus.values().map(|cpu| cpu.usr + cpu.sys).sum::<f64>() / rates.cpus.len() as f64;
+    assert!((mean - all.usr - all.sys).abs() < 1e-6, "{mean} against {all:?}");
+}
+
+#[test]
 fn cpus_interrupts_and_threads_of_a_run_agree_with_its_reads() {
     let (machine, limits) = open("threadripper-before");
     let mut workload = workload(10, 4096, 3);
