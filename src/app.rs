@@ -27,6 +27,7 @@ use crate::{
     counters::Rates,
     findings::{is_depth_one, is_one_at_a_time, validity::RunMonitor},
     model::{DriveName, Failed, RunSample, RunSummary, Seconds},
+    report::why::lines::MOST_IDLE_CPUS,
     screens::{News, Screens},
     ui::{
         Ask, Asks, Notice, Shared, SharedChange, Subject, answer::Answer, command::Row,
@@ -274,8 +275,6 @@ impl App {
 
     /// Whether idle states are shown, or what is going on is judged by them: a test or another load with one read in flight.
     pub(crate) fn asks_for_idle_states(&self) -> bool {
-        /// More CPUs have too many files to be read every second for a line on the screen.
-        const MOST_CPUS: usize = 64;
         let Shared { machine, rates, tests, .. } = &self.shared;
         let one_at_a_time = || {
             let mut hardware = machine.hardware_drives();
@@ -287,7 +286,7 @@ impl App {
         match tests.running() {
             Some(test) if is_depth_one(&test.workload) => true,
             None if one_at_a_time() => true,
-            _ => self.asks_for_activity() && machine.processors.cpus.len() <= MOST_CPUS,
+            _ => self.asks_for_activity() && machine.processors.cpus.len() <= MOST_IDLE_CPUS,
         }
     }
 

@@ -8,6 +8,9 @@ use crate::{
     units::{Micros, count, mean},
 };
 
+/// More CPUs have too many files to be read every second for a line on the screen.
+pub(crate) const MOST_IDLE_CPUS: usize = 64;
+
 /// A figure with its name; what is not available says why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
@@ -136,11 +139,18 @@ pub(crate) fn cpus(machine: &Machine, rates: &Rates) -> Vec<Line> {
     }
     let states = &machine.processors.idle_states;
     if rates.idle.is_empty() {
+        let cpus = machine.processors.cpus.len();
         let why = match states.first() {
-            None => "cpu0/cpuidle: no idle states (no cpuidle driver)",
-            Some(_) => "idle states are read with 64 CPUs or fewer, and while one read is in flight",
+            None => "cpu0/cpuidle: no idle states (no cpuidle driver)".to_owned(),
+            Some(_) if cpus > MOST_IDLE_CPUS => {
+                format!("with {cpus} CPUs they are read only while one read is in flight")
+            }
+            Some(state) if state.usage.get().is_none() => {
+                "cpu0/cpuidle/state0/usage: not readable".to_owned()
+            }
+            Some(_) => "counted once so far, a rate needs two counts".to_owned(),
         };
-        lines.push(missing("C-states", why));
+        lines.push(missing("C-states", &why));
     } else {
         let name = |at: u32| {
             let known = states.get(at as usize).and_then(|state| state.name.value());

@@ -409,6 +409,13 @@ fn what_is_missing_names_what_refused_it() {
         assert!(line.text.ends_with(text), "{}", line.text);
     }
     let states = |scene: &Scene| lines::cpus(&scene.machine, &scene.rates).pop().unwrap();
+    let counted = "not available here: counted once so far, a rate needs two counts";
+    assert_eq!(states(&scene).text, counted);
+    let cpu = scene.machine.processors.cpus[0].clone();
+    let few = std::mem::replace(&mut scene.machine.processors.cpus, vec![cpu; 128]);
+    let many = "not available here: with 128 CPUs they are read only while one read is in flight";
+    assert_eq!(states(&scene).text, many);
+    scene.machine.processors.cpus = few;
     scene.machine.processors.idle_states.clear();
     assert_eq!(states(&scene).text, "not available here: cpu0/cpuidle: no idle states (no cpuidle driver)");
     scene.rates.idle.insert((0, 2), 40.0);
