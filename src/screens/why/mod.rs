@@ -55,13 +55,15 @@ pub(super) const ABOUT: About = About {
     ],
 };
 
+const STACKS: &str = "kernel stacks";
+
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<Why>>] = &[
     pair("←→", command(151, &[Key::Left, Char('h')], "panel", "previous panel", "Go to the panel on the left", |why, shared| why.sideways(-1, shared))),
     command(161, &[Key::Right, Char('l')], "", "next panel", "Go to the panel on the right", |why, shared| why.sideways(1, shared)),
     command(191, &[Key::Enter], "largest", "enlarge", "Give the panel the whole screen, or all panels their places again", Why::enlarge),
     command(201, &[Char('s')], "sleeping", "sleeping threads", "Show threads that sleep as well, or hide them", |why, _| { why.with_sleeping = !why.with_sleeping; Asks::new() }),
-    command(211, &[Char('t')], "stacks", "kernel stacks", "Show kernel stacks of threads as well, or hide them", Why::switch_stacks),
+    command(211, &[Char('t')], "stacks", STACKS, "Show kernel stacks of threads as well, or hide them", Why::switch_stacks),
 ];
 
 /// The screen's state.

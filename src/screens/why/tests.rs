@@ -78,3 +78,23 @@ fn the_sentence_chooses_the_panels_until_the_user_does() {
     assert!(Screen::back(&mut state, &shared).is_some() && Screen::back(&mut state, &shared).is_some());
     assert!(state.chosen.is_none() && Screen::back(&mut state, &shared).is_none());
 }
+
+#[test]
+fn the_footer_offers_no_key_without_panels() {
+    let offered = |shared: &Shared| {
+        let state = Why::default();
+        let rows = COMMANDS.iter().filter(|command| state.offers(command.row.name, shared));
+        rows.map(|command| command.row.name).collect::<Vec<_>>()
+    };
+    let mut shared = shared((80, 24));
+    assert_eq!(offered(&shared).len(), COMMANDS.len());
+    shared.rates = None;
+    assert!(offered(&shared).is_empty(), "nothing counted yet");
+    shared.mode = Mode::Demo("laptop".into());
+    assert!(offered(&shared).is_empty(), "no test runs");
+    let state = Why::default();
+    assert!(state.offers("quit", &shared), "keys of other tables work");
+    let mut state = state;
+    state.enlarge(&shared);
+    assert!(!state.is_large);
+}

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{Places, Source, Why, draw, draw::Contents, source};
+use super::{COMMANDS, Places, STACKS, Source, Why, draw, draw::Contents, source};
 use crate::{
     report::why::{PANELS, Panel, Sentence},
     screens::{
@@ -53,6 +53,14 @@ impl Screen for Why {
         Some(Asks::new())
     }
 
+    fn offers(&self, command: &str, shared: &Shared) -> bool {
+        let is_own = COMMANDS.iter().any(|own| own.row.name == command);
+        match source(shared) {
+            Source::Nothing(_) => !is_own,
+            Source::Now(_) => command != STACKS || shared.mode == Mode::Live,
+        }
+    }
+
     fn needs_activity(&self) -> bool {
         true
     }
@@ -99,8 +107,10 @@ impl Why {
     }
 
     /// Gives the chosen panel all the room, or the others their places again.
-    pub(super) fn enlarge(&mut self, _shared: &Shared) -> Asks {
-        self.is_large = !self.is_large;
+    pub(super) fn enlarge(&mut self, shared: &Shared) -> Asks {
+        if matches!(source(shared), Source::Now(_)) {
+            self.is_large = !self.is_large;
+        }
         Asks::new()
     }
 }
