@@ -88,6 +88,8 @@ pub struct ThreadCounts {
 pub struct ProcessCounters {
     /// Start time in ticks after boot: tells a process from a later one of the same number.
     pub started: u64,
+    /// The parent's number; 0 without one.
+    pub parent: u32,
     /// `comm`.
     pub command: Label,
     /// `read_bytes`: fetched from storage; `None` where it cannot be read (EACCES).
@@ -98,7 +100,7 @@ pub struct ProcessCounters {
     pub called_read: Option<u64>,
     /// See `called_read`.
     pub called_write: Option<u64>,
-    /// Ticks of CPU time, user and system.
+    /// Ticks of CPU time, user and system; ended children are not contained.
     pub cpu: u64,
     /// Drives that its control group's `io.stat` or its open files name; `None` where that cannot be known.
     pub drives: Option<Vec<DriveName>>,
@@ -149,6 +151,13 @@ pub struct Activity {
     pub hardware: Option<Result<Hardware, Problem>>,
     /// What could not be read.
     pub problems: Vec<Problem>,
+}
+
+impl ProcessCounters {
+    /// Those of `/proc/PID/io`. They contain those of children that the process has waited for (`wait_task_zombie` in kernel/exit.c).
+    const fn io(&self) -> [Option<u64>; 4] {
+        [self.read_bytes, self.written_bytes, self.called_read, self.called_write]
+    }
 }
 
 impl ProcessSample {
@@ -231,7 +240,8 @@ impl Activity {
 }
 
 /// Rates of the processes of the later sample, `elapsed` after the earlier one and with `ticks` a second; those that did nothing are
-/// left out. A process that the earlier sample lacks began since, with counters at zero. A counter that decreased has no rate.
+/// left out. A process that the earlier sample lacks began since, with counters at zero. A counter that decreased has no rate. What
+/// an ended process had moved by the earlier sample is not counted again in its parent.
 pub fn process_rates(
     before: &ProcessSample,
     after: &ProcessSample,
@@ -243,19 +253,20 @@ pub fn process_rates(
     if seconds <= 0.0 || before.processes.is_empty() {
         return Vec::new();
     }
+    let ended = ended_children(before, after);
     let of = |(pid, now): (&u32, &ProcessCounters)| {
         let then = before.processes.get(pid).filter(|then| then.started == now.started);
-        let rate = |of: fn(&ProcessCounters) -> Option<u64>| {
-            let before = then.map_or(Some(0), of)?;
-            Some(of(now)?.checked_sub(before)? as f64 / seconds)
-        };
+        let children = ended.get(pid).copied().unwrap_or_default();
+        let grown = then.map_or(now.io(), |then| growth(then, now));
+        let rate = |at: usize| Some(grown[at]?.saturating_sub(children[at]) as f64 / seconds);
+        let [read_bytes, written_bytes, called_read, called_write] = std::array::from_fn(rate);
         let rates = ProcessRates {
             pid: *pid,
             command: now.command.clone(),
-            read_bytes: rate(|process| process.read_bytes),
-            written_bytes: rate(|process| process.written_bytes),
-            called_read: rate(|process| process.called_read),
-            called_write: rate(|process| process.called_write),
+            read_bytes,
+            written_bytes,
+            called_read,
+            called_write,
             cpus: now.cpu.saturating_sub(then.map_or(0, |then| then.cpu)) as f64 / ticks / seconds,
             drives: now.drives.clone(),
         };
@@ -266,6 +277,39 @@ pub fn process_rates(
     let bytes = |rates: &ProcessRates| rates.read_bytes.unwrap_or(0.0) + rates.written_bytes.unwrap_or(0.0);
     all.sort_by(|a, b| bytes(b).total_cmp(&bytes(a)).then(b.cpus.total_cmp(&a.cpus)));
     all
+}
+
+/// What the counters of `/proc/PID/io` grew by; `None` where one is unknown or decreased.
+fn growth(before: &ProcessCounters, after: &ProcessCounters) -> [Option<u64>; 4] {
+    let (before, after) = (before.io(), after.io());
+    std::array::from_fn(|at| after[at]?.checked_sub(before[at]?))
+}
+
+/// What processes got from children that ended since the earlier sample, as far as that sample has it: the last counters of each,
+/// under its nearest ancestor that lives on. An ancestor that grew by less in any counter has not waited for the child.
+fn ended_children(before: &ProcessSample, after: &ProcessSample) -> HashMap<u32, [u64; 4]> {
+    // Numbers are used again: parents that seem to go in a circle end here.
+    const GENERATIONS: usize = 64;
+    let lives = |pid: u32, then: &ProcessCounters| {
+        after.processes.get(&pid).filter(|now| now.started == then.started)
+    };
+    let mut ended: HashMap<u32, [u64; 4]> = HashMap::new();
+    for (pid, last) in &before.processes {
+        if lives(*pid, last).is_some() {
+            continue;
+        }
+        let parent = |child: &ProcessCounters| Some((child.parent, before.processes.get(&child.parent)?));
+        let ancestors = std::iter::successors(parent(last), |(_, child)| parent(child)).take(GENERATIONS);
+        let living = |(pid, then): (u32, &ProcessCounters)| Some((pid, growth(then, lives(pid, then)?)));
+        let Some((ancestor, grown)) = { ancestors }.find_map(living) else { continue };
+        let sum = ended.entry(ancestor).or_default();
+        let last = last.io();
+        let with: [u64; 4] = std::array::from_fn(|at| sum[at].saturating_add(last[at].unwrap_or(0)));
+        if with.iter().zip(grown).all(|(sum, grown)| grown.is_none_or(|grown| *sum <= grown)) {
+            *sum = with;
+        }
+    }
+    ended
 }
 
 #[cfg(test)]
@@ -331,6 +375,7 @@ mod tests {
     fn a_process_that_began_since_the_last_sample_counts_from_zero() {
         let process = |started, read| ProcessCounters {
             started,
+            parent: 0,
             command: Label::new("fio"),
             read_bytes: Some(read),
             written_bytes: Some(0),
@@ -365,5 +410,50 @@ mod tests {
             process_rates(&all, &after, Duration::from_secs(2), 100.0).is_empty(),
             "/proc could not be read"
         );
+    }
+
+    #[test]
+    fn what_an_ended_child_moved_is_not_counted_again_in_its_parent() {
+        let process = |started, parent, moved: [u64; 2]| ProcessCounters {
+            started,
+            parent,
+            command: Label::new("sh"),
+            read_bytes: Some(moved[0]),
+            written_bytes: None,
+            called_read: Some(moved[1]),
+            called_write: Some(0),
+            cpu: 0,
+            drives: None,
+        };
+        let read = |before: &[(u32, ProcessCounters)], after: &[(u32, ProcessCounters)]| {
+            let sample = |all: &[(u32, ProcessCounters)]| ProcessSample {
+                processes: all.iter().cloned().collect(),
+                problems: Vec::new(),
+            };
+            let rates = process_rates(&sample(before), &sample(after), Duration::from_secs(1), 100.0);
+            let of = |one: &ProcessRates| (one.pid, one.read_bytes, one.called_read);
+            rates.iter().map(of).collect::<Vec<_>>()
+        };
+        let shell = |moved| (2, process(1, 1, moved));
+        let dd = |started, parent, moved| (3, process(started, parent, moved));
+        let before = [shell([10, 20]), dd(5, 2, [1000, 1200])];
+        // 50 more that the child read after the earlier sample, 7 of the shell's own calls.
+        let grown = [1060, 1277];
+        assert_eq!(read(&before, &[shell(grown)]), [(2, Some(50.0), Some(57.0))]);
+        let next = [shell(grown), dd(9, 2, [0, 8])];
+        let both = [(2, Some(50.0), Some(57.0)), (3, Some(0.0), Some(8.0))];
+        assert_eq!(read(&before, &next), both, "another process of its number");
+        assert_eq!(read(&before, &[shell([10, 20])]), [], "a parent that has not waited");
+        let own = [shell([910, 1120])];
+        assert_eq!(read(&before, &own), [(2, Some(900.0), Some(1100.0))], "a parent that ignores SIGCHLD");
+        let beside = [shell([10, 20]), dd(5, 1, [1000, 1200])];
+        assert_eq!(read(&beside, &[shell(grown)]), [(2, Some(1050.0), Some(1257.0))], "not its child");
+
+        // The parent ended too: what it had waited for comes to its own parent.
+        let script = (4, process(2, 2, [100, 100]));
+        let before = [shell([0, 0]), script, dd(5, 4, [1000, 1200])];
+        assert_eq!(read(&before, &[shell([1100, 1302])]), [(2, Some(0.0), Some(2.0))]);
+        let circle = [(6, process(1, 7, [1, 1])), (7, process(1, 6, [1, 1])), shell([0, 0])];
+        assert_eq!(read(&circle, &[shell([1, 1])]), [(2, Some(1.0), Some(1.0))]);
     }
 }

@@ -76,7 +76,8 @@ impl Processes {
             let pid = pids[at];
             let Ok(length) = self.read(root, pid, "stat", &mut text) else { continue };
             let Some(stat) = Stat::parse(&text[..length]) else { continue };
-            let (started, cpu, command) = (stat.started, stat.cpu, names.label(stat.command));
+            let (started, parent, cpu) = (stat.started, stat.parent, stat.cpu);
+            let command = names.label(stat.command);
             let io = match self.read(root, pid, "io", &mut text) {
                 Ok(length) => Io::parse(&text[..length]),
                 Err(RootError::Errno(libc::ESRCH | libc::ENOENT)) => continue,
@@ -94,6 +95,7 @@ impl Processes {
             }
             let counters = ProcessCounters {
                 started,
+                parent,
                 command,
                 read_bytes: io.read_bytes,
                 written_bytes: io.written_bytes,

@@ -11,6 +11,7 @@ pub(super) struct Stat<'a> {
     /// `comm`, which may contain blanks and parentheses.
     pub(super) command: &'a [u8],
     pub(super) state: char,
+    pub(super) parent: u32,
     pub(super) is_kernel: bool,
     /// `utime` and `stime`, ticks.
     pub(super) cpu: u64,
@@ -27,13 +28,15 @@ impl<'a> Stat<'a> {
         let mut fields = words(&text[close + 1..]);
         let [state, ..] = fields.next()? else { return None };
         let mut skip = |count: usize| number(fields.nth(count)?);
-        let flags = skip(5)?;
+        let parent = u32::try_from(skip(0)?).ok()?;
+        let flags = skip(4)?;
         let cpu = skip(4)?.checked_add(skip(0)?)?;
         // Priority and nice may be negative.
         let (threads, started) = (skip(4)?, skip(1)?);
         Some(Self {
             command,
             state: char::from(*state),
+            parent,
             is_kernel: flags & KERNEL_THREAD != 0,
             cpu,
             threads,
@@ -53,7 +56,7 @@ mod tests {
         let text = b"42 (a) R (b) c) D 1 42 42 0 -1 4194304 9 0 0 0 120 30 0 0 20 -5 7 0 5555 16 1 2\n";
         let stat = Stat::parse(text).unwrap();
         assert_eq!((stat.command, stat.state, stat.is_kernel), (&b"a) R (b) c"[..], 'D', false));
-        assert_eq!((stat.cpu, stat.threads, stat.started), (150, 7, 5555));
+        assert_eq!((stat.parent, stat.cpu, stat.threads, stat.started), (1, 150, 7, 5555));
     }
 
     #[test]
@@ -82,6 +85,7 @@ mod tests {
             prop_assert_eq!(stat.command, command.as_bytes());
             prop_assert_eq!(stat.cpu, u64::from(user) + u64::from(system));
             prop_assert_eq!((stat.threads, stat.started), (u64::from(threads), u64::from(started)));
+            prop_assert_eq!(stat.parent, ppid);
             prop_assert_eq!(stat.is_kernel, flags & 0x0020_0000 != 0);
         }
     }
