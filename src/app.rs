@@ -23,7 +23,7 @@ use self::{
 };
 pub use crate::ui::{Effect, MachineRead, Message, Mode, ScreenId, key as keymap, message};
 use crate::{
-    capacity::{self, bottleneck},
+    capacity,
     counters::Rates,
     findings::{is_depth_one, is_one_at_a_time, validity::RunMonitor},
     model::{DriveName, Failed, RunSample, RunSummary, Seconds},
@@ -172,10 +172,7 @@ impl App {
 
     /// Makes what follows from the state: rows, bottlenecks, the screen shown.
     fn refresh(&mut self) -> Vec<Effect> {
-        let Shared { machine, limits, load, .. } = &self.shared;
-        let moves = |drives: &[DriveName]| load.of(drives);
-        let moves: Option<bottleneck::Moves> = load.is_busy().then_some(&moves);
-        self.shared.bottlenecks = bottleneck::find(machine, limits, moves);
+        self.shared.find_bottlenecks();
         let body = self.layout().body;
         let Some(screen) = self.screens.get_mut(self.screen) else { return Vec::new() };
         let asks = screen.refresh(&self.shared, body);

@@ -56,6 +56,8 @@ pub struct Row {
     live: fn(&Inputs) -> bool,
     /// Whether it is a default of every machine; at rest it is folded into the row `defaults`.
     pub is_default: bool,
+    /// Whether machine and limits alone decide it: its check sees neither rates nor a test.
+    of_machine: bool,
     check: Check,
 }
 
@@ -79,8 +81,34 @@ impl Row {
         needs_load: false,
         live: |_| false,
         is_default: false,
+        of_machine: false,
         check: Check::One(|_| None),
     };
+
+    /// What its check finds, each with whether it is a default without a measured cost here.
+    fn found(&self, inputs: &Inputs) -> Vec<(bool, Finding)> {
+        let detections = match self.check {
+            Check::One(check) => check(inputs).into_iter().collect(),
+            Check::Many(check) => check(inputs),
+        };
+        detections.into_iter().map(|found: Detection| (found.is_default, found.into_finding(self))).collect()
+    }
+}
+
+/// The findings that machine and limits alone decide. Rates and tests change none of them.
+#[derive(Debug, Clone)]
+pub struct MachineFindings {
+    /// By row of [`FINDINGS`].
+    found: Vec<Vec<(bool, Finding)>>,
+}
+
+impl MachineFindings {
+    /// Of the inputs' machine, limits and units.
+    pub fn new(inputs: &Inputs) -> Self {
+        let inputs = Inputs { rates: None, load: None, ..*inputs };
+        let found = |row: &Row| if row.of_machine { row.found(&inputs) } else { Vec::new() };
+        Self { found: FINDINGS.iter().map(found).collect() }
+    }
 }
 
 /// The catalogue.
@@ -150,16 +178,17 @@ pub fn markdown() -> String {
 /// All findings, by gain, then severity, then id; unknown gains after known ones. Defaults of every machine are folded
 /// into one finding, `defaults`, at the end.
 pub fn check(inputs: &Inputs) -> Vec<Finding> {
+    check_with(&MachineFindings::new(inputs), inputs)
+}
+
+/// The same with the findings of the inputs' machine, limits and units, which need not be looked for again.
+pub(crate) fn check_with(of_machine: &MachineFindings, inputs: &Inputs) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut folded = Vec::new();
-    for row in FINDINGS {
-        let detections = match row.check {
-            Check::One(check) => check(inputs).into_iter().collect(),
-            Check::Many(check) => check(inputs),
-        };
-        for detection in detections {
-            let findings = if detection.is_default { &mut folded } else { &mut findings };
-            findings.push(detection.into_finding(row));
+    for (row, known) in FINDINGS.iter().zip(&of_machine.found) {
+        let found = if row.of_machine { known.clone() } else { row.found(inputs) };
+        for (is_default, finding) in found {
+            if is_default { folded.push(finding) } else { findings.push(finding) }
         }
     }
     findings.extend(defaults::fold(folded));
@@ -184,4 +213,50 @@ pub fn not_judged(inputs: &Inputs, found: &[Finding]) -> Vec<FindingId> {
     let is_found = |id| found.iter().any(|finding| finding.id == id || finding.folds.contains(&id));
     let needs_test = |row: &&Row| row.needs_load && !(row.live)(inputs) && !is_found(row.id);
     FINDINGS.iter().filter(needs_test).map(|row| row.id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        capacity,
+        counters::{CpuShares, DiskRates, Rates},
+        machine::Drive,
+        model::Workload,
+        source::{self, demo::DEMOS, origin::Origin},
+        units::UnitSystem,
+    };
+
+    #[test]
+    fn rates_and_tests_change_no_finding_of_the_machine_alone() {
+        for demo in DEMOS {
+            let (machine, _) = source::read_machine(&*Origin::Demo(demo.name.to_owned()).open().unwrap());
+            let limits = capacity::limits(&machine);
+            let disk = DiskRates {
+                reads: 9e3,
+                read_bytes: 1e9,
+                written_bytes: 1e9,
+                queue_depth: 1.0,
+                ..DiskRates::default()
+            };
+            let full = CpuShares { irq: 40.0, sys: 60.0, ..CpuShares::default() };
+            let rates = Rates {
+                disks: machine.hardware_drives().map(|drive| (drive.name.clone(), disk)).collect(),
+                cpu: Some(full),
+                cpus: [(0, full)].into(),
+                ..Rates::default()
+            };
+            let targets = machine.hardware_drives().map(Drive::target).collect();
+            let workload = Workload { targets, depth: 1, jobs: 1, hipri: true, ..Workload::default() };
+            let test = Load { workload: &workload, summary: None, watch: None };
+            for load in [None, Some(test)] {
+                let rest = Inputs { units: UnitSystem::Binary, ..Inputs::at_rest(&machine, &limits) };
+                let inputs = Inputs { rates: Some(&rates), load, ..rest };
+                for row in FINDINGS.iter().filter(|row| row.of_machine) {
+                    assert_eq!(row.found(&inputs), row.found(&rest), "{}: {}", demo.name, row.id.0);
+                }
+                assert_ne!(check(&inputs), check(&rest), "{}: the load shows", demo.name);
+            }
+        }
+    }
 }

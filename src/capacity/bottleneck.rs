@@ -1,8 +1,8 @@
 //! [`Bottleneck`]: places that carry less than the drives below them could read.
 
-use super::flow;
+use super::flow::{Place, Places};
 use crate::{
-    machine::Machine,
+    machine::{Drive, Machine},
     model::{DriveName, Limit, Limits, NodeIndex},
 };
 
@@ -66,27 +66,38 @@ impl Bottleneck {
 /// Bottlenecks, full ones first, then by cost; of several on one path the narrowest. Places without a known limit are
 /// none. `moves` is given under load; the direction that is fuller counts.
 pub fn find(machine: &Machine, limits: &Limits, moves: Option<Moves>) -> Vec<Bottleneck> {
-    let places = flow::places(machine, limits);
-    let in_direction = |place: &flow::Place, direction: Direction| {
-        let moved = |names: &[DriveName]| moves.map(|moves| direction.of(moves(names)));
-        let is_used = |name: &DriveName| moved(std::slice::from_ref(name)).is_none_or(|bytes| bytes > 1e6);
-        let drives = place.drives(machine).into_iter().map(|drive| drive.name.clone());
-        let drives: Vec<DriveName> = drives.filter(is_used).collect();
+    find_in(&Places::new(machine, limits), machine, limits, moves)
+}
+
+/// The same among the places of this machine with these limits.
+pub(crate) fn find_in(
+    places: &Places,
+    machine: &Machine,
+    limits: &Limits,
+    moves: Option<Moves>,
+) -> Vec<Bottleneck> {
+    let of_drive = |drive: &Drive| moves.map(|moves| moves(std::slice::from_ref(&drive.name)));
+    let moved: Vec<Option<[f64; 2]>> = machine.drives.iter().map(of_drive).collect();
+    let in_direction = |at: usize, place: &Place, direction: Direction| {
+        let moves_of = |index: usize| moved.get(index).copied().flatten();
+        let is_used = |index: usize| moves_of(index).is_none_or(|moves| direction.of(moves) > 1e6);
+        let drives = places.drives(machine, at).filter(|(index, _)| is_used(*index));
+        let drives: Vec<DriveName> = drives.map(|(_, drive)| drive.name.clone()).collect();
         // The link of a single device is not shared.
-        let is_shared = drives.len() > 1 && place.is_shared(machine);
-        let possible = flow::held_back(machine, limits, &places, place, &|drive| is_used(&drive.name));
-        let load = moved(&drives);
+        if drives.len() < 2 || !places.is_shared(at) {
+            return None;
+        }
+        let possible = places.held_back(machine, limits, at, &is_used)?;
+        let load = moves.map(|moves| direction.of(moves(&drives)));
         let (limit, source) = (place.limit.bytes_per_second.0, place.limit.clone());
-        let made =
-            |possible| Bottleneck { node: place.node, drives, limit, possible, source, load, direction };
-        possible.filter(|_| is_shared).map(made)
+        Some(Bottleneck { node: place.node, drives, limit, possible, source, load, direction })
     };
-    let fuller = |place: &flow::Place| {
+    let fuller = |(at, place): (usize, &Place)| {
         let directions = if moves.is_some() { &Direction::ALL[..] } else { &[Direction::Read][..] };
-        let found = directions.iter().filter_map(|direction| in_direction(place, *direction));
+        let found = directions.iter().filter_map(|direction| in_direction(at, place, *direction));
         found.reduce(|one, other| if other.load > one.load { other } else { one })
     };
-    let mut found: Vec<Bottleneck> = places.iter().filter_map(fuller).collect();
+    let mut found: Vec<Bottleneck> = places.list.iter().enumerate().filter_map(fuller).collect();
     found.sort_by(|a, b| a.limit.total_cmp(&b.limit));
     let mut ways: Vec<Vec<DriveName>> = Vec::new();
     found.retain(|bottleneck| {

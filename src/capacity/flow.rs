@@ -24,6 +24,21 @@ pub struct Place {
     pub through: Vec<(NodeIndex, f64)>,
 }
 
+/// Places that carry drives, and their order in the tree: made once for a machine and its limits.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Places {
+    /// The places, in bus order of the ports above them.
+    pub list: Vec<Place>,
+    /// By place: the places that all of its ways are below.
+    above: Vec<BTreeSet<usize>>,
+    /// By place: the block devices that read through it, and those at or below its ways, which may be emulated.
+    drives: Vec<(Vec<usize>, Vec<usize>)>,
+    /// By place: whether at least two drives share it.
+    is_shared: Vec<bool>,
+    /// By function: the places that its drives read through, with its share of each.
+    through: BTreeMap<NodeIndex, Vec<(usize, f64)>>,
+}
+
 /// All places that carry drives, in bus order of the ports above them.
 pub fn places(machine: &Machine, limits: &Limits) -> Vec<Place> {
     let tree = &machine.pci;
@@ -54,60 +69,18 @@ pub fn places(machine: &Machine, limits: &Limits) -> Vec<Place> {
     places.into_values().collect()
 }
 
-/// Rate that reaches these nodes with all drives below busy, in bytes per second: limited by the drives themselves,
-/// not by the nodes' own limits. `None` without any known limit.
-pub(crate) fn arriving(machine: &Machine, limits: &Limits, at: &[NodeIndex]) -> Option<f64> {
-    arriving_from(machine, limits, &places(machine, limits), at, &|_| true)
-}
-
 /// Whether drives could read more through a place than it carries; less than 1.005 times as much is rounding.
 pub(crate) fn exceeds(possible: f64, limit: &Limit) -> bool {
     possible > 1.005 * limit.bytes_per_second.0
 }
 
-/// Rate of the drives in `used` without this place's limit, in bytes per second, if the limit is lower.
-pub(super) fn held_back(
-    machine: &Machine,
-    limits: &Limits,
-    places: &[Place],
-    place: &Place,
-    used: &dyn Fn(&Drive) -> bool,
-) -> Option<f64> {
-    let wanted = wanted(machine, places, place, used);
-    // Functions on one link have nothing below it but themselves.
-    let arriving = arriving_from(machine, limits, places, &place.ways, used).unwrap_or(wanted);
-    Some(arriving.min(wanted)).filter(|possible| exceeds(*possible, &place.limit))
-}
-
 /// Sum of the path limits of the drives below each place, over the place's limit.
 pub(super) fn oversubscription(machine: &Machine, limits: &Limits) -> BTreeMap<NodeIndex, f64> {
-    let places = places(machine, limits);
-    let ratio = |place: &Place| wanted(machine, &places, place, &|_| true) / place.limit.bytes_per_second.0;
-    places.iter().map(|place| (place.node, ratio(place))).collect()
-}
-
-/// Sum of the path limits of the `used` drives below a place. A drive without a place between, such as one of several
-/// functions on one link, could fill it.
-fn wanted(machine: &Machine, places: &[Place], place: &Place, used: &dyn Fn(&Drive) -> bool) -> f64 {
-    let tree = &machine.pci;
-    let carries = |place: &Place| place.limit.bytes_per_second.0;
-    let below = |other: &&Place| {
-        let is_below = |way: NodeIndex| tree.whole_ancestry(way).skip(1).any(|at| place.ways.contains(&at));
-        other.ways.iter().all(|way| is_below(*way))
+    let places = Places::new(machine, limits);
+    let ratio = |at: usize, place: &Place| {
+        places.wanted(machine, at, place, &|_| true) / place.limit.bytes_per_second.0
     };
-    let below: Vec<&Place> = places.iter().filter(below).collect();
-    // A drive with several controllers, such as virtual functions, is one drive.
-    let mut drives: BTreeMap<String, f64> = BTreeMap::new();
-    for drive in place.drives(machine).into_iter().filter(|drive| used(drive)) {
-        let Some((function, share)) = drive.node.and_then(|at| Some((at, place.share(at)?))) else {
-            continue;
-        };
-        let path = below.iter().filter_map(|other| Some(carries(other) / other.share(function)?));
-        let wants = path.reduce(f64::min).unwrap_or(carries(place) / share) * share;
-        let known = drives.entry(identity(drive)).or_default();
-        *known = known.max(wants);
-    }
-    drives.values().sum()
+    places.list.iter().enumerate().map(|(at, place)| (place.node, ratio(at, place))).collect()
 }
 
 /// Identity of a device that could fill a link: a physical NVMe drive, or the host adapter of other disks.
@@ -119,45 +92,156 @@ fn identity(drive: &Drive) -> String {
     }
 }
 
-/// Rate of the `used` drives below these nodes; `None` without any known limit.
-fn arriving_from(
-    machine: &Machine,
-    limits: &Limits,
-    places: &[Place],
-    at: &[NodeIndex],
-    used: &dyn Fn(&Drive) -> bool,
-) -> Option<f64> {
-    let tree = &machine.pci;
-    let is_below = |node: NodeIndex| tree.whole_ancestry(node).skip(1).any(|above| at.contains(&above));
-    let mut units: BTreeMap<&str, (NodeIndex, f64)> = BTreeMap::new();
-    for drive in machine.hardware_drives().filter(|drive| used(drive)) {
-        let Some(function) = drive.node.filter(|node| at.contains(node) || is_below(*node)) else { continue };
-        let own = limits.own.get(&drive.name);
-        let own = own.map_or(f64::INFINITY, |limit| limit.bytes_per_second.0);
-        units.entry(drive.unit()).or_insert((function, own));
+impl Places {
+    /// Of a machine with these limits.
+    pub fn new(machine: &Machine, limits: &Limits) -> Self {
+        let tree = &machine.pci;
+        let list = places(machine, limits);
+        let ways: BTreeMap<NodeIndex, usize> = list
+            .iter()
+            .enumerate()
+            .flat_map(|(at, place)| place.ways.iter().map(move |way| (*way, at)))
+            .collect();
+        let above_way = |way: NodeIndex| -> BTreeSet<usize> {
+            tree.whole_ancestry(way).skip(1).filter_map(|at| ways.get(&at).copied()).collect()
+        };
+        let above = |place: &Place| {
+            let of_ways = place.ways.iter().map(|way| above_way(*way));
+            of_ways.reduce(|one, other| &one & &other).unwrap_or_default()
+        };
+        let above = list.iter().map(above).collect();
+        let mut through: BTreeMap<NodeIndex, Vec<(usize, f64)>> = BTreeMap::new();
+        for (at, place) in list.iter().enumerate() {
+            for (function, share) in &place.through {
+                let known = through.entry(*function).or_default();
+                if known.last().is_none_or(|(last, _)| *last != at) {
+                    known.push((at, *share));
+                }
+            }
+        }
+        let mut drives = vec![(Vec::new(), Vec::new()); list.len()];
+        for (index, drive) in machine.drives.iter().enumerate().filter(|(_, drive)| !drive.kind.is_software())
+        {
+            let Some(function) = drive.node else { continue };
+            for (at, _) in through.get(&function).into_iter().flatten() {
+                drives[*at].0.push(index);
+            }
+            let under: BTreeSet<usize> =
+                tree.whole_ancestry(function).filter_map(|at| ways.get(&at).copied()).collect();
+            under.into_iter().for_each(|at| drives[at].1.push(index));
+        }
+        let is_shared = |(through, _): &(Vec<usize>, Vec<usize>)| {
+            let drives = through.iter().filter_map(|index| machine.drives.get(*index));
+            drives.map(identity).collect::<BTreeSet<_>>().len() > 1
+        };
+        let is_shared = drives.iter().map(is_shared).collect();
+        Self { list, above, drives, is_shared, through }
     }
-    let units: Vec<(NodeIndex, f64)> = units.into_values().collect();
-    let ceilings: Vec<f64> = units.iter().map(|(_, own)| *own).collect();
-    let below = places.iter().filter(|place| place.ways.iter().all(|way| is_below(*way)));
-    let shared = |place: &Place| {
-        let draws = units.iter().enumerate();
-        let draws = draws.filter_map(|(flow, (function, _))| Some((flow, place.share(*function)?)));
-        Shared { capacity: place.limit.bytes_per_second.0, draws: draws.collect() }
-    };
-    let rates = sharing::fair(&ceilings, &below.map(shared).collect::<Vec<_>>());
-    rates.into_iter().map(|(rate, _)| rate).filter(|rate| rate.is_finite()).reduce(|sum, rate| sum + rate)
+
+    /// Whether at least two drives share a place; controllers of one drive count once, and so do disks of one host
+    /// adapter.
+    pub(super) fn is_shared(&self, at: usize) -> bool {
+        self.is_shared.get(at).copied().unwrap_or(false)
+    }
+
+    /// The block devices that read through a place, with their indices.
+    pub(super) fn drives<'a>(
+        &'a self,
+        machine: &'a Machine,
+        at: usize,
+    ) -> impl Iterator<Item = (usize, &'a Drive)> {
+        let through = self.drives.get(at).into_iter().flat_map(|(through, _)| through);
+        through.filter_map(|index| Some((*index, machine.drives.get(*index)?)))
+    }
+
+    /// Rate of the drives in `used`, by index, without this place's limit, in bytes per second, if the limit is lower.
+    pub(super) fn held_back(
+        &self,
+        machine: &Machine,
+        limits: &Limits,
+        at: usize,
+        used: &dyn Fn(usize) -> bool,
+    ) -> Option<f64> {
+        let place = self.list.get(at)?;
+        let wanted = self.wanted(machine, at, place, used);
+        let under = self.drives.get(at).into_iter().flat_map(|(_, under)| under);
+        let under = under.filter(|index| used(**index)).filter_map(|index| machine.drives.get(*index));
+        // Functions on one link have nothing below it but themselves.
+        let arriving = self.arriving_from(limits, under, |other| self.is_below(other, at)).unwrap_or(wanted);
+        Some(arriving.min(wanted)).filter(|possible| exceeds(*possible, &place.limit))
+    }
+
+    /// Rate that reaches these nodes with all drives below busy, in bytes per second: limited by the drives themselves,
+    /// not by the nodes' own limits. `None` without any known limit.
+    pub(crate) fn arriving(&self, machine: &Machine, limits: &Limits, at: &[NodeIndex]) -> Option<f64> {
+        let tree = &machine.pci;
+        let is_below = |node: NodeIndex| tree.whole_ancestry(node).skip(1).any(|above| at.contains(&above));
+        let drives = machine.hardware_drives();
+        let under =
+            drives.filter(|drive| drive.node.is_some_and(|node| at.contains(&node) || is_below(node)));
+        self.arriving_from(limits, under, |other| {
+            self.list.get(other).is_some_and(|place| place.ways.iter().all(|way| is_below(*way)))
+        })
+    }
+
+    fn is_below(&self, other: usize, at: usize) -> bool {
+        self.above.get(other).is_some_and(|above| above.contains(&at))
+    }
+
+    /// Sum of the path limits of the `used` drives below a place. A drive without a place between, such as one of several
+    /// functions on one link, could fill it.
+    fn wanted(&self, machine: &Machine, at: usize, place: &Place, used: &dyn Fn(usize) -> bool) -> f64 {
+        let carries = |place: &Place| place.limit.bytes_per_second.0;
+        // A drive with several controllers, such as virtual functions, is one drive.
+        let mut drives: BTreeMap<String, f64> = BTreeMap::new();
+        for (_, drive) in self.drives(machine, at).filter(|(index, _)| used(*index)) {
+            let Some(ways) = drive.node.and_then(|function| self.through.get(&function)) else { continue };
+            let Some((_, share)) = ways.iter().find(|(other, _)| *other == at) else { continue };
+            let path = ways.iter().filter(|(other, _)| self.is_below(*other, at));
+            let path = path.filter_map(|(other, share)| Some(carries(self.list.get(*other)?) / share));
+            let wants = path.reduce(f64::min).unwrap_or(carries(place) / share) * share;
+            let known = drives.entry(identity(drive)).or_default();
+            *known = known.max(wants);
+        }
+        drives.values().sum()
+    }
+
+    /// Rate of these drives through the places that are `below`; `None` without any known limit.
+    fn arriving_from<'a>(
+        &self,
+        limits: &Limits,
+        drives: impl Iterator<Item = &'a Drive>,
+        below: impl Fn(usize) -> bool,
+    ) -> Option<f64> {
+        let mut units: BTreeMap<&str, (NodeIndex, f64)> = BTreeMap::new();
+        for drive in drives {
+            let Some(function) = drive.node else { continue };
+            let own = limits.own.get(&drive.name);
+            let own = own.map_or(f64::INFINITY, |limit| limit.bytes_per_second.0);
+            units.entry(drive.unit()).or_insert((function, own));
+        }
+        let ceilings: Vec<f64> = units.values().map(|(_, own)| *own).collect();
+        let mut draws: BTreeMap<usize, Vec<(usize, f64)>> = BTreeMap::new();
+        for (flow, (function, _)) in units.values().enumerate() {
+            let ways = self.through.get(function).into_iter().flatten();
+            for (at, share) in ways.filter(|(at, _)| below(*at)) {
+                draws.entry(*at).or_default().push((flow, *share));
+            }
+        }
+        let shared = draws.into_iter().filter_map(|(at, draws)| {
+            Some(Shared { capacity: self.list.get(at)?.limit.bytes_per_second.0, draws })
+        });
+        let rates = sharing::fair(&ceilings, &shared.collect::<Vec<_>>());
+        rates.into_iter().map(|(rate, _)| rate).filter(|rate| rate.is_finite()).reduce(|sum, rate| sum + rate)
+    }
 }
 
 impl Place {
     /// The share of the limit that each byte of a function's drives takes; `None` if they do not read through here.
     pub fn share(&self, function: NodeIndex) -> Option<f64> {
-        self.through.iter().find(|(at, _)| *at == function).map(|(_, share)| *share)
-    }
-
-    /// Whether at least two drives share it; controllers of one drive count once, and so do disks of one host
-    /// adapter.
-    pub fn is_shared(&self, machine: &Machine) -> bool {
-        self.drives(machine).into_iter().map(identity).collect::<BTreeSet<_>>().len() > 1
+        // Functions were added in order.
+        let first = self.through.partition_point(|(at, _)| *at < function);
+        self.through.get(first).filter(|(at, _)| *at == function).map(|(_, share)| *share)
     }
 
     /// The block devices that read through it.

@@ -86,18 +86,21 @@ pub(crate) fn best_below(
     from: &Slot,
     keep: &[NodeIndex],
 ) -> Option<Slot> {
+    let mut slots = all(machine);
+    slots.retain(|slot| slot.is_below(&machine.pci, place));
+    best_of(machine, &slots, from, keep)
+}
+
+/// The same among `slots`.
+pub(crate) fn best_of(machine: &Machine, slots: &[Slot], from: &Slot, keep: &[NodeIndex]) -> Option<Slot> {
     let tree = &machine.pci;
-    let slots = all(machine);
     // One device may also go into one socket of a split slot.
     let sockets = slots.iter().filter(|slot| slot.ports.len() > 1 && from.ports.len() == 1);
     let sockets = sockets.flat_map(|slot| slot.ports.iter().map(|port| Slot::of([*port])));
     let sockets: Vec<Slot> = sockets.collect();
-    let below = |slot: &&Slot| {
-        tree.whole_ancestry(slot.ports[0]).any(|at| at == place)
-            && !slot.content(tree).iter().any(|function| keep.contains(function))
-    };
-    let best =
-        slots.iter().chain(&sockets).filter(below).filter_map(|slot| Some((fit(machine, from, slot)?, slot)));
+    let is_left = |slot: &&Slot| !slot.content(tree).iter().any(|function| keep.contains(function));
+    let best = slots.iter().chain(&sockets).filter(is_left);
+    let best = best.filter_map(|slot| Some((fit(machine, from, slot)?, slot)));
     best.min_by_key(|(fit, _)| *fit).map(|(_, slot)| slot.clone())
 }
 
@@ -180,6 +183,11 @@ impl Slot {
     /// A slot of these ports.
     pub fn of(ports: impl IntoIterator<Item = NodeIndex>) -> Self {
         Self { ports: ports.into_iter().collect() }
+    }
+
+    /// Whether it is below a node.
+    pub(crate) fn is_below(&self, tree: &PciTree, place: NodeIndex) -> bool {
+        tree.whole_ancestry(self.ports[0]).any(|at| at == place)
     }
 
     /// Lanes of all its ports; `None` if one is unknown.

@@ -23,6 +23,7 @@ pub(super) const CHIPSET_UPLINK: Row = Row {
              lists them.",
     risk: Risk::Hardware,
     wrong_if: "Nothing else behind the chipset is busy while the drive is.",
+    of_machine: true,
     check: Check::Many(chipset_uplink),
     ..Row::PLAIN
 };
@@ -51,9 +52,9 @@ fn behind(inputs: &Inputs, chipset: &Chipset, drives: &[&Drive]) -> Detection {
     let tree = &inputs.machine.pci;
     let uplink = inputs.limits.hop(chipset.uplink);
     // Several ports of an Intel chipset share its uplink.
-    let places = flow::places(inputs.machine, inputs.limits);
-    let place = places.into_iter().find(|place| place.ways.contains(&chipset.uplink));
-    let wanted = place.and_then(|place| flow::arriving(inputs.machine, inputs.limits, &place.ways));
+    let places = flow::Places::new(inputs.machine, inputs.limits);
+    let place = places.list.iter().find(|place| place.ways.contains(&chipset.uplink));
+    let wanted = place.and_then(|place| places.arriving(inputs.machine, inputs.limits, &place.ways));
     let carries = uplink.map_or_else(
         || "the limit of its uplink is unknown".to_owned(),
         |limit| format!("its uplink carries {} for all behind it", inputs.rate(limit.bytes_per_second.0)),

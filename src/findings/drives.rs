@@ -24,6 +24,7 @@ pub(super) const LBA_512: Row = Row {
     remedy: "{remedy}",
     risk: Risk::DestroysData,
     wrong_if: "Drives rate formats carelessly; only a test before and after shows the gain.",
+    of_machine: true,
     check: Check::Many(lba_512),
     ..Row::PLAIN
 };
@@ -49,6 +50,7 @@ pub(super) const DRIVE_WORN: Row = Row {
     why: "The drive reports a higher risk of data loss.",
     remedy: "Back up its data and plan its replacement.",
     wrong_if: "Percentage used is the vendor's estimate of endurance, not a failure; drives often work past 100.",
+    of_machine: true,
     check: Check::Many(drive_worn),
     ..Row::PLAIN
 };
@@ -60,6 +62,7 @@ pub(super) const FEW_QUEUES: Row = Row {
     why: "CPUs share a submission queue and its lock, and fewer CPUs take interrupts.",
     remedy: "Information only: usually the limit of the firmware or of interrupt vectors.",
     wrong_if: "Queues were reassigned on purpose (poll or write queues).",
+    of_machine: true,
     check: Check::Many(few_queues),
     ..Row::PLAIN
 };
@@ -101,6 +104,7 @@ pub(super) const MULTIPATH: Row = Row {
     why: "Each path has its own scheduler, queue and link; the subsystem's iopolicy selects the path.",
     remedy: "Information only.",
     wrong_if: "The drive has one path, as nearly all do.",
+    of_machine: true,
     check: Check::Many(multipath),
     ..Row::PLAIN
 };

@@ -302,11 +302,10 @@ impl Subject {
             SubjectKind::Drive => {
                 machine.drives.iter().find(|drive| drive.name.as_str() == self.name).and_then(|d| d.node)
             }
-            SubjectKind::Device | SubjectKind::RootComplex => machine
-                .pci
-                .iter()
-                .find(|(_, node)| node.address.to_string() == self.name)
-                .map(|(index, _)| index),
+            SubjectKind::Device => machine.pci.find(self.name.parse().ok()?),
+            SubjectKind::RootComplex => {
+                machine.pci.roots().find(|root| machine.pci.node(*root).address.to_string() == self.name)
+            }
             SubjectKind::Cpu | SubjectKind::Host => None,
         }
     }

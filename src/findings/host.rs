@@ -20,6 +20,7 @@ pub(super) const IOMMU_TRANSLATING: Row = Row {
     remedy: "Kernel argument {argument}. Passthrough disables DMA protection: a device can then reach all memory.",
     risk: Risk::Reboot,
     wrong_if: "Only a test shows the cost; registered buffers (--fixedbufs) are mapped per read too.",
+    of_machine: true,
     check: Check::Many(iommu_translating),
     ..Row::PLAIN
 };
@@ -33,6 +34,7 @@ pub(super) const GOVERNOR: Row = Row {
     remedy: "Choose the performance governor or preference for the test.",
     risk: Risk::Live,
     wrong_if: "Reads are limited by the drive rather than by a core.",
+    of_machine: true,
     check: Check::One(governor),
     ..Row::PLAIN
 };
@@ -75,6 +77,7 @@ pub(super) const IO_URING_DISABLED: Row = Row {
     remedy: "sysctl kernel.io_uring_disabled=0; in a container allow it in the seccomp profile.",
     risk: Risk::Live,
     wrong_if: "It was disabled on purpose, for security.",
+    of_machine: true,
     check: Check::One(io_uring_disabled),
     ..Row::PLAIN
 };
@@ -86,6 +89,7 @@ pub(super) const RING_FEATURES: Row = Row {
     why: "Without them each read costs more CPU time.",
     remedy: "Newer kernels have them: SUBMIT_ALL 5.18, COOP_TASKRUN and TASKRUN_FLAG 5.19, SINGLE_ISSUER 6.0, DEFER_TASKRUN 6.1, NO_SQARRAY 6.6.",
     wrong_if: "The test does not need the feature.",
+    of_machine: true,
     check: Check::One(ring_features),
     ..Row::PLAIN
 };
@@ -98,6 +102,7 @@ pub(super) const MITIGATIONS: Row = Row {
     remedy: "Nothing to do; compare results only between machines with the same mitigations.",
     wrong_if: "Never: the kernel reports it.",
     is_default: true,
+    of_machine: true,
     check: Check::One(mitigations),
     ..Row::PLAIN
 };
@@ -110,6 +115,7 @@ pub(super) const SMT: Row = Row {
     remedy: "Nothing to do.",
     wrong_if: "Never: the kernel reports it.",
     is_default: true,
+    of_machine: true,
     check: Check::One(smt),
     ..Row::PLAIN
 };
@@ -122,6 +128,7 @@ pub(super) const MEMORY_BELOW_RATING: Row = Row {
     remedy: "Choose the memory profile (XMP, EXPO, DOCP) in the BIOS.",
     risk: Risk::Firmware,
     wrong_if: "The CPU or the number of modules per channel does not allow the rated speed.",
+    of_machine: true,
     check: Check::Many(memory_below_rating),
     ..Row::PLAIN
 };

@@ -17,6 +17,7 @@ pub(super) const IN_USE: Row = Row {
     why: "Other I/O disturbs a test; remedies that unbind the driver or destroy data are excluded.",
     remedy: "Nothing to do; drives are only ever read.",
     wrong_if: "It is mounted and idle.",
+    of_machine: true,
     check: Check::One(in_use),
     ..Row::PLAIN
 };

@@ -48,6 +48,7 @@ pub(super) const LINK_CAPPED_BY_SOFTWARE: Row = Row {
              fix those first.",
     risk: Risk::Firmware,
     wrong_if: "The cap was set on purpose, to keep a link with errors alive.",
+    of_machine: true,
     check: Check::Many(link_capped_by_software),
     ..Row::PLAIN
 };

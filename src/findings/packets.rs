@@ -21,6 +21,7 @@ pub(super) const PAYLOAD_SIZE: Row = Row {
              every hop must change together.",
     risk: Risk::Reboot,
     wrong_if: "The drive, not the link, is the limit.",
+    of_machine: true,
     check: Check::Many(payload_size),
     ..Row::PLAIN
 };
@@ -32,6 +33,7 @@ pub(super) const RELAXED_ORDERING_OFF: Row = Row {
     why: "Writes of the drive may not pass one another on their way to memory; on some platforms that costs throughput.",
     remedy: "Information only: the kernel clears it where a root port handles it badly.",
     wrong_if: "The drive never asks for relaxed ordering anyway.",
+    of_machine: true,
     check: Check::One(|inputs| {
         register(inputs, ("does not use relaxed ordering", "do not use relaxed ordering"), |express| {
             (!express.relaxed_ordering).then(|| "DevCtl RlxdOrd-".to_owned())
@@ -47,6 +49,7 @@ pub(super) const EXT_TAGS_OFF: Row = Row {
     why: "The drive can have at most 32 memory requests in flight; that limits long paths.",
     remedy: "Information only: the kernel enables them where every port above supports them.",
     wrong_if: "The drive uses fewer tags than that.",
+    of_machine: true,
     check: Check::One(|inputs| {
         register(inputs, ("has extended tags off", "have extended tags off"), |express| {
             (express.extended_tags_supported && !express.extended_tags).then(|| "DevCtl ExtTag-".to_owned())
@@ -62,6 +65,7 @@ pub(super) const READ_REQUEST: Row = Row {
     why: "It limits the drive's fetches from memory: commands and write data. Reads do not depend on it.",
     remedy: "Information only.",
     wrong_if: "Only reads are of interest.",
+    of_machine: true,
     check: Check::One(|inputs| {
         register(inputs, ("fetches less than 512 B at once", "fetch less than 512 B at once"), |express| {
             (express.read_request < 512).then(|| format!("DevCtl MaxReadReq {} bytes", express.read_request))

@@ -24,6 +24,7 @@ pub(super) const SCHEDULER: Row = Row {
     remedy: "Choose none{rule}. Changing it resets nr_requests.",
     risk: Risk::Live,
     wrong_if: "Latency of a busy desktop matters more than IOPS.",
+    of_machine: true,
     check: Check::Many(scheduler),
     ..Row::PLAIN
 };
@@ -70,6 +71,7 @@ pub(super) const HW_SECTORS_BELOW_MDTS: Row = Row {
     remedy: "Put the drive's IOMMU group into passthrough (iommu=pt), if big transfers matter.",
     risk: Risk::Reboot,
     wrong_if: "The driver's own limit is lower, whatever the IOMMU does.",
+    of_machine: true,
     check: Check::Many(hw_sectors_below_mdts),
     ..Row::PLAIN
 };
@@ -148,6 +150,7 @@ pub(super) const MISALIGNED: Row = Row {
     remedy: "{remedy}",
     risk: Risk::DestroysData,
     wrong_if: "The partition is not used.",
+    of_machine: true,
     check: Check::Many(misaligned),
     ..Row::PLAIN
 };

@@ -26,6 +26,7 @@ pub(super) const RULE_REVERTS: Row = Row {
     why: "The setting was changed by hand; the rule sets it again at the next boot or hotplug.",
     remedy: "Change the rule if the change is to stay.",
     wrong_if: "A rule with a condition unknown to iodyno, or a program started later, sets it last.",
+    of_machine: true,
     check: Check::Many(rule_reverts),
     ..Row::PLAIN
 };

@@ -35,6 +35,7 @@ pub(super) const SLOT_LIMITED: Row = Row {
     risk: Risk::Hardware,
     wrong_if: "The port's capability register does not describe the slot (some boards report x16 for a slot wired x4), or the free \
                port leads to no socket.",
+    of_machine: true,
     check: Check::Many(slot_limited),
     ..Row::PLAIN
 };

@@ -1,5 +1,7 @@
 //! The tree: shared root complexes and hops, bifurcation, VMD.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{
     Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject, chipset,
     inputs::{count_drives, drives, names},
@@ -28,6 +30,7 @@ pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
     risk: Risk::Hardware,
     wrong_if: "The drives are never busy at the same time, or the root complex carries more than assumed: run all \
                its drives at once to measure it.",
+    of_machine: true,
     check: Check::Many(shared_root_complex),
     ..Row::PLAIN
 };
@@ -43,6 +46,7 @@ pub(super) const OVERSUBSCRIBED_HOP: Row = Row {
     remedy: "Spread the drives over several slots, or do not expect full speed from all at once.",
     risk: Risk::Hardware,
     wrong_if: "The drives are never busy at the same time.",
+    of_machine: true,
     check: Check::Many(oversubscribed_hop),
     ..Row::PLAIN
 };
@@ -56,6 +60,7 @@ pub(super) const BIFURCATION_MISSING: Row = Row {
              BIOS (some call it PCIe RAID mode).",
     risk: Risk::Firmware,
     wrong_if: "The card holds one drive.",
+    of_machine: true,
     check: Check::Many(bifurcation_missing),
     ..Row::PLAIN
 };
@@ -67,6 +72,7 @@ pub(super) const BEHIND_VMD_OR_RAID: Row = Row {
     why: "The drives share VMD's interrupt vectors, and their real root ports are hidden from the kernel.",
     remedy: "Information only. VMD can be disabled in the BIOS, but a system installed with it may not boot then.",
     wrong_if: "The domain belongs to another host bridge with a large number.",
+    of_machine: true,
     check: Check::One(behind_vmd),
     ..Row::PLAIN
 };
@@ -78,24 +84,43 @@ struct Card<'a> {
     wants: f64,
 }
 
-fn cards<'a>(inputs: &Inputs<'a>, root: NodeIndex) -> Vec<Card<'a>> {
-    let tree = &inputs.machine.pci;
-    // On the root bus, or on a root bus of VMD below it.
-    let of_root = |slot: &Slot| {
-        let bus = tree.node(slot.ports[0]).parent;
-        bus.is_some_and(|bus| {
-            tree.node(bus).kind == NodeKind::RootComplex && tree.outermost_root(bus) == root
-        })
-    };
-    let slots = slots::all(inputs.machine).into_iter().filter(of_root);
-    let card = |slot: Slot| {
-        let below = slot.ports.iter().flat_map(|port| inputs.machine.drives_below(*port));
-        let drives: Vec<_> = below.filter(|drive| is_real_nvme(inputs, drive)).collect();
-        // Demand through the ports, limited by their own links.
-        let wants = flow::arriving(inputs.machine, inputs.limits, &slot.ports).unwrap_or(0.0);
-        Card { slot, drives, wants }
-    };
-    slots.map(card).filter(|card| !card.drives.is_empty()).collect()
+/// The machine's slots, those with drives by the outermost root complex whose bus they are on, and the outermost root
+/// complexes with drives anywhere below.
+struct Cards<'a> {
+    slots: Vec<Slot>,
+    by_root: BTreeMap<NodeIndex, Vec<Card<'a>>>,
+    carrying: BTreeSet<NodeIndex>,
+}
+
+impl<'a> Cards<'a> {
+    fn new(inputs: &Inputs<'a>) -> Self {
+        let (machine, tree) = (inputs.machine, &inputs.machine.pci);
+        let places = flow::Places::new(machine, inputs.limits);
+        let mut below: BTreeMap<NodeIndex, Vec<&Drive>> = BTreeMap::new();
+        for drive in inputs.nvme().filter(|drive| is_real_nvme(inputs, drive)) {
+            let functions = machine.functions_of(drive);
+            let above: BTreeSet<_> = functions.into_iter().flat_map(|at| tree.whole_ancestry(at)).collect();
+            above.into_iter().for_each(|at| below.entry(at).or_default().push(drive));
+        }
+        let slots = slots::all(machine);
+        let mut by_root: BTreeMap<NodeIndex, Vec<Card>> = BTreeMap::new();
+        for slot in &slots {
+            // On the root bus, or on a root bus of VMD below it.
+            let bus = tree.node(slot.ports[0]).parent;
+            let Some(bus) = bus.filter(|bus| tree.node(*bus).kind == NodeKind::RootComplex) else { continue };
+            let drives = slot.ports.iter().filter_map(|port| below.get(port));
+            let drives: Vec<&Drive> = drives.flatten().copied().collect();
+            if drives.is_empty() {
+                continue;
+            }
+            // Demand through the ports, limited by their own links.
+            let wants = places.arriving(machine, inputs.limits, &slot.ports).unwrap_or(0.0);
+            let card = Card { slot: slot.clone(), drives, wants };
+            by_root.entry(tree.outermost_root(bus)).or_default().push(card);
+        }
+        let carrying = capacity::outermost_roots(tree).filter(|root| below.contains_key(root)).collect();
+        Self { slots, by_root, carrying }
+    }
 }
 
 fn is_real_nvme(inputs: &Inputs, drive: &Drive) -> bool {
@@ -103,62 +128,82 @@ fn is_real_nvme(inputs: &Inputs, drive: &Drive) -> bool {
     drive.kind == DriveKind::Nvme && !drive.node.is_some_and(is_emulated)
 }
 
-/// A card that could move to another root complex, and the gain of all drives together; `None` if a limit is unknown.
-struct Offer<'a> {
-    card: Card<'a>,
+/// A card that could move to a slot of another root complex.
+struct Offer<'c, 'a> {
+    card: &'c Card<'a>,
     target: NodeIndex,
-    port: NodeIndex,
-    /// What is in that slot; `None` of a free one.
-    other: Option<NodeIndex>,
-    gain: Option<f64>,
+    slot: Slot,
 }
 
-/// The best move of a card from `root` to a root complex without drives: the one with the highest rate there. Its gain
-/// is the difference of both machines' rates.
-fn best_offer<'a>(inputs: &Inputs<'a>, root: NodeIndex) -> Option<Offer<'a>> {
+/// Cards under a root complex that limits them, and the best move of one of them.
+struct Bunch<'c, 'a> {
+    root: NodeIndex,
+    cards: &'c [Card<'a>],
+    wanted: f64,
+    offer: Offer<'c, 'a>,
+}
+
+/// The best move of a card from `root` to a root complex without drives: the one with the highest rate there.
+fn best_offer<'c, 'a>(inputs: &Inputs<'a>, all: &'c Cards<'a>, root: NodeIndex) -> Option<Offer<'c, 'a>> {
     let machine = inputs.machine;
     let own = |node| inputs.limits.hop(node).map_or(f64::INFINITY, |limit| limit.bytes_per_second.0);
-    let carries_none = |target: &NodeIndex| {
-        !inputs.machine.drives_below(*target).iter().any(|drive| is_real_nvme(inputs, drive))
-    };
-    let targets = capacity::outermost_roots(&machine.pci).filter(|node| *node != root && carries_none(node));
+    let targets =
+        capacity::outermost_roots(&machine.pci).filter(|node| *node != root && !all.carrying.contains(node));
     let moves = targets.flat_map(|target| {
-        cards(inputs, root).into_iter().filter_map(move |card| {
-            let slot = slots::best_below(machine, target, &card.slot, &[])?;
+        let slots = all.slots.iter().filter(|slot| slot.is_below(&machine.pci, target));
+        let slots: Vec<Slot> = slots.cloned().collect();
+        all.by_root.get(&root).into_iter().flatten().filter_map(move |card| {
+            let slot = slots::best_of(machine, &slots, &card.slot, &[])?;
             let fits = slot.lanes(&machine.pci)? >= card.slot.needs(&machine.pci);
-            fits.then(|| (own(target).min(card.wants), card, target, slot))
+            fits.then(|| (own(target).min(card.wants), Offer { card, target, slot }))
         })
     });
-    let (_, card, target, slot) = moves.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
-    let then = exchange(machine, &card.slot, &slot).machine;
-    let total = |machine, limits| Some(capacity::total(machine, limits).bytes_per_second?.0);
-    let gain = total(&then, &capacity::limits(&then)).zip(total(machine, inputs.limits));
-    let other = slot.ports.iter().find_map(|port| machine.pci.node(*port).children.first().copied());
-    Some(Offer { card, target, port: slot.ports[0], other, gain: gain.map(|(then, now)| then - now) })
+    moves.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, offer)| offer)
+}
+
+impl Offer<'_, '_> {
+    /// The difference of both machines' rates; `None` if a limit is unknown.
+    fn gain(&self, inputs: &Inputs) -> Option<f64> {
+        let machine = inputs.machine;
+        let total = |machine, limits| Some(capacity::total(machine, limits).bytes_per_second?.0);
+        let now = total(machine, inputs.limits)?;
+        let then = exchange(machine, &self.card.slot, &self.slot).machine;
+        Some(total(&then, &capacity::limits(&then))? - now)
+    }
+
+    /// What is in the slot; `None` of a free one.
+    fn other(&self, tree: &PciTree) -> Option<NodeIndex> {
+        self.slot.ports.iter().find_map(|port| tree.node(*port).children.first().copied())
+    }
 }
 
 /// Lanes of one x16 slot: with fewer lanes of drives a root complex is hardly the limit.
 const ONE_SLOT: u32 = 16;
 
 fn shared_root_complex(inputs: &Inputs) -> Vec<Detection> {
-    let roots = capacity::outermost_roots(&inputs.machine.pci);
-    roots.filter_map(|root| bunched_under(inputs, root)).collect()
+    let cards = Cards::new(inputs);
+    bunches(inputs, &cards).map(|bunch| bunched(inputs, &bunch)).collect()
 }
 
-fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
+fn bunches<'c, 'a>(inputs: &'c Inputs<'a>, all: &'c Cards<'a>) -> impl Iterator<Item = Bunch<'c, 'a>> {
     let tree = &inputs.machine.pci;
-    let here = cards(inputs, root);
-    if here.len() < 2 {
-        return None;
-    }
-    let drives: Vec<_> = here.iter().flat_map(|card| card.drives.iter().copied()).collect();
-    let wanted: f64 = here.iter().map(|card| card.wants).sum();
-    let lanes: u32 = here.iter().map(|card| card.slot.needs(tree)).sum();
-    let limit = inputs.limits.hop(root);
-    if limit.map_or(lanes <= ONE_SLOT, |limit| wanted <= limit.bytes_per_second.0) {
-        return None;
-    }
-    let offer = best_offer(inputs, root)?;
+    all.by_root.iter().filter_map(move |(root, cards)| {
+        let wanted: f64 = cards.iter().map(|card| card.wants).sum();
+        let lanes: u32 = cards.iter().map(|card| card.slot.needs(tree)).sum();
+        let limit = inputs.limits.hop(*root);
+        let carries = limit.map_or(lanes <= ONE_SLOT, |limit| wanted <= limit.bytes_per_second.0);
+        if cards.len() < 2 || carries {
+            return None;
+        }
+        Some(Bunch { root: *root, cards, wanted, offer: best_offer(inputs, all, *root)? })
+    })
+}
+
+fn bunched(inputs: &Inputs, bunch: &Bunch) -> Detection {
+    let tree = &inputs.machine.pci;
+    let Bunch { root, cards, wanted, offer } = bunch;
+    let (root, wanted, limit) = (*root, *wanted, inputs.limits.hop(*root));
+    let drives: Vec<_> = cards.iter().flat_map(|card| card.drives.iter().copied()).collect();
     let (name, target) = (tree.node(root).address, tree.node(offer.target).address);
     let title = format!("{} share root complex {name} while {target} has none", count_drives(&drives));
     let ports: Vec<_> =
@@ -169,12 +214,13 @@ fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
         count_drives(&offer.card.drives),
         range(&ports)
     );
-    let port = tree.node(offer.port);
+    let port = tree.node(offer.slot.ports[0]);
     let port = port.slot.as_ref().map_or_else(
         || format!("port {}", port.address),
         |slot| format!("slot {slot}, port {}", port.address),
     );
-    let (other, place) = match offer.other {
+    let in_the_way = offer.other(tree);
+    let (other, place) = match in_the_way {
         Some(other) => {
             let (kind, name) = card_name(tree.node(other));
             (kind, format!("{target} ({name}, {port})"))
@@ -188,7 +234,7 @@ fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
         of_root(format!("carries {}, {}", inputs.rate(limit.bytes_per_second.0), limit.because))
     });
     let below = drives.iter().map(|drive| Evidence::new(&*drive.path, format!("under root complex {name}")));
-    let (severity, gain) = match (limit, offer.gain) {
+    let (severity, gain) = match (limit, offer.gain(inputs)) {
         (Some(limit), Some(gain)) => {
             let word = match limit.basis {
                 Basis::Measured => "measured",
@@ -207,21 +253,19 @@ fn bunched_under(inputs: &Inputs, root: NodeIndex) -> Option<Detection> {
         ),
     };
     let detection = Detection::new(severity, title);
-    let detection = match offer.other {
+    let detection = match in_the_way {
         Some(_) => detection.fill("other", other),
         None => detection.with_remedy("Move {what} to a free slot of {target}.", Risk::Hardware),
     };
-    Some(
-        detection
-            .about([Subject::of_node(inputs.machine, root)])
-            .about(drives.iter().map(|drive| Subject::drive(drive)))
-            .with_evidence(wants.into_iter().chain(carries))
-            .with_evidence([Evidence::new(&*tree.node(offer.target).path, "no drive below")])
-            .with_evidence(below)
-            .with_gain(gain)
-            .fill("what", moved)
-            .fill("target", place),
-    )
+    detection
+        .about([Subject::of_node(inputs.machine, root)])
+        .about(drives.iter().map(|drive| Subject::drive(drive)))
+        .with_evidence(wants.into_iter().chain(carries))
+        .with_evidence([Evidence::new(&*tree.node(offer.target).path, "no drive below")])
+        .with_evidence(below)
+        .with_gain(gain)
+        .fill("what", moved)
+        .fill("target", place)
 }
 
 /// `nvme0n1 to nvme3n1`, `nvme0n1 and nvme1n1`.
@@ -253,11 +297,10 @@ fn range(ports: &[String]) -> String {
 
 fn oversubscribed_hop(inputs: &Inputs) -> Vec<Detection> {
     // `shared-root-complex` and `chipset-uplink` have the others.
-    let is_shared_root = |node| {
-        inputs.machine.pci.node(node).kind == NodeKind::RootComplex && bunched_under(inputs, node).is_some()
-    };
+    let cards = Cards::new(inputs);
+    let shared_roots: BTreeSet<NodeIndex> = bunches(inputs, &cards).map(|bunch| bunch.root).collect();
     let mut short = bottleneck::find(inputs.machine, inputs.limits, None);
-    short.retain(|short| !is_shared_root(short.node) && !chipset::is_uplink(inputs, short.node));
+    short.retain(|short| !shared_roots.contains(&short.node) && !chipset::is_uplink(inputs, short.node));
     short.sort_by_key(|short| short.node);
     short.iter().map(|short| oversubscribed(inputs, short)).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    findings::{self, Finding, Inputs, SubjectKind},
+    findings::{self, Finding, Inputs, MachineFindings, SubjectKind},
     machine::Machine,
     model::{FindingId, NodeIndex, Severity},
 };
@@ -22,7 +22,12 @@ pub struct Judged {
 impl Judged {
     /// Findings from the evidence.
     pub fn new(evidence: &Inputs<'_>) -> Self {
-        let list = findings::check(evidence);
+        Self::with(&MachineFindings::new(evidence), evidence)
+    }
+
+    /// The same with the findings that the evidence's machine alone decides.
+    pub(super) fn with(of_machine: &MachineFindings, evidence: &Inputs<'_>) -> Self {
+        let list = findings::check_with(of_machine, evidence);
         let need_test = findings::not_judged(evidence, &list);
         Self { marked: marked(evidence.machine, &list), list, need_test }
     }

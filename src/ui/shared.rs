@@ -14,9 +14,13 @@ use super::{
 };
 pub use crate::report::dossier::Mode;
 use crate::{
-    capacity::{self, Potential, bottleneck::Bottleneck},
+    capacity::{
+        self, Potential,
+        bottleneck::{self, Bottleneck},
+        flow::Places,
+    },
     counters::{Rates, activity::Activity},
-    findings::{self, Inputs, Load as TestLoad, validity::RunMonitor},
+    findings::{self, Inputs, Load as TestLoad, MachineFindings, validity::RunMonitor},
     machine::{Drive, Machine},
     model::{DriveName, Limits, Problem, Workload},
     pull::{self, Outcome, Pull},
@@ -50,6 +54,8 @@ pub struct Shared {
     pub bottlenecks: Vec<Bottleneck>,
     /// Findings.
     pub findings: Judged,
+    /// What follows from machine and limits alone.
+    derived: Option<Arc<Derived>>,
     /// Drives marked for tests and for changes of settings.
     pub marks: BTreeSet<DriveName>,
     /// The drive the tree's cursor is on.
@@ -64,6 +70,16 @@ pub struct Shared {
     pub kept: Kept,
     /// Settings, staged changes, what stands changed.
     pub settings: Settings,
+}
+
+/// What follows from a machine and its limits alone, with what it was made of.
+#[derive(Debug)]
+struct Derived {
+    machine: Arc<Machine>,
+    limits: Arc<Limits>,
+    units: UnitSystem,
+    findings: MachineFindings,
+    places: Places,
 }
 
 /// Compares a test with what its targets should and could read.
@@ -92,6 +108,7 @@ impl Shared {
             load: Load::default(),
             bottlenecks: Vec::new(),
             findings: Judged::default(),
+            derived: None,
             marks: BTreeSet::new(),
             cursor: None,
             tests: Tests::default(),
@@ -184,8 +201,41 @@ impl Shared {
         self.settings.own().count()
     }
 
+    /// What follows from the machine of now; made anew when another one was read.
+    fn derived(&mut self) -> Arc<Derived> {
+        let Self { machine, limits, units, .. } = &*self;
+        let is_of_now = |known: &&Arc<Derived>| {
+            Arc::ptr_eq(&known.machine, machine)
+                && Arc::ptr_eq(&known.limits, limits)
+                && known.units == *units
+        };
+        if let Some(known) = self.derived.as_ref().filter(is_of_now) {
+            return Arc::clone(known);
+        }
+        let inputs = Inputs { units: *units, ..Inputs::at_rest(machine, limits) };
+        let made = Arc::new(Derived {
+            findings: MachineFindings::new(&inputs),
+            places: Places::new(machine, limits),
+            machine: Arc::clone(machine),
+            limits: Arc::clone(limits),
+            units: *units,
+        });
+        self.derived = Some(Arc::clone(&made));
+        made
+    }
+
+    /// Looks for bottlenecks again, by the load of now.
+    pub(crate) fn find_bottlenecks(&mut self) {
+        let derived = self.derived();
+        let Self { machine, limits, load, .. } = &*self;
+        let moves = |drives: &[DriveName]| load.of(drives);
+        let moves: Option<bottleneck::Moves> = load.is_busy().then_some(&moves);
+        self.bottlenecks = bottleneck::find_in(&derived.places, machine, limits, moves);
+    }
+
     /// Looks for findings again: after a new reading, new counters, a test that began or ended.
     pub fn judge(&mut self) {
+        let derived = self.derived();
         // A test that failed says nothing about the machine.
         let test = self.tests.all.back().filter(|test| !matches!(test.result, Some(Err(_))));
         let load = test.map(|test| TestLoad {
@@ -196,11 +246,12 @@ impl Shared {
         // What a test does to the machine is judged by what was counted while it ran.
         let rates = test.map_or(self.rates.as_ref(), |test| test.watch.rates());
         let (machine, limits, units) = (&self.machine, &self.limits, self.units);
-        let judged = Judged::new(&Inputs { machine, limits, rates, load, units });
+        let judged = Judged::with(&derived.findings, &Inputs { machine, limits, rates, load, units });
         // Another load may follow a test that has ended.
         let has_ended = test.is_some_and(|test| test.result.is_some());
         self.findings = if has_ended && self.rates.is_some() {
-            let now = Judged::new(&Inputs { machine, limits, rates: self.rates.as_ref(), load: None, units });
+            let now = Inputs { machine, limits, rates: self.rates.as_ref(), load: None, units };
+            let now = Judged::with(&derived.findings, &now);
             judged.and_now(machine, now)
         } else {
             judged
@@ -247,5 +298,41 @@ impl Shared {
 pub(crate) fn flip<T: Ord>(set: &mut BTreeSet<T>, member: T) {
     if !set.remove(&member) {
         set.insert(member);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{self, origin::Origin};
+
+    fn read(demo: &str) -> MachineRead {
+        let (machine, problems) = source::read_machine(&*Origin::Demo(demo.to_owned()).open().unwrap());
+        let limits = Arc::new(capacity::limits(&machine));
+        MachineRead { machine: Arc::new(machine), problems, limits }
+    }
+
+    #[test]
+    fn another_machine_other_limits_and_other_units_are_judged_anew() {
+        let mut shared = Shared::new(Mode::Live, read("threadripper-before"), (120, 40));
+        let is_of_now = |shared: &mut Shared| {
+            shared.judge();
+            shared.find_bottlenecks();
+            let Shared { machine, limits, units, .. } = &*shared;
+            let inputs = Inputs { units: *units, ..Inputs::at_rest(machine, limits) };
+            assert_eq!(shared.findings.list, findings::check(&inputs));
+            assert_eq!(shared.bottlenecks, bottleneck::find(machine, limits, None));
+            (shared.findings.list.clone(), shared.bottlenecks.clone())
+        };
+        let mut seen = vec![is_of_now(&mut shared)];
+        shared.units = shared.units.toggled();
+        seen.push(is_of_now(&mut shared));
+        shared.limits = Arc::new(Limits::default());
+        seen.push(is_of_now(&mut shared));
+        MachineRead { machine: shared.machine, limits: shared.limits, .. } = read("laptop");
+        seen.push(is_of_now(&mut shared));
+        for (at, one) in seen.iter().enumerate() {
+            assert!(seen[at + 1..].iter().all(|other| other != one), "{at}");
+        }
     }
 }
