@@ -309,13 +309,13 @@ impl App {
     }
 
     fn take_rates(&mut self, rates: &Rates, at: Duration) {
-        // A loop device or an md array would count what the drive below it counts already.
-        let hardware =
-            |name: &DriveName| self.shared.machine.drive(name).is_some_and(|drive| !drive.kind.is_software());
-        let row = StatsRow::from_rates(rates, hardware);
         let Shared { machine, load, .. } = &mut self.shared;
+        let drives = machine.drives_by_name();
+        // A loop device or an md array would count what the drive below it counts already.
+        let hardware = |name: &DriveName| drives.get(name).is_some_and(|drive| !drive.kind.is_software());
+        let row = StatsRow::from_rates(rates, hardware);
         let is_counted =
-            |name: &DriveName| machine.drive(name).is_none_or(|drive| drive.queue.iostats.get() != Some(0));
+            |name: &DriveName| drives.get(name).is_none_or(|drive| drive.queue.iostats.get() != Some(0));
         load.take_rates(rates, is_counted, at);
         if self.shared.tests.running().is_none() {
             self.push_curve(at, 0.0);

@@ -20,7 +20,7 @@ pub use processor::{Cpu, IdleState, Processors};
 pub(crate) use queue::Queue;
 pub(crate) use rules::SettingRule;
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use crate::{
     model::{DriveName, NodeIndex, Reading},
@@ -53,6 +53,15 @@ impl Machine {
     /// The drive of that kernel name, or the path device.
     pub fn drive(&self, name: &DriveName) -> Option<&Drive> {
         self.block_devices().find(|drive| drive.name == *name)
+    }
+
+    /// All of [`Self::drive`], for many look-ups.
+    pub(crate) fn drives_by_name(&self) -> BTreeMap<&DriveName, &Drive> {
+        let mut by_name = BTreeMap::new();
+        for drive in self.block_devices() {
+            by_name.entry(&drive.name).or_insert(drive);
+        }
+        by_name
     }
 
     pub(crate) fn block_devices(&self) -> impl Iterator<Item = &Drive> {

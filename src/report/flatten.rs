@@ -8,11 +8,12 @@ use std::{
 
 use crate::{
     machine::{
-        Drive, HopLink, Machine, PciNode,
+        Drive, DriveKind, HopLink, Machine, PciNode,
+        hop::Pair,
         pci::{NodeAddress, NodeKind},
     },
     model::{DriveName, NodeIndex},
-    text::natural,
+    text::{Label, natural},
 };
 
 /// Identifies a row across readings of the machine.
@@ -271,13 +272,15 @@ struct Gathering {
 
 fn printed(machine: &Machine, items: &[Item], toggled: &BTreeSet<RowKey>, most: Gathering) -> Vec<Row> {
     let is_open = |row: &Row| row.is_open_by_default() != toggled.contains(&row.key);
+    let drives = machine.drives_by_name();
+    let likeness = |item: &Item| likeness(machine, &drives, item);
     let mut rows = Vec::new();
-    walk(gathered(machine, items, most, &is_open), "", 0, &mut |item, guides, depth| {
+    walk(gathered(items, most, &likeness, &is_open), "", 0, &mut |item, guides, depth| {
         let is_gathered = item.row.kind == RowKind::Alike;
         let open = (is_gathered || !item.below.is_empty()).then(|| is_open(&item.row));
         rows.push(Row { guides, depth, open, ..item.row.clone() });
         match item {
-            Cow::Borrowed(item) if open == Some(true) => gathered(machine, &item.below, most, &is_open),
+            Cow::Borrowed(item) if open == Some(true) => gathered(&item.below, most, &likeness, &is_open),
             _ => Vec::new(),
         }
     });
@@ -285,16 +288,16 @@ fn printed(machine: &Machine, items: &[Item], toggled: &BTreeSet<RowKey>, most: 
 }
 
 /// Siblings with one row for alike drives beyond the first few, followed by them if it is open.
-fn gathered<'a>(
-    machine: &Machine,
+fn gathered<'a, L: PartialEq>(
     mut items: &'a [Item],
     most: Gathering,
+    likeness: &impl Fn(&Item) -> Option<L>,
     is_open: &impl Fn(&Row) -> bool,
 ) -> Vec<Cow<'a, Item>> {
     let mut siblings = Vec::new();
     while let Some(first) = items.first() {
-        let likeness = likeness(machine, first);
-        let is_alike = |item: &&Item| likeness.is_some() && self::likeness(machine, item) == likeness;
+        let of_first = likeness(first);
+        let is_alike = |item: &&Item| of_first.is_some() && likeness(item) == of_first;
         let count = items.iter().take_while(is_alike).count().max(1);
         let (alike, others) = items.split_at(count);
         let (shown, rest) = alike.split_at(if count > most.most { most.shown } else { count });
@@ -311,14 +314,21 @@ fn gathered<'a>(
     siblings
 }
 
+/// What rows of alike drives have in common: kind, model, the link now and at most.
+type Likeness<'a> = (DriveKind, Option<&'a Label>, Option<(Option<Pair>, Option<Pair>)>);
+
 /// A row of one drive without its name.
-fn likeness(machine: &Machine, item: &Item) -> Option<String> {
+fn likeness<'a>(
+    machine: &Machine,
+    drives: &BTreeMap<&DriveName, &'a Drive>,
+    item: &Item,
+) -> Option<Likeness<'a>> {
     let drive = match item.row.drives.as_slice() {
-        [name] if item.below.is_empty() => machine.drive(name)?,
+        [name] if item.below.is_empty() => drives.get(name)?,
         _ => return None,
     };
     let link = item.row.node.and_then(|node| HopLink::above(machine, node)).map(|link| (link.now, link.most));
-    Some(format!("{:?} {:?} {link:?}", drive.kind, drive.model.value()))
+    Some((drive.kind, drive.model.value(), link))
 }
 
 /// Nodes merged into one row.
