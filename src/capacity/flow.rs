@@ -128,7 +128,9 @@ impl Places {
             }
             let under: BTreeSet<usize> =
                 tree.whole_ancestry(function).filter_map(|at| ways.get(&at).copied()).collect();
-            under.into_iter().for_each(|at| drives[at].1.push(index));
+            for at in under {
+                drives[at].1.push(index);
+            }
         }
         let is_shared = |(through, _): &(Vec<usize>, Vec<usize>)| {
             let drives = through.iter().filter_map(|index| machine.drives.get(*index));

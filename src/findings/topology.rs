@@ -100,7 +100,9 @@ impl<'a> Cards<'a> {
         for drive in inputs.nvme().filter(|drive| is_real_nvme(inputs, drive)) {
             let functions = machine.functions_of(drive);
             let above: BTreeSet<_> = functions.into_iter().flat_map(|at| tree.whole_ancestry(at)).collect();
-            above.into_iter().for_each(|at| below.entry(at).or_default().push(drive));
+            for at in above {
+                below.entry(at).or_default().push(drive);
+            }
         }
         let slots = slots::all(machine);
         let mut by_root: BTreeMap<NodeIndex, Vec<Card>> = BTreeMap::new();
