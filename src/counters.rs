@@ -35,7 +35,7 @@ pub struct Counters {
     pub memory: Option<Memory>,
     /// `/proc/diskstats` by kernel name.
     pub disks: BTreeMap<DriveName, DiskCounters>,
-    /// Interrupts of NVMe vectors: name (`nvme0q1`) to count per CPU column.
+    /// Interrupts of drives' vectors: name (`nvme0q1`, `virtio1-req.0`, `0000:00:17.0-irq40`) to count per CPU column.
     pub vectors: BTreeMap<Label, Vec<u64>>,
     /// Posted-MSI notifications per CPU column (`PMN`); empty where the kernel has none.
     pub posted: Vec<u64>,
@@ -157,9 +157,9 @@ pub struct Rates {
     pub memory: Option<Memory>,
     /// Each disk.
     pub disks: BTreeMap<DriveName, DiskRates>,
-    /// Interrupts per second of NVMe vectors, summed over CPUs.
+    /// Interrupts per second of drives' vectors, summed over CPUs.
     pub vectors: BTreeMap<Label, f64>,
-    /// Interrupts per second of NVMe vectors by CPU, where there were some.
+    /// Interrupts per second of drives' vectors by CPU, where there were some.
     pub vector_cpus: BTreeMap<Label, Vec<(u32, f64)>>,
     /// Posted-MSI notifications per second, all CPUs; `None` where the kernel has none.
     pub posted: Option<f64>,

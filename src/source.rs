@@ -13,6 +13,7 @@ pub mod smbios;
 pub(crate) mod processor;
 pub(crate) mod interrupts;
 pub mod counters;
+mod drive_vectors;
 mod fields;
 mod functions;
 pub mod activity;

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{
+    drive_vectors::DriveVectors,
     fields::{lines, number, value_of, words},
     functions::Functions,
     interrupts,
@@ -35,6 +36,7 @@ pub struct CountersReader {
     /// Counts of one row of `/proc/interrupts`.
     row: Vec<u64>,
     functions: Functions,
+    drive_vectors: DriveVectors,
     /// `scaling_cur_freq` of the CPUs `clocks_of`.
     clocks: Vec<String>,
     clocks_of: Vec<u32>,
@@ -53,8 +55,9 @@ impl CountersReader {
         stat(&self.text, counters);
         self.load(root, "/proc/meminfo");
         counters.memory = memory(&self.text);
+        self.drive_vectors.list(root);
         self.load(root, "/proc/interrupts");
-        interrupts(&self.text, &mut self.row, counters);
+        interrupts(&self.text, &mut self.row, &self.drive_vectors, counters);
         counters.pressure = self.pressure(root);
         self.load(root, "/proc/vmstat");
         counters.paging = paging(&self.text);
@@ -248,7 +251,7 @@ fn paging(text: &[u8]) -> Option<Paging> {
     })
 }
 
-fn interrupts(text: &[u8], row: &mut Vec<u64>, counters: &mut Counters) {
+fn interrupts(text: &[u8], row: &mut Vec<u64>, of_drives: &DriveVectors, counters: &mut Counters) {
     let Counters { vectors, posted, columns, interrupts, .. } = counters;
     columns.clear();
     columns.extend(interrupts::columns(text).map_while(|cpu| cpu));
@@ -266,7 +269,8 @@ fn interrupts(text: &[u8], row: &mut Vec<u64>, counters: &mut Counters) {
             if row.is_posted_msi() {
                 posted.extend_from_slice(counts);
             }
-            let Some(queue) = row.nvme_queue() else { return };
+            let by_number = || of_drives.name(row.number()?).filter(|_| !row.is_virtio_config());
+            let Some(queue) = row.queue().or_else(by_number) else { return };
             rows += 1;
             if let Some(known) = vectors.get_mut(queue) {
                 counts.clone_into(known);
@@ -424,6 +428,33 @@ mod tests {
     }
 
     #[test]
+    fn vectors_of_other_drives_are_those_of_their_functions() {
+        let mut capture = crate::source::capture::Capture::default();
+        let table = "  CPU0\n 35: 1 PCI-MSIX-0000:00:02.0 0-edge virtio1-config\n 36: 7 PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0\n\
+                     37: 3 PCI-MSIX-0000:00:03.0 1-edge virtio2-request\n 38: 4 PCI-MSIX-0000:00:03.0 2-edge virtio2-request\n\
+                     40: 5 PCI-MSI-0000:00:17.0 0-edge ahci[0000:00:17.0]\n 41: 6 PCI-MSI-0000:00:19.0 0-edge xhci_hcd\n";
+        capture.answers.entry("/proc/interrupts".to_owned()).or_default().read = Some(Ok(table.into()));
+        let drives = [
+            ("vda", "0000:00:02.0", "virtio1/block", vec!["35", "36"]),
+            ("sda", "0000:00:03.0", "virtio2/host1/target1:0:0/1:0:0:0/block", vec!["37", "38"]),
+            ("sdb", "0000:00:17.0", "ata1/host0/target0:0:0/0:0:0:0/block", vec!["40"]),
+        ];
+        let names = |names: &[&str]| Some(Ok(names.iter().map(|name| (*name).to_owned()).collect()));
+        capture.answers.entry("/sys/block".to_owned()).or_default().list = names(&["sda", "sdb", "vda"]);
+        for (drive, address, below, irqs) in drives {
+            let function = format!("devices/pci0000:00/{address}");
+            let target = format!("../{function}/{below}/{drive}");
+            capture.answers.entry(format!("/sys/block/{drive}")).or_default().link = Some(Ok(target));
+            capture.answers.entry(format!("/sys/{function}/msi_irqs")).or_default().list = names(&irqs);
+        }
+        let counters = read(&crate::source::capture::TextRoot::from(capture));
+        let vectors: Vec<_> =
+            counters.vectors.iter().map(|(name, counts)| (name.as_str(), counts[0])).collect();
+        let of_virtio = [("virtio1-req.0", 7), ("virtio2-irq37", 3), ("virtio2-irq38", 4)];
+        assert_eq!(vectors, [&[("0000:00:17.0-irq40", 5)], &of_virtio[..]].concat());
+    }
+
+    #[test]
     fn counters_read_over_those_of_before_are_those_read_afresh() {
         let rows = |disks: &str, cpus: &str, vectors: &str| {
             machine(&[
@@ -468,7 +499,7 @@ mod tests {
             prop_assert!(memory(text.as_bytes()).is_none() || text.contains(':'));
             prop_assert!(paging(text.as_bytes()).is_none() || text.contains("pgscan_kswapd"));
             prop_assert!(stalls(text.as_bytes(), b"some").is_none() || text.contains("total="));
-            interrupts(text.as_bytes(), &mut Vec::new(), &mut counters);
+            interrupts(text.as_bytes(), &mut Vec::new(), &DriveVectors::default(), &mut counters);
             prop_assert_eq!(counters.interrupts.len(), counters.columns.len());
         }
     }

@@ -73,16 +73,31 @@ impl<'a> Row<'a> {
         self.label == b"PMN"
     }
 
-    /// The queue this vector belongs to, `nvme0q3`.
-    pub(super) fn nvme_queue(&self) -> Option<&'a str> {
-        let words = self.description.split(|byte| matches!(byte, b' ' | b'\t' | b','));
-        words.filter(|word| word.starts_with(b"nvme")).filter_map(|word| str::from_utf8(word).ok()).find(
-            |word| {
-                word.split_once('q').is_some_and(|(controller, queue)| {
-                    is_numbered(controller, "nvme") && is_numbered(queue, "")
-                })
-            },
-        )
+    /// The interrupt number; `None` in rows of the architecture.
+    pub(super) fn number(&self) -> Option<u64> {
+        fields::number(self.label)
+    }
+
+    /// The queue this vector belongs to: `nvme0q3`, `virtio1-req.0` of virtio-blk.
+    pub(super) fn queue(&self) -> Option<&'a str> {
+        self.handlers()
+            .filter(|word| word.starts_with(b"nvme") || word.starts_with(b"virtio"))
+            .filter_map(|word| str::from_utf8(word).ok())
+            .find(|word| {
+                let parts = |between| word.split_once(between);
+                let is = |(controller, queue), word| is_numbered(controller, word) && is_numbered(queue, "");
+                parts("q").is_some_and(|parts| is(parts, "nvme"))
+                    || parts("-req.").is_some_and(|parts| is(parts, "virtio"))
+            })
+    }
+
+    /// Whether it reports changes of a virtio device's configuration, no completions.
+    pub(super) fn is_virtio_config(&self) -> bool {
+        self.handlers().any(|word| word.starts_with(b"virtio") && word.ends_with(b"-config"))
+    }
+
+    fn handlers(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.description.split(|byte| matches!(byte, b' ' | b'\t' | b','))
     }
 }
 
@@ -96,6 +111,8 @@ mod tests {
           0:         69          0   IO-APIC   2-edge      timer\n\
          35:         16          7   PCI-MSI 51380224-edge      nvme1q0\n\
          36:          1          2   IR-PCI-MSIX-0000:01:00.0   1-edge      nvme10q12, shared\n\
+         37:          0          4   PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0\n\
+         38:          0          5   PCI-MSIX-0000:00:03.0   1-edge      virtio2-input.0\n\
         NMI:          3          4   Non-maskable interrupts\n\
         ERR:          9\n\
         PMN:          0          0   Posted MSI notification event\n\
@@ -105,7 +122,7 @@ mod tests {
         let mut found = Vec::new();
         rows(text, &mut vec![7; 3], |row, counts| {
             let label = String::from_utf8_lossy(row.label).into_owned();
-            found.push((label, counts.to_vec(), row.nvme_queue().map(str::to_owned)));
+            found.push((label, counts.to_vec(), row.queue().map(str::to_owned)));
         });
         found
     }
@@ -114,13 +131,13 @@ mod tests {
     fn vectors_are_told_by_the_queue_they_serve() {
         let found = all(TEXT);
         let queues: Vec<_> = found.iter().filter_map(|(.., queue)| queue.as_deref()).collect();
-        assert_eq!(queues, ["nvme1q0", "nvme10q12"]);
+        assert_eq!(queues, ["nvme1q0", "nvme10q12", "virtio1-req.0"]);
         assert_eq!(found[1].1, [16, 7]);
         assert_eq!(
             found.iter().map(|(label, ..)| label.as_str()).collect::<Vec<_>>(),
-            ["0", "35", "36", "NMI", "ERR", "PMN"]
+            ["0", "35", "36", "37", "38", "NMI", "ERR", "PMN"]
         );
-        assert_eq!(found[4].1, [9], "a row without columns");
+        assert_eq!(found[6].1, [9], "a row without columns");
     }
 
     #[test]
