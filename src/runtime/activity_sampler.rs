@@ -20,7 +20,7 @@ use crate::{
 const PASS: Duration = Duration::from_millis(100);
 /// Greatest interval of passes.
 const LONGEST: Duration = Duration::from_secs(1);
-/// Time of one pass; the next one goes on with the other threads.
+/// CPU time of one pass; the next one goes on with the other threads.
 const BUDGET: Duration = Duration::from_millis(5);
 /// A pass is followed by this many times its own length: passes take 0.4 % of a CPU.
 const PAUSE: u32 = 250;
@@ -166,20 +166,61 @@ impl ActivitySampler {
         self.at = clock.elapsed();
     }
 
-    /// Looks at threads for as long as the budget lasts.
+    /// Looks at threads for as long as the budget lasts. Time in which this thread waits for a CPU is not part of it: on busy CPUs a
+    /// pass would see few threads, those that run among them, and count them for all.
     fn pass(&mut self, root: &dyn SysRoot, clock: &Clock) {
         let began = clock.elapsed();
-        let took = || clock.elapsed().saturating_sub(began);
-        self.reader.threads(root, &mut || took() < BUDGET, &mut self.pass);
+        let cpu_began = clock.cpu_time();
+        let has_time = || clock.cpu_time().saturating_sub(cpu_began) < BUDGET;
+        self.reader.threads(root, &mut { has_time }, &mut self.pass);
         self.counts.add(&self.pass);
-        self.next_pass = began + (took() * PAUSE).clamp(PASS, LONGEST);
+        let took = clock.elapsed().saturating_sub(began);
+        self.next_pass = began + (took * PAUSE).clamp(PASS, LONGEST);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::origin::Origin;
+    use crate::source::{
+        RootError,
+        capture::{Capture, TextRoot},
+        origin::Origin,
+    };
+
+    /// A machine on which this thread waits for a CPU at every read.
+    struct Busy(TextRoot);
+
+    impl SysRoot for Busy {
+        fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
+            Clock::real().pass(BUDGET / 2);
+            self.0.read(path)
+        }
+
+        fn link(&self, path: &str) -> Result<String, RootError> {
+            self.0.link(path)
+        }
+
+        fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
+            self.0.list(path)
+        }
+    }
+
+    #[test]
+    fn a_pass_that_waits_for_a_cpu_sees_all_threads() {
+        let mut capture = Capture::default();
+        let pids = || (1..=8).map(|pid: u32| pid.to_string());
+        capture.answers.entry("/proc".to_owned()).or_default().list = Some(Ok(pids().collect()));
+        for pid in pids() {
+            let stat = format!("{pid} (dd) R 1 1 1 0 -1 0 0 0 0 0 3 0 0 0 20 0 1 0 77 0\n");
+            capture.answers.entry(format!("/proc/{pid}/stat")).or_default().read = Some(Ok(stat.into()));
+        }
+        let (root, clock) = (Busy(TextRoot::from(capture)), Clock::real());
+        let mut sampler =
+            ActivitySampler::begin(Wanted { threads: true, ..Wanted::default() }, &root, &clock);
+        sampler.pass_if_due(&root, &clock);
+        assert_eq!((sampler.pass.sampled, sampler.pass.total), (8, 8));
+    }
 
     #[test]
     fn only_what_is_wanted_is_sampled() {

@@ -9,6 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::source::profile::cpu_time;
+
 /// A clock; clones show the same time.
 #[derive(Debug, Clone)]
 pub struct Clock {
@@ -44,6 +46,11 @@ impl Clock {
     /// Time since the clock was made.
     pub(crate) fn elapsed(&self) -> Duration {
         self.now() - self.started
+    }
+
+    /// CPU time of this thread; on a counted clock its time.
+    pub(crate) fn cpu_time(&self) -> Duration {
+        if self.counted.is_some() { self.elapsed() } else { cpu_time() }
     }
 
     /// Sleeps, or counts.

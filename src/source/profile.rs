@@ -166,7 +166,7 @@ fn hidden(root: &dyn SysRoot) -> Problem {
 }
 
 /// CPU time of this thread.
-fn cpu_time() -> Duration {
+pub(crate) fn cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
