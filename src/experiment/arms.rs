@@ -122,7 +122,7 @@ pub(super) fn polled(scene: &Scene<'_>, work: &Workload) -> Arms {
 }
 
 /// Whether reads of all drives can be polled; else what that needs. Without poll queues polled reads take interrupts.
-pub(super) fn can_poll(scene: &Scene<'_>) -> Result<(), Needs> {
+fn can_poll(scene: &Scene<'_>) -> Result<(), Needs> {
     let drives = scene.drives();
     let Some(first) = drives.iter().find(|drive| drive.queue.io_poll.get() != Some(1)) else { return Ok(()) };
     let name = first.name.as_str();
@@ -371,5 +371,9 @@ pub(super) fn own(scene: &Scene<'_>, work: &Workload) -> Arms {
     }
     let arms =
         specs.iter().enumerate().map(|(index, spec)| super::custom_arms::arm(scene, work, index, spec));
-    arms.collect()
+    let arms = arms.collect::<Result<Vec<_>, _>>()?;
+    if arms.iter().any(|arm| arm.workload.hipri) {
+        can_poll(scene)?;
+    }
+    Ok(arms)
 }

@@ -75,9 +75,6 @@ pub(super) fn arm(scene: &Scene<'_>, work: &Workload, index: usize, text: &str) 
     if !written.settings.is_empty() {
         scene.may_write()?;
     }
-    if arm.workload.hipri {
-        super::arms::can_poll(scene)?;
-    }
     for (name, value) in written.settings {
         let Some(row) = settings::find(name) else { continue };
         let devices = devices(scene, row);
