@@ -146,7 +146,8 @@ pub(crate) fn block_size(bytes: Bytes) -> String {
 
 /// A number with three significant digits and no exponent: `7.20`, `39.4`, `812`.
 pub(crate) fn three_digits(number: f64) -> String {
-    match number {
+    // The sum of nothing is -0.0.
+    match number + 0.0 {
         n if n < 9.995 => format!("{n:.2}"),
         n if n < 99.95 => format!("{n:.1}"),
         n => format!("{n:.0}"),
@@ -274,6 +275,7 @@ mod tests {
         assert_eq!(decimal.rate(BytesPerSecond(7.2e9)), "7.20 GB/s");
         assert_eq!(decimal.rate(BytesPerSecond(999.6e6)), "1.00 GB/s");
         assert_eq!(decimal.rate(BytesPerSecond(0.0)), "0.00 B/s");
+        assert_eq!(decimal.rate(BytesPerSecond(-0.0)), "0.00 B/s");
         assert_eq!(UnitSystem::Binary.rate(BytesPerSecond(7.2e9)), "6.71 GiB/s");
         assert_eq!(decimal.size(Bytes(1_000_204_886_016)), "1.00 TB");
         assert_eq!(decimal.size(Bytes(512)), "512 B");

@@ -150,6 +150,11 @@ fn moving_the_card_of_source_p_brings_what_was_published() {
         prediction.after.bytes_per_second.unwrap().0 / GIB,
     );
     assert!((before - 50.0).abs() < 0.5, "published about 50 GiB/s, predicted {before:.2}");
+    let rates = prediction.changes.iter().flat_map(|change| [change.before, change.busy_before]).flatten();
+    assert!(
+        rates.clone().count() > 0 && rates.clone().all(|rate| rate.0.is_sign_positive()),
+        "no rate is -0.0"
+    );
     assert!((after - 66.0).abs() < 0.7, "published 66 GiB/s, predicted {after:.2}");
     let gone: Vec<_> = prediction.findings_gone.iter().map(|finding| finding.id.0).collect();
     assert_eq!(gone, ["shared-root-complex"]);

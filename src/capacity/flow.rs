@@ -205,7 +205,8 @@ impl Places {
             let known = drives.entry(identity(drive)).or_default();
             *known = known.max(wants);
         }
-        drives.values().sum()
+        // The sum of nothing is -0.0.
+        drives.values().sum::<f64>() + 0.0
     }
 
     /// Rate of these drives through the places that are `below`; `None` without any known limit.

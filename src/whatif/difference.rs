@@ -162,13 +162,15 @@ fn wants(machine: &Machine, limits: &Limits, node: NodeIndex) -> Option<BytesPer
     // Namespaces of one controller count once.
     let units: BTreeMap<&str, &Drive> = readers(machine, node).map(|drive| (drive.unit(), drive)).collect();
     let rates = units.values().map(|drive| Some(limits.drive(&drive.name)?.bytes_per_second.0));
-    rates.sum::<Option<f64>>().map(BytesPerSecond)
+    // The sum of nothing is -0.0.
+    rates.sum::<Option<f64>>().map(|sum| BytesPerSecond(sum + 0.0))
 }
 
 /// Rate of the drives below a node with all drives busy.
 pub(crate) fn passes(machine: &Machine, total: &Total, node: NodeIndex) -> Option<BytesPerSecond> {
     let rates = readers(machine, node).map(|drive| Some(total.shares.get(&drive.name)?.bytes_per_second.0));
-    rates.sum::<Option<f64>>().map(BytesPerSecond)
+    // The sum of nothing is -0.0.
+    rates.sum::<Option<f64>>().map(|sum| BytesPerSecond(sum + 0.0))
 }
 
 impl Change {

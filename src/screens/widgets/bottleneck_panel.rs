@@ -37,9 +37,25 @@ pub fn draw(shared: &Shared, panel: Rect, beside: &[Piece], brush: &mut Brush<'_
         lines.extend(expectations(shared, test, inner.width));
     }
     if lines.is_empty() {
-        lines.push(vec![piece(nothing(shared), Meaning::Quiet)]);
+        lines = paragraph(&nothing(shared), Meaning::Quiet, inner.width);
     }
-    brush.lines(inner, &lines, 0);
+    brush.lines(inner, &marked(lines, inner.width, inner.height), 0);
+}
+
+/// The lines that have room; the last one has a mark where more follow.
+fn marked(mut lines: Vec<Vec<Piece>>, width: u16, height: u16) -> Vec<Vec<Piece>> {
+    if lines.len() > usize::from(height) {
+        lines.truncate(usize::from(height));
+        if let Some((text, meaning)) = lines.last_mut().and_then(Vec::pop) {
+            let before = lines.last().map_or(0, |line| self::width(line));
+            let room = width.saturating_sub(before);
+            let text = fit(&format!("{} and more", text.trim_end()), room.min(cells(text.trim_end()) + 1));
+            if let Some(line) = lines.last_mut() {
+                line.push(piece(text, meaning));
+            }
+        }
+    }
+    lines
 }
 
 /// As much of these pieces as fits into a room, the last one cut with a mark.
@@ -155,6 +171,20 @@ mod tests {
         source::{self, origin::Origin},
         ui::{Mode, message::MachineRead},
     };
+
+    #[test]
+    fn lines_without_room_leave_a_mark() {
+        let lines = |text: &str, width| paragraph(text, Meaning::Text, width);
+        let text = |lines: &[Vec<Piece>]| -> Vec<String> {
+            lines.iter().map(|line| line.iter().map(|(text, _)| text.as_str()).collect()).collect()
+        };
+        let all = lines("two drives read less than expected", 12);
+        assert_eq!(text(&all), ["two drives", "read less", "than", "expected"]);
+        assert_eq!(text(&marked(all.clone(), 12, 2)), ["two drives", "read less…"]);
+        assert_eq!(marked(all.clone(), 12, 4), all);
+        let full = lines("twelve cells and more", 12);
+        assert_eq!(text(&marked(full, 12, 1)), ["twelve cell…"]);
+    }
 
     #[test]
     fn one_drive_shares_nothing_and_no_drive_is_called_so() {
