@@ -269,6 +269,9 @@ fn where_drives_may_not_be_read_a_file_on_them_is_offered() {
     let form = &headless.app.screens.dyno.form;
     assert!(form.files.len() == 2 && form.files[1].ends_with("iodyno.test"), "{form:?}");
     assert!(form.workload.size.is_some(), "{form:?}");
+    // Enter starts the test of the files, as in the pull and in an experiment.
+    let tested = &headless.app.shared.tests.all.back().unwrap().workload.targets;
+    assert_eq!(tested.iter().filter(|target| target.path.ends_with("iodyno.test")).count(), 2, "{tested:?}");
 }
 
 /// Mean IOPS of a test of the marked drives.

@@ -148,23 +148,28 @@ fn outcome(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     };
     let title = [piece("Result", Meaning::Heading)];
     let inner = brush.panel(panel, &title, &[]);
-    let (top, below) = brush.lines(inner, &result(shared, test, inner.width), state.result_top);
+    let (top, below) = brush.lines(
+        inner,
+        &result(shared, test, inner.width, state.form.offered.is_some()),
+        state.result_top,
+    );
     if top + below > 0 {
         let word = if below > 0 { format!("PgDn: {below} more") } else { "PgUp: more".to_owned() };
         brush.panel(panel, &title, &[piece(word, Meaning::Quiet)]);
     }
 }
 
-/// The result of an ended test, in lines of at most `width` cells.
-pub(super) fn result(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>> {
+/// The result of an ended test, in lines of at most `width` cells; the question first while files are offered.
+pub(super) fn result(shared: &Shared, test: &Test, width: u16, is_offered: bool) -> Vec<Vec<Piece>> {
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     match (&test.result, test.summary()) {
         (Some(Err(why)), _) => {
-            lines.extend(hanging(piece("! ", Meaning::Problem), &why.to_string(), Meaning::Text, width));
-            if !why.files().is_empty() {
+            if is_offered && !why.files().is_empty() {
                 let question = file_offer::question(shared, why.files(), FILE_SIZE, None);
-                lines.extend(file_offer::lines(&question, why.files(), &[], width));
+                let keys = [("Enter", "start"), ("Esc", "cancel")];
+                lines.extend(file_offer::lines(&question, why.files(), &keys, width));
             }
+            lines.extend(hanging(piece("! ", Meaning::Problem), &why.to_string(), Meaning::Text, width));
         }
         (_, Some(summary)) => {
             lines.extend(paragraph(&test.headline, Meaning::Figure, width));

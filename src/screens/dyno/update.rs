@@ -10,7 +10,6 @@ use crate::{
     screens::{
         Screen, Step,
         widgets::{
-            file_offer,
             paint::{Brush, Piece, hints, inner},
             scroll::scrolled,
         },
@@ -30,7 +29,10 @@ impl Screen for Dyno {
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
         if let Step::Pages(pages) = step {
             let inside = inner(Areas::new(self, shared, area).outcome, shared.is_boxed());
-            let lines = self.ended(shared).map_or(0, |test| draw::result(shared, test, inside.width).len());
+            let is_offered = self.form.offered.is_some();
+            let lines = self
+                .ended(shared)
+                .map_or(0, |test| draw::result(shared, test, inside.width, is_offered).len());
             self.result_top = scrolled(self.result_top, 2 * pages, lines, inside.height);
         } else {
             self.form.step(step.rows(0));
@@ -63,8 +65,8 @@ impl Screen for Dyno {
         }
         let Subject::Refused(files) = subject else { return Asks::new() };
         self.form.offer(files, FILE_SIZE);
-        let text = file_offer::question(shared, files, FILE_SIZE, None);
-        vec![Ask::Show(super::ABOUT.id, None), tell(text)]
+        self.result_top = 0;
+        vec![Ask::Show(super::ABOUT.id, None)]
     }
 
     fn mark(&self, shared: &Shared) -> Option<String> {
@@ -75,15 +77,18 @@ impl Screen for Dyno {
         self.form.edit.as_mut()
     }
 
-    fn field_key(&mut self, key: Option<Key>, _shared: &Shared) -> Asks {
+    fn field_key(&mut self, key: Option<Key>, shared: &Shared) -> Asks {
         match key {
             Some(Key::Esc) => self.form.cancel_edit(),
             Some(Key::Enter | Key::Tab | Key::Down) => {
+                let is_offer = self.form.offered.is_some();
                 if let Err(wrong) = self.form.accept_edit() {
                     return vec![warn(wrong)];
                 }
                 if key != Some(Key::Enter) {
                     self.form.step(1);
+                } else if is_offer {
+                    return self.run(shared);
                 }
             }
             key => {
@@ -99,7 +104,8 @@ impl Screen for Dyno {
         if self.form.edit.is_none() {
             return Vec::new();
         }
-        hints(&[("Enter", "accept"), ("Tab", "accept, next"), ("Esc", "cancel")])
+        let enter = if self.form.offered.is_some() { "start" } else { "accept" };
+        hints(&[("Enter", enter), ("Tab", "accept, next"), ("Esc", "cancel")])
     }
 }
 
