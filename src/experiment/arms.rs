@@ -73,7 +73,7 @@ pub(super) fn schedulers(scene: &Scene<'_>, work: &Workload) -> Arms {
         }
     }
     if scene.simulated {
-        // Other schedulers have no published cost: a simulation would show a difference that nobody measured.
+        // Other schedulers have no published cost: a simulation would show a difference without a measurement.
         offered.retain(|word| ["none", "mq-deadline"].contains(&word.as_str()));
     }
     offered.sort_by_key(|word| word != "none");

@@ -179,16 +179,22 @@ fn a_run_and_its_counters_split_cpu_time_alike() {
     }
 }
 
-#[test]
-fn columns_of_cpus_add_up_to_the_row_of_all() {
-    let (machine, limits) = open("threadripper-after");
-    let mut workload = workload(10, 4096, 4);
+/// Small reads of all drives, and their samples after one second and after two.
+fn small_reads(machine: &Machine, limits: &Limits, jobs: u32) -> (Workload, [RunSample; 2]) {
+    let mut workload = workload(10, 4096, jobs);
     for (target, drive) in workload.targets.iter_mut().zip(machine.hardware_drives()) {
         *target = drive.target();
     }
     let start = clock::now();
-    let mut running = Simulated::new(&machine, &limits, 7).start(&workload, start).unwrap();
+    let mut running = Simulated::new(machine, limits, 7).start(&workload, start).unwrap();
     let samples = [1, 2].map(|seconds| running.sample(start + Duration::from_secs(seconds)));
+    (workload, samples)
+}
+
+#[test]
+fn columns_of_cpus_add_up_to_the_row_of_all() {
+    let (machine, limits) = open("threadripper-after");
+    let (workload, samples) = small_reads(&machine, &limits, 4);
     let rates = rates(&machine, &limits, &workload, None, &samples[0], &samples[1]);
     let all = rates.cpu.unwrap();
     let mean = rates.cpus.values().map(|cpu| cpu.usr + cpu.sys).sum::<f64>() / rates.cpus.len() as f64;
@@ -198,13 +204,7 @@ fn columns_of_cpus_add_up_to_the_row_of_all() {
 #[test]
 fn cpus_interrupts_and_threads_of_a_run_agree_with_its_reads() {
     let (machine, limits) = open("threadripper-before");
-    let mut workload = workload(10, 4096, 3);
-    for (target, drive) in workload.targets.iter_mut().zip(machine.hardware_drives()) {
-        *target = drive.target();
-    }
-    let start = clock::now();
-    let mut running = Simulated::new(&machine, &limits, 7).start(&workload, start).unwrap();
-    let samples = [1, 2].map(|seconds| running.sample(start + Duration::from_secs(seconds)));
+    let (workload, samples) = small_reads(&machine, &limits, 3);
     let rates = rates(&machine, &limits, &workload, None, &samples[0], &samples[1]);
     let all = rates.cpu.unwrap();
     let mean = |of: fn(&crate::counters::CpuShares) -> f64| {
