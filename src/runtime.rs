@@ -78,15 +78,22 @@ pub(crate) fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
 
 /// Draws, takes messages and signals and looks at the test until the user quits; the exit status.
 fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
-    let (mut changed, mut drawn_at) = (true, Duration::ZERO);
+    let (mut changed_at, mut drawn_at) = (Some(Duration::ZERO), Duration::ZERO);
     loop {
         let at = effects.clock.elapsed();
-        if changed && at >= drawn_at + FRAME {
-            let is_drawn = effects.screen.as_mut().map_or(Ok(true), |screen| screen.draw(app))?;
-            (changed, drawn_at) = (!is_drawn, effects.clock.elapsed());
-        }
-        let wait = if changed { (drawn_at + FRAME).saturating_sub(at) } else { FRAME * 30 };
+        // What has arrived meanwhile shares the frame, unless messages do not end.
+        let wait = match changed_at {
+            Some(_) => (drawn_at + FRAME).saturating_sub(at),
+            None => FRAME * 30,
+        };
         let outside = effects.next(wait);
+        let is_due =
+            wait.is_zero() && changed_at.is_some_and(|since| outside.is_none() || at >= since + FRAME);
+        if is_due {
+            let is_drawn = effects.screen.as_mut().map_or(Ok(true), |screen| screen.draw(app))?;
+            drawn_at = effects.clock.elapsed();
+            changed_at = (!is_drawn).then_some(drawn_at);
+        }
         if terminal::panicked() {
             return Ok(101);
         }
@@ -98,12 +105,15 @@ fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
                 app.asks_for_profile_and_stacks(),
             );
         }
+        let mut changed = outside.is_some();
         if let Some(outside) = outside {
-            changed = true;
             effects.take(app, outside)?;
         }
         if effects.leaving.is_none() {
             changed |= effects.look_if_due(app)?;
+        }
+        if changed {
+            changed_at.get_or_insert(at);
         }
         if let Some(leaving) = &effects.leaving {
             return Ok(leaving.status);

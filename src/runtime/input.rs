@@ -46,7 +46,7 @@ pub(super) enum Outside {
 }
 
 /// Interval at which the thread checks whether it should end.
-const LOOK: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_secs(1);
 /// Time limit for the next byte of a key: 24 bytes at 9600 baud, and not noticeable for Escape itself.
 const REST: Duration = Duration::from_millis(25);
 /// Time limit for the next byte of a paste.

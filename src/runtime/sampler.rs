@@ -1,4 +1,4 @@
-//! The thread that reads counters and links every second, and the whole machine every ten, while the screen is open; threads,
+//! The thread that reads counters and links every second, and now and then the whole machine, while the screen is open; threads,
 //! processes and the CPU profile while they are shown.
 
 use std::{
@@ -25,8 +25,12 @@ use crate::{
 
 /// Interval of counters and links.
 const LOOK: Duration = Duration::from_secs(1);
-/// Interval of the whole machine, for temperatures and settings.
+/// Interval of the whole machine, for temperatures and settings, while drives move data.
 const WHOLE: Duration = Duration::from_secs(10);
+/// The same while they do not: most of what an idle screen costs is this reading.
+const WHOLE_AT_REST: Duration = Duration::from_secs(30);
+/// Bytes per second of all drives below which they are at rest: logs, and what runs beside.
+const REST: f64 = 1e6;
 
 /// The thread's end for requests.
 pub(super) struct Sampler {
@@ -148,17 +152,16 @@ impl Watch {
             }
             next_look = now + LOOK;
             let rates = self.count(&mut counted);
-            if !self.send(Message::Rates(Box::new(rates), counted.at)) {
+            let whole = if moved(&rates) > REST { WHOLE } else { WHOLE_AT_REST };
+            // Both arrive together: one frame shows them.
+            let due = seen.as_mut().filter(|seen| seen.is_due(now));
+            let activity = due.map(|seen| Message::Activity(Box::new(seen.look(&*self.root, &self.clock))));
+            let messages = [Some(Message::Rates(Box::new(rates), counted.at)), activity];
+            if !messages.into_iter().flatten().all(|message| self.send(message)) {
                 return;
             }
-            if let Some(seen) = seen.as_mut().filter(|seen| seen.is_due(now)) {
-                let activity = seen.look(&*self.root, &self.clock);
-                if !self.send(Message::Activity(Box::new(activity))) {
-                    return;
-                }
-            }
             // The machine may have changed before this thread started: the first look reads it again.
-            if counted.reader.hardware_changed(&*self.root) || asked || counted.at >= read_at + WHOLE {
+            if counted.reader.hardware_changed(&*self.root) || asked || counted.at >= read_at + whole {
                 read_at = counted.at;
                 if !self.send(Message::Machine(Box::new(startup::read(&*self.root)))) {
                     return;
@@ -180,6 +183,11 @@ impl Watch {
     fn send(&self, message: Message) -> bool {
         self.sender.send(Outside::Message(message)).is_ok()
     }
+}
+
+/// Bytes per second of all block devices.
+fn moved(rates: &counters::Rates) -> f64 {
+    rates.disks.values().map(|disk| disk.read_bytes + disk.written_bytes).sum()
 }
 
 #[cfg(test)]
